@@ -1,0 +1,1 @@
+insert into addresses (mode, pool, address, invoice) values (:mode, :pool, :address, :invoice)

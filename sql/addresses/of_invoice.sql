@@ -1,0 +1,1 @@
+select address from addresses where invoice = :invoice and pool = :pool

@@ -1,0 +1,1 @@
+insert into file (id, kind, checkout_secret) values (1, :kind, :checkout_secret)

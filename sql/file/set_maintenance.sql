@@ -1,0 +1,1 @@
+update file set maintenance = :maintenance where id = 1

@@ -1,0 +1,1 @@
+select * from invoices where id = :id

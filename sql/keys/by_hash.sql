@@ -1,0 +1,1 @@
+select id, account, class, mode, last_used_at from keys where hash = :hash and revoked_at is null

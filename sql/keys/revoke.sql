@@ -1,0 +1,1 @@
+update keys set revoked_at = :now where id = :id and revoked_at is null

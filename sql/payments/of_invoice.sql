@@ -1,0 +1,1 @@
+select * from payments where invoice = :invoice order by seq

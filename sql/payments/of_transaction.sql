@@ -1,0 +1,2 @@
+select * from payments where mode = :mode and chain = :chain and txid = :txid
+order by position

@@ -1,0 +1,1 @@
+select address, changed_at from payout_addresses where account = :account and chain = :chain

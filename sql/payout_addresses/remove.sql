@@ -1,0 +1,1 @@
+delete from payout_addresses where account = :account and chain = :chain

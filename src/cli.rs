@@ -1,0 +1,96 @@
+//! The commands: argv in, one of them run, its output written.
+//!
+//! What lives here: what each command is called and what it prints. What does not: settings (`config`), and what a
+//! command does (`app`, `service`). What always holds: standard output carries the command's result and nothing else.
+
+mod operator;
+mod server;
+
+use crate::config::of_command;
+use crate::service::Error;
+use clap::{ArgMatches, Command};
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Runs the command that these arguments name.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let matches = match command().try_get_matches_from(args) {
+        Ok(matches) => matches,
+        Err(error) => {
+            // Help goes to standard output with exit code 0, everything else to standard error with 2.
+            let code = if error.use_stderr() {
+                ExitCode::from(2)
+            } else {
+                ExitCode::SUCCESS
+            };
+            let _ = error.print();
+            return code;
+        }
+    };
+    match run(&matches) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nothing can be done where even standard error is gone.
+            let _ = writeln!(std::io::stderr(), "coffer: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Every command with its settings.
+fn command() -> Command {
+    let with_settings = |name: &'static str, about: &'static str| {
+        of_command(name).fold(Command::new(name).about(about), |command, setting| {
+            command.arg(setting.arg())
+        })
+    };
+    Command::new("coffer")
+        .about("A crypto payment service in one binary and one SQLite file")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(with_settings(
+            "sandbox",
+            "Runs a throwaway service for development and CI",
+        ))
+        .subcommand(with_settings("serve", "Runs the service"))
+        .subcommand(operator::account_command(with_settings(
+            "account",
+            "Creates, lists and decides on accounts",
+        )))
+        .subcommand(operator::key_command(with_settings(
+            "key",
+            "Creates, lists and revokes API keys",
+        )))
+        .subcommand(Command::new("openapi").about("Prints the OpenAPI document"))
+}
+
+/// Runs one command.
+fn run(matches: &ArgMatches) -> Result<(), Error> {
+    match matches.subcommand() {
+        Some(("sandbox", matches)) => server::sandbox(matches),
+        Some(("serve", matches)) => server::serve(matches),
+        Some(("account", matches)) => operator::account(matches),
+        Some(("key", matches)) => operator::key(matches),
+        Some(("openapi", _)) => print(&crate::http::document("http://127.0.0.1:8080", false)),
+        Some(_) | None => Err(Error::Failed("no such command".to_owned())),
+    }
+}
+
+/// Writes one line to standard output.
+fn print(line: &str) -> Result<(), Error> {
+    let mut out = std::io::stdout().lock();
+    let written = writeln!(out, "{line}").and_then(|()| out.flush());
+    written.map_err(|error| Error::Failed(format!("standard output: {error}")))
+}
+
+/// Logs to standard error what the filter lets through.
+fn log_to_stderr(filter: &str) {
+    let mut builder = env_logger::Builder::new();
+    // A second logger in one process is not an error here: the first one stays.
+    let _ = builder
+        .parse_filters(filter)
+        .target(env_logger::Target::Stderr)
+        .try_init();
+}

@@ -1,0 +1,183 @@
+//! `coffer sandbox` and `coffer serve`.
+
+use super::{log_to_stderr, print};
+use crate::app::{Config, Server};
+use crate::config::Values;
+use crate::outbound::Cidr;
+use crate::service::{Error, sandbox};
+use crate::store::Kind;
+use crate::store::open::with_suffix;
+use clap::ArgMatches;
+use serde_json::json;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+
+/// Runs a sandbox until it is asked to end.
+pub(super) fn sandbox(matches: &ArgMatches) -> Result<(), Error> {
+    let values = Values::new("sandbox", matches);
+    let mut config = common(&values, Config::sandbox())?;
+    config.file = values.text("file").map_err(Error::Failed)?.map(Into::into);
+    config.allow_remote = values.switch("allow-remote").map_err(Error::Failed)?;
+    let as_json = values.switch("json").map_err(Error::Failed)?;
+    serve_until_asked(&values, config, |server| {
+        if as_json {
+            json_line(server)
+        } else {
+            ready_line(server)
+        }
+    })
+}
+
+/// Runs the service until it is asked to end.
+pub(super) fn serve(matches: &ArgMatches) -> Result<(), Error> {
+    let values = Values::new("serve", matches);
+    let mut config = common(
+        &values,
+        Config {
+            kind: Kind::Production,
+            ..Config::sandbox()
+        },
+    )?;
+    config.file = values.text("file").map_err(Error::Failed)?.map(Into::into);
+    let rate = values
+        .text("rate-limit")
+        .map_err(Error::Failed)?
+        .unwrap_or_default();
+    config.creations_per_minute = parsed("rate-limit", &rate, "a whole number")?;
+    serve_until_asked(&values, config, ready_line)
+}
+
+/// The settings that both servers have.
+fn common(values: &Values<'_>, mut config: Config) -> Result<Config, Error> {
+    log_to_stderr(
+        &values
+            .text("log")
+            .map_err(Error::Failed)?
+            .unwrap_or_default(),
+    );
+    let listen = values
+        .text("listen")
+        .map_err(Error::Failed)?
+        .unwrap_or_default();
+    config.listen = address(&listen)?;
+    config.public_url = values
+        .text("public-url")
+        .map_err(Error::Failed)?
+        .map(|url| public_url(&url))
+        .transpose()?;
+    let ranges = values
+        .text("webhook-allow")
+        .map_err(Error::Failed)?
+        .unwrap_or_default();
+    let ranges = ranges
+        .split(',')
+        .map(str::trim)
+        .filter(|range| !range.is_empty());
+    let range = |text: &str| {
+        text.parse::<Cidr>()
+            .map_err(|problem| Error::Failed(format!("--webhook-allow {text}: {problem}")))
+    };
+    config.webhook_allow = ranges.map(range).collect::<Result<_, _>>()?;
+    Ok(config)
+}
+
+/// Starts, says that it is ready, runs, stops.
+fn serve_until_asked(
+    values: &Values<'_>,
+    config: Config,
+    line: impl Fn(&Server) -> String,
+) -> Result<(), Error> {
+    let exit_with_parent = values.switch("exit-with-parent").map_err(Error::Failed)?;
+    let ready_file = values.text("ready-file").map_err(Error::Failed)?;
+    let server = Server::start(config)?;
+    let line = line(&server);
+    print(&line)?;
+    if let Some(path) = ready_file {
+        write_ready_file(Path::new(&path), &line)?;
+    }
+    server.run_until_asked(async {
+        if exit_with_parent {
+            input_closed().await
+        } else {
+            std::future::pending().await
+        }
+    });
+    Ok(())
+}
+
+/// The line that says that it is ready.
+fn ready_line(server: &Server) -> String {
+    format!(
+        "coffer ready url={} file={}",
+        server.url(),
+        server.file().display()
+    )
+}
+
+/// The same as JSON, with every credential of the sandbox.
+fn json_line(server: &Server) -> String {
+    json!({
+        "url": server.url(),
+        "file": server.file().display().to_string(),
+        "keys": {
+            "secretTest": sandbox::SECRET_TEST,
+            "secretLive": sandbox::SECRET_LIVE,
+            "publicTest": sandbox::PUBLIC_TEST,
+            "publicLive": sandbox::PUBLIC_LIVE,
+            "legacy": sandbox::LEGACY,
+        },
+        "webhookSecret": sandbox::ENDPOINT_SECRET,
+        "legacySecret": sandbox::LEGACY_SECRET,
+    })
+    .to_string()
+}
+
+/// Writes the ready line aside and puts it in place, so that whoever sees the file sees all of it.
+fn write_ready_file(path: &Path, line: &str) -> Result<(), Error> {
+    let aside = with_suffix(path, "-new");
+    let written =
+        std::fs::write(&aside, format!("{line}\n")).and_then(|()| std::fs::rename(&aside, path));
+    written.map_err(|error| Error::Failed(format!("--ready-file {}: {error}", path.display())))
+}
+
+/// Ends when standard input does.
+async fn input_closed() {
+    let mut sink = tokio::io::sink();
+    // However it ends, the parent is gone.
+    let _ = tokio::io::copy(&mut tokio::io::stdin(), &mut sink).await;
+}
+
+/// An address to listen on; names such as localhost are looked up.
+fn address(text: &str) -> Result<SocketAddr, Error> {
+    let found = text
+        .to_socket_addrs()
+        .ok()
+        .and_then(|mut found| found.next());
+    found.ok_or_else(|| {
+        Error::Failed(format!(
+            "--listen {text}: must be an address like 127.0.0.1:8080"
+        ))
+    })
+}
+
+/// An absolute url without a slash at its end.
+fn public_url(text: &str) -> Result<String, Error> {
+    let rest = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"));
+    let is_url = rest.is_some_and(|rest| {
+        !rest.is_empty() && !rest.starts_with('/') && !rest.contains(['?', '#', ' '])
+    });
+    let url = || text.trim_end_matches('/').to_owned();
+    is_url.then(url).ok_or_else(|| {
+        Error::Failed(format!(
+            "--public-url {text}: must be a url like https://pay.example.com"
+        ))
+    })
+}
+
+/// A value of a flag.
+fn parsed<T: std::str::FromStr>(flag: &str, text: &str, what: &str) -> Result<T, Error> {
+    text.parse()
+        .map_err(|_| Error::Failed(format!("--{flag} {text}: must be {what}")))
+}

@@ -1,0 +1,261 @@
+//! The one table of settings, and where their values come from.
+//!
+//! What lives here: every flag with its environment name, default and help, and reading them. What does not: what a
+//! setting means to the program. What always holds: a flag beats the environment, the environment beats the default.
+
+use clap::{Arg, ArgAction, ArgMatches};
+use std::ffi::OsString;
+
+/// A setting.
+pub struct Setting {
+    /// The flag, without dashes; `COFFER_` and its upper case is its name in the environment.
+    pub flag: &'static str,
+    /// What its value is called in the help; nothing: a switch.
+    pub value: Option<&'static str>,
+    /// What it is where nobody says.
+    pub default: Option<&'static str>,
+    /// One line for the help.
+    pub help: &'static str,
+    /// The commands that have it.
+    pub commands: &'static [&'static str],
+}
+
+/// The commands that run a server.
+const SERVERS: &[&str] = &["serve", "sandbox"];
+
+/// Every setting.
+pub static SETTINGS: [Setting; 11] = [
+    Setting {
+        flag: "listen",
+        value: Some("ADDR"),
+        default: Some("127.0.0.1:8080"),
+        help: "Address to listen on; port 0 picks a free one",
+        commands: SERVERS,
+    },
+    Setting {
+        flag: "public-url",
+        value: Some("URL"),
+        default: None,
+        help: "What urls in answers begin with; the listening address if not given",
+        commands: SERVERS,
+    },
+    Setting {
+        flag: "file",
+        value: Some("PATH"),
+        default: Some("coffer.db"),
+        help: "The file that holds everything; made on first use",
+        commands: &["serve", "account", "key"],
+    },
+    Setting {
+        flag: "file",
+        value: Some("PATH"),
+        default: None,
+        help: "Keep everything in this file; a temporary one is removed at exit if not given",
+        commands: &["sandbox"],
+    },
+    Setting {
+        flag: "log",
+        value: Some("FILTER"),
+        default: Some("info"),
+        help: "What is logged to standard error: error, warn, info, debug or trace",
+        commands: &["serve", "sandbox", "account", "key"],
+    },
+    Setting {
+        flag: "rate-limit",
+        value: Some("N"),
+        default: Some("600"),
+        help: "Invoices a key may create in a minute, 100 of them at once; 0 for no limit",
+        commands: &["serve"],
+    },
+    Setting {
+        flag: "webhook-allow",
+        value: Some("CIDR"),
+        default: None,
+        help: "Ranges that webhooks may reach, http too, although not public; several with commas",
+        commands: SERVERS,
+    },
+    Setting {
+        flag: "allow-remote",
+        value: None,
+        default: None,
+        help: "Let the sandbox listen off loopback",
+        commands: &["sandbox"],
+    },
+    Setting {
+        flag: "json",
+        value: None,
+        default: None,
+        help: "Print the ready line as one JSON object with url, file and every key",
+        commands: &["sandbox"],
+    },
+    Setting {
+        flag: "ready-file",
+        value: Some("PATH"),
+        default: None,
+        help: "Write the ready line to this file too",
+        commands: SERVERS,
+    },
+    Setting {
+        flag: "exit-with-parent",
+        value: None,
+        default: None,
+        help: "End when standard input closes",
+        commands: SERVERS,
+    },
+];
+
+/// The settings of one command.
+pub fn of_command(command: &str) -> impl Iterator<Item = &'static Setting> {
+    SETTINGS
+        .iter()
+        .filter(move |setting| setting.commands.contains(&command))
+}
+
+impl Setting {
+    /// The name in the environment.
+    pub fn env_name(&self) -> String {
+        format!(
+            "COFFER_{}",
+            self.flag.to_ascii_uppercase().replace('-', "_")
+        )
+    }
+
+    /// The argument for the command line.
+    pub fn arg(&self) -> Arg {
+        let default = self
+            .default
+            .map_or(String::new(), |default| format!(" [default: {default}]"));
+        let arg = Arg::new(self.flag).long(self.flag).help(format!(
+            "{} [env: {}]{default}",
+            self.help,
+            self.env_name()
+        ));
+        match self.value {
+            Some(value) => arg.value_name(value).action(ArgAction::Set),
+            None => arg.action(ArgAction::SetTrue),
+        }
+    }
+}
+
+/// The values of one command's settings.
+pub struct Values<'a> {
+    command: &'static str,
+    matches: &'a ArgMatches,
+    env: fn(&str) -> Option<OsString>,
+}
+
+impl<'a> Values<'a> {
+    /// Reads from what was parsed, and from the environment.
+    pub fn new(command: &'static str, matches: &'a ArgMatches) -> Values<'a> {
+        Values {
+            command,
+            matches,
+            env: |name| std::env::var_os(name),
+        }
+    }
+
+    /// The text of a setting, where it has one.
+    ///
+    /// # Errors
+    /// A text for a person where the environment holds no text.
+    pub fn text(&self, flag: &str) -> Result<Option<String>, String> {
+        if let Some(given) = self.matches.get_one::<String>(flag) {
+            return Ok(Some(given.clone()));
+        }
+        let Some(setting) = of_command(self.command).find(|setting| setting.flag == flag) else {
+            return Ok(None);
+        };
+        // A sandbox that takes over the file of a configured server would be a surprise.
+        let is_ignored = self.command == "sandbox" && flag == "file";
+        let from_env = if is_ignored {
+            None
+        } else {
+            (self.env)(&setting.env_name())
+        };
+        match from_env.map(OsString::into_string) {
+            Some(Ok(text)) => Ok(Some(text)),
+            Some(Err(_)) => Err(format!("{} must be text", setting.env_name())),
+            None => Ok(setting.default.map(str::to_owned)),
+        }
+    }
+
+    /// Is a switch on? In the environment `1` and `true` are on, `0`, `false` and nothing are off.
+    ///
+    /// # Errors
+    /// A text for a person where the environment holds anything else.
+    pub fn switch(&self, flag: &str) -> Result<bool, String> {
+        if self.matches.get_flag(flag) {
+            return Ok(true);
+        }
+        match self.text_of_switch(flag)?.as_deref() {
+            None | Some("" | "0" | "false") => Ok(false),
+            Some("1" | "true") => Ok(true),
+            Some(other) => Err(format!(
+                "{flag} is {other:?} in the environment; it must be 1 or 0"
+            )),
+        }
+    }
+
+    /// What the environment says of a switch.
+    fn text_of_switch(&self, flag: &str) -> Result<Option<String>, String> {
+        let Some(setting) = of_command(self.command).find(|setting| setting.flag == flag) else {
+            return Ok(None);
+        };
+        let text = (self.env)(&setting.env_name())
+            .map(OsString::into_string)
+            .transpose();
+        text.map_err(|_| format!("{} must be text", setting.env_name()))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{SETTINGS, Values, of_command};
+    use clap::Command;
+
+    #[test]
+    fn a_flag_beats_the_environment_beats_the_default() {
+        let command = || {
+            of_command("serve").fold(Command::new("serve"), |command, setting| {
+                command.arg(setting.arg())
+            })
+        };
+        let matches = command().get_matches_from(["serve", "--listen", "1.2.3.4:5"]);
+        let values = Values {
+            command: "serve",
+            matches: &matches,
+            env: |name| (name == "COFFER_FILE").then(|| "env.db".into()),
+        };
+        assert_eq!(values.text("listen").unwrap().as_deref(), Some("1.2.3.4:5"));
+        assert_eq!(values.text("file").unwrap().as_deref(), Some("env.db"));
+        assert_eq!(values.text("rate-limit").unwrap().as_deref(), Some("600"));
+        assert_eq!(values.switch("exit-with-parent"), Ok(false));
+    }
+
+    #[test]
+    fn a_sandbox_ignores_the_file_of_the_environment() {
+        let command = of_command("sandbox").fold(Command::new("sandbox"), |command, setting| {
+            command.arg(setting.arg())
+        });
+        let matches = command.get_matches_from(["sandbox"]);
+        let values = Values {
+            command: "sandbox",
+            matches: &matches,
+            env: |_| Some("1".into()),
+        };
+        assert_eq!(values.text("file"), Ok(None));
+        assert_eq!(values.switch("json"), Ok(true));
+    }
+
+    #[test]
+    fn no_command_has_a_flag_twice() {
+        for command in SETTINGS.iter().flat_map(|setting| setting.commands) {
+            let mut flags: Vec<_> = of_command(command).map(|setting| setting.flag).collect();
+            flags.sort_unstable();
+            let all = flags.len();
+            flags.dedup();
+            assert_eq!(flags.len(), all, "{command}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The merchant's account: what it may do and within which limits.
+//!
+//! What lives here: the account, its states, its limits and its webhook endpoints. What does not: its balance
+//! (`ledger`). What always holds: only an active account makes invoices.
+
+use super::asset::{Asset, Mode};
+use super::event::{EventType, Format};
+use super::money::{Bps, Cents};
+use super::refusal::{Code, Refusal};
+use super::text_enum::text_enum;
+use super::time::Time;
+
+text_enum! {
+    /// Where an account stands.
+    ///
+    /// ```text
+    /// pending → active ⇄ suspended
+    ///    └────→ rejected
+    /// ```
+    pub enum AccountStatus {
+        /// Waiting for the operator.
+        Pending = "pending",
+        /// In use.
+        Active = "active",
+        /// Stopped by the operator.
+        Suspended = "suspended",
+        /// Not taken.
+        Rejected = "rejected",
+    }
+}
+
+impl AccountStatus {
+    /// May this account make invoices?
+    ///
+    /// # Errors
+    /// `account_suspended`, or `account_not_approved`.
+    pub fn may_create_invoices(self) -> Result<(), Refusal> {
+        match self {
+            AccountStatus::Active => Ok(()),
+            AccountStatus::Suspended => Err(Refusal::new(
+                Code::AccountSuspended,
+                "the account is suspended",
+            )),
+            AccountStatus::Pending | AccountStatus::Rejected => Err(Refusal::new(
+                Code::AccountNotApproved,
+                format!("the account is {self}, not approved"),
+            )),
+        }
+    }
+
+    /// The event of becoming this, coming from `before`.
+    pub fn event_after(self, before: AccountStatus) -> Option<EventType> {
+        match self {
+            AccountStatus::Active if before != self => Some(EventType::AccountApproved),
+            AccountStatus::Suspended if before != self => Some(EventType::AccountSuspended),
+            AccountStatus::Active
+            | AccountStatus::Suspended
+            | AccountStatus::Pending
+            | AccountStatus::Rejected => None,
+        }
+    }
+}
+
+/// An account.
+#[derive(Clone)]
+pub struct Account {
+    /// Order of insertion.
+    pub seq: i64,
+    /// The name outside the file.
+    pub id: String,
+    /// The shop's name.
+    pub name: String,
+    /// Where it stands.
+    pub status: AccountStatus,
+    /// The service's fee.
+    pub fee: Bps,
+    /// Stored and shown only.
+    pub settlement_enabled: bool,
+    /// May it have customers with static addresses?
+    pub customers_enabled: bool,
+    /// The coin payouts are sent in.
+    pub payout_asset: &'static Asset,
+    /// The largest invoice.
+    pub invoice_max: Cents,
+    /// The smallest payout.
+    pub payout_min: Cents,
+    /// The most paid out in 24 hours, in each currency.
+    pub payout_daily_max: Cents,
+    /// Tolerance below a price.
+    pub under: Bps,
+    /// Tolerance above a price.
+    pub over: Bps,
+    /// Default time to pay.
+    pub ttl_seconds: i64,
+    /// Where customers go after paying, by default.
+    pub success_url: Option<String>,
+    /// Where customers go who give up, by default.
+    pub cancel_url: Option<String>,
+    /// Signs deliveries to an invoice's own webhookUrl.
+    pub legacy_secret: String,
+    /// When it was made.
+    pub created_at: Time,
+}
+
+impl Account {
+    /// A new account with the defaults of the interface.
+    pub fn new(id: String, name: String, legacy_secret: String, now: Time) -> Account {
+        Account {
+            seq: 0,
+            id,
+            name,
+            status: AccountStatus::Pending,
+            fee: Bps(100),
+            settlement_enabled: false,
+            customers_enabled: false,
+            payout_asset: default_payout_asset(),
+            invoice_max: Cents(5_000_000),
+            payout_min: Cents(2_000),
+            payout_daily_max: Cents(1_000_000),
+            under: Bps(50),
+            over: Bps(50),
+            ttl_seconds: 1_200,
+            success_url: None,
+            cancel_url: None,
+            legacy_secret,
+            created_at: now,
+        }
+    }
+}
+
+/// SOL.
+pub fn default_payout_asset() -> &'static Asset {
+    let [first, ..] = &super::asset::ASSETS;
+    Asset::find("SOL").unwrap_or(first)
+}
+
+/// A receiver of an account's events.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// Order of insertion.
+    pub seq: i64,
+    /// The name outside the file.
+    pub id: String,
+    /// Which mode's events it gets; nothing: both.
+    pub mode: Option<Mode>,
+    /// Where to.
+    pub url: String,
+    /// Signs its deliveries.
+    pub secret: String,
+    /// Which body it gets.
+    pub format: Format,
+    /// Which events it gets; nothing: all.
+    pub types: Option<Vec<EventType>>,
+    /// Is it in use?
+    pub enabled: bool,
+}
+
+impl Endpoint {
+    /// Does it get this event?
+    pub fn wants(&self, mode: Mode, kind: EventType) -> bool {
+        let told = match self.format {
+            Format::Event => true,
+            Format::Legacy => kind.legacy_name().is_some(),
+        };
+        self.enabled
+            && told
+            && self.mode.is_none_or(|wanted| wanted == mode)
+            && self
+                .types
+                .as_ref()
+                .is_none_or(|types| types.contains(&kind))
+    }
+}

@@ -1,0 +1,284 @@
+//! Addresses: what is one on each chain, and what test mode hands out in place of a real one.
+//!
+//! What lives here: reading and writing base58check, segwit, EIP-55 and base58 texts. What does not: keys of any
+//! kind, and whose an address is. What always holds: [`parse`] answers the canonical text, so two texts of one
+//! destination come out equal, and parsing the answer again changes nothing.
+
+use std::fmt;
+
+use bech32::primitives::decode::{
+    CharError, SegwitHrpstring, SegwitHrpstringError, UncheckedHrpstringError,
+};
+use bech32::{Bech32, ByteIterExt, Fe32, Fe32IterExt, Hrp, hrp};
+use sha2::{Digest, Sha256};
+use sha3::Keccak256;
+
+use super::asset::Chain;
+
+/// Longer texts are refused unread; the longest address there is (a taproot one on regtest) has 64 bytes.
+const TEXT_BYTES_MAX: usize = 128;
+
+/// The most a version byte, a 20-byte hash and a checksum take in base58; the shortest segwit address has 42.
+const BASE58CHECK_BYTES_MAX: usize = 35;
+
+/// The byte in front of every account on Tron (<https://developers.tron.network/docs/account>).
+const TRON_VERSION: u8 = 0x41;
+
+const DOGECOIN_TEST_VERSION: u8 = 0x71;
+const LITECOIN_TEST_PREFIX: Hrp = Hrp::parse_unchecked("tltc");
+
+/// Which encoding an address of a utxo chain wears. EVM, Tron and Solana addresses look the same everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// The one whose coins are worth something.
+    Main,
+    /// Every other: testnet, signet and regtest.
+    Test,
+}
+
+/// The text is no address of the chain; [`Display`](fmt::Display) says what would be right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressError {
+    chain: Chain,
+    reason: Reason,
+}
+
+/// The end of the sentence "not an address on bitcoin: …".
+type Reason = &'static str;
+
+const CHECKSUM: Reason = "its checksum does not match; copy it again";
+const NOBODY: Reason = "the all-zero address belongs to nobody";
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "not an address on {}: {}",
+            self.chain.as_str(),
+            self.reason
+        )
+    }
+}
+
+impl std::error::Error for AddressError {}
+
+/// How the addresses of a utxo chain are written on one of its networks.
+struct Dialect {
+    /// The base58check versions understood, each with the one it is written back with.
+    versions: &'static [(u8, u8)],
+    /// The human-readable parts of its segwit addresses.
+    prefixes: &'static [Hrp],
+    /// What is said of a text that is none of these.
+    expected: Reason,
+}
+
+/// Versions and prefixes of `src/kernel/chainparams.cpp` in Bitcoin Core.
+const BITCOIN: Dialect = Dialect {
+    versions: &[(0x00, 0x00), (0x05, 0x05)],
+    prefixes: &[hrp::BC],
+    expected: "expected a complete address that starts with 1, 3, bc1q or bc1p",
+};
+
+const BITCOIN_TEST: Dialect = Dialect {
+    versions: &[(0x6f, 0x6f), (0xc4, 0xc4)],
+    prefixes: &[hrp::TB, hrp::BCRT],
+    expected: "expected a complete test address that starts with m, n, 2, tb1q, tb1p, bcrt1q or bcrt1p",
+};
+
+/// Versions and prefixes of `src/chainparams.cpp` in Litecoin Core. As there (`src/key_io.cpp`), a script address
+/// in the old version, which looks like bitcoin's, is understood and written back in the new one. Extension block
+/// addresses (`ltcmweb1…`) are not: payments to them cannot be seen from outside.
+const LITECOIN: Dialect = Dialect {
+    versions: &[(0x30, 0x30), (0x32, 0x32), (0x05, 0x32)],
+    prefixes: &[Hrp::parse_unchecked("ltc")],
+    expected: "expected a complete address that starts with L, M, ltc1q or ltc1p",
+};
+
+const LITECOIN_TEST: Dialect = Dialect {
+    versions: &[(0x6f, 0x6f), (0x3a, 0x3a), (0xc4, 0x3a)],
+    prefixes: &[LITECOIN_TEST_PREFIX, Hrp::parse_unchecked("rltc")],
+    expected: "expected a complete test address that starts with m, n, Q, tltc1q, tltc1p, rltc1q or rltc1p",
+};
+
+/// Versions of `src/chainparams.cpp` in Dogecoin Core; the chain has no segwit.
+const DOGECOIN: Dialect = Dialect {
+    versions: &[(0x1e, 0x1e), (0x16, 0x16)],
+    prefixes: &[],
+    expected: "expected a complete address that starts with D, 9 or A",
+};
+
+const DOGECOIN_TEST: Dialect = Dialect {
+    versions: &[(DOGECOIN_TEST_VERSION, DOGECOIN_TEST_VERSION), (0xc4, 0xc4)],
+    prefixes: &[],
+    expected: "expected a complete test address that starts with n or 2",
+};
+
+/// A deposit address nobody holds the key of, for test mode: a valid encoding of SHA-256(label ‖ index), the
+/// index in eight bytes, big end first.
+///
+/// The three EVM chains share one address, as they do in live mode.
+pub fn test_address(chain: Chain, label: &str, index: u64) -> String {
+    let digest: [u8; 32] = Sha256::new()
+        .chain_update(label)
+        .chain_update(index.to_be_bytes())
+        .finalize()
+        .into();
+    let (hash, _) = digest.split_at(20);
+    match chain {
+        Chain::Bitcoin => write_p2wpkh(hrp::TB, hash),
+        Chain::Litecoin => write_p2wpkh(LITECOIN_TEST_PREFIX, hash),
+        Chain::Dogecoin => write_base58check(DOGECOIN_TEST_VERSION, hash),
+        Chain::Ethereum | Chain::Base | Chain::Polygon => write_evm(&lower_hex(hash)),
+        Chain::Tron => write_base58check(TRON_VERSION, hash),
+        Chain::Solana => bs58::encode(digest).into_string(),
+    }
+}
+
+/// Is `text` an address of `chain`? Answers its canonical text, or what would be right.
+pub fn parse(chain: Chain, network: Network, text: &str) -> Result<String, AddressError> {
+    read(chain, network, text).map_err(|reason| AddressError { chain, reason })
+}
+
+fn read(chain: Chain, network: Network, text: &str) -> Result<String, Reason> {
+    if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
+        return Err("expected at most 128 plain letters and digits");
+    }
+    match (chain, network) {
+        (Chain::Bitcoin, Network::Main) => read_utxo(&BITCOIN, text),
+        (Chain::Bitcoin, Network::Test) => read_utxo(&BITCOIN_TEST, text),
+        (Chain::Litecoin, Network::Main) => read_utxo(&LITECOIN, text),
+        (Chain::Litecoin, Network::Test) => read_utxo(&LITECOIN_TEST, text),
+        (Chain::Dogecoin, Network::Main) => read_utxo(&DOGECOIN, text),
+        (Chain::Dogecoin, Network::Test) => read_utxo(&DOGECOIN_TEST, text),
+        (Chain::Ethereum | Chain::Base | Chain::Polygon, _) => read_evm(text),
+        (Chain::Tron, _) => read_tron(text),
+        (Chain::Solana, _) => read_solana(text),
+    }
+}
+
+/// The two kinds are told apart by length, not by prefix: `LTC1…` may well start a base58 address.
+fn read_utxo(dialect: &Dialect, text: &str) -> Result<String, Reason> {
+    if text.len() > BASE58CHECK_BYTES_MAX {
+        read_segwit(dialect, text)
+    } else {
+        read_hash(dialect, text)
+    }
+}
+
+/// P2PKH or P2SH: the hash of a key or of a script, in base58check.
+fn read_hash(dialect: &Dialect, text: &str) -> Result<String, Reason> {
+    let (version, hash) = read_base58check(text, dialect.expected)?;
+    let known = dialect.versions.iter().find(|(read, _)| *read == version);
+    known
+        .map(|(_, written)| write_base58check(*written, &hash))
+        .ok_or(dialect.expected)
+}
+
+/// P2WPKH, P2WSH or P2TR: segwit versions 0 (BIP-173, bech32) and 1 (BIP-350, bech32m). BIP-350 would have wallets
+/// pay later versions too; they are refused, since before such a version is in use anybody may spend its outputs.
+fn read_segwit(dialect: &Dialect, text: &str) -> Result<String, Reason> {
+    let address = SegwitHrpstring::new(text).map_err(|error| segwit_reason(&error, dialect))?;
+    let known = dialect.prefixes.contains(&address.hrp());
+    match (address.witness_version().to_u8(), address.byte_iter().len()) {
+        (0, 20 | 32) | (1, 32) if known => Ok(text.to_ascii_lowercase()),
+        _ => Err(dialect.expected),
+    }
+}
+
+fn segwit_reason(error: &SegwitHrpstringError, dialect: &Dialect) -> Reason {
+    match error {
+        SegwitHrpstringError::Checksum(_) => CHECKSUM,
+        SegwitHrpstringError::Unchecked(UncheckedHrpstringError::Char(CharError::MixedCase)) => {
+            "its letters must be all small or all capital"
+        }
+        _ => dialect.expected,
+    }
+}
+
+fn write_p2wpkh(prefix: Hrp, hash: &[u8]) -> String {
+    let program = hash.iter().copied().bytes_to_fes();
+    program
+        .with_checksum::<Bech32>(&prefix)
+        .with_witness_version(Fe32::Q)
+        .chars()
+        .collect()
+}
+
+/// An EIP-55 text, or one in a single case, which carries no checksum (<https://eips.ethereum.org/EIPS/eip-55>).
+fn read_evm(text: &str) -> Result<String, Reason> {
+    let digits = text.strip_prefix("0x").unwrap_or_default();
+    if digits.len() != 40 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Err("expected 0x and 40 hexadecimal digits");
+    }
+    let lower = digits.to_ascii_lowercase();
+    if lower.bytes().all(|digit| digit == b'0') {
+        return Err(NOBODY);
+    }
+    let canonical = write_evm(&lower);
+    let one_case = digits == lower || digits == digits.to_ascii_uppercase();
+    if one_case || text == canonical {
+        Ok(canonical)
+    } else {
+        Err(CHECKSUM)
+    }
+}
+
+/// EIP-55: a letter is a capital where the Keccak-256 of the small digits has, in its place, a half byte of 8 or more.
+fn write_evm(lower_digits: &str) -> String {
+    let hash = Keccak256::digest(lower_digits);
+    let halves = hash.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
+    let digits = lower_digits.chars().zip(halves);
+    let cased = digits.map(|(digit, half)| {
+        if half >= 8 {
+            digit.to_ascii_uppercase()
+        } else {
+            digit
+        }
+    });
+    "0x".chars().chain(cased).collect()
+}
+
+fn lower_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn read_tron(text: &str) -> Result<String, Reason> {
+    const EXPECTED: Reason = "expected a complete address of 34 characters that starts with T";
+    match read_base58check(text, EXPECTED)? {
+        (TRON_VERSION, hash) if hash == [0; 20] => Err(NOBODY),
+        (TRON_VERSION, hash) => Ok(write_base58check(TRON_VERSION, &hash)),
+        _ => Err(EXPECTED),
+    }
+}
+
+/// Base58 of 32 bytes, with no checksum (<https://solana.com/docs/core/accounts>). All zeros are the system program.
+fn read_solana(text: &str) -> Result<String, Reason> {
+    let mut key = [0; 32];
+    match bs58::decode(text).onto(&mut key) {
+        Ok(32) if key == [0; 32] => {
+            Err("that is the system program's; expected an account's own address")
+        }
+        Ok(32) => Ok(bs58::encode(key).into_string()),
+        _ => Err("expected 32 to 44 base58 characters that hold 32 bytes"),
+    }
+}
+
+/// The version and the hash of a base58check text (<https://en.bitcoin.it/wiki/Base58Check_encoding>).
+fn read_base58check(text: &str, expected: Reason) -> Result<(u8, [u8; 20]), Reason> {
+    let mut bytes = [0; 25];
+    match bs58::decode(text).with_check(None).onto(&mut bytes) {
+        Ok(21) => {
+            let [version, hash @ .., _, _, _, _] = bytes;
+            Ok((version, hash))
+        }
+        Err(bs58::decode::Error::InvalidChecksum { .. }) => Err(CHECKSUM),
+        _ => Err(expected),
+    }
+}
+
+fn write_base58check(version: u8, hash: &[u8]) -> String {
+    bs58::encode(hash).with_check_version(version).into_string()
+}
+
+#[cfg(test)]
+mod tests;

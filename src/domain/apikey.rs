@@ -1,0 +1,188 @@
+//! API keys: their text, their classes, and telling a typing error without a look-up.
+//!
+//! What lives here: making and reading key texts. What does not: which keys exist. What always holds: a key is
+//! stored as its SHA-256 only, and a made key carries a CRC-32 of itself.
+
+use super::asset::Mode;
+use super::text_enum::text_enum;
+use sha2::{Digest, Sha256};
+
+/// Random characters in a key: 30 of base62, 178 bits.
+const RANDOM_CHARS: usize = 30;
+/// Characters that hold the CRC-32 of what precedes them.
+const CHECK_CHARS: usize = 6;
+/// The digits of base62.
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+text_enum! {
+    /// What a key opens.
+    pub enum KeyClass {
+        /// The merchant's server: everything but the public routes.
+        Secret = "secret",
+        /// The shop's page: the public routes only.
+        Public = "public",
+        /// A secret key of the older form `<id>.<secret>`.
+        Legacy = "legacy",
+    }
+}
+
+/// The prefix of a class and mode; legacy keys have none.
+const fn prefix(class: KeyClass, mode: Mode) -> &'static str {
+    match (class, mode) {
+        (KeyClass::Secret, Mode::Live) => "sk_live_",
+        (KeyClass::Secret, Mode::Test) => "sk_test_",
+        (KeyClass::Public, Mode::Live) => "pk_live_",
+        (KeyClass::Public, Mode::Test) => "pk_test_",
+        (KeyClass::Legacy, Mode::Live | Mode::Test) => "",
+    }
+}
+
+/// Makes a key from random bytes; `random` is asked as often as needed.
+///
+/// A legacy key is `<16 characters>.<30 characters>`; the others are prefix, random part and check.
+pub fn generate(class: KeyClass, mode: Mode, random: &mut dyn FnMut() -> u8) -> String {
+    let mut text = prefix(class, mode).to_owned();
+    match class {
+        KeyClass::Legacy => {
+            text.push_str(&random_text(16, random));
+            text.push('.');
+            text.push_str(&random_text(RANDOM_CHARS, random));
+        }
+        KeyClass::Secret | KeyClass::Public => {
+            text.push_str(&random_text(RANDOM_CHARS, random));
+            let check = check_of(&text);
+            text.push_str(&check);
+        }
+    }
+    text
+}
+
+/// Could this text be a key that was made here, or an imported legacy one? False tells a typing error.
+pub fn is_plausible(text: &str) -> bool {
+    let made = [KeyClass::Secret, KeyClass::Public]
+        .into_iter()
+        .flat_map(|class| Mode::ALL.iter().map(move |mode| prefix(class, *mode)))
+        .any(|prefix| text.starts_with(prefix));
+    if !made {
+        return text
+            .split_once('.')
+            .is_some_and(|(id, secret)| !id.is_empty() && !secret.is_empty());
+    }
+    let body = text
+        .len()
+        .checked_sub(CHECK_CHARS)
+        .and_then(|at| text.split_at_checked(at));
+    body.is_some_and(|(body, check)| check == check_of(body))
+}
+
+/// What is stored of a key.
+pub fn hash(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+/// The last four characters, by which people tell their keys apart.
+pub fn last4(text: &str) -> String {
+    let skipped = text.chars().count().saturating_sub(4);
+    text.chars().skip(skipped).collect()
+}
+
+/// A random text of base62, each character equally likely.
+pub fn random_text(chars: usize, random: &mut dyn FnMut() -> u8) -> String {
+    let mut text = String::with_capacity(chars);
+    while text.len() < chars {
+        // 248 is the largest multiple of 62 in a byte: what is past it would favour the first digits.
+        let byte = random();
+        if byte < 248 {
+            text.push(digit(u32::from(byte % 62)));
+        }
+    }
+    text
+}
+
+/// CRC-32 in six base62 digits, most significant first.
+fn check_of(text: &str) -> String {
+    let mut rest = crc32fast::hash(text.as_bytes());
+    let mut digits = [' '; CHECK_CHARS];
+    for place in digits.iter_mut().rev() {
+        *place = digit(rest % 62);
+        rest /= 62;
+    }
+    digits.iter().collect()
+}
+
+/// One base62 digit.
+fn digit(value: u32) -> char {
+    usize::try_from(value)
+        .ok()
+        .and_then(|value| BASE62.get(value))
+        .map_or('0', |byte| char::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KeyClass, Mode, generate, is_plausible, last4};
+
+    fn made(class: KeyClass, mode: Mode) -> String {
+        let mut next = 0_u8;
+        generate(class, mode, &mut || {
+            next = next.wrapping_mul(37).wrapping_add(91);
+            next
+        })
+    }
+
+    #[test]
+    fn a_made_key_has_its_form_and_knows_itself() {
+        for (class, mode, prefix) in [
+            (KeyClass::Secret, Mode::Live, "sk_live_"),
+            (KeyClass::Secret, Mode::Test, "sk_test_"),
+            (KeyClass::Public, Mode::Live, "pk_live_"),
+            (KeyClass::Public, Mode::Test, "pk_test_"),
+        ] {
+            let key = made(class, mode);
+            assert!(key.starts_with(prefix) && key.len() == 44, "{key}");
+            assert!(is_plausible(&key));
+        }
+        let legacy = made(KeyClass::Legacy, Mode::Live);
+        assert!(
+            legacy.split_once('.').is_some() && is_plausible(&legacy),
+            "{legacy}"
+        );
+    }
+
+    #[test]
+    fn one_wrong_character_is_told() {
+        let key = made(KeyClass::Secret, Mode::Live);
+        for at in 8..key.len() {
+            let wrong: String = key
+                .chars()
+                .enumerate()
+                .map(|(i, c)| {
+                    if i == at {
+                        if c == 'x' { 'y' } else { 'x' }
+                    } else {
+                        c
+                    }
+                })
+                .collect();
+            assert!(!is_plausible(&wrong), "{wrong}");
+        }
+        for wrong in [
+            "",
+            "sk_live_",
+            "sk_test_sandbox",
+            "x",
+            ".",
+            "a.",
+            ".b",
+            "sk_live_é",
+        ] {
+            assert!(!is_plausible(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn four_characters_remain_visible() {
+        assert_eq!(last4("sk_test_sandbox"), "dbox");
+        assert_eq!(last4("é"), "é");
+    }
+}

@@ -1,0 +1,192 @@
+//! The coins, the chains they live on, and what an account's mode is.
+//!
+//! What lives here: the one table of coins with the fixed rates of test mode. What does not: whether a coin is
+//! offered right now. What always holds: an id, once published, names the same coin for ever.
+
+use super::money::coin::{Rate, Units};
+use super::money::{Currency, Overflow};
+use super::text_enum::text_enum;
+use rust_decimal::Decimal;
+
+text_enum! {
+    /// Whether real money is meant. The key decides it, and nothing crosses from one to the other.
+    pub enum Mode {
+        /// Real money.
+        Live = "live",
+        /// Simulated payments.
+        Test = "test",
+    }
+}
+
+impl Mode {
+    /// The `livemode` field.
+    pub const fn is_live(self) -> bool {
+        matches!(self, Mode::Live)
+    }
+}
+
+text_enum! {
+    /// How a coin exists on its chain.
+    pub enum AssetKind {
+        /// The chain's own coin.
+        Native = "native",
+        /// A token of Solana's token program.
+        Spl = "spl",
+        /// An ERC-20 token of an EVM chain.
+        Erc20 = "erc20",
+        /// A TRC-20 token of Tron.
+        Trc20 = "trc20",
+    }
+}
+
+text_enum! {
+    /// The chains on which money is seen.
+    pub enum Chain {
+        /// Bitcoin.
+        Bitcoin = "bitcoin",
+        /// Litecoin.
+        Litecoin = "litecoin",
+        /// Dogecoin.
+        Dogecoin = "dogecoin",
+        /// Ethereum.
+        Ethereum = "ethereum",
+        /// Base.
+        Base = "base",
+        /// Polygon.
+        Polygon = "polygon",
+        /// Tron.
+        Tron = "tron",
+        /// Solana.
+        Solana = "solana",
+    }
+}
+
+impl Chain {
+    /// What hands out this chain's addresses: each chain its own, all EVM chains together.
+    pub const fn address_pool(self) -> &'static str {
+        match self {
+            Chain::Ethereum | Chain::Base | Chain::Polygon => "evm",
+            Chain::Bitcoin | Chain::Litecoin | Chain::Dogecoin | Chain::Tron | Chain::Solana => {
+                self.as_str()
+            }
+        }
+    }
+}
+
+/// One coin on one chain.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Asset {
+    /// The id of the currencies list.
+    pub id: &'static str,
+    /// The ticker shown to people.
+    pub symbol: &'static str,
+    /// The coin's name.
+    pub name: &'static str,
+    /// Where it lives.
+    pub chain: Chain,
+    /// How it exists there.
+    pub kind: AssetKind,
+    /// Decimal places of its base unit.
+    pub decimals: u32,
+    /// The smallest amount asked for, in base units.
+    pub min_amount: Units,
+    /// The fixed rate of test mode, in EUR.
+    test_rate_eur: &'static str,
+}
+
+/// USD for one EUR in test mode.
+const TEST_USD_PER_EUR: Decimal = Decimal::from_parts(108, 0, 0, false, 2);
+
+impl Asset {
+    /// The coin with this id.
+    pub fn find(id: &str) -> Option<&'static Asset> {
+        ASSETS.iter().find(|asset| asset.id == id)
+    }
+
+    /// The ids of all coins.
+    pub fn ids() -> Vec<&'static str> {
+        ASSETS.iter().map(|asset| asset.id).collect()
+    }
+
+    /// The fixed rate of test mode: fiat per whole coin.
+    ///
+    /// # Errors
+    /// [`Overflow`], which a test over the whole table rules out.
+    pub fn test_rate(&self, currency: Currency) -> Result<Rate, Overflow> {
+        let eur: Rate = self.test_rate_eur.parse()?;
+        match currency {
+            Currency::Eur => Ok(eur),
+            Currency::Usd => eur.times(TEST_USD_PER_EUR),
+        }
+    }
+
+    /// This many base units as a plain decimal of whole coins.
+    pub fn text(&self, amount: Units) -> String {
+        amount.text(self.decimals)
+    }
+}
+
+/// One row of the table below.
+macro_rules! asset {
+    ($id:literal $symbol:literal $name:literal $chain:ident $kind:ident $decimals:literal min $min:literal eur $rate:literal) => {
+        Asset {
+            id: $id,
+            symbol: $symbol,
+            name: $name,
+            chain: Chain::$chain,
+            kind: AssetKind::$kind,
+            decimals: $decimals,
+            min_amount: Units($min),
+            test_rate_eur: $rate,
+        }
+    };
+}
+
+/// Every coin, in the order in which they are offered.
+pub static ASSETS: [Asset; 13] = [
+    asset!("BTC" "BTC" "Bitcoin" Bitcoin Native 8 min 2_000 eur "60000"),
+    asset!("LTC" "LTC" "Litecoin" Litecoin Native 8 min 1_000_000 eur "80"),
+    asset!("DOGE" "DOGE" "Dogecoin" Dogecoin Native 8 min 500_000_000 eur "0.20"),
+    asset!("ETH" "ETH" "Ether" Ethereum Native 18 min 300_000_000_000_000 eur "3000"),
+    asset!("USDT-ERC20" "USDT" "Tether USD on Ethereum" Ethereum Erc20 6 min 1_000_000 eur "0.92"),
+    asset!("USDC-ERC20" "USDC" "USD Coin on Ethereum" Ethereum Erc20 6 min 1_000_000 eur "0.92"),
+    asset!("USDC-BASE" "USDC" "USD Coin on Base" Base Erc20 6 min 1_000_000 eur "0.92"),
+    asset!("USDC-POLYGON" "USDC" "USD Coin on Polygon" Polygon Erc20 6 min 1_000_000 eur "0.92"),
+    asset!("TRX" "TRX" "Tron" Tron Native 6 min 8_000_000 eur "0.12"),
+    asset!("USDT-TRC20" "USDT" "Tether USD on Tron" Tron Trc20 6 min 1_000_000 eur "0.92"),
+    asset!("SOL" "SOL" "Solana" Solana Native 9 min 5_000_000 eur "150"),
+    asset!("USDC-SPL" "USDC" "USD Coin on Solana" Solana Spl 6 min 1_000_000 eur "0.92"),
+    asset!("USDT-SPL" "USDT" "Tether USD on Solana" Solana Spl 6 min 1_000_000 eur "0.92"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{ASSETS, Asset, Chain, Currency};
+
+    #[test]
+    fn every_coin_has_both_rates_and_its_own_id() {
+        for asset in &ASSETS {
+            for currency in Currency::ALL {
+                assert!(
+                    asset.test_rate(*currency).is_ok(),
+                    "{} {currency}",
+                    asset.id
+                );
+            }
+            assert_eq!(Asset::find(asset.id), Some(asset));
+        }
+        assert_eq!(
+            ASSETS[0]
+                .test_rate(Currency::Usd)
+                .map(|rate| rate.to_string()),
+            Ok("64800".to_owned())
+        );
+        assert_eq!(ASSETS[1].text(ASSETS[1].min_amount), "0.01");
+    }
+
+    #[test]
+    fn evm_chains_share_their_addresses() {
+        assert_eq!(Chain::Base.address_pool(), "evm");
+        assert_eq!(Chain::Bitcoin.address_pool(), "bitcoin");
+    }
+}

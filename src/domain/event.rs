@@ -1,0 +1,290 @@
+//! What the shop is told: event types, bodies, and the legacy body.
+//!
+//! What lives here: which change has which event, and both bodies. What does not: who gets it (`account`), when
+//! it is sent again (`retry`), how it is signed (`signature`). What always holds: a body is rendered once.
+
+use super::render::ObjectView;
+use super::status::InvoiceStatus;
+use super::text_enum::text_enum;
+use super::time::Time;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+text_enum! {
+    /// What happened.
+    pub enum EventType {
+        /// An invoice was made.
+        InvoiceCreated = "invoice.created",
+        /// A payment was seen.
+        InvoiceDetected = "invoice.detected",
+        /// Paid in full.
+        InvoiceConfirmed = "invoice.confirmed",
+        /// Paid, and more than was due.
+        InvoiceOverpaid = "invoice.overpaid",
+        /// Paid in part.
+        InvoiceUnderpaid = "invoice.underpaid",
+        /// Not paid in time.
+        InvoiceExpired = "invoice.expired",
+        /// Paid in full, but late.
+        InvoicePaidLate = "invoice.paid_late",
+        /// Called off.
+        InvoiceCancelled = "invoice.cancelled",
+        /// A payment came and vanished.
+        InvoiceFailed = "invoice.failed",
+        /// A deposit of a customer was confirmed.
+        DepositConfirmed = "deposit.confirmed",
+        /// A payout was sent.
+        PayoutPaid = "payout.paid",
+        /// A payout was not sent.
+        PayoutFailed = "payout.failed",
+        /// A refund was sent.
+        RefundPaid = "refund.paid",
+        /// A refund was not sent.
+        RefundFailed = "refund.failed",
+        /// The account became active.
+        AccountApproved = "account.approved",
+        /// The account was stopped.
+        AccountSuspended = "account.suspended",
+    }
+}
+
+text_enum! {
+    /// Which body an endpoint gets.
+    pub enum Format {
+        /// The event as `GET /v1/events/{id}` answers it.
+        Event = "event",
+        /// The older body.
+        Legacy = "legacy",
+    }
+}
+
+text_enum! {
+    /// How far a delivery has come.
+    pub enum DeliveryState {
+        /// An attempt is still to be made.
+        Pending = "pending",
+        /// It was taken.
+        Delivered = "delivered",
+        /// It was given up.
+        Failed = "failed",
+    }
+}
+
+impl EventType {
+    /// The event of an invoice coming to this status, where it has one.
+    pub const fn of_status(status: InvoiceStatus) -> Option<EventType> {
+        match status {
+            InvoiceStatus::Created => Some(EventType::InvoiceCreated),
+            InvoiceStatus::AwaitingPayment => None,
+            InvoiceStatus::Detected => Some(EventType::InvoiceDetected),
+            InvoiceStatus::Confirmed => Some(EventType::InvoiceConfirmed),
+            InvoiceStatus::Overpaid => Some(EventType::InvoiceOverpaid),
+            InvoiceStatus::Underpaid => Some(EventType::InvoiceUnderpaid),
+            InvoiceStatus::Expired => Some(EventType::InvoiceExpired),
+            InvoiceStatus::PaidLate => Some(EventType::InvoicePaidLate),
+            InvoiceStatus::Cancelled => Some(EventType::InvoiceCancelled),
+            InvoiceStatus::Failed => Some(EventType::InvoiceFailed),
+        }
+    }
+
+    /// What the legacy body calls it; nothing where it is not told there.
+    pub const fn legacy_name(self) -> Option<&'static str> {
+        match self {
+            EventType::InvoiceOverpaid => Some(EventType::InvoiceConfirmed.as_str()),
+            EventType::AccountApproved | EventType::AccountSuspended => None,
+            EventType::InvoiceCreated
+            | EventType::InvoiceDetected
+            | EventType::InvoiceConfirmed
+            | EventType::InvoiceUnderpaid
+            | EventType::InvoiceExpired
+            | EventType::InvoicePaidLate
+            | EventType::InvoiceCancelled
+            | EventType::InvoiceFailed
+            | EventType::DepositConfirmed
+            | EventType::PayoutPaid
+            | EventType::PayoutFailed
+            | EventType::RefundPaid
+            | EventType::RefundFailed => Some(self.as_str()),
+        }
+    }
+
+    /// Is it about an invoice?
+    pub fn is_of_invoice(self) -> bool {
+        self.as_str().starts_with("invoice.")
+    }
+}
+
+/// The event's body: what is stored, answered and sent.
+#[derive(Serialize)]
+struct Body<'a> {
+    id: &'a str,
+    object: &'static str,
+    #[serde(rename = "type")]
+    kind: EventType,
+    livemode: bool,
+    created: Time,
+    data: ObjectView<'a>,
+}
+
+/// Renders an event whose `data.object` is this JSON text.
+///
+/// # Errors
+/// serde_json's, which no object of ours causes.
+pub fn body(
+    id: &str,
+    kind: EventType,
+    livemode: bool,
+    created: Time,
+    object: &RawValue,
+) -> serde_json::Result<String> {
+    serde_json::to_string(&Body {
+        id,
+        object: "event",
+        kind,
+        livemode,
+        created,
+        data: ObjectView { object },
+    })
+}
+
+/// The parts of a stored body that the legacy body is made of.
+#[derive(Deserialize)]
+struct Stored {
+    id: String,
+    #[serde(rename = "type")]
+    kind: String,
+    livemode: bool,
+    created: String,
+    data: StoredData,
+}
+
+/// `data` of a stored body.
+#[derive(Deserialize)]
+struct StoredData {
+    object: Map<String, Value>,
+}
+
+/// The legacy body of a stored event; nothing for the types it does not tell.
+///
+/// `invoice.overpaid` is told as `invoice.confirmed` whose invoice says `overpaid: true` and `status: confirmed`.
+///
+/// # Errors
+/// serde_json's, where the stored text is no event.
+pub fn legacy_body(stored: &str) -> serde_json::Result<Option<String>> {
+    let event: Stored = serde_json::from_str(stored)?;
+    let Some(name) = event.kind.parse().ok().and_then(EventType::legacy_name) else {
+        return Ok(None);
+    };
+    let mut body = json!({ "id": event.id, "event": name, "livemode": event.livemode, "createdAt": event.created });
+    let object = event.data.object;
+    if let Some(fields) = body.as_object_mut() {
+        if object.get("object").and_then(Value::as_str) == Some("invoice") {
+            fields.insert("invoice".to_owned(), Value::Object(legacy_invoice(object)));
+        } else {
+            fields.insert("invoice".to_owned(), Value::Null);
+            fields.insert("object".to_owned(), Value::Object(object));
+        }
+    }
+    serde_json::to_string(&body).map(Some)
+}
+
+/// The legacy shape of an invoice: the usual fields and four older ones.
+fn legacy_invoice(mut invoice: Map<String, Value>) -> Map<String, Value> {
+    let status = invoice
+        .get("status")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    let overpaid = status == InvoiceStatus::Overpaid.as_str();
+    if overpaid {
+        invoice.insert(
+            "status".to_owned(),
+            Value::from(InvoiceStatus::Confirmed.as_str()),
+        );
+    }
+    let copy = |name: &str| invoice.get(name).cloned().unwrap_or(Value::Null);
+    let (amount, currency) = (copy("amount"), copy("currency"));
+    invoice.insert("priceAmount".to_owned(), amount);
+    invoice.insert("priceCurrency".to_owned(), currency);
+    invoice.insert("overpaid".to_owned(), Value::from(overpaid));
+    invoice.insert(
+        "underpaid".to_owned(),
+        Value::from(status == InvoiceStatus::Underpaid.as_str()),
+    );
+    invoice
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+mod tests {
+    use super::{EventType, InvoiceStatus, Time, body, legacy_body};
+    use serde_json::Value;
+    use serde_json::value::RawValue;
+
+    fn event(kind: EventType, object: &str) -> String {
+        body(
+            "evt_1",
+            kind,
+            false,
+            Time(0),
+            &RawValue::from_string(object.to_owned()).unwrap(),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_body_carries_its_object_byte_for_byte() {
+        let text = event(
+            EventType::InvoiceCreated,
+            r#"{"object":"invoice","metadata":{"n":1.10}}"#,
+        );
+        assert_eq!(
+            text,
+            r#"{"id":"evt_1","object":"event","type":"invoice.created","livemode":false,"created":"1970-01-01T00:00:00.000Z","data":{"object":{"object":"invoice","metadata":{"n":1.10}}}}"#
+        );
+    }
+
+    #[test]
+    fn legacy_tells_overpaid_as_confirmed() {
+        let text = event(
+            EventType::InvoiceOverpaid,
+            r#"{"object":"invoice","status":"overpaid","amount":"1.00","currency":"EUR"}"#,
+        );
+        let legacy: Value = serde_json::from_str(&legacy_body(&text).unwrap().unwrap()).unwrap();
+        assert_eq!(legacy["event"], "invoice.confirmed");
+        assert_eq!(legacy["invoice"]["status"], "confirmed");
+        assert_eq!(legacy["invoice"]["overpaid"], true);
+        assert_eq!(legacy["invoice"]["underpaid"], false);
+        assert_eq!(legacy["invoice"]["priceAmount"], "1.00");
+        assert_eq!(legacy["invoice"]["priceCurrency"], "EUR");
+    }
+
+    #[test]
+    fn legacy_does_not_tell_of_accounts() {
+        assert_eq!(
+            legacy_body(&event(
+                EventType::AccountApproved,
+                r#"{"object":"account"}"#
+            ))
+            .unwrap(),
+            None
+        );
+    }
+
+    #[test]
+    fn every_status_but_awaiting_payment_has_an_event_of_its_name() {
+        for status in InvoiceStatus::ALL {
+            let expected =
+                (*status != InvoiceStatus::AwaitingPayment).then(|| format!("invoice.{status}"));
+            assert_eq!(
+                EventType::of_status(*status).map(|kind| kind.to_string()),
+                expected
+            );
+        }
+    }
+}

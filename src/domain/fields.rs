@@ -1,0 +1,234 @@
+//! Reading a JSON object field by field.
+//!
+//! What lives here: typed getters whose refusals name the field and say what would be right. What does not: what
+//! any particular body may hold. What always holds: a field that is null counts as absent.
+
+use super::refusal::{Code, Refusal};
+use serde_json::{Map, Number, Value};
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// The longest url that is taken, in characters.
+pub const URL_CHARS_MAX: usize = 2048;
+
+/// A JSON object being read.
+#[derive(Clone, Copy)]
+pub struct Fields<'a>(&'a Map<String, Value>);
+
+impl<'a> Fields<'a> {
+    /// Reads this object.
+    pub fn of(map: &'a Map<String, Value>) -> Fields<'a> {
+        Fields(map)
+    }
+
+    /// Parses a body. An empty one is `{}` where `empty_is_object`.
+    ///
+    /// # Errors
+    /// `invalid_request` where it is not JSON or not an object.
+    pub fn parse(body: &[u8], empty_is_object: bool) -> Result<Map<String, Value>, Refusal> {
+        if empty_is_object && body.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Map::new());
+        }
+        match serde_json::from_slice(body) {
+            Ok(Value::Object(map)) => Ok(map),
+            Ok(_) => Err(Refusal::new(
+                Code::InvalidRequest,
+                "the body must be a JSON object",
+            )),
+            Err(error) => Err(Refusal::new(
+                Code::InvalidRequest,
+                format!("the body must be JSON: {error}"),
+            )),
+        }
+    }
+
+    /// The field, unless absent or null.
+    pub fn get(&self, name: &str) -> Option<&'a Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Is the field there, be it null?
+    pub fn names(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// The names that are none of `known`, in the order they were sent.
+    pub fn unknown(&self, known: &[&str]) -> Vec<&'a str> {
+        self.0
+            .keys()
+            .map(String::as_str)
+            .filter(|name| !known.contains(name))
+            .collect()
+    }
+
+    /// Refuses names that are none of `known`.
+    ///
+    /// # Errors
+    /// `invalid_request` that lists what may be sent.
+    pub fn only(&self, known: &[&str]) -> Result<(), Refusal> {
+        match self.unknown(known).first() {
+            None => Ok(()),
+            Some(name) => Err(Refusal::field(
+                name,
+                format!("is not known here; fields are {}", known.join(", ")),
+            )),
+        }
+    }
+
+    /// A string of `length` characters.
+    ///
+    /// # Errors
+    /// `invalid_request` where it is no string, too short or too long.
+    pub fn text(
+        &self,
+        name: &str,
+        length: RangeInclusive<usize>,
+    ) -> Result<Option<&'a str>, Refusal> {
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        let text = value
+            .as_str()
+            .ok_or_else(|| Refusal::field(name, "must be a string"))?;
+        if !length.contains(&text.chars().count()) {
+            let (min, max) = (length.start(), length.end());
+            return Err(Refusal::field(
+                name,
+                format!("must have {min} to {max} characters"),
+            ));
+        }
+        Ok(Some(text))
+    }
+
+    /// One of an enumeration's texts.
+    ///
+    /// # Errors
+    /// `invalid_request` that lists them.
+    pub fn choice<T: FromStr<Err: std::fmt::Display>>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, Refusal> {
+        let Some(text) = self.text(name, 0..=200)? else {
+            return Ok(None);
+        };
+        text.parse()
+            .map(Some)
+            .map_err(|problem| Refusal::field(name, problem))
+    }
+
+    /// A whole number in `range`; `60.0` is one.
+    ///
+    /// # Errors
+    /// `invalid_request` that gives the range.
+    pub fn integer(&self, name: &str, range: RangeInclusive<i64>) -> Result<Option<i64>, Refusal> {
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        let number = value.as_number().and_then(whole);
+        number
+            .filter(|number| range.contains(number))
+            .map(Some)
+            .ok_or_else(|| {
+                let (min, max) = (range.start(), range.end());
+                Refusal::field(name, format!("must be a whole number from {min} to {max}"))
+            })
+    }
+
+    /// True or false.
+    ///
+    /// # Errors
+    /// `invalid_request` for anything else.
+    pub fn flag(&self, name: &str) -> Result<Option<bool>, Refusal> {
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        value
+            .as_bool()
+            .map(Some)
+            .ok_or_else(|| Refusal::field(name, "must be true or false"))
+    }
+
+    /// A JSON object.
+    ///
+    /// # Errors
+    /// `invalid_request` for anything else.
+    pub fn object(&self, name: &str) -> Result<Option<&'a Map<String, Value>>, Refusal> {
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        value
+            .as_object()
+            .map(Some)
+            .ok_or_else(|| Refusal::field(name, "must be a JSON object"))
+    }
+
+    /// A JSON array.
+    ///
+    /// # Errors
+    /// `invalid_request` for anything else.
+    pub fn list(&self, name: &str) -> Result<Option<&'a Vec<Value>>, Refusal> {
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        value
+            .as_array()
+            .map(Some)
+            .ok_or_else(|| Refusal::field(name, "must be a JSON array"))
+    }
+
+    /// An absolute http or https url.
+    ///
+    /// # Errors
+    /// `invalid_request` for anything else.
+    pub fn url(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
+        let Some(text) = self.text(name, 1..=URL_CHARS_MAX)? else {
+            return Ok(None);
+        };
+        let rest = text
+            .strip_prefix("https://")
+            .or_else(|| text.strip_prefix("http://"));
+        let has_host =
+            rest.is_some_and(|rest| !rest.starts_with(['/', '?', '#', ':']) && !rest.is_empty());
+        let plain = text.chars().all(|c| {
+            !c.is_whitespace() && !c.is_control() && !matches!(c, '"' | '<' | '>' | '\\' | '`')
+        });
+        if has_host && plain {
+            Ok(Some(text))
+        } else {
+            Err(Refusal::field(
+                name,
+                "must be an absolute http:// or https:// url",
+            ))
+        }
+    }
+
+    /// An e-mail address: one `@` between something and a host.
+    ///
+    /// # Errors
+    /// `invalid_request` for anything else.
+    pub fn email(&self, name: &str, chars_max: usize) -> Result<Option<&'a str>, Refusal> {
+        let Some(text) = self.text(name, 1..=chars_max)? else {
+            return Ok(None);
+        };
+        let shaped = text.rsplit_once('@').is_some_and(|(local, host)| {
+            !local.is_empty() && !host.is_empty() && !host.starts_with('.') && !host.ends_with('.')
+        });
+        let plain = text.chars().all(|c| !c.is_whitespace() && !c.is_control());
+        if shaped && plain {
+            Ok(Some(text))
+        } else {
+            Err(Refusal::field(name, "must be an e-mail address"))
+        }
+    }
+}
+
+/// The whole number in a JSON number's own digits.
+fn whole(number: &Number) -> Option<i64> {
+    let text = number.as_str();
+    let digits = match text.split_once('.') {
+        Some((digits, zeros)) if zeros.bytes().all(|byte| byte == b'0') => digits,
+        Some(_) => return None,
+        None => text,
+    };
+    digits.parse().ok()
+}

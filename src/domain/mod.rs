@@ -1,0 +1,24 @@
+//! The rules: what is true of money, invoices, payments and events.
+//!
+//! PURE: no input or output, no clock, no async, no log. What a function here says depends on its arguments
+//! alone (ids excepted, which are random), so every rule can be walked case by case in a unit test.
+
+pub mod account;
+pub mod address;
+pub mod apikey;
+pub mod asset;
+pub mod event;
+pub mod fields;
+pub mod id;
+pub mod invoice;
+pub mod ledger;
+pub mod money;
+pub mod payment;
+pub mod quote;
+pub mod refusal;
+pub mod render;
+pub mod retry;
+pub mod signature;
+pub mod status;
+pub mod text_enum;
+pub mod time;

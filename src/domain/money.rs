@@ -1,0 +1,277 @@
+//! Fiat money: currencies, cents, fees and how amounts are read and written.
+//!
+//! What lives here and in `money/`: all arithmetic on money. What does not: who owes what to whom. What always
+//! holds: integers only, every operation checked, and each rounding named where it happens.
+
+pub mod coin;
+
+use super::text_enum::text_enum;
+
+text_enum! {
+    /// The currencies an invoice can be priced in.
+    pub enum Currency {
+        /// Euro.
+        Eur = "EUR",
+        /// United States dollar.
+        Usd = "USD",
+    }
+}
+
+/// A sum left the range that can be counted; the operation that met it changes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overflow;
+
+impl std::fmt::Display for Overflow {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("the amount is too large to be counted")
+    }
+}
+
+impl std::error::Error for Overflow {}
+
+/// Why a text is not an amount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AmountError {
+    /// Not digits with at most one point and at most two decimals, or zero.
+    Malformed,
+    /// Well formed and larger than can be counted.
+    TooLarge,
+}
+
+/// An amount of fiat money in cents; negative in the ledger where money leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Cents(pub i64);
+
+impl Cents {
+    /// Nothing.
+    pub const ZERO: Cents = Cents(0);
+    /// The smallest amount there is.
+    pub const ONE: Cents = Cents(1);
+
+    /// Reads a price: ASCII digits, at most one point, at most two decimals, more than zero.
+    ///
+    /// # Errors
+    /// [`AmountError::Malformed`] for anything else, [`AmountError::TooLarge`] past 2⁶³ − 1 cents.
+    pub fn parse(text: &str) -> Result<Cents, AmountError> {
+        let (whole, decimals) = text.split_once('.').unwrap_or((text, "00"));
+        let digits =
+            |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if !digits(whole) || !digits(decimals) || decimals.len() > 2 {
+            return Err(AmountError::Malformed);
+        }
+        let cents = format!("{whole}{decimals:0<2}")
+            .parse()
+            .map_err(|_| AmountError::TooLarge)?;
+        if cents == 0 {
+            Err(AmountError::Malformed)
+        } else {
+            Ok(Cents(cents))
+        }
+    }
+
+    /// The sum.
+    ///
+    /// # Errors
+    /// [`Overflow`] past 64 bits.
+    pub fn plus(self, other: Cents) -> Result<Cents, Overflow> {
+        self.0.checked_add(other.0).map(Cents).ok_or(Overflow)
+    }
+
+    /// The difference.
+    ///
+    /// # Errors
+    /// [`Overflow`] past 64 bits.
+    pub fn minus(self, other: Cents) -> Result<Cents, Overflow> {
+        self.0.checked_sub(other.0).map(Cents).ok_or(Overflow)
+    }
+
+    /// The opposite sign.
+    ///
+    /// # Errors
+    /// [`Overflow`] for the one value that has no opposite.
+    pub fn negated(self) -> Result<Cents, Overflow> {
+        self.0.checked_neg().map(Cents).ok_or(Overflow)
+    }
+
+    /// The sum of many.
+    ///
+    /// # Errors
+    /// [`Overflow`] past 64 bits.
+    pub fn sum(all: impl IntoIterator<Item = Cents>) -> Result<Cents, Overflow> {
+        all.into_iter().try_fold(Cents::ZERO, Cents::plus)
+    }
+
+    /// Half of it, rounded down, but not less than one cent.
+    pub fn half(self) -> Cents {
+        Cents(self.0 / 2).max(Cents::ONE)
+    }
+
+    /// One and a half times it, rounded up.
+    ///
+    /// # Errors
+    /// [`Overflow`] past 64 bits.
+    pub fn one_and_a_half(self) -> Result<Cents, Overflow> {
+        let half_up = self.0.checked_add(1).ok_or(Overflow)? / 2;
+        self.plus(Cents(half_up))
+    }
+
+    /// The fee on this gross amount: gross × bps / 10 000, rounded half-even to cents.
+    ///
+    /// # Errors
+    /// [`Overflow`] past 64 bits.
+    pub fn fee(self, bps: Bps) -> Result<Cents, Overflow> {
+        let product = i128::from(self.0)
+            .checked_mul(i128::from(bps.0))
+            .ok_or(Overflow)?;
+        let floor = product.div_euclid(10_000);
+        let twice = product.rem_euclid(10_000).saturating_mul(2);
+        let up = twice > 10_000 || (twice == 10_000 && floor.rem_euclid(2) == 1);
+        let rounded = floor.checked_add(i128::from(up)).ok_or(Overflow)?;
+        i64::try_from(rounded).map(Cents).map_err(|_| Overflow)
+    }
+
+    /// What is left of this gross amount after its fee.
+    ///
+    /// # Errors
+    /// [`Overflow`] past 64 bits.
+    pub fn net(self, bps: Bps) -> Result<Cents, Overflow> {
+        self.minus(self.fee(bps)?)
+    }
+}
+
+impl std::fmt::Display for Cents {
+    /// Always two decimals.
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let size = self.0.unsigned_abs();
+        write!(out, "{sign}{}.{:02}", size / 100, size % 100)
+    }
+}
+
+impl serde::Serialize for Cents {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+/// Hundredths of a per cent: fees and tolerances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bps(pub u32);
+
+impl Bps {
+    /// The same as a percentage with two decimals, like `1.00`.
+    pub fn percent(self) -> String {
+        format!("{}.{:02}", self.0 / 100, self.0 % 100)
+    }
+}
+
+/// Is `received` at least `due` less the tolerance? Exact: nothing is rounded and the bound itself is enough.
+pub fn reaches(received: Cents, due: Cents, under: Bps) -> bool {
+    scaled(received.0, 10_000) >= scaled(due.0, 10_000_i64.saturating_sub(i64::from(under.0)))
+}
+
+/// Is `received` more than `due` plus the tolerance? Exact: the bound itself is not more.
+pub fn exceeds(received: Cents, due: Cents, over: Bps) -> bool {
+    scaled(received.0, 10_000) > scaled(due.0, 10_000_i64.saturating_add(i64::from(over.0)))
+}
+
+/// A product of two 64-bit numbers, which 128 bits always hold.
+fn scaled(cents: i64, factor: i64) -> i128 {
+    i128::from(cents).saturating_mul(i128::from(factor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AmountError, Bps, Cents, Overflow, exceeds, reaches};
+
+    #[test]
+    fn reads_only_plain_decimals() {
+        for (text, cents) in [
+            ("19.99", 1999),
+            ("20", 2000),
+            ("0.1", 10),
+            ("0.01", 1),
+            ("007.5", 750),
+        ] {
+            assert_eq!(Cents::parse(text), Ok(Cents(cents)), "{text}");
+        }
+        for text in [
+            "", ".", "1.", ".5", "19.999", "-1", "+1", "0", "0.00", "1e3", " 1", "1 ", "1,5", "٣",
+            "0x1", "1.2.3", "NaN",
+        ] {
+            assert_eq!(Cents::parse(text), Err(AmountError::Malformed), "{text}");
+        }
+        assert_eq!(Cents::parse("92233720368547758.07"), Ok(Cents(i64::MAX)));
+        assert_eq!(
+            Cents::parse("92233720368547758.08"),
+            Err(AmountError::TooLarge)
+        );
+        assert_eq!(
+            Cents::parse(&"9".repeat(65_000)),
+            Err(AmountError::TooLarge)
+        );
+    }
+
+    #[test]
+    fn prints_two_decimals_whatever_the_sign() {
+        for (cents, text) in [
+            (0, "0.00"),
+            (1, "0.01"),
+            (-1, "-0.01"),
+            (-150, "-1.50"),
+            (123_456, "1234.56"),
+        ] {
+            assert_eq!(Cents(cents).to_string(), text);
+        }
+        assert_eq!(Cents(i64::MIN).to_string(), "-92233720368547758.08");
+    }
+
+    #[test]
+    fn a_fee_is_rounded_half_to_even() {
+        for (gross, bps, fee) in [
+            (2000, 100, 20),
+            (50, 100, 0),
+            (150, 100, 2),
+            (250, 100, 2),
+            (51, 100, 1),
+            (1, 10_000, 1),
+            (999, 0, 0),
+        ] {
+            assert_eq!(
+                Cents(gross).fee(Bps(bps)),
+                Ok(Cents(fee)),
+                "{gross} at {bps}"
+            );
+        }
+        assert_eq!(Cents(i64::MAX).fee(Bps(10_000)), Ok(Cents(i64::MAX)));
+    }
+
+    #[test]
+    fn tolerances_include_their_bounds() {
+        assert!(
+            reaches(Cents(9950), Cents(10_000), Bps(50)),
+            "99.50 of 100 is enough"
+        );
+        assert!(!reaches(Cents(9949), Cents(10_000), Bps(50)));
+        assert!(
+            !exceeds(Cents(10_050), Cents(10_000), Bps(50)),
+            "100.50 of 100 is not too much"
+        );
+        assert!(exceeds(Cents(10_051), Cents(10_000), Bps(50)));
+        assert!(
+            !reaches(Cents(99), Cents(100), Bps(50)),
+            "half a per cent of 1.00 is less than a cent"
+        );
+    }
+
+    #[test]
+    fn sums_refuse_to_wrap() {
+        assert_eq!(Cents(i64::MAX).plus(Cents::ONE), Err(Overflow));
+        assert_eq!(Cents(i64::MIN).negated(), Err(Overflow));
+        assert_eq!(Cents::sum([Cents(1), Cents(2)]), Ok(Cents(3)));
+        assert_eq!(
+            (Cents(3).half(), Cents(1).half(), Cents(3).one_and_a_half()),
+            (Cents(1), Cents(1), Ok(Cents(5)))
+        );
+    }
+}

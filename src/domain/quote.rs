@@ -1,0 +1,65 @@
+//! A quote: one coin picked for one invoice, with its rate, amount and address.
+//!
+//! What lives here: whether a coin can be quoted for a price, and which quote speaks for the invoice. What does
+//! not: where addresses come from. What always holds: a quote, once made, never changes.
+
+use super::asset::Asset;
+use super::money::Cents;
+use super::money::coin::{Rate, Units};
+use super::payment::Payment;
+use super::refusal::{Code, Refusal};
+use super::time::Time;
+
+/// A coin picked for an invoice.
+#[derive(Clone, Debug)]
+pub struct Quote {
+    /// Order of insertion.
+    pub seq: i64,
+    /// The coin.
+    pub asset: &'static Asset,
+    /// Fiat per whole coin, frozen.
+    pub rate: Rate,
+    /// What the customer is asked to pay.
+    pub amount_expected: Units,
+    /// Where to.
+    pub address: String,
+    /// When it was picked first.
+    pub created_at: Time,
+}
+
+/// 400 `coin_unavailable`.
+pub fn unavailable(message: impl Into<String>) -> Refusal {
+    Refusal::of(Code::CoinUnavailable, "asset", message)
+}
+
+/// What a price comes to in a coin at a rate.
+///
+/// # Errors
+/// `coin_unavailable` where it is below the coin's minimum or cannot be counted.
+pub fn amount_due(asset: &Asset, rate: Rate, due: Cents) -> Result<Units, Refusal> {
+    let amount = rate
+        .units_for(due, asset.decimals)
+        .map_err(|_| unavailable(format!("{} cannot be quoted for this amount", asset.id)))?;
+    if amount < asset.min_amount {
+        let (amount, min) = (asset.text(amount), asset.text(asset.min_amount));
+        return Err(unavailable(format!(
+            "{} {amount} is below the coin's minimum of {min}",
+            asset.id
+        )));
+    }
+    Ok(amount)
+}
+
+/// The quote that speaks for the invoice: that of its first payment not dropped, else the one picked last.
+pub fn standing<'a>(
+    quotes: &'a [Quote],
+    payments: &[Payment],
+    picked: Option<i64>,
+) -> Option<&'a Quote> {
+    let paid = payments
+        .iter()
+        .find(|payment| payment.is_standing())
+        .map(|payment| payment.quote);
+    let seq = paid.or(picked)?;
+    quotes.iter().find(|quote| quote.seq == seq)
+}

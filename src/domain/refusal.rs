@@ -1,0 +1,108 @@
+//! What the service answers when it will not do what it was asked.
+//!
+//! What lives here: the machine codes of the interface and the refusal that carries one. What does not: HTTP
+//! statuses, which are `http`'s to choose. What always holds: a refusal is said to the caller as it stands, so
+//! its message never holds anything the caller may not know.
+
+use super::text_enum::text_enum;
+
+text_enum! {
+    /// The machine code in an error's `error` field.
+    pub enum Code {
+        /// A field, a query value or the body itself is not as documented.
+        InvalidRequest = "invalid_request",
+        /// The invoice's amount is above the account's maximum.
+        AmountTooLarge = "amount_too_large",
+        /// The coin cannot be had for this amount.
+        CoinUnavailable = "coin_unavailable",
+        /// A payment is already under way.
+        PaymentInFlight = "payment_in_flight",
+        /// The invoice takes no coin any more.
+        InvoiceClosed = "invoice_closed",
+        /// No key, an unknown one, or a revoked one.
+        Unauthorized = "unauthorized",
+        /// The key's class is not the one of this route.
+        WrongKeyType = "wrong_key_type",
+        /// The account is pending or rejected.
+        AccountNotApproved = "account_not_approved",
+        /// The account is suspended.
+        AccountSuspended = "account_suspended",
+        /// The invoice is a live one.
+        NotTestInvoice = "not_test_invoice",
+        /// The caller may not do this.
+        Forbidden = "forbidden",
+        /// Unknown, or not the caller's, or of the other mode.
+        NotFound = "not_found",
+        /// The path exists, the method on it does not.
+        MethodNotAllowed = "method_not_allowed",
+        /// The body took too long to arrive.
+        RequestTimeout = "request_timeout",
+        /// The body is over 64 KiB.
+        PayloadTooLarge = "payload_too_large",
+        /// The header is over 16 KiB.
+        HeadersTooLarge = "headers_too_large",
+        /// The Idempotency-Key was used with another body.
+        IdempotencyConflict = "idempotency_conflict",
+        /// The invoice has a payment or is closed.
+        InvoiceNotCancellable = "invoice_not_cancellable",
+        /// The state machine has no such step from here.
+        InvalidTransition = "invalid_transition",
+        /// More calls than the key may make.
+        RateLimited = "rate_limited",
+        /// Something broke that is not the caller's doing.
+        InternalError = "internal_error",
+        /// Live invoices are paused.
+        Maintenance = "maintenance",
+        /// More work waits than the service takes in.
+        Overloaded = "overloaded",
+    }
+}
+
+/// A refusal: what the caller is told, and which field it concerns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The machine code.
+    pub code: Code,
+    /// One sentence for a person: what is wrong and what would be right.
+    pub message: String,
+    /// The field, query or header at fault, where it is one.
+    pub param: Option<String>,
+}
+
+impl Refusal {
+    /// A refusal that concerns no single field.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Refusal {
+            code,
+            message: message.into(),
+            param: None,
+        }
+    }
+
+    /// A refusal of one field.
+    pub fn of(code: Code, param: impl Into<String>, message: impl Into<String>) -> Self {
+        Refusal {
+            code,
+            message: message.into(),
+            param: Some(param.into()),
+        }
+    }
+
+    /// 400 `invalid_request` for one field; the message starts with its name.
+    pub fn field(param: &str, problem: impl std::fmt::Display) -> Self {
+        Refusal::of(Code::InvalidRequest, param, format!("{param} {problem}"))
+    }
+
+    /// The same answer for the unknown, the foreign and the other mode's.
+    pub fn not_found(what: &str) -> Self {
+        Refusal::new(Code::NotFound, format!("no such {what}"))
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}

@@ -1,0 +1,276 @@
+//! The JSON of each resource, made once: for its GET, its event and a replay.
+//!
+//! What lives here: field names, their order, and how each value is written. What does not: envelopes of lists
+//! (`http`). What always holds: an object in an event is byte for byte what its GET answers.
+
+use super::account::Account;
+use super::asset::{Asset, Mode};
+use super::invoice::Invoice;
+use super::ledger::{Balance, Entry};
+use super::money::Cents;
+use super::signature::checkout_token;
+use super::time::Time;
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+/// What a rendering needs to know of the service.
+#[derive(Clone)]
+pub struct Links {
+    /// The service's public url, without a slash at its end.
+    pub public_url: String,
+    /// The file's secret behind checkout tokens.
+    pub checkout_secret: Vec<u8>,
+}
+
+impl Links {
+    /// Where an invoice's customer is sent.
+    pub fn checkout(&self, invoice_id: &str) -> String {
+        format!(
+            "{}/checkout/{invoice_id}?token={}",
+            self.public_url,
+            checkout_token(&self.checkout_secret, invoice_id)
+        )
+    }
+}
+
+/// A rendered resource.
+pub type Rendered = serde_json::Result<Box<RawValue>>;
+
+/// `data` of an event.
+#[derive(Serialize)]
+pub struct ObjectView<'a> {
+    /// The resource.
+    pub object: &'a RawValue,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InvoiceView<'a> {
+    id: &'a str,
+    object: &'static str,
+    order_id: Option<&'a str>,
+    status: super::status::InvoiceStatus,
+    paid: bool,
+    livemode: bool,
+    amount: Cents,
+    currency: super::money::Currency,
+    description: Option<&'a str>,
+    asset: Option<&'static str>,
+    asset_symbol: Option<&'static str>,
+    amount_expected: Option<String>,
+    amount_received: Option<String>,
+    rate: Option<String>,
+    deposit_address: Option<&'a str>,
+    checkout_url: String,
+    customer_email: Option<&'a str>,
+    metadata: &'a RawValue,
+    payment_link_id: Option<&'a str>,
+    refunded_amount: Option<Cents>,
+    created_at: Time,
+    expires_at: Time,
+    confirmed_at: Option<Time>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
+}
+
+/// An invoice; `warnings` only where there are some, which only its creation has.
+///
+/// # Errors
+/// serde_json's, which no invoice causes.
+pub fn invoice(invoice: &Invoice, links: &Links, warnings: &[String]) -> Rendered {
+    let coin = invoice.coin.as_ref();
+    to_raw_value(&InvoiceView {
+        id: &invoice.id,
+        object: "invoice",
+        order_id: invoice.order_id.as_deref(),
+        status: invoice.status,
+        paid: invoice.status.is_paid(),
+        livemode: invoice.mode.is_live(),
+        amount: invoice.amount,
+        currency: invoice.currency,
+        description: invoice.description.as_deref(),
+        asset: coin.map(|coin| coin.asset.id),
+        asset_symbol: coin.map(|coin| coin.asset.symbol),
+        amount_expected: coin.map(|coin| coin.asset.text(coin.amount_expected)),
+        amount_received: coin
+            .zip(invoice.amount_received)
+            .map(|(coin, amount)| coin.asset.text(amount)),
+        rate: coin.map(|coin| coin.rate.to_string()),
+        deposit_address: coin.map(|coin| coin.address.as_str()),
+        checkout_url: links.checkout(&invoice.id),
+        customer_email: invoice.customer_email.as_deref(),
+        metadata: &invoice.metadata,
+        payment_link_id: invoice.payment_link_id.as_deref(),
+        refunded_amount: invoice.refunded,
+        created_at: invoice.created_at,
+        expires_at: invoice.expires_at,
+        confirmed_at: invoice.confirmed_at,
+        warnings,
+    })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CurrencyView {
+    id: &'static str,
+    symbol: &'static str,
+    name: &'static str,
+    chain: super::asset::Chain,
+    kind: super::asset::AssetKind,
+    decimals: u32,
+    min_amount: String,
+}
+
+/// A coin of the currencies list.
+///
+/// # Errors
+/// serde_json's, which no coin causes.
+pub fn currency(asset: &Asset) -> Rendered {
+    to_raw_value(&CurrencyView {
+        id: asset.id,
+        symbol: asset.symbol,
+        name: asset.name,
+        chain: asset.chain,
+        kind: asset.kind,
+        decimals: asset.decimals,
+        min_amount: asset.text(asset.min_amount),
+    })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MerchantView<'a> {
+    id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<&'static str>,
+    name: &'a str,
+    status: super::account::AccountStatus,
+    fee_bps: u32,
+    fee_percent: String,
+    settlement_enabled: bool,
+    customers_enabled: bool,
+    webhook_url: Option<&'a str>,
+    payout_asset: &'static str,
+    livemode: bool,
+    balances: Vec<BalanceView>,
+    created_at: Time,
+}
+
+/// The account as `GET /v1/merchant` answers it.
+///
+/// # Errors
+/// serde_json's, which no account causes.
+pub fn merchant(
+    account: &Account,
+    mode: Mode,
+    webhook_url: Option<&str>,
+    balances: &[Balance],
+) -> Rendered {
+    merchant_view(account, mode, webhook_url, balances, None)
+}
+
+/// The account as the object of an `account.*` event: the same, with `object` "account".
+///
+/// # Errors
+/// serde_json's, which no account causes.
+pub fn account(
+    account: &Account,
+    mode: Mode,
+    webhook_url: Option<&str>,
+    balances: &[Balance],
+) -> Rendered {
+    merchant_view(account, mode, webhook_url, balances, Some("account"))
+}
+
+fn merchant_view(
+    account: &Account,
+    mode: Mode,
+    webhook_url: Option<&str>,
+    balances: &[Balance],
+    object: Option<&'static str>,
+) -> Rendered {
+    to_raw_value(&MerchantView {
+        id: &account.id,
+        object,
+        name: &account.name,
+        status: account.status,
+        fee_bps: account.fee.0,
+        fee_percent: account.fee.percent(),
+        settlement_enabled: account.settlement_enabled,
+        customers_enabled: account.customers_enabled,
+        webhook_url,
+        payout_asset: account.payout_asset.id,
+        livemode: mode.is_live(),
+        balances: balances.iter().map(BalanceView::from).collect(),
+        created_at: account.created_at,
+    })
+}
+
+#[derive(Serialize)]
+struct BalanceView {
+    currency: super::money::Currency,
+    available: Cents,
+    pending: Cents,
+    reserved: Cents,
+    sales: Cents,
+    fees: Cents,
+    payouts: Cents,
+    refunds: Cents,
+}
+
+impl From<&Balance> for BalanceView {
+    fn from(of: &Balance) -> BalanceView {
+        BalanceView {
+            currency: of.currency,
+            available: of.available,
+            pending: of.pending,
+            reserved: of.reserved,
+            sales: of.sales,
+            fees: of.fees,
+            payouts: of.payouts,
+            refunds: of.refunds,
+        }
+    }
+}
+
+/// A balance.
+///
+/// # Errors
+/// serde_json's, which no balance causes.
+pub fn balance(balance: &Balance) -> Rendered {
+    to_raw_value(&BalanceView::from(balance))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EntryView<'a> {
+    id: &'a str,
+    currency: super::money::Currency,
+    amount: Cents,
+    kind: super::ledger::LedgerKind,
+    ref_type: super::ledger::RefType,
+    ref_id: Option<&'a str>,
+    fee_bps: Option<u32>,
+    memo: Option<&'a str>,
+    livemode: bool,
+    created_at: Time,
+}
+
+/// An entry of the ledger.
+///
+/// # Errors
+/// serde_json's, which no entry causes.
+pub fn entry(entry: &Entry, mode: Mode) -> Rendered {
+    to_raw_value(&EntryView {
+        id: &entry.id,
+        currency: entry.currency,
+        amount: entry.amount,
+        kind: entry.kind,
+        ref_type: entry.ref_type,
+        ref_id: entry.ref_id.as_deref(),
+        fee_bps: entry.fee_bps.map(|bps| bps.0),
+        memo: entry.memo.as_deref(),
+        livemode: mode.is_live(),
+        created_at: entry.created_at,
+    })
+}

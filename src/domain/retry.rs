@@ -1,0 +1,68 @@
+//! When a webhook that was not taken is sent again.
+//!
+//! What lives here: the table of gaps. What does not: sending. What always holds: eleven attempts in all, the
+//! last of them within a day of the first.
+
+use super::time::{HOUR_MS, MINUTE_MS, SECOND_MS, Time};
+
+/// The gaps between attempts, each from the start of the attempt before.
+const GAPS_MS: [i64; 10] = [
+    10 * SECOND_MS,
+    30 * SECOND_MS,
+    2 * MINUTE_MS,
+    10 * MINUTE_MS,
+    30 * MINUTE_MS,
+    HOUR_MS,
+    2 * HOUR_MS,
+    4 * HOUR_MS,
+    6 * HOUR_MS,
+    10 * HOUR_MS,
+];
+
+/// How often a delivery is tried at most.
+pub const ATTEMPTS_MAX: u32 = 11;
+
+/// When to try again after `attempts` attempts, the last of which began at `began`; nothing when that was the last.
+///
+/// `shorter_per_cent` (0 to 10) takes that much off the gap, so that many that failed together do not all come
+/// back together.
+pub fn next_attempt(attempts: u32, began: Time, shorter_per_cent: u8) -> Option<Time> {
+    let gap = usize::try_from(attempts)
+        .ok()?
+        .checked_sub(1)
+        .and_then(|made| GAPS_MS.get(made))?;
+    let kept = 100_i64.saturating_sub(i64::from(shorter_per_cent.min(10)));
+    Some(began.plus_ms(gap.saturating_mul(kept) / 100))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ATTEMPTS_MAX, Time, next_attempt};
+
+    #[test]
+    fn eleven_attempts_within_a_day() {
+        let mut at = Time(0);
+        let mut starts = vec![at.0 / 1000];
+        for attempts in 1..=ATTEMPTS_MAX {
+            let Some(next) = next_attempt(attempts, at, 0) else {
+                break;
+            };
+            at = next;
+            starts.push(at.0 / 1000);
+        }
+        assert_eq!(
+            starts,
+            [
+                0, 10, 40, 160, 760, 2560, 6160, 13_360, 27_760, 49_360, 85_360
+            ]
+        );
+        assert_eq!(next_attempt(ATTEMPTS_MAX, at, 0), None);
+        assert_eq!(next_attempt(0, at, 0), None);
+    }
+
+    #[test]
+    fn a_gap_is_at_most_a_tenth_shorter() {
+        assert_eq!(next_attempt(1, Time(0), 10), Some(Time(9_000)));
+        assert_eq!(next_attempt(1, Time(0), 200), Some(Time(9_000)));
+    }
+}

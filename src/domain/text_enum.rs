@@ -1,0 +1,65 @@
+//! The one way to write an enumeration that has a text: in the interface, in the file, in the document.
+//!
+//! What lives here is the macro and its error, not the enumerations. What always holds: `ALL`, `as_str` and
+//! `from_str` come from the same list, so none of them can forget a value.
+
+/// The text is none of the enumeration's; [`Display`](std::fmt::Display) lists what would be right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownText {
+    /// Every text that would have been understood.
+    pub known: &'static [&'static str],
+}
+
+impl std::fmt::Display for UnknownText {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "must be one of {}", self.known.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownText {}
+
+/// Declares an enumeration with one text for each value.
+macro_rules! text_enum {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$about:meta])* $value:ident = $text:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        $vis enum $name { $($(#[$about])* $value),+ }
+
+        impl $name {
+            /// Every value, in the order of the documentation.
+            pub const ALL: &'static [$name] = &[$($name::$value),+];
+            /// The text of every value, in the same order.
+            pub const TEXTS: &'static [&'static str] = &[$($text),+];
+
+            /// The value's text in the interface and in the file.
+            pub const fn as_str(self) -> &'static str {
+                match self { $($name::$value => $text),+ }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::domain::text_enum::UnknownText;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text {
+                    $($text => Ok($name::$value),)+
+                    _ => Err($crate::domain::text_enum::UnknownText { known: Self::TEXTS }),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str(self.as_str())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+                out.serialize_str(self.as_str())
+            }
+        }
+    };
+}
+
+pub(crate) use text_enum;

@@ -1,0 +1,182 @@
+//! Moments and spans, as the interface writes them.
+//!
+//! What lives here: milliseconds since 1970 in UTC and their RFC 3339 text; the sandbox's span notation. What
+//! does not: reading a clock. What always holds: a moment prints as `2026-11-21T09:30:00.000Z` and reads back equal.
+
+use std::str::FromStr;
+use time::UtcDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// One second in milliseconds.
+pub const SECOND_MS: i64 = 1_000;
+/// One minute in milliseconds.
+pub const MINUTE_MS: i64 = 60 * SECOND_MS;
+/// One hour in milliseconds.
+pub const HOUR_MS: i64 = 60 * MINUTE_MS;
+/// One day in milliseconds.
+pub const DAY_MS: i64 = 24 * HOUR_MS;
+
+/// A moment: milliseconds since 1970-01-01T00:00:00Z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(pub i64);
+
+impl Time {
+    /// The last millisecond of the year 9999, the last that RFC 3339 can write.
+    pub const MAX: Time = Time(253_402_300_799_999);
+
+    /// The moment `span_ms` later (earlier where negative), held inside 1970 to 9999.
+    pub fn plus_ms(self, span_ms: i64) -> Time {
+        Time(self.0.saturating_add(span_ms).clamp(0, Self::MAX.0))
+    }
+
+    /// Milliseconds since an earlier moment; negative since a later one.
+    pub fn since_ms(self, earlier: Time) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// Whole seconds since 1970.
+    pub fn unix_seconds(self) -> i64 {
+        self.0.div_euclid(SECOND_MS)
+    }
+}
+
+impl std::fmt::Display for Time {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let at = UtcDateTime::from_unix_timestamp(self.unix_seconds())
+            .unwrap_or(UtcDateTime::UNIX_EPOCH);
+        let (date, month) = (at.date(), u8::from(at.month()));
+        let (hour, minute, second) = at.as_hms();
+        let millisecond = self.0.rem_euclid(SECOND_MS);
+        write!(
+            out,
+            "{:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z",
+            date.year(),
+            date.day()
+        )
+    }
+}
+
+impl FromStr for Time {
+    type Err = String;
+
+    /// Reads any RFC 3339 text from 1970 to 9999; what is finer than a millisecond is cut off.
+    fn from_str(text: &str) -> Result<Time, String> {
+        let wrong = || "must be an RFC 3339 time like 2026-11-21T09:30:00.000Z".to_owned();
+        let at = time::OffsetDateTime::parse(text, &Rfc3339).map_err(|_| wrong())?;
+        let seconds = at
+            .unix_timestamp()
+            .checked_mul(SECOND_MS)
+            .ok_or_else(wrong)?;
+        let at = Time(seconds.saturating_add(i64::from(at.millisecond())));
+        if (Time(0)..=Time::MAX).contains(&at) {
+            Ok(at)
+        } else {
+            Err(wrong())
+        }
+    }
+}
+
+impl serde::Serialize for Time {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+/// Reads a span written `[Nd][Nh][Nm][Ns]`, in that order, at least one part; milliseconds.
+///
+/// # Errors
+/// A text that says what would be right; a span over 3650 days is refused.
+pub fn parse_span_ms(text: &str) -> Result<i64, String> {
+    const UNITS: [(char, i64); 4] = [
+        ('d', DAY_MS),
+        ('h', HOUR_MS),
+        ('m', MINUTE_MS),
+        ('s', SECOND_MS),
+    ];
+    let wrong = || {
+        "must be a span like \"20m\" or \"1d12h\", in the order d, h, m, s, at most 3650d"
+            .to_owned()
+    };
+    let mut rest = text;
+    let mut total: i64 = 0;
+    for (unit, ms) in UNITS {
+        let Some((number, after)) = rest.split_once(unit) else {
+            continue;
+        };
+        if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(wrong());
+        }
+        let part = number
+            .parse::<i64>()
+            .ok()
+            .and_then(|number| number.checked_mul(ms))
+            .ok_or_else(wrong)?;
+        total = total.checked_add(part).ok_or_else(wrong)?;
+        rest = after;
+    }
+    let whole = rest.is_empty() && !text.is_empty() && total <= DAY_MS.saturating_mul(3650);
+    if whole { Ok(total) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DAY_MS, HOUR_MS, MINUTE_MS, Time, parse_span_ms};
+
+    #[test]
+    fn a_moment_reads_as_it_prints() {
+        for (ms, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (1_795_253_400_007, "2026-11-21T09:30:00.007Z"),
+            (Time::MAX.0, "9999-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(Time(ms).to_string(), text);
+            assert_eq!(text.parse(), Ok(Time(ms)));
+        }
+        assert_eq!(
+            "2026-11-21T10:30:00+01:00".parse(),
+            Ok(Time(1_795_253_400_000))
+        );
+        for wrong in [
+            "",
+            "now",
+            "2026-11-21",
+            "2026-11-21T09:30:00",
+            "1969-12-31T23:59:59Z",
+            "2026-02-30T00:00:00Z",
+        ] {
+            assert!(wrong.parse::<Time>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn arithmetic_stays_inside_what_can_be_written() {
+        assert_eq!(Time(0).plus_ms(i64::MAX), Time::MAX);
+        assert_eq!(Time(5).plus_ms(-10), Time(0));
+    }
+
+    #[test]
+    fn spans_are_parts_in_order() {
+        for (text, ms) in [
+            ("20m", 20 * MINUTE_MS),
+            ("1d12h", DAY_MS + 12 * HOUR_MS),
+            ("0s", 0),
+            ("1h1s", HOUR_MS + 1000),
+        ] {
+            assert_eq!(parse_span_ms(text), Ok(ms), "{text}");
+        }
+        for wrong in [
+            "",
+            "20",
+            "m",
+            "-1m",
+            "1m1h",
+            "1.5h",
+            "1w",
+            "99999999999999999999d",
+            "4000d",
+            "1m 1s",
+        ] {
+            assert!(parse_span_ms(wrong).is_err(), "{wrong}");
+        }
+    }
+}

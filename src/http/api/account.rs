@@ -1,0 +1,29 @@
+//! `/v1/merchant`, `/v1/balances` and `/v1/ledger`.
+
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::service::Error;
+use crate::service::accounts::LedgerWanted;
+
+/// `limit` of the ledger where none is given.
+pub(in crate::http) const LIMIT_DEFAULT: u32 = 50;
+
+/// GET /v1/merchant
+pub(in crate::http) async fn merchant(call: Call) -> Result<Reply, Error> {
+    call.front.service.merchant(call.caller()?).map(Reply::ok)
+}
+
+/// GET /v1/balances
+pub(in crate::http) async fn balances(call: Call) -> Result<Reply, Error> {
+    Reply::list(&call.front.service.balances(call.caller()?)?)
+}
+
+/// GET /v1/ledger
+pub(in crate::http) async fn ledger(call: Call) -> Result<Reply, Error> {
+    let wanted = LedgerWanted {
+        before: call.query.text("before").map(str::to_owned),
+        currency: call.query.choice("currency")?,
+        limit: call.query.limit(LIMIT_DEFAULT),
+    };
+    Reply::page(&call.front.service.ledger(call.caller()?, &wanted)?)
+}

@@ -1,0 +1,27 @@
+//! `/v1/events`.
+
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::service::Error;
+use crate::service::events::Wanted;
+use hyper::StatusCode;
+
+/// `limit` where none is given.
+pub(in crate::http) const LIMIT_DEFAULT: u32 = 50;
+
+/// GET /v1/events
+pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
+    let wanted = Wanted {
+        before: call.query.text("before").map(str::to_owned),
+        kind: call.query.choice("type")?,
+        object: call.query.text("object").map(str::to_owned),
+        limit: call.query.limit(LIMIT_DEFAULT),
+    };
+    Reply::page(&call.front.service.events(call.caller()?, &wanted)?)
+}
+
+/// GET /v1/events/{id}
+pub(in crate::http) async fn get(call: Call) -> Result<Reply, Error> {
+    let body = call.front.service.event(call.caller()?, call.id())?;
+    Ok(Reply::json(StatusCode::OK, body))
+}

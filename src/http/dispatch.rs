@@ -1,0 +1,177 @@
+//! One request from its first byte to its answer.
+//!
+//! What lives here: the order of things: id, route, header limit, key, rate, body, query, handler, log line. What
+//! always holds: every answer carries the request's id, and an error is logged once, here.
+
+use super::request::{Call, Query};
+use super::router::Found;
+use super::routes::Route;
+use super::{Front, auth, error, reply::Reply};
+use crate::domain::refusal::{Code, Refusal};
+use crate::service::Error;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Bytes;
+use hyper::body::{Body, Incoming};
+use hyper::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::{HeaderMap, Request, Response};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The largest body.
+const BODY_BYTES_MAX: usize = 64 * 1024;
+/// The largest header, the request line included.
+const HEADER_BYTES_MAX: usize = 16 * 1024;
+/// How long a body may take to arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// Answers a request.
+pub(super) async fn dispatch(
+    front: Arc<Front>,
+    request: Request<Incoming>,
+) -> Response<Full<Bytes>> {
+    let id = front.next_request_id();
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let stopwatch = front.clock.stopwatch();
+    let found = front.router.find(&method, &path);
+    let number = match &found {
+        Found::Route(number, ..) => Some(*number),
+        Found::OtherMethods(_) | Found::Nothing => None,
+    };
+    let reply = match found {
+        Found::Route(_, route, values) => admitted(&front, route, values, request, &id).await,
+        Found::OtherMethods(methods) => {
+            let refusal = Refusal::new(
+                Code::MethodNotAllowed,
+                format!("{method} is not a method of {path}; use {methods}"),
+            );
+            error::answer(refusal.into(), &id).with(ALLOW, &methods)
+        }
+        Found::Nothing => error::answer(Refusal::not_found("path").into(), &id),
+    };
+    let reply = reply.with(REQUEST_ID, &id);
+    front.metrics.count(number, reply.status.as_u16());
+    log::debug!(
+        "{id} {method} {path} {} {} ms",
+        reply.status.as_u16(),
+        stopwatch.ms()
+    );
+    reply.into_response()
+}
+
+/// A request whose route is known.
+async fn admitted(
+    front: &Arc<Front>,
+    route: &'static Route,
+    path: Vec<String>,
+    request: Request<Incoming>,
+    id: &str,
+) -> Reply {
+    let mut limits = Vec::new();
+    let reply = match call(front, route, path, request, &mut limits).await {
+        Ok(call) => (route.handler)(call)
+            .await
+            .unwrap_or_else(|error| error::answer(error, id)),
+        Err(error) => error::answer(error, id),
+    };
+    Reply {
+        headers: [reply.headers, limits].concat(),
+        ..reply
+    }
+}
+
+/// Everything that is checked before a handler runs; `limits` are headers for the answer, whichever it is.
+async fn call(
+    front: &Arc<Front>,
+    route: &Route,
+    path: Vec<String>,
+    request: Request<Incoming>,
+    limits: &mut Vec<(HeaderName, HeaderValue)>,
+) -> Result<Call, Error> {
+    let (parts, body) = request.into_parts();
+    let now = front.now();
+    let query_text = parts.uri.query().unwrap_or("");
+    let line_bytes = parts.uri.path().len().saturating_add(query_text.len());
+    if header_bytes(&parts.headers).saturating_add(line_bytes) > HEADER_BYTES_MAX {
+        let message = format!("the header must be at most {HEADER_BYTES_MAX} bytes");
+        return Err(Refusal::new(Code::HeadersTooLarge, message).into());
+    }
+    let caller = auth::admit(front, now, &parts.headers, route.auth).await?;
+    if let (true, Some(caller)) = (route.is_rate_limited, &caller) {
+        rate(front, caller.key(), limits)?;
+    }
+    let query = Query::parse(query_text, route)?;
+    let body = read_body(body).await?;
+    Ok(Call {
+        front: Arc::clone(front),
+        now,
+        headers: parts.headers,
+        body,
+        query,
+        path,
+        caller,
+    })
+}
+
+/// Counts one creation of a key.
+fn rate(
+    front: &Front,
+    key: &str,
+    limits: &mut Vec<(HeaderName, HeaderValue)>,
+) -> Result<(), Refusal> {
+    let Some(verdict) = front.limiter.count(key, front.clock.real_now()) else {
+        return Ok(());
+    };
+    let texts = [
+        (RATE_LIMIT, verdict.header()),
+        (RATE_LIMIT_POLICY, front.limiter.policy()),
+    ];
+    for (name, text) in texts {
+        limits.extend(HeaderValue::from_str(&text).ok().map(|value| (name, value)));
+    }
+    if verdict.allowed {
+        return Ok(());
+    }
+    limits.push((RETRY_AFTER, HeaderValue::from(verdict.wait_seconds)));
+    Err(verdict.refusal())
+}
+
+/// What a header weighs: names, values and four bytes of punctuation each.
+fn header_bytes(headers: &HeaderMap) -> usize {
+    headers.iter().fold(0, |sum: usize, (name, value)| {
+        sum.saturating_add(name.as_str().len())
+            .saturating_add(value.len())
+            .saturating_add(4)
+    })
+}
+
+/// The whole body, within its limits of size and time.
+async fn read_body(body: Incoming) -> Result<Bytes, Refusal> {
+    let too_large = || {
+        Refusal::new(
+            Code::PayloadTooLarge,
+            format!("the body must be at most {BODY_BYTES_MAX} bytes"),
+        )
+    };
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    if body.size_hint().lower() > u64::try_from(BODY_BYTES_MAX).unwrap_or(u64::MAX) {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, BODY_BYTES_MAX).collect()).await {
+        Ok(Ok(whole)) => Ok(whole.to_bytes()),
+        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
+        Ok(Err(error)) => Err(Refusal::new(
+            Code::InvalidRequest,
+            format!("the body broke off: {error}"),
+        )),
+        Err(_) => Err(Refusal::new(
+            Code::RequestTimeout,
+            "the body took longer than 10 s to arrive",
+        )),
+    }
+}

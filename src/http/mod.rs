@@ -1,0 +1,122 @@
+//! The front door: hyper, and nowhere else.
+//!
+//! What lives here: connections, routes, keys, limits, statuses, the document. What does not: what an operation
+//! means (`service`). What always holds: ROUTES is the one list of operations; the router, the key check, the
+//! document and the tests all read it.
+
+mod api;
+mod auth;
+mod dispatch;
+mod error;
+mod limit;
+mod metrics;
+mod openapi;
+mod probes;
+mod reply;
+mod request;
+mod router;
+mod routes;
+mod sandbox;
+mod server;
+
+pub use routes::{Route, routes};
+pub use sandbox::{ClockStep, Control, InboxState};
+pub use server::{Limits, Listener};
+
+use crate::clock::Clock;
+use crate::domain::time::Time;
+use crate::service::{Error, Service};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// A future that is boxed: what a table of functions, or a handle from `app`, can hold.
+pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Everything a handler may use.
+pub struct Front {
+    service: Arc<Service>,
+    clock: Arc<Clock>,
+    router: router::Router,
+    limiter: limit::Limiter,
+    metrics: metrics::Metrics,
+    sandbox: Option<sandbox::Sandbox>,
+    public_url: String,
+    ready: AtomicBool,
+    request_prefix: String,
+    requests: AtomicU64,
+    document: OnceLock<String>,
+}
+
+/// What makes one server differ from another.
+pub struct Settings {
+    /// The public url, without a slash at its end.
+    pub public_url: String,
+    /// Invoices a key may make in a minute; 0: no limit.
+    pub creations_per_minute: u32,
+    /// The sandbox's handle and the address it listens on; nothing outside the sandbox.
+    pub sandbox: Option<(Arc<dyn Control>, std::net::SocketAddr)>,
+}
+
+impl Front {
+    /// Puts the front together.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the system has no randomness for request ids.
+    pub fn new(
+        service: Arc<Service>,
+        clock: Arc<Clock>,
+        settings: Settings,
+    ) -> Result<Front, Error> {
+        let prefix = crate::domain::signature::hex(&crate::service::random::<4>()?);
+        let is_sandbox = settings.sandbox.is_some();
+        let sandbox = settings
+            .sandbox
+            .map(|(control, listen)| sandbox::Sandbox::new(control, listen, &settings.public_url));
+        Ok(Front {
+            service,
+            clock,
+            router: router::Router::new(routes(is_sandbox)),
+            limiter: limit::Limiter::new(settings.creations_per_minute),
+            metrics: metrics::Metrics::default(),
+            sandbox,
+            public_url: settings.public_url,
+            ready: AtomicBool::new(true),
+            request_prefix: format!("req_{prefix}"),
+            requests: AtomicU64::new(0),
+            document: OnceLock::new(),
+        })
+    }
+
+    /// Says to the readiness probe that no more work should be sent here.
+    pub fn close(&self) {
+        self.ready.store(false, Ordering::SeqCst);
+    }
+
+    /// The moment a request is handled at.
+    fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// The id of the next request: of this process and in order, so that log lines can be found by it.
+    fn next_request_id(&self) -> String {
+        format!(
+            "{}{:08x}",
+            self.request_prefix,
+            self.requests.fetch_add(1, Ordering::Relaxed)
+        )
+    }
+
+    /// The OpenAPI document, made when first asked for.
+    fn document(&self) -> &str {
+        self.document
+            .get_or_init(|| openapi::document(&self.public_url, self.sandbox.is_some()))
+    }
+}
+
+/// The OpenAPI document of a server at this url.
+pub fn document(public_url: &str, sandbox: bool) -> String {
+    openapi::document(public_url, sandbox)
+}

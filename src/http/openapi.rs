@@ -1,0 +1,333 @@
+//! The OpenAPI document, made from ROUTES.
+//!
+//! What lives here: putting the document together. What does not: schemas and examples, which are the JSON files in
+//! `openapi/`. What always holds: an enumeration in the document is the one in the code; nothing is listed twice.
+
+use super::auth::Auth;
+use super::error;
+use super::request::{Param, ParamKind};
+use super::routes::{Content, Route, routes};
+use crate::domain::account::AccountStatus;
+use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
+use crate::domain::event::{DeliveryState, EventType, Format};
+use crate::domain::invoice::draft::PaymentCase;
+use crate::domain::ledger::{LedgerKind, RefType};
+use crate::domain::money::Currency;
+use crate::domain::payment::PaymentState;
+use crate::domain::refusal::Code;
+use crate::domain::status::InvoiceStatus;
+use crate::service::idempotency::KEY_CHARS_MAX;
+use crate::service::sandbox::payments::Step;
+use serde_json::{Map, Value, json};
+
+/// Schemas by topic.
+const SCHEMAS: [&str; 6] = [
+    include_str!("openapi/schemas/invoice.json"),
+    include_str!("openapi/schemas/currency.json"),
+    include_str!("openapi/schemas/account.json"),
+    include_str!("openapi/schemas/event.json"),
+    include_str!("openapi/schemas/sandbox.json"),
+    include_str!("openapi/schemas/error.json"),
+];
+
+/// Examples by topic, one for each schema.
+const EXAMPLES: [&str; 6] = [
+    include_str!("openapi/examples/invoice.json"),
+    include_str!("openapi/examples/currency.json"),
+    include_str!("openapi/examples/account.json"),
+    include_str!("openapi/examples/event.json"),
+    include_str!("openapi/examples/sandbox.json"),
+    include_str!("openapi/examples/error.json"),
+];
+
+/// The document of a server at this url; the sandbox's has the sandbox's controls too.
+pub(super) fn document(public_url: &str, sandbox: bool) -> String {
+    let examples = merged(&EXAMPLES);
+    let mut paths = Map::new();
+    for route in routes(sandbox) {
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        if let Some(path) = path.as_object_mut() {
+            path.insert(
+                route.method.to_ascii_lowercase(),
+                operation(route, &examples),
+            );
+        }
+    }
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Coffer",
+            "version": "1.0.0",
+            "description": "A crypto payment service. Money amounts are strings; times are RFC 3339 in UTC.",
+            "license": { "name": "MIT", "identifier": "MIT" },
+        },
+        "servers": [{ "url": public_url }],
+        "paths": paths,
+        "components": {
+            "schemas": schemas(),
+            "securitySchemes": {
+                "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A secret key." },
+                "bearer": { "type": "http", "scheme": "bearer", "description": "The same key." },
+            },
+        },
+    });
+    document.to_string()
+}
+
+/// One operation.
+fn operation(route: &Route, examples: &Map<String, Value>) -> Value {
+    let mut operation = json!({
+        "operationId": route.operation,
+        "summary": route.summary,
+        "parameters": parameters(route),
+        "responses": responses(route, examples),
+    });
+    let Some(fields) = operation.as_object_mut() else {
+        return operation;
+    };
+    match route.auth {
+        Auth::Secret => fields.insert(
+            "security".to_owned(),
+            json!([{ "apiKey": [] }, { "bearer": [] }]),
+        ),
+        Auth::Open | Auth::Sandbox => fields.insert("security".to_owned(), json!([])),
+    };
+    if let Some(body) = &route.body {
+        let content = content(body.schema, examples);
+        fields.insert(
+            "requestBody".to_owned(),
+            json!({ "required": body.required, "content": content }),
+        );
+    }
+    operation
+}
+
+/// JSON of a schema, with its example.
+fn content(schema: &str, examples: &Map<String, Value>) -> Value {
+    let mut media = json!({ "schema": { "$ref": format!("#/components/schemas/{schema}") } });
+    if let (Some(media), Some(example)) = (media.as_object_mut(), examples.get(schema)) {
+        media.insert("example".to_owned(), example.clone());
+    }
+    json!({ "application/json": media })
+}
+
+/// Path, query and header parameters.
+fn parameters(route: &Route) -> Vec<Value> {
+    let braced = route
+        .path
+        .split('/')
+        .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+    let of_path = braced.map(|name| {
+        let schema = json!({ "type": "string", "minLength": 1 });
+        json!({ "name": name, "in": "path", "required": true, "schema": schema })
+    });
+    let of_query = route.query.iter().map(|param| {
+        json!({ "name": param.name, "in": "query", "description": param.about, "schema": param_schema(param) })
+    });
+    let idempotency = route.is_idempotent.then(|| {
+        let about = "Makes a retry safe: the same key and body answer again what they answered, for 24 hours.";
+        let schema = json!({ "type": "string", "minLength": 1, "maxLength": KEY_CHARS_MAX, "pattern": "^[ -~]+$" });
+        json!({ "name": "Idempotency-Key", "in": "header", "description": about, "schema": schema })
+    });
+    of_path.chain(of_query).chain(idempotency).collect()
+}
+
+/// The schema of a query's parameter.
+fn param_schema(param: &Param) -> Value {
+    match &param.kind {
+        ParamKind::Limit { max, default } => {
+            json!({ "type": "integer", "minimum": 1, "maximum": max, "default": default })
+        }
+        ParamKind::OneOf(texts) => json!({ "type": "string", "enum": texts }),
+        ParamKind::Text { chars_max } => {
+            json!({ "type": "string", "minLength": 1, "maxLength": chars_max })
+        }
+    }
+}
+
+/// Every answer: what the route does, and every refusal, gathered by status.
+fn responses(route: &Route, examples: &Map<String, Value>) -> Value {
+    let mut responses = Map::new();
+    for answer in route.answers {
+        let status = if answer.status == 0 {
+            "default".to_owned()
+        } else {
+            answer.status.to_string()
+        };
+        let mut response = json!({ "description": answer.about });
+        let content = match answer.content {
+            Content::Json(schema) => Some(content(schema, examples)),
+            Content::AnyJson => {
+                Some(json!({ "application/json": { "schema": { "type": "object" } } }))
+            }
+            Content::Text => Some(json!({ "text/plain": { "schema": { "type": "string" } } })),
+            Content::Empty => None,
+        };
+        if let (Some(response), Some(content)) = (response.as_object_mut(), content) {
+            response.insert("content".to_owned(), content);
+        }
+        responses.insert(status, response);
+    }
+    let refusals = refusals(route);
+    for code in &refusals {
+        let status = error::status(*code);
+        let same: Vec<&str> = refusals
+            .iter()
+            .filter(|other| error::status(**other) == status)
+            .map(|code| code.as_str())
+            .collect();
+        let about = format!("error is one of: {}", same.join(", "));
+        responses.insert(
+            status.as_str().to_owned(),
+            json!({ "description": about, "content": content("Error", examples) }),
+        );
+    }
+    Value::Object(responses)
+}
+
+/// The refusals of a route: its own, and those that follow from its key, its path, its query and its body.
+fn refusals(route: &Route) -> Vec<Code> {
+    let mut codes = vec![Code::InternalError, Code::HeadersTooLarge];
+    match route.auth {
+        Auth::Open => {}
+        Auth::Secret => codes.extend([Code::Unauthorized, Code::WrongKeyType]),
+        Auth::Sandbox => codes.push(Code::Forbidden),
+    }
+    if route.path.contains('{') {
+        codes.push(Code::NotFound);
+    }
+    if route.body.is_some() || !route.query.is_empty() {
+        codes.push(Code::InvalidRequest);
+    }
+    if route.method != "GET" {
+        codes.extend([
+            Code::PayloadTooLarge,
+            Code::RequestTimeout,
+            Code::InvalidRequest,
+            Code::Overloaded,
+        ]);
+    }
+    codes.extend(route.refusals);
+    codes.sort_by_key(|code| (error::status(*code).as_u16(), code.as_str()));
+    codes.dedup();
+    codes
+}
+
+/// Every schema, with the code's own lists put in.
+fn schemas() -> Map<String, Value> {
+    let mut schemas = merged(&SCHEMAS);
+    let written = schemas.clone();
+    for schema in schemas.values_mut() {
+        extend(schema, &written);
+        fill_lists(schema);
+    }
+    schemas
+}
+
+/// The entries of several JSON objects.
+fn merged(texts: &[&str]) -> Map<String, Value> {
+    // What cannot be parsed is missing, which the test of the document tells.
+    texts
+        .iter()
+        .filter_map(|text| serde_json::from_str::<Map<String, Value>>(text).ok())
+        .flatten()
+        .collect()
+}
+
+/// A schema that says `@extends` has what the other has, and its own besides.
+fn extend(schema: &mut Value, all: &Map<String, Value>) {
+    let Some(base) = schema
+        .get("@extends")
+        .and_then(Value::as_str)
+        .and_then(|name| all.get(name))
+        .cloned()
+    else {
+        return;
+    };
+    let own = std::mem::replace(schema, base);
+    for (name, value) in own
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| *name != "@extends")
+    {
+        match (schema.get_mut(name), value) {
+            (Some(Value::Object(known)), Value::Object(more)) => known.extend(more.clone()),
+            (Some(Value::Array(known)), Value::Array(more)) => known.extend(more.iter().cloned()),
+            (Some(known), value) => *known = value.clone(),
+            (None, _) => {}
+        }
+    }
+}
+
+/// Puts the code's lists where a schema says `"enum": "@Name"`.
+fn fill_lists(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value.as_str().and_then(|text| text.strip_prefix('@')) {
+                    Some(list) if name == "enum" => *value = json!(texts(list)),
+                    _ => fill_lists(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(fill_lists),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The texts of an enumeration of the code; none where there is no such enumeration.
+fn texts(name: &str) -> Vec<&'static str> {
+    match name {
+        "InvoiceStatus" => InvoiceStatus::TEXTS.to_vec(),
+        "Currency" => Currency::TEXTS.to_vec(),
+        "AssetId" => Asset::ids(),
+        "AssetKind" => AssetKind::TEXTS.to_vec(),
+        "Chain" => Chain::TEXTS.to_vec(),
+        "DeliveryState" => DeliveryState::TEXTS.to_vec(),
+        "EndpointFormat" => Format::TEXTS.to_vec(),
+        "ErrorCode" => Code::TEXTS.to_vec(),
+        "EventType" => EventType::TEXTS.to_vec(),
+        "LedgerKind" => LedgerKind::TEXTS.to_vec(),
+        "MerchantStatus" => AccountStatus::TEXTS.to_vec(),
+        "Mode" => Mode::TEXTS.to_vec(),
+        "PaymentCase" => PaymentCase::TEXTS.to_vec(),
+        "PaymentState" => PaymentState::TEXTS.to_vec(),
+        "PaymentStep" => Step::TEXTS.to_vec(),
+        "RefType" => RefType::TEXTS.to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EXAMPLES, SCHEMAS, document, merged, schemas};
+    use serde_json::{Map, Value};
+
+    #[test]
+    fn every_file_parses_and_every_schema_has_its_example() {
+        for text in SCHEMAS.iter().chain(&EXAMPLES) {
+            assert!(
+                serde_json::from_str::<Map<String, Value>>(text).is_ok(),
+                "{}",
+                text.get(..60).unwrap_or(text)
+            );
+        }
+        let (schemas, examples) = (merged(&SCHEMAS), merged(&EXAMPLES));
+        assert_eq!(
+            schemas.keys().collect::<Vec<_>>(),
+            examples.keys().collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn nothing_unfilled_remains() {
+        let text = document("http://127.0.0.1:1", true);
+        assert!(!text.contains("\"@") && !text.contains("\"enum\":[]"));
+        let created = schemas().remove("CreatedInvoice").unwrap_or_default();
+        assert!(
+            created.pointer("/properties/warnings").is_some()
+                && created.pointer("/properties/id").is_some()
+        );
+    }
+}

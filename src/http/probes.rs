@@ -1,0 +1,40 @@
+//! What machines ask of the process itself: is it alive, is it ready, how is it doing, what does it offer.
+
+use super::reply::Reply;
+use super::request::Call;
+use crate::domain::refusal::{Code, Refusal};
+use crate::service::Error;
+use hyper::StatusCode;
+use std::sync::atomic::Ordering;
+
+/// Alive: the process answers.
+pub(super) async fn livez(_: Call) -> Result<Reply, Error> {
+    Ok(Reply::text(StatusCode::OK, "text/plain", "ok\n"))
+}
+
+/// Ready: it is not stopping and the file can be read.
+pub(super) async fn readyz(call: Call) -> Result<Reply, Error> {
+    if !call.front.ready.load(Ordering::SeqCst) {
+        return Err(Refusal::new(Code::Overloaded, "the server is stopping").into());
+    }
+    call.front.service.check_file()?;
+    Ok(Reply::text(StatusCode::OK, "text/plain", "ok\n"))
+}
+
+/// Counters for Prometheus.
+pub(super) async fn metrics(call: Call) -> Result<Reply, Error> {
+    let page = call.front.metrics.page(call.front.service.writes_waiting());
+    Ok(Reply::text(
+        StatusCode::OK,
+        "text/plain; version=0.0.4",
+        page,
+    ))
+}
+
+/// The OpenAPI document.
+pub(super) async fn document(call: Call) -> Result<Reply, Error> {
+    Ok(Reply::json(
+        StatusCode::OK,
+        call.front.document().to_owned(),
+    ))
+}

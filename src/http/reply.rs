@@ -1,0 +1,104 @@
+//! What a handler answers with.
+
+use crate::service::Json;
+use crate::service::events::Page;
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use serde::Serialize;
+
+/// An answer before it is put on the wire.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) status: StatusCode,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) body: Bytes,
+}
+
+/// A list that has no further pages.
+#[derive(Serialize)]
+struct List<'a> {
+    data: &'a [Json],
+}
+
+/// A page of a list.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PageBody<'a> {
+    data: &'a [Json],
+    has_more: bool,
+    next_before: Option<&'a str>,
+}
+
+impl Reply {
+    /// JSON text with a status.
+    pub(super) fn json(status: StatusCode, body: impl Into<Bytes>) -> Reply {
+        Reply::text(status, "application/json", body)
+    }
+
+    /// Any text with a status.
+    pub(super) fn text(
+        status: StatusCode,
+        content_type: &'static str,
+        body: impl Into<Bytes>,
+    ) -> Reply {
+        let headers = vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))];
+        Reply {
+            status,
+            headers,
+            body: body.into(),
+        }
+    }
+
+    /// 200 with a resource.
+    pub(super) fn ok(json: Json) -> Reply {
+        Reply::json(StatusCode::OK, Box::<str>::from(json).into_string())
+    }
+
+    /// 200 with `{data: […]}`.
+    pub(super) fn list(data: &[Json]) -> Result<Reply, crate::service::Error> {
+        Ok(Reply::json(
+            StatusCode::OK,
+            serde_json::to_string(&List { data })?,
+        ))
+    }
+
+    /// 200 with a page.
+    pub(super) fn page(page: &Page) -> Result<Reply, crate::service::Error> {
+        let next_before = page.next_before.as_deref();
+        let body = PageBody {
+            data: &page.data,
+            has_more: next_before.is_some(),
+            next_before,
+        };
+        Ok(Reply::json(StatusCode::OK, serde_json::to_string(&body)?))
+    }
+
+    /// 204.
+    pub(super) fn nothing() -> Reply {
+        Reply {
+            status: StatusCode::NO_CONTENT,
+            headers: Vec::new(),
+            body: Bytes::new(),
+        }
+    }
+
+    /// The same with one more header, where its value can be written.
+    pub(super) fn with(mut self, name: HeaderName, value: &str) -> Reply {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.push((name, value));
+        }
+        self
+    }
+
+    /// On to the wire.
+    pub(super) fn into_response(self) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(self.body));
+        *response.status_mut() = self.status;
+        for (name, value) in self.headers {
+            response.headers_mut().append(name, value);
+        }
+        response
+    }
+}

@@ -1,0 +1,213 @@
+//! What a handler is given: the caller, the path, the query, the body.
+//!
+//! What always holds: a query that reaches a handler is as its route declares it.
+
+use super::Front;
+use super::routes::Route;
+use crate::domain::fields::Fields;
+use crate::domain::id;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::text_enum::UnknownText;
+use crate::domain::time::Time;
+use crate::service::{Caller, Error};
+use hyper::HeaderMap;
+use hyper::body::Bytes;
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value};
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A parameter of a query, as data: for checking it and for the document.
+pub(super) struct Param {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) kind: ParamKind,
+}
+
+/// What a parameter may be.
+pub(super) enum ParamKind {
+    /// A whole number from 1 to `max`.
+    Limit { max: u32, default: u32 },
+    /// One of an enumeration's texts.
+    OneOf(&'static [&'static str]),
+    /// A text of 1 to `chars_max` characters.
+    Text { chars_max: usize },
+}
+
+/// A request, ready to be handled.
+pub(super) struct Call {
+    pub(super) front: Arc<Front>,
+    pub(super) now: Time,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    pub(super) query: Query,
+    pub(super) path: Vec<String>,
+    pub(super) caller: Option<Arc<Caller>>,
+}
+
+impl Call {
+    /// Who is calling.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] on a route that asks for no key: a fault of the route.
+    pub(super) fn caller(&self) -> Result<&Arc<Caller>, Error> {
+        self.caller
+            .as_ref()
+            .ok_or_else(|| Error::Failed("this route asks for no key".to_owned()))
+    }
+
+    /// The path's only parameter.
+    pub(super) fn id(&self) -> &str {
+        self.path.first().map_or("", String::as_str)
+    }
+
+    /// The path's only parameter, which must be a UUID to name anything.
+    ///
+    /// # Errors
+    /// `not_found` where it is none.
+    pub(super) fn uuid(&self, what: &str) -> Result<String, Error> {
+        id::parse(self.id()).ok_or_else(|| Refusal::not_found(what).into())
+    }
+
+    /// The body, which must be a JSON object.
+    ///
+    /// # Errors
+    /// `invalid_request`.
+    pub(super) fn object(&self) -> Result<Map<String, Value>, Refusal> {
+        Fields::parse(&self.body, false)
+    }
+
+    /// The body, which may be left out.
+    ///
+    /// # Errors
+    /// `invalid_request` where it is there and no JSON object.
+    pub(super) fn optional_object(&self) -> Result<Map<String, Value>, Refusal> {
+        Fields::parse(&self.body, true)
+    }
+}
+
+/// The query, decoded and checked.
+#[derive(Debug, Default)]
+pub(super) struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Decodes a query and checks it against the route; names the route does not know are ignored.
+    ///
+    /// # Errors
+    /// `invalid_request` that names the parameter.
+    pub(super) fn parse(text: &str, route: &Route) -> Result<Query, Refusal> {
+        let mut found: Vec<(String, String)> = Vec::new();
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (name, value) = (decode(name), decode(value));
+            let Some(param) = route
+                .query
+                .iter()
+                .find(|param| name.as_deref() == Some(param.name))
+            else {
+                continue;
+            };
+            let value = value.ok_or_else(|| Refusal::field(param.name, "must be UTF-8"))?;
+            if found.iter().any(|(name, _)| name == param.name) {
+                return Err(Refusal::field(param.name, "must be given once"));
+            }
+            param
+                .kind
+                .check(&value)
+                .map_err(|problem| Refusal::field(param.name, problem))?;
+            found.push((param.name.to_owned(), value));
+        }
+        Ok(Query(found))
+    }
+
+    /// The text of a parameter.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// A parameter that is one of an enumeration's.
+    ///
+    /// # Errors
+    /// `invalid_request`, which the route's own check has ruled out.
+    pub(super) fn choice<T: FromStr<Err = UnknownText>>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, Refusal> {
+        let Some(text) = self.text(name) else {
+            return Ok(None);
+        };
+        text.parse()
+            .map(Some)
+            .map_err(|problem| Refusal::field(name, problem))
+    }
+
+    /// The `limit`, or the route's default.
+    pub(super) fn limit(&self, default: u32) -> u32 {
+        self.text("limit")
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(default)
+    }
+}
+
+impl ParamKind {
+    /// Is the value as declared?
+    fn check(&self, value: &str) -> Result<(), String> {
+        match self {
+            ParamKind::Limit { max, .. } => {
+                let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+                let number = value
+                    .parse::<u32>()
+                    .ok()
+                    .filter(|number| digits && (1..=*max).contains(number));
+                number
+                    .map(drop)
+                    .ok_or_else(|| format!("must be a whole number from 1 to {max}"))
+            }
+            ParamKind::OneOf(texts) => {
+                if texts.contains(&value) {
+                    Ok(())
+                } else {
+                    Err(UnknownText { known: texts }.to_string())
+                }
+            }
+            ParamKind::Text { chars_max } => {
+                let fits = (1..=*chars_max).contains(&value.chars().count());
+                if fits {
+                    Ok(())
+                } else {
+                    Err(format!("must have 1 to {chars_max} characters"))
+                }
+            }
+        }
+    }
+}
+
+/// Percent and plus decoded; nothing where that is no UTF-8.
+fn decode(text: &str) -> Option<String> {
+    let spaced = text.replace('+', " ");
+    percent_decode_str(&spaced)
+        .decode_utf8()
+        .ok()
+        .map(|text| text.into_owned())
+}
+
+/// A header as text.
+///
+/// # Errors
+/// `invalid_request` where it is there and not printable ASCII.
+pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refusal> {
+    let Some(value) = headers.get(name) else {
+        return Ok(None);
+    };
+    let wrong = |_| {
+        Refusal::of(
+            Code::InvalidRequest,
+            name,
+            format!("{name} must be printable ASCII"),
+        )
+    };
+    value.to_str().map(Some).map_err(wrong)
+}

@@ -1,0 +1,98 @@
+//! ROUTES: every operation, one entry each.
+//!
+//! What lives here: the list that feeds the router, the key check, the document, the metrics and the tests. What
+//! always holds: an operation that is not in it does not exist.
+
+mod merchant;
+mod operation;
+mod sandbox;
+
+use super::Boxed;
+use super::auth::Auth;
+use super::reply::Reply;
+use super::request::{Call, Param};
+use crate::domain::refusal::Code;
+use crate::service::Error;
+
+/// One operation.
+pub struct Route {
+    /// Its name: in the document, in metrics, in idempotency.
+    pub operation: &'static str,
+    /// GET, POST, PUT, PATCH or DELETE.
+    pub method: &'static str,
+    /// Its path, parameters in braces.
+    pub path: &'static str,
+    /// One line for the document.
+    pub(super) summary: &'static str,
+    /// Who may call it.
+    pub(super) auth: Auth,
+    /// What its query may hold.
+    pub(super) query: &'static [Param],
+    /// Its body.
+    pub(super) body: Option<Body>,
+    /// How it answers when it does what it is asked.
+    pub(super) answers: &'static [Answer],
+    /// The refusals of its own, beside those of its key, its body and its path.
+    pub(super) refusals: &'static [Code],
+    /// Does it count against the key's rate?
+    pub(super) is_rate_limited: bool,
+    /// Does it take an Idempotency-Key?
+    pub(super) is_idempotent: bool,
+    /// What does it.
+    pub(super) handler: fn(Call) -> Boxed<'static, Result<Reply, Error>>,
+}
+
+/// The body of a request.
+pub(super) struct Body {
+    /// Its schema's name.
+    pub(super) schema: &'static str,
+    /// Must it be there?
+    pub(super) required: bool,
+}
+
+/// An answer that is no refusal.
+pub(super) struct Answer {
+    /// The status.
+    pub(super) status: u16,
+    /// What it means.
+    pub(super) about: &'static str,
+    /// What is in it.
+    pub(super) content: Content,
+}
+
+/// What an answer holds.
+pub(super) enum Content {
+    /// JSON of the schema with this name.
+    Json(&'static str),
+    /// A JSON object that no schema describes.
+    AnyJson,
+    /// Plain text.
+    Text,
+    /// Nothing.
+    Empty,
+}
+
+/// A route without anything optional: entries say only what is different.
+const PLAIN: Route = Route {
+    operation: "",
+    method: "GET",
+    path: "",
+    summary: "",
+    auth: Auth::Open,
+    query: &[],
+    body: None,
+    answers: &[],
+    refusals: &[],
+    is_rate_limited: false,
+    is_idempotent: false,
+    handler: |call| Box::pin(super::probes::livez(call)),
+};
+
+/// Every operation; those of the sandbox only where they exist.
+pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
+    let sandbox: &'static [Route] = if sandbox { &sandbox::ROUTES } else { &[] };
+    merchant::ROUTES
+        .iter()
+        .chain(&operation::ROUTES)
+        .chain(sandbox)
+}

@@ -1,0 +1,58 @@
+//! The operations that machines ask of the process itself.
+
+use super::{Answer, Content, PLAIN, Route};
+use crate::domain::refusal::Code;
+use crate::http::probes;
+
+/// The list.
+pub(super) static ROUTES: [Route; 4] = [
+    Route {
+        operation: "getOpenApi",
+        path: "/v1/openapi.json",
+        summary: "This document.",
+        answers: &[Answer {
+            status: 200,
+            about: "The OpenAPI 3.1 document.",
+            content: Content::AnyJson,
+        }],
+        handler: |call| Box::pin(probes::document(call)),
+        ..PLAIN
+    },
+    Route {
+        operation: "livez",
+        path: "/livez",
+        summary: "Is the process alive?",
+        answers: &[Answer {
+            status: 200,
+            about: "It is.",
+            content: Content::Text,
+        }],
+        handler: |call| Box::pin(probes::livez(call)),
+        ..PLAIN
+    },
+    Route {
+        operation: "readyz",
+        path: "/readyz",
+        summary: "Should requests be sent here?",
+        answers: &[Answer {
+            status: 200,
+            about: "They should.",
+            content: Content::Text,
+        }],
+        refusals: &[Code::Overloaded],
+        handler: |call| Box::pin(probes::readyz(call)),
+        ..PLAIN
+    },
+    Route {
+        operation: "metrics",
+        path: "/metrics",
+        summary: "Counters in Prometheus' text format.",
+        answers: &[Answer {
+            status: 200,
+            about: "The counters.",
+            content: Content::Text,
+        }],
+        handler: |call| Box::pin(probes::metrics(call)),
+        ..PLAIN
+    },
+];

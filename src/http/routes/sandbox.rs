@@ -1,0 +1,210 @@
+//! The sandbox's controls: operations under `/sandbox`, which exist only there.
+
+use super::{Answer, Body, Content, PLAIN, Route};
+use crate::domain::event::EventType;
+use crate::domain::refusal::Code;
+use crate::http::auth::Auth;
+use crate::http::request::{Param, ParamKind};
+use crate::http::sandbox;
+
+/// A route for callers on this machine.
+const LOCAL: Route = Route {
+    auth: Auth::Sandbox,
+    ..PLAIN
+};
+
+/// The state.
+const STATE: &[Answer] = &[Answer {
+    status: 200,
+    about: "The state.",
+    content: Content::Json("SandboxState"),
+}];
+
+/// 204.
+const DONE: &[Answer] = &[Answer {
+    status: 204,
+    about: "Done.",
+    content: Content::Empty,
+}];
+
+/// The list.
+pub(super) static ROUTES: [Route; 12] = [
+    Route {
+        operation: "sandboxState",
+        path: "/sandbox",
+        summary: "The time, the account's switches and counts.",
+        answers: STATE,
+        handler: |call| Box::pin(sandbox::state(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "sandboxReset",
+        method: "POST",
+        path: "/sandbox/reset",
+        summary: "Back to the seed and to real time.",
+        answers: STATE,
+        handler: |call| Box::pin(sandbox::reset(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "sandboxClock",
+        method: "POST",
+        path: "/sandbox/clock",
+        summary: "Moves the clock forward, doing on the way what falls due; or stops it, or lets it run.",
+        body: Some(Body {
+            schema: "SandboxClock",
+            required: true,
+        }),
+        answers: STATE,
+        handler: |call| Box::pin(sandbox::clock(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "sandboxAccount",
+        method: "PATCH",
+        path: "/sandbox/account",
+        summary: "Changes some of the account's switches; all of them or none.",
+        body: Some(Body {
+            schema: "SandboxAccount",
+            required: true,
+        }),
+        answers: STATE,
+        handler: |call| Box::pin(sandbox::account(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "sandboxPutPayment",
+        method: "POST",
+        path: "/sandbox/payments",
+        summary: "Puts a payment on a simulated chain, for an invoice of either mode.",
+        body: Some(Body {
+            schema: "SandboxPayment",
+            required: true,
+        }),
+        answers: &[
+            Answer {
+                status: 201,
+                about: "It is seen.",
+                content: Content::Json("SandboxPaymentSeen"),
+            },
+            Answer {
+                status: 200,
+                about: "That transaction was there.",
+                content: Content::Json("SandboxPaymentSeen"),
+            },
+        ],
+        refusals: &[Code::CoinUnavailable, Code::NotFound],
+        handler: |call| Box::pin(sandbox::put_payment(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "sandboxMovePayment",
+        method: "POST",
+        path: "/sandbox/payments/{id}",
+        summary: "Confirms, drops, orphans or replaces a payment, or lets a dropped one be seen again.",
+        body: Some(Body {
+            schema: "SandboxPaymentState",
+            required: true,
+        }),
+        answers: &[Answer {
+            status: 200,
+            about: "The payment.",
+            content: Content::Json("SandboxPaymentSeen"),
+        }],
+        refusals: &[Code::InvalidTransition],
+        handler: |call| Box::pin(sandbox::move_payment(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "sandboxCancelInvoice",
+        method: "POST",
+        path: "/sandbox/invoices/{id}/cancel",
+        summary: "Calls an invoice off, as the dashboard does.",
+        answers: &[Answer {
+            status: 200,
+            about: "The invoice.",
+            content: Content::Json("Invoice"),
+        }],
+        refusals: &[Code::InvoiceNotCancellable],
+        handler: |call| Box::pin(sandbox::cancel_invoice(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "sandboxWebhooks",
+        path: "/sandbox/webhooks",
+        summary: "Every delivery with its attempts.",
+        answers: &[Answer {
+            status: 200,
+            about: "The deliveries.",
+            content: Content::Json("SandboxWebhooks"),
+        }],
+        handler: |call| Box::pin(sandbox::webhooks(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "inboxReceive",
+        method: "POST",
+        path: "/sandbox/inbox/{name}",
+        summary: "A webhook receiver: point an endpoint here. Answers 200, or as it was told to.",
+        answers: &[
+            Answer {
+                status: 200,
+                about: "Received.",
+                content: Content::Empty,
+            },
+            Answer {
+                status: 0,
+                about: "What the inbox was told to answer.",
+                content: Content::Empty,
+            },
+        ],
+        handler: |call| Box::pin(sandbox::receive(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "inboxMessages",
+        path: "/sandbox/inbox/{name}",
+        summary: "What a receiver was sent, oldest first; waits for the first match.",
+        query: &[
+            Param {
+                name: "type",
+                about: "Only events of this type.",
+                kind: ParamKind::OneOf(EventType::TEXTS),
+            },
+            Param {
+                name: "wait",
+                about: "How long to wait for the first match, like 5s; at most 60s.",
+                kind: ParamKind::Text { chars_max: 10 },
+            },
+        ],
+        answers: &[Answer {
+            status: 200,
+            about: "The messages.",
+            content: Content::Json("SandboxInbox"),
+        }],
+        handler: |call| Box::pin(sandbox::messages(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "inboxBehave",
+        method: "PUT",
+        path: "/sandbox/inbox/{name}",
+        summary: "Sets what a receiver answers.",
+        body: Some(Body {
+            schema: "SandboxInboxBehaviour",
+            required: true,
+        }),
+        answers: DONE,
+        handler: |call| Box::pin(sandbox::behave(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "inboxEmpty",
+        method: "DELETE",
+        path: "/sandbox/inbox/{name}",
+        summary: "Empties a receiver; it answers 200 again.",
+        answers: DONE,
+        handler: |call| Box::pin(sandbox::empty(call)),
+        ..LOCAL
+    },
+];

@@ -1,0 +1,320 @@
+//! The sandbox's controls, `/sandbox/…`.
+//!
+//! What lives here: their handlers and the guard before them. What does not: what they change. What always holds:
+//! outside `coffer sandbox` none of these paths exists, and a page of another site cannot reach them.
+
+mod inbox;
+
+pub use inbox::InboxState;
+
+use super::Boxed;
+use super::reply::Reply;
+use super::request::Call;
+use crate::domain::fields::Fields;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::{Time, parse_span_ms};
+use crate::service::webhooks::Attempt;
+use crate::service::{Error, Json};
+use hyper::{HeaderMap, StatusCode};
+use inbox::{Behaviour, Message};
+use serde_json::json;
+use serde_json::value::to_raw_value;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest wait for a message.
+const WAIT_MS_MAX: i64 = 60_000;
+
+/// What the sandbox can do to itself: given by `app`, which alone knows clock, workers and file together.
+pub trait Control: Send + Sync {
+    /// Moves the clock forward, from due time to due time; answers when all that fell due is done.
+    fn advance(&self, step: ClockStep) -> Boxed<'_, Result<(), Error>>;
+    /// Back to the seed and to real time.
+    fn reset(&self) -> Boxed<'_, Result<(), Error>>;
+    /// Where inboxes are kept.
+    fn inboxes(&self) -> &InboxState;
+}
+
+/// What is done to the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockStep {
+    /// So many milliseconds further.
+    Advance(i64),
+    /// To this moment, which must not be past.
+    Set(Time),
+    /// Stand still, or run on.
+    Freeze(bool),
+}
+
+/// The sandbox's part of the front.
+pub(super) struct Sandbox {
+    control: Arc<dyn Control>,
+    own_hosts: Vec<String>,
+}
+
+impl Sandbox {
+    /// A sandbox that listens here and is known by this url.
+    pub(super) fn new(control: Arc<dyn Control>, listen: SocketAddr, public_url: &str) -> Sandbox {
+        let public = public_url.split_once("://").map_or("", |(_, rest)| rest);
+        Sandbox {
+            control,
+            own_hosts: vec![listen.to_string(), public.to_ascii_lowercase()],
+        }
+    }
+
+    /// Keeps out pages of other sites: they cannot forge `Host`, and browsers tell their `Origin`.
+    pub(super) fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let text = |name: &str| {
+            headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_ascii_lowercase)
+        };
+        let host = text("host").unwrap_or_default();
+        let forbidden = |message: &str| Err(Refusal::new(Code::Forbidden, message));
+        if !self.own_hosts.contains(&host) && !is_loopback(&host) {
+            return forbidden("Host must be loopback, the listening address or the public url's");
+        }
+        if text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
+            return forbidden("the sandbox's controls are not for pages of other sites");
+        }
+        match text("origin")
+            .as_deref()
+            .map(|origin| origin.split_once("://"))
+        {
+            None => Ok(()),
+            Some(Some((_, origin))) if origin == host => Ok(()),
+            Some(_) => forbidden("Origin must be the sandbox's own"),
+        }
+    }
+}
+
+/// Is this `Host` a name or address of this machine, whatever the port?
+fn is_loopback(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let address = name
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse::<IpAddr>();
+    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// The control of a call that the guard has let in.
+fn control(call: &Call) -> Result<&dyn Control, Error> {
+    let sandbox = call
+        .front
+        .sandbox
+        .as_ref()
+        .ok_or_else(|| Refusal::not_found("path"))?;
+    Ok(sandbox.control.as_ref())
+}
+
+/// GET /sandbox
+pub(super) async fn state(call: Call) -> Result<Reply, Error> {
+    answer_state(&call)
+}
+
+/// The state, as `GET /sandbox` answers it, at this moment.
+fn answer_state(call: &Call) -> Result<Reply, Error> {
+    let clock = &call.front.clock;
+    call.front
+        .service
+        .sandbox_state(clock.now(), clock.frozen_at().is_some())
+        .map(Reply::ok)
+}
+
+/// POST /sandbox/reset
+pub(super) async fn reset(call: Call) -> Result<Reply, Error> {
+    control(&call)?.reset().await?;
+    answer_state(&call)
+}
+
+/// POST /sandbox/clock
+pub(super) async fn clock(call: Call) -> Result<Reply, Error> {
+    let body = call.object()?;
+    let fields = Fields::of(&body);
+    fields.only(&["advance", "set", "frozen"])?;
+    let advance = fields
+        .text("advance", 1..=40)?
+        .map(parse_span_ms)
+        .transpose();
+    let advance = advance.map_err(|problem| Refusal::field("advance", problem))?;
+    let set = fields.text("set", 1..=40)?.map(str::parse).transpose();
+    let set = set.map_err(|problem: String| Refusal::field("set", problem))?;
+    let step = match (advance, set, fields.flag("frozen")?) {
+        (Some(span_ms), None, None) => ClockStep::Advance(span_ms),
+        (None, Some(at), None) => ClockStep::Set(at),
+        (None, None, Some(frozen)) => ClockStep::Freeze(frozen),
+        _ => {
+            return Err(
+                Refusal::new(Code::InvalidRequest, "give one of advance, set and frozen").into(),
+            );
+        }
+    };
+    control(&call)?.advance(step).await?;
+    answer_state(&call)
+}
+
+/// PATCH /sandbox/account
+pub(super) async fn account(call: Call) -> Result<Reply, Error> {
+    call.front
+        .service
+        .patch_sandbox_account(call.now, call.object()?)
+        .await?;
+    answer_state(&call)
+}
+
+/// POST /sandbox/payments
+pub(super) async fn put_payment(call: Call) -> Result<Reply, Error> {
+    let (is_new, json) = call
+        .front
+        .service
+        .put_payment(call.now, call.object()?)
+        .await?;
+    let status = if is_new {
+        StatusCode::CREATED
+    } else {
+        StatusCode::OK
+    };
+    Ok(Reply {
+        status,
+        ..Reply::ok(json)
+    })
+}
+
+/// POST /sandbox/payments/{id}
+pub(super) async fn move_payment(call: Call) -> Result<Reply, Error> {
+    call.front
+        .service
+        .move_payment(call.now, call.id(), call.object()?)
+        .await
+        .map(Reply::ok)
+}
+
+/// POST /sandbox/invoices/{id}/cancel
+pub(super) async fn cancel_invoice(call: Call) -> Result<Reply, Error> {
+    call.front
+        .service
+        .cancel_invoice(call.now, &call.uuid("invoice")?)
+        .await
+        .map(Reply::ok)
+}
+
+/// GET /sandbox/webhooks
+pub(super) async fn webhooks(call: Call) -> Result<Reply, Error> {
+    let attempt = |attempt: &Attempt| {
+        let Attempt {
+            at,
+            status,
+            latency_ms,
+            error,
+            answer,
+        } = attempt;
+        json!({ "at": at, "status": status, "latencyMs": latency_ms, "error": error, "answer": answer })
+    };
+    let rows = call.front.service.deliveries()?;
+    let data = rows.iter().map(|(row, attempts)| {
+        Ok(to_raw_value(&json!({
+            "id": row.id, "event": row.event, "type": row.kind, "endpoint": row.endpoint, "url": row.url,
+            "state": row.state, "nextAttemptAt": row.next_attempt_at,
+            "attempts": attempts.iter().map(attempt).collect::<Vec<_>>(),
+        }))?)
+    });
+    Reply::list(&data.collect::<Result<Vec<Json>, Error>>()?)
+}
+
+/// POST /sandbox/inbox/{name}
+pub(super) async fn receive(call: Call) -> Result<Reply, Error> {
+    let message = Message::new(&call.headers, &call.body, call.now);
+    let behaviour = control(&call)?.inboxes().receive(call.id(), message);
+    let behaviour =
+        behaviour.ok_or_else(|| Refusal::new(Code::Overloaded, "there are too many inboxes"))?;
+    tokio::time::sleep(Duration::from_millis(behaviour.delay_ms)).await;
+    let status = StatusCode::from_u16(behaviour.status).unwrap_or(StatusCode::OK);
+    Ok(Reply {
+        status,
+        ..Reply::nothing()
+    })
+}
+
+/// GET /sandbox/inbox/{name}
+pub(super) async fn messages(call: Call) -> Result<Reply, Error> {
+    let wait_ms = call.query.text("wait").map(parse_span_ms).transpose();
+    let wait_ms = wait_ms
+        .ok()
+        .filter(|wait_ms| wait_ms.unwrap_or(0) <= WAIT_MS_MAX);
+    let wait_ms = wait_ms
+        .ok_or_else(|| Refusal::field("wait", "must be a span of at most 60s, like \"5s\""))?;
+    let inboxes = control(&call)?.inboxes();
+    let (name, kind) = (call.id(), call.query.text("type"));
+    let mut arrivals = inboxes.arrivals();
+    let first_match = async {
+        while inboxes.messages(name, kind).is_empty() {
+            if arrivals.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    let wait = Duration::from_millis(u64::try_from(wait_ms.unwrap_or(0)).unwrap_or(0));
+    // Nothing in time is an answer too: an empty list.
+    let _ = tokio::time::timeout(wait, first_match).await;
+    let found = inboxes.messages(name, kind);
+    let data = found.iter().map(|message| Ok(to_raw_value(message)?));
+    Reply::list(&data.collect::<Result<Vec<Json>, Error>>()?)
+}
+
+/// PUT /sandbox/inbox/{name}
+pub(super) async fn behave(call: Call) -> Result<Reply, Error> {
+    let body = call.object()?;
+    let fields = Fields::of(&body);
+    fields.only(&["status", "delayMs", "times"])?;
+    let status = fields.integer("status", 200..=599)?.unwrap_or(200);
+    let delay_ms = fields.integer("delayMs", 0..=60_000)?.unwrap_or(0);
+    let times = fields.integer("times", 0..=1_000_000)?;
+    let behaviour = Behaviour {
+        status: u16::try_from(status).unwrap_or(200),
+        delay_ms: u64::try_from(delay_ms).unwrap_or(0),
+        times: times.and_then(|times| u64::try_from(times).ok()),
+    };
+    control(&call)?.inboxes().behave(call.id(), behaviour);
+    Ok(Reply::nothing())
+}
+
+/// DELETE /sandbox/inbox/{name}
+pub(super) async fn empty(call: Call) -> Result<Reply, Error> {
+    control(&call)?.inboxes().empty(call.id());
+    Ok(Reply::nothing())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_loopback;
+
+    #[test]
+    fn loopback_is_told_from_names_that_look_like_it() {
+        for host in [
+            "localhost",
+            "localhost:80",
+            "127.0.0.1:41234",
+            "127.9.9.9",
+            "[::1]:80",
+            "[::1]",
+        ] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in [
+            "",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "10.0.0.1",
+            "evil:80",
+            "[::2]",
+        ] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Webhook receivers inside the sandbox: a test points an endpoint at one and reads back what came.
+//!
+//! What always holds: an inbox is in memory only, and bounded.
+
+use crate::domain::signature::hex;
+use crate::domain::time::Time;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+
+/// Inboxes kept.
+const INBOXES_MAX: usize = 1000;
+/// Messages kept in one inbox; the oldest go first.
+const MESSAGES_MAX: usize = 10_000;
+
+/// A message that was received.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Message {
+    /// Header names in lower case, and their values.
+    pub headers: BTreeMap<String, String>,
+    /// The raw text, exactly as it came, so that its signature can be checked.
+    pub body: String,
+    /// When it came, by the sandbox's clock.
+    pub received_at: Time,
+}
+
+/// What an inbox answers with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Behaviour {
+    /// The status.
+    pub(super) status: u16,
+    /// How long it takes.
+    pub(super) delay_ms: u64,
+    /// How many more times; nothing: always.
+    pub(super) times: Option<u64>,
+}
+
+/// The behaviour of an inbox that was told nothing.
+const OBLIGING: Behaviour = Behaviour {
+    status: 200,
+    delay_ms: 0,
+    times: None,
+};
+
+/// Every inbox.
+pub struct InboxState {
+    inboxes: Mutex<HashMap<String, Inbox>>,
+    arrivals: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Inbox {
+    messages: Vec<Message>,
+    behaviour: Option<Behaviour>,
+}
+
+impl Default for InboxState {
+    fn default() -> InboxState {
+        InboxState {
+            inboxes: Mutex::default(),
+            arrivals: watch::Sender::new(0),
+        }
+    }
+}
+
+impl InboxState {
+    /// Keeps a message, and says how to answer it; nothing where there are too many inboxes.
+    pub(super) fn receive(&self, name: &str, message: Message) -> Option<Behaviour> {
+        let mut inboxes = self.lock();
+        if inboxes.len() >= INBOXES_MAX && !inboxes.contains_key(name) {
+            return None;
+        }
+        let inbox = inboxes.entry(name.to_owned()).or_default();
+        if inbox.messages.len() >= MESSAGES_MAX {
+            inbox.messages.remove(0);
+        }
+        inbox.messages.push(message);
+        let behaviour = inbox.take_behaviour();
+        drop(inboxes);
+        self.arrivals
+            .send_modify(|count| *count = count.wrapping_add(1));
+        Some(behaviour)
+    }
+
+    /// The messages of one event type, or all, oldest first.
+    pub(super) fn messages(&self, name: &str, kind: Option<&str>) -> Vec<Message> {
+        let inboxes = self.lock();
+        let messages = inboxes
+            .get(name)
+            .map_or(&[] as &[Message], |inbox| &inbox.messages);
+        messages
+            .iter()
+            .filter(|message| kind.is_none_or(|kind| message.is_of(kind)))
+            .cloned()
+            .collect()
+    }
+
+    /// Hears of arrivals, from now on.
+    pub(super) fn arrivals(&self) -> watch::Receiver<u64> {
+        self.arrivals.subscribe()
+    }
+
+    /// Sets how an inbox answers.
+    pub(super) fn behave(&self, name: &str, behaviour: Behaviour) {
+        self.lock().entry(name.to_owned()).or_default().behaviour = Some(behaviour);
+    }
+
+    /// Empties an inbox; it answers 200 again.
+    pub(super) fn empty(&self, name: &str) {
+        self.lock().remove(name);
+    }
+
+    /// Empties every inbox.
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Inbox>> {
+        self.inboxes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inbox {
+    /// How to answer this time.
+    fn take_behaviour(&mut self) -> Behaviour {
+        let Some(behaviour) = &mut self.behaviour else {
+            return OBLIGING;
+        };
+        let taken = *behaviour;
+        match &mut behaviour.times {
+            None => taken,
+            Some(0) => {
+                self.behaviour = None;
+                OBLIGING
+            }
+            Some(times) => {
+                *times = times.saturating_sub(1);
+                taken
+            }
+        }
+    }
+}
+
+impl Message {
+    /// A message from what came; bytes that are no text are shown in hex.
+    pub(super) fn new(headers: &hyper::HeaderMap, body: &[u8], received_at: Time) -> Message {
+        let text = |value: &hyper::header::HeaderValue| {
+            value
+                .to_str()
+                .map_or_else(|_| hex(value.as_bytes()), str::to_owned)
+        };
+        Message {
+            headers: headers
+                .iter()
+                .map(|(name, value)| (name.as_str().to_owned(), text(value)))
+                .collect(),
+            body: std::str::from_utf8(body).map_or_else(|_| hex(body), str::to_owned),
+            received_at,
+        }
+    }
+
+    /// Is it an event of this type, in either body?
+    fn is_of(&self, kind: &str) -> bool {
+        let body: serde_json::Value = serde_json::from_str(&self.body).unwrap_or_default();
+        ["type", "event"]
+            .iter()
+            .any(|field| body.get(field).and_then(serde_json::Value::as_str) == Some(kind))
+    }
+}

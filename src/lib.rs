@@ -1,0 +1,47 @@
+//! Coffer: a crypto payment service in one binary and one SQLite file.
+//!
+//! A request comes in at the front ([`http`]), is turned into one use case ([`service`]), which asks the rules
+//! ([`domain`]) what is true, and writes it down ([`store`]) in one transaction. The workers ([`worker`]) do the
+//! same from the back door: time passes, a webhook falls due. Nothing else happens here.
+//!
+//! # The map
+//!
+//! | room | what it is for | what it may use |
+//! | --- | --- | --- |
+//! | [`domain`] | the rules, pure: money, coins, the status of an invoice, what is booked, how events are signed | libraries that compute |
+//! | [`store`] | SQLite: one writer that commits in groups, a pool that reads, one module for each table | domain |
+//! | [`service`] | the use cases; each takes `now` and writes in one transaction | domain, store |
+//! | [`http`] | hyper: ROUTES, keys, limits, statuses, the OpenAPI document, the sandbox's controls | service, domain, clock |
+//! | [`outbound`] | the one way out: sends webhooks, and refuses addresses that are not for them | domain |
+//! | [`worker`] | what time brings about: delivery, expiry, pruning; one loop waits for all of them | service, outbound, domain, clock |
+//! | [`clock`] | what time it is; the only place that asks the system | domain |
+//! | [`config`] | SETTINGS: every flag with its environment name, default and help | |
+//! | [`cli`] | the commands and what they print | all |
+//! | [`app`] | wiring: opens, starts, stops in the reverse order; [`Server`] in-process | all |
+//! | `main` | argv in, one command run, exit code out | cli |
+//!
+//! Outside `src`: `sql/migrations` is the schema, `sql/<table>/<verb>.sql` one statement each, `sql/template.db` what
+//! the migrations add up to; `tests/it` drives the real server from outside, `tests/tidy` holds the house rules.
+//!
+//! # Five shapes that carry it
+//!
+//! 1. The status of an invoice is computed, never set: [`domain::status::status`]. Every path ends in the same step:
+//!    load, recompute, save what changed, record the event.
+//! 2. One writer, group commit: [`store::Store::write`] answers after the commit, never before.
+//! 3. Tables drive: [`http::routes`] feeds the router, the key check, the document, the metrics and the tests.
+//! 4. Who may call is data: a route says what it asks for, and every query carries the caller's account and mode.
+//! 5. Workers tick: a step is bounded and says when it wants the next, so a test can move the clock and wait for
+//!    everything that fell due.
+
+pub mod app;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod domain;
+pub mod http;
+pub mod outbound;
+pub mod service;
+pub mod store;
+pub mod worker;
+
+pub use app::{Config, Server};

@@ -1,0 +1,7 @@
+//! argv in, one command run, exit code out.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    coffer::cli::main(std::env::args_os())
+}

@@ -1,0 +1,273 @@
+//! The address guard: which urls and which addresses a webhook may go to.
+//!
+//! What lives here: the rules, and the table of what is not the public internet. What does not: the network. The
+//! resolver in `outbound` asks about every address that a name has, and connects to no other. What always holds: only
+//! three things may be reached, in whatever disguise: a public address over https, what the operator opened with
+//! `--webhook-allow`, and, in the sandbox, loopback.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+use ureq::http::Uri;
+use ureq::http::uri::Authority;
+
+/// Who may be reached by webhooks.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    sandbox: bool,
+    allowed: Vec<Cidr>,
+}
+
+impl Guard {
+    /// The sandbox may reach loopback, also by http; `allowed` is what `--webhook-allow` opened.
+    pub fn new(sandbox: bool, allowed: Vec<Cidr>) -> Self {
+        Self { sandbox, allowed }
+    }
+
+    /// Is this url acceptable as a webhook url at all? The error says what would be right.
+    ///
+    /// Only the text is judged. A name is looked up when something is sent to it, and its addresses
+    /// are judged then, by [`Guard::permits`].
+    pub fn check_url(&self, url: &str) -> Result<(), String> {
+        let Target { https, host } = Target::parse(url)?;
+        let acceptable = match literal(&host) {
+            Some(ip) => self.permits(https, ip),
+            None => https || !self.allowed.is_empty(),
+        };
+        match (acceptable, https) {
+            (true, _) => Ok(()),
+            (false, true) => Err(format!(
+                "{host} is not a public address; webhooks are sent to public addresses only."
+            )),
+            (false, false) => Err(self.https_required().to_owned()),
+        }
+    }
+
+    /// May a connection to this address be made? To be asked of the very address connected to.
+    pub fn permits(&self, scheme_is_https: bool, ip: IpAddr) -> bool {
+        let reached = reached_by(ip);
+        let opened = self
+            .allowed
+            .iter()
+            .any(|range| range.contains(ip) || range.contains(reached));
+        let own_machine = self.sandbox && ip.to_canonical().is_loopback();
+        opened || own_machine || (scheme_is_https && is_public(reached))
+    }
+
+    fn https_required(&self) -> &'static str {
+        match (self.sandbox, self.allowed.is_empty()) {
+            (true, _) => {
+                "The url must start with https://; in the sandbox, http:// may go to localhost."
+            }
+            (false, true) => "The url must start with https://.",
+            (false, false) => {
+                "The url must start with https://; http:// may go only to addresses that the operator has opened."
+            }
+        }
+    }
+}
+
+/// A range of addresses, written like `10.0.0.0/8` or `fd00::/8`; a single address is a range of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cidr {
+    network: IpAddr,
+    prefix_bits: u8,
+}
+
+impl Cidr {
+    /// Is this address in the range? An IPv4 range holds no IPv6 address; the guard unwraps those first.
+    pub fn contains(&self, ip: IpAddr) -> bool {
+        let common_bits = match (self.network, ip) {
+            (IpAddr::V4(network), IpAddr::V4(ip)) => {
+                (network.to_bits() ^ ip.to_bits()).leading_zeros()
+            }
+            (IpAddr::V6(network), IpAddr::V6(ip)) => {
+                (network.to_bits() ^ ip.to_bits()).leading_zeros()
+            }
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => return false,
+        };
+        common_bits >= u32::from(self.prefix_bits)
+    }
+
+    const fn v4(octets: [u8; 4], prefix_bits: u8) -> Self {
+        let [a, b, c, d] = octets;
+        Self {
+            network: IpAddr::V4(Ipv4Addr::new(a, b, c, d)),
+            prefix_bits,
+        }
+    }
+
+    const fn v6(first: u16, second: u16, prefix_bits: u8) -> Self {
+        Self {
+            network: IpAddr::V6(Ipv6Addr::new(first, second, 0, 0, 0, 0, 0, 0)),
+            prefix_bits,
+        }
+    }
+}
+
+impl FromStr for Cidr {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (network, prefix) = match text.split_once('/') {
+            Some((network, prefix)) => (network, Some(prefix)),
+            None => (text, None),
+        };
+        let network: IpAddr = network.parse().map_err(|_| {
+            format!("\"{text}\" is not an address range; 10.0.0.0/8, 192.168.1.20 and fd00::/8 are")
+        })?;
+        let bits_max = if network.is_ipv4() { 32 } else { 128 };
+        let prefix_bits = prefix
+            .map_or(Ok(bits_max), str::parse)
+            .ok()
+            .filter(|bits| *bits <= bits_max);
+        match prefix_bits {
+            Some(prefix_bits) => Ok(Self {
+                network,
+                prefix_bits,
+            }),
+            None => Err(format!(
+                "\"{text}\": what follows the / must be a number from 0 to {bits_max}"
+            )),
+        }
+    }
+}
+
+/// What a webhook url says about where it goes.
+struct Target {
+    https: bool,
+    host: String,
+}
+
+impl Target {
+    fn parse(url: &str) -> Result<Self, String> {
+        const SHAPE: &str = "The url must be like https://shop.example/webhooks.";
+
+        // The parser below is the one that the request is made with, so the two cannot disagree.
+        if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err("The url must be plain ASCII without spaces: a space is written %20, a host name in punycode."
+                .to_owned());
+        }
+        let uri: Uri = url.parse().map_err(|_| SHAPE)?;
+        let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+            return Err(SHAPE.to_owned());
+        };
+        let https = match scheme {
+            "https" => true,
+            "http" => false,
+            _ => return Err("The url must start with https://.".to_owned()),
+        };
+        check_authority(authority)?;
+        Ok(Self {
+            https,
+            host: authority.host().to_owned(),
+        })
+    }
+}
+
+/// No credentials, a host that can be one, and a port that is one.
+fn check_authority(authority: &Authority) -> Result<(), &'static str> {
+    if authority.as_str().contains('@') {
+        return Err("The url must not carry a user name or password.");
+    }
+    let host = authority.host();
+    let may_be_a_name = !host.is_empty()
+        && host
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+    if literal(host).is_none() && !may_be_a_name {
+        return Err(
+            "The url must name a host: a domain, an IPv4 address, or an IPv6 address in brackets.",
+        );
+    }
+    let after_host = authority.as_str().strip_prefix(host).unwrap_or_default();
+    let port = after_host
+        .strip_prefix(':')
+        .and_then(|port| port.parse::<u16>().ok());
+    if after_host.is_empty() || port.is_some_and(|port| port > 0) {
+        Ok(())
+    } else {
+        Err("The port in the url must be a number from 1 to 65535.")
+    }
+}
+
+/// The address that a host stands for without a lookup. `localhost` always means loopback (RFC 6761).
+fn literal(host: &str) -> Option<IpAddr> {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    if host.eq_ignore_ascii_case("localhost") {
+        return Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    match host.strip_prefix('[') {
+        Some(bracketed) => bracketed.strip_suffix(']')?.parse().ok().map(IpAddr::V6),
+        None => host.parse().ok().map(IpAddr::V4),
+    }
+}
+
+/// The address that answers at the other end: the kernel reaches the IPv4 address in a mapped one, and
+/// the network's translator the one in a NAT64 one, which is what every IPv4-only shop looks like from
+/// an IPv6-only host. The other forms that carry an IPv4 address are out of use and never public.
+fn reached_by(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(v6) if NAT64.contains(ip) => {
+            let [.., a, b, c, d] = v6.octets();
+            IpAddr::from([a, b, c, d])
+        }
+        canonical => canonical,
+    }
+}
+
+fn is_public(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(_) => !V4_NOT_PUBLIC.iter().any(|range| range.contains(ip)),
+        IpAddr::V6(v6) => {
+            V6_GLOBAL_UNICAST.contains(ip)
+                && !V6_NOT_PUBLIC.iter().any(|range| range.contains(ip))
+                && !is_isatap(v6)
+        }
+    }
+}
+
+/// ISATAP hides an IPv4 address behind `5efe` in the last half, under any network.
+fn is_isatap(ip: Ipv6Addr) -> bool {
+    matches!(
+        ip.segments(),
+        [_, _, _, _, 0 | 0x100 | 0x200 | 0x300, 0x5efe, _, _]
+    )
+}
+
+/// IPv4 ranges that are not the public internet (RFC 6890 and its registry).
+const V4_NOT_PUBLIC: [Cidr; 15] = [
+    Cidr::v4([0, 0, 0, 0], 8),     // this network; 0.0.0.0 connects to loopback
+    Cidr::v4([10, 0, 0, 0], 8),    // private
+    Cidr::v4([100, 64, 0, 0], 10), // shared by carriers; Alibaba's metadata
+    Cidr::v4([127, 0, 0, 0], 8),   // loopback
+    Cidr::v4([168, 63, 129, 16], 32), // Azure's host, seen from its guests
+    Cidr::v4([169, 254, 0, 0], 16), // link-local; the clouds' metadata
+    Cidr::v4([172, 16, 0, 0], 12), // private
+    Cidr::v4([192, 0, 0, 0], 24),  // protocol assignments; Oracle's metadata
+    Cidr::v4([192, 0, 2, 0], 24),  // documentation
+    Cidr::v4([192, 88, 99, 0], 24), // 6to4 relays
+    Cidr::v4([192, 168, 0, 0], 16), // private
+    Cidr::v4([198, 18, 0, 0], 15), // benchmarks
+    Cidr::v4([198, 51, 100, 0], 24), // documentation
+    Cidr::v4([203, 0, 113, 0], 24), // documentation
+    Cidr::v4([224, 0, 0, 0], 3),   // multicast, reserved, broadcast
+];
+
+/// All that is public in IPv6 lies in here. So loopback, unique local, link-local, site-local, multicast,
+/// discard, SRv6, IPv4-compatible and local NAT64 addresses need no line of their own.
+const V6_GLOBAL_UNICAST: Cidr = Cidr::v6(0x2000, 0, 3);
+
+/// What is not public in spite of lying in [`V6_GLOBAL_UNICAST`].
+const V6_NOT_PUBLIC: [Cidr; 4] = [
+    Cidr::v6(0x2001, 0, 23), // protocol assignments: Teredo, benchmarks, ORCHID
+    Cidr::v6(0x2001, 0x0db8, 32), // documentation
+    Cidr::v6(0x2002, 0, 16), // 6to4
+    Cidr::v6(0x3fff, 0, 20), // documentation
+];
+
+/// The well-known prefix under which a network translates to IPv4 (RFC 6052).
+const NAT64: Cidr = Cidr::v6(0x0064, 0xff9b, 96);
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+mod tests;

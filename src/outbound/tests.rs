@@ -1,0 +1,539 @@
+//! Real sockets. Nothing here sleeps: what hangs is held until the other side gives up.
+
+use super::{Answer, Guard, GuardedResolver, Outbound};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use ureq::Error;
+use ureq::config::Config;
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::NextTimeout;
+
+const LONG_MS: u64 = 10_000;
+const SHORT_MS: u64 = 200;
+
+/// A server on a free port that gives each connection to `talk`, and counts them.
+struct Server {
+    address: SocketAddr,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Server {
+    fn start(talk: impl Fn(TcpStream) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let connections = Arc::new(AtomicUsize::new(0));
+        let (count, talk) = (Arc::clone(&connections), Arc::new(talk));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                count.fetch_add(1, Ordering::SeqCst);
+                let talk = Arc::clone(&talk);
+                thread::spawn(move || talk(stream.unwrap()));
+            }
+        });
+        Self {
+            address,
+            connections,
+        }
+    }
+
+    /// Answers every request on every connection with these bytes.
+    fn answering(answer: &str) -> Self {
+        let answer = answer.to_owned();
+        Self::start(move |mut stream| {
+            while request(&stream).is_some() {
+                // The client may have read enough and gone.
+                if stream.write_all(answer.as_bytes()).is_err() {
+                    return;
+                }
+            }
+        })
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/hook", self.address)
+    }
+
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+/// The next request's head and body, or nothing when the client has gone.
+fn request(stream: &TcpStream) -> Option<String> {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "))
+        .unwrap()
+        .parse()
+        .unwrap();
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some(head + &String::from_utf8(body).unwrap())
+}
+
+/// Waits until the client closes.
+fn hold(mut stream: TcpStream) {
+    let _ = stream.read_to_end(&mut Vec::new());
+}
+
+fn with_body(status: &str, body: &str) -> String {
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn sandbox(timeout_ms: u64) -> Outbound {
+    Outbound::new(Guard::new(true, Vec::new()), timeout_ms)
+}
+
+#[track_caller]
+fn assert_answer(answer: Result<Answer, String>, status: u16, start: &str) {
+    assert_eq!(
+        answer,
+        Ok(Answer {
+            status,
+            start: start.to_owned()
+        })
+    );
+}
+
+#[test]
+fn every_status_is_an_answer_and_a_redirect_is_not_followed() {
+    let elsewhere = Server::answering(&with_body("200 OK", "elsewhere"));
+    let outbound = sandbox(LONG_MS);
+    for (status, code) in [
+        ("200 OK", 200),
+        ("201 Created", 201),
+        ("404 Not Found", 404),
+        ("410 Gone", 410),
+        ("500 Oops", 500),
+    ] {
+        let server = Server::answering(&with_body(status, "said"));
+        assert_answer(outbound.post(&server.url(), &[], b"{}"), code, "said");
+    }
+    for (status, code) in [
+        ("301 Moved", 301),
+        ("302 Found", 302),
+        ("307 Temporary Redirect", 307),
+        ("308 Permanent Redirect", 308),
+    ] {
+        let location = elsewhere.url();
+        let server = Server::answering(&format!(
+            "HTTP/1.1 {status}\r\nlocation: {location}\r\ncontent-length: 5\r\n\r\nthere"
+        ));
+        assert_answer(outbound.post(&server.url(), &[], b"{}"), code, "there");
+        let server = Server::answering(&format!(
+            "HTTP/1.1 {status}\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n"
+        ));
+        assert_answer(outbound.post(&server.url(), &[], b"{}"), code, "");
+    }
+    assert_answer(
+        outbound.post(
+            &Server::answering("HTTP/1.1 204 No Content\r\n\r\n").url(),
+            &[],
+            b"{}",
+        ),
+        204,
+        "",
+    );
+    assert_eq!(elsewhere.connections(), 0);
+}
+
+#[test]
+fn what_is_sent_is_what_was_given() {
+    let server = Server::start(|mut stream| {
+        let received = request(&stream).unwrap();
+        stream
+            .write_all(with_body("200 OK", &received).as_bytes())
+            .unwrap();
+    });
+    let headers = [
+        ("content-type", "application/json"),
+        ("X-Service-Signature", "t=1,v1=ab"),
+    ];
+    let url = format!("{}?a=%20b#not-sent", server.url());
+    let sent = sandbox(LONG_MS)
+        .post(&url, &headers, "{\"name\":\"é\"}".as_bytes())
+        .unwrap()
+        .start;
+    assert!(sent.starts_with("POST /hook?a=%20b HTTP/1.1\r\n"), "{sent}");
+    assert!(sent.ends_with("\r\n\r\n{\"name\":\"é\"}"), "{sent}");
+    for line in [
+        "content-type: application/json",
+        "x-service-signature: t=1,v1=ab",
+        "content-length: 13",
+        &format!("user-agent: coffer/{}", env!("CARGO_PKG_VERSION")),
+        &format!("host: {}", server.address),
+    ] {
+        assert!(sent.lines().any(|sent| sent == line), "{line} in {sent}");
+    }
+    assert!(!sent.contains("accept-encoding"), "{sent}");
+}
+
+#[test]
+fn a_bad_header_or_url_is_a_reason_and_no_panic() {
+    let server = Server::answering(&with_body("200 OK", ""));
+    let outbound = sandbox(LONG_MS);
+    assert!(
+        outbound
+            .post(&server.url(), &[("x", "a\r\nb: c")], b"")
+            .is_err()
+    );
+    assert!(outbound.post(&server.url(), &[("x y", "a")], b"").is_err());
+    for url in [
+        "",
+        "hook",
+        "https://",
+        "ftp://127.0.0.1/",
+        "https://:443/",
+        "https://[::1/",
+        "https://a b/",
+    ] {
+        assert!(outbound.post(url, &[], b"").is_err(), "{url}");
+    }
+    assert_eq!(server.connections(), 0);
+}
+
+#[test]
+fn connections_are_kept() {
+    let server = Server::answering(&with_body("200 OK", "ok"));
+    let outbound = sandbox(LONG_MS);
+    for _ in 0..3 {
+        assert_answer(outbound.clone().post(&server.url(), &[], b"{}"), 200, "ok");
+    }
+    assert_eq!(server.connections(), 1);
+}
+
+#[test]
+fn a_kept_connection_that_the_server_closed_is_made_anew() {
+    let (closed, is_closed) = mpsc::channel();
+    let server = Server::start(move |mut stream| {
+        request(&stream);
+        stream
+            .write_all(with_body("200 OK", "once").as_bytes())
+            .unwrap();
+        drop(stream);
+        closed.send(()).unwrap();
+    });
+    let outbound = sandbox(LONG_MS);
+    for _ in 0..3 {
+        assert_answer(outbound.post(&server.url(), &[], b"{}"), 200, "once");
+        is_closed.recv().unwrap();
+    }
+    assert_eq!(server.connections(), 3);
+}
+
+#[test]
+fn a_long_body_is_cut() {
+    let outbound = sandbox(LONG_MS);
+    let server = Server::answering(&with_body("200 OK", &"x".repeat(8 << 20)));
+    assert_answer(
+        outbound.post(&server.url(), &[], b"{}"),
+        200,
+        &"x".repeat(4096),
+    );
+    let endless = Server::start(|mut stream| {
+        request(&stream);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+        while stream.write_all(b"4\r\nabcd\r\n").is_ok() {}
+    });
+    assert_answer(
+        outbound.post(&endless.url(), &[], b"{}"),
+        200,
+        &"abcd".repeat(1024),
+    );
+}
+
+#[test]
+fn what_is_not_utf8_is_replaced() {
+    let server = Server::start(|mut stream| {
+        request(&stream);
+        stream
+            .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\na\xffb")
+            .unwrap();
+    });
+    assert_answer(
+        sandbox(LONG_MS).post(&server.url(), &[], b"{}"),
+        200,
+        "a\u{fffd}b",
+    );
+}
+
+#[test]
+fn an_endless_header_is_an_error() {
+    for (line, reason) in [
+        ("x: y\r\n", "too many headers"),
+        ("0123456789abcdef", "header is too big"),
+    ] {
+        let server = Server::start(move |mut stream| {
+            request(&stream);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nx-long: ");
+            while stream.write_all(line.as_bytes()).is_ok() {}
+        });
+        let error = sandbox(LONG_MS)
+            .post(&server.url(), &[], b"{}")
+            .unwrap_err();
+        assert!(error.contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn what_comes_before_the_answer_is_passed_over() {
+    for first in ["100 Continue", "102 Processing", "103 Early Hints"] {
+        let answer = format!("HTTP/1.1 {first}\r\n\r\n{}", with_body("200 OK", "ok"));
+        let server = Server::answering(&answer);
+        assert_answer(sandbox(LONG_MS).post(&server.url(), &[], b"{}"), 200, "ok");
+    }
+}
+
+#[test]
+fn nobody_there_is_connection_refused() {
+    let address = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let answer = sandbox(LONG_MS).post(&format!("http://{address}/"), &[], b"{}");
+    assert_eq!(answer, Err("connection refused".to_owned()));
+}
+
+#[test]
+fn whoever_hangs_up_or_talks_nonsense_is_an_error() {
+    let outbound = sandbox(LONG_MS);
+    let hangs_up = Server::start(|stream| drop(request(&stream)));
+    assert_eq!(
+        outbound.post(&hangs_up.url(), &[], b"{}"),
+        Err("connection closed before an answer".to_owned())
+    );
+    let nonsense = Server::answering("SSH-2.0-OpenSSH_9.9\r\n\r\n");
+    let error = outbound.post(&nonsense.url(), &[], b"{}").unwrap_err();
+    assert!(error.starts_with("protocol: "), "{error}");
+    let no_tls = outbound.post(&nonsense.url().replace("http:", "https:"), &[], b"{}");
+    assert!(no_tls.is_err(), "{no_tls:?}");
+}
+
+#[test]
+fn whoever_hangs_is_timed_out() {
+    let timed_out = Err("timed out".to_owned());
+    let outbound = sandbox(SHORT_MS);
+    let silent = Server::start(hold);
+    assert_eq!(outbound.post(&silent.url(), &[], b"{}"), timed_out);
+    assert_eq!(
+        outbound.post(&silent.url().replace("http:", "https:"), &[], b"{}"),
+        timed_out
+    );
+    let in_the_header = Server::start(|mut stream| {
+        request(&stream);
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-le").unwrap();
+        hold(stream);
+    });
+    assert_eq!(outbound.post(&in_the_header.url(), &[], b"{}"), timed_out);
+    let never_reads = Server::start(|stream| {
+        loop {
+            thread::park();
+            let _ = stream.peer_addr();
+        }
+    });
+    assert_eq!(
+        outbound.post(&never_reads.url(), &[], &vec![b'x'; 64 << 20]),
+        timed_out
+    );
+}
+
+#[test]
+fn a_body_that_hangs_or_breaks_off_counts_as_the_status_it_came_with() {
+    let outbound = sandbox(SHORT_MS);
+    for head in [
+        "content-length: 100\r\n",
+        "connection: close\r\n",
+        "transfer-encoding: chunked\r\n",
+    ] {
+        let chunk = if head.contains("chunked") {
+            "4\r\nhalf\r\n"
+        } else {
+            "half"
+        };
+        let answer = format!("HTTP/1.1 200 OK\r\n{head}\r\n{chunk}");
+        let hangs = answer.clone();
+        let hangs = Server::start(move |mut stream| {
+            request(&stream);
+            stream.write_all(hangs.as_bytes()).unwrap();
+            hold(stream);
+        });
+        assert_answer(outbound.post(&hangs.url(), &[], b"{}"), 200, "half");
+        let breaks_off = Server::start(move |mut stream| {
+            request(&stream);
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        assert_answer(outbound.post(&breaks_off.url(), &[], b"{}"), 200, "half");
+    }
+}
+
+/// Names that have other addresses at every lookup: the last of the list first.
+#[derive(Debug)]
+struct Names(Mutex<Vec<Vec<IpAddr>>>);
+
+impl Names {
+    fn new(lookups: &[&[&str]]) -> Self {
+        let lookups = lookups
+            .iter()
+            .rev()
+            .map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect());
+        Self(Mutex::new(lookups.collect()))
+    }
+}
+
+impl Resolver for Names {
+    fn resolve(&self, uri: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
+        let mut found = self.empty();
+        for ip in self.0.lock().unwrap().pop().ok_or(Error::HostNotFound)? {
+            found.push(SocketAddr::new(ip, uri.port_u16().unwrap()));
+        }
+        Ok(found)
+    }
+}
+
+#[test]
+fn a_name_that_changes_its_address_gains_nothing() {
+    let server = Server::answering(&with_body("200 OK", "ok"));
+    let names = Names::new(&[
+        &["127.0.0.1"],
+        &["10.0.0.1"],
+        &["::ffff:169.254.169.254", "::"],
+        &["127.0.0.1"],
+    ]);
+    let outbound = Outbound::with_names(Guard::new(true, Vec::new()), LONG_MS, names);
+    let url = format!("http://shop.example:{}/", server.address.port());
+    let refused = |ip: &str| Err(format!("address not allowed: {ip}"));
+    assert_answer(outbound.post(&url, &[], b"{}"), 200, "ok");
+    assert_eq!(outbound.post(&url, &[], b"{}"), refused("10.0.0.1"));
+    assert_eq!(
+        outbound.post(&url, &[], b"{}"),
+        refused("::ffff:169.254.169.254")
+    );
+    assert_answer(outbound.post(&url, &[], b"{}"), 200, "ok");
+    assert_eq!(
+        outbound.post(&url, &[], b"{}"),
+        Err("dns: the name has no address".to_owned())
+    );
+}
+
+#[test]
+fn only_the_permitted_addresses_of_a_name_are_connected_to() {
+    let names = Names::new(&[&["127.0.0.1", "10.0.0.1", "8.8.8.8", "::1", "2606:4700::1111"]]);
+    let resolver = GuardedResolver {
+        names,
+        guard: Arc::new(Guard::new(false, vec!["10.0.0.0/8".parse().unwrap()])),
+    };
+    let uri: Uri = "https://shop.example:443/".parse().unwrap();
+    let found = resolver
+        .resolve(&uri, &Config::default(), NextTimeout::default())
+        .unwrap();
+    let found: Vec<String> = found
+        .iter()
+        .map(|address| address.ip().to_string())
+        .collect();
+    assert_eq!(found, ["10.0.0.1", "8.8.8.8", "2606:4700::1111"]);
+}
+
+#[test]
+fn the_guard_holds_for_odd_spellings_and_real_names() {
+    let server = Server::answering(&with_body("200 OK", "ok"));
+    let port = server.address.port();
+    let production = Outbound::new(Guard::new(false, Vec::new()), LONG_MS);
+    for host in [
+        "127.0.0.1",
+        "localhost",
+        "127.1",
+        "2130706433",
+        "0x7f.1",
+        "0x7f000001",
+        "017700000001",
+        "0.0.0.0",
+    ] {
+        for scheme in ["http", "https"] {
+            let error = production
+                .post(&format!("{scheme}://{host}:{port}/"), &[], b"{}")
+                .unwrap_err();
+            assert!(
+                error.starts_with("address not allowed: "),
+                "{scheme}://{host}: {error}"
+            );
+        }
+    }
+    for host in ["[::1]", "[::]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]"] {
+        let error = production
+            .post(&format!("https://{host}:{port}/"), &[], b"{}")
+            .unwrap_err();
+        assert!(
+            error.starts_with("address not allowed: "),
+            "{host}: {error}"
+        );
+    }
+    for host in ["127.0.0.1.", "localhost.", "user:pass@localhost"] {
+        assert!(
+            production
+                .post(&format!("https://{host}:{port}/"), &[], b"{}")
+                .is_err(),
+            "{host}"
+        );
+    }
+    assert_eq!(server.connections(), 0);
+}
+
+#[test]
+fn a_name_that_is_unknown_is_a_reason_of_dns() {
+    let error = sandbox(LONG_MS)
+        .post("https://shop.invalid/", &[], b"{}")
+        .unwrap_err();
+    assert!(error.starts_with("dns: "), "{error}");
+}
+
+#[test]
+fn the_environments_proxy_is_ignored() {
+    // The environment is a process's, so this is another process: this test program, running the test below.
+    let nobody = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child
+        .args(["--ignored", "a_server_is_reached_without_the_proxy"])
+        .env_remove("NO_PROXY")
+        .env_remove("no_proxy");
+    for name in [
+        "ALL_PROXY",
+        "all_proxy",
+        "HTTP_PROXY",
+        "http_proxy",
+        "HTTPS_PROXY",
+        "https_proxy",
+    ] {
+        child.env(name, format!("http://{nobody}"));
+    }
+    let output = child.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}"
+    );
+}
+
+#[test]
+#[ignore = "run by the test above, with a proxy in its environment"]
+fn a_server_is_reached_without_the_proxy() {
+    let server = Server::answering(&with_body("200 OK", "ok"));
+    assert_answer(sandbox(LONG_MS).post(&server.url(), &[], b"{}"), 200, "ok");
+}

@@ -1,0 +1,174 @@
+//! The account: what it is, what it has, what was booked; and its states.
+
+use super::events::{Page, Subject, record, unknown_before};
+use super::{Caller, Error, Json, Service, new_secret};
+use crate::domain::account::{Account, AccountStatus, Endpoint};
+use crate::domain::asset::Mode;
+use crate::domain::ledger::Balance;
+use crate::domain::money::Currency;
+use crate::domain::refusal::Refusal;
+use crate::domain::time::Time;
+use crate::domain::{id, render};
+use crate::store::{Reader, Tx, accounts, balances, endpoints, ledger, payments};
+
+/// Which page of the ledger is asked for.
+#[derive(Clone, Debug)]
+pub struct LedgerWanted {
+    /// Only older than the entry with this id.
+    pub before: Option<String>,
+    /// Only in this currency.
+    pub currency: Option<Currency>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+impl Service {
+    /// The account, in the mode of the key.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn merchant(&self, caller: &Caller) -> Result<Json, Error> {
+        self.read(|db| {
+            let account = accounts::by_seq(db, caller.account())?;
+            let endpoints = endpoints::of_account(db, account.seq)?;
+            let balances = balances_of(db, &account, caller.mode())?;
+            Ok(render::merchant(
+                &account,
+                caller.mode(),
+                first_url(&endpoints, caller.mode()),
+                &balances,
+            )?)
+        })
+    }
+
+    /// Both balances, in the mode of the key.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn balances(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
+        self.read(|db| {
+            let account = accounts::by_seq(db, caller.account())?;
+            let balances = balances_of(db, &account, caller.mode())?;
+            balances
+                .iter()
+                .map(|balance| Ok(render::balance(balance)?))
+                .collect()
+        })
+    }
+
+    /// A page of the ledger, newest first.
+    ///
+    /// # Errors
+    /// `invalid_request` where `before` names none of the caller's entries.
+    pub fn ledger(&self, caller: &Caller, wanted: &LedgerWanted) -> Result<Page, Error> {
+        let (account, mode) = (caller.account(), caller.mode());
+        self.read(|db| {
+            let before = match &wanted.before {
+                None => i64::MAX,
+                Some(id) => ledger::seq_of(db, account, mode, id)?.ok_or_else(unknown_before)?,
+            };
+            let entries = ledger::page(
+                db,
+                account,
+                mode,
+                wanted.currency,
+                before,
+                wanted.limit.saturating_add(1),
+            )?;
+            let rendered = entries
+                .into_iter()
+                .map(|entry| Ok((entry.id.clone(), render::entry(&entry, mode)?)));
+            Ok(Page::cut(
+                rendered.collect::<Result<_, Error>>()?,
+                wanted.limit,
+            ))
+        })
+    }
+}
+
+/// One balance for each currency, always both, with what is pending.
+fn balances_of(db: &Reader<'_>, account: &Account, mode: Mode) -> Result<Vec<Balance>, Error> {
+    let booked = balances::of_account(db, account.seq, mode)?;
+    let pending = payments::pending(db, account.seq, mode)?;
+    let balance = |currency: &Currency| {
+        let of_currency = booked.iter().find(|balance| balance.currency == *currency);
+        let mut balance = of_currency.copied().unwrap_or(Balance::empty(*currency));
+        for (_, value) in pending.iter().filter(|(other, _)| other == currency) {
+            balance.pending = balance.pending.plus(value.net(account.fee)?)?;
+        }
+        Ok(balance)
+    };
+    Currency::ALL.iter().map(balance).collect()
+}
+
+/// `webhookUrl`: the first enabled endpoint of the mode.
+fn first_url(endpoints: &[Endpoint], mode: Mode) -> Option<&str> {
+    let of_mode = |endpoint: &&Endpoint| {
+        endpoint.enabled && endpoint.mode.is_none_or(|wanted| wanted == mode)
+    };
+    endpoints
+        .iter()
+        .find(of_mode)
+        .map(|endpoint| endpoint.url.as_str())
+}
+
+/// Makes an account, pending.
+///
+/// # Errors
+/// `invalid_request` for a name that is empty or over 200 characters.
+pub fn create(tx: &Tx<'_>, name: &str, now: Time) -> Result<Account, Error> {
+    if !(1..=200).contains(&name.chars().count()) {
+        return Err(Refusal::field("name", "must have 1 to 200 characters").into());
+    }
+    let mut account = Account::new(
+        id::new(now).to_string(),
+        name.to_owned(),
+        new_secret("legacy_")?,
+        now,
+    );
+    account.seq = accounts::insert(tx, &account)?;
+    Ok(account)
+}
+
+/// The account with this id.
+///
+/// # Errors
+/// `not_found`.
+pub fn find(db: &Reader<'_>, id: &str) -> Result<Account, Error> {
+    accounts::by_id(db, id)?.ok_or_else(|| Refusal::not_found("account").into())
+}
+
+/// Every account, oldest first.
+///
+/// # Errors
+/// [`Error::Failed`] where the file fails.
+pub fn list(db: &Reader<'_>) -> Result<Vec<Account>, Error> {
+    Ok(accounts::all(db)?)
+}
+
+/// Saves an account whose status was `before`, and tells of it where it has become active or suspended.
+///
+/// # Errors
+/// [`Error::Failed`] where the file fails.
+pub fn save(tx: &Tx<'_>, account: &Account, before: AccountStatus, now: Time) -> Result<(), Error> {
+    accounts::update(tx, account)?;
+    let Some(kind) = account.status.event_after(before) else {
+        return Ok(());
+    };
+    let endpoints = endpoints::of_account(tx, account.seq)?;
+    let balances = balances_of(tx, account, Mode::Live)?;
+    let object = render::account(
+        account,
+        Mode::Live,
+        first_url(&endpoints, Mode::Live),
+        &balances,
+    )?;
+    let subject = Subject {
+        account: account.seq,
+        mode: Mode::Live,
+        id: &account.id,
+        object: &object,
+        own_url: None,
+    };
+    record(tx, now, kind, &subject)
+}

@@ -1,0 +1,124 @@
+//! A bounded copy of what was read, that a commit makes stale.
+//!
+//! What lives here: the one cache. What always holds: a value read before a commit never enters after it, because
+//! every commit that touches the cache moves its generation, and a value enters only in the generation it was read in.
+
+use std::borrow::Borrow;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Entries kept; one more empties the cache, which is simple and rare.
+const ENTRIES_MAX: usize = 4096;
+
+/// A bounded map from what is asked for to what was read.
+pub struct Cache<K, V> {
+    inner: RwLock<Inner<K, V>>,
+}
+
+struct Inner<K, V> {
+    generation: u64,
+    entries: HashMap<K, V>,
+}
+
+/// When a read began; only this cache makes one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Generation(u64);
+
+impl<K, V> Default for Cache<K, V> {
+    fn default() -> Self {
+        Cache {
+            inner: RwLock::new(Inner {
+                generation: 0,
+                entries: HashMap::new(),
+            }),
+        }
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Cache<K, V> {
+    /// The value, or the generation in which to read it.
+    pub fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Result<V, Generation>
+    where
+        K: Borrow<Q>,
+    {
+        let inner = self.shared();
+        inner
+            .entries
+            .get(key)
+            .cloned()
+            .ok_or(Generation(inner.generation))
+    }
+
+    /// Keeps a value that was read in this generation, unless a commit has come since.
+    pub fn put(&self, key: K, value: V, generation: Generation) {
+        let mut inner = self.alone();
+        if inner.generation != generation.0 {
+            return;
+        }
+        if inner.entries.len() >= ENTRIES_MAX {
+            inner.entries.clear();
+        }
+        inner.entries.insert(key, value);
+    }
+
+    /// Forgets these, and whatever is being read.
+    pub fn remove(&self, keys: &[K]) {
+        if keys.is_empty() {
+            return;
+        }
+        let mut inner = self.alone();
+        inner.generation = inner.generation.wrapping_add(1);
+        for key in keys {
+            inner.entries.remove(key);
+        }
+    }
+
+    /// Forgets everything, and whatever is being read.
+    pub fn clear(&self) {
+        let mut inner = self.alone();
+        inner.generation = inner.generation.wrapping_add(1);
+        inner.entries.clear();
+    }
+
+    fn shared(&self) -> RwLockReadGuard<'_, Inner<K, V>> {
+        self.inner.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn alone(&self) -> RwLockWriteGuard<'_, Inner<K, V>> {
+        self.inner.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cache, ENTRIES_MAX};
+
+    #[test]
+    fn what_was_read_before_a_commit_does_not_enter_after_it() {
+        let cache: Cache<String, u8> = Cache::default();
+        let Err(generation) = cache.get("a") else {
+            return assert_eq!("a", "nothing");
+        };
+        cache.remove(&["a".to_owned()]);
+        cache.put("a".to_owned(), 1, generation);
+        let Err(generation) = cache.get("a") else {
+            return assert_eq!("a", "nothing");
+        };
+        cache.put("a".to_owned(), 2, generation);
+        assert!(cache.get("a").is_ok_and(|value| value == 2));
+        cache.clear();
+        assert!(cache.get("a").is_err());
+    }
+
+    #[test]
+    fn it_is_bounded() {
+        let cache: Cache<usize, usize> = Cache::default();
+        for key in 0..=ENTRIES_MAX {
+            if let Err(generation) = cache.get(&key) {
+                cache.put(key, key, generation);
+            }
+        }
+        assert!(cache.get(&0).is_err() && cache.get(&ENTRIES_MAX).is_ok());
+    }
+}

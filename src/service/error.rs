@@ -1,0 +1,62 @@
+//! Why a use case did not happen.
+//!
+//! What always holds: a refusal is for the caller and says so; a failure is for the log and the caller hears
+//! nothing of its cause.
+
+use crate::domain::money::Overflow;
+use crate::domain::refusal::{Code, Refusal};
+use crate::store::StoreError;
+
+/// Why a use case did not happen; nothing was changed.
+#[derive(Debug)]
+pub enum Error {
+    /// The caller is told why.
+    Refused(Refusal),
+    /// Something broke; the text is for the log.
+    Failed(String),
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::Refused(refusal) => write!(out, "{refusal}"),
+            Error::Failed(cause) => out.write_str(cause),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        Error::Refused(refusal)
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Error {
+        match error {
+            StoreError::Overloaded => Error::Refused(Refusal::new(
+                Code::Overloaded,
+                "more writes are waiting than can be taken in; try again",
+            )),
+            StoreError::Failed(cause) => Error::Failed(cause),
+        }
+    }
+}
+
+impl From<Overflow> for Error {
+    fn from(overflow: Overflow) -> Error {
+        Error::Refused(Refusal::of(
+            Code::InvalidRequest,
+            "amount",
+            overflow.to_string(),
+        ))
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Error {
+        Error::Failed(format!("json: {error}"))
+    }
+}

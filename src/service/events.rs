@@ -1,0 +1,149 @@
+//! Events: recording what happened, and reading it back.
+//!
+//! What always holds: an event and its deliveries are written in the transaction of the change they tell of.
+
+use super::webhooks::lane_of;
+use super::{Caller, Error, Json, Service};
+use crate::domain::asset::Mode;
+use crate::domain::event::{self, EventType};
+use crate::domain::id;
+use crate::domain::refusal::Refusal;
+use crate::domain::time::Time;
+use crate::store::{Tx, deliveries, endpoints, events};
+use serde_json::value::RawValue;
+
+/// What an event tells of.
+pub(super) struct Subject<'a> {
+    /// Whose event it is.
+    pub(super) account: i64,
+    /// Live or test.
+    pub(super) mode: Mode,
+    /// The object's id.
+    pub(super) id: &'a str,
+    /// The object, as its GET answers it.
+    pub(super) object: &'a RawValue,
+    /// An extra receiver: the invoice's own webhookUrl.
+    pub(super) own_url: Option<&'a str>,
+}
+
+/// Stores an event, and a delivery for everybody who is told of it.
+pub(super) fn record(
+    tx: &Tx<'_>,
+    now: Time,
+    kind: EventType,
+    subject: &Subject<'_>,
+) -> Result<(), Error> {
+    let event_id = id::new_event(now);
+    let body = event::body(&event_id, kind, subject.mode.is_live(), now, subject.object)?;
+    let (account, mode) = (subject.account, subject.mode);
+    let new = events::NewEvent {
+        id: &event_id,
+        account,
+        mode,
+        kind,
+        object_id: subject.id,
+        created_at: now,
+        body: &body,
+    };
+    let event = events::insert(tx, &new)?;
+    let deliver = |endpoint: Option<i64>, url: &str| {
+        deliveries::insert(
+            tx,
+            &id::new(now).to_string(),
+            event,
+            endpoint,
+            url,
+            &lane_of(url),
+            now,
+        )
+    };
+    for endpoint in endpoints::of_account(tx, account)? {
+        if endpoint.wants(mode, kind) {
+            deliver(Some(endpoint.seq), &endpoint.url)?;
+        }
+    }
+    if let Some(url) = subject.own_url {
+        deliver(None, url)?;
+    }
+    Ok(())
+}
+
+/// Which page of events is asked for.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Only older than the event with this id.
+    pub before: Option<String>,
+    /// Only of this type.
+    pub kind: Option<EventType>,
+    /// Only about the object with this id.
+    pub object: Option<String>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+/// A page of a list: its entries, and where the next one begins.
+pub struct Page {
+    /// The entries, newest first.
+    pub data: Vec<Json>,
+    /// The last entry's id, where older ones follow.
+    pub next_before: Option<String>,
+}
+
+impl Page {
+    /// Cuts one entry more than was wanted into a page.
+    pub(super) fn cut(mut entries: Vec<(String, Json)>, limit: u32) -> Page {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let more = entries.len() > limit;
+        entries.truncate(limit);
+        let next_before = entries.last().filter(|_| more).map(|(id, _)| id.clone());
+        Page {
+            data: entries.into_iter().map(|(_, json)| json).collect(),
+            next_before,
+        }
+    }
+}
+
+/// A `before` that names nothing of the caller's.
+pub(super) fn unknown_before() -> Refusal {
+    Refusal::field("before", "must be the nextBefore of an earlier page")
+}
+
+impl Service {
+    /// One event.
+    ///
+    /// # Errors
+    /// `not_found` where it is not the caller's.
+    pub fn event(&self, caller: &Caller, id: &str) -> Result<String, Error> {
+        self.read(|db| {
+            let body = events::body(db, caller.account(), caller.mode(), id)?;
+            body.ok_or_else(|| Refusal::not_found("event").into())
+        })
+    }
+
+    /// A page of events, newest first.
+    ///
+    /// # Errors
+    /// `invalid_request` where `before` names none of the caller's events.
+    pub fn events(&self, caller: &Caller, wanted: &Wanted) -> Result<Page, Error> {
+        let (account, mode) = (caller.account(), caller.mode());
+        self.read(|db| {
+            let before = match &wanted.before {
+                None => i64::MAX,
+                Some(id) => events::seq_of(db, account, mode, id)?.ok_or_else(unknown_before)?,
+            };
+            let limit = wanted.limit.saturating_add(1);
+            let page = events::Page {
+                before,
+                kind: wanted.kind,
+                object: wanted.object.as_deref(),
+                limit,
+            };
+            let found = events::page(db, account, mode, &page)?;
+            let parse = |(id, body)| Ok((id, RawValue::from_string(body)?));
+            Ok(Page::cut(
+                found.into_iter().map(parse).collect::<Result<_, Error>>()?,
+                wanted.limit,
+            ))
+        })
+    }
+}

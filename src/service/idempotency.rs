@@ -1,0 +1,60 @@
+//! Doing a POST that creates at most once for each Idempotency-Key.
+//!
+//! What always holds: the answer is kept in the transaction of its effect, so either both are there or neither.
+
+use super::Error;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::{DAY_MS, Time};
+use crate::store::Tx;
+use crate::store::idempotency::{Kept, get, put};
+pub use crate::store::idempotency::{Outcome, Slot};
+use serde_json::{Map, Value};
+
+/// The longest Idempotency-Key, in characters.
+pub const KEY_CHARS_MAX: usize = 200;
+
+/// Runs `work`, unless its answer is kept under this key already; without a key it always runs.
+///
+/// # Errors
+/// `idempotency_conflict` where the key was used with another body; else those of `work`, which are never kept.
+pub fn once(
+    tx: &Tx<'_>,
+    now: Time,
+    slot: Option<&Slot>,
+    body: &Map<String, Value>,
+    work: impl FnOnce() -> Result<(Outcome, String), Error>,
+) -> Result<(Outcome, String), Error> {
+    let Some(slot) = slot else { return work() };
+    if let Some(kept) = get(tx, slot, now.plus_ms(-DAY_MS))? {
+        let before: Map<String, Value> = serde_json::from_str(&kept.request)?;
+        return match first_difference(&before, body) {
+            None => Ok((kept.outcome, kept.answer)),
+            Some(field) => Err(conflict(field).into()),
+        };
+    }
+    let (outcome, answer) = work()?;
+    let kept = Kept {
+        request: serde_json::to_string(body)?,
+        outcome,
+        answer,
+    };
+    put(tx, slot, &kept, now)?;
+    Ok((kept.outcome, kept.answer))
+}
+
+/// 409 that names the first field that differs.
+fn conflict(field: &str) -> Refusal {
+    let message = format!("this Idempotency-Key was used with another body: {field} differs");
+    Refusal::of(Code::IdempotencyConflict, field, message)
+}
+
+/// The first top-level field that is not the same in both, in the order of the later body, then of the earlier.
+fn first_difference<'a>(
+    before: &'a Map<String, Value>,
+    now: &'a Map<String, Value>,
+) -> Option<&'a str> {
+    let names = now.keys().chain(before.keys());
+    names
+        .map(String::as_str)
+        .find(|name| before.get(*name) != now.get(*name))
+}

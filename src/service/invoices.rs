@@ -1,0 +1,427 @@
+//! Invoices: making, reading, picking a coin, calling off, expiring.
+//!
+//! What does not live here: what money does to an invoice (`payments`). What always holds: the status comes from
+//! the one step in `settle`.
+
+use super::idempotency::{Outcome, Slot, once};
+use super::settle::Cause;
+use super::{Caller, Error, Json, Service};
+use crate::domain::account::Account;
+use crate::domain::asset::{ASSETS, Asset, Mode};
+use crate::domain::invoice::Invoice;
+use crate::domain::invoice::draft::Draft;
+use crate::domain::money::Cents;
+use crate::domain::quote::{self, Quote, unavailable};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::status::{InvoiceStatus, status};
+use crate::domain::time::{SECOND_MS, Time};
+use crate::domain::{address, id, render};
+use crate::store::{Reader, Tx, accounts, addresses, file, invoices, payments, quotes};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// Invoices that one expiry step closes at most.
+const EXPIRE_BATCH_MAX: u32 = 200;
+
+/// An invoice as it is answered, and whose it is.
+#[derive(Clone)]
+pub struct Rendered {
+    account: i64,
+    mode: Mode,
+    json: Arc<[u8]>,
+}
+
+/// Which invoices are asked for.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Only of this status.
+    pub status: Option<InvoiceStatus>,
+    /// Only with this reference of the merchant's.
+    pub order_id: Option<String>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+impl Service {
+    /// Makes an invoice, or finds the one that its orderId or its Idempotency-Key already made.
+    ///
+    /// # Errors
+    /// As `POST /v1/invoices` documents them.
+    pub async fn create_invoice(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        body: Map<String, Value>,
+        client_key: Option<String>,
+    ) -> Result<(Outcome, String), Error> {
+        let (account, mode) = (caller.account(), caller.mode());
+        let slot = client_key.map(|client_key| Slot {
+            account,
+            mode,
+            route: "createInvoice",
+            client_key,
+        });
+        let draft = Draft::parse(&body).and_then(|draft| self.checked(draft));
+        self.write(move |service, tx| {
+            once(tx, now, slot.as_ref(), &body, || {
+                service.create(tx, now, account, mode, draft)
+            })
+        })
+        .await
+    }
+
+    /// Refuses a webhookUrl that may not be called.
+    fn checked(&self, draft: Draft) -> Result<Draft, Refusal> {
+        let url = draft.webhook_url.as_deref();
+        match url.map_or(Ok(()), |url| (self.webhook_check)(url)) {
+            Ok(()) => Ok(draft),
+            Err(problem) => Err(Refusal::field("webhookUrl", problem)),
+        }
+    }
+
+    /// The checks on creation in their documented order, then the invoice.
+    fn create(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        account: i64,
+        mode: Mode,
+        draft: Result<Draft, Refusal>,
+    ) -> Result<(Outcome, String), Error> {
+        let account = accounts::by_seq(tx, account)?;
+        account.status.may_create_invoices()?;
+        if mode.is_live() && file::load(tx)?.is_some_and(|file| file.maintenance) {
+            return Err(Refusal::new(
+                Code::Maintenance,
+                "live invoices are paused for maintenance",
+            )
+            .into());
+        }
+        let draft = draft?;
+        if let Some(existing) = existing(tx, &account, mode, &draft)? {
+            let warnings = differences(&draft, &existing);
+            return Ok((
+                Outcome::Existing,
+                render::invoice(&existing, &self.links, &warnings)?
+                    .get()
+                    .to_owned(),
+            ));
+        }
+        let amount = draft.amount.filter(|amount| *amount <= account.invoice_max);
+        let amount = amount.ok_or_else(|| {
+            let max = account.invoice_max;
+            Refusal::of(
+                Code::AmountTooLarge,
+                "amount",
+                format!("amount must be at most {max} for this account"),
+            )
+        })?;
+        let (preselect, mut warnings) = (draft.asset.clone(), draft.warnings.clone());
+        let mut invoice = new_invoice(&account, mode, amount, draft, now);
+        invoice.seq = invoices::insert(tx, &invoice)?;
+        if let Some(asset) = preselect {
+            match self.quote(tx, now, &mut invoice, &asset) {
+                Ok(_) => {}
+                Err(Error::Refused(refusal)) => {
+                    warnings.push(format!("asset was not preselected: {}", refusal.message))
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        let invoice = self.settle(tx, now, invoice, Cause::Created)?;
+        Ok((
+            Outcome::Created,
+            render::invoice(&invoice, &self.links, &warnings)?
+                .get()
+                .to_owned(),
+        ))
+    }
+
+    /// One invoice.
+    ///
+    /// # Errors
+    /// `not_found` where it is not the caller's.
+    pub fn invoice(&self, caller: &Caller, id: &str) -> Result<Arc<[u8]>, Error> {
+        let rendered = match self.caches.invoices.get(id) {
+            Ok(rendered) => rendered,
+            Err(generation) => {
+                let invoice = self.read(|db| owned(db, caller, id))?;
+                let json: Arc<[u8]> = render::invoice(&invoice, &self.links, &[])?
+                    .get()
+                    .as_bytes()
+                    .into();
+                let rendered = Rendered {
+                    account: invoice.account,
+                    mode: invoice.mode,
+                    json,
+                };
+                self.caches
+                    .invoices
+                    .put(invoice.id, rendered.clone(), generation);
+                rendered
+            }
+        };
+        if rendered.account == caller.account() && rendered.mode == caller.mode() {
+            Ok(rendered.json)
+        } else {
+            Err(Refusal::not_found("invoice").into())
+        }
+    }
+
+    /// The newest invoices.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn invoices(&self, caller: &Caller, wanted: &Wanted) -> Result<Vec<Json>, Error> {
+        let (account, mode) = (caller.account(), caller.mode());
+        self.read(|db| {
+            let found = match &wanted.order_id {
+                None => invoices::list(db, account, mode, wanted.status, wanted.limit)?,
+                Some(order_id) => invoices::by_order(db, account, mode, order_id)?
+                    .into_iter()
+                    .filter(|invoice| wanted.status.is_none_or(|status| status == invoice.status))
+                    .collect(),
+            };
+            found
+                .iter()
+                .map(|invoice| Ok(render::invoice(invoice, &self.links, &[])?))
+                .collect()
+        })
+    }
+
+    /// Picks the coin.
+    ///
+    /// # Errors
+    /// `not_found`, `payment_in_flight`, `invoice_closed`, `coin_unavailable`.
+    pub async fn select(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        id: &str,
+        asset: String,
+    ) -> Result<Json, Error> {
+        let (caller, id) = (caller.clone(), id.to_owned());
+        self.write(move |service, tx| {
+            let mut invoice = owned(tx, &caller, &id)?;
+            open_for_picking(tx, &invoice, now)?;
+            service.quote(tx, now, &mut invoice, &asset)?;
+            let invoice = service.settle(tx, now, invoice, Cause::Other)?;
+            Ok(render::invoice(&invoice, &service.links, &[])?)
+        })
+        .await
+    }
+
+    /// Makes the quote of a coin, or finds the standing one, and picks it. Does not ask whether the invoice is open.
+    pub(super) fn quote(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        invoice: &mut Invoice,
+        asset: &str,
+    ) -> Result<Quote, Error> {
+        let asset = Asset::find(asset)
+            .ok_or_else(|| unavailable(format!("{asset:?} is not an asset id")))?;
+        if !self.offers(invoice.mode) {
+            return Err(
+                unavailable(format!("{} is not configured for live payments", asset.id)).into(),
+            );
+        }
+        let standing = quotes::of_invoice(tx, invoice.seq)?
+            .into_iter()
+            .find(|quote| quote.asset == asset);
+        let quote = match standing {
+            Some(quote) => quote,
+            None => new_quote(tx, now, invoice, asset)?,
+        };
+        invoice.picked_quote = Some(quote.seq);
+        Ok(quote)
+    }
+
+    /// Calls an invoice off, as the dashboard does.
+    ///
+    /// # Errors
+    /// `not_found`, `invoice_not_cancellable`.
+    pub async fn cancel_invoice(self: &Arc<Self>, now: Time, id: &str) -> Result<Json, Error> {
+        let id = id.to_owned();
+        self.write(move |service, tx| {
+            let mut invoice =
+                invoices::by_id(tx, &id)?.ok_or_else(|| Refusal::not_found("invoice"))?;
+            let payments = payments::of_invoice(tx, invoice.seq)?;
+            let open = status(&invoice, &payments, now)?.is_open();
+            if !open || payments.iter().any(|payment| payment.is_standing()) {
+                let message = "only an invoice that is open and has no payment can be cancelled";
+                return Err(Refusal::new(Code::InvoiceNotCancellable, message).into());
+            }
+            invoice.cancelled_at = Some(now);
+            let invoice = service.settle(tx, now, invoice, Cause::Other)?;
+            Ok(render::invoice(&invoice, &service.links, &[])?)
+        })
+        .await
+    }
+
+    /// Closes invoices whose time is up; how many.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub async fn expire_invoices(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
+        self.write(move |service, tx| {
+            let due = invoices::due(tx, now, EXPIRE_BATCH_MAX)?;
+            for seq in &due {
+                service.settle(tx, now, invoices::by_seq(tx, *seq)?, Cause::Other)?;
+            }
+            Ok(due.len())
+        })
+        .await
+    }
+
+    /// When the next invoice's time is up.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn next_expiry(&self) -> Result<Option<Time>, Error> {
+        self.read(|db| Ok(invoices::next_due(db)?))
+    }
+
+    /// The coins of the currencies list.
+    ///
+    /// # Errors
+    /// None that a caller causes.
+    pub fn currencies(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
+        let offered: &[Asset] = if self.offers(caller.mode()) {
+            &ASSETS
+        } else {
+            &[]
+        };
+        offered
+            .iter()
+            .map(|asset| Ok(render::currency(asset)?))
+            .collect()
+    }
+}
+
+/// The caller's invoice.
+pub(super) fn owned(db: &Reader<'_>, caller: &Caller, id: &str) -> Result<Invoice, Error> {
+    let invoice = match id::parse(id) {
+        Some(id) => invoices::by_id(db, &id)?,
+        None => None,
+    };
+    let mine =
+        |invoice: &Invoice| invoice.account == caller.account() && invoice.mode == caller.mode();
+    invoice
+        .filter(mine)
+        .ok_or_else(|| Refusal::not_found("invoice").into())
+}
+
+/// The invoice that the draft's orderId already made.
+fn existing(
+    tx: &Tx<'_>,
+    account: &Account,
+    mode: Mode,
+    draft: &Draft,
+) -> Result<Option<Invoice>, Error> {
+    match &draft.order_id {
+        None => Ok(None),
+        Some(order_id) => Ok(invoices::by_order(tx, account.seq, mode, order_id)?),
+    }
+}
+
+/// What the merchant should know who made an orderId again.
+fn differences(draft: &Draft, existing: &Invoice) -> Vec<String> {
+    let mut warnings = draft.warnings.clone();
+    if draft.amount != Some(existing.amount) {
+        warnings.push(format!(
+            "this orderId exists with another amount: {}",
+            existing.amount
+        ));
+    }
+    if draft.currency != existing.currency {
+        warnings.push(format!(
+            "this orderId exists in another currency: {}",
+            existing.currency
+        ));
+    }
+    warnings
+}
+
+/// The invoice of a draft, before it has a place in the file.
+fn new_invoice(account: &Account, mode: Mode, amount: Cents, draft: Draft, now: Time) -> Invoice {
+    let ttl_seconds = draft.ttl_seconds.unwrap_or(account.ttl_seconds);
+    Invoice {
+        seq: 0,
+        id: id::new(now).to_string(),
+        account: account.seq,
+        mode,
+        order_id: draft.order_id,
+        status: InvoiceStatus::Created,
+        amount,
+        currency: draft.currency,
+        description: draft.description,
+        coin: None,
+        amount_received: None,
+        picked_quote: None,
+        redirect_url: draft.redirect_url.or_else(|| account.success_url.clone()),
+        cancel_url: draft.cancel_url.or_else(|| account.cancel_url.clone()),
+        webhook_url: draft.webhook_url,
+        metadata: draft.metadata,
+        customer_email: draft.customer_email,
+        payment_link_id: None,
+        refunded: None,
+        under: account.under,
+        over: account.over,
+        created_at: now,
+        expires_at: now.plus_ms(ttl_seconds.saturating_mul(SECOND_MS)),
+        confirmed_at: None,
+        cancelled_at: None,
+    }
+}
+
+/// Can a coin still be picked?
+fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Error> {
+    let payments = payments::of_invoice(tx, invoice.seq)?;
+    let standing = payments.iter().any(|payment| payment.is_standing());
+    let refusal = if standing && now < invoice.terms().deadline() {
+        Refusal::new(
+            Code::PaymentInFlight,
+            "a payment is already under way on this invoice",
+        )
+    } else if standing || !status(invoice, &payments, now)?.is_open() {
+        Refusal::new(Code::InvoiceClosed, "this invoice no longer takes a coin")
+    } else {
+        return Ok(());
+    };
+    Err(refusal.into())
+}
+
+/// A new quote: frozen rate, amount rounded up, an address of the invoice's own.
+fn new_quote(
+    tx: &Tx<'_>,
+    now: Time,
+    invoice: &Invoice,
+    asset: &'static Asset,
+) -> Result<Quote, Error> {
+    let rate = asset.test_rate(invoice.currency)?;
+    let amount_expected = quote::amount_due(asset, rate, invoice.amount)?;
+    let address = match addresses::of_invoice(tx, invoice.seq, asset.chain)? {
+        Some(address) => address,
+        None => claim_address(tx, invoice, asset)?,
+    };
+    let mut quote = Quote {
+        seq: 0,
+        asset,
+        rate,
+        amount_expected,
+        address,
+        created_at: now,
+    };
+    quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
+    Ok(quote)
+}
+
+/// The next simulated address, which becomes the invoice's for ever.
+fn claim_address(tx: &Tx<'_>, invoice: &Invoice, asset: &Asset) -> Result<String, Error> {
+    let index = addresses::next_index(tx, invoice.mode, asset.chain)?;
+    let label = format!("coffer {} {}", invoice.mode, asset.chain.address_pool());
+    let address = address::test_address(asset.chain, &label, index);
+    addresses::insert(tx, invoice.mode, asset.chain, &address, invoice.seq)?;
+    Ok(address)
+}

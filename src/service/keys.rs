@@ -1,0 +1,176 @@
+//! Who is calling: keys, and what they open.
+//!
+//! What lives here: telling a caller by the key, making and revoking keys. What always holds: a [`Caller`] can be
+//! made here only, from a key that exists.
+
+use super::{Error, Service, random};
+use crate::domain::apikey::{self, KeyClass};
+use crate::domain::asset::Mode;
+use crate::domain::id;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::{MINUTE_MS, Time};
+use crate::store::{Kind, Reader, Tx, keys};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// Who is calling, told by the key.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    account: i64,
+    mode: Mode,
+    class: KeyClass,
+    key: String,
+}
+
+impl Caller {
+    /// Whose data is meant.
+    pub(super) fn account(&self) -> i64 {
+        self.account
+    }
+
+    /// Which mode's data is meant.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What the key opens.
+    pub fn class(&self) -> KeyClass {
+        self.class
+    }
+
+    /// The id of the key, for limits.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+}
+
+/// A key that was looked up.
+#[derive(Clone)]
+pub struct Known {
+    caller: Arc<Caller>,
+    /// When the file was last told that the key is in use.
+    touched_at: Arc<AtomicI64>,
+}
+
+/// 401 `unauthorized`.
+pub fn unauthorized(message: &str) -> Refusal {
+    Refusal::new(Code::Unauthorized, message)
+}
+
+impl Service {
+    /// The caller behind a key's text.
+    ///
+    /// # Errors
+    /// `unauthorized` where it is unknown or revoked; a typing error is told without asking the file.
+    pub async fn authenticate(
+        self: &Arc<Self>,
+        now: Time,
+        text: &str,
+    ) -> Result<Arc<Caller>, Error> {
+        if self.kind == Kind::Production && !apikey::is_plausible(text) {
+            return Err(unauthorized("the API key is mistyped: its check does not match").into());
+        }
+        let hash = apikey::hash(text);
+        let known = match self.caches.keys.get(&hash) {
+            Ok(known) => known,
+            Err(generation) => {
+                let key = self.read(|db| Ok(keys::by_hash(db, &hash)?))?;
+                let key = key.ok_or_else(|| unauthorized("the API key is unknown or revoked"))?;
+                let touched_at = key.last_used_at.map_or(0, |at| at.0);
+                let caller = Caller {
+                    account: key.account,
+                    mode: key.mode,
+                    class: key.class,
+                    key: key.id,
+                };
+                let known = Known {
+                    caller: Arc::new(caller),
+                    touched_at: Arc::new(AtomicI64::new(touched_at)),
+                };
+                self.caches.keys.put(hash, known.clone(), generation);
+                known
+            }
+        };
+        let touched = Time(known.touched_at.load(Ordering::Relaxed));
+        if now.since_ms(touched) >= MINUTE_MS {
+            known.touched_at.store(now.0, Ordering::Relaxed);
+            let id = known.caller.key.clone();
+            self.write(move |_, tx| Ok(keys::touch(tx, &id, now)?))
+                .await?;
+        }
+        Ok(known.caller)
+    }
+}
+
+/// Makes a key and returns its text, which is shown once and not kept.
+///
+/// # Errors
+/// [`Error::Failed`] where there is no randomness or the file fails.
+pub fn create(
+    tx: &Tx<'_>,
+    account: i64,
+    class: KeyClass,
+    mode: Mode,
+    now: Time,
+) -> Result<(String, String), Error> {
+    let mut pool = random::<128>()?.into_iter();
+    let mut exhausted = false;
+    let text = apikey::generate(class, mode, &mut || {
+        pool.next().unwrap_or_else(|| {
+            exhausted = true;
+            0
+        })
+    });
+    if exhausted {
+        return Err(Error::Failed("randomness ran out".to_owned()));
+    }
+    let id = keep(tx, account, class, mode, &text, now)?;
+    Ok((id, text))
+}
+
+/// Stores a key whose text is given; its id.
+///
+/// # Errors
+/// [`Error::Failed`] where the file fails, also where the key exists already.
+pub fn keep(
+    tx: &Tx<'_>,
+    account: i64,
+    class: KeyClass,
+    mode: Mode,
+    text: &str,
+    now: Time,
+) -> Result<String, Error> {
+    let id = id::new(now).to_string();
+    let (hash, last4) = (apikey::hash(text), apikey::last4(text));
+    let key = keys::NewKey {
+        id: &id,
+        account,
+        class,
+        mode,
+        hash: &hash,
+        last4: &last4,
+        created_at: now,
+    };
+    keys::insert(tx, &key)?;
+    Ok(id)
+}
+
+/// Every key, oldest first.
+///
+/// # Errors
+/// [`Error::Failed`] where the file fails.
+pub fn list(db: &Reader<'_>) -> Result<Vec<keys::KeyRow>, Error> {
+    Ok(keys::all(db)?)
+}
+
+/// Revokes a key.
+///
+/// # Errors
+/// `not_found` where there is no such key in use.
+pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<(), Error> {
+    if keys::revoke(tx, id, now)? {
+        Ok(())
+    } else {
+        Err(Refusal::not_found("key").into())
+    }
+}

@@ -1,0 +1,193 @@
+//! The use cases: each takes `now`, each writes in one transaction.
+//!
+//! What lives here: what a request or a worker wants done, in the words of the interface. What does not: HTTP,
+//! time, statements. What always holds: every query carries the caller's account and mode, so what is not the
+//! caller's cannot be read by mistake.
+
+pub mod accounts;
+mod cache;
+mod error;
+pub mod events;
+pub mod idempotency;
+pub mod invoices;
+pub mod keys;
+pub mod payments;
+pub mod sandbox;
+mod settle;
+pub mod webhooks;
+
+pub use error::Error;
+pub use keys::Caller;
+
+use crate::domain::asset::Mode;
+use crate::domain::render::Links;
+use crate::store::{Changes, Durability, Kind, Opening, Reader, Store, StoreError, Tx};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// A rendered resource.
+pub type Json = Box<RawValue>;
+
+/// Says why a url may not be called by webhooks, or nothing where it may.
+pub type WebhookCheck = Box<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
+
+/// What the use cases share.
+pub struct Service {
+    store: Store,
+    links: Links,
+    kind: Kind,
+    webhook_check: WebhookCheck,
+    caches: Arc<Caches>,
+}
+
+/// Copies of what the file holds, for reading without asking it.
+#[derive(Default)]
+pub struct Caches {
+    keys: cache::Cache<[u8; 32], keys::Known>,
+    invoices: cache::Cache<String, invoices::Rendered>,
+}
+
+impl Caches {
+    /// Drops what a commit made stale.
+    pub fn forget(&self, changes: &Changes) {
+        if changes.everything {
+            self.keys.clear();
+            self.invoices.clear();
+            return;
+        }
+        if changes.keys {
+            self.keys.clear();
+        }
+        self.invoices.remove(&changes.invoices);
+    }
+}
+
+impl Service {
+    /// Puts the use cases on top of an open file.
+    pub fn new(
+        store: Store,
+        links: Links,
+        kind: Kind,
+        webhook_check: WebhookCheck,
+        caches: Arc<Caches>,
+    ) -> Service {
+        Service {
+            store,
+            links,
+            kind,
+            webhook_check,
+            caches,
+        }
+    }
+
+    /// Are coins of this mode to be had? Test mode simulates them all; live ones need a configured chain, and the
+    /// sandbox simulates those too.
+    fn offers(&self, mode: Mode) -> bool {
+        match (mode, self.kind) {
+            (Mode::Test, _) | (Mode::Live, Kind::Sandbox) => true,
+            (Mode::Live, Kind::Production) => false,
+        }
+    }
+
+    /// A short read.
+    fn read<T>(&self, work: impl FnOnce(&Reader<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        self.store.read(work)
+    }
+
+    /// One transaction.
+    async fn write<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let service = Arc::clone(self);
+        self.store.write(move |tx| work(&service, tx)).await
+    }
+
+    /// One transaction, for a thread that may wait.
+    fn write_and_wait<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let service = Arc::clone(self);
+        self.store.write_and_wait(move |tx| work(&service, tx))
+    }
+
+    /// Jobs that wait for the writer.
+    pub fn writes_waiting(&self) -> usize {
+        self.store.waiting()
+    }
+
+    /// Can the file be read? For the readiness probe.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_file(&self) -> Result<(), Error> {
+        self.read(|db| crate::store::file::load(db).map(drop).map_err(Error::from))
+    }
+}
+
+/// Random bytes from the system.
+///
+/// # Errors
+/// The system has none to give.
+pub fn random<const N: usize>() -> Result<[u8; N], Error> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::Failed(format!("no randomness: {error}")))?;
+    Ok(bytes)
+}
+
+/// The text of a new secret: `whsec_` or another prefix and 32 random bytes, base64.
+///
+/// # Errors
+/// As [`random`].
+pub fn new_secret(prefix: &str) -> Result<String, Error> {
+    Ok(format!(
+        "{prefix}{}",
+        crate::domain::signature::base64(&random::<32>()?)
+    ))
+}
+
+/// The file was begun by this kind of server, or is begun now.
+///
+/// # Errors
+/// A text for a person where the file is of the other kind.
+pub fn begin_file(store: &Store, kind: Kind) -> Result<crate::store::file::FileRow, Error> {
+    use crate::store::file;
+    if let Some(row) = store.read(|db| file::load(db).map_err(Error::from))? {
+        if row.kind == kind {
+            return Ok(row);
+        }
+        let (made, asked) = (row.kind, kind);
+        return Err(Error::Failed(format!(
+            "the file was made by a {made} server; a {asked} server does not open it"
+        )));
+    }
+    let secret = random::<32>()?;
+    store.write_and_wait(move |tx| {
+        file::insert(tx, kind, &secret)?;
+        file::load(tx)?
+            .ok_or_else(|| StoreError::Failed("the file's row is missing".to_owned()).into())
+    })
+}
+
+/// Opens a file beside whoever else has it open; makes it, for production, where there is none.
+///
+/// # Errors
+/// A text for a person where that cannot be done.
+pub fn open_beside(path: &std::path::Path) -> Result<Store, Error> {
+    let opening = Opening {
+        path: path.to_owned(),
+        durability: Durability::Full,
+        create: true,
+        exclusive: false,
+    };
+    let store = Store::open(&opening, Box::new(|_| {}))?;
+    if store
+        .read(|db| crate::store::file::load(db).map_err(Error::from))?
+        .is_none()
+    {
+        begin_file(&store, Kind::Production)?;
+    }
+    Ok(store)
+}

@@ -1,0 +1,321 @@
+//! The sandbox: its seed, its account's switches, its state.
+//!
+//! What does not live here: its payments (`payments`), its clock and its inbox, which are not of the file. What
+//! always holds: nothing here is reachable in a file that the sandbox did not make.
+
+pub mod payments;
+
+use super::{Error, Json, Service, accounts as account_rules, keys};
+use crate::domain::account::{Account, AccountStatus, Endpoint};
+use crate::domain::apikey::KeyClass;
+use crate::domain::asset::{Asset, Mode};
+use crate::domain::event::{EventType, Format};
+use crate::domain::fields::Fields;
+use crate::domain::money::{AmountError, Bps, Cents};
+use crate::domain::refusal::Refusal;
+use crate::domain::time::{DAY_MS, Time};
+use crate::domain::{address, id};
+use crate::store::{Reader, Tx, accounts, endpoints, file, payout_addresses};
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// The secret key of test mode.
+pub const SECRET_TEST: &str = "sk_test_sandbox";
+/// The secret key of live mode, which is simulated too.
+pub const SECRET_LIVE: &str = "sk_live_sandbox";
+/// The public key of test mode.
+pub const PUBLIC_TEST: &str = "pk_test_sandbox";
+/// The public key of live mode.
+pub const PUBLIC_LIVE: &str = "pk_live_sandbox";
+/// A key of the older form; live mode.
+pub const LEGACY: &str = "sandbox.sandbox";
+/// The secret of endpoints that name none.
+pub const ENDPOINT_SECRET: &str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
+/// The account's legacy secret.
+pub const LEGACY_SECRET: &str = "legacy_sandbox";
+
+/// Where payouts go in the seed; nobody is known to hold its key.
+const PAYOUT_LABEL: &str = "coffer sandbox payout";
+
+/// What `PATCH /sandbox/account` takes.
+const SWITCHES: [&str; 11] = [
+    "status",
+    "feeBps",
+    "customersEnabled",
+    "settlementEnabled",
+    "maintenance",
+    "maxInvoiceAmount",
+    "payoutMinimum",
+    "payoutDailyLimit",
+    "payoutAsset",
+    "payoutAddress",
+    "endpoints",
+];
+
+impl Service {
+    /// Puts the seed into a file that has no account yet.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn seed(self: &Arc<Self>, now: Time) -> Result<(), Error> {
+        self.write_and_wait(move |_, tx| {
+            if accounts::all(tx)?.is_empty() {
+                seed(tx, now)
+            } else {
+                Ok(())
+            }
+        })
+    }
+
+    /// Back to the seed.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub async fn reset(self: &Arc<Self>, now: Time) -> Result<(), Error> {
+        self.write(move |_, tx| {
+            file::reset(tx)?;
+            seed(tx, now)
+        })
+        .await
+    }
+
+    /// Keeps the clock, so that a kept file goes on from it.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub async fn keep_clock(
+        self: &Arc<Self>,
+        offset_ms: i64,
+        frozen_at: Option<Time>,
+    ) -> Result<(), Error> {
+        self.write(move |_, tx| Ok(file::set_clock(tx, offset_ms, frozen_at)?))
+            .await
+    }
+
+    /// The time, the account's switches and some counts.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn sandbox_state(&self, now: Time, frozen: bool) -> Result<Json, Error> {
+        self.read(|db| {
+            let account = the_account(db)?;
+            let switches = switches(db, &account)?;
+            Ok(to_raw_value(&json!({ "time": now, "frozen": frozen, "account": switches, "counts": file::counts(db)? }))?)
+        })
+    }
+
+    /// Changes some of the account's switches; all of them or none.
+    ///
+    /// # Errors
+    /// `invalid_request` that names the first that is wrong.
+    pub async fn patch_sandbox_account(
+        self: &Arc<Self>,
+        now: Time,
+        body: Map<String, Value>,
+    ) -> Result<(), Error> {
+        self.write(move |service, tx| {
+            let fields = Fields::of(&body);
+            fields.only(&SWITCHES)?;
+            let mut account = the_account(tx)?;
+            let before = account.status;
+            change(&mut account, &fields)?;
+            if let Some(maintenance) = fields.flag("maintenance")? {
+                file::set_maintenance(tx, maintenance)?;
+            }
+            change_payout_address(tx, &account, &fields, now)?;
+            if let Some(list) = fields.list("endpoints")? {
+                endpoints::remove_all(tx, account.seq, now)?;
+                for (at, item) in list.iter().enumerate() {
+                    let endpoint = service.endpoint(at, item, now)?;
+                    endpoints::insert(tx, account.seq, &endpoint, now)?;
+                }
+            }
+            account_rules::save(tx, &account, before, now)
+        })
+        .await
+    }
+
+    /// One item of `endpoints`.
+    fn endpoint(&self, at: usize, item: &Value, now: Time) -> Result<Endpoint, Refusal> {
+        let inside = |refusal: Refusal| Refusal {
+            message: format!("endpoints[{at}]: {}", refusal.message),
+            ..refusal
+        };
+        let map = item
+            .as_object()
+            .ok_or_else(|| Refusal::field("endpoints", "must be a list of JSON objects"))?;
+        self.endpoint_of(Fields::of(map), now).map_err(inside)
+    }
+
+    /// An endpoint from its fields.
+    fn endpoint_of(&self, fields: Fields<'_>, now: Time) -> Result<Endpoint, Refusal> {
+        fields.only(&["url", "secret", "format", "types", "mode"])?;
+        let url = fields
+            .url("url")?
+            .ok_or_else(|| Refusal::field("url", "must be given"))?;
+        (self.webhook_check)(url).map_err(|problem| Refusal::field("url", problem))?;
+        Ok(Endpoint {
+            seq: 0,
+            id: id::new(now).to_string(),
+            mode: fields.choice::<Mode>("mode")?,
+            url: url.to_owned(),
+            secret: fields
+                .text("secret", 1..=200)?
+                .unwrap_or(ENDPOINT_SECRET)
+                .to_owned(),
+            format: fields.choice::<Format>("format")?.unwrap_or(Format::Event),
+            types: fields
+                .list("types")?
+                .map(|list| event_types(list))
+                .transpose()?,
+            enabled: true,
+        })
+    }
+}
+
+/// The account of the seed: the sandbox's calls are about it.
+pub(super) fn the_account(db: &Reader<'_>) -> Result<Account, Error> {
+    accounts::all(db)?
+        .into_iter()
+        .next()
+        .ok_or_else(|| Error::Failed("the sandbox has no account".to_owned()))
+}
+
+/// The sandbox's one account with its keys.
+fn seed(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
+    let mut account = Account::new(
+        id::new(now).to_string(),
+        "Sandbox Shop".to_owned(),
+        LEGACY_SECRET.to_owned(),
+        now,
+    );
+    account.status = AccountStatus::Active;
+    account.settlement_enabled = true;
+    account.customers_enabled = true;
+    account.seq = accounts::insert(tx, &account)?;
+    let chain = account.payout_asset.chain;
+    let payout_address = address::test_address(chain, PAYOUT_LABEL, 0);
+    payout_addresses::put(
+        tx,
+        account.seq,
+        chain,
+        &payout_address,
+        now.plus_ms(-DAY_MS),
+    )?;
+    for (class, mode, text) in [
+        (KeyClass::Secret, Mode::Test, SECRET_TEST),
+        (KeyClass::Secret, Mode::Live, SECRET_LIVE),
+        (KeyClass::Public, Mode::Test, PUBLIC_TEST),
+        (KeyClass::Public, Mode::Live, PUBLIC_LIVE),
+        (KeyClass::Legacy, Mode::Live, LEGACY),
+    ] {
+        keys::keep(tx, account.seq, class, mode, text, now)?;
+    }
+    Ok(())
+}
+
+/// The switches as `GET /sandbox` shows them.
+fn switches(db: &Reader<'_>, account: &Account) -> Result<Value, Error> {
+    let payout_address = payout_addresses::get(db, account.seq, account.payout_asset.chain)?;
+    let endpoint = |endpoint: &Endpoint| {
+        json!({
+            "id": endpoint.id, "url": endpoint.url, "secret": endpoint.secret, "format": endpoint.format,
+            "types": endpoint.types, "mode": endpoint.mode,
+        })
+    };
+    Ok(json!({
+        "status": account.status,
+        "feeBps": account.fee.0,
+        "customersEnabled": account.customers_enabled,
+        "settlementEnabled": account.settlement_enabled,
+        "maintenance": file::load(db)?.is_some_and(|file| file.maintenance),
+        "maxInvoiceAmount": account.invoice_max,
+        "payoutMinimum": account.payout_min,
+        "payoutDailyLimit": account.payout_daily_max,
+        "payoutAsset": account.payout_asset.id,
+        "payoutAddress": payout_address.map(|(address, _)| address),
+        "endpoints": endpoints::of_account(db, account.seq)?.iter().map(endpoint).collect::<Vec<_>>(),
+    }))
+}
+
+/// Changes what is a field of the account.
+fn change(account: &mut Account, fields: &Fields<'_>) -> Result<(), Refusal> {
+    account.status = fields.choice("status")?.unwrap_or(account.status);
+    if let Some(bps) = fields.integer("feeBps", 0..=10_000)? {
+        account.fee = Bps(u32::try_from(bps).unwrap_or(account.fee.0));
+    }
+    account.customers_enabled = fields
+        .flag("customersEnabled")?
+        .unwrap_or(account.customers_enabled);
+    account.settlement_enabled = fields
+        .flag("settlementEnabled")?
+        .unwrap_or(account.settlement_enabled);
+    account.invoice_max = cents(fields, "maxInvoiceAmount")?.unwrap_or(account.invoice_max);
+    account.payout_min = cents(fields, "payoutMinimum")?.unwrap_or(account.payout_min);
+    account.payout_daily_max =
+        cents(fields, "payoutDailyLimit")?.unwrap_or(account.payout_daily_max);
+    if let Some(asset) = fields.text("payoutAsset", 1..=40)? {
+        account.payout_asset = Asset::find(asset).ok_or_else(|| {
+            Refusal::field(
+                "payoutAsset",
+                format!("must be one of {}", Asset::ids().join(", ")),
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// Sets the address of the payout coin's chain, or removes it where null is sent. Nothing is ever sent from the
+/// sandbox, so addresses of test networks do as well.
+fn change_payout_address(
+    tx: &Tx<'_>,
+    account: &Account,
+    fields: &Fields<'_>,
+    now: Time,
+) -> Result<(), Error> {
+    const NAME: &str = "payoutAddress";
+    let chain = account.payout_asset.chain;
+    let Some(text) = fields.text(NAME, 1..=128)? else {
+        return if fields.names(NAME) {
+            Ok(payout_addresses::remove(tx, account.seq, chain)?)
+        } else {
+            Ok(())
+        };
+    };
+    let parsed = address::parse(chain, address::Network::Main, text).or_else(|problem| {
+        address::parse(chain, address::Network::Test, text).map_err(|_| problem)
+    });
+    let parsed = parsed.map_err(|problem| Refusal::field(NAME, format!("is {problem}")))?;
+    Ok(payout_addresses::put(tx, account.seq, chain, &parsed, now)?)
+}
+
+/// An amount of fiat money, as text or number.
+fn cents(fields: &Fields<'_>, name: &str) -> Result<Option<Cents>, Refusal> {
+    let Some(value) = fields.get(name) else {
+        return Ok(None);
+    };
+    let text = value
+        .as_str()
+        .or_else(|| value.as_number().map(serde_json::Number::as_str));
+    match text.map(Cents::parse) {
+        Some(Ok(cents)) => Ok(Some(cents)),
+        Some(Err(AmountError::TooLarge)) => Err(Refusal::field(name, "is too large")),
+        Some(Err(AmountError::Malformed)) | None => Err(Refusal::field(
+            name,
+            "must be a positive decimal with at most two decimals",
+        )),
+    }
+}
+
+/// A list of event types.
+fn event_types(list: &[Value]) -> Result<Vec<EventType>, Refusal> {
+    let read = |item: &Value| {
+        let text = item
+            .as_str()
+            .ok_or_else(|| Refusal::field("types", "must be a list of event types"))?;
+        text.parse()
+            .map_err(|problem| Refusal::field("types", problem))
+    };
+    list.iter().map(read).collect()
+}

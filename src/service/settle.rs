@@ -1,0 +1,102 @@
+//! The one step in which every path ends: load, recompute, save what changed, record the event.
+//!
+//! What always holds: nothing else changes an invoice's status.
+
+use super::events::{Subject, record};
+use super::{Error, Service};
+use crate::domain::event::EventType;
+use crate::domain::invoice::{Coin, Invoice};
+use crate::domain::money::coin::Units;
+use crate::domain::payment::Payment;
+use crate::domain::status::{InvoiceStatus, status};
+use crate::domain::time::Time;
+use crate::domain::{quote, render};
+use crate::store::{Tx, file, invoices, payments, quotes};
+
+/// What made the step necessary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The invoice was just made: its creation is told, whatever its status.
+    Created,
+    /// A payment was confirmed: its status is told again where it stays the same.
+    Confirmed,
+    /// Anything else: only a change of status is told.
+    Other,
+}
+
+impl Service {
+    /// Recomputes an invoice from its payments and the time, and tells what changed.
+    pub(super) fn settle(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        mut invoice: Invoice,
+        cause: Cause,
+    ) -> Result<Invoice, Error> {
+        let payments = payments::of_invoice(tx, invoice.seq)?;
+        let before = invoice.status;
+        invoice.status = status(&invoice, &payments, now)?;
+        let quotes = quotes::of_invoice(tx, invoice.seq)?;
+        invoice.coin = quote::standing(&quotes, &payments, invoice.picked_quote).map(Coin::from);
+        invoice.amount_received = received(&invoice, &payments)?;
+        invoice.confirmed_at = match (invoice.status.is_paid(), before.is_paid()) {
+            (true, true) => invoice.confirmed_at,
+            (true, false) => Some(now),
+            (false, _) => None,
+        };
+        invoices::update(tx, &invoice)?;
+        if matches!(
+            invoice.status,
+            InvoiceStatus::Expired | InvoiceStatus::Failed
+        ) {
+            file::tick(tx, now)?;
+        }
+        let changed = invoice.status != before;
+        let kind = match cause {
+            Cause::Created => Some(EventType::InvoiceCreated),
+            Cause::Confirmed => EventType::of_status(invoice.status),
+            Cause::Other => EventType::of_status(invoice.status).filter(|_| changed),
+        };
+        if let Some(kind) = kind {
+            self.record_invoice(tx, now, &invoice, kind)?;
+        }
+        Ok(invoice)
+    }
+
+    /// Tells of an invoice.
+    fn record_invoice(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        invoice: &Invoice,
+        kind: EventType,
+    ) -> Result<(), Error> {
+        let object = render::invoice(invoice, &self.links, &[])?;
+        let own_url = invoice.webhook_url.as_deref();
+        let subject = Subject {
+            account: invoice.account,
+            mode: invoice.mode,
+            id: &invoice.id,
+            object: &object,
+            own_url,
+        };
+        record(tx, now, kind, &subject)
+    }
+}
+
+/// All seen or confirmed in the invoice's coin; nothing while nothing is.
+fn received(invoice: &Invoice, payments: &[Payment]) -> Result<Option<Units>, Error> {
+    let Some(coin) = &invoice.coin else {
+        return Ok(None);
+    };
+    let mut standing = payments
+        .iter()
+        .filter(|payment| payment.is_standing() && payment.asset == coin.asset)
+        .peekable();
+    if standing.peek().is_none() {
+        return Ok(None);
+    }
+    Ok(Some(standing.try_fold(Units::ZERO, |sum, payment| {
+        sum.plus(payment.amount)
+    })?))
+}

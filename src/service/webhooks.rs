@@ -1,0 +1,198 @@
+//! Deliveries: what is due, what is sent, and what came of it.
+//!
+//! What does not live here: the connection (`outbound`) and the waiting (`worker`). What always holds: a delivery
+//! stays pending until its attempt is in the file, so a crash sends it again and never loses it.
+
+use super::{Error, Service};
+use crate::domain::event::{Format, legacy_body};
+use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
+use crate::domain::signature::{service_signature, standard_signature};
+use crate::domain::time::{DAY_MS, Time};
+use crate::store::deliveries::{self, DeliveryRow};
+pub use crate::store::deliveries::{Attempt, Due};
+use crate::store::{Kind, idempotency};
+use std::sync::Arc;
+
+/// Attempts and idempotency answers that one pruning step removes at most.
+const PRUNE_BATCH_MAX: u32 = 1000;
+/// How long attempts are kept.
+const ATTEMPTS_KEPT_MS: i64 = 90 * DAY_MS;
+
+/// A delivery ready to be sent.
+pub struct Outgoing {
+    /// The body's bytes.
+    pub body: String,
+    /// Every header, signatures included.
+    pub headers: Vec<(&'static str, String)>,
+}
+
+/// An attempt that is over.
+#[derive(Debug)]
+pub struct Done {
+    /// The delivery's id.
+    pub delivery: String,
+    /// Which attempt of the delivery it was, from 1.
+    pub number: u32,
+    /// What came of it.
+    pub attempt: Attempt,
+}
+
+/// Scheme, host and port of a url: what is slow or dead together, and waits together.
+pub fn lane_of(url: &str) -> String {
+    let host_at = url.find("://").map_or(0, |at| at.saturating_add(3));
+    let end = url
+        .get(host_at..)
+        .and_then(|rest| rest.find(['/', '?', '#']));
+    let lane = end
+        .and_then(|end| url.get(..host_at.saturating_add(end)))
+        .unwrap_or(url);
+    lane.to_ascii_lowercase()
+}
+
+/// Body and headers of a delivery, signed with the real time of the attempt.
+///
+/// # Errors
+/// [`Error::Failed`] where the stored event does not parse.
+pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
+    let (secret, format) = match &due.endpoint {
+        Some((secret, format)) => (secret.as_str(), *format),
+        None => (due.legacy_secret.as_str(), Format::Event),
+    };
+    let body = match format {
+        Format::Event => due.body.clone(),
+        Format::Legacy => legacy_body(&due.body)?
+            .ok_or_else(|| Error::Failed(format!("{} has no legacy body", due.event)))?,
+    };
+    let at = real_now.unix_seconds();
+    let headers = vec![
+        ("Content-Type", "application/json".to_owned()),
+        (
+            "X-Service-Signature",
+            service_signature(at, body.as_bytes(), &[secret]),
+        ),
+        ("webhook-id", due.event.clone()),
+        ("webhook-timestamp", at.to_string()),
+        (
+            "webhook-signature",
+            standard_signature(&due.event, at, body.as_bytes(), &[secret]),
+        ),
+    ];
+    Ok(Outgoing { body, headers })
+}
+
+impl Service {
+    /// Every lane with something pending, and when its first is due.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn lanes(&self) -> Result<Vec<(String, Time)>, Error> {
+        self.read(|db| Ok(deliveries::lanes(db)?))
+    }
+
+    /// What of one lane is due.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn due_deliveries(&self, lane: &str, now: Time, limit: usize) -> Result<Vec<Due>, Error> {
+        self.read(|db| Ok(deliveries::due(db, lane, now, limit)?))
+    }
+
+    /// Keeps what came of attempts, and when each is made again.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub async fn record_attempts(self: &Arc<Self>, done: Vec<Done>) -> Result<(), Error> {
+        self.write(move |service, tx| {
+            for Done {
+                delivery,
+                number,
+                attempt,
+            } in &done
+            {
+                let number = (*number).min(ATTEMPTS_MAX);
+                let next = next_attempt(number, attempt.at, service.shorter(delivery, number));
+                deliveries::record(tx, delivery, number, attempt, next)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Gives up deliveries whose endpoint is gone.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub async fn give_up(self: &Arc<Self>, orphans: Vec<String>) -> Result<(), Error> {
+        self.write(move |_, tx| {
+            Ok(orphans
+                .iter()
+                .try_for_each(|delivery| deliveries::give_up(tx, delivery))?)
+        })
+        .await
+    }
+
+    /// How many per cent a gap is shortened by: none in the sandbox, whose times are exact; else 0 to 10, settled
+    /// by the delivery and the attempt.
+    fn shorter(&self, delivery: &str, number: u32) -> u8 {
+        match self.kind {
+            Kind::Sandbox => 0,
+            Kind::Production => {
+                let spread = delivery.bytes().fold(number, |sum, byte| {
+                    sum.wrapping_mul(31).wrapping_add(u32::from(byte))
+                });
+                u8::try_from(spread % 11).unwrap_or(0)
+            }
+        }
+    }
+
+    /// Removes old idempotency answers and attempts; true when there may be more.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub async fn prune(self: &Arc<Self>, now: Time) -> Result<bool, Error> {
+        self.write(move |_, tx| {
+            let answers = idempotency::prune(tx, now.plus_ms(-DAY_MS), PRUNE_BATCH_MAX)?;
+            let attempts =
+                deliveries::prune_attempts(tx, now.plus_ms(-ATTEMPTS_KEPT_MS), PRUNE_BATCH_MAX)?;
+            let full = usize::try_from(PRUNE_BATCH_MAX).unwrap_or(usize::MAX);
+            Ok(answers.max(attempts) >= full)
+        })
+        .await
+    }
+
+    /// Every delivery with its attempts, in the order of their events.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn deliveries(&self) -> Result<Vec<(DeliveryRow, Vec<Attempt>)>, Error> {
+        self.read(|db| {
+            let mut attempts: std::collections::HashMap<String, Vec<Attempt>> =
+                std::collections::HashMap::new();
+            for (delivery, attempt) in deliveries::all_attempts(db)? {
+                attempts.entry(delivery).or_default().push(attempt);
+            }
+            let rows = deliveries::all(db)?.into_iter();
+            Ok(rows
+                .map(|row| (attempts.remove(&row.id).unwrap_or_default(), row))
+                .map(|(tries, row)| (row, tries))
+                .collect())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lane_of;
+
+    #[test]
+    fn a_lane_is_scheme_host_and_port() {
+        for (url, lane) in [
+            ("https://Shop.example/hook?x=1", "https://shop.example"),
+            ("http://127.0.0.1:80#f", "http://127.0.0.1:80"),
+            ("https://[::1]:8443/a/b", "https://[::1]:8443"),
+            ("https://shop.example", "https://shop.example"),
+        ] {
+            assert_eq!(lane_of(url), lane);
+        }
+    }
+}

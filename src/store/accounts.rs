@@ -1,0 +1,102 @@
+//! The table `accounts`.
+
+use super::row::Columns;
+use super::{Reader, StoreError, Tx};
+use crate::domain::account::Account;
+use rusqlite::{Row, named_params};
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Account> {
+    let mut next = Columns::of(row);
+    Ok(Account {
+        seq: next.take()?,
+        id: next.take()?,
+        name: next.take()?,
+        status: next.take()?,
+        fee: next.take()?,
+        settlement_enabled: next.take()?,
+        customers_enabled: next.take()?,
+        payout_asset: next.take()?,
+        invoice_max: next.take()?,
+        payout_min: next.take()?,
+        payout_daily_max: next.take()?,
+        under: next.take()?,
+        over: next.take()?,
+        ttl_seconds: next.take()?,
+        success_url: next.take()?,
+        cancel_url: next.take()?,
+        legacy_secret: next.take()?,
+        created_at: next.take()?,
+    })
+}
+
+/// The account a key belongs to.
+pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Account, StoreError> {
+    let found = db.first(
+        include_str!("../../sql/accounts/by_seq.sql"),
+        named_params! { ":seq": seq },
+        read,
+    )?;
+    found.ok_or_else(|| StoreError::Failed(format!("account {seq} is missing")))
+}
+
+/// The account with this id.
+pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Account>, StoreError> {
+    db.first(
+        include_str!("../../sql/accounts/by_id.sql"),
+        named_params! { ":id": id },
+        read,
+    )
+}
+
+/// Every account, oldest first.
+pub fn all(db: &Reader<'_>) -> Result<Vec<Account>, StoreError> {
+    db.all(include_str!("../../sql/accounts/all.sql"), [], read)
+}
+
+/// Adds an account; its `seq`.
+pub fn insert(tx: &Tx<'_>, account: &Account) -> Result<i64, StoreError> {
+    let params = named_params! {
+        ":id": account.id,
+        ":name": account.name,
+        ":status": account.status,
+        ":fee_bps": account.fee,
+        ":settlement_enabled": account.settlement_enabled,
+        ":customers_enabled": account.customers_enabled,
+        ":payout_asset": account.payout_asset.id,
+        ":invoice_max": account.invoice_max,
+        ":payout_min": account.payout_min,
+        ":payout_daily_max": account.payout_daily_max,
+        ":under_bps": account.under,
+        ":over_bps": account.over,
+        ":ttl_seconds": account.ttl_seconds,
+        ":success_url": account.success_url,
+        ":cancel_url": account.cancel_url,
+        ":legacy_secret": account.legacy_secret,
+        ":created_at": account.created_at,
+    };
+    tx.insert(include_str!("../../sql/accounts/insert.sql"), params)
+}
+
+/// Saves what can change of an account.
+pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
+    let params = named_params! {
+        ":seq": account.seq,
+        ":name": account.name,
+        ":status": account.status,
+        ":fee_bps": account.fee,
+        ":settlement_enabled": account.settlement_enabled,
+        ":customers_enabled": account.customers_enabled,
+        ":payout_asset": account.payout_asset.id,
+        ":invoice_max": account.invoice_max,
+        ":payout_min": account.payout_min,
+        ":payout_daily_max": account.payout_daily_max,
+        ":under_bps": account.under,
+        ":over_bps": account.over,
+        ":ttl_seconds": account.ttl_seconds,
+        ":success_url": account.success_url,
+        ":cancel_url": account.cancel_url,
+        ":legacy_secret": account.legacy_secret,
+    };
+    tx.run(include_str!("../../sql/accounts/update.sql"), params)
+        .map(drop)
+}

@@ -1,0 +1,62 @@
+//! The table `balances`: the running sums of the ledger.
+
+use super::row::Columns;
+use super::{Reader, StoreError, Tx};
+use crate::domain::asset::Mode;
+use crate::domain::ledger::{Balance, LedgerKind};
+use crate::domain::money::{Cents, Currency};
+use rusqlite::named_params;
+
+/// Moves the sums by one entry; the table refuses a row whose parts do not add up.
+pub(super) fn move_by(
+    tx: &Tx<'_>,
+    account: i64,
+    mode: Mode,
+    currency: Currency,
+    kind: LedgerKind,
+    amount: Cents,
+) -> Result<(), StoreError> {
+    let (mut sales, mut fees, mut payouts, mut refunds, mut adjustments) = Default::default();
+    let column: &mut Cents = match kind {
+        LedgerKind::Sale => &mut sales,
+        LedgerKind::Fee => &mut fees,
+        LedgerKind::Payout | LedgerKind::PayoutReversal => &mut payouts,
+        LedgerKind::Refund | LedgerKind::RefundReversal => &mut refunds,
+        LedgerKind::Adjustment => &mut adjustments,
+    };
+    *column = amount;
+    let params = named_params! {
+        ":account": account,
+        ":mode": mode,
+        ":currency": currency,
+        ":sales": sales,
+        ":fees": fees,
+        ":payouts": payouts,
+        ":refunds": refunds,
+        ":adjustments": adjustments,
+    };
+    tx.run(include_str!("../../sql/balances/move.sql"), params)
+        .map(drop)
+}
+
+/// The sums of an account in one mode, without `pending`; a currency nothing was booked in is left out.
+pub fn of_account(db: &Reader<'_>, account: i64, mode: Mode) -> Result<Vec<Balance>, StoreError> {
+    let params = named_params! { ":account": account, ":mode": mode };
+    db.all(
+        include_str!("../../sql/balances/of_account.sql"),
+        params,
+        |row| {
+            let mut next = Columns::of(row);
+            Ok(Balance {
+                currency: next.take()?,
+                available: next.take()?,
+                reserved: next.take()?,
+                sales: next.take()?,
+                fees: next.take()?,
+                payouts: next.take()?,
+                refunds: next.take()?,
+                pending: Cents::ZERO,
+            })
+        },
+    )
+}

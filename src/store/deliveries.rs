@@ -1,0 +1,203 @@
+//! The tables `deliveries` and `attempts`: what is to be sent, and what came of it.
+
+use super::row::Columns;
+use super::{Reader, StoreError, Tx};
+use crate::domain::event::{DeliveryState, EventType, Format};
+use crate::domain::time::Time;
+use rusqlite::named_params;
+
+/// A delivery to be made now.
+#[derive(Clone)]
+pub struct Due {
+    /// The name of the delivery.
+    pub id: String,
+    /// Where to.
+    pub url: String,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// Which body and secret of the endpoint; nothing: the invoice's own webhookUrl.
+    pub endpoint: Option<(String, Format)>,
+    /// The endpoint is gone: give it up.
+    pub is_orphan: bool,
+    /// Signs what goes to an invoice's own webhookUrl.
+    pub legacy_secret: String,
+    /// The event's id.
+    pub event: String,
+    /// The event's body.
+    pub body: String,
+}
+
+/// What came of one attempt.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// When it began.
+    pub at: Time,
+    /// The status, where there was an answer.
+    pub status: Option<u16>,
+    /// How long it took.
+    pub latency_ms: i64,
+    /// Why there was no answer.
+    pub error: Option<String>,
+    /// The start of the answer.
+    pub answer: Option<String>,
+}
+
+/// A delivery and what is known of it.
+#[derive(Clone, Debug)]
+pub struct DeliveryRow {
+    /// The name of the delivery.
+    pub id: String,
+    /// The event's id.
+    pub event: String,
+    /// The event's type.
+    pub kind: EventType,
+    /// The endpoint's id; nothing: the invoice's own webhookUrl.
+    pub endpoint: Option<String>,
+    /// Where to.
+    pub url: String,
+    /// How far it has come.
+    pub state: DeliveryState,
+    /// When it is tried next.
+    pub next_attempt_at: Option<Time>,
+}
+
+/// Adds a delivery that is due at once.
+pub fn insert(
+    tx: &Tx<'_>,
+    id: &str,
+    event: i64,
+    endpoint: Option<i64>,
+    url: &str,
+    lane: &str,
+    now: Time,
+) -> Result<(), StoreError> {
+    tx.note(|changes| changes.deliveries = true);
+    let params = named_params! {
+        ":id": id, ":event": event, ":endpoint": endpoint, ":url": url, ":lane": lane, ":now": now
+    };
+    tx.run(include_str!("../../sql/deliveries/insert.sql"), params)
+        .map(drop)
+}
+
+/// Every lane with something pending, and when its first is due.
+pub fn lanes(db: &Reader<'_>) -> Result<Vec<(String, Time)>, StoreError> {
+    db.all(include_str!("../../sql/deliveries/lanes.sql"), [], |row| {
+        let mut next = Columns::of(row);
+        Ok((next.take()?, next.take()?))
+    })
+}
+
+/// What of one lane is due, the longest overdue first.
+pub fn due(db: &Reader<'_>, lane: &str, now: Time, limit: usize) -> Result<Vec<Due>, StoreError> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let params = named_params! { ":lane": lane, ":now": now, ":limit": limit };
+    db.all(
+        include_str!("../../sql/deliveries/due.sql"),
+        params,
+        |row| {
+            let mut next = Columns::of(row);
+            let (id, url, attempts) = (next.take()?, next.take()?, next.take()?);
+            let endpoint: Option<i64> = next.take()?;
+            let secret: Option<String> = next.take()?;
+            let format: Option<Format> = next.take()?;
+            let removed: bool = next.take()?;
+            Ok(Due {
+                id,
+                url,
+                attempts,
+                endpoint: secret.zip(format),
+                is_orphan: endpoint.is_some() && removed,
+                legacy_secret: next.take()?,
+                event: next.take()?,
+                body: next.take()?,
+            })
+        },
+    )
+}
+
+/// Keeps an attempt and what follows from it; false where the delivery is not there any more.
+pub fn record(
+    tx: &Tx<'_>,
+    id: &str,
+    number: u32,
+    attempt: &Attempt,
+    next: Option<Time>,
+) -> Result<bool, StoreError> {
+    let delivered = attempt
+        .status
+        .is_some_and(|status| (200..300).contains(&status));
+    let state = match (delivered, next) {
+        (true, _) => DeliveryState::Delivered,
+        (false, Some(_)) => DeliveryState::Pending,
+        (false, None) => DeliveryState::Failed,
+    };
+    let next = if delivered { None } else { next };
+    let params =
+        named_params! { ":id": id, ":state": state, ":attempts": number, ":next_attempt_at": next };
+    if tx.run(include_str!("../../sql/deliveries/update.sql"), params)? == 0 {
+        return Ok(false);
+    }
+    let params = named_params! {
+        ":delivery": id,
+        ":number": number,
+        ":at": attempt.at,
+        ":status": attempt.status,
+        ":latency_ms": attempt.latency_ms,
+        ":error": attempt.error,
+        ":answer": attempt.answer,
+    };
+    tx.run(include_str!("../../sql/attempts/insert.sql"), params)
+        .map(|_| true)
+}
+
+/// Gives a delivery up without an attempt.
+pub fn give_up(tx: &Tx<'_>, id: &str) -> Result<(), StoreError> {
+    tx.run(
+        include_str!("../../sql/deliveries/give_up.sql"),
+        named_params! { ":id": id },
+    )
+    .map(drop)
+}
+
+/// Every delivery, in the order of their events.
+pub fn all(db: &Reader<'_>) -> Result<Vec<DeliveryRow>, StoreError> {
+    db.all(include_str!("../../sql/deliveries/all.sql"), [], |row| {
+        let mut next = Columns::of(row);
+        Ok(DeliveryRow {
+            id: next.take()?,
+            event: next.take()?,
+            kind: next.take()?,
+            endpoint: next.take()?,
+            url: next.take()?,
+            state: next.take()?,
+            next_attempt_at: next.take()?,
+        })
+    })
+}
+
+/// Every attempt with its delivery's id, oldest first within a delivery.
+pub fn all_attempts(db: &Reader<'_>) -> Result<Vec<(String, Attempt)>, StoreError> {
+    db.all(include_str!("../../sql/attempts/all.sql"), [], |row| {
+        let mut next = Columns::of(row);
+        let delivery = next.take()?;
+        let (at, status, latency_ms) = (next.take()?, next.take()?, next.take()?);
+        Ok((
+            delivery,
+            Attempt {
+                at,
+                status,
+                latency_ms,
+                error: next.take()?,
+                answer: next.take()?,
+            },
+        ))
+    })
+}
+
+/// Removes attempts from before a moment, at most `limit`; how many.
+pub fn prune_attempts(tx: &Tx<'_>, before: Time, limit: u32) -> Result<usize, StoreError> {
+    tx.run(
+        include_str!("../../sql/attempts/prune.sql"),
+        named_params! { ":before": before, ":limit": limit },
+    )
+}

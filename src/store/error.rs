@@ -1,0 +1,48 @@
+//! What can go wrong with the file.
+//!
+//! What lives here: the store's one error. What always holds: its text is for the log, never for a caller.
+
+/// The file could not be read or written.
+#[derive(Debug)]
+pub enum StoreError {
+    /// More jobs wait for the writer than it takes in: try again later.
+    Overloaded,
+    /// Anything else; the text says what.
+    Failed(String),
+}
+
+impl StoreError {
+    /// The writer has stopped.
+    pub(super) fn closed() -> StoreError {
+        StoreError::Failed("the file is closed".to_owned())
+    }
+}
+
+impl std::fmt::Display for StoreError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StoreError::Overloaded => out.write_str("too many writes are waiting"),
+            StoreError::Failed(cause) => out.write_str(cause),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> StoreError {
+        StoreError::Failed(format!("sqlite: {error}"))
+    }
+}
+
+impl From<r2d2::Error> for StoreError {
+    fn from(error: r2d2::Error) -> StoreError {
+        StoreError::Failed(format!("no connection to read with: {error}"))
+    }
+}
+
+impl From<std::io::Error> for StoreError {
+    fn from(error: std::io::Error) -> StoreError {
+        StoreError::Failed(error.to_string())
+    }
+}

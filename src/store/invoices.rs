@@ -1,0 +1,189 @@
+//! The table `invoices`.
+
+use super::row::Columns;
+use super::{Reader, StoreError, Tx};
+use crate::domain::asset::{Asset, Mode};
+use crate::domain::invoice::{Coin, Invoice};
+use crate::domain::money::coin::{Rate, Units};
+use crate::domain::status::InvoiceStatus;
+use crate::domain::time::Time;
+use rusqlite::types::Type;
+use rusqlite::{Row, named_params};
+use serde_json::value::RawValue;
+
+/// Reads a row in the order of the table's columns.
+fn read(row: &Row<'_>) -> rusqlite::Result<Invoice> {
+    let mut next = Columns::of(row);
+    let (seq, id, account, mode) = (next.take()?, next.take()?, next.take()?, next.take()?);
+    let (order_id, status, amount, currency, description) = (
+        next.take()?,
+        next.take()?,
+        next.take()?,
+        next.take()?,
+        next.take()?,
+    );
+    let asset: Option<&'static Asset> = next.take()?;
+    let rate: Option<Rate> = next.take()?;
+    let amount_expected: Option<Units> = next.take()?;
+    let amount_received = next.take()?;
+    let address: Option<String> = next.take()?;
+    let coin = asset.zip(rate).zip(amount_expected.zip(address));
+    Ok(Invoice {
+        seq,
+        id,
+        account,
+        mode,
+        order_id,
+        status,
+        amount,
+        currency,
+        description,
+        coin: coin.map(|((asset, rate), (amount_expected, address))| Coin {
+            asset,
+            rate,
+            amount_expected,
+            address,
+        }),
+        amount_received,
+        picked_quote: next.take()?,
+        redirect_url: next.take()?,
+        cancel_url: next.take()?,
+        webhook_url: next.take()?,
+        metadata: json(next.take()?)?,
+        customer_email: next.take()?,
+        payment_link_id: next.take()?,
+        refunded: next.take()?,
+        under: next.take()?,
+        over: next.take()?,
+        created_at: next.take()?,
+        expires_at: next.take()?,
+        confirmed_at: next.take()?,
+        cancelled_at: next.take()?,
+    })
+}
+
+/// JSON text in a column.
+fn json(text: String) -> rusqlite::Result<Box<RawValue>> {
+    RawValue::from_string(text)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(17, Type::Text, error.into()))
+}
+
+/// Adds an invoice without a coin; its `seq`.
+pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<i64, StoreError> {
+    tx.note(|changes| changes.deadlines = true);
+    let params = named_params! {
+        ":id": invoice.id,
+        ":account": invoice.account,
+        ":mode": invoice.mode,
+        ":order_id": invoice.order_id,
+        ":status": invoice.status,
+        ":amount": invoice.amount,
+        ":currency": invoice.currency,
+        ":description": invoice.description,
+        ":redirect_url": invoice.redirect_url,
+        ":cancel_url": invoice.cancel_url,
+        ":webhook_url": invoice.webhook_url,
+        ":metadata": invoice.metadata.get(),
+        ":customer_email": invoice.customer_email,
+        ":payment_link_id": invoice.payment_link_id,
+        ":under_bps": invoice.under,
+        ":over_bps": invoice.over,
+        ":created_at": invoice.created_at,
+        ":expires_at": invoice.expires_at,
+    };
+    tx.insert(include_str!("../../sql/invoices/insert.sql"), params)
+}
+
+/// Saves what can change of an invoice.
+pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
+    tx.note(|changes| changes.invoices.push(invoice.id.clone()));
+    let coin = invoice.coin.as_ref();
+    let params = named_params! {
+        ":seq": invoice.seq,
+        ":status": invoice.status,
+        ":asset": coin.map(|coin| coin.asset.id),
+        ":rate": coin.map(|coin| coin.rate),
+        ":amount_expected": coin.map(|coin| coin.amount_expected),
+        ":amount_received": invoice.amount_received,
+        ":deposit_address": coin.map(|coin| &coin.address),
+        ":picked_quote": invoice.picked_quote,
+        ":confirmed_at": invoice.confirmed_at,
+        ":cancelled_at": invoice.cancelled_at,
+    };
+    tx.run(include_str!("../../sql/invoices/update.sql"), params)
+        .map(drop)
+}
+
+/// The invoice with this id, whoever's it is: for those who act for no caller.
+pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Invoice>, StoreError> {
+    db.first(
+        include_str!("../../sql/invoices/by_id.sql"),
+        named_params! { ":id": id },
+        read,
+    )
+}
+
+/// The invoice that another row refers to.
+pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Invoice, StoreError> {
+    let found = db.first(
+        include_str!("../../sql/invoices/by_seq.sql"),
+        named_params! { ":seq": seq },
+        read,
+    )?;
+    found.ok_or_else(|| StoreError::Failed(format!("invoice {seq} is missing")))
+}
+
+/// The invoice with this reference of the merchant's.
+pub fn by_order(
+    db: &Reader<'_>,
+    account: i64,
+    mode: Mode,
+    order_id: &str,
+) -> Result<Option<Invoice>, StoreError> {
+    let params = named_params! { ":account": account, ":mode": mode, ":order_id": order_id };
+    db.first(
+        include_str!("../../sql/invoices/by_order.sql"),
+        params,
+        read,
+    )
+}
+
+/// The newest invoices, of one status where one is given.
+pub fn list(
+    db: &Reader<'_>,
+    account: i64,
+    mode: Mode,
+    status: Option<InvoiceStatus>,
+    limit: u32,
+) -> Result<Vec<Invoice>, StoreError> {
+    match status {
+        None => {
+            let params = named_params! { ":account": account, ":mode": mode, ":limit": limit };
+            db.all(include_str!("../../sql/invoices/list.sql"), params, read)
+        }
+        Some(status) => {
+            let params = named_params! { ":account": account, ":mode": mode, ":status": status, ":limit": limit };
+            db.all(
+                include_str!("../../sql/invoices/list_by_status.sql"),
+                params,
+                read,
+            )
+        }
+    }
+}
+
+/// Open invoices whose time is up, the longest overdue first.
+pub fn due(db: &Reader<'_>, now: Time, limit: u32) -> Result<Vec<i64>, StoreError> {
+    let params = named_params! { ":now": now, ":limit": limit };
+    db.all(include_str!("../../sql/invoices/due.sql"), params, |row| {
+        row.get(0)
+    })
+}
+
+/// When the next open invoice's time is up.
+pub fn next_due(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
+    db.first(include_str!("../../sql/invoices/next_due.sql"), [], |row| {
+        row.get(0)
+    })
+    .map(Option::flatten)
+}

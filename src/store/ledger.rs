@@ -1,0 +1,127 @@
+//! The table `ledger`, and with every entry the running row of `balances`.
+
+use super::row::Columns;
+use super::{Reader, StoreError, Tx, balances};
+use crate::domain::asset::Mode;
+use crate::domain::ledger::{Entry, Posting, RefType};
+use crate::domain::money::{Cents, Currency};
+use crate::domain::time::Time;
+use rusqlite::{Row, named_params};
+
+/// Where a posting goes.
+pub struct Booking<'a> {
+    /// Whose ledger.
+    pub account: i64,
+    /// Live or test.
+    pub mode: Mode,
+    /// EUR or USD.
+    pub currency: Currency,
+    /// What it refers to.
+    pub ref_type: RefType,
+    /// Which one.
+    pub ref_id: &'a str,
+    /// The payment that is booked, where it is one.
+    pub payment: Option<i64>,
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    let mut next = Columns::of(row);
+    Ok(Entry {
+        seq: next.take()?,
+        id: next.take()?,
+        currency: next.take()?,
+        amount: next.take()?,
+        kind: next.take()?,
+        ref_type: next.take()?,
+        ref_id: next.take()?,
+        fee_bps: next.take()?,
+        memo: next.take()?,
+        created_at: next.take()?,
+    })
+}
+
+/// Books one entry and moves the running balance.
+pub fn book(
+    tx: &Tx<'_>,
+    id: &str,
+    booking: &Booking<'_>,
+    posting: &Posting,
+    now: Time,
+) -> Result<(), StoreError> {
+    let params = named_params! {
+        ":id": id,
+        ":account": booking.account,
+        ":mode": booking.mode,
+        ":currency": booking.currency,
+        ":amount": posting.amount,
+        ":kind": posting.kind,
+        ":ref_type": booking.ref_type,
+        ":ref_id": booking.ref_id,
+        ":fee_bps": posting.fee_bps,
+        ":memo": posting.memo,
+        ":payment": booking.payment,
+        ":reverses": posting.reverses,
+        ":created_at": now,
+    };
+    tx.insert(include_str!("../../sql/ledger/insert.sql"), params)?;
+    balances::move_by(
+        tx,
+        booking.account,
+        booking.mode,
+        booking.currency,
+        posting.kind,
+        posting.amount,
+    )
+}
+
+/// What a payment booked that nothing has taken back: `seq` and amount.
+pub fn standing(db: &Reader<'_>, payment: i64) -> Result<Vec<(i64, Cents)>, StoreError> {
+    db.all(
+        include_str!("../../sql/ledger/standing.sql"),
+        named_params! { ":payment": payment },
+        |row| {
+            let mut next = Columns::of(row);
+            Ok((next.take()?, next.take()?))
+        },
+    )
+}
+
+/// Where the entry with this id stands, if it is the caller's.
+pub fn seq_of(
+    db: &Reader<'_>,
+    account: i64,
+    mode: Mode,
+    id: &str,
+) -> Result<Option<i64>, StoreError> {
+    let params = named_params! { ":id": id, ":account": account, ":mode": mode };
+    db.first(include_str!("../../sql/ledger/seq_of.sql"), params, |row| {
+        row.get(0)
+    })
+}
+
+/// Entries older than `before`, newest first.
+pub fn page(
+    db: &Reader<'_>,
+    account: i64,
+    mode: Mode,
+    currency: Option<Currency>,
+    before: i64,
+    limit: u32,
+) -> Result<Vec<Entry>, StoreError> {
+    match currency {
+        None => {
+            let params = named_params! { ":account": account, ":mode": mode, ":before": before, ":limit": limit };
+            db.all(include_str!("../../sql/ledger/page.sql"), params, read)
+        }
+        Some(currency) => {
+            let params = named_params! {
+                ":account": account, ":mode": mode, ":currency": currency, ":before": before, ":limit": limit
+            };
+            db.all(
+                include_str!("../../sql/ledger/page_by_currency.sql"),
+                params,
+                read,
+            )
+        }
+    }
+}

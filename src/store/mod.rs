@@ -1,0 +1,143 @@
+//! SQLite, and nowhere else: one file, one writer, many readers.
+//!
+//! What lives here: opening the file, the writer, the read pool, and one module for each table. What does not:
+//! what a change means (`service`). What always holds: a row is written only through [`Tx`], which only the
+//! writer can make, and no write is answered before it is committed.
+
+pub mod accounts;
+pub mod addresses;
+pub mod balances;
+pub mod deliveries;
+pub mod endpoints;
+pub mod error;
+pub mod events;
+pub mod file;
+pub mod idempotency;
+pub mod invoices;
+pub mod keys;
+pub mod ledger;
+mod migrate;
+pub mod open;
+pub mod payments;
+pub mod payout_addresses;
+pub mod quotes;
+mod row;
+mod writer;
+
+pub use error::StoreError;
+pub use open::{Durability, Kind, Opening};
+pub use writer::{Changes, Tx, WriteError};
+
+use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::{Connection, Params, Row};
+use std::sync::Arc;
+
+/// What is told of each commit: the writer calls it before it answers.
+pub type OnCommit = Box<dyn Fn(&Changes) + Send + Sync>;
+
+/// A connection that can be read from.
+pub struct Reader<'c> {
+    conn: &'c Connection,
+}
+
+impl Reader<'_> {
+    /// The first row, if there is one.
+    fn first<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        match rows.next()? {
+            None => Ok(None),
+            Some(row) => Ok(Some(read(row)?)),
+        }
+    }
+
+    /// Every row.
+    fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let rows = statement.query_map(params, read)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+/// The file, open.
+#[derive(Clone)]
+pub struct Store {
+    shared: Arc<Shared>,
+}
+
+/// What every clone of a [`Store`] shares; the last one to go closes the file.
+struct Shared {
+    pool: r2d2::Pool<SqliteConnectionManager>,
+    writer: writer::Writer,
+    /// Held as long as the file is open; nothing where it was opened beside a running server.
+    _lock: Option<std::fs::File>,
+}
+
+impl Store {
+    /// Reads on the calling thread. Meant for short reads: one row, one page.
+    ///
+    /// # Errors
+    /// The closure's, or [`StoreError`] where no connection is to be had.
+    pub fn read<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let conn = self.shared.pool.get().map_err(StoreError::from)?;
+        work(&Reader { conn: &conn })
+    }
+
+    /// Runs `work` in the writer's next transaction and answers once that is committed.
+    ///
+    /// An error of `work` takes back what it wrote and nothing else.
+    ///
+    /// # Errors
+    /// The closure's, or [`StoreError`] where the transaction could not be made.
+    pub async fn write<T, E>(
+        &self,
+        work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let answered = self.shared.writer.submit(work).map_err(E::from)?;
+        answered
+            .await
+            .unwrap_or_else(|_| Err(WriteError::Store(StoreError::closed())))
+            .map_err(WriteError::flatten)
+    }
+
+    /// [`Store::write`] for a thread that may wait.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn write_and_wait<T, E>(
+        &self,
+        work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let answered = self.shared.writer.submit(work).map_err(E::from)?;
+        answered
+            .blocking_recv()
+            .unwrap_or_else(|_| Err(WriteError::Store(StoreError::closed())))
+            .map_err(WriteError::flatten)
+    }
+
+    /// Jobs waiting for the writer.
+    pub fn waiting(&self) -> usize {
+        self.shared.writer.waiting()
+    }
+}

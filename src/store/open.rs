@@ -1,0 +1,177 @@
+//! Opening a file: making it, locking it, bringing it up to date.
+//!
+//! What lives here: the one way in. What always holds: two servers never share a file, and a file that was just
+//! made is whole or not there at all.
+
+use super::writer::Writer;
+use super::{OnCommit, Shared, Store, StoreError, migrate};
+use crate::domain::text_enum::text_enum;
+use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::{Connection, OpenFlags};
+use std::fs::{File, TryLockError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// SQLite before this version has a fault in its write-ahead log that can corrupt a file.
+const SQLITE_MIN: i32 = 3_051_003;
+/// Connections to read with, at most; they are opened when first needed.
+const READERS_MAX: u32 = 16;
+/// How much of the file is read through a memory map.
+const MMAP_BYTES_MAX: i64 = 1 << 30;
+
+text_enum! {
+    /// What made a file; the other refuses it.
+    pub enum Kind {
+        /// `coffer sandbox`.
+        Sandbox = "sandbox",
+        /// `coffer serve`.
+        Production = "production",
+    }
+}
+
+/// How much a commit is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// An acknowledged write survives the loss of power.
+    Full,
+    /// It survives the end of the process only: for a file that is removed with the process anyway.
+    Process,
+}
+
+/// How to open a file.
+pub struct Opening {
+    /// Which file.
+    pub path: PathBuf,
+    /// How much a commit is worth.
+    pub durability: Durability,
+    /// Make it where there is none.
+    pub create: bool,
+    /// Refuse it where another server holds it. Commands that write beside a running server do not ask.
+    pub exclusive: bool,
+}
+
+impl Store {
+    /// Opens a file, makes it first where that is wanted, and brings it up to date.
+    ///
+    /// # Errors
+    /// [`StoreError`] with a text for a person: no such file, held by another server, newer than this program.
+    pub fn open(opening: &Opening, on_commit: OnCommit) -> Result<Store, StoreError> {
+        if rusqlite::version_number() < SQLITE_MIN {
+            return Err(StoreError::Failed(format!(
+                "SQLite {} is too old",
+                rusqlite::version()
+            )));
+        }
+        let path = &opening.path;
+        let lock = if opening.exclusive {
+            Some(lock(path)?)
+        } else {
+            None
+        };
+        if !path.exists() {
+            if !opening.create {
+                return Err(StoreError::Failed(format!(
+                    "{} does not exist",
+                    path.display()
+                )));
+            }
+            make(path, opening.durability)?;
+        }
+        let mut conn = Connection::open_with_flags(
+            path,
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        )?;
+        prepare(&conn)?;
+        let synchronous = match opening.durability {
+            Durability::Full => "full",
+            Durability::Process => "off",
+        };
+        conn.pragma_update(None, "synchronous", synchronous)?;
+        conn.pragma_update(None, "foreign_keys", true)?;
+        migrate::migrate(&mut conn)?;
+        let writer = Writer::start(conn, on_commit)?;
+        Ok(Store {
+            shared: Arc::new(Shared {
+                pool: pool(path),
+                writer,
+                _lock: lock,
+            }),
+        })
+    }
+}
+
+/// Holds the file next to `path` that says a server is at work; the system lets go of it when the process ends.
+fn lock(path: &Path) -> Result<File, StoreError> {
+    let beside = with_suffix(path, "-lock");
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&beside);
+    let file =
+        file.map_err(|error| StoreError::Failed(format!("{}: {error}", beside.display())))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Failed(format!(
+            "{} is in use by another coffer",
+            path.display()
+        ))),
+        Err(TryLockError::Error(error)) => {
+            Err(StoreError::Failed(format!("{}: {error}", beside.display())))
+        }
+    }
+}
+
+/// Copies the template aside, syncs it and puts it in place.
+fn make(path: &Path, durability: Durability) -> Result<(), StoreError> {
+    let aside = with_suffix(path, "-new");
+    let failed = |error: std::io::Error| StoreError::Failed(format!("{}: {error}", path.display()));
+    let mut file = File::create(&aside).map_err(failed)?;
+    file.write_all(migrate::TEMPLATE).map_err(failed)?;
+    if durability == Durability::Full {
+        file.sync_all().map_err(failed)?;
+    }
+    std::fs::rename(&aside, path).map_err(failed)?;
+    if durability == Durability::Full {
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// The path with something added to its last part.
+pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// What every connection is set to.
+fn prepare(conn: &Connection) -> rusqlite::Result<()> {
+    conn.busy_timeout(Duration::from_secs(5))?;
+    conn.set_prepared_statement_cache_capacity(128);
+    conn.pragma_update(None, "mmap_size", MMAP_BYTES_MAX)?;
+    conn.pragma_update(None, "temp_store", "memory")
+}
+
+/// Read-only connections, opened when first needed.
+fn pool(path: &Path) -> r2d2::Pool<SqliteConnectionManager> {
+    let manager = SqliteConnectionManager::file(path)
+        .with_flags(OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .with_init(|conn| prepare(conn));
+    r2d2::Pool::builder()
+        .max_size(READERS_MAX)
+        .min_idle(Some(0))
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_on_check_out(false)
+        .connection_timeout(Duration::from_secs(5))
+        .build_unchecked(manager)
+}

@@ -1,0 +1,147 @@
+//! Between rows and the types of `domain`.
+//!
+//! What lives here: how each type stands in a column, and reading columns in order. What always holds: a row that
+//! does not read as its type is an error, never a default.
+
+use crate::domain::account::AccountStatus;
+use crate::domain::apikey::KeyClass;
+use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::event::{DeliveryState, EventType, Format};
+use crate::domain::ledger::{LedgerKind, RefType};
+use crate::domain::money::coin::{Rate, Units};
+use crate::domain::money::{Bps, Cents, Currency};
+use crate::domain::payment::PaymentState;
+use crate::domain::status::InvoiceStatus;
+use crate::domain::time::Time;
+use crate::store::Kind;
+use crate::store::idempotency::Outcome;
+use rusqlite::Row;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+
+/// Reads a row's columns one after the other.
+pub(super) struct Columns<'r> {
+    row: &'r Row<'r>,
+    next: usize,
+}
+
+impl<'r> Columns<'r> {
+    /// Starts at the first column.
+    pub(super) fn of(row: &'r Row<'r>) -> Columns<'r> {
+        Columns { row, next: 0 }
+    }
+
+    /// The next column.
+    pub(super) fn take<T: FromSql>(&mut self) -> rusqlite::Result<T> {
+        let value = self.row.get(self.next);
+        self.next = self.next.saturating_add(1);
+        value
+    }
+}
+
+/// A text that is not one of the type's.
+fn unreadable(text: &str) -> FromSqlError {
+    FromSqlError::Other(format!("unreadable value {text:?}").into())
+}
+
+/// Text columns of types that print and parse.
+macro_rules! as_text {
+    ($($name:ty),+) => { $(
+        impl FromSql for $name {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+                let text = value.as_str()?;
+                text.parse().map_err(|_| unreadable(text))
+            }
+        }
+    )+ };
+}
+
+as_text!(
+    AccountStatus,
+    KeyClass,
+    Chain,
+    Mode,
+    EventType,
+    Format,
+    LedgerKind,
+    RefType,
+    Currency,
+    PaymentState,
+    InvoiceStatus,
+    Rate,
+    Kind,
+    Outcome,
+    DeliveryState
+);
+
+/// Text columns of enumerations.
+macro_rules! enum_to_text {
+    ($($name:ty),+) => { $(
+        impl ToSql for $name {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                Ok(ToSqlOutput::from(self.as_str()))
+            }
+        }
+    )+ };
+}
+
+enum_to_text!(
+    AccountStatus,
+    KeyClass,
+    Chain,
+    Mode,
+    EventType,
+    Format,
+    LedgerKind,
+    RefType,
+    Currency,
+    PaymentState,
+    InvoiceStatus,
+    Kind,
+    Outcome,
+    DeliveryState
+);
+
+impl ToSql for Rate {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::from(self.to_string()))
+    }
+}
+
+impl FromSql for Units {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let text = value.as_str()?;
+        text.parse().map(Units).map_err(|_| unreadable(text))
+    }
+}
+
+impl ToSql for Units {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::from(self.0.to_string()))
+    }
+}
+
+impl FromSql for &'static Asset {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let text = value.as_str()?;
+        Asset::find(text).ok_or_else(|| unreadable(text))
+    }
+}
+
+/// Integer columns of one-field types.
+macro_rules! as_integer {
+    ($($name:ident($inner:ty)),+) => { $(
+        impl FromSql for $name {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+                <$inner>::column_result(value).map($name)
+            }
+        }
+
+        impl ToSql for $name {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                Ok(ToSqlOutput::from(self.0))
+            }
+        }
+    )+ };
+}
+
+as_integer!(Cents(i64), Time(i64), Bps(u32));

@@ -1,0 +1,294 @@
+//! Sends webhooks: takes what is due, lane by lane, and keeps what came of it.
+//!
+//! What lives here: how much each receiver may have under way. What does not: when a delivery is due (`retry`), how
+//! it is signed (`service::webhooks`). What always holds: a delivery is under way once at most, and a slow or dead
+//! receiver uses up its own share only.
+
+use super::senders::{Senders, THREADS_MAX};
+use super::{Bell, Next, Worker};
+use crate::clock::Clock;
+use crate::domain::time::Time;
+use crate::outbound::Outbound;
+use crate::service::webhooks::{Attempt, Done, Due, outgoing};
+use crate::service::{Error, Service};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// What a receiver that nothing is known of may have under way.
+const SHARE_FIRST: usize = 4;
+/// What a receiver that answers well may have under way: its share doubles with every success.
+const SHARE_MAX: usize = 32;
+/// How long a stopping server waits for attempts under way.
+const FINISH_MAX: Duration = Duration::from_secs(3);
+/// What a receiver may have under way whose last attempt failed.
+const SHARE_FAILED: usize = 1;
+
+/// The delivery worker.
+pub struct Deliver {
+    service: Arc<Service>,
+    clock: Arc<Clock>,
+    outbound: Outbound,
+    senders: Senders,
+    bell: Bell,
+    finished: UnboundedSender<Done>,
+    results: UnboundedReceiver<Done>,
+    /// Deliveries under way, and their lanes.
+    under_way: HashMap<String, String>,
+    lanes: HashMap<String, Lane>,
+}
+
+/// One receiver: scheme, host and port.
+struct Lane {
+    under_way: usize,
+    share: usize,
+}
+
+impl Default for Lane {
+    fn default() -> Lane {
+        Lane {
+            under_way: 0,
+            share: SHARE_FIRST,
+        }
+    }
+}
+
+impl Deliver {
+    /// A worker that is woken by this bell, also by what it has under way.
+    pub fn new(
+        service: Arc<Service>,
+        clock: Arc<Clock>,
+        outbound: Outbound,
+        bell: Bell,
+    ) -> Deliver {
+        let (finished, results) = unbounded_channel();
+        Deliver {
+            service,
+            clock,
+            outbound,
+            senders: Senders::default(),
+            bell,
+            finished,
+            results,
+            under_way: HashMap::new(),
+            lanes: HashMap::new(),
+        }
+    }
+
+    /// Keeps what came of finished attempts; only then may a delivery be taken up again.
+    async fn keep_results(&mut self) -> Result<(), Error> {
+        let mut done = Vec::new();
+        while let Ok(result) = self.results.try_recv() {
+            done.push(result);
+        }
+        if done.is_empty() {
+            return Ok(());
+        }
+        let outcomes: Vec<(String, bool)> = done
+            .iter()
+            .map(|done| (done.delivery.clone(), is_success(&done.attempt)))
+            .collect();
+        let kept = self.service.record_attempts(done).await;
+        for (delivery, success) in outcomes {
+            let Some(name) = self.under_way.remove(&delivery) else {
+                continue;
+            };
+            let lane = self.lanes.entry(name).or_default();
+            lane.under_way = lane.under_way.saturating_sub(1);
+            lane.share = if success {
+                lane.share.saturating_mul(2).min(SHARE_MAX)
+            } else {
+                SHARE_FAILED
+            };
+        }
+        kept
+    }
+
+    /// Takes up what of a lane is due and fits into its share; true where more may be due at once.
+    async fn take_up(&mut self, name: &str, now: Time) -> Result<bool, Error> {
+        let (under_way, share) = self
+            .lanes
+            .get(name)
+            .map_or((0, SHARE_FIRST), |lane| (lane.under_way, lane.share));
+        let room = share
+            .min(THREADS_MAX.saturating_sub(self.under_way.len()))
+            .saturating_sub(under_way);
+        if room == 0 {
+            return Ok(false);
+        }
+        // What is under way is still due by the file, so it is asked for too and left out here.
+        let due = self
+            .service
+            .due_deliveries(name, now, room.saturating_add(under_way))?;
+        let mut fresh: Vec<Due> = due
+            .into_iter()
+            .filter(|due| !self.under_way.contains_key(&due.id))
+            .collect();
+        let orphans: Vec<String> = fresh
+            .iter()
+            .filter(|due| due.is_orphan)
+            .map(|due| due.id.clone())
+            .collect();
+        fresh.retain(|due| !due.is_orphan);
+        fresh.truncate(room);
+        let gave_up = !orphans.is_empty();
+        if gave_up {
+            self.service.give_up(orphans).await?;
+        }
+        for due in fresh {
+            self.send(name, due);
+        }
+        Ok(gave_up)
+    }
+
+    /// Hands one delivery to the senders.
+    fn send(&mut self, lane: &str, due: Due) {
+        self.under_way.insert(due.id.clone(), lane.to_owned());
+        let entry = self.lanes.entry(lane.to_owned()).or_default();
+        entry.under_way = entry.under_way.saturating_add(1);
+        let report = Report {
+            finished: self.finished.clone(),
+            bell: self.bell.clone(),
+        };
+        let (clock, outbound) = (Arc::clone(&self.clock), self.outbound.clone());
+        self.senders.submit(move || {
+            let pending = Pending::new(
+                report,
+                due.id.clone(),
+                due.attempts.saturating_add(1),
+                clock.now(),
+            );
+            pending.end(attempt(&clock, &outbound, &due));
+        });
+    }
+}
+
+/// Was it taken?
+fn is_success(attempt: &Attempt) -> bool {
+    attempt
+        .status
+        .is_some_and(|status| (200..300).contains(&status))
+}
+
+/// Makes one attempt.
+fn attempt(clock: &Clock, outbound: &Outbound, due: &Due) -> Attempt {
+    let (at, stopwatch) = (clock.now(), clock.stopwatch());
+    let answer = outgoing(due, clock.real_now())
+        .map_err(|error| error.to_string())
+        .and_then(|outgoing| {
+            let headers: Vec<(&str, &str)> = outgoing
+                .headers
+                .iter()
+                .map(|(name, value)| (*name, value.as_str()))
+                .collect();
+            outbound.post(&due.url, &headers, outgoing.body.as_bytes())
+        });
+    let latency_ms = stopwatch.ms();
+    match answer {
+        Ok(answer) => Attempt {
+            at,
+            status: Some(answer.status),
+            latency_ms,
+            error: None,
+            answer: Some(answer.start),
+        },
+        Err(error) => Attempt {
+            at,
+            status: None,
+            latency_ms,
+            error: Some(error),
+            answer: None,
+        },
+    }
+}
+
+/// Where an attempt's outcome goes.
+struct Report {
+    finished: UnboundedSender<Done>,
+    bell: Bell,
+}
+
+/// An attempt under way: whatever ends it, a panic too, is reported.
+struct Pending {
+    report: Report,
+    done: Option<Done>,
+}
+
+impl Pending {
+    fn new(report: Report, delivery: String, number: u32, at: Time) -> Pending {
+        let lost = Attempt {
+            at,
+            status: None,
+            latency_ms: 0,
+            error: Some("sending failed".to_owned()),
+            answer: None,
+        };
+        Pending {
+            report,
+            done: Some(Done {
+                delivery,
+                number,
+                attempt: lost,
+            }),
+        }
+    }
+
+    fn end(mut self, attempt: Attempt) {
+        if let Some(done) = &mut self.done {
+            done.attempt = attempt;
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(done) = self.done.take() {
+            // Nobody listens once the server is stopping; the delivery is then sent again.
+            let _ = self.report.finished.send(done);
+            self.report.bell.ring();
+        }
+    }
+}
+
+impl Worker for Deliver {
+    const NAME: &'static str = "deliver";
+
+    async fn tick(&mut self, now: Time) -> Result<Next, Error> {
+        self.keep_results().await?;
+        let waiting = self.service.lanes()?;
+        self.lanes.retain(|name, lane| {
+            lane.under_way > 0 || waiting.iter().any(|(waiting, _)| waiting == name)
+        });
+        let mut next = Next::Idle;
+        for (name, due_at) in waiting {
+            if due_at > now {
+                next = match next {
+                    Next::At(at) if at <= due_at => next,
+                    Next::At(_) | Next::Idle | Next::Again => Next::At(due_at),
+                };
+            } else if self.take_up(&name, now).await? {
+                return Ok(Next::Again);
+            }
+        }
+        Ok(next)
+    }
+
+    fn is_busy(&self) -> bool {
+        !self.under_way.is_empty()
+    }
+
+    async fn finish(&mut self) -> Result<(), Error> {
+        let all_ended = async {
+            let mut heard = self.bell.listen();
+            while self.results.len() < self.under_way.len() && heard.changed().await.is_ok() {}
+        };
+        if tokio::time::timeout(FINISH_MAX, all_ended).await.is_err() {
+            log::info!(
+                "deliver: {} attempts did not end in time and are made again",
+                self.under_way.len()
+            );
+        }
+        self.keep_results().await
+    }
+}

@@ -1,0 +1,195 @@
+//! The back door: what happens because time passes or something fell due.
+//!
+//! What lives here: the one loop that waits, wakes, backs off, logs and stops; and the workers that step. What does
+//! not: rules and statements. What always holds: a step is bounded and says when it wants the next, so that a test
+//! can ask for everything that is due to be done and be told when it is.
+
+pub mod deliver;
+pub mod expire;
+pub mod prune;
+mod senders;
+
+use crate::clock::Clock;
+use crate::domain::time::Time;
+use crate::service::Error;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How long a worker rests after a failed step, unless it is woken.
+const BACK_OFF: Duration = Duration::from_secs(1);
+/// The longest sleep: real time may be set back meanwhile.
+const SLEEP_MAX: Duration = Duration::from_secs(3600);
+/// How often settling looks again for work that its own work made.
+const SETTLE_ROUNDS_MAX: u32 = 10_000;
+
+/// When a worker wants its next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// At once.
+    Again,
+    /// At this moment, or when woken.
+    At(Time),
+    /// When woken.
+    Idle,
+}
+
+/// Something that is done in steps.
+pub trait Worker: Send + 'static {
+    /// The name in the log.
+    const NAME: &'static str;
+
+    /// One bounded step.
+    fn tick(&mut self, now: Time) -> impl Future<Output = Result<Next, Error>> + Send;
+
+    /// Is something of its under way outside its steps? It wakes the worker when it ends.
+    fn is_busy(&self) -> bool {
+        false
+    }
+
+    /// Brings what is under way to an end, within seconds; called once, after the last step.
+    fn finish(&mut self) -> impl Future<Output = Result<(), Error>> + Send {
+        std::future::ready(Ok(()))
+    }
+}
+
+/// Wakes one worker, and knows how far it has come.
+#[derive(Clone)]
+pub struct Bell {
+    rung: Arc<watch::Sender<u64>>,
+    rested: Arc<watch::Sender<Rest>>,
+}
+
+/// The last time a worker had nothing to do.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rest {
+    /// The ring it had heard.
+    heard: u64,
+    /// When it wants to be woken.
+    until: Option<Time>,
+}
+
+impl Default for Bell {
+    fn default() -> Bell {
+        Bell {
+            rung: Arc::new(watch::Sender::new(1)),
+            rested: Arc::new(watch::Sender::new(Rest::default())),
+        }
+    }
+}
+
+impl Bell {
+    /// Wakes the worker.
+    pub fn ring(&self) {
+        self.rung
+            .send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// Hears the rings.
+    fn listen(&self) -> watch::Receiver<u64> {
+        self.rung.subscribe()
+    }
+
+    /// Waits until the worker has heard every ring so far and has nothing to do.
+    async fn rest(&self) {
+        let rung = *self.rung.borrow();
+        let mut rested = self.rested.subscribe();
+        // The only error is that the worker has stopped, which is rest of a kind.
+        let _ = rested.wait_for(|rest| rest.heard >= rung).await;
+    }
+
+    /// Has the worker nothing to do, as far as it has heard?
+    fn is_resting(&self) -> bool {
+        self.rested.borrow().heard >= *self.rung.borrow()
+    }
+}
+
+/// Wakes all the workers, and waits for all of them.
+#[derive(Clone, Default)]
+pub struct Bells {
+    /// Webhooks.
+    pub deliver: Bell,
+    /// Expiry.
+    pub expire: Bell,
+    /// Pruning.
+    pub prune: Bell,
+}
+
+impl Bells {
+    fn all(&self) -> [&Bell; 3] {
+        [&self.expire, &self.deliver, &self.prune]
+    }
+
+    /// Wakes everybody: the clock has moved, or anything may be different.
+    pub fn ring_all(&self) {
+        for bell in self.all() {
+            bell.ring();
+        }
+    }
+
+    /// Waits until all that is due is done, also what doing it made due.
+    pub async fn settle(&self) {
+        for _ in 0..SETTLE_ROUNDS_MAX {
+            for bell in self.all() {
+                bell.rest().await;
+            }
+            if self.all().iter().all(|bell| bell.is_resting()) {
+                return;
+            }
+        }
+        log::warn!("work kept coming while everything due was waited for");
+    }
+
+    /// The next moment at which any worker wants to be woken.
+    pub fn next_due(&self) -> Option<Time> {
+        self.all()
+            .iter()
+            .filter_map(|bell| bell.rested.borrow().until)
+            .min()
+    }
+}
+
+/// The one loop: steps a worker until `stop` is true.
+pub async fn run<W: Worker>(
+    mut worker: W,
+    clock: Arc<Clock>,
+    bell: Bell,
+    mut stop: watch::Receiver<bool>,
+) {
+    let mut rung = bell.listen();
+    while !*stop.borrow_and_update() {
+        let heard = *rung.borrow_and_update();
+        let until = match worker.tick(clock.now()).await {
+            Ok(Next::Again) => continue,
+            Ok(Next::At(at)) if at <= clock.now() => continue,
+            Ok(Next::At(at)) => Some(at),
+            Ok(Next::Idle) => None,
+            Err(error) => {
+                log::error!("{}: {error}", W::NAME);
+                tokio::select! {
+                    () = tokio::time::sleep(BACK_OFF) => {}
+                    _ = stop.changed() => {}
+                }
+                continue;
+            }
+        };
+        if !worker.is_busy() {
+            bell.rested.send_replace(Rest { heard, until });
+        }
+        let due = async {
+            match until.and_then(|at| clock.until(at)) {
+                Some(wait) => tokio::time::sleep(wait.min(SLEEP_MAX)).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = due => {}
+            _ = rung.changed() => {}
+            _ = stop.changed() => {}
+        }
+    }
+    if let Err(error) = worker.finish().await {
+        log::error!("{}: {error}", W::NAME);
+    }
+}

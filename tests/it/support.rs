@@ -1,0 +1,213 @@
+//! What every test stands on: a shop with a running sandbox, and what it can ask of it.
+
+use coffer::{Config, Server};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The secret key of test mode.
+pub const TEST: &str = "sk_test_sandbox";
+/// The secret key of live mode, simulated in the sandbox.
+pub const LIVE: &str = "sk_live_sandbox";
+
+/// An answer of the server.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: BTreeMap<String, String>,
+    pub text: String,
+}
+
+impl Answer {
+    /// The body as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap()
+    }
+
+    /// Asserts the status; the answer again.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}", self.text);
+        self
+    }
+
+    /// Asserts a refusal: its status, its code, and the field it names.
+    #[track_caller]
+    pub fn refused(&self, status: u16, code: &str, param: Option<&str>) {
+        let body = self.json();
+        assert_eq!(
+            (self.status, &body["error"], body["param"].as_str()),
+            (status, &json!(code), param),
+            "{}",
+            self.text
+        );
+        assert_eq!(body["requestId"], self.headers["x-request-id"]);
+        assert!(
+            body["message"]
+                .as_str()
+                .is_some_and(|message| !message.is_empty())
+        );
+    }
+}
+
+/// A shop: a sandbox of its own, with the clock standing still.
+pub struct Shop {
+    server: Server,
+    agent: ureq::Agent,
+}
+
+impl Shop {
+    /// Opens a shop in a temporary file.
+    #[track_caller]
+    pub fn open() -> Shop {
+        Shop::with(Config::sandbox())
+    }
+
+    /// Opens a shop with a configuration of its own.
+    #[track_caller]
+    pub fn with(config: Config) -> Shop {
+        let shop = Shop {
+            server: Server::start(config).unwrap(),
+            agent: agent(),
+        };
+        shop.post("/sandbox/clock", None, json!({ "frozen": true }))
+            .expect(200);
+        shop
+    }
+
+    /// The url, without `/v1`.
+    pub fn url(&self) -> &str {
+        self.server.url()
+    }
+
+    /// Sends anything; the body as it stands.
+    #[track_caller]
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        send(
+            &self.agent,
+            method,
+            &format!("{}{path}", self.url()),
+            headers,
+            body,
+        )
+    }
+
+    /// GET with a key.
+    #[track_caller]
+    pub fn get(&self, path: &str, key: Option<&str>) -> Answer {
+        self.send("GET", path, &auth(key), "")
+    }
+
+    /// POST of JSON with a key.
+    #[track_caller]
+    pub fn post(&self, path: &str, key: Option<&str>, body: Value) -> Answer {
+        self.send("POST", path, &auth(key), &body.to_string())
+    }
+
+    /// The account's switches.
+    #[track_caller]
+    pub fn switch(&self, body: Value) -> Answer {
+        self.send("PATCH", "/sandbox/account", &[], &body.to_string())
+            .expect(200)
+    }
+
+    /// Moves the clock forward; everything that falls due on the way is done when this returns.
+    #[track_caller]
+    pub fn advance(&self, span: &str) {
+        self.post("/sandbox/clock", None, json!({ "advance": span }))
+            .expect(200);
+    }
+
+    /// A test invoice in EUR with these fields besides.
+    #[track_caller]
+    pub fn invoice(&self, amount: &str, more: Value) -> Value {
+        let mut body = json!({ "amount": amount, "currency": "EUR" });
+        body.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        self.post("/v1/invoices", Some(TEST), body)
+            .expect(201)
+            .json()
+    }
+
+    /// A test invoice as it is now.
+    #[track_caller]
+    pub fn read(&self, id: &str) -> Value {
+        self.get(&format!("/v1/invoices/{id}"), Some(TEST))
+            .expect(200)
+            .json()
+    }
+
+    /// Puts a payment on a simulated chain; its id.
+    #[track_caller]
+    pub fn pay(&self, body: Value) -> String {
+        let payment = self
+            .post("/sandbox/payments", None, body)
+            .expect(201)
+            .json();
+        payment["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Moves a payment on its simulated chain.
+    #[track_caller]
+    pub fn step(&self, payment: &str, state: &str) -> Value {
+        let path = format!("/sandbox/payments/{payment}");
+        self.post(&path, None, json!({ "state": state }))
+            .expect(200)
+            .json()
+    }
+
+    /// The types of an object's events, oldest first.
+    #[track_caller]
+    pub fn event_types(&self, object: &str, key: &str) -> Vec<String> {
+        let path = format!("/v1/events?limit=200&object={object}");
+        let events = self.get(&path, Some(key)).expect(200).json();
+        let types = events["data"].as_array().unwrap().iter();
+        types
+            .map(|event| event["type"].as_str().unwrap().to_owned())
+            .rev()
+            .collect()
+    }
+}
+
+/// The header that carries a key.
+fn auth(key: Option<&str>) -> Vec<(&str, &str)> {
+    key.map(|key| ("X-API-Key", key)).into_iter().collect()
+}
+
+/// A client that keeps connections and takes every status as an answer.
+pub fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .proxy(None)
+        .build()
+        .into()
+}
+
+/// Sends anything anywhere.
+#[track_caller]
+pub fn send(
+    agent: &ureq::Agent,
+    method: &str,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Answer {
+    let mut request = ureq::http::Request::builder().method(method).uri(url);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(body.to_owned()).unwrap();
+    let config = agent
+        .configure_request(request)
+        .allow_non_standard_methods(true);
+    let mut response = agent.run(config.build()).unwrap();
+    let headers = response.headers().iter();
+    let headers =
+        headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
+    Answer {
+        status: response.status().as_u16(),
+        headers: headers.collect(),
+        text: response.body_mut().read_to_string().unwrap(),
+    }
+}

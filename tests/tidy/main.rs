@@ -1,0 +1,126 @@
+//! The house rules, as a test: each test below is one rule, and its message says where and how to mend it.
+//!
+//! A rule is a function from the project's files (`tree`) to what it found wrong, so each is also tried
+//! on made-up files, beside its code, to see that it bites. Nothing here runs the program.
+//!
+//! `scan` splits Rust into code, string literals and comments; `names` says which paths a file names.
+//! The table "who may use whom" is `layers::LAYERS`.
+
+#![expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a rule that trips over itself fails as a test, which is what a test is for"
+)]
+
+mod layers;
+mod names;
+mod places;
+mod routes;
+mod scan;
+mod shape;
+mod sql;
+mod tree;
+mod words;
+
+use tree::Tree;
+
+#[track_caller]
+fn hold(rule: fn(&Tree) -> Vec<String>) {
+    let found = rule(&Tree::load());
+    assert!(
+        found.is_empty(),
+        "{} found:\n{}\n",
+        found.len(),
+        found.join("\n")
+    );
+}
+
+#[test]
+fn rooms_use_only_what_their_layer_may() {
+    hold(layers::layers);
+}
+
+#[test]
+fn only_the_worker_starts_processes() {
+    hold(places::processes);
+}
+
+#[test]
+fn only_the_clock_reads_the_time() {
+    hold(places::time);
+}
+
+#[test]
+fn only_the_settings_read_the_environment() {
+    hold(places::environment);
+}
+
+#[test]
+fn status_codes_are_in_http() {
+    hold(places::status_codes);
+}
+
+#[test]
+fn floats_are_not_money() {
+    hold(places::floats);
+}
+
+#[test]
+fn sql_is_in_sql_files() {
+    hold(sql::literals);
+}
+
+#[test]
+fn sql_files_are_used_lower_case_and_one_statement() {
+    hold(sql::files);
+}
+
+#[test]
+fn migrations_are_numbered_without_gaps() {
+    hold(sql::migrations);
+}
+
+#[test]
+fn markup_is_in_web_files() {
+    hold(words::markup);
+}
+
+#[test]
+fn banned_words_are_absent() {
+    hold(words::banned);
+}
+
+#[test]
+fn names_say_what_is_in_them() {
+    hold(words::file_names);
+}
+
+#[test]
+fn files_and_functions_are_short() {
+    hold(shape::lengths);
+}
+
+#[test]
+fn files_open_with_what_they_are_for() {
+    hold(shape::openings);
+}
+
+#[test]
+fn the_top_level_is_fixed() {
+    hold(shape::top_level);
+}
+
+#[test]
+fn the_map_names_every_room() {
+    hold(shape::map);
+}
+
+#[test]
+fn the_readme_says_why_each_dependency_is_there() {
+    hold(shape::dependencies);
+}
+
+#[test]
+fn every_route_has_a_test() {
+    hold(routes::tested);
+}

@@ -1,0 +1,242 @@
+//! What only one place may do: start a process, read the clock or the environment, name a status, use floats.
+
+use crate::names::{Name, names};
+use crate::scan::Kind;
+use crate::tree::{File, Tree};
+
+const CLOCK: &str = "src/clock.rs";
+const CLOCK_READS: &[&str] = &[
+    "SystemTime::now",
+    "Instant::now",
+    "UtcDateTime::now",
+    "OffsetDateTime::now_utc",
+    "OffsetDateTime::now_local",
+    "Timestamp::now",
+    "Uuid::now_v7",
+];
+/// SQL that reads the clock, spaces taken out. Without an argument these functions mean now.
+const SQL_CLOCK_READS: &[&str] = &[
+    "'now'",
+    "current_timestamp",
+    "current_date",
+    "current_time",
+    "unixepoch()",
+    "datetime()",
+    "julianday()",
+];
+const ENVIRONMENT: &[&str] = &[
+    "var",
+    "var_os",
+    "vars",
+    "vars_os",
+    "set_var",
+    "remove_var",
+    "*",
+];
+/// Latency and metrics are measured, not owed.
+const FLOATS_ALLOWED: &[&str] = &["src/http/metrics.rs"];
+
+pub fn processes(tree: &Tree) -> Vec<String> {
+    let allowed: fn(&File) -> &[&str] = |file| match file.room() {
+        "worker" => &["process"],
+        "main" => &["process::exit", "process::ExitCode"],
+        "cli" => &["process::id", "process::ExitCode"],
+        _ => &[],
+    };
+    each_name(tree, |file, name| {
+        // Importing the module alone does nothing yet.
+        let named =
+            name.path.len() > 2 && (name.starts("std::process") || name.starts("tokio::process"));
+        (named && !allowed(file).iter().any(|part| name.has(part)))
+            .then_some("only src/worker starts or ends a process (main may exit): ask a worker, or return the exit code up to main")
+    })
+}
+
+pub fn environment(tree: &Tree) -> Vec<String> {
+    each_name(tree, |file, name| {
+        let reads = name.starts("std::env")
+            && name
+                .path
+                .get(2)
+                .is_some_and(|last| ENVIRONMENT.contains(&last.as_str()));
+        (reads && !matches!(file.room(), "config" | "main"))
+            .then_some("only config.rs and main.rs read the environment: make it a line of SETTINGS and take the value as an argument")
+    })
+}
+
+pub fn time(tree: &Tree) -> Vec<String> {
+    let mend = "only src/clock.rs reads the time: take `now` as an argument, or ask the clock once per request or tick";
+    let mut found = each_name(tree, |file, name| {
+        (file.path != CLOCK && CLOCK_READS.iter().any(|read| name.has(read))).then_some(mend)
+    });
+    for file in tree.rust("src/").filter(|file| file.path != CLOCK) {
+        found.extend(
+            file.says(".elapsed(")
+                .into_iter()
+                .map(|line| file.at(line, mend)),
+        );
+        let texts = file.of_kind(Kind::Text);
+        found.extend(
+            texts
+                .filter(|token| sql_reads_clock(&token.text))
+                .map(|token| file.at(token.line, mend)),
+        );
+    }
+    for file in tree
+        .under("sql/")
+        .filter(|file| file.path.ends_with(".sql"))
+    {
+        let bare = crate::sql::without_comments(&file.text);
+        let lines = (1..)
+            .zip(bare.lines())
+            .filter(|(_, said)| sql_reads_clock(said));
+        let mend = "SQL never reads the clock: bind the time as a parameter, such as :now";
+        found.extend(lines.map(|(line, _)| file.at(line, mend)));
+    }
+    found
+}
+
+pub fn status_codes(tree: &Tree) -> Vec<String> {
+    let mut found = tree.need(&["src/"]);
+    for file in tree.rust("src/").filter(|file| file.room() != "http") {
+        found.extend(file.says("StatusCode").into_iter().map(|line| {
+            file.at(line, "status codes are http's: return an outcome or an error that http maps to a status; a plain u16 will do for an answer from outside")
+        }));
+    }
+    found
+}
+
+pub fn floats(tree: &Tree) -> Vec<String> {
+    let mut found = tree.need(&["src/"]);
+    for file in tree
+        .rust("src/")
+        .filter(|file| !FLOATS_ALLOWED.contains(&file.path.as_str()))
+    {
+        let float =
+            |text: &str| !text.starts_with("0x") && (text.contains("f64") || text.contains("f32"));
+        let words = file.of_kind(Kind::Code).filter(|token| float(&token.text));
+        found.extend(words.map(|token| {
+            file.at(token.line, "no floats: money, rates and times are integers, computed in src/domain/money.rs; if this is no more than a measurement, add the file to FLOATS_ALLOWED in tests/tidy/places.rs")
+        }));
+    }
+    found.dedup();
+    found
+}
+
+fn sql_reads_clock(sql: &str) -> bool {
+    let packed: String = sql.to_lowercase().split_whitespace().collect();
+    SQL_CLOCK_READS.iter().any(|read| packed.contains(read))
+}
+
+/// One finding a line for the names in src/ that a rule refuses.
+fn each_name(tree: &Tree, refuse: impl Fn(&File, &Name) -> Option<&'static str>) -> Vec<String> {
+    let mut found = tree.need(&["src/"]);
+    for file in tree.rust("src/") {
+        found.extend(
+            names(file)
+                .iter()
+                .filter_map(|name| Some(file.at(name.line, refuse(file, name)?))),
+        );
+    }
+    found.dedup();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{environment, floats, processes, status_codes, time};
+    use crate::tree::finds;
+
+    #[test]
+    fn processes_are_the_workers() {
+        let ends = "use std::process;\nfn f() { process::id(); process::exit(1) }";
+        finds(processes, &[("src/main.rs", ends)], &["src/main.rs:2"]);
+        finds(processes, &[("src/cli.rs", ends)], &["src/cli.rs:2"]);
+        finds(
+            processes,
+            &[("src/app.rs", "use std::process::{Command,\n Stdio};")],
+            &["src/app.rs:1", "src/app.rs:2"],
+        );
+        finds(
+            processes,
+            &[(
+                "src/app.rs",
+                "use std::process as p;\nfn f() { p::Command::new(\"a\"); }",
+            )],
+            &["src/app.rs:2"],
+        );
+        finds(
+            processes,
+            &[("src/worker/send.rs", "use std::process::Command; ")],
+            &[],
+        );
+    }
+
+    #[test]
+    fn the_environment_is_the_settings() {
+        let reads =
+            "use std::env;\nconst A: &str = env!(\"A\");\nfn f() { env::var(\"A\"); env::args() }";
+        finds(environment, &[("src/app.rs", reads)], &["src/app.rs:3"]);
+        finds(
+            environment,
+            &[("src/app.rs", "use std::env::{temp_dir, vars};")],
+            &["src/app.rs:1"],
+        );
+        finds(
+            environment,
+            &[("src/config.rs", reads), ("src/main.rs", reads)],
+            &[],
+        );
+    }
+
+    #[test]
+    fn the_time_is_the_clocks() {
+        let reads = "use std::time::Instant as I;\nfn f() { I::now();\n t.elapsed();\n time::OffsetDateTime::now_utc() }";
+        finds(
+            time,
+            &[("src/http/a.rs", reads)],
+            &["src/http/a.rs:2", "src/http/a.rs:4", "src/http/a.rs:3"],
+        );
+        finds(time, &[("src/clock.rs", reads)], &[]);
+        finds(
+            time,
+            &[(
+                "src/a.rs",
+                "const A: &str = \"select unixepoch( )\";\n// Instant::now()\nfn f(now: Time) {}",
+            )],
+            &["src/a.rs:1"],
+        );
+        let sql =
+            "-- datetime('now')\nselect datetime( 'now' ),\n unixepoch(at), CURRENT_TIMESTAMP";
+        finds(
+            time,
+            &[("src/a.rs", ""), ("sql/a/b.sql", sql)],
+            &["sql/a/b.sql:2", "sql/a/b.sql:3"],
+        );
+    }
+
+    #[test]
+    fn statuses_are_https() {
+        let source = "// StatusCode\nuse hyper::StatusCode;";
+        finds(
+            status_codes,
+            &[("src/service/a.rs", source), ("src/http/a.rs", source)],
+            &["src/service/a.rs:2"],
+        );
+    }
+
+    #[test]
+    fn floats_are_for_measuring() {
+        let source = "const A: u64 = 0xf64;\nfn f(a: f64) {}\nconst B: u64 = value.as_f64();\nlet c = 1_f32;";
+        finds(
+            floats,
+            &[("src/domain/money.rs", source)],
+            &[
+                "src/domain/money.rs:2",
+                "src/domain/money.rs:3",
+                "src/domain/money.rs:4",
+            ],
+        );
+        finds(floats, &[("src/http/metrics.rs", source)], &[]);
+    }
+}
