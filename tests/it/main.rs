@@ -7,4 +7,6 @@
 )]
 
 mod first_payment;
+mod payments;
+mod statuses;
 mod support;

@@ -1,5 +1,7 @@
 //! What every test stands on: a shop with a running sandbox, and what it can ask of it.
 
+mod books;
+
 use coffer::{Config, Server};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -136,6 +138,19 @@ impl Shop {
         self.get(&format!("/v1/invoices/{id}"), Some(TEST))
             .expect(200)
             .json()
+    }
+
+    /// The time that the shop's clock shows.
+    #[track_caller]
+    pub fn now(&self) -> String {
+        let state = self.get("/sandbox", None).expect(200).json();
+        state["time"].as_str().unwrap().to_owned()
+    }
+
+    /// Calls an invoice off, as the dashboard does.
+    #[track_caller]
+    pub fn cancel(&self, id: &str) -> Answer {
+        self.send("POST", &format!("/sandbox/invoices/{id}/cancel"), &[], "")
     }
 
     /// Puts a payment on a simulated chain; its id.
