@@ -6,7 +6,10 @@
     reason = "a test fails by panicking"
 )]
 
+mod clock;
 mod first_payment;
 mod payments;
+mod sandbox_account;
+mod simulated_chain;
 mod statuses;
 mod support;

@@ -1,6 +1,7 @@
 //! What every test stands on: a shop with a running sandbox, and what it can ask of it.
 
 mod books;
+pub mod scratch;
 
 use coffer::{Config, Server};
 use serde_json::{Value, json};
