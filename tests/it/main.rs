@@ -7,9 +7,14 @@
 )]
 
 mod clock;
+mod environment;
 mod first_payment;
+mod inbox;
+mod isolation;
 mod payments;
+mod retries;
 mod sandbox_account;
 mod simulated_chain;
 mod statuses;
 mod support;
+mod webhooks;

@@ -1,6 +1,7 @@
 //! What every test stands on: a shop with a running sandbox, and what it can ask of it.
 
 mod books;
+pub mod receiver;
 pub mod scratch;
 
 use coffer::{Config, Server};
@@ -152,6 +153,13 @@ impl Shop {
     #[track_caller]
     pub fn cancel(&self, id: &str) -> Answer {
         self.send("POST", &format!("/sandbox/invoices/{id}/cancel"), &[], "")
+    }
+
+    /// Every delivery with its attempts, in the order of their events.
+    #[track_caller]
+    pub fn deliveries(&self) -> Vec<Value> {
+        let deliveries = self.get("/sandbox/webhooks", None).expect(200).json();
+        deliveries["data"].as_array().unwrap().clone()
     }
 
     /// Puts a payment on a simulated chain; its id.
