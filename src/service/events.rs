@@ -33,7 +33,8 @@ pub(super) fn record(
     kind: EventType,
     subject: &Subject<'_>,
 ) -> Result<(), Error> {
-    let event_id = id::new_event(now);
+    let number = u64::try_from(events::last_seq(tx)?).unwrap_or(0);
+    let event_id = id::new_event(now, number.saturating_add(1));
     let body = event::body(&event_id, kind, subject.mode.is_live(), now, subject.object)?;
     let (account, mode) = (subject.account, subject.mode);
     let new = events::NewEvent {
