@@ -1,6 +1,7 @@
 //! Everything proved from outside: the real server on a free port, a clock that is moved by hand, real receivers.
 
 #![expect(
+    clippy::arithmetic_side_effects,
     clippy::unwrap_used,
     clippy::indexing_slicing,
     reason = "a test fails by panicking"

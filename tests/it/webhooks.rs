@@ -181,7 +181,7 @@ fn an_endpoint_is_told_what_it_wants_to_hear() {
     let account = &live.messages();
     let account = account.iter().map(Message::json);
     let account = account.filter(|event| event["type"] == "account.suspended");
-    let account = account.last().unwrap()["data"]["object"].clone();
+    let account = account.collect::<Vec<_>>()[0]["data"]["object"].clone();
     assert_eq!(
         (&account["object"], &account["status"]),
         (&json!("account"), &json!("suspended"))
