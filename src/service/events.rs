@@ -2,7 +2,7 @@
 //!
 //! What always holds: an event and its deliveries are written in the transaction of the change they tell of.
 
-use super::webhooks::lane_of;
+use super::webhooks::origin;
 use super::{Caller, Error, Json, Service};
 use crate::domain::asset::Mode;
 use crate::domain::event::{self, EventType};
@@ -33,7 +33,8 @@ pub(super) fn record(
     kind: EventType,
     subject: &Subject<'_>,
 ) -> Result<(), Error> {
-    let event_id = id::new_event(now);
+    let number = u64::try_from(events::last_seq(tx)?).unwrap_or(0);
+    let event_id = id::new_event(now, number.saturating_add(1));
     let body = event::body(&event_id, kind, subject.mode.is_live(), now, subject.object)?;
     let (account, mode) = (subject.account, subject.mode);
     let new = events::NewEvent {
@@ -46,14 +47,18 @@ pub(super) fn record(
         body: &body,
     };
     let event = events::insert(tx, &new)?;
+    // Whoever is told has a lane of their own, so that one that hangs delays no other, not even at the same host.
     let deliver = |endpoint: Option<i64>, url: &str| {
+        let receiver = endpoint.map_or(format!("account {account}"), |seq| {
+            format!("endpoint {seq}")
+        });
         deliveries::insert(
             tx,
             &id::new(now).to_string(),
             event,
             endpoint,
             url,
-            &lane_of(url),
+            &format!("{} {receiver}", origin(url)),
             now,
         )
     };

@@ -96,7 +96,11 @@ pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<i64, StoreError> {
 
 /// Saves what can change of an invoice.
 pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
-    tx.note(|changes| changes.invoices.push(invoice.id.clone()));
+    tx.note(|changes| {
+        changes.invoices.push(invoice.id.clone());
+        // A payment that vanished may have opened it again.
+        changes.deadlines |= invoice.status.is_open();
+    });
     let coin = invoice.coin.as_ref();
     let params = named_params! {
         ":seq": invoice.seq,

@@ -33,7 +33,7 @@ pub struct Changes {
     pub keys: bool,
     /// Deliveries became due.
     pub deliveries: bool,
-    /// Invoices that can expire were made.
+    /// Invoices can expire that could not, or were not there.
     pub deadlines: bool,
     /// Anything may be different: another process wrote, or everything was put back.
     pub everything: bool,
