@@ -9,7 +9,7 @@ use crate::domain::event::{self, EventType};
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::store::{Tx, deliveries, endpoints, events};
+use crate::store::{Tx, accounts, deliveries, endpoints, events};
 use serde_json::value::RawValue;
 
 /// What an event tells of.
@@ -47,28 +47,26 @@ pub(super) fn record(
         body: &body,
     };
     let event = events::insert(tx, &new)?;
-    // Whoever is told has a lane of their own, so that one that hangs delays no other, not even at the same host.
-    let deliver = |endpoint: Option<i64>, url: &str| {
-        let receiver = endpoint.map_or(format!("account {account}"), |seq| {
-            format!("endpoint {seq}")
-        });
+    let deliver = |endpoint: Option<i64>, receiver: &str, url: &str| {
+        // Whoever is told has a lane of their own, so that one that hangs delays no other, not even at the same host.
+        let lane = format!("{} {receiver}", origin(url));
         deliveries::insert(
             tx,
             &id::new(now).to_string(),
             event,
             endpoint,
             url,
-            &format!("{} {receiver}", origin(url)),
+            &lane,
             now,
         )
     };
     for endpoint in endpoints::of_account(tx, account)? {
         if endpoint.wants(mode, kind) {
-            deliver(Some(endpoint.seq), &endpoint.url)?;
+            deliver(Some(endpoint.seq), &endpoint.id, &endpoint.url)?;
         }
     }
     if let Some(url) = subject.own_url {
-        deliver(None, url)?;
+        deliver(None, &accounts::by_seq(tx, account)?.id, url)?;
     }
     Ok(())
 }

@@ -247,7 +247,7 @@ impl Service {
             let mut invoice =
                 invoices::by_id(tx, &id)?.ok_or_else(|| Refusal::not_found("invoice"))?;
             let payments = payments::of_invoice(tx, invoice.seq)?;
-            let open = status(&invoice, &payments, judged_at(tx, now)?)?.is_open();
+            let open = status(&invoice, &payments, judged_at(&invoice, now))?.is_open();
             if !open || payments.iter().any(|payment| payment.is_standing()) {
                 let message = "only an invoice that is open and has no payment can be cancelled";
                 return Err(Refusal::new(Code::InvoiceNotCancellable, message).into());
@@ -377,7 +377,10 @@ fn new_invoice(account: &Account, mode: Mode, amount: Cents, draft: Draft, now: 
 
 /// Can a coin still be picked?
 fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Error> {
-    let (payments, now) = (payments::of_invoice(tx, invoice.seq)?, judged_at(tx, now)?);
+    let (payments, now) = (
+        payments::of_invoice(tx, invoice.seq)?,
+        judged_at(invoice, now),
+    );
     let standing = payments.iter().any(|payment| payment.is_standing());
     let refusal = if standing && now < invoice.terms().deadline() {
         Refusal::new(

@@ -11,7 +11,7 @@ use crate::domain::payment::Payment;
 use crate::domain::status::{InvoiceStatus, status};
 use crate::domain::time::Time;
 use crate::domain::{quote, render};
-use crate::store::{Reader, Tx, file, invoices, payments, quotes};
+use crate::store::{Tx, file, invoices, payments, quotes};
 
 /// What made the step necessary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Service {
     ) -> Result<Invoice, Error> {
         let payments = payments::of_invoice(tx, invoice.seq)?;
         let before = invoice.status;
-        invoice.status = status(&invoice, &payments, judged_at(tx, now)?)?;
+        invoice.status = status(&invoice, &payments, judged_at(&invoice, now))?;
         let quotes = quotes::of_invoice(tx, invoice.seq)?;
         invoice.coin = quote::standing(&quotes, &payments, invoice.picked_quote).map(Coin::from);
         invoice.amount_received = received(&invoice, &payments)?;
@@ -84,10 +84,21 @@ impl Service {
     }
 }
 
-/// The moment at which a status is judged: `now`, unless a later one has judged already. A request that waited its turn
-/// behind the expiry worker must not open again what that has closed.
-pub(super) fn judged_at(db: &Reader<'_>, now: Time) -> Result<Time, Error> {
-    Ok(now.max(file::last_tick(db)?))
+/// The moment at which an invoice is judged: `now`, but never before the deadline of one that has expired. A request
+/// that waited its turn behind the expiry worker must not open again what that has closed.
+pub(super) fn judged_at(invoice: &Invoice, now: Time) -> Time {
+    match invoice.status {
+        InvoiceStatus::Expired => now.max(invoice.terms().deadline()),
+        InvoiceStatus::Created
+        | InvoiceStatus::AwaitingPayment
+        | InvoiceStatus::Detected
+        | InvoiceStatus::Confirmed
+        | InvoiceStatus::Overpaid
+        | InvoiceStatus::Underpaid
+        | InvoiceStatus::PaidLate
+        | InvoiceStatus::Cancelled
+        | InvoiceStatus::Failed => now,
+    }
 }
 
 /// All seen or confirmed in the invoice's coin; nothing while nothing is.

@@ -81,14 +81,6 @@ pub fn tick(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
     .map(drop)
 }
 
-/// The latest moment at which a status was judged by time.
-pub fn last_tick(db: &Reader<'_>) -> Result<Time, StoreError> {
-    let last = db.first(include_str!("../../sql/file/last_tick.sql"), [], |row| {
-        Columns::of(row).take()
-    })?;
-    Ok(last.unwrap_or(Time(0)))
-}
-
 /// Counts rows.
 pub fn counts(db: &Reader<'_>) -> Result<Option<Counts>, StoreError> {
     db.first(include_str!("../../sql/file/counts.sql"), [], |row| {

@@ -124,3 +124,29 @@ fn a_hundred_that_hang_do_not_stop_one_that_answers() {
     );
     assert!(hanging.messages().len() >= 100, "each was tried");
 }
+
+#[test]
+fn what_hung_before_a_reset_delays_nothing_after_it() {
+    let receiver = Receiver::scripted(|number, _| {
+        if number < 4 {
+            Does::Hang
+        } else {
+            Does::Answer(200)
+        }
+    });
+    let shop = telling(&[receiver.url()]);
+    for _ in 0..4 {
+        shop.invoice("20.00", json!({}));
+    }
+    receiver.wait(4);
+    let begun = Instant::now();
+    shop.post("/sandbox/reset", None, json!({})).expect(200);
+    shop.switch(json!({ "endpoints": [{ "url": receiver.url() }] }));
+    let invoice = shop.invoice("20.00", json!({}));
+    let told = receiver.wait(5);
+    assert_eq!(told[4].json()["data"]["object"], invoice);
+    assert!(
+        begun.elapsed() < Duration::from_secs(8),
+        "less than a send may take"
+    );
+}
