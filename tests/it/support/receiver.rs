@@ -97,10 +97,10 @@ impl Receiver {
         Receiver { address, shared }
     }
 
-    /// An address where nobody listens.
+    /// An address where nobody listens: not the one that the servers of other tests take their ports of.
     #[track_caller]
     pub fn nobody() -> SocketAddr {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = TcpListener::bind("127.7.7.7:0").unwrap();
         listener.local_addr().unwrap()
     }
 
