@@ -13,6 +13,7 @@ mod first_payment;
 mod inbox;
 mod isolation;
 mod payments;
+mod probes;
 mod retries;
 mod sandbox_account;
 mod schema;
