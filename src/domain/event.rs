@@ -107,11 +107,6 @@ impl EventType {
             | EventType::RefundFailed => Some(self.as_str()),
         }
     }
-
-    /// Is it about an invoice?
-    pub fn is_of_invoice(self) -> bool {
-        self.as_str().starts_with("invoice.")
-    }
 }
 
 /// The event's body: what is stored, answered and sent.

@@ -98,7 +98,7 @@ async fn call(
         let message = format!("the header must be at most {HEADER_BYTES_MAX} bytes");
         return Err(Refusal::new(Code::HeadersTooLarge, message).into());
     }
-    let caller = auth::admit(front, front.now(), &parts.headers, route.auth).await?;
+    let caller = auth::admit(front, front.now(), &parts.headers, route.auth)?;
     if let (true, Some(caller)) = (route.is_rate_limited, &caller) {
         rate(front, caller.key(), limits)?;
     }
