@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ impl Message {
 
 type Script = dyn Fn(usize, &Message) -> Does + Send + Sync;
 
-/// The receiver; dropping it closes its port.
+/// The receiver; dropping it closes its port and its connections, also those that hang.
 pub struct Receiver {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -54,6 +54,7 @@ struct Shared {
     script: Box<Script>,
     messages: Mutex<Vec<Message>>,
     arrived: Condvar,
+    connections: Mutex<Vec<TcpStream>>,
     closed: AtomicBool,
 }
 
@@ -81,6 +82,7 @@ impl Receiver {
             script: Box::new(script),
             messages: Mutex::default(),
             arrived: Condvar::new(),
+            connections: Mutex::default(),
             closed: AtomicBool::new(false),
         });
         let address = listener.local_addr().unwrap();
@@ -90,8 +92,14 @@ impl Receiver {
                 if serving.closed.load(Ordering::SeqCst) {
                     return;
                 }
-                let serving = Arc::clone(&serving);
-                std::thread::spawn(move || serving.talk(stream.unwrap()));
+                let (serving, stream) = (Arc::clone(&serving), stream.unwrap());
+                let connection = stream.try_clone().unwrap();
+                serving.connections.lock().unwrap().push(connection);
+                std::thread::spawn(move || {
+                    serving.talk(&stream);
+                    // One that the caller has closed needs no closing.
+                    let _ = stream.shutdown(Shutdown::Both);
+                });
             }
         });
         Receiver { address, shared }
@@ -132,13 +140,16 @@ impl Drop for Receiver {
         self.shared.closed.store(true, Ordering::SeqCst);
         // Wakes the listener, which then sees that it is closed.
         let _ = TcpStream::connect(self.address);
+        for connection in self.shared.connections.lock().unwrap().iter() {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
     }
 }
 
 impl Shared {
     /// Serves one connection until it is closed.
-    fn talk(&self, mut stream: TcpStream) {
-        while let Some(message) = request(&stream) {
+    fn talk(&self, mut stream: &TcpStream) {
+        while let Some(message) = request(stream) {
             let number = self.messages.lock().unwrap().len();
             let does = (self.script)(number, &message);
             self.messages.lock().unwrap().push(message);
