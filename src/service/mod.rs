@@ -12,6 +12,7 @@ pub mod idempotency;
 pub mod invoices;
 pub mod keys;
 pub mod payments;
+mod quotes;
 pub mod sandbox;
 mod settle;
 pub mod webhooks;
