@@ -1,12 +1,15 @@
 //! What a handler answers with.
 
-use crate::service::Json;
 use crate::service::events::Page;
+use crate::service::{Error, Json};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
+use serde_json::value::RawValue;
+use std::borrow::Borrow;
+use std::sync::Arc;
 
 /// An answer before it is put on the wire.
 #[derive(Debug)]
@@ -19,7 +22,16 @@ pub(super) struct Reply {
 /// A list that has no further pages.
 #[derive(Serialize)]
 struct List<'a> {
-    data: &'a [Json],
+    data: Vec<&'a RawValue>,
+}
+
+/// JSON that others hold too, sent without a copy.
+struct Shared(Arc<RawValue>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        self.0.get().as_bytes()
+    }
 }
 
 /// A page of a list.
@@ -56,8 +68,14 @@ impl Reply {
         Reply::json(StatusCode::OK, Box::<str>::from(json).into_string())
     }
 
+    /// 200 with a resource that others hold too.
+    pub(super) fn shared(json: Arc<RawValue>) -> Reply {
+        Reply::json(StatusCode::OK, Bytes::from_owner(Shared(json)))
+    }
+
     /// 200 with `{data: […]}`.
-    pub(super) fn list(data: &[Json]) -> Result<Reply, crate::service::Error> {
+    pub(super) fn list(data: &[impl Borrow<RawValue>]) -> Result<Reply, Error> {
+        let data = data.iter().map(Borrow::borrow).collect();
         Ok(Reply::json(
             StatusCode::OK,
             serde_json::to_string(&List { data })?,
@@ -65,7 +83,7 @@ impl Reply {
     }
 
     /// 200 with a page.
-    pub(super) fn page(page: &Page) -> Result<Reply, crate::service::Error> {
+    pub(super) fn page(page: &Page) -> Result<Reply, Error> {
         let next_before = page.next_before.as_deref();
         let body = PageBody {
             data: &page.data,

@@ -3,6 +3,7 @@
 //! What does not live here: picking a coin (`quotes`), what money does to an invoice (`payments`). What always holds: the status comes from
 //! the one step in `settle`.
 
+use super::cache::Generation;
 use super::idempotency::{Outcome, Slot, once};
 use super::settle::{Cause, judged_at};
 use super::{Caller, Error, Json, Service};
@@ -16,6 +17,7 @@ use crate::domain::status::{InvoiceStatus, status};
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::{id, render};
 use crate::store::{Reader, Tx, accounts, file, invoices, payments};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -27,7 +29,8 @@ const EXPIRE_BATCH_MAX: u32 = 200;
 pub struct Rendered {
     account: i64,
     mode: Mode,
-    json: Arc<[u8]>,
+    status: InvoiceStatus,
+    json: Arc<RawValue>,
 }
 
 /// Which invoices are asked for.
@@ -140,52 +143,68 @@ impl Service {
     ///
     /// # Errors
     /// `not_found` where it is not the caller's.
-    pub fn invoice(&self, caller: &Caller, id: &str) -> Result<Arc<[u8]>, Error> {
-        let rendered = match self.caches.invoices.get(id) {
-            Ok(rendered) => rendered,
-            Err(generation) => {
-                let invoice = self.read(|db| owned(db, caller, id))?;
-                let json: Arc<[u8]> = render::invoice(&invoice, &self.links, &[])?
-                    .get()
-                    .as_bytes()
-                    .into();
-                let rendered = Rendered {
-                    account: invoice.account,
-                    mode: invoice.mode,
-                    json,
-                };
-                self.caches
-                    .invoices
-                    .put(invoice.id, rendered.clone(), generation);
-                rendered
-            }
+    pub fn invoice(&self, caller: &Caller, id: &str) -> Result<Arc<RawValue>, Error> {
+        let mine =
+            |found: &Rendered| found.account == caller.account() && found.mode == caller.mode();
+        let found = match self.caches.invoices.get(id) {
+            Ok(found) => Some(found),
+            Err(generation) => self.read(|db| self.render(db, id, generation))?,
         };
-        if rendered.account == caller.account() && rendered.mode == caller.mode() {
-            Ok(rendered.json)
-        } else {
-            Err(Refusal::not_found("invoice").into())
-        }
+        let found = found.filter(mine);
+        let found = found.ok_or_else(|| Refusal::not_found("invoice"))?;
+        Ok(found.json)
     }
 
     /// The newest invoices.
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn invoices(&self, caller: &Caller, wanted: &Wanted) -> Result<Vec<Json>, Error> {
+    pub fn invoices(&self, caller: &Caller, wanted: &Wanted) -> Result<Vec<Arc<RawValue>>, Error> {
         let (account, mode) = (caller.account(), caller.mode());
         self.read(|db| {
-            let found = match &wanted.order_id {
+            let ids = match &wanted.order_id {
                 None => invoices::list(db, account, mode, wanted.status, wanted.limit)?,
-                Some(order_id) => invoices::by_order(db, account, mode, order_id)?
-                    .into_iter()
-                    .filter(|invoice| wanted.status.is_none_or(|status| status == invoice.status))
-                    .collect(),
+                Some(order_id) => {
+                    let found = invoices::by_order(db, account, mode, order_id)?;
+                    found.into_iter().map(|invoice| invoice.id).collect()
+                }
             };
-            found
+            let found = ids
                 .iter()
-                .map(|invoice| Ok(render::invoice(invoice, &self.links, &[])?))
+                .filter_map(|id| match self.caches.invoices.get(id) {
+                    Ok(found) => Some(Ok(found)),
+                    Err(generation) => self.render(db, id, generation).transpose(),
+                });
+            // By the time it is rendered an invoice may have another status than the list was asked for.
+            let fits = |found: &Rendered| wanted.status.is_none_or(|status| status == found.status);
+            found
+                .filter(|found| found.as_ref().map_or(true, fits))
+                .map(|found| found.map(|found| found.json))
                 .collect()
         })
+    }
+
+    /// An invoice as it is answered, kept for the next who asks.
+    fn render(
+        &self,
+        db: &Reader<'_>,
+        id: &str,
+        generation: Generation,
+    ) -> Result<Option<Rendered>, Error> {
+        let Some(invoice) = invoices::by_id(db, id)? else {
+            return Ok(None);
+        };
+        let json = render::invoice(&invoice, &self.links, &[])?.into();
+        let rendered = Rendered {
+            account: invoice.account,
+            mode: invoice.mode,
+            status: invoice.status,
+            json,
+        };
+        self.caches
+            .invoices
+            .put(invoice.id, rendered.clone(), generation);
+        Ok(Some(rendered))
     }
 
     /// Calls an invoice off, as the dashboard does.
