@@ -1,0 +1,94 @@
+//! The benchmark: what Coffer does in a second, beside what the parts it is made of can do on this machine.
+//!
+//!     cargo build --release && cargo run --release --example load [-- --quick] [--json]
+//!
+//! Absolute numbers move with whoever else uses the machine, so everything is measured in turn, round after round, and
+//! what counts are the ratios within a round: their median, and the range around it.
+//!
+//! What lives here: what is run, and in which order. What always holds: Coffer is measured from outside, as the real
+//! binary in a process of its own, on a file whose commits are synced to the disk.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "its output is the table; how far it has come goes to standard error"
+)]
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "counters of a run that takes minutes do not overflow"
+)]
+
+mod bare;
+mod book;
+mod client;
+mod growth;
+mod machine;
+mod naive;
+mod plan;
+mod process;
+mod report;
+mod rounds;
+mod rows;
+mod startup;
+mod webhooks;
+mod wire;
+
+use plan::Plan;
+use process::Place;
+use std::process::ExitCode;
+
+/// Anything that ends the benchmark.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+const HELP: &str = "\
+usage: cargo run --release --example load [-- --quick] [--json]
+  --quick  the same table from shorter and fewer rounds, in less than a minute
+  --json   as one JSON object";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments.as_slice() {
+        [bare::COMMAND] => bare::serve(),
+        [naive::COMMAND, file] => naive::serve(file.as_ref()),
+        flags
+            if flags
+                .iter()
+                .all(|flag| ["--quick", "--json"].contains(flag)) =>
+        {
+            measure(flags.contains(&"--quick"), flags.contains(&"--json"))
+        }
+        _ => Err(HELP.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("load: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Measures everything and prints it.
+fn measure(quick: bool, as_json: bool) -> Result<(), Failure> {
+    let plan = if quick { Plan::quick() } else { Plan::full() };
+    let place = Place::make()?;
+    let rows = rows::Rows::from_coffer(&place)?;
+    let (book, busy) = rounds::run(&plan, &place, &rows)?;
+    eprintln!("how fast it starts …");
+    let starts = startup::measure(&plan, &place)?;
+    let growth = growth::measure(&plan, &place, &rows.delivered())?;
+    let report = report::Report {
+        plan,
+        book,
+        busy,
+        starts,
+        growth,
+    };
+    if as_json {
+        println!("{}", report.json());
+    } else {
+        print!("{}", report.text());
+    }
+    Ok(())
+}

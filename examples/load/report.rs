@@ -1,0 +1,341 @@
+//! The table, and the same as JSON.
+
+use crate::book::{Book, Measured, Range, Subject};
+use crate::growth::Growth;
+use crate::machine::load_average;
+use crate::plan::{CONNECTIONS, Plan};
+use crate::startup::Starts;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Everything that came out.
+pub struct Report {
+    /// What was run.
+    pub plan: Plan,
+    /// What was measured.
+    pub book: Book,
+    /// The share of the CPU that others used in each round, in per cent.
+    pub busy: Vec<f64>,
+    /// How fast it starts.
+    pub starts: Starts,
+    /// What many invoices cost.
+    pub growth: Growth,
+}
+
+/// What is promised, and what came of it.
+struct Target {
+    about: &'static str,
+    goal: &'static str,
+    value: Range,
+    met: bool,
+}
+
+impl Target {
+    fn at_least(about: &'static str, goal: &'static str, value: Range, least: f64) -> Target {
+        let met = value.median >= least;
+        Target {
+            about,
+            goal,
+            value,
+            met,
+        }
+    }
+
+    fn at_most(about: &'static str, goal: &'static str, value: Range, most: f64) -> Target {
+        let met = value.median <= most;
+        Target {
+            about,
+            goal,
+            value,
+            met,
+        }
+    }
+}
+
+/// A number that was taken once.
+fn single(number: f64) -> Range {
+    Range {
+        median: number,
+        low: number,
+        high: number,
+    }
+}
+
+/// How much later one start answers than another.
+fn later(one: Range, other: Range) -> Range {
+    Range {
+        median: one.median - other.median,
+        low: one.low - other.low,
+        high: one.high - other.high,
+    }
+}
+
+fn megabytes(kilobytes: u64) -> f64 {
+    kilobytes as f64 / 1024.0
+}
+
+impl Report {
+    /// The targets, met or missed.
+    fn targets(&self) -> Vec<Target> {
+        let ratio = |one, other| self.book.ratio(one, other).unwrap_or(single(f64::NAN));
+        let bare = (Subject::BareHyper, 64);
+        let starts = &self.starts;
+        vec![
+            Target::at_least(
+                "create / raw grouped, 256 connections",
+                "≥ 0.35",
+                ratio((Subject::Create, 256), (Subject::RawGrouped, 0)),
+                0.35,
+            ),
+            Target::at_least(
+                "create / naive create, 256 connections",
+                "≥ 5",
+                ratio((Subject::Create, 256), (Subject::Naive, 256)),
+                5.0,
+            ),
+            Target::at_least(
+                "get of many / bare hyper, 64 connections",
+                "≥ 0.45",
+                ratio((Subject::GetSpread, 64), bare),
+                0.45,
+            ),
+            Target::at_least(
+                "get of the same / bare hyper, 64 connections",
+                "≥ 0.80",
+                ratio((Subject::GetHot, 64), bare),
+                0.80,
+            ),
+            Target::at_least(
+                "list of 25 / bare hyper, 64 connections",
+                "≥ 0.15",
+                ratio((Subject::List, 64), bare),
+                0.15,
+            ),
+            Target::at_most(
+                "cost of a get, large file / small file",
+                "≤ 1.5",
+                self.growth.get,
+                1.5,
+            ),
+            Target::at_most(
+                "first answer, ms after the bare server's",
+                "≤ 3",
+                later(starts.fresh, starts.bare),
+                3.0,
+            ),
+            Target::at_most(
+                "memory when idle, MB",
+                "≤ 12",
+                single(megabytes(self.growth.idle.resident_kb)),
+                12.0,
+            ),
+        ]
+    }
+
+    /// Every ratio that is of interest, by connections.
+    fn ratios(&self) -> Vec<(String, Range)> {
+        let mut found = Vec::new();
+        let mut add = |one: (Subject, usize), other: (Subject, usize)| {
+            let name = format!("{} / {}, {}", one.0.name(), other.0.name(), one.1);
+            found.extend(self.book.ratio(one, other).map(|range| (name, range)));
+        };
+        for connections in CONNECTIONS {
+            let at = |subject| (subject, connections);
+            add(at(Subject::Create), (Subject::RawGrouped, 0));
+            add(at(Subject::Create), at(Subject::Naive));
+            for read in [Subject::GetHot, Subject::GetSpread, Subject::List] {
+                add(at(read), at(Subject::BareHyper));
+            }
+            add(at(Subject::Simulate), at(Subject::Create));
+            add(at(Subject::Webhook), at(Subject::Create));
+        }
+        found.sort_by(|one, other| one.0.cmp(&other.0));
+        found
+    }
+
+    /// The table.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write(&mut out);
+        out
+    }
+
+    fn write(&self, out: &mut String) -> std::fmt::Result {
+        self.write_machine(out)?;
+        self.write_rates(out)?;
+        writeln!(
+            out,
+            "\nratios within a round, and connections: median (range)"
+        )?;
+        for (name, range) in self.ratios() {
+            writeln!(out, "  {name:<52} {}", text_of(range))?;
+        }
+        self.write_starts(out)?;
+        self.write_growth(out)?;
+        writeln!(out, "\ntargets")?;
+        for target in self.targets() {
+            let verdict = if target.met { "met" } else { "MISSED" };
+            let (about, value) = (target.about, text_of(target.value));
+            writeln!(
+                out,
+                "  {about:<46} {value:<22} {:<7} {verdict}",
+                target.goal
+            )?;
+        }
+        Ok(())
+    }
+
+    fn write_machine(&self, out: &mut String) -> std::fmt::Result {
+        let plan = &self.plan;
+        let kind = if plan.is_quick { "quick: " } else { "" };
+        writeln!(
+            out,
+            "{kind}{} rounds of {} ms windows; {}",
+            plan.rounds,
+            plan.window.as_millis(),
+            load_average()
+        )?;
+        let busy = Range::of(self.busy.iter().copied()).unwrap_or(single(f64::NAN));
+        writeln!(
+            out,
+            "others used {:.0} % of the CPU ({:.0} to {:.0} % over the rounds)",
+            busy.median, busy.low, busy.high
+        )
+    }
+
+    fn write_rates(&self, out: &mut String) -> std::fmt::Result {
+        writeln!(
+            out,
+            "\n{:<26}{:>5}{:>10}  {:<20}{:>9}{:>9}{:>9}",
+            "median over the rounds", "conn", "a second", "range", "p50 ms", "p99 ms", "µs CPU"
+        )?;
+        for (subject, connections, cell) in self.book.cells() {
+            let rate = column(cell, |one| Some(one.per_second));
+            let rate = rate.unwrap_or(single(f64::NAN));
+            let range = format!("{:.0} to {:.0}", rate.low, rate.high);
+            let number = |of: fn(&Measured) -> Option<f64>, places: usize| {
+                column(cell, of)
+                    .map_or("-".to_owned(), |range| format!("{:.places$}", range.median))
+            };
+            let connections = match connections {
+                0 => "-".to_owned(),
+                some => some.to_string(),
+            };
+            write!(
+                out,
+                "{:<26}{connections:>5}{:>10.0}  {range:<20}{:>9}{:>9}{:>9}",
+                subject.name(),
+                rate.median,
+                number(|one| one.p50_ms, 2),
+                number(|one| one.p99_ms, 2),
+                number(|one| one.cpu_us, 1),
+            )?;
+            match failed(cell) {
+                0 => writeln!(out)?,
+                failed => writeln!(out, "  {failed} FAILED")?,
+            }
+        }
+        Ok(())
+    }
+
+    fn write_starts(&self, out: &mut String) -> std::fmt::Result {
+        writeln!(
+            out,
+            "\nexec to first answer, ms: median (range) of {}",
+            self.plan.starts
+        )?;
+        let starts = &self.starts;
+        for (name, range) in [
+            ("a server without a database", starts.bare),
+            ("coffer sandbox", starts.throwaway),
+            ("coffer sandbox --file, made and synced", starts.fresh),
+            ("coffer sandbox --file, there already", starts.existing),
+        ] {
+            writeln!(out, "  {name:<46} {}", text_of(range))?;
+        }
+        Ok(())
+    }
+
+    fn write_growth(&self, out: &mut String) -> std::fmt::Result {
+        let (plan, growth) = (&self.plan, &self.growth);
+        let [small, large] = plan.sizes;
+        writeln!(
+            out,
+            "\nmemory, MB: all that is resident, and the process' own of it"
+        )?;
+        for (name, memory) in [
+            ("idle".to_owned(), growth.idle),
+            (
+                format!("after {} invoices were made", plan.memory_invoices),
+                growth.after,
+            ),
+            (format!("reading in a file of {large}"), growth.large),
+        ] {
+            let (all, own) = (megabytes(memory.resident_kb), megabytes(memory.own_kb));
+            writeln!(out, "  {name:<46} {all:.1}, {own:.1}")?;
+        }
+        let megabytes = growth.large_bytes / 1024 / 1024;
+        writeln!(
+            out,
+            "\ncost with {large} invoices ({megabytes} MB), where it is 1 with {small}: median (range)"
+        )?;
+        writeln!(out, "  {:<46} {}", "get, of many", text_of(growth.get))?;
+        writeln!(out, "  {:<46} {}", "list of 25", text_of(growth.list))
+    }
+
+    /// The same as JSON.
+    pub fn json(&self) -> Value {
+        let cells = self.book.cells().map(|(subject, connections, cell)| {
+            json!({
+                "subject": subject.name(),
+                "connections": connections,
+                "perSecond": column(cell, |one| Some(one.per_second)),
+                "p50Ms": column(cell, |one| one.p50_ms),
+                "p99Ms": column(cell, |one| one.p99_ms),
+                "cpuUs": column(cell, |one| one.cpu_us),
+                "failed": failed(cell),
+            })
+        });
+        let targets = self.targets().into_iter().map(|target| {
+            json!({ "about": target.about, "goal": target.goal, "value": target.value, "met": target.met })
+        });
+        let ratios = self.ratios().into_iter();
+        let (starts, growth) = (&self.starts, &self.growth);
+        json!({
+            "quick": self.plan.is_quick,
+            "rounds": self.plan.rounds,
+            "machine": load_average(),
+            "othersCpuPercent": self.busy,
+            "measured": cells.collect::<Vec<_>>(),
+            "ratios": ratios.map(|(name, range)| json!({ "name": name, "value": range })).collect::<Vec<_>>(),
+            "firstAnswerMs": {
+                "bare": starts.bare, "throwaway": starts.throwaway, "fresh": starts.fresh, "existing": starts.existing,
+            },
+            "memory": {
+                "idle": growth.idle, "invoices": self.plan.memory_invoices, "after": growth.after, "large": growth.large,
+            },
+            "growth": { "sizes": self.plan.sizes, "get": growth.get, "list": growth.list },
+            "targets": targets.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// One number of every round.
+fn column(cell: &[Measured], of: fn(&Measured) -> Option<f64>) -> Option<Range> {
+    Range::of(cell.iter().filter_map(of))
+}
+
+/// Answers that were no success, over all rounds.
+fn failed(cell: &[Measured]) -> usize {
+    cell.iter().map(|one| one.failed).sum()
+}
+
+fn text_of(range: Range) -> String {
+    let Range { median, low, high } = range;
+    if low < high {
+        format!("{median:.2} ({low:.2} to {high:.2})")
+    } else {
+        format!("{median:.2}")
+    }
+}

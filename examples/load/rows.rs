@@ -1,0 +1,242 @@
+//! Rows as Coffer writes them: read from a file it made, and copied under new names.
+//!
+//! What lives here: everything that knows the tables. What always holds: what is compared with Coffer writes the same
+//! values into the same tables with the same indexes.
+
+use crate::process::Place;
+use crate::{Failure, wire};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+use std::net::TcpListener;
+use std::path::Path;
+use uuid::Uuid;
+
+/// A file that Coffer made, with one invoice, its event and its delivery.
+const SEED: &str = "seed.db";
+/// What an invoice is asked for with; the nine digits differ.
+const BODY: &str = r#"{"amount":"49.90","currency":"EUR","orderId":"order-000000000","description":"Two tickets","customerEmail":"ada@shop.example","metadata":{"cart":"c-1815","seats":[12,13]}}"#;
+/// The order of the invoice in the seed: no other gets that far.
+const SEED_ORDER: usize = 999_999_999;
+/// How long a copied invoice stays open: longer than the benchmark takes.
+const OPEN_MS: i64 = 86_400_000;
+
+/// Opening files as Coffer opens them.
+pub mod open {
+    use rusqlite::Connection;
+    use std::time::Duration;
+
+    /// Sets a connection to what Coffer's writer is set to.
+    pub fn prepare(conn: &Connection, synchronous: &str) -> rusqlite::Result<()> {
+        conn.busy_timeout(Duration::from_secs(30))?;
+        conn.pragma_update(None, "mmap_size", 1_i64 << 30)?;
+        conn.pragma_update(None, "temp_store", "memory")?;
+        conn.pragma_update(None, "foreign_keys", true)?;
+        conn.pragma_update(None, "synchronous", synchronous)
+    }
+}
+
+/// Bodies that ask for invoices, each with an order of its own.
+pub fn bodies() -> impl Fn(usize) -> String {
+    let (before, after) = BODY.split_once("000000000").unwrap_or((BODY, ""));
+    move |number| format!("{before}{number:09}{after}")
+}
+
+/// A receiver that takes connections and never answers: deliveries are written and cost no sending.
+pub fn silent_receiver() -> Result<(TcpListener, String), Failure> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let url = format!("http://{}/", listener.local_addr()?);
+    Ok((listener, url))
+}
+
+/// One row of a table, and the statement that inserts it.
+struct Row {
+    insert: String,
+    columns: Vec<String>,
+    values: Vec<Value>,
+}
+
+impl Row {
+    /// The newest row of a table.
+    fn newest(conn: &Connection, table: &str) -> Result<Row, Failure> {
+        let mut statement = conn.prepare(&format!(
+            "select * from {table} order by rowid desc limit 1"
+        ))?;
+        let names: Vec<String> = statement
+            .column_names()
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        let mut found = statement.query([])?;
+        let row = found.next()?.ok_or("the file has no row to copy")?;
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        for (at, name) in names.into_iter().enumerate() {
+            if name != "seq" {
+                columns.push(name);
+                values.push(row.get(at)?);
+            }
+        }
+        let marks = vec!["?"; columns.len()].join(", ");
+        let insert = format!(
+            "insert into {table} ({}) values ({marks})",
+            columns.join(", ")
+        );
+        Ok(Row {
+            insert,
+            columns,
+            values,
+        })
+    }
+
+    /// The values with some of them replaced.
+    fn with(&self, changes: &[(&str, Value)]) -> Vec<Value> {
+        let mut values = self.values.clone();
+        for (name, value) in changes {
+            for (column, place) in self.columns.iter().zip(&mut values) {
+                if column == name {
+                    *place = value.clone();
+                }
+            }
+        }
+        values
+    }
+
+    fn text(&self, name: &str) -> String {
+        let found = self.columns.iter().zip(&self.values);
+        match found.into_iter().find(|(column, _)| *column == name) {
+            Some((_, Value::Text(text))) => text.clone(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The rows that one creation writes.
+pub struct Rows {
+    invoice: Row,
+    event: Row,
+    delivery: Row,
+}
+
+/// One more creation's rows, ready to be inserted.
+pub struct Copy {
+    invoice: Vec<Value>,
+    event: Vec<Value>,
+    delivery: Vec<Value>,
+}
+
+impl Rows {
+    /// Has Coffer make a file with one invoice, and reads it.
+    pub fn from_coffer(place: &Place) -> Result<Rows, Failure> {
+        let (_receiver, url) = silent_receiver()?;
+        let server = place.coffer(Some(SEED))?;
+        server.tell(&url)?;
+        let request = wire::request("POST", "/v1/invoices", &bodies()(SEED_ORDER));
+        wire::ask(server.address, &request)?;
+        drop(server);
+        Rows::read(&place.file(SEED))
+    }
+
+    /// Reads the rows of a file that Coffer made.
+    pub fn read(file: &Path) -> Result<Rows, Failure> {
+        let conn = Connection::open(file)?;
+        conn.execute_batch("pragma wal_checkpoint(truncate)")?;
+        let mut invoice = Row::newest(&conn, "invoices")?;
+        let made_at = |row: &Row| {
+            let at = row.columns.iter().zip(&row.values);
+            let found = at.into_iter().find(|(column, _)| *column == "created_at");
+            found.map(|(_, value)| value.clone())
+        };
+        if let Some(Value::Integer(at)) = made_at(&invoice) {
+            invoice.values = invoice.with(&[("expires_at", Value::Integer(at + OPEN_MS))]);
+        }
+        Ok(Rows {
+            invoice,
+            event: Row::newest(&conn, "events")?,
+            delivery: Row::newest(&conn, "deliveries")?,
+        })
+    }
+
+    /// A file like the one they were read from.
+    pub fn file(place: &Place, name: &str) -> Result<(), Failure> {
+        place.remove(name);
+        std::fs::copy(place.file(SEED), place.file(name))?;
+        Ok(())
+    }
+
+    /// The same, its deliveries made.
+    pub fn delivered(mut self) -> Rows {
+        let made = [
+            ("state", Value::Text("delivered".to_owned())),
+            ("attempts", Value::Integer(1)),
+            ("next_attempt_at", Value::Null),
+        ];
+        self.delivery.values = self.delivery.with(&made);
+        self
+    }
+
+    /// The rows of another creation, for this order.
+    pub fn copy(&self, order: &str) -> Copy {
+        let (id, event) = (
+            Uuid::now_v7().to_string(),
+            format!("evt_{}", Uuid::now_v7().simple()),
+        );
+        let body = self
+            .event
+            .text("body")
+            .replace(&self.event.text("object_id"), &id)
+            .replace(&self.event.text("id"), &event)
+            .replace(&self.invoice.text("order_id"), order);
+        Copy {
+            invoice: self.invoice.with(&[
+                ("id", Value::Text(id.clone())),
+                ("order_id", Value::Text(order.to_owned())),
+            ]),
+            event: self.event.with(&[
+                ("id", Value::Text(event)),
+                ("object_id", Value::Text(id)),
+                ("body", Value::Text(body)),
+            ]),
+            delivery: self
+                .delivery
+                .with(&[("id", Value::Text(Uuid::now_v7().to_string()))]),
+        }
+    }
+}
+
+impl Copy {
+    /// Inserts the three rows.
+    pub fn insert(&self, rows: &Rows, conn: &Connection) -> rusqlite::Result<()> {
+        conn.prepare_cached(&rows.invoice.insert)?
+            .execute(params_from_iter(&self.invoice))?;
+        let event = conn
+            .prepare_cached(&rows.event.insert)?
+            .insert(params_from_iter(&self.event))?;
+        let mut statement = conn.prepare_cached(&rows.delivery.insert)?;
+        for (at, (column, value)) in rows.delivery.columns.iter().zip(&self.delivery).enumerate() {
+            match column.as_str() {
+                "event" => statement.raw_bind_parameter(at + 1, event)?,
+                _ => statement.raw_bind_parameter(at + 1, value)?,
+            }
+        }
+        statement.raw_execute().map(drop)
+    }
+
+    /// The invoice's id.
+    pub fn id(&self) -> &str {
+        match self.invoice.first() {
+            Some(Value::Text(id)) => id,
+            _ => "",
+        }
+    }
+
+    /// What a creation answers: about the event's body.
+    pub fn answer(&self) -> String {
+        let texts = self.event.iter().filter_map(|value| match value {
+            Value::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts
+            .max_by_key(|text| text.len())
+            .unwrap_or_default()
+            .to_owned()
+    }
+}

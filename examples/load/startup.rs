@@ -1,0 +1,52 @@
+//! How long a server takes from its start to its first answer.
+//!
+//! What always holds: the kinds of start take turns, and the answer that counts needs a key and the file, where there
+//! is one.
+
+use crate::book::Range;
+use crate::plan::Plan;
+use crate::process::{Place, Server};
+use crate::{Failure, bare, wire};
+use std::time::Instant;
+
+const FILE: &str = "start.db";
+
+/// Milliseconds to the first answer.
+pub struct Starts {
+    /// A server without a database.
+    pub bare: Range,
+    /// `coffer sandbox`: a file that is thrown away.
+    pub throwaway: Range,
+    /// `coffer sandbox --file`, which is made and synced to the disk.
+    pub fresh: Range,
+    /// `coffer sandbox --file`, which is there.
+    pub existing: Range,
+}
+
+/// Starts each kind in turn.
+pub fn measure(plan: &Plan, place: &Place) -> Result<Starts, Failure> {
+    let [mut bare, mut throwaway, mut fresh, mut existing] = [const { Vec::new() }; 4];
+    for _ in 0..plan.starts {
+        bare.push(first_answer(|| place.own(&[bare::COMMAND.as_ref()]))?);
+        throwaway.push(first_answer(|| place.coffer(None))?);
+        place.remove(FILE);
+        fresh.push(first_answer(|| place.coffer(Some(FILE)))?);
+        existing.push(first_answer(|| place.coffer(Some(FILE)))?);
+    }
+    place.remove(FILE);
+    let range = |times: Vec<f64>| Range::of(times.into_iter()).ok_or("nothing was started");
+    Ok(Starts {
+        bare: range(bare)?,
+        throwaway: range(throwaway)?,
+        fresh: range(fresh)?,
+        existing: range(existing)?,
+    })
+}
+
+/// From before the process is there to its first answer.
+fn first_answer(start: impl FnOnce() -> Result<Server, Failure>) -> Result<f64, Failure> {
+    let begun = Instant::now();
+    let server = start()?;
+    wire::ask(server.address, &wire::request("GET", "/v1/merchant", ""))?;
+    Ok(begun.elapsed().as_secs_f64() * 1e3)
+}

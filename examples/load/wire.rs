@@ -1,0 +1,78 @@
+//! HTTP/1.1 as far as a benchmark needs it: requests as bytes, and where a message ends.
+//!
+//! What always holds: it costs little, so that what is measured is the server.
+
+use crate::Failure;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// The sandbox's secret key of test mode.
+const KEY: &str = "sk_test_sandbox";
+/// What an answer fits into at first.
+pub const BUFFER_BYTES: usize = 64 * 1024;
+
+/// The bytes of a request.
+pub fn request(method: &str, path: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {KEY}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+    .into_bytes()
+}
+
+/// Head and body of the message in `bytes`, once all of it is there.
+pub fn whole(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
+    let (head, rest) = bytes.split_at_checked(end)?;
+    Some((head, rest.get(..content_length(head))?))
+}
+
+/// The length that a head declares; none: no body.
+fn content_length(head: &[u8]) -> usize {
+    const NAME: &[u8] = b"content-length:";
+    let value = head.split(|byte| *byte == b'\n').find_map(|line| {
+        let (name, value) = line.split_at_checked(NAME.len())?;
+        name.eq_ignore_ascii_case(NAME).then_some(value)
+    });
+    let digits = value.unwrap_or_default().trim_ascii();
+    digits.iter().fold(0, |sum, digit| {
+        sum * 10 + usize::from(digit.saturating_sub(b'0'))
+    })
+}
+
+/// Is it an answer that says that all went well?
+pub fn is_success(head: &[u8]) -> bool {
+    head.starts_with(b"HTTP/1.1 2")
+}
+
+/// Reads one message into `buffer`; false where the connection ended first.
+pub async fn read_message(
+    stream: &mut (impl AsyncRead + Unpin),
+    buffer: &mut Vec<u8>,
+) -> std::io::Result<bool> {
+    buffer.clear();
+    while whole(buffer).is_none() {
+        if stream.read_buf(buffer).await? == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Asks once, on a connection of its own; the body of the answer.
+pub fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>, Failure> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(request)?;
+    let (mut answer, mut part) = (Vec::new(), [0; 4096]);
+    loop {
+        let count = stream.read(&mut part)?;
+        answer.extend_from_slice(part.get(..count).unwrap_or_default());
+        match whole(&answer) {
+            Some((head, body)) if is_success(head) => return Ok(body.to_vec()),
+            Some(_) => return Err(String::from_utf8_lossy(&answer).into_owned().into()),
+            None if count == 0 => return Err("the server closed without an answer".into()),
+            None => {}
+        }
+    }
+}
