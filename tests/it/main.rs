@@ -6,5 +6,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod durability;
 mod first_payment;
+mod process;
+mod readme;
 mod support;
