@@ -2,18 +2,21 @@
 
 #![expect(
     clippy::arithmetic_side_effects,
-    clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::unwrap_used,
     reason = "a test fails by panicking"
 )]
 
 mod clock;
+mod durability;
 mod environment;
 mod first_payment;
 mod inbox;
 mod isolation;
 mod payments;
 mod probes;
+mod process;
+mod readme;
 mod retries;
 mod sandbox_account;
 mod schema;
