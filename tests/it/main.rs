@@ -7,4 +7,5 @@
 )]
 
 mod first_payment;
+mod model;
 mod support;
