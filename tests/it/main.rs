@@ -13,6 +13,7 @@ mod environment;
 mod first_payment;
 mod inbox;
 mod isolation;
+mod model;
 mod payments;
 mod probes;
 mod process;

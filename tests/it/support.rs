@@ -84,6 +84,11 @@ impl Shop {
         self.server.url()
     }
 
+    /// The file, which may be read beside the server.
+    pub fn file(&self) -> &std::path::Path {
+        self.server.file()
+    }
+
     /// Sends anything; the body as it stands.
     #[track_caller]
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {

@@ -1,0 +1,376 @@
+//! Long random histories over the real service and a real file, each step compared with a model that is kept in
+//! plain lists; at the end the whole ledger, every event and the file itself.
+//!
+//! What always holds: a history depends on its seed alone, and a failure prints both.
+
+mod compare;
+mod invariants;
+mod paper;
+mod reference;
+
+use crate::support::{Answer, LIVE, Shop, TEST};
+use coffer::domain::time::Time;
+use paper::{COINS, Coin, cents};
+use reference::{Invoice, Refused, State, World};
+use serde_json::{Value, json};
+
+/// Steps of one history.
+const STEPS: usize = 150;
+/// Invoices of one history.
+const INVOICES: usize = 5;
+
+/// A generator that is the same everywhere (SplitMix64).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % u64::try_from(sides).unwrap()).unwrap()
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.roll(from.len())]
+    }
+
+    fn coin(&mut self) -> &'static Coin {
+        &COINS[self.roll(COINS.len())]
+    }
+}
+
+/// A shop, what it should be like, and how it came there.
+struct History {
+    seed: u64,
+    dice: Dice,
+    shop: Shop,
+    world: World,
+    steps: Vec<String>,
+}
+
+impl Drop for History {
+    #[expect(clippy::print_stderr, reason = "a failed history is shown")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("seed {}:\n{}", self.seed, self.steps.join("\n"));
+        }
+    }
+}
+
+fn key(live: bool) -> Option<&'static str> {
+    Some(if live { LIVE } else { TEST })
+}
+
+/// The answer is the expected one: this status, or that refusal.
+#[track_caller]
+fn expected(answer: &Answer, status: u16, outcome: Result<(), Refused>) {
+    match outcome {
+        Ok(()) => assert_eq!(answer.status, status, "{}", answer.text),
+        Err((status, code)) => answer.refused(status, code, answer.json()["param"].as_str()),
+    }
+}
+
+impl History {
+    fn begin(seed: u64) -> History {
+        let shop = Shop::open();
+        let inbox = format!("{}/sandbox/inbox/model", shop.url());
+        let confirmed = json!({ "url": inbox, "types": ["invoice.confirmed", "invoice.failed"] });
+        shop.switch(json!({ "endpoints": [{ "url": inbox, "mode": "test" }, confirmed] }));
+        let state = shop.get("/sandbox", None).expect(200).json();
+        let now: Time = state["time"].as_str().unwrap().parse().unwrap();
+        let world = World {
+            now: now.0,
+            fee_bps: 100,
+            ..World::default()
+        };
+        let (dice, steps) = (Dice(seed), Vec::new());
+        History {
+            seed,
+            dice,
+            shop,
+            world,
+            steps,
+        }
+    }
+
+    fn note(&mut self, step: String) {
+        self.steps.push(format!("{:>4} {step}", self.steps.len()));
+    }
+
+    /// One step, and the invoices that it may have changed compared.
+    fn step(&mut self) {
+        let count = self.world.invoices.len();
+        if count == 0 || count < INVOICES && self.dice.roll(12) == 0 {
+            self.create();
+            return self.compare(count);
+        }
+        let at = self.dice.roll(count);
+        match self.dice.roll(20) {
+            0 | 1 => self.select(at),
+            2 => self.cancel(at),
+            3 => self.simulate(at),
+            4 | 5 => return self.advance(),
+            6 => self.change_fee(),
+            7..=10 => self.pay(at),
+            _ => self.move_payment(at),
+        }
+        self.compare(at);
+    }
+
+    fn create(&mut self) {
+        let amount = self
+            .dice
+            .pick(&[10_000, 10_000, 1_999, 100, 50, 33_333, 5_000_000]);
+        let currency = self.dice.pick(&["EUR", "USD"]);
+        let live = self.dice.roll(2) == 0;
+        let ttl = self.dice.pick(&[60, 120, 300]);
+        let coin = (self.dice.roll(2) == 0).then(|| self.dice.coin());
+        self.note(format!(
+            "create {amount} {currency} live {live} ttl {ttl} {coin:?}"
+        ));
+        let own_url = format!("{}/sandbox/inbox/own", self.shop.url());
+        let body = json!({
+            "amount": cents(amount), "currency": currency, "ttlSeconds": ttl, "asset": coin.map(|coin| coin.id),
+            "webhookUrl": (self.dice.roll(2) == 0).then_some(own_url),
+        });
+        let made = self
+            .shop
+            .post("/v1/invoices", key(live), body)
+            .expect(201)
+            .json();
+        let now = self.world.now;
+        let invoice = Invoice {
+            id: made["id"].as_str().unwrap().to_owned(),
+            live,
+            currency,
+            amount,
+            created_at: now,
+            expires_at: now + ttl * 1_000,
+            cancelled_at: None,
+            status: "created",
+            confirmed_at: None,
+            quotes: Vec::new(),
+            picked: None,
+            payments: Vec::new(),
+            events: Vec::new(),
+            addresses: std::collections::BTreeMap::new(),
+        };
+        self.world.create(invoice, coin);
+    }
+
+    fn select(&mut self, at: usize) {
+        let coin = self.dice.coin();
+        self.note(format!("select {at} {}", coin.id));
+        let invoice = &self.world.invoices[at];
+        let path = format!("/v1/invoices/{}/select", invoice.id);
+        let answer = self
+            .shop
+            .post(&path, key(invoice.live), json!({ "asset": coin.id }));
+        expected(&answer, 200, self.world.select(at, coin));
+    }
+
+    fn cancel(&mut self, at: usize) {
+        self.note(format!("cancel {at}"));
+        let path = format!("/sandbox/invoices/{}/cancel", self.world.invoices[at].id);
+        let answer = self.shop.post(&path, None, json!({}));
+        expected(&answer, 200, self.world.cancel(at));
+    }
+
+    fn simulate(&mut self, at: usize) {
+        let case = self.dice.pick(&["exact", "under", "over"]);
+        let wanted = (self.dice.roll(3) == 0).then(|| self.dice.coin());
+        self.note(format!("simulate {at} {case} {wanted:?}"));
+        let invoice = &self.world.invoices[at];
+        let path = format!("/v1/invoices/{}/simulate", invoice.id);
+        let body = json!({ "case": case, "asset": wanted.map(|coin| coin.id) });
+        let answer = self.shop.post(&path, key(invoice.live), body);
+        let due = match case {
+            "exact" => invoice.due(),
+            "under" => (invoice.due() / 2).max(1),
+            _ => invoice.due() + (invoice.due() + 1) / 2,
+        };
+        let outcome = match (invoice.live, invoice.coin_to_pay(wanted)) {
+            (true, _) => Err((403, "not_test_invoice")),
+            (false, Err(refused)) => Err(refused),
+            (false, Ok(coin)) => {
+                let units = coin.units_for(due, invoice.currency);
+                let now = self.world.now;
+                let last = invoice.payments.len();
+                let paid = self.world.pay(at, coin, units, now);
+                paid.and_then(|()| self.world.step(at, last, "confirmed"))
+            }
+        };
+        expected(&answer, 200, outcome);
+    }
+
+    fn change_fee(&mut self) {
+        let bps = self.dice.pick(&[0, 100, 250, 33, 10_000]);
+        self.note(format!("fee {bps}"));
+        self.shop.switch(json!({ "feeBps": bps }));
+        self.world.fee_bps = bps;
+    }
+
+    fn advance(&mut self) {
+        let seconds = self.dice.pick(&[0, 1, 20, 60]);
+        self.note(format!("advance {seconds} s"));
+        self.shop.advance(&format!("{seconds}s"));
+        self.world.advance(self.world.now + seconds * 1_000);
+        (0..self.world.invoices.len()).for_each(|at| self.compare(at));
+        self.compare_balances();
+    }
+
+    /// How much is paid: around what matters of the price, in the coin.
+    fn units(&mut self, coin: &Coin, at: usize) -> i128 {
+        let invoice = &self.world.invoices[at];
+        let price = coin.units_for(invoice.amount, invoice.currency);
+        let share = self.dice.pick(&[
+            0, 1, 3_000, 5_000, 7_000, 9_949, 9_950, 10_000, 10_050, 10_051, 20_000,
+        ]);
+        price * share / 10_000
+    }
+
+    fn pay(&mut self, at: usize) {
+        let invoice = &self.world.invoices[at];
+        let quoted = (!invoice.quotes.is_empty()).then(|| self.dice.pick(&invoice.quotes));
+        let known = (!invoice.payments.is_empty()).then(|| self.dice.roll(invoice.payments.len()));
+        let wanted = match self.dice.roll(4) {
+            0 => Some(self.dice.coin()),
+            1 => quoted,
+            2 if self.dice.roll(4) == 0 && known.is_some() => {
+                return self.pay_again(at, known.unwrap());
+            }
+            _ => None,
+        };
+        let outcome = match wanted {
+            Some(coin) if !invoice.quotes.is_empty() => {
+                let quoted = invoice.quotes.iter().any(|quoted| quoted.id == coin.id);
+                if quoted {
+                    Ok(coin)
+                } else {
+                    Err(reference::UNAVAILABLE)
+                }
+            }
+            wanted => invoice.coin_to_pay(wanted),
+        };
+        let mut body = json!({ "invoice": invoice.id, "asset": wanted.map(|coin| coin.id) });
+        let mut units = outcome.map_or(0, |coin| coin.units_for(invoice.due(), invoice.currency));
+        if let Ok(coin) = outcome
+            && self.dice.roll(3) > 0
+        {
+            units = self.units(coin, at);
+            body["amount"] = json!(coin.text(units));
+        }
+        self.note(format!("pay {at} {wanted:?} {body}"));
+        let answer = self.shop.post("/sandbox/payments", None, body);
+        let now = self.world.now;
+        let outcome = outcome.and_then(|coin| self.world.pay(at, coin, units, now));
+        expected(&answer, 201, outcome);
+        if outcome.is_ok() {
+            self.name_last(at, &answer.json());
+        }
+    }
+
+    /// The same transaction is seen once more: nothing happens.
+    fn pay_again(&mut self, at: usize, which: usize) {
+        let (invoice, known) = (
+            &self.world.invoices[at],
+            &self.world.invoices[at].payments[which],
+        );
+        let body = json!({ "invoice": invoice.id, "asset": known.coin.id, "txid": known.txid });
+        let (named, id) = (!known.id.is_empty(), known.id.clone());
+        self.note(format!("pay again {at} {which} {body}"));
+        if named {
+            let answer = self.shop.post("/sandbox/payments", None, body).expect(200);
+            assert_eq!(answer.json()["id"], json!(id));
+        }
+    }
+
+    fn name_last(&mut self, at: usize, answer: &Value) {
+        let last = self.world.invoices[at].payments.last_mut().unwrap();
+        last.id = answer["id"].as_str().unwrap().to_owned();
+        last.txid = answer["txid"].as_str().unwrap().to_owned();
+    }
+
+    fn move_payment(&mut self, at: usize) {
+        let payments = &self.world.invoices[at].payments;
+        if payments.is_empty() {
+            return;
+        }
+        // The last ones are moved most, so that old ones do not pile up.
+        let which = payments.len() - 1 - self.dice.roll(payments.len().min(3));
+        let (id, coin, old) = (
+            payments[which].id.clone(),
+            payments[which].coin,
+            payments[which].units,
+        );
+        if id.is_empty() {
+            return; // A simulated one, which nobody was told the id of.
+        }
+        let to = [
+            "confirmed",
+            "confirmed",
+            "dropped",
+            "orphaned",
+            "seen",
+            "replaced",
+        ];
+        let step = self.dice.pick(&to);
+        let mut body = json!({ "state": step });
+        let mut units = old;
+        if step == "replaced" && self.dice.roll(2) == 0 {
+            units = self.units(coin, at);
+            body["amount"] = json!(coin.text(units));
+        }
+        self.note(format!("move {at} {which} {body}"));
+        let answer = self
+            .shop
+            .post(&format!("/sandbox/payments/{id}"), None, body);
+        let outcome = match step {
+            "replaced" => self.world.replace(at, which, units),
+            step => self.world.step(at, which, step),
+        };
+        expected(&answer, 200, outcome);
+        if step == "replaced" && outcome.is_ok() {
+            self.name_last(at, &answer.json());
+        }
+    }
+
+    /// The whole of it.
+    fn run(seed: u64) -> [usize; 3] {
+        let mut history = History::begin(seed);
+        (0..STEPS).for_each(|_| history.step());
+        history.compare_balances();
+        history.compare_ledger_and_events();
+        history.shop.advance("0s");
+        let now = Time(history.world.now);
+        invariants::hold(history.shop.file(), now);
+        let events: usize = history
+            .world
+            .invoices
+            .iter()
+            .map(|invoice| invoice.events.len())
+            .sum();
+        let moved = history
+            .world
+            .invoices
+            .iter()
+            .flat_map(|invoice| &invoice.payments);
+        let confirmed = moved
+            .filter(|payment| payment.state == State::Confirmed)
+            .count();
+        [events, history.world.ledger.len(), confirmed]
+    }
+}
+
+#[test]
+fn random_histories_end_as_the_model_says() {
+    let mut sums = [0; 3];
+    for seed in 1..=20 {
+        let counts = History::run(seed);
+        (0..3).for_each(|at| sums[at] += counts[at]);
+    }
+    assert!(
+        sums.iter().all(|sum| *sum > 100),
+        "they say nothing: {sums:?}"
+    );
+}

@@ -1,0 +1,118 @@
+//! Coins, rates and amounts as the model counts them: whole numbers of 128 bits, divided once.
+
+/// A coin of the currencies list.
+#[derive(Debug)]
+pub struct Coin {
+    pub id: &'static str,
+    pub decimals: u32,
+    /// Coins of one pool share an invoice's address.
+    pub pool: &'static str,
+    min: i128,
+    /// Hundredths of a euro for one coin.
+    eur: i128,
+}
+
+const fn coin(id: &'static str, pool: &'static str, decimals: u32, min: i128, eur: i128) -> Coin {
+    Coin {
+        id,
+        decimals,
+        pool,
+        min,
+        eur,
+    }
+}
+
+/// Every coin, in the order in which they are offered.
+pub static COINS: [Coin; 13] = [
+    coin("BTC", "bitcoin", 8, 2_000, 6_000_000),
+    coin("LTC", "litecoin", 8, 1_000_000, 8_000),
+    coin("DOGE", "dogecoin", 8, 500_000_000, 20),
+    coin("ETH", "evm", 18, 300_000_000_000_000, 300_000),
+    coin("USDT-ERC20", "evm", 6, 1_000_000, 92),
+    coin("USDC-ERC20", "evm", 6, 1_000_000, 92),
+    coin("USDC-BASE", "evm", 6, 1_000_000, 92),
+    coin("USDC-POLYGON", "evm", 6, 1_000_000, 92),
+    coin("TRX", "tron", 6, 8_000_000, 12),
+    coin("USDT-TRC20", "tron", 6, 1_000_000, 92),
+    coin("SOL", "solana", 9, 5_000_000, 15_000),
+    coin("USDC-SPL", "solana", 6, 1_000_000, 92),
+    coin("USDT-SPL", "solana", 6, 1_000_000, 92),
+];
+
+/// Ten to this power.
+fn ten(power: u32) -> i128 {
+    10_i128.pow(power)
+}
+
+/// The quotient, rounded to the even neighbour where it lies in the middle.
+pub fn half_even(number: i128, by: i128) -> i128 {
+    let (whole, rest) = (number / by, number % by);
+    match (rest * 2).cmp(&by) {
+        std::cmp::Ordering::Less => whole,
+        std::cmp::Ordering::Greater => whole + 1,
+        std::cmp::Ordering::Equal => whole + whole % 2,
+    }
+}
+
+/// A fee in cents.
+pub fn fee(value: i128, bps: i128) -> i128 {
+    half_even(value * bps, 10_000)
+}
+
+impl Coin {
+    /// The rate, times ten to the power of the second number.
+    fn rate(&self, currency: &str) -> (i128, u32) {
+        match currency {
+            "EUR" => (self.eur, 2),
+            _ => (self.eur * 108, 4),
+        }
+    }
+
+    pub fn rate_text(&self, currency: &str) -> String {
+        let (rate, places) = self.rate(currency);
+        decimal(rate, places)
+    }
+
+    /// What so much of it is worth, in cents.
+    pub fn value(&self, units: i128, currency: &str) -> i128 {
+        let (rate, places) = self.rate(currency);
+        half_even(units * rate * 100, ten(self.decimals + places))
+    }
+
+    /// What must be paid for so many cents.
+    pub fn units_for(&self, cents: i128, currency: &str) -> i128 {
+        let (rate, places) = self.rate(currency);
+        let shown = self.decimals.min(8);
+        let number = cents * ten(shown + places);
+        let steps = (number + rate * 100 - 1) / (rate * 100);
+        steps * ten(self.decimals - shown)
+    }
+
+    /// Can so many cents be paid in it?
+    pub fn takes(&self, cents: i128, currency: &str) -> bool {
+        self.units_for(cents, currency) >= self.min
+    }
+
+    pub fn text(&self, units: i128) -> String {
+        decimal(units, self.decimals)
+    }
+}
+
+/// A plain decimal without zeros at its end.
+fn decimal(number: i128, places: u32) -> String {
+    let (whole, rest) = (number / ten(places), number % ten(places));
+    let width = usize::try_from(places).unwrap();
+    let rest = format!("{rest:0width$}");
+    let rest = rest.trim_end_matches('0');
+    match (places, rest) {
+        (0, _) | (_, "") => whole.to_string(),
+        (_, rest) => format!("{whole}.{rest}"),
+    }
+}
+
+/// Cents with two decimals.
+pub fn cents(number: i128) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    let size = number.abs();
+    format!("{sign}{}.{:02}", size / 100, size % 100)
+}

@@ -1,0 +1,361 @@
+//! What the service should be like after each step, kept in plain lists.
+//!
+//! What does not live here: how the service is asked. What always holds: nothing below is taken from an answer but
+//! ids, addresses and the moment of creation.
+
+use super::paper::{COINS, Coin, fee};
+
+/// Where a payment stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Seen,
+    Confirmed,
+    Dropped,
+}
+
+#[derive(Debug)]
+pub struct Payment {
+    pub id: String,
+    pub txid: String,
+    pub coin: &'static Coin,
+    pub units: i128,
+    pub value: i128,
+    pub on_time: bool,
+    pub state: State,
+    pub was_confirmed: bool,
+    pub seen_at: i64,
+    /// What it has in the ledger that nothing has taken back.
+    standing: Vec<i128>,
+}
+
+/// An event: its type, the status its object shows, when.
+pub type Event = (String, String, i64);
+
+#[derive(Debug)]
+pub struct Invoice {
+    pub id: String,
+    pub live: bool,
+    pub currency: &'static str,
+    pub amount: i128,
+    pub created_at: i64,
+    pub expires_at: i64,
+    pub cancelled_at: Option<i64>,
+    pub status: &'static str,
+    pub confirmed_at: Option<i64>,
+    /// The coins quoted, in that order; the one picked last.
+    pub quotes: Vec<&'static Coin>,
+    pub picked: Option<&'static Coin>,
+    pub payments: Vec<Payment>,
+    pub events: Vec<Event>,
+    /// Its address in each pool, once it was told.
+    pub addresses: std::collections::BTreeMap<&'static str, String>,
+}
+
+#[derive(Debug)]
+pub struct Entry {
+    pub live: bool,
+    pub currency: &'static str,
+    pub kind: &'static str,
+    pub amount: i128,
+    pub fee_bps: Option<i128>,
+    pub invoice: String,
+    pub at: i64,
+}
+
+/// Everything.
+#[derive(Debug, Default)]
+pub struct World {
+    pub now: i64,
+    pub fee_bps: i128,
+    pub invoices: Vec<Invoice>,
+    pub ledger: Vec<Entry>,
+}
+
+/// A refusal's status and code.
+pub type Refused = (u16, &'static str);
+
+pub const UNAVAILABLE: Refused = (400, "coin_unavailable");
+const IN_FLIGHT: Refused = (400, "payment_in_flight");
+const CLOSED: Refused = (400, "invoice_closed");
+const NO_SUCH_STEP: Refused = (409, "invalid_transition");
+const NOT_CANCELLABLE: Refused = (409, "invoice_not_cancellable");
+
+impl Invoice {
+    pub fn deadline(&self) -> i64 {
+        self.cancelled_at.unwrap_or(i64::MAX).min(self.expires_at)
+    }
+
+    pub fn standing(&self) -> impl Iterator<Item = &Payment> {
+        self.payments
+            .iter()
+            .filter(|payment| payment.state != State::Dropped)
+    }
+
+    /// The coin that speaks for it.
+    pub fn coin(&self) -> Option<&'static Coin> {
+        self.standing()
+            .next()
+            .map(|first| first.coin)
+            .or(self.picked)
+    }
+
+    /// All seen or confirmed in its coin.
+    pub fn received(&self) -> Option<i128> {
+        let coin = self.coin()?;
+        let in_coin = self.standing().filter(|payment| payment.coin.id == coin.id);
+        in_coin
+            .map(|payment| payment.units)
+            .reduce(|sum, units| sum + units)
+    }
+
+    /// What is still to be paid, in cents.
+    pub fn due(&self) -> i128 {
+        let paid: i128 = self.standing().map(|payment| payment.value).sum();
+        if paid < self.amount {
+            self.amount - paid
+        } else {
+            self.amount
+        }
+    }
+
+    /// The rules of the document; the tolerances are half a per cent.
+    fn judged(&self, now: i64) -> &'static str {
+        let any = |wanted: &dyn Fn(&Payment) -> bool| self.payments.iter().any(wanted);
+        let money = |late_too: bool| -> i128 {
+            let confirmed = self.payments.iter().filter(|p| p.state == State::Confirmed);
+            confirmed
+                .filter(|p| p.on_time || late_too)
+                .map(|p| p.value * 1_000)
+                .sum()
+        };
+        let (least, most) = (self.amount * 995, self.amount * 1_005);
+        let waiting = any(&|p| p.state == State::Seen && p.on_time);
+        if any(&|p| p.state == State::Confirmed) || waiting {
+            return match (money(false) >= least, waiting) {
+                (true, _) if money(true) > most => "overpaid",
+                (true, _) => "confirmed",
+                (false, true) => "detected",
+                (false, false) if money(true) >= least => "paid_late",
+                (false, false) => "underpaid",
+            };
+        }
+        let past = now >= self.deadline();
+        if self.cancelled_at.is_some() {
+            "cancelled"
+        } else if any(&|p| p.state == State::Dropped && p.was_confirmed) {
+            "failed"
+        } else if past {
+            let lost = any(&|p| p.state == State::Dropped && p.on_time);
+            if lost { "failed" } else { "expired" }
+        } else if self.quotes.is_empty() {
+            "created"
+        } else {
+            "awaiting_payment"
+        }
+    }
+
+    /// Recomputes; a change is told, and a confirmation also where it changes nothing.
+    fn settle(&mut self, now: i64, confirmed: bool) {
+        let after = self.judged(now);
+        let before = std::mem::replace(&mut self.status, after);
+        let paid = |status: &str| status == "confirmed" || status == "overpaid";
+        if !paid(self.status) {
+            self.confirmed_at = None;
+        } else if !paid(before) {
+            self.confirmed_at = Some(now);
+        }
+        if (confirmed || before != self.status) && self.status != "awaiting_payment" {
+            self.tell(self.status, now);
+        }
+    }
+
+    fn tell(&mut self, what: &str, now: i64) {
+        let event = (format!("invoice.{what}"), self.status.to_owned(), now);
+        self.events.push(event);
+    }
+
+    fn pick(&mut self, coin: &'static Coin) -> Result<(), Refused> {
+        if !self.quotes.iter().any(|quoted| quoted.id == coin.id) {
+            if !coin.takes(self.amount, self.currency) {
+                return Err(UNAVAILABLE);
+            }
+            self.quotes.push(coin);
+        }
+        self.picked = Some(coin);
+        Ok(())
+    }
+
+    /// The coin that a simulated payment is made in, and whether it must be picked first.
+    pub fn coin_to_pay(&self, wanted: Option<&'static Coin>) -> Result<&'static Coin, Refused> {
+        let first = COINS
+            .iter()
+            .find(|coin| coin.takes(self.amount, self.currency));
+        let coin = self.coin().or(wanted).or(first).ok_or(UNAVAILABLE)?;
+        let quoted = self.quotes.iter().any(|other| other.id == coin.id);
+        if quoted || coin.takes(self.amount, self.currency) {
+            Ok(coin)
+        } else {
+            Err(UNAVAILABLE)
+        }
+    }
+}
+
+impl World {
+    pub fn create(&mut self, mut invoice: Invoice, coin: Option<&'static Coin>) {
+        if let Some(coin) = coin {
+            // A coin that does not go is a warning.
+            let _ = invoice.pick(coin);
+        }
+        invoice.status = invoice.judged(self.now);
+        invoice.tell("created", self.now);
+        self.invoices.push(invoice);
+    }
+
+    pub fn select(&mut self, at: usize, coin: &'static Coin) -> Result<(), Refused> {
+        let (now, invoice) = (self.now, &mut self.invoices[at]);
+        let standing = invoice.standing().next().is_some();
+        if standing && now < invoice.deadline() {
+            return Err(IN_FLIGHT);
+        }
+        if standing || !["created", "awaiting_payment"].contains(&invoice.judged(now)) {
+            return Err(CLOSED);
+        }
+        invoice.pick(coin)?;
+        invoice.settle(now, false);
+        Ok(())
+    }
+
+    pub fn cancel(&mut self, at: usize) -> Result<(), Refused> {
+        let (now, invoice) = (self.now, &mut self.invoices[at]);
+        let open = ["created", "awaiting_payment"].contains(&invoice.judged(now));
+        if !open || invoice.standing().next().is_some() {
+            return Err(NOT_CANCELLABLE);
+        }
+        invoice.cancelled_at = Some(now);
+        invoice.settle(now, false);
+        Ok(())
+    }
+
+    /// A payment is seen; ids are told later.
+    pub fn pay(
+        &mut self,
+        at: usize,
+        coin: &'static Coin,
+        units: i128,
+        seen_at: i64,
+    ) -> Result<(), Refused> {
+        let (now, invoice) = (self.now, &mut self.invoices[at]);
+        if !invoice.quotes.iter().any(|quoted| quoted.id == coin.id) {
+            invoice.pick(coin)?;
+        }
+        invoice.payments.push(Payment {
+            id: String::new(),
+            txid: String::new(),
+            coin,
+            units,
+            value: coin.value(units, invoice.currency),
+            on_time: seen_at < invoice.deadline(),
+            state: State::Seen,
+            was_confirmed: false,
+            seen_at,
+            standing: Vec::new(),
+        });
+        invoice.settle(now, false);
+        Ok(())
+    }
+
+    /// Another takes the place of one that is seen.
+    pub fn replace(&mut self, at: usize, which: usize, units: i128) -> Result<(), Refused> {
+        let old = &mut self.invoices[at].payments[which];
+        if old.state != State::Seen {
+            return Err(NO_SUCH_STEP);
+        }
+        old.state = State::Dropped;
+        let (coin, seen_at) = (old.coin, old.seen_at);
+        self.pay(at, coin, units, seen_at)
+    }
+
+    /// `seen`, `confirmed`, `dropped` or `orphaned`.
+    pub fn step(&mut self, at: usize, which: usize, step: &str) -> Result<(), Refused> {
+        let payment = &self.invoices[at].payments[which];
+        let next = match (step, payment.state) {
+            ("confirmed", State::Seen | State::Dropped) => State::Confirmed,
+            ("dropped", State::Seen | State::Confirmed) => State::Dropped,
+            ("seen", State::Dropped) | ("orphaned", State::Confirmed) => State::Seen,
+            _ => return Err(NO_SUCH_STEP),
+        };
+        self.book(at, which, next);
+        let invoice = &mut self.invoices[at];
+        let payment = &mut invoice.payments[which];
+        payment.state = next;
+        payment.was_confirmed |= next == State::Confirmed;
+        invoice.settle(self.now, next == State::Confirmed);
+        Ok(())
+    }
+
+    fn book(&mut self, at: usize, which: usize, next: State) {
+        let invoice = &mut self.invoices[at];
+        let payment = &mut invoice.payments[which];
+        let first = next == State::Confirmed && !payment.was_confirmed;
+        let mut booked: Vec<(&'static str, i128, Option<i128>)> = Vec::new();
+        if first {
+            let fee = fee(payment.value, self.fee_bps);
+            booked.push(("sale", payment.value, None));
+            booked.push(("fee", -fee, Some(self.fee_bps)));
+            booked.retain(|(_, amount, _)| *amount != 0);
+        } else if next == State::Confirmed || payment.state == State::Confirmed {
+            let back = payment.standing.iter();
+            booked.extend(back.map(|amount| ("adjustment", -amount, None)));
+        } else {
+            return;
+        }
+        payment.standing = booked.iter().map(|(_, amount, _)| *amount).collect();
+        let (live, currency) = (invoice.live, invoice.currency);
+        for (kind, amount, fee_bps) in booked {
+            self.ledger.push(Entry {
+                live,
+                currency,
+                kind,
+                amount,
+                fee_bps,
+                invoice: invoice.id.clone(),
+                at: self.now,
+            });
+        }
+    }
+
+    /// Time passes; what falls due on the way does so at its own moment.
+    pub fn advance(&mut self, to: i64) {
+        for invoice in &mut self.invoices {
+            let open = ["created", "awaiting_payment"].contains(&invoice.status);
+            if open && invoice.expires_at <= to {
+                invoice.settle(invoice.expires_at, false);
+            }
+        }
+        self.now = to;
+    }
+
+    /// Sum of one kind's entries, or of all, in a mode and currency.
+    pub fn booked(&self, live: bool, currency: &str, kind: Option<&str>) -> i128 {
+        let of_both = self
+            .ledger
+            .iter()
+            .filter(|entry| entry.live == live && entry.currency == currency);
+        of_both
+            .filter(|entry| kind.is_none_or(|kind| entry.kind == kind))
+            .map(|entry| entry.amount)
+            .sum()
+    }
+
+    /// Expected net of what is seen, of detected invoices.
+    pub fn pending(&self, live: bool, currency: &str) -> i128 {
+        let detected = self.invoices.iter().filter(|invoice| {
+            invoice.live == live && invoice.currency == currency && invoice.status == "detected"
+        });
+        let seen = detected
+            .flat_map(|invoice| &invoice.payments)
+            .filter(|payment| payment.state == State::Seen);
+        seen.map(|payment| payment.value - fee(payment.value, self.fee_bps))
+            .sum()
+    }
+}
