@@ -16,6 +16,9 @@ pub(super) struct Reply {
     pub(super) body: Bytes,
 }
 
+/// What a list's own fields take at most, usually.
+const ENVELOPE_BYTES: usize = 128;
+
 /// A list that has no further pages.
 #[derive(Serialize)]
 struct List<'a> {
@@ -58,10 +61,7 @@ impl Reply {
 
     /// 200 with `{data: […]}`.
     pub(super) fn list(data: &[Json]) -> Result<Reply, crate::service::Error> {
-        Ok(Reply::json(
-            StatusCode::OK,
-            serde_json::to_string(&List { data })?,
-        ))
+        Reply::of_many(data, &List { data })
     }
 
     /// 200 with a page.
@@ -72,7 +72,15 @@ impl Reply {
             has_more: next_before.is_some(),
             next_before,
         };
-        Ok(Reply::json(StatusCode::OK, serde_json::to_string(&body)?))
+        Reply::of_many(&page.data, &body)
+    }
+
+    /// 200 with a body around these resources, in a buffer that need not grow.
+    fn of_many(data: &[Json], body: &impl Serialize) -> Result<Reply, crate::service::Error> {
+        let bytes = data.iter().map(|json| json.get().len().saturating_add(1));
+        let mut buffer = Vec::with_capacity(bytes.fold(ENVELOPE_BYTES, usize::saturating_add));
+        serde_json::to_writer(&mut buffer, body)?;
+        Ok(Reply::json(StatusCode::OK, buffer))
     }
 
     /// 204.
