@@ -4,25 +4,16 @@
 //! stopped before what it needs is.
 
 mod control;
+mod parts;
 
-use crate::clock::Clock;
-use crate::domain::render::Links;
-use crate::http::{Front, Limits, Listener, Settings};
-use crate::outbound::{Cidr, Guard, Outbound};
-use crate::service::{Caches, Error, Service, begin_file};
+use crate::outbound::Cidr;
+use crate::service::Error;
 use crate::store::open::with_suffix;
-use crate::store::{Changes, Durability, Kind, Opening, Store};
-use crate::worker::deliver::Deliver;
-use crate::worker::expire::Expire;
-use crate::worker::prune::Prune;
-use crate::worker::{Bells, run};
-use control::SandboxControl;
+use crate::store::{Durability, Kind};
+use parts::Parts;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
 /// How a server is set up.
 #[derive(Clone, Debug)]
@@ -67,17 +58,7 @@ pub struct Server {
     url: String,
     file: PathBuf,
     temporary: bool,
-    runtime: Option<Runtime>,
-    parts: Option<Parts>,
-}
-
-/// What runs, in the order in which it was started.
-struct Parts {
-    service: Arc<Service>,
-    stop_workers: watch::Sender<bool>,
-    workers: Vec<JoinHandle<()>>,
-    stop_front: watch::Sender<bool>,
-    front: JoinHandle<()>,
+    running: Option<(Runtime, Parts)>,
 }
 
 impl Server {
@@ -86,129 +67,33 @@ impl Server {
     /// # Errors
     /// A text for a person: the file cannot be opened, the address cannot be bound.
     pub fn start(config: Config) -> Result<Server, Error> {
-        if config.kind == Kind::Sandbox && !config.allow_remote && !config.listen.ip().is_loopback()
-        {
-            let address = config.listen;
-            return Err(Error::Failed(format!(
-                "a sandbox listens off loopback ({address}) with --allow-remote only"
-            )));
+        let address = config.listen;
+        let stays_here = config.allow_remote || address.ip().is_loopback();
+        if config.kind == Kind::Sandbox && !stays_here {
+            let problem =
+                format!("a sandbox listens off loopback ({address}) with --allow-remote only");
+            return Err(Error::Failed(problem));
         }
-        let failed = |error: std::io::Error| Error::Failed(error.to_string());
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
-            .build()
-            .map_err(failed)?;
-        let temporary = config.file.is_none();
-        let file = config.file.clone().map_or_else(temporary_file, Ok)?;
+            .build();
+        let runtime = runtime.map_err(|error| Error::Failed(error.to_string()))?;
+        let (file, durability) = match config.file.clone() {
+            Some(file) => (file, Durability::Full),
+            None => (temporary_file()?, Durability::Process),
+        };
+        let temporary = durability == Durability::Process;
         let mut server = Server {
             url: String::new(),
             file,
             temporary,
-            runtime: Some(runtime),
-            parts: None,
+            running: None,
         };
-        server.start_parts(config)?;
+        let (parts, url) = Parts::start(&runtime, config, &server.file, durability)?;
+        server.url = url;
+        server.running = Some((runtime, parts));
         Ok(server)
-    }
-
-    /// Starts every part; on an error, dropping the server stops those that were started.
-    fn start_parts(&mut self, config: Config) -> Result<(), Error> {
-        let Some(runtime) = &self.runtime else {
-            return Ok(());
-        };
-        let (bells, caches) = (Bells::default(), Arc::new(Caches::default()));
-        let durability = if self.temporary {
-            Durability::Process
-        } else {
-            Durability::Full
-        };
-        let opening = Opening {
-            path: self.file.clone(),
-            durability,
-            create: true,
-            exclusive: true,
-        };
-        let store = Store::open(&opening, on_commit(&bells, &caches))?;
-        let row = begin_file(&store, config.kind)?;
-        let clock = Arc::new(match config.kind {
-            Kind::Sandbox => Clock::new(row.clock_offset_ms, row.clock_frozen_at),
-            Kind::Production => Clock::new(0, None),
-        });
-        let bind_failed =
-            |error: std::io::Error| Error::Failed(format!("{}: {error}", config.listen));
-        let listener = runtime
-            .block_on(Listener::bind(config.listen))
-            .map_err(bind_failed)?;
-        let address = listener.address().map_err(bind_failed)?;
-        self.url = config.public_url.clone().unwrap_or_else(|| url_of(address));
-        let guard = Guard::new(config.kind == Kind::Sandbox, config.webhook_allow);
-        let links = Links {
-            public_url: self.url.clone(),
-            checkout_secret: row.checkout_secret,
-        };
-        let outbound = Outbound::new(guard, config.webhook_timeout_ms);
-        let asked = outbound.clone();
-        let check = Box::new(move |url: &str| asked.guard().check_url(url));
-        let service = Arc::new(Service::new(store, links, config.kind, check, caches));
-        let control = match config.kind {
-            Kind::Sandbox => {
-                service.seed(clock.now())?;
-                Some(SandboxControl::new(
-                    Arc::clone(&service),
-                    Arc::clone(&clock),
-                    bells.clone(),
-                ))
-            }
-            Kind::Production => None,
-        };
-        let settings = Settings {
-            public_url: self.url.clone(),
-            creations_per_minute: config.creations_per_minute,
-            sandbox: control
-                .map(|control| (Arc::new(control) as Arc<dyn crate::http::Control>, address)),
-        };
-        let front = Arc::new(Front::new(
-            Arc::clone(&service),
-            Arc::clone(&clock),
-            settings,
-        )?);
-        let (stop_workers, stopped) = watch::channel(false);
-        let deliver = Deliver::new(
-            Arc::clone(&service),
-            Arc::clone(&clock),
-            outbound,
-            bells.deliver.clone(),
-        );
-        let expire = Expire {
-            service: Arc::clone(&service),
-        };
-        let prune = Prune::new(Arc::clone(&service));
-        let workers = vec![
-            runtime.spawn(run(
-                expire,
-                Arc::clone(&clock),
-                bells.expire,
-                stopped.clone(),
-            )),
-            runtime.spawn(run(
-                deliver,
-                Arc::clone(&clock),
-                bells.deliver,
-                stopped.clone(),
-            )),
-            runtime.spawn(run(prune, clock, bells.prune, stopped)),
-        ];
-        let (stop_front, stopped) = watch::channel(false);
-        let front = runtime.spawn(listener.serve(front, Limits::default(), stopped));
-        self.parts = Some(Parts {
-            service,
-            stop_workers,
-            workers,
-            stop_front,
-            front,
-        });
-        Ok(())
     }
 
     /// The url it is known by, without `/v1`.
@@ -217,13 +102,15 @@ impl Server {
     }
 
     /// The file it works on.
-    pub fn file(&self) -> &std::path::Path {
+    pub fn file(&self) -> &Path {
         &self.file
     }
 
     /// Runs until the process is asked to end, or `other` does.
     pub fn run_until_asked(&self, other: impl Future<Output = ()>) {
-        let Some(runtime) = &self.runtime else { return };
+        let Some((runtime, _)) = &self.running else {
+            return;
+        };
         runtime.block_on(async {
             tokio::select! {
                 () = asked_to_end() => {}
@@ -235,13 +122,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let Some(runtime) = self.runtime.take() else {
-            return;
-        };
-        if let Some(parts) = self.parts.take() {
+        if let Some((runtime, parts)) = self.running.take() {
             runtime.block_on(parts.stop());
+            drop(runtime);
         }
-        drop(runtime);
         if self.temporary {
             for suffix in ["", "-wal", "-shm", "-lock", "-new"] {
                 // What is not there needs no removing.
@@ -251,53 +135,10 @@ impl Drop for Server {
     }
 }
 
-impl Parts {
-    /// Stops everything in the reverse order of its start; the last to let go of the file closes it.
-    async fn stop(self) {
-        self.stop_front.send_replace(true);
-        if let Err(error) = self.front.await {
-            log::error!("the front did not end well: {error}");
-        }
-        self.stop_workers.send_replace(true);
-        for worker in self.workers {
-            if let Err(error) = worker.await {
-                log::error!("a worker did not end well: {error}");
-            }
-        }
-        drop(self.service);
-    }
-}
-
-/// What a commit sets off: copies are dropped, workers are woken.
-fn on_commit(bells: &Bells, caches: &Arc<Caches>) -> Box<dyn Fn(&Changes) + Send + Sync> {
-    let (bells, caches) = (bells.clone(), Arc::clone(caches));
-    Box::new(move |changes| {
-        caches.forget(changes);
-        if changes.everything {
-            bells.ring_all();
-            return;
-        }
-        if changes.deliveries {
-            bells.deliver.ring();
-        }
-        if changes.deadlines {
-            bells.expire.ring();
-        }
-    })
-}
-
 /// A name in the system's folder for temporary files that nobody else has.
 fn temporary_file() -> Result<PathBuf, Error> {
     let name = crate::domain::signature::hex(&crate::service::random::<8>()?);
     Ok(std::env::temp_dir().join(format!("coffer-sandbox-{name}.db")))
-}
-
-/// The url of a listening address; one that means "every address" is called by loopback's.
-fn url_of(address: SocketAddr) -> String {
-    match address.ip() {
-        ip if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
-        _ => format!("http://{address}"),
-    }
 }
 
 /// Ends when SIGTERM or SIGINT comes.

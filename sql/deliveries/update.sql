@@ -1,2 +1,5 @@
-update deliveries set state = :state, attempts = :attempts, next_attempt_at = :next_attempt_at
-where id = :id and state = 'pending' and attempts < :attempts
+-- an attempt that ends after its delivery was given up is counted all the same, and one that was taken was taken
+update deliveries set attempts = :attempts,
+  state = case when state = 'pending' or :state = 'delivered' then :state else state end,
+  next_attempt_at = case when state = 'pending' then :next_attempt_at end
+where id = :id and state <> 'delivered' and attempts < :attempts

@@ -1,1 +1,1 @@
-select * from invoices where account = :account and mode = :mode order by seq desc limit :limit
+select id from invoices where account = :account and mode = :mode order by seq desc limit :limit

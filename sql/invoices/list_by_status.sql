@@ -1,2 +1,2 @@
-select * from invoices where account = :account and mode = :mode and status = :status
+select id from invoices where account = :account and mode = :mode and status = :status
 order by seq desc limit :limit

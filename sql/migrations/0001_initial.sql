@@ -251,7 +251,7 @@ create table deliveries (
   -- null: the invoice's own webhookUrl
   endpoint        integer references endpoints (seq),
   url             text    not null,
-  -- scheme, host and port: what may be slow or dead together
+  -- whoever is told: one that is slow or dead delays nobody in another lane
   lane            text    not null,
   state           text    not null check (state in ('pending', 'delivered', 'failed')),
   attempts        integer not null check (attempts between 0 and 11),

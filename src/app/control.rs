@@ -1,7 +1,7 @@
 //! What the sandbox can do to itself, across clock, workers and file.
 //!
 //! What always holds: while the clock is moved it stands still at each due time in turn, so every step sees exactly
-//! its own; and only one such move is under way.
+//! its own; only one such move is under way; and it comes to its end whether or not its caller waits for that.
 
 use crate::clock::Clock;
 use crate::domain::refusal::Refusal;
@@ -10,27 +10,72 @@ use crate::http::{Boxed, ClockStep, Control, InboxState};
 use crate::service::{Error, Service};
 use crate::worker::Bells;
 use std::sync::Arc;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 /// The sandbox's handle on itself.
 pub(super) struct SandboxControl {
+    mover: Arc<Mover>,
+    inboxes: InboxState,
+}
+
+/// Moves the clock.
+struct Mover {
     service: Arc<Service>,
     clock: Arc<Clock>,
     bells: Bells,
-    inboxes: InboxState,
     one_at_a_time: Mutex<()>,
+    /// How often everything was put back, which ends a move at once.
+    resets: watch::Sender<u64>,
 }
 
 impl SandboxControl {
     /// A handle on these parts.
     pub(super) fn new(service: Arc<Service>, clock: Arc<Clock>, bells: Bells) -> SandboxControl {
         SandboxControl {
-            service,
-            clock,
-            bells,
+            mover: Arc::new(Mover {
+                service,
+                clock,
+                bells,
+                one_at_a_time: Mutex::new(()),
+                resets: watch::Sender::new(0),
+            }),
             inboxes: InboxState::default(),
-            one_at_a_time: Mutex::new(()),
         }
+    }
+}
+
+impl Mover {
+    /// Takes one step, after those that were asked for before.
+    async fn advance(&self, step: ClockStep) -> Result<(), Error> {
+        let mut resets = self.resets.subscribe();
+        let _alone = self.one_at_a_time.lock().await;
+        let now = self.clock.now();
+        let walk = match step {
+            ClockStep::Advance(span_ms) => Some(now.plus_ms(span_ms)),
+            ClockStep::Set(at) if at < now => {
+                let message = format!("must not be before the clock's {now}");
+                return Err(Refusal::field("set", message).into());
+            }
+            ClockStep::Set(at) => Some(at),
+            ClockStep::Freeze(true) => {
+                self.clock.freeze(now);
+                None
+            }
+            ClockStep::Freeze(false) => {
+                self.clock.run_from(now);
+                None
+            }
+        };
+        if let Some(target) = walk {
+            tokio::select! {
+                () = self.walk_to(target) => {}
+                // What the clock shows now is the business of whoever puts everything back.
+                _ = resets.changed() => return Ok(()),
+            }
+        }
+        // Whoever sleeps sleeps by the old clock.
+        self.bells.ring_all();
+        self.keep_clock().await
     }
 
     /// Does everything that is due up to `target`, each at its own time.
@@ -56,40 +101,43 @@ impl SandboxControl {
         self.bells.ring_all();
         self.bells.settle().await;
     }
+
+    async fn keep_clock(&self) -> Result<(), Error> {
+        self.service
+            .keep_clock(self.clock.offset_ms(), self.clock.frozen_at())
+            .await
+    }
+
+    /// Back to the seed and to real time.
+    async fn reset(&self) -> Result<(), Error> {
+        self.resets
+            .send_modify(|count| *count = count.wrapping_add(1));
+        let _alone = self.one_at_a_time.lock().await;
+        self.clock.reset();
+        self.service.reset(self.clock.now()).await
+    }
+}
+
+/// Runs to its end, also where nobody waits for it any more.
+async fn to_the_end(
+    work: impl Future<Output = Result<(), Error>> + Send + 'static,
+) -> Result<(), Error> {
+    tokio::spawn(work)
+        .await
+        .unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
 }
 
 impl Control for SandboxControl {
     fn advance(&self, step: ClockStep) -> Boxed<'_, Result<(), Error>> {
-        Box::pin(async move {
-            let _alone = self.one_at_a_time.lock().await;
-            let now = self.clock.now();
-            match step {
-                ClockStep::Advance(span_ms) => self.walk_to(now.plus_ms(span_ms)).await,
-                ClockStep::Set(at) if at < now => {
-                    return Err(Refusal::field(
-                        "set",
-                        format!("must not be before the clock's {now}"),
-                    )
-                    .into());
-                }
-                ClockStep::Set(at) => self.walk_to(at).await,
-                ClockStep::Freeze(true) => self.clock.freeze(now),
-                ClockStep::Freeze(false) => self.clock.run_from(now),
-            }
-            // Whoever sleeps sleeps by the old clock.
-            self.bells.ring_all();
-            self.service
-                .keep_clock(self.clock.offset_ms(), self.clock.frozen_at())
-                .await
-        })
+        let mover = Arc::clone(&self.mover);
+        Box::pin(to_the_end(async move { mover.advance(step).await }))
     }
 
     fn reset(&self) -> Boxed<'_, Result<(), Error>> {
+        let mover = Arc::clone(&self.mover);
         Box::pin(async move {
-            let _alone = self.one_at_a_time.lock().await;
-            self.clock.reset();
             self.inboxes.clear();
-            self.service.reset(self.clock.now()).await
+            to_the_end(async move { mover.reset().await }).await
         })
     }
 

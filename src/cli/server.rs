@@ -140,11 +140,15 @@ fn write_ready_file(path: &Path, line: &str) -> Result<(), Error> {
     written.map_err(|error| Error::Failed(format!("--ready-file {}: {error}", path.display())))
 }
 
-/// Ends when standard input does.
+/// Ends when standard input does. A thread reads it: the runtime would wait for its own read when it stops.
 async fn input_closed() {
-    let mut sink = tokio::io::sink();
-    // However it ends, the parent is gone.
-    let _ = tokio::io::copy(&mut tokio::io::stdin(), &mut sink).await;
+    let (closed, hears) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        // However it ends, the parent is gone.
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        let _ = closed.send(());
+    });
+    let _ = hears.await;
 }
 
 /// An address to listen on; names such as localhost are looked up.

@@ -87,7 +87,7 @@ pub fn last4(text: &str) -> String {
 }
 
 /// A random text of base62, each character equally likely.
-pub fn random_text(chars: usize, random: &mut dyn FnMut() -> u8) -> String {
+fn random_text(chars: usize, random: &mut dyn FnMut() -> u8) -> String {
     let mut text = String::with_capacity(chars);
     while text.len() < chars {
         // 248 is the largest multiple of 62 in a byte: what is past it would favour the first digits.

@@ -3,7 +3,6 @@
 //! What lives here: which change has which event, and both bodies. What does not: who gets it (`account`), when
 //! it is sent again (`retry`), how it is signed (`signature`). What always holds: a body is rendered once.
 
-use super::render::ObjectView;
 use super::status::InvoiceStatus;
 use super::text_enum::text_enum;
 use super::time::Time;
@@ -108,11 +107,6 @@ impl EventType {
             | EventType::RefundFailed => Some(self.as_str()),
         }
     }
-
-    /// Is it about an invoice?
-    pub fn is_of_invoice(self) -> bool {
-        self.as_str().starts_with("invoice.")
-    }
 }
 
 /// The event's body: what is stored, answered and sent.
@@ -124,7 +118,13 @@ struct Body<'a> {
     kind: EventType,
     livemode: bool,
     created: Time,
-    data: ObjectView<'a>,
+    data: Data<'a>,
+}
+
+/// `data` of an event.
+#[derive(Serialize)]
+struct Data<'a> {
+    object: &'a RawValue,
 }
 
 /// Renders an event whose `data.object` is this JSON text.
@@ -144,7 +144,7 @@ pub fn body(
         kind,
         livemode,
         created,
-        data: ObjectView { object },
+        data: Data { object },
     })
 }
 

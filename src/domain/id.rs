@@ -1,7 +1,7 @@
 //! How things are named outside the file.
 //!
 //! What lives here: making and reading ids. What always holds: an id is a UUID of version 7 (RFC 9562), so ids
-//! made later sort later, which keeps the file's indexes short; order is nevertheless never read from an id.
+//! made later sort later, which keeps the file's indexes short; order inside is nevertheless never read from an id.
 
 use super::time::Time;
 use uuid::{NoContext, Timestamp, Uuid};
@@ -13,9 +13,14 @@ pub fn new(now: Time) -> Uuid {
     Uuid::new_v7(Timestamp::from_unix(NoContext, seconds, nanos))
 }
 
-/// A fresh event id: `evt_` and 32 hex digits.
-pub fn new_event(now: Time) -> String {
-    format!("evt_{}", new(now).simple())
+/// A fresh event id: `evt_` and 32 hex digits. `number` counts events, so that the ids of one millisecond sort in the
+/// order of what they tell: the receiver has nothing else to go by.
+pub fn new_event(now: Time, number: u64) -> String {
+    let number = u128::from(number);
+    let (high, low) = ((number >> 30) & 0xfff, number & 0x3fff_ffff);
+    let random = new(now).as_u128() & !(0xfff << 64) & !(0x3fff_ffff << 32);
+    let id = Uuid::from_u128(random | (high << 64) | (low << 32));
+    format!("evt_{}", id.simple())
 }
 
 /// The id in the form it is stored in, or nothing where the text is no UUID in its usual, hyphenated form.
@@ -30,6 +35,7 @@ pub fn parse(text: &str) -> Option<String> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{Time, new, new_event, parse};
 
@@ -55,7 +61,27 @@ mod tests {
 
     #[test]
     fn an_event_id_has_its_form() {
-        let id = new_event(Time(0));
+        let id = new_event(Time(0), 1);
         assert!(id.starts_with("evt_") && id.len() == 36, "{id}");
+    }
+
+    #[test]
+    fn event_ids_of_one_moment_sort_by_their_number() {
+        let numbers = [0, 1, 2, 1 << 29, 1 << 30, (1 << 30) + 1, (1 << 42) - 1];
+        let ids = numbers.map(|number| new_event(Time(1_795_253_400_007), number));
+        assert!(ids.is_sorted(), "{ids:?}");
+        for id in &ids {
+            let id = uuid::Uuid::try_parse(&id[4..]).unwrap();
+            assert_eq!(
+                (id.get_version_num(), id.get_variant()),
+                (7, uuid::Variant::RFC4122)
+            );
+            assert_eq!(
+                id.get_timestamp(),
+                new(Time(1_795_253_400_007)).get_timestamp()
+            );
+        }
+        let next_moment = new_event(Time(1_795_253_400_008), 0);
+        assert!(ids.iter().all(|id| *id < next_moment));
     }
 }

@@ -36,13 +36,6 @@ impl Links {
 /// A rendered resource.
 pub type Rendered = serde_json::Result<Box<RawValue>>;
 
-/// `data` of an event.
-#[derive(Serialize)]
-pub struct ObjectView<'a> {
-    /// The resource.
-    pub object: &'a RawValue,
-}
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct InvoiceView<'a> {

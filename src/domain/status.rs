@@ -188,3 +188,6 @@ fn unpaid(terms: &Terms, payments: &[Judged], now: Time) -> InvoiceStatus {
         InvoiceStatus::Expired
     }
 }
+
+#[cfg(test)]
+mod tests;

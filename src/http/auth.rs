@@ -25,7 +25,7 @@ pub enum Auth {
 ///
 /// # Errors
 /// `unauthorized`, `wrong_key_type`, `forbidden`.
-pub(super) async fn admit(
+pub(super) fn admit(
     front: &Front,
     now: Time,
     headers: &HeaderMap,
@@ -38,7 +38,7 @@ pub(super) async fn admit(
             None => Err(Refusal::not_found("path").into()),
         },
         Auth::Secret => {
-            let caller = front.service.authenticate(now, presented(headers)?).await?;
+            let caller = front.service.authenticate(now, presented(headers)?)?;
             match caller.class() {
                 KeyClass::Secret | KeyClass::Legacy => Ok(Some(caller)),
                 KeyClass::Public => {

@@ -92,14 +92,13 @@ async fn call(
     limits: &mut Vec<(HeaderName, HeaderValue)>,
 ) -> Result<Call, Error> {
     let (parts, body) = request.into_parts();
-    let now = front.now();
     let query_text = parts.uri.query().unwrap_or("");
     let line_bytes = parts.uri.path().len().saturating_add(query_text.len());
     if header_bytes(&parts.headers).saturating_add(line_bytes) > HEADER_BYTES_MAX {
         let message = format!("the header must be at most {HEADER_BYTES_MAX} bytes");
         return Err(Refusal::new(Code::HeadersTooLarge, message).into());
     }
-    let caller = auth::admit(front, now, &parts.headers, route.auth).await?;
+    let caller = auth::admit(front, front.now(), &parts.headers, route.auth)?;
     if let (true, Some(caller)) = (route.is_rate_limited, &caller) {
         rate(front, caller.key(), limits)?;
     }
@@ -107,7 +106,8 @@ async fn call(
     let body = read_body(body).await?;
     Ok(Call {
         front: Arc::clone(front),
-        now,
+        // Only now: a body may take its time, and what it asks for happens when it is complete.
+        now: front.now(),
         headers: parts.headers,
         body,
         query,

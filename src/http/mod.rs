@@ -30,7 +30,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::watch;
 
 /// A future that is boxed: what a table of functions, or a handle from `app`, can hold.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -44,7 +45,7 @@ pub struct Front {
     metrics: metrics::Metrics,
     sandbox: Option<sandbox::Sandbox>,
     public_url: String,
-    ready: AtomicBool,
+    closed: watch::Sender<bool>,
     request_prefix: String,
     requests: AtomicU64,
     document: OnceLock<String>,
@@ -83,16 +84,25 @@ impl Front {
             metrics: metrics::Metrics::default(),
             sandbox,
             public_url: settings.public_url,
-            ready: AtomicBool::new(true),
+            closed: watch::Sender::new(false),
             request_prefix: format!("req_{prefix}"),
             requests: AtomicU64::new(0),
             document: OnceLock::new(),
         })
     }
 
-    /// Says to the readiness probe that no more work should be sent here.
+    /// Says to the readiness probe that no more work should be sent here, and ends what only waits.
     pub fn close(&self) {
-        self.ready.store(false, Ordering::SeqCst);
+        self.closed.send_replace(true);
+    }
+
+    /// Waits for `what`, at most until the server is stopping; nothing where that came first.
+    async fn unless_closed<T>(&self, what: impl Future<Output = T>) -> Option<T> {
+        let mut closed = self.closed.subscribe();
+        tokio::select! {
+            outcome = what => Some(outcome),
+            _ = closed.wait_for(|closed| *closed) => None,
+        }
     }
 
     /// The moment a request is handled at.

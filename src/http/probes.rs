@@ -5,7 +5,6 @@ use super::request::Call;
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
 use hyper::StatusCode;
-use std::sync::atomic::Ordering;
 
 /// Alive: the process answers.
 pub(super) async fn livez(_: Call) -> Result<Reply, Error> {
@@ -14,7 +13,7 @@ pub(super) async fn livez(_: Call) -> Result<Reply, Error> {
 
 /// Ready: it is not stopping and the file can be read.
 pub(super) async fn readyz(call: Call) -> Result<Reply, Error> {
-    if !call.front.ready.load(Ordering::SeqCst) {
+    if *call.front.closed.borrow() {
         return Err(Refusal::new(Code::Overloaded, "the server is stopping").into());
     }
     call.front.service.check_file()?;

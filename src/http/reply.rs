@@ -1,12 +1,15 @@
 //! What a handler answers with.
 
-use crate::service::Json;
 use crate::service::events::Page;
+use crate::service::{Error, Json};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
+use serde_json::value::RawValue;
+use std::borrow::Borrow;
+use std::sync::Arc;
 
 /// An answer before it is put on the wire.
 #[derive(Debug)]
@@ -22,7 +25,16 @@ const ENVELOPE_BYTES: usize = 128;
 /// A list that has no further pages.
 #[derive(Serialize)]
 struct List<'a> {
-    data: &'a [Json],
+    data: &'a [&'a RawValue],
+}
+
+/// JSON that others hold too, sent without a copy.
+struct Shared(Arc<RawValue>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        self.0.get().as_bytes()
+    }
 }
 
 /// A page of a list.
@@ -59,25 +71,34 @@ impl Reply {
         Reply::json(StatusCode::OK, Box::<str>::from(json).into_string())
     }
 
+    /// 200 with a resource that others hold too.
+    pub(super) fn shared(json: Arc<RawValue>) -> Reply {
+        Reply::json(StatusCode::OK, Bytes::from_owner(Shared(json)))
+    }
+
     /// 200 with `{data: […]}`.
-    pub(super) fn list(data: &[Json]) -> Result<Reply, crate::service::Error> {
-        Reply::of_many(data, &List { data })
+    pub(super) fn list(data: &[impl Borrow<RawValue>]) -> Result<Reply, Error> {
+        let data: Vec<&RawValue> = data.iter().map(Borrow::borrow).collect();
+        Reply::of_many(data.iter().copied(), &List { data: &data })
     }
 
     /// 200 with a page.
-    pub(super) fn page(page: &Page) -> Result<Reply, crate::service::Error> {
+    pub(super) fn page(page: &Page) -> Result<Reply, Error> {
         let next_before = page.next_before.as_deref();
         let body = PageBody {
             data: &page.data,
             has_more: next_before.is_some(),
             next_before,
         };
-        Reply::of_many(&page.data, &body)
+        Reply::of_many(page.data.iter().map(Borrow::borrow), &body)
     }
 
     /// 200 with a body around these resources, in a buffer that need not grow.
-    fn of_many(data: &[Json], body: &impl Serialize) -> Result<Reply, crate::service::Error> {
-        let bytes = data.iter().map(|json| json.get().len().saturating_add(1));
+    fn of_many<'a>(
+        data: impl Iterator<Item = &'a RawValue>,
+        body: &impl Serialize,
+    ) -> Result<Reply, Error> {
+        let bytes = data.map(|json| json.get().len().saturating_add(1));
         let mut buffer = Vec::with_capacity(bytes.fold(ENVELOPE_BYTES, usize::saturating_add));
         serde_json::to_writer(&mut buffer, body)?;
         Ok(Reply::json(StatusCode::OK, buffer))

@@ -233,7 +233,8 @@ pub(super) async fn receive(call: Call) -> Result<Reply, Error> {
     let behaviour = control(&call)?.inboxes().receive(call.id(), message);
     let behaviour =
         behaviour.ok_or_else(|| Refusal::new(Code::Overloaded, "there are too many inboxes"))?;
-    tokio::time::sleep(Duration::from_millis(behaviour.delay_ms)).await;
+    let delay = tokio::time::sleep(Duration::from_millis(behaviour.delay_ms));
+    call.front.unless_closed(delay).await;
     let status = StatusCode::from_u16(behaviour.status).unwrap_or(StatusCode::OK);
     Ok(Reply {
         status,
@@ -261,7 +262,8 @@ pub(super) async fn messages(call: Call) -> Result<Reply, Error> {
     };
     let wait = Duration::from_millis(u64::try_from(wait_ms.unwrap_or(0)).unwrap_or(0));
     // Nothing in time is an answer too: an empty list.
-    let _ = tokio::time::timeout(wait, first_match).await;
+    let first_match = tokio::time::timeout(wait, first_match);
+    call.front.unless_closed(first_match).await;
     let found = inboxes.messages(name, kind);
     let data = found.iter().map(|message| Ok(to_raw_value(message)?));
     Reply::list(&data.collect::<Result<Vec<Json>, Error>>()?)

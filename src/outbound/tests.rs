@@ -1,17 +1,13 @@
 //! Real sockets. Nothing here sleeps: what hangs is held until the other side gives up.
 
-use super::{Answer, Guard, GuardedResolver, Outbound};
+mod names;
+
+use super::{Answer, Guard, Outbound};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::process::Command;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
-use ureq::Error;
-use ureq::config::Config;
-use ureq::http::Uri;
-use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::NextTimeout;
 
 const LONG_MS: u64 = 10_000;
 const SHORT_MS: u64 = 200;
@@ -379,161 +375,4 @@ fn a_body_that_hangs_or_breaks_off_counts_as_the_status_it_came_with() {
         });
         assert_answer(outbound.post(&breaks_off.url(), &[], b"{}"), 200, "half");
     }
-}
-
-/// Names that have other addresses at every lookup: the last of the list first.
-#[derive(Debug)]
-struct Names(Mutex<Vec<Vec<IpAddr>>>);
-
-impl Names {
-    fn new(lookups: &[&[&str]]) -> Self {
-        let lookups = lookups
-            .iter()
-            .rev()
-            .map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect());
-        Self(Mutex::new(lookups.collect()))
-    }
-}
-
-impl Resolver for Names {
-    fn resolve(&self, uri: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
-        let mut found = self.empty();
-        for ip in self.0.lock().unwrap().pop().ok_or(Error::HostNotFound)? {
-            found.push(SocketAddr::new(ip, uri.port_u16().unwrap()));
-        }
-        Ok(found)
-    }
-}
-
-#[test]
-fn a_name_that_changes_its_address_gains_nothing() {
-    let server = Server::answering(&with_body("200 OK", "ok"));
-    let names = Names::new(&[
-        &["127.0.0.1"],
-        &["10.0.0.1"],
-        &["::ffff:169.254.169.254", "::"],
-        &["127.0.0.1"],
-    ]);
-    let outbound = Outbound::with_names(Guard::new(true, Vec::new()), LONG_MS, names);
-    let url = format!("http://shop.example:{}/", server.address.port());
-    let refused = |ip: &str| Err(format!("address not allowed: {ip}"));
-    assert_answer(outbound.post(&url, &[], b"{}"), 200, "ok");
-    assert_eq!(outbound.post(&url, &[], b"{}"), refused("10.0.0.1"));
-    assert_eq!(
-        outbound.post(&url, &[], b"{}"),
-        refused("::ffff:169.254.169.254")
-    );
-    assert_answer(outbound.post(&url, &[], b"{}"), 200, "ok");
-    assert_eq!(
-        outbound.post(&url, &[], b"{}"),
-        Err("dns: the name has no address".to_owned())
-    );
-}
-
-#[test]
-fn only_the_permitted_addresses_of_a_name_are_connected_to() {
-    let names = Names::new(&[&["127.0.0.1", "10.0.0.1", "8.8.8.8", "::1", "2606:4700::1111"]]);
-    let resolver = GuardedResolver {
-        names,
-        guard: Arc::new(Guard::new(false, vec!["10.0.0.0/8".parse().unwrap()])),
-    };
-    let uri: Uri = "https://shop.example:443/".parse().unwrap();
-    let found = resolver
-        .resolve(&uri, &Config::default(), NextTimeout::default())
-        .unwrap();
-    let found: Vec<String> = found
-        .iter()
-        .map(|address| address.ip().to_string())
-        .collect();
-    assert_eq!(found, ["10.0.0.1", "8.8.8.8", "2606:4700::1111"]);
-}
-
-#[test]
-fn the_guard_holds_for_odd_spellings_and_real_names() {
-    let server = Server::answering(&with_body("200 OK", "ok"));
-    let port = server.address.port();
-    let production = Outbound::new(Guard::new(false, Vec::new()), LONG_MS);
-    for host in [
-        "127.0.0.1",
-        "localhost",
-        "127.1",
-        "2130706433",
-        "0x7f.1",
-        "0x7f000001",
-        "017700000001",
-        "0.0.0.0",
-    ] {
-        for scheme in ["http", "https"] {
-            let error = production
-                .post(&format!("{scheme}://{host}:{port}/"), &[], b"{}")
-                .unwrap_err();
-            assert!(
-                error.starts_with("address not allowed: "),
-                "{scheme}://{host}: {error}"
-            );
-        }
-    }
-    for host in ["[::1]", "[::]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]"] {
-        let error = production
-            .post(&format!("https://{host}:{port}/"), &[], b"{}")
-            .unwrap_err();
-        assert!(
-            error.starts_with("address not allowed: "),
-            "{host}: {error}"
-        );
-    }
-    for host in ["127.0.0.1.", "localhost.", "user:pass@localhost"] {
-        assert!(
-            production
-                .post(&format!("https://{host}:{port}/"), &[], b"{}")
-                .is_err(),
-            "{host}"
-        );
-    }
-    assert_eq!(server.connections(), 0);
-}
-
-#[test]
-fn a_name_that_is_unknown_is_a_reason_of_dns() {
-    let error = sandbox(LONG_MS)
-        .post("https://shop.invalid/", &[], b"{}")
-        .unwrap_err();
-    assert!(error.starts_with("dns: "), "{error}");
-}
-
-#[test]
-fn the_environments_proxy_is_ignored() {
-    // The environment is a process's, so this is another process: this test program, running the test below.
-    let nobody = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    child
-        .args(["--ignored", "a_server_is_reached_without_the_proxy"])
-        .env_remove("NO_PROXY")
-        .env_remove("no_proxy");
-    for name in [
-        "ALL_PROXY",
-        "all_proxy",
-        "HTTP_PROXY",
-        "http_proxy",
-        "HTTPS_PROXY",
-        "https_proxy",
-    ] {
-        child.env(name, format!("http://{nobody}"));
-    }
-    let output = child.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && text.contains("1 passed"),
-        "{text}"
-    );
-}
-
-#[test]
-#[ignore = "run by the test above, with a proxy in its environment"]
-fn a_server_is_reached_without_the_proxy() {
-    let server = Server::answering(&with_body("200 OK", "ok"));
-    assert_answer(sandbox(LONG_MS).post(&server.url(), &[], b"{}"), 200, "ok");
 }

@@ -2,14 +2,14 @@
 //!
 //! What always holds: an event and its deliveries are written in the transaction of the change they tell of.
 
-use super::webhooks::lane_of;
+use super::webhooks::origin;
 use super::{Caller, Error, Json, Service};
 use crate::domain::asset::Mode;
 use crate::domain::event::{self, EventType};
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::store::{Tx, deliveries, endpoints, events};
+use crate::store::{Tx, accounts, deliveries, endpoints, events};
 use serde_json::value::RawValue;
 
 /// What an event tells of.
@@ -33,7 +33,8 @@ pub(super) fn record(
     kind: EventType,
     subject: &Subject<'_>,
 ) -> Result<(), Error> {
-    let event_id = id::new_event(now);
+    let number = u64::try_from(events::last_seq(tx)?).unwrap_or(0);
+    let event_id = id::new_event(now, number.saturating_add(1));
     let body = event::body(&event_id, kind, subject.mode.is_live(), now, subject.object)?;
     let (account, mode) = (subject.account, subject.mode);
     let new = events::NewEvent {
@@ -46,24 +47,26 @@ pub(super) fn record(
         body: &body,
     };
     let event = events::insert(tx, &new)?;
-    let deliver = |endpoint: Option<i64>, url: &str| {
+    let deliver = |endpoint: Option<i64>, receiver: &str, url: &str| {
+        // Whoever is told has a lane of their own, so that one that hangs delays no other, not even at the same host.
+        let lane = format!("{} {receiver}", origin(url));
         deliveries::insert(
             tx,
             &id::new(now).to_string(),
             event,
             endpoint,
             url,
-            &lane_of(url),
+            &lane,
             now,
         )
     };
     for endpoint in endpoints::of_account(tx, account)? {
         if endpoint.wants(mode, kind) {
-            deliver(Some(endpoint.seq), &endpoint.url)?;
+            deliver(Some(endpoint.seq), &endpoint.id, &endpoint.url)?;
         }
     }
     if let Some(url) = subject.own_url {
-        deliver(None, url)?;
+        deliver(None, &accounts::by_seq(tx, account)?.id, url)?;
     }
     Ok(())
 }

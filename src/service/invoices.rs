@@ -1,22 +1,23 @@
-//! Invoices: making, reading, picking a coin, calling off, expiring.
+//! Invoices: making, reading, calling off, expiring.
 //!
-//! What does not live here: what money does to an invoice (`payments`). What always holds: the status comes from
+//! What does not live here: picking a coin (`quotes`), what money does to an invoice (`payments`). What always holds: the status comes from
 //! the one step in `settle`.
 
+use super::cache::Generation;
 use super::idempotency::{Outcome, Slot, once};
-use super::settle::Cause;
+use super::settle::{Cause, judged_at};
 use super::{Caller, Error, Json, Service};
 use crate::domain::account::Account;
-use crate::domain::asset::{ASSETS, Asset, Mode};
+use crate::domain::asset::Mode;
 use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::Draft;
 use crate::domain::money::Cents;
-use crate::domain::quote::{self, Quote, unavailable};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::{InvoiceStatus, status};
 use crate::domain::time::{SECOND_MS, Time};
-use crate::domain::{address, id, render};
-use crate::store::{Reader, Tx, accounts, addresses, file, invoices, payments, quotes};
+use crate::domain::{id, render};
+use crate::store::{Reader, Tx, accounts, file, invoices, payments};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -28,7 +29,8 @@ const EXPIRE_BATCH_MAX: u32 = 200;
 pub struct Rendered {
     account: i64,
     mode: Mode,
-    json: Arc<[u8]>,
+    status: InvoiceStatus,
+    json: Arc<RawValue>,
 }
 
 /// Which invoices are asked for.
@@ -141,100 +143,68 @@ impl Service {
     ///
     /// # Errors
     /// `not_found` where it is not the caller's.
-    pub fn invoice(&self, caller: &Caller, id: &str) -> Result<Arc<[u8]>, Error> {
-        let rendered = match self.caches.invoices.get(id) {
-            Ok(rendered) => rendered,
-            Err(generation) => {
-                let invoice = self.read(|db| owned(db, caller, id))?;
-                let json: Arc<[u8]> = render::invoice(&invoice, &self.links, &[])?
-                    .get()
-                    .as_bytes()
-                    .into();
-                let rendered = Rendered {
-                    account: invoice.account,
-                    mode: invoice.mode,
-                    json,
-                };
-                self.caches
-                    .invoices
-                    .put(invoice.id, rendered.clone(), generation);
-                rendered
-            }
+    pub fn invoice(&self, caller: &Caller, id: &str) -> Result<Arc<RawValue>, Error> {
+        let mine =
+            |found: &Rendered| found.account == caller.account() && found.mode == caller.mode();
+        let found = match self.caches.invoices.get(id) {
+            Ok(found) => Some(found),
+            Err(generation) => self.read(|db| self.render(db, id, generation))?,
         };
-        if rendered.account == caller.account() && rendered.mode == caller.mode() {
-            Ok(rendered.json)
-        } else {
-            Err(Refusal::not_found("invoice").into())
-        }
+        let found = found.filter(mine);
+        let found = found.ok_or_else(|| Refusal::not_found("invoice"))?;
+        Ok(found.json)
     }
 
     /// The newest invoices.
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn invoices(&self, caller: &Caller, wanted: &Wanted) -> Result<Vec<Json>, Error> {
+    pub fn invoices(&self, caller: &Caller, wanted: &Wanted) -> Result<Vec<Arc<RawValue>>, Error> {
         let (account, mode) = (caller.account(), caller.mode());
         self.read(|db| {
-            let found = match &wanted.order_id {
+            let ids = match &wanted.order_id {
                 None => invoices::list(db, account, mode, wanted.status, wanted.limit)?,
-                Some(order_id) => invoices::by_order(db, account, mode, order_id)?
-                    .into_iter()
-                    .filter(|invoice| wanted.status.is_none_or(|status| status == invoice.status))
-                    .collect(),
+                Some(order_id) => {
+                    let found = invoices::by_order(db, account, mode, order_id)?;
+                    found.into_iter().map(|invoice| invoice.id).collect()
+                }
             };
-            found
+            let found = ids
                 .iter()
-                .map(|invoice| Ok(render::invoice(invoice, &self.links, &[])?))
+                .filter_map(|id| match self.caches.invoices.get(id) {
+                    Ok(found) => Some(Ok(found)),
+                    Err(generation) => self.render(db, id, generation).transpose(),
+                });
+            // By the time it is rendered an invoice may have another status than the list was asked for.
+            let fits = |found: &Rendered| wanted.status.is_none_or(|status| status == found.status);
+            found
+                .filter(|found| found.as_ref().map_or(true, fits))
+                .map(|found| found.map(|found| found.json))
                 .collect()
         })
     }
 
-    /// Picks the coin.
-    ///
-    /// # Errors
-    /// `not_found`, `payment_in_flight`, `invoice_closed`, `coin_unavailable`.
-    pub async fn select(
-        self: &Arc<Self>,
-        now: Time,
-        caller: &Caller,
-        id: &str,
-        asset: String,
-    ) -> Result<Json, Error> {
-        let (caller, id) = (caller.clone(), id.to_owned());
-        self.write(move |service, tx| {
-            let mut invoice = owned(tx, &caller, &id)?;
-            open_for_picking(tx, &invoice, now)?;
-            service.quote(tx, now, &mut invoice, &asset)?;
-            let invoice = service.settle(tx, now, invoice, Cause::Other)?;
-            Ok(render::invoice(&invoice, &service.links, &[])?)
-        })
-        .await
-    }
-
-    /// Makes the quote of a coin, or finds the standing one, and picks it. Does not ask whether the invoice is open.
-    pub(super) fn quote(
+    /// An invoice as it is answered, kept for the next who asks.
+    fn render(
         &self,
-        tx: &Tx<'_>,
-        now: Time,
-        invoice: &mut Invoice,
-        asset: &str,
-    ) -> Result<Quote, Error> {
-        let asset = Asset::find(asset)
-            .ok_or_else(|| unavailable(format!("{asset:?} is not an asset id")))?;
-        if !self.offers(invoice.mode) {
-            return Err(
-                unavailable(format!("{} is not configured for live payments", asset.id)).into(),
-            );
-        }
-        let standing = quotes::of_invoice(tx, invoice.seq)?
-            .into_iter()
-            .find(|quote| quote.asset == asset);
-        let quote = match standing {
-            Some(quote) => quote,
-            None => new_quote(tx, now, invoice, asset)?,
+        db: &Reader<'_>,
+        id: &str,
+        generation: Generation,
+    ) -> Result<Option<Rendered>, Error> {
+        let Some(invoice) = invoices::by_id(db, id)? else {
+            return Ok(None);
         };
-        invoice.picked_quote = Some(quote.seq);
-        Ok(quote)
+        let json = render::invoice(&invoice, &self.links, &[])?.into();
+        let rendered = Rendered {
+            account: invoice.account,
+            mode: invoice.mode,
+            status: invoice.status,
+            json,
+        };
+        self.caches
+            .invoices
+            .put(invoice.id, rendered.clone(), generation);
+        Ok(Some(rendered))
     }
 
     /// Calls an invoice off, as the dashboard does.
@@ -247,7 +217,7 @@ impl Service {
             let mut invoice =
                 invoices::by_id(tx, &id)?.ok_or_else(|| Refusal::not_found("invoice"))?;
             let payments = payments::of_invoice(tx, invoice.seq)?;
-            let open = status(&invoice, &payments, now)?.is_open();
+            let open = status(&invoice, &payments, judged_at(&invoice, now))?.is_open();
             if !open || payments.iter().any(|payment| payment.is_standing()) {
                 let message = "only an invoice that is open and has no payment can be cancelled";
                 return Err(Refusal::new(Code::InvoiceNotCancellable, message).into());
@@ -280,22 +250,6 @@ impl Service {
     /// [`Error::Failed`] where the file fails.
     pub fn next_expiry(&self) -> Result<Option<Time>, Error> {
         self.read(|db| Ok(invoices::next_due(db)?))
-    }
-
-    /// The coins of the currencies list.
-    ///
-    /// # Errors
-    /// None that a caller causes.
-    pub fn currencies(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
-        let offered: &[Asset] = if self.offers(caller.mode()) {
-            &ASSETS
-        } else {
-            &[]
-        };
-        offered
-            .iter()
-            .map(|asset| Ok(render::currency(asset)?))
-            .collect()
     }
 }
 
@@ -373,55 +327,4 @@ fn new_invoice(account: &Account, mode: Mode, amount: Cents, draft: Draft, now: 
         confirmed_at: None,
         cancelled_at: None,
     }
-}
-
-/// Can a coin still be picked?
-fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Error> {
-    let payments = payments::of_invoice(tx, invoice.seq)?;
-    let standing = payments.iter().any(|payment| payment.is_standing());
-    let refusal = if standing && now < invoice.terms().deadline() {
-        Refusal::new(
-            Code::PaymentInFlight,
-            "a payment is already under way on this invoice",
-        )
-    } else if standing || !status(invoice, &payments, now)?.is_open() {
-        Refusal::new(Code::InvoiceClosed, "this invoice no longer takes a coin")
-    } else {
-        return Ok(());
-    };
-    Err(refusal.into())
-}
-
-/// A new quote: frozen rate, amount rounded up, an address of the invoice's own.
-fn new_quote(
-    tx: &Tx<'_>,
-    now: Time,
-    invoice: &Invoice,
-    asset: &'static Asset,
-) -> Result<Quote, Error> {
-    let rate = asset.test_rate(invoice.currency)?;
-    let amount_expected = quote::amount_due(asset, rate, invoice.amount)?;
-    let address = match addresses::of_invoice(tx, invoice.seq, asset.chain)? {
-        Some(address) => address,
-        None => claim_address(tx, invoice, asset)?,
-    };
-    let mut quote = Quote {
-        seq: 0,
-        asset,
-        rate,
-        amount_expected,
-        address,
-        created_at: now,
-    };
-    quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
-    Ok(quote)
-}
-
-/// The next simulated address, which becomes the invoice's for ever.
-fn claim_address(tx: &Tx<'_>, invoice: &Invoice, asset: &Asset) -> Result<String, Error> {
-    let index = addresses::next_index(tx, invoice.mode, asset.chain)?;
-    let label = format!("coffer {} {}", invoice.mode, asset.chain.address_pool());
-    let address = address::test_address(asset.chain, &label, index);
-    addresses::insert(tx, invoice.mode, asset.chain, &address, invoice.seq)?;
-    Ok(address)
 }

@@ -62,11 +62,7 @@ impl Service {
     ///
     /// # Errors
     /// `unauthorized` where it is unknown or revoked; a typing error is told without asking the file.
-    pub async fn authenticate(
-        self: &Arc<Self>,
-        now: Time,
-        text: &str,
-    ) -> Result<Arc<Caller>, Error> {
+    pub fn authenticate(self: &Arc<Self>, now: Time, text: &str) -> Result<Arc<Caller>, Error> {
         if self.kind == Kind::Production && !apikey::is_plausible(text) {
             return Err(unauthorized("the API key is mistyped: its check does not match").into());
         }
@@ -95,8 +91,11 @@ impl Service {
         if now.since_ms(touched) >= MINUTE_MS {
             known.touched_at.store(now.0, Ordering::Relaxed);
             let id = known.caller.key.clone();
-            self.write(move |_, tx| Ok(keys::touch(tx, &id, now)?))
-                .await?;
+            // No request waits for this, and none fails by it.
+            let told = self.write_unheard(move |_, tx| Ok(keys::touch(tx, &id, now)?));
+            if let Err(error) = told {
+                log::debug!("the use of a key was not noted: {error}");
+            }
         }
         Ok(known.caller)
     }

@@ -12,6 +12,7 @@ pub mod idempotency;
 pub mod invoices;
 pub mod keys;
 pub mod payments;
+mod quotes;
 pub mod sandbox;
 mod settle;
 pub mod webhooks;
@@ -103,6 +104,15 @@ impl Service {
         self.store.write(move |tx| work(&service, tx)).await
     }
 
+    /// One transaction that nobody waits for: for what may be lost.
+    fn write_unheard(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Service, &Tx<'_>) -> Result<(), Error> + Send + 'static,
+    ) -> Result<(), Error> {
+        let service = Arc::clone(self);
+        self.store.write_unheard(move |tx| work(&service, tx))
+    }
+
     /// One transaction, for a thread that may wait.
     fn write_and_wait<T: Send + 'static>(
         self: &Arc<Self>,
@@ -141,7 +151,7 @@ pub fn random<const N: usize>() -> Result<[u8; N], Error> {
 ///
 /// # Errors
 /// As [`random`].
-pub fn new_secret(prefix: &str) -> Result<String, Error> {
+fn new_secret(prefix: &str) -> Result<String, Error> {
     Ok(format!(
         "{prefix}{}",
         crate::domain::signature::base64(&random::<32>()?)

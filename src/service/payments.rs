@@ -18,7 +18,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::store::ledger::{Booking, book, standing};
-use crate::store::{Tx, accounts, payments};
+use crate::store::{Tx, accounts, payments, quotes};
 use std::sync::Arc;
 
 /// A payment on a chain.
@@ -86,8 +86,15 @@ impl Service {
         invoice: &mut Invoice,
         asset: Option<&str>,
     ) -> Result<Quote, Error> {
-        let picked = invoice.coin.as_ref().map(|coin| coin.asset.id);
-        if let Some(asset) = picked.or(asset) {
+        // Paying is not picking: the coin picked last stays so, should what was paid vanish.
+        let own = invoice.coin.as_ref().map(|coin| coin.asset);
+        let standing = quotes::of_invoice(tx, invoice.seq)?
+            .into_iter()
+            .find(|quote| Some(quote.asset) == own);
+        if let Some(quote) = standing {
+            return Ok(quote);
+        }
+        if let Some(asset) = asset {
             return self.quote(tx, now, invoice, asset);
         }
         let takes = |asset: &&crate::domain::asset::Asset| {

@@ -40,7 +40,7 @@ impl Service {
         }
         let payments = payments::of_invoice(tx, invoice.seq)?;
         let before = invoice.status;
-        invoice.status = status(&invoice, &payments, now)?;
+        invoice.status = status(&invoice, &payments, judged_at(&invoice, now))?;
         let quotes = quotes::of_invoice(tx, invoice.seq)?;
         invoice.coin = quote::standing(&quotes, &payments, invoice.picked_quote).map(Coin::from);
         invoice.amount_received = received(&invoice, &payments)?;
@@ -86,6 +86,23 @@ impl Service {
             own_url,
         };
         record(tx, now, kind, &subject)
+    }
+}
+
+/// The moment at which an invoice is judged: `now`, but never before the deadline of one that has expired. A request
+/// that waited its turn behind the expiry worker must not open again what that has closed.
+pub(super) fn judged_at(invoice: &Invoice, now: Time) -> Time {
+    match invoice.status {
+        InvoiceStatus::Expired => now.max(invoice.terms().deadline()),
+        InvoiceStatus::Created
+        | InvoiceStatus::AwaitingPayment
+        | InvoiceStatus::Detected
+        | InvoiceStatus::Confirmed
+        | InvoiceStatus::Overpaid
+        | InvoiceStatus::Underpaid
+        | InvoiceStatus::PaidLate
+        | InvoiceStatus::Cancelled
+        | InvoiceStatus::Failed => now,
     }
 }
 

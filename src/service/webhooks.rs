@@ -27,7 +27,7 @@ pub struct Outgoing {
 }
 
 /// An attempt that is over.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Done {
     /// The delivery's id.
     pub delivery: String,
@@ -37,8 +37,8 @@ pub struct Done {
     pub attempt: Attempt,
 }
 
-/// Scheme, host and port of a url: what is slow or dead together, and waits together.
-pub fn lane_of(url: &str) -> String {
+/// Scheme, host and port of a url.
+pub fn origin(url: &str) -> String {
     let host_at = url.find("://").map_or(0, |at| at.saturating_add(3));
     let end = url
         .get(host_at..)
@@ -182,17 +182,17 @@ impl Service {
 
 #[cfg(test)]
 mod tests {
-    use super::lane_of;
+    use super::origin;
 
     #[test]
-    fn a_lane_is_scheme_host_and_port() {
-        for (url, lane) in [
+    fn an_origin_is_scheme_host_and_port() {
+        for (url, expected) in [
             ("https://Shop.example/hook?x=1", "https://shop.example"),
             ("http://127.0.0.1:80#f", "http://127.0.0.1:80"),
             ("https://[::1]:8443/a/b", "https://[::1]:8443"),
             ("https://shop.example", "https://shop.example"),
         ] {
-            assert_eq!(lane_of(url), lane);
+            assert_eq!(origin(url), expected);
         }
     }
 }

@@ -76,9 +76,12 @@ pub fn insert(
     tx.insert(include_str!("../../sql/endpoints/insert.sql"), params)
 }
 
-/// Removes every endpoint of an account; their deliveries are given up when they fall due.
+/// Removes every endpoint of an account, and gives up what was still to be sent to them.
 pub fn remove_all(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), StoreError> {
     let params = named_params! { ":account": account, ":now": now };
-    tx.run(include_str!("../../sql/endpoints/remove_all.sql"), params)
-        .map(drop)
+    tx.run(include_str!("../../sql/endpoints/remove_all.sql"), params)?;
+    let params = named_params! { ":account": account };
+    let give_up = include_str!("../../sql/deliveries/give_up_removed.sql");
+    tx.note(|changes| changes.deliveries = true);
+    tx.run(give_up, params).map(drop)
 }

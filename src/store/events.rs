@@ -37,6 +37,14 @@ pub struct Page<'a> {
     pub limit: u32,
 }
 
+/// The number of the last event; 0 where there is none.
+pub fn last_seq(db: &Reader<'_>) -> Result<i64, StoreError> {
+    let last = db.first(include_str!("../../sql/events/last_seq.sql"), [], |row| {
+        row.get(0)
+    })?;
+    Ok(last.unwrap_or(0))
+}
+
 /// Adds an event; its `seq`.
 pub fn insert(tx: &Tx<'_>, event: &NewEvent<'_>) -> Result<i64, StoreError> {
     let params = named_params! {

@@ -96,7 +96,11 @@ pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<i64, StoreError> {
 
 /// Saves what can change of an invoice.
 pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
-    tx.note(|changes| changes.invoices.push(invoice.id.clone()));
+    tx.note(|changes| {
+        changes.invoices.push(invoice.id.clone());
+        // A payment that vanished may have opened it again.
+        changes.deadlines |= invoice.status.is_open();
+    });
     let coin = invoice.coin.as_ref();
     let params = named_params! {
         ":seq": invoice.seq,
@@ -148,25 +152,27 @@ pub fn by_order(
     )
 }
 
-/// The newest invoices, of one status where one is given.
+/// The ids of the newest invoices, of one status where one is given.
 pub fn list(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
     status: Option<InvoiceStatus>,
     limit: u32,
-) -> Result<Vec<Invoice>, StoreError> {
+) -> Result<Vec<String>, StoreError> {
     match status {
         None => {
             let params = named_params! { ":account": account, ":mode": mode, ":limit": limit };
-            db.all(include_str!("../../sql/invoices/list.sql"), params, read)
+            db.all(include_str!("../../sql/invoices/list.sql"), params, |row| {
+                row.get(0)
+            })
         }
         Some(status) => {
             let params = named_params! { ":account": account, ":mode": mode, ":status": status, ":limit": limit };
             db.all(
                 include_str!("../../sql/invoices/list_by_status.sql"),
                 params,
-                read,
+                |row| row.get(0),
             )
         }
     }

@@ -47,59 +47,18 @@ fn user_version(conn: &Connection) -> Result<usize, StoreError> {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{MIGRATIONS, TEMPLATE, migrate, user_version};
+    use super::{MIGRATIONS, migrate, user_version};
     use rusqlite::Connection;
-    use std::path::Path;
-
-    /// Every object of a schema, as it was declared.
-    fn schema(conn: &Connection) -> Vec<(String, Option<String>)> {
-        let mut rows = conn
-            .prepare("select name, sql from sqlite_schema order by name")
-            .unwrap();
-        rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-            .unwrap()
-            .collect::<Result<_, _>>()
-            .unwrap()
-    }
-
-    /// A fresh file made by the migrations alone.
-    fn migrated(path: &Path) -> Connection {
-        let mut conn = Connection::open(path).unwrap();
-        conn.pragma_update(None, "journal_mode", "wal").unwrap();
-        migrate(&mut conn).unwrap();
-        conn
-    }
 
     #[test]
-    fn the_template_is_what_the_migrations_add_up_to() {
-        let dir = std::env::temp_dir().join(format!("coffer-template-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        let made = migrated(&dir.join("made.db"));
-        if std::env::var_os("COFFER_BLESS").is_some() {
-            made.execute_batch("pragma wal_checkpoint(truncate)")
-                .unwrap();
-            std::fs::copy(
-                dir.join("made.db"),
-                concat!(env!("CARGO_MANIFEST_DIR"), "/sql/template.db"),
-            )
-            .unwrap();
-        } else {
-            std::fs::write(dir.join("template.db"), TEMPLATE).unwrap();
-            let template = Connection::open(dir.join("template.db")).unwrap();
-            assert_eq!(
-                schema(&template),
-                schema(&made),
-                "run the tests once with COFFER_BLESS=1 to make sql/template.db anew"
-            );
-            assert_eq!(user_version(&template).unwrap(), MIGRATIONS.len());
+    fn a_file_is_brought_up_to_date_once() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        for _ in 0..2 {
+            migrate(&mut conn).unwrap();
+            assert_eq!(user_version(&conn).unwrap(), MIGRATIONS.len());
         }
-        std::fs::remove_dir_all(dir).unwrap();
     }
 
     #[test]
@@ -112,33 +71,5 @@ mod tests {
                 .to_string()
                 .contains("newer coffer")
         );
-    }
-
-    #[test]
-    fn every_statement_prepares_against_the_fresh_schema() {
-        let mut conn = Connection::open_in_memory().unwrap();
-        migrate(&mut conn).unwrap();
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql");
-        let mut prepared = 0;
-        for table in std::fs::read_dir(root)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-        {
-            if !table.is_dir() || table.ends_with("migrations") {
-                continue;
-            }
-            for file in std::fs::read_dir(table)
-                .unwrap()
-                .map(|entry| entry.unwrap().path())
-            {
-                let sql = std::fs::read_to_string(&file).unwrap();
-                for statement in sql.split_inclusive(";\n") {
-                    conn.prepare(statement)
-                        .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-                    prepared += 1;
-                }
-            }
-        }
-        assert!(prepared > 60, "only {prepared} statements were found");
     }
 }

@@ -136,6 +136,20 @@ impl Store {
             .map_err(WriteError::flatten)
     }
 
+    /// [`Store::write`] without waiting for its end.
+    ///
+    /// # Errors
+    /// [`StoreError::Overloaded`] where it is not even begun.
+    pub fn write_unheard<E>(
+        &self,
+        work: impl FnOnce(&Tx<'_>) -> Result<(), E> + Send + 'static,
+    ) -> Result<(), E>
+    where
+        E: From<StoreError> + Send + 'static,
+    {
+        self.shared.writer.submit(work).map(drop).map_err(E::from)
+    }
+
     /// Jobs waiting for the writer.
     pub fn waiting(&self) -> usize {
         self.shared.writer.waiting()

@@ -33,7 +33,7 @@ pub struct Changes {
     pub keys: bool,
     /// Deliveries became due.
     pub deliveries: bool,
-    /// Invoices that can expire were made.
+    /// Invoices can expire that could not, or were not there.
     pub deadlines: bool,
     /// Anything may be different: another process wrote, or everything was put back.
     pub everything: bool,
@@ -105,8 +105,9 @@ impl<E: From<StoreError>> WriteError<E> {
 type Answer<T, E> = Result<T, WriteError<E>>;
 /// Answers one job, given how its batch ended.
 type Finish = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
-/// One write, its types rubbed off: says whether to keep what it wrote, and how to answer it.
-type Job = Box<dyn FnOnce(&Tx<'_>) -> (bool, Finish) + Send>;
+/// One write, its types rubbed off: says whether to keep what it wrote, and how to answer it. It is not run where
+/// there is no transaction for it.
+type Job = Box<dyn FnOnce(Option<&Tx<'_>>) -> (bool, Finish) + Send>;
 
 /// The handle that jobs are submitted through; dropping it finishes what waits and closes the connection.
 pub(super) struct Writer {
@@ -121,6 +122,8 @@ impl Writer {
         let (jobs, queue) = sync_channel::<Job>(WAITING_MAX);
         let waiting = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&waiting);
+        // Read before anybody can have copied anything, so that no later write of another goes unnoticed.
+        let data_version = data_version(&conn)?;
         let thread = std::thread::Builder::new()
             .name("coffer-writer".to_owned())
             .spawn(move || {
@@ -128,7 +131,7 @@ impl Writer {
                     conn,
                     on_commit,
                     waiting: counter,
-                    data_version: None,
+                    data_version,
                 }
                 .serve(&queue)
             })?;
@@ -150,13 +153,16 @@ impl Writer {
     {
         let (answer, answered) = oneshot::channel();
         let job: Job = Box::new(move |tx| {
-            let outcome = catch_unwind(AssertUnwindSafe(|| work(tx)));
-            let keep = matches!(outcome, Ok(Ok(_)));
+            let outcome = tx.map(|tx| catch_unwind(AssertUnwindSafe(|| work(tx))));
+            let keep = matches!(outcome, Some(Ok(Ok(_))));
             let finish = move |committed: Result<(), StoreError>| {
                 let result = match outcome {
-                    Ok(Ok(value)) => committed.map(|()| value).map_err(WriteError::Store),
-                    Ok(Err(refusal)) => Err(WriteError::Refused(refusal)),
-                    Err(_) => Err(WriteError::Store(StoreError::Failed(
+                    None => Err(WriteError::Store(
+                        committed.err().unwrap_or_else(StoreError::closed),
+                    )),
+                    Some(Ok(Ok(value))) => committed.map(|()| value).map_err(WriteError::Store),
+                    Some(Ok(Err(refusal))) => Err(WriteError::Refused(refusal)),
+                    Some(Err(_)) => Err(WriteError::Store(StoreError::Failed(
                         "a write panicked".to_owned(),
                     ))),
                 };
@@ -202,7 +208,7 @@ struct Thread {
     conn: Connection,
     on_commit: OnCommit,
     waiting: Arc<AtomicUsize>,
-    data_version: Option<i64>,
+    data_version: i64,
 }
 
 impl Thread {
@@ -260,7 +266,7 @@ impl Thread {
         for job in batch {
             if failed.is_some() {
                 // The transaction is gone: what is left is answered with its failure, not run.
-                finishes.push(Box::new(move |_| drop(job)));
+                finishes.push(job(None).1);
                 continue;
             }
             let mut kept = false;
@@ -292,10 +298,10 @@ impl Thread {
         if !alone {
             self.statement("savepoint job")?;
         }
-        let (keep, finish) = job(&Tx {
+        let (keep, finish) = job(Some(&Tx {
             reader: Reader { conn: &self.conn },
             changes,
-        });
+        }));
         finishes.push(finish);
         *kept = keep;
         if self.conn.is_autocommit() {
@@ -321,15 +327,10 @@ impl Thread {
 
     /// Commands may write beside a running server: a new version of the data drops every copy.
     fn notice_foreign_writes(&mut self) {
-        let read = || {
-            self.conn
-                .prepare_cached("pragma data_version")?
-                .query_row([], |row| row.get::<_, i64>(0))
-        };
-        match read() {
+        match data_version(&self.conn) {
             Ok(version) => {
-                let before = self.data_version.replace(version);
-                if before.is_some_and(|before| before != version) {
+                let before = std::mem::replace(&mut self.data_version, version);
+                if before != version {
                     (self.on_commit)(&Changes {
                         everything: true,
                         ..Changes::default()
@@ -340,3 +341,12 @@ impl Thread {
         }
     }
 }
+
+/// A number that other connections' commits move, and this one's do not.
+fn data_version(conn: &Connection) -> rusqlite::Result<i64> {
+    conn.prepare_cached("pragma data_version")?
+        .query_row([], |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,11 @@
 //! Sends webhooks: takes what is due, lane by lane, and keeps what came of it.
 //!
-//! What lives here: how much each receiver may have under way. What does not: when a delivery is due (`retry`), how
-//! it is signed (`service::webhooks`). What always holds: a delivery is under way once at most, and a slow or dead
-//! receiver uses up its own share only.
+//! What does not live here: how much each receiver may have under way (`lanes`), when a delivery is due (`retry`), how
+//! it is signed (`service::webhooks`). What always holds: a delivery is under way once at most, until what came of it
+//! is in the file.
 
-use super::senders::{Senders, THREADS_MAX};
+use super::lanes::Lanes;
+use super::senders::Senders;
 use super::{Bell, Next, Worker};
 use crate::clock::Clock;
 use crate::domain::time::Time;
@@ -16,14 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// What a receiver that nothing is known of may have under way.
-const SHARE_FIRST: usize = 4;
-/// What a receiver that answers well may have under way: its share doubles with every success.
-const SHARE_MAX: usize = 32;
 /// How long a stopping server waits for attempts under way.
 const FINISH_MAX: Duration = Duration::from_secs(3);
-/// What a receiver may have under way whose last attempt failed.
-const SHARE_FAILED: usize = 1;
 
 /// The delivery worker.
 pub struct Deliver {
@@ -34,24 +29,13 @@ pub struct Deliver {
     bell: Bell,
     finished: UnboundedSender<Done>,
     results: UnboundedReceiver<Done>,
+    /// What came of attempts and is not in the file yet.
+    ended: Vec<Done>,
     /// Deliveries under way, and their lanes.
     under_way: HashMap<String, String>,
-    lanes: HashMap<String, Lane>,
-}
-
-/// One receiver: scheme, host and port.
-struct Lane {
-    under_way: usize,
-    share: usize,
-}
-
-impl Default for Lane {
-    fn default() -> Lane {
-        Lane {
-            under_way: 0,
-            share: SHARE_FIRST,
-        }
-    }
+    lanes: Lanes,
+    /// Is something due that is not in the file as done?
+    is_awaited: bool,
 }
 
 impl Deliver {
@@ -71,49 +55,34 @@ impl Deliver {
             bell,
             finished,
             results,
+            ended: Vec::new(),
             under_way: HashMap::new(),
-            lanes: HashMap::new(),
+            lanes: Lanes::default(),
+            is_awaited: false,
         }
     }
 
-    /// Keeps what came of finished attempts; only then may a delivery be taken up again.
+    /// Keeps what came of finished attempts; only then may a delivery be taken up again. Where the file fails, they
+    /// are kept for the next step.
     async fn keep_results(&mut self) -> Result<(), Error> {
-        let mut done = Vec::new();
         while let Ok(result) = self.results.try_recv() {
-            done.push(result);
+            self.ended.push(result);
         }
-        if done.is_empty() {
+        if self.ended.is_empty() {
             return Ok(());
         }
-        let outcomes: Vec<(String, bool)> = done
-            .iter()
-            .map(|done| (done.delivery.clone(), is_success(&done.attempt)))
-            .collect();
-        let kept = self.service.record_attempts(done).await;
-        for (delivery, success) in outcomes {
-            let Some(name) = self.under_way.remove(&delivery) else {
-                continue;
-            };
-            let lane = self.lanes.entry(name).or_default();
-            lane.under_way = lane.under_way.saturating_sub(1);
-            lane.share = if success {
-                lane.share.saturating_mul(2).min(SHARE_MAX)
-            } else {
-                SHARE_FAILED
-            };
+        self.service.record_attempts(self.ended.clone()).await?;
+        for done in self.ended.drain(..) {
+            if let Some(lane) = self.under_way.remove(&done.delivery) {
+                self.lanes.ended(&lane, is_success(&done.attempt));
+            }
         }
-        kept
+        Ok(())
     }
 
     /// Takes up what of a lane is due and fits into its share; true where more may be due at once.
     async fn take_up(&mut self, name: &str, now: Time) -> Result<bool, Error> {
-        let (under_way, share) = self
-            .lanes
-            .get(name)
-            .map_or((0, SHARE_FIRST), |lane| (lane.under_way, lane.share));
-        let room = share
-            .min(THREADS_MAX.saturating_sub(self.under_way.len()))
-            .saturating_sub(under_way);
+        let (under_way, room) = (self.lanes.under_way(name), self.lanes.room(name));
         if room == 0 {
             return Ok(false);
         }
@@ -145,22 +114,16 @@ impl Deliver {
     /// Hands one delivery to the senders.
     fn send(&mut self, lane: &str, due: Due) {
         self.under_way.insert(due.id.clone(), lane.to_owned());
-        let entry = self.lanes.entry(lane.to_owned()).or_default();
-        entry.under_way = entry.under_way.saturating_add(1);
+        self.lanes.began(lane);
         let report = Report {
             finished: self.finished.clone(),
             bell: self.bell.clone(),
         };
         let (clock, outbound) = (Arc::clone(&self.clock), self.outbound.clone());
-        self.senders.submit(move || {
-            let pending = Pending::new(
-                report,
-                due.id.clone(),
-                due.attempts.saturating_add(1),
-                clock.now(),
-            );
-            pending.end(attempt(&clock, &outbound, &due));
-        });
+        let number = due.attempts.saturating_add(1);
+        let pending = Pending::new(report, due.id.clone(), number, clock.now());
+        self.senders
+            .submit(move || pending.end(attempt(&clock, &outbound, &due)));
     }
 }
 
@@ -209,7 +172,7 @@ struct Report {
     bell: Bell,
 }
 
-/// An attempt under way: whatever ends it, a panic too, is reported.
+/// An attempt handed in or under way: whatever ends it, a panic too, is reported.
 struct Pending {
     report: Report,
     done: Option<Done>,
@@ -257,31 +220,34 @@ impl Worker for Deliver {
     async fn tick(&mut self, now: Time) -> Result<Next, Error> {
         self.keep_results().await?;
         let waiting = self.service.lanes()?;
-        self.lanes.retain(|name, lane| {
-            lane.under_way > 0 || waiting.iter().any(|(waiting, _)| waiting == name)
-        });
+        self.lanes.keep(&waiting);
         let mut next = Next::Idle;
-        for (name, due_at) in waiting {
-            if due_at > now {
+        for (name, due_at) in &waiting {
+            if *due_at > now {
                 next = match next {
-                    Next::At(at) if at <= due_at => next,
-                    Next::At(_) | Next::Idle | Next::Again => Next::At(due_at),
+                    Next::At(at) if at <= *due_at => next,
+                    Next::At(_) | Next::Idle | Next::Again => Next::At(*due_at),
                 };
-            } else if self.take_up(&name, now).await? {
+            } else if self.take_up(name, now).await? {
                 return Ok(Next::Again);
             }
         }
+        // What is due by the file is under way or waits for room. What was put back or given up meanwhile may be under
+        // way still, but nobody waits for it.
+        self.is_awaited = waiting.iter().any(|(_, due_at)| *due_at <= now);
         Ok(next)
     }
 
     fn is_busy(&self) -> bool {
-        !self.under_way.is_empty()
+        self.is_awaited
     }
 
     async fn finish(&mut self) -> Result<(), Error> {
         let all_ended = async {
             let mut heard = self.bell.listen();
-            while self.results.len() < self.under_way.len() && heard.changed().await.is_ok() {}
+            while self.results.len().saturating_add(self.ended.len()) < self.under_way.len()
+                && heard.changed().await.is_ok()
+            {}
         };
         if tokio::time::timeout(FINISH_MAX, all_ended).await.is_err() {
             log::info!(

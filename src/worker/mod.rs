@@ -6,6 +6,7 @@
 
 pub mod deliver;
 pub mod expire;
+mod lanes;
 pub mod prune;
 mod senders;
 
@@ -141,9 +142,9 @@ impl Bells {
         log::warn!("work kept coming while everything due was waited for");
     }
 
-    /// The next moment at which any worker wants to be woken.
+    /// The next moment at which something is due. Pruning never is: it happens on the way, whenever it is woken.
     pub fn next_due(&self) -> Option<Time> {
-        self.all()
+        [&self.expire, &self.deliver]
             .iter()
             .filter_map(|bell| bell.rested.borrow().until)
             .min()

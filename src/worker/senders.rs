@@ -40,7 +40,7 @@ struct State {
 }
 
 impl Senders {
-    /// Hands in a job.
+    /// Hands in a job. Where there is no thread and the system has none to give, the job is dropped.
     pub(super) fn submit(&self, job: impl FnOnce() + Send + 'static) {
         let mut state = self.shared.lock();
         state.jobs.push_back(Box::new(job));
@@ -48,7 +48,13 @@ impl Senders {
         if wanted && self.shared.spawn() {
             state.threads = state.threads.saturating_add(1);
         }
+        let hopeless = if state.threads == 0 {
+            std::mem::take(&mut state.jobs)
+        } else {
+            VecDeque::new()
+        };
         drop(state);
+        drop(hopeless);
         self.shared.job_came.notify_one();
     }
 }

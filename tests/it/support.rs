@@ -1,5 +1,9 @@
 //! What every test stands on: a shop with a running sandbox, and what it can ask of it.
 
+mod books;
+pub mod receiver;
+pub mod scratch;
+
 use coffer::{Config, Server};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -136,6 +140,26 @@ impl Shop {
         self.get(&format!("/v1/invoices/{id}"), Some(TEST))
             .expect(200)
             .json()
+    }
+
+    /// The time that the shop's clock shows.
+    #[track_caller]
+    pub fn now(&self) -> String {
+        let state = self.get("/sandbox", None).expect(200).json();
+        state["time"].as_str().unwrap().to_owned()
+    }
+
+    /// Calls an invoice off, as the dashboard does.
+    #[track_caller]
+    pub fn cancel(&self, id: &str) -> Answer {
+        self.send("POST", &format!("/sandbox/invoices/{id}/cancel"), &[], "")
+    }
+
+    /// Every delivery with its attempts, in the order of their events.
+    #[track_caller]
+    pub fn deliveries(&self) -> Vec<Value> {
+        let deliveries = self.get("/sandbox/webhooks", None).expect(200).json();
+        deliveries["data"].as_array().unwrap().clone()
     }
 
     /// Puts a payment on a simulated chain; its id.

@@ -28,7 +28,13 @@ const RULES: &[&str] = &[
     "sha2",
     "sha3",
 ];
-const HYPER: &[&str] = &["http_body_util", "hyper", "hyper_util", "tokio"];
+const HYPER: &[&str] = &[
+    "http_body_util",
+    "hyper",
+    "hyper_util",
+    "percent_encoding",
+    "tokio",
+];
 const SQLITE: &[&str] = &["r2d2", "r2d2_sqlite", "rusqlite"];
 const LOG: &[&str] = &["log"];
 
@@ -81,7 +87,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         room: "config",
         rooms: &["domain"],
-        crates: &[VALUES, LOG],
+        crates: &[VALUES, LOG, &["clap"]],
     },
     Layer {
         room: "app",

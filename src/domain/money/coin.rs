@@ -220,6 +220,9 @@ fn low_limb(number: u128) -> u64 {
 }
 
 #[cfg(test)]
+mod properties;
+
+#[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{Cents, Overflow, Rate, Units};

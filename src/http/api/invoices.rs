@@ -8,7 +8,6 @@ use crate::http::request::{Call, header};
 use crate::service::Error;
 use crate::service::idempotency::{KEY_CHARS_MAX, Outcome};
 use crate::service::invoices::Wanted;
-use hyper::body::Bytes;
 use hyper::{HeaderMap, StatusCode};
 
 /// `limit` where none is given.
@@ -41,7 +40,7 @@ pub(in crate::http) async fn get(call: Call) -> Result<Reply, Error> {
         .front
         .service
         .invoice(call.caller()?, &call.uuid("invoice")?)?;
-    Ok(Reply::json(StatusCode::OK, Bytes::from_owner(invoice)))
+    Ok(Reply::shared(invoice))
 }
 
 /// POST /v1/invoices/{id}/select

@@ -1,0 +1,1 @@
+select ifnull(max(seq), 0) from events

@@ -1,0 +1,195 @@
+//! What runs in a server: started one after the other, stopped the other way round.
+//!
+//! What always holds: who needs a part is stopped before it, and the last to let go of the file closes it.
+
+use super::Config;
+use super::control::SandboxControl;
+use crate::clock::Clock;
+use crate::domain::render::Links;
+use crate::http::{Control, Front, Limits, Listener, Settings};
+use crate::outbound::{Guard, Outbound};
+use crate::service::{Caches, Error, Service, begin_file};
+use crate::store::{Changes, Durability, Kind, OnCommit, Opening, Store};
+use crate::worker::deliver::Deliver;
+use crate::worker::expire::Expire;
+use crate::worker::prune::Prune;
+use crate::worker::{Bells, run};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// What runs.
+pub(super) struct Parts {
+    workers: Vec<JoinHandle<()>>,
+    stop_workers: watch::Sender<bool>,
+    front: JoinHandle<()>,
+    stop_front: watch::Sender<bool>,
+}
+
+/// What every part of one server is made with.
+struct Shared {
+    service: Arc<Service>,
+    clock: Arc<Clock>,
+    bells: Bells,
+    outbound: Outbound,
+}
+
+impl Parts {
+    /// Starts every part, and says by which url the server is known.
+    pub(super) fn start(
+        runtime: &Runtime,
+        config: Config,
+        file: &Path,
+        durability: Durability,
+    ) -> Result<(Parts, String), Error> {
+        let bind_failed = |error| Error::Failed(format!("{}: {error}", config.listen));
+        let listener = runtime
+            .block_on(Listener::bind(config.listen))
+            .map_err(bind_failed)?;
+        let address = listener.address().map_err(bind_failed)?;
+        let url = config.public_url.clone().unwrap_or_else(|| url_of(address));
+        let opening = Opening {
+            path: file.to_owned(),
+            durability,
+            create: true,
+            exclusive: true,
+        };
+        let shared = Shared::open(&opening, &config, &url)?;
+        let control = shared.control(config.kind)?;
+        let settings = Settings {
+            public_url: url.clone(),
+            creations_per_minute: config.creations_per_minute,
+            sandbox: control.map(|control| (control, address)),
+        };
+        let front = Front::new(
+            Arc::clone(&shared.service),
+            Arc::clone(&shared.clock),
+            settings,
+        )?;
+        let (stop_workers, stopped) = watch::channel(false);
+        let workers = shared.start_workers(runtime, &stopped);
+        let (stop_front, stopped) = watch::channel(false);
+        let front = runtime.spawn(listener.serve(Arc::new(front), Limits::default(), stopped));
+        Ok((
+            Parts {
+                workers,
+                stop_workers,
+                front,
+                stop_front,
+            },
+            url,
+        ))
+    }
+
+    /// Stops taking requests, lets those under way be answered, then lets the workers finish the job in hand.
+    pub(super) async fn stop(self) {
+        self.stop_front.send_replace(true);
+        if let Err(error) = self.front.await {
+            log::error!("the front did not end well: {error}");
+        }
+        self.stop_workers.send_replace(true);
+        for worker in self.workers {
+            if let Err(error) = worker.await {
+                log::error!("a worker did not end well: {error}");
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Opens the file and puts the use cases on top of it.
+    fn open(opening: &Opening, config: &Config, url: &str) -> Result<Shared, Error> {
+        let (bells, caches) = (Bells::default(), Arc::new(Caches::default()));
+        let store = Store::open(opening, on_commit(&bells, &caches))?;
+        let row = begin_file(&store, config.kind)?;
+        let clock = match config.kind {
+            Kind::Sandbox => Clock::new(row.clock_offset_ms, row.clock_frozen_at),
+            Kind::Production => Clock::new(0, None),
+        };
+        let guard = Guard::new(config.kind == Kind::Sandbox, config.webhook_allow.clone());
+        let outbound = Outbound::new(guard, config.webhook_timeout_ms);
+        let asked = outbound.clone();
+        let check = Box::new(move |url: &str| asked.guard().check_url(url));
+        let links = Links {
+            public_url: url.to_owned(),
+            checkout_secret: row.checkout_secret,
+        };
+        let service = Arc::new(Service::new(store, links, config.kind, check, caches));
+        Ok(Shared {
+            service,
+            clock: Arc::new(clock),
+            bells,
+            outbound,
+        })
+    }
+
+    /// The sandbox's handle on itself, over a seeded file; nothing outside the sandbox.
+    fn control(&self, kind: Kind) -> Result<Option<Arc<dyn Control>>, Error> {
+        match kind {
+            Kind::Production => Ok(None),
+            Kind::Sandbox => {
+                self.service.seed(self.clock.now())?;
+                let (service, clock) = (Arc::clone(&self.service), Arc::clone(&self.clock));
+                Ok(Some(Arc::new(SandboxControl::new(
+                    service,
+                    clock,
+                    self.bells.clone(),
+                ))))
+            }
+        }
+    }
+
+    /// Starts the workers.
+    fn start_workers(self, runtime: &Runtime, stop: &watch::Receiver<bool>) -> Vec<JoinHandle<()>> {
+        let Shared {
+            service,
+            clock,
+            bells,
+            outbound,
+        } = self;
+        let expire = Expire {
+            service: Arc::clone(&service),
+        };
+        let prune = Prune::new(Arc::clone(&service));
+        let deliver = Deliver::new(service, Arc::clone(&clock), outbound, bells.deliver.clone());
+        vec![
+            runtime.spawn(run(expire, Arc::clone(&clock), bells.expire, stop.clone())),
+            runtime.spawn(run(
+                deliver,
+                Arc::clone(&clock),
+                bells.deliver,
+                stop.clone(),
+            )),
+            runtime.spawn(run(prune, clock, bells.prune, stop.clone())),
+        ]
+    }
+}
+
+/// What a commit sets off: copies are dropped, workers are woken.
+fn on_commit(bells: &Bells, caches: &Arc<Caches>) -> OnCommit {
+    let (bells, caches) = (bells.clone(), Arc::clone(caches));
+    Box::new(move |changes: &Changes| {
+        caches.forget(changes);
+        if changes.everything {
+            bells.ring_all();
+            return;
+        }
+        if changes.deliveries {
+            bells.deliver.ring();
+        }
+        if changes.deadlines {
+            bells.expire.ring();
+        }
+    })
+}
+
+/// The url of a listening address; one that means "every address" is called by loopback's.
+fn url_of(address: SocketAddr) -> String {
+    match address.ip() {
+        ip if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
+        _ => format!("http://{address}"),
+    }
+}

@@ -1,0 +1,59 @@
+//! The addresses of the sandbox: valid, distinct, the same for ever, and of no main network.
+
+use std::collections::HashSet;
+
+use super::Chain::{Base, Bitcoin, Dogecoin, Ethereum, Litecoin, Polygon, Solana, Tron};
+use super::Network::{Main, Test};
+use super::vectors::everywhere;
+use super::{accepts, refuses, test_address};
+
+#[test]
+fn test_addresses_are_canonical_and_distinct() {
+    for (chain, network) in everywhere().filter(|(_, network)| *network == Test) {
+        let mut seen = HashSet::new();
+        for label in ["", "a", "a1", "invoice", "\u{5ba2}"] {
+            for index in [0, 1, 2, 10, 255, 256, u64::MAX] {
+                let text = test_address(chain, label, index);
+                accepts((chain, network), &text, &text);
+                assert!(seen.insert(text), "{chain:?} {label} {index}");
+            }
+        }
+    }
+}
+
+/// What a label and an index give may never change. The texts were computed apart from this code, in Python.
+#[test]
+fn test_addresses_stay_the_same() {
+    let evm = "0x8C5284132c3C174Ef8896A2Ce0260E7522cD8f65";
+    assert_eq!(
+        test_address(Bitcoin, "label", 7),
+        "tb1q33fggyev8st5a7yfdgkwqfsww53vmrm90hsn3v"
+    );
+    assert_eq!(
+        test_address(Litecoin, "label", 7),
+        "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9"
+    );
+    assert_eq!(
+        test_address(Dogecoin, "label", 7),
+        "ngz7iS7xF6PLhJw6rLr9rh12HqDZGtDcyV"
+    );
+    assert_eq!(
+        [Ethereum, Base, Polygon].map(|chain| test_address(chain, "label", 7)),
+        [evm; 3]
+    );
+    assert_eq!(
+        test_address(Tron, "label", 7),
+        "TNmATDp8AS9HSWEwgCrrafwG5crHCXdTCG"
+    );
+    assert_eq!(
+        test_address(Solana, "label", 7),
+        "ASm4Cdjzsgvj83Rr2ciapbspqeGGtDy3Kj2HE7j1oJkK"
+    );
+}
+
+#[test]
+fn test_addresses_of_utxo_chains_are_refused_on_their_main_networks() {
+    for chain in [Bitcoin, Litecoin, Dogecoin] {
+        refuses((chain, Main), &test_address(chain, "label", 7));
+    }
+}

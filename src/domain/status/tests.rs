@@ -1,0 +1,266 @@
+//! The status function against the rules read as a table, over every input and over random ones; odd cases are in
+//! `odd`.
+//!
+//! What always holds: the table below is written from the document and shares no arithmetic with the code it checks.
+
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod odd;
+
+use super::{Bps, Cents, InvoiceStatus, Judged, PaymentState, Terms, Time, judge};
+
+/// When the invoices below expire, and what they cost.
+const EXPIRES: i64 = 2_000_000;
+const DUE: i64 = 10_000;
+
+/// What a payment may be worth: nothing, half, around both bounds of half a per cent, exact, twice.
+const VALUES: [i64; 8] = [0, 5_000, 9_949, 9_950, 10_000, 10_050, 10_051, 20_000];
+/// The same and what lies around the bounds of the largest tolerance.
+const MORE_VALUES: [i64; 13] = [
+    0, 1, 5_000, 7_999, 8_000, 9_949, 9_950, 10_000, 10_050, 10_051, 12_000, 12_001, 20_000,
+];
+const CANCELLED: [Option<i64>; 4] = [None, Some(EXPIRES - 5), Some(EXPIRES), Some(EXPIRES + 5)];
+const TOLERANCES: [(u32, u32); 3] = [(0, 0), (50, 50), (2_000, 2_000)];
+
+/// A payment: its state, on time, once confirmed, its value.
+type Paid = (PaymentState, bool, bool, i64);
+
+/// One question to the function.
+#[derive(Clone, Debug)]
+struct Case {
+    due: i64,
+    under: u32,
+    over: u32,
+    expires: i64,
+    cancelled: Option<i64>,
+    quoted: bool,
+    now: i64,
+    payments: Vec<Paid>,
+}
+
+/// The rules of the document, top to bottom: the first whose condition holds.
+fn by_the_table(case: &Case) -> InvoiceStatus {
+    let count =
+        |wanted: fn(&Paid) -> bool| case.payments.iter().filter(|paid| wanted(paid)).count();
+    // Money in ten-thousandths of a cent, so that a tolerance in basis points is a whole number.
+    let worth = |on_time: bool| {
+        let mut sum: i128 = 0;
+        for (state, in_time, _, value) in &case.payments {
+            if *state == PaymentState::Confirmed && *in_time == on_time {
+                sum += i128::from(*value) * 10_000;
+            }
+        }
+        sum
+    };
+    let (c, l) = (worth(true), worth(false));
+    let due = i128::from(case.due) * 10_000;
+    let least = due - i128::from(case.due) * i128::from(case.under);
+    let most = due + i128::from(case.due) * i128::from(case.over);
+    let deadline = [case.cancelled, Some(case.expires)]
+        .into_iter()
+        .flatten()
+        .min();
+    let past = deadline <= Some(case.now);
+    let u = count(|paid| paid.0 == PaymentState::Seen && paid.1) > 0;
+    let idle = count(|paid| paid.0 == PaymentState::Confirmed) == 0 && !u;
+    let fell = count(|paid| paid.0 == PaymentState::Dropped && paid.2) > 0;
+    let lost = count(|paid| paid.0 == PaymentState::Dropped && paid.1) > 0;
+    let table = [
+        (idle && case.cancelled.is_some(), InvoiceStatus::Cancelled),
+        (idle && fell, InvoiceStatus::Failed),
+        (idle && !past && case.quoted, InvoiceStatus::AwaitingPayment),
+        (idle && !past, InvoiceStatus::Created),
+        (idle && lost, InvoiceStatus::Failed),
+        (idle, InvoiceStatus::Expired),
+        (c >= least && c + l > most, InvoiceStatus::Overpaid),
+        (c >= least, InvoiceStatus::Confirmed),
+        (u, InvoiceStatus::Detected),
+        (c + l >= least, InvoiceStatus::PaidLate),
+        (true, InvoiceStatus::Underpaid),
+    ];
+    let row = table.iter().find(|(holds, _)| *holds);
+    row.map_or(InvoiceStatus::Underpaid, |(_, status)| *status)
+}
+
+/// What the code says.
+fn by_the_code(case: &Case) -> Result<InvoiceStatus, super::Overflow> {
+    let terms = Terms {
+        due: Cents(case.due),
+        under: Bps(case.under),
+        over: Bps(case.over),
+        expires_at: Time(case.expires),
+        cancelled_at: case.cancelled.map(Time),
+        quoted: case.quoted,
+    };
+    let judged = |(state, on_time, was_confirmed, value): &Paid| Judged {
+        state: *state,
+        on_time: *on_time,
+        was_confirmed: *was_confirmed,
+        value: Cents(*value),
+    };
+    let payments: Vec<Judged> = case.payments.iter().map(judged).collect();
+    judge(&terms, &payments, Time(case.now))
+}
+
+/// Both say the same; how often each status came is counted.
+fn agree(case: &Case, seen: &mut [usize]) {
+    let expected = by_the_table(case);
+    match by_the_code(case) {
+        Ok(status) if status == expected => {}
+        other => panic!("{other:?} instead of {expected:?}: {case:?}"),
+    }
+    let place = InvoiceStatus::ALL
+        .iter()
+        .position(|status| *status == expected);
+    if let Some(count) = place.and_then(|place| seen.get_mut(place)) {
+        *count += 1;
+    }
+}
+
+/// Every payment there can be with one of these values: what is confirmed now has been confirmed.
+fn kinds(values: impl Fn(PaymentState) -> Vec<i64>) -> Vec<Paid> {
+    let mut found = Vec::new();
+    for state in PaymentState::ALL {
+        for on_time in [false, true] {
+            for was_confirmed in [false, true] {
+                if *state == PaymentState::Confirmed && !was_confirmed {
+                    continue;
+                }
+                let worth = values(*state).into_iter();
+                found.extend(worth.map(|value| (*state, on_time, was_confirmed, value)));
+            }
+        }
+    }
+    found
+}
+
+/// Every multiset of `size` payments, each in the order of `kinds`.
+fn multisets(kinds: &[Paid], size: usize) -> Vec<Vec<Paid>> {
+    if size == 0 {
+        return vec![Vec::new()];
+    }
+    let mut found = Vec::new();
+    for (at, first) in kinds.iter().enumerate() {
+        for rest in multisets(kinds.get(at..).unwrap_or_default(), size - 1) {
+            found.push([vec![*first], rest].concat());
+        }
+    }
+    found
+}
+
+/// Everything else that matters, around these payments.
+fn around(payments: &[Paid], seen: &mut [usize]) {
+    for cancelled in CANCELLED {
+        let deadline = cancelled.map_or(EXPIRES, |at| at.min(EXPIRES));
+        for now in [deadline - 1, deadline, deadline + 1] {
+            for (under, over) in TOLERANCES {
+                for quoted in [false, true] {
+                    let case = Case {
+                        due: DUE,
+                        under,
+                        over,
+                        expires: EXPIRES,
+                        cancelled,
+                        quoted,
+                        now,
+                        payments: payments.to_vec(),
+                    };
+                    agree(&case, seen);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_pair_of_payments_at_every_time_is_judged_by_the_table() {
+    let kinds = kinds(|_| VALUES.to_vec());
+    assert_eq!(kinds.len(), 80);
+    let mut seen = [0; InvoiceStatus::ALL.len()];
+    for payments in (0..=2).flat_map(|size| multisets(&kinds, size)) {
+        around(&payments, &mut seen);
+    }
+    assert_eq!(seen.iter().sum::<usize>(), 3_321 * 72);
+    assert!(
+        seen.iter().all(|count| *count > 0),
+        "each status comes: {seen:?}"
+    );
+}
+
+/// What is not confirmed counts for nothing, so two values of it will do.
+#[test]
+fn every_three_payments_at_every_time_are_judged_by_the_table() {
+    let kinds = kinds(|state| match state {
+        PaymentState::Confirmed => VALUES.to_vec(),
+        PaymentState::Seen | PaymentState::Dropped => vec![0, DUE],
+    });
+    assert_eq!(kinds.len(), 32);
+    let mut seen = [0; InvoiceStatus::ALL.len()];
+    for payments in multisets(&kinds, 3) {
+        around(&payments, &mut seen);
+    }
+    assert_eq!(seen.iter().sum::<usize>(), 5_984 * 72);
+}
+
+/// A generator that is the same everywhere (SplitMix64).
+struct Dice(u64);
+
+impl Dice {
+    /// A number below `sides`.
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % u64::try_from(sides).unwrap_or(1)).unwrap_or(0)
+    }
+
+    /// One of these.
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        match from.get(self.roll(from.len())) {
+            Some(picked) => *picked,
+            None => panic!("nothing to pick from"),
+        }
+    }
+}
+
+#[test]
+fn many_payments_in_any_order_are_judged_by_the_table() {
+    let kinds = kinds(|_| MORE_VALUES.to_vec());
+    let mut seen = [0; InvoiceStatus::ALL.len()];
+    for seed in 1..=40 {
+        let mut dice = Dice(seed);
+        for _ in 0..5_000 {
+            // A price whose tolerance is no whole number of cents, as often as one whose is.
+            let due = dice.pick(&[DUE, DUE, 1, 3, 333, 9_999, 5_000_000]);
+            let scale =
+                |(state, on_time, was, value): Paid| (state, on_time, was, value * due / DUE);
+            let size = 3 + dice.roll(4);
+            let case = Case {
+                due,
+                under: dice.pick(&[0, 50, 2_000, 1, 33]),
+                over: dice.pick(&[0, 50, 2_000, 1, 33]),
+                expires: EXPIRES,
+                cancelled: dice.pick(&CANCELLED),
+                quoted: dice.roll(2) == 0,
+                now: EXPIRES - 7 + i64::try_from(dice.roll(15)).unwrap_or(0),
+                payments: (0..size).map(|_| scale(dice.pick(&kinds))).collect(),
+            };
+            agree(&case, &mut seen);
+        }
+    }
+    let rare = [
+        InvoiceStatus::Created,
+        InvoiceStatus::AwaitingPayment,
+        InvoiceStatus::Expired,
+    ];
+    for (status, count) in InvoiceStatus::ALL.iter().zip(seen) {
+        assert!(
+            count > 100 || rare.contains(status),
+            "{status} came {count} times"
+        );
+    }
+}

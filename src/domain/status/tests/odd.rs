@@ -1,0 +1,284 @@
+//! Odd cases of the status function, one each.
+
+use super::super::{InvoiceStatus, PaymentState, Terms, Time};
+use super::{Case, DUE, EXPIRES, Paid, by_the_code};
+use crate::domain::asset::{ASSETS, Asset, Mode};
+use crate::domain::money::coin::{Rate, Units};
+use crate::domain::money::{Bps, Cents, Overflow};
+use crate::domain::payment::Payment;
+use crate::domain::quote::{Quote, standing};
+
+const SEEN: Paid = (PaymentState::Seen, true, false, DUE);
+const CONFIRMED: Paid = (PaymentState::Confirmed, true, true, DUE);
+/// Was seen, never confirmed, and is gone.
+const DROPPED: Paid = (PaymentState::Dropped, true, false, DUE);
+/// Was confirmed once, and is gone.
+const LOST: Paid = (PaymentState::Dropped, true, true, DUE);
+
+/// A payment worth something else.
+fn worth(paid: Paid, value: i64) -> Paid {
+    (paid.0, paid.1, paid.2, value)
+}
+
+/// A payment seen too late.
+fn late(paid: Paid) -> Paid {
+    (paid.0, false, paid.2, paid.3)
+}
+
+/// A quoted invoice of 100.00 with the default tolerances and these payments, before its deadline.
+fn open(payments: &[Paid]) -> Case {
+    Case {
+        due: DUE,
+        under: 50,
+        over: 50,
+        expires: EXPIRES,
+        cancelled: None,
+        quoted: true,
+        now: EXPIRES - 1,
+        payments: payments.to_vec(),
+    }
+}
+
+/// The same once its time is up.
+fn past(payments: &[Paid]) -> Case {
+    Case {
+        now: EXPIRES,
+        ..open(payments)
+    }
+}
+
+/// The same, called off a second before it would have expired.
+fn cancelled(payments: &[Paid]) -> Case {
+    Case {
+        cancelled: Some(EXPIRES - 1_000),
+        ..open(payments)
+    }
+}
+
+/// The terms of those invoices.
+fn terms(cancelled_at: Option<i64>) -> Terms {
+    Terms {
+        due: Cents(DUE),
+        under: Bps(50),
+        over: Bps(50),
+        expires_at: Time(EXPIRES),
+        cancelled_at: cancelled_at.map(Time),
+        quoted: true,
+    }
+}
+
+#[track_caller]
+fn is(case: &Case, status: InvoiceStatus) {
+    assert_eq!(by_the_code(case), Ok(status), "{case:?}");
+}
+
+#[test]
+fn the_deadline_itself_is_past() {
+    is(&open(&[]), InvoiceStatus::AwaitingPayment);
+    is(&past(&[]), InvoiceStatus::Expired);
+    let unquoted = |case: Case| Case {
+        quoted: false,
+        ..case
+    };
+    is(&unquoted(open(&[])), InvoiceStatus::Created);
+    is(&unquoted(past(&[])), InvoiceStatus::Expired);
+}
+
+/// Whoever pays in the millisecond of the cancel pays late; the cancel stands until that payment is confirmed.
+#[test]
+fn a_cancel_and_a_payment_in_the_same_millisecond() {
+    let cancelled_at = EXPIRES - 1_000;
+    let on_time = Time(cancelled_at) < terms(Some(cancelled_at)).deadline();
+    assert!(!on_time);
+    is(&cancelled(&[late(SEEN)]), InvoiceStatus::Cancelled);
+    is(&cancelled(&[late(CONFIRMED)]), InvoiceStatus::PaidLate);
+}
+
+#[test]
+fn the_deadline_is_the_earlier_of_expiry_and_cancel() {
+    assert_eq!(terms(None).deadline(), Time(EXPIRES));
+    for (cancelled, deadline) in [
+        (EXPIRES - 1, EXPIRES - 1),
+        (EXPIRES, EXPIRES),
+        (EXPIRES + 1, EXPIRES),
+    ] {
+        assert_eq!(terms(Some(cancelled)).deadline(), Time(deadline));
+    }
+}
+
+#[test]
+fn orphaned_after_it_was_booked_and_confirmed_again() {
+    is(&open(&[CONFIRMED]), InvoiceStatus::Confirmed);
+    let orphaned = (PaymentState::Seen, true, true, DUE);
+    is(&open(&[orphaned]), InvoiceStatus::Detected);
+    is(&past(&[orphaned]), InvoiceStatus::Detected);
+    is(&past(&[CONFIRMED]), InvoiceStatus::Confirmed);
+}
+
+#[test]
+fn a_hair_below_the_price_is_within_the_tolerance() {
+    is(&open(&[worth(CONFIRMED, 9_950)]), InvoiceStatus::Confirmed);
+    is(&open(&[worth(CONFIRMED, 9_949)]), InvoiceStatus::Underpaid);
+    is(&open(&[worth(CONFIRMED, 10_050)]), InvoiceStatus::Confirmed);
+    is(&open(&[worth(CONFIRMED, 10_051)]), InvoiceStatus::Overpaid);
+    let two = [worth(CONFIRMED, 4_950), worth(CONFIRMED, 5_000)];
+    is(&open(&two), InvoiceStatus::Confirmed);
+}
+
+#[test]
+fn a_payment_worth_nothing_is_a_payment() {
+    is(&open(&[worth(SEEN, 0)]), InvoiceStatus::Detected);
+    is(&past(&[worth(SEEN, 0)]), InvoiceStatus::Detected);
+    is(&open(&[worth(CONFIRMED, 0)]), InvoiceStatus::Underpaid);
+    is(
+        &past(&[worth(late(CONFIRMED), 0)]),
+        InvoiceStatus::Underpaid,
+    );
+    is(&past(&[worth(DROPPED, 0)]), InvoiceStatus::Failed);
+}
+
+#[test]
+fn seen_late_changes_nothing_until_it_is_confirmed() {
+    is(&past(&[late(SEEN)]), InvoiceStatus::Expired);
+    is(&past(&[late(CONFIRMED)]), InvoiceStatus::PaidLate);
+    is(&past(&[late(DROPPED)]), InvoiceStatus::Expired);
+    is(&past(&[late(LOST)]), InvoiceStatus::Failed);
+}
+
+#[test]
+fn a_late_payment_makes_up_the_rest() {
+    let half = worth(CONFIRMED, DUE / 2);
+    is(&past(&[half]), InvoiceStatus::Underpaid);
+    is(
+        &past(&[half, late(worth(SEEN, DUE / 2))]),
+        InvoiceStatus::Underpaid,
+    );
+    is(&past(&[half, late(half)]), InvoiceStatus::PaidLate);
+    is(&past(&[half, late(CONFIRMED)]), InvoiceStatus::PaidLate);
+    is(
+        &past(&[half, late(worth(half, 4_949))]),
+        InvoiceStatus::Underpaid,
+    );
+}
+
+#[test]
+fn a_late_payment_on_top_of_a_full_one_is_too_much() {
+    is(
+        &past(&[CONFIRMED, late(CONFIRMED)]),
+        InvoiceStatus::Overpaid,
+    );
+    is(&past(&[CONFIRMED, late(SEEN)]), InvoiceStatus::Confirmed);
+    is(
+        &past(&[CONFIRMED, late(worth(CONFIRMED, 50))]),
+        InvoiceStatus::Confirmed,
+    );
+    is(
+        &past(&[CONFIRMED, late(worth(CONFIRMED, 51))]),
+        InvoiceStatus::Overpaid,
+    );
+}
+
+#[test]
+fn a_full_payment_stays_full_while_another_is_seen() {
+    is(&open(&[CONFIRMED, SEEN]), InvoiceStatus::Confirmed);
+    is(&open(&[CONFIRMED, CONFIRMED]), InvoiceStatus::Overpaid);
+    is(
+        &open(&[worth(CONFIRMED, DUE / 2), SEEN]),
+        InvoiceStatus::Detected,
+    );
+}
+
+#[test]
+fn once_confirmed_and_gone_while_another_is_seen() {
+    is(&open(&[LOST]), InvoiceStatus::Failed);
+    is(&open(&[LOST, SEEN]), InvoiceStatus::Detected);
+    is(&open(&[LOST, late(SEEN)]), InvoiceStatus::Failed);
+    is(&open(&[LOST, CONFIRMED]), InvoiceStatus::Confirmed);
+    is(&open(&[LOST, DROPPED]), InvoiceStatus::Failed);
+    is(&open(&[DROPPED]), InvoiceStatus::AwaitingPayment);
+    is(&past(&[DROPPED]), InvoiceStatus::Failed);
+}
+
+#[test]
+fn cancelled_and_then_paid() {
+    is(&cancelled(&[]), InvoiceStatus::Cancelled);
+    is(&cancelled(&[late(SEEN)]), InvoiceStatus::Cancelled);
+    is(&cancelled(&[late(CONFIRMED)]), InvoiceStatus::PaidLate);
+    is(
+        &cancelled(&[late(worth(CONFIRMED, 1))]),
+        InvoiceStatus::Underpaid,
+    );
+    is(&cancelled(&[late(LOST)]), InvoiceStatus::Cancelled);
+    // Dropped before the cancel, back after it: it was on time and stays so.
+    is(&cancelled(&[DROPPED]), InvoiceStatus::Cancelled);
+    is(&cancelled(&[SEEN]), InvoiceStatus::Detected);
+    is(&cancelled(&[CONFIRMED]), InvoiceStatus::Confirmed);
+}
+
+#[test]
+fn a_sum_past_64_bits_is_an_error_and_never_wraps() {
+    let huge = worth(CONFIRMED, i64::MAX);
+    assert_eq!(by_the_code(&open(&[huge, CONFIRMED])), Err(Overflow));
+    assert_eq!(by_the_code(&past(&[huge, late(CONFIRMED)])), Err(Overflow));
+    is(&open(&[huge]), InvoiceStatus::Overpaid);
+    is(
+        &open(&[huge, worth(SEEN, i64::MAX)]),
+        InvoiceStatus::Overpaid,
+    );
+    let dear = Case {
+        due: i64::MAX,
+        over: 2_000,
+        ..open(&[huge])
+    };
+    is(&dear, InvoiceStatus::Confirmed);
+}
+
+/// A payment to the address of a quote.
+fn payment(seq: i64, quote: &Quote, state: PaymentState) -> Payment {
+    Payment {
+        seq,
+        id: seq.to_string(),
+        invoice: 1,
+        quote: quote.seq,
+        mode: Mode::Test,
+        asset: quote.asset,
+        txid: seq.to_string(),
+        position: 0,
+        amount: Units(1),
+        rate: quote.rate,
+        value: Cents(DUE),
+        on_time: true,
+        state,
+        was_confirmed: state == PaymentState::Confirmed,
+        seen_at: Time(seq),
+        confirmed_at: None,
+    }
+}
+
+/// The coin of an invoice is that of its first payment that stands, though another was picked since.
+#[test]
+fn a_payment_on_an_older_quote_speaks_for_the_invoice() -> Result<(), Overflow> {
+    let rate: Rate = "1".parse()?;
+    let quote = |seq, asset: &'static Asset| Quote {
+        seq,
+        asset,
+        rate,
+        amount_expected: Units(1),
+        address: asset.id.to_owned(),
+        created_at: Time(0),
+    };
+    let [bitcoin, litecoin, ..] = &ASSETS;
+    let [first, second] = [quote(1, bitcoin), quote(2, litecoin)];
+    let gone = payment(1, &second, PaymentState::Dropped);
+    let older = payment(2, &first, PaymentState::Seen);
+    let newer = payment(3, &second, PaymentState::Confirmed);
+    let quotes = [first, second];
+    let coin = |payments: &[Payment], picked| {
+        standing(&quotes, payments, picked).map(|quote| quote.asset.id)
+    };
+    assert_eq!(coin(&[], None), None);
+    assert_eq!(coin(&[], Some(2)), Some("LTC"));
+    assert_eq!(coin(std::slice::from_ref(&gone), Some(1)), Some("BTC"));
+    assert_eq!(coin(&[gone, older, newer], Some(2)), Some("BTC"));
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! Quotes: which coins are offered, picking one for an invoice, and the address that comes with it.
+//!
+//! What does not live here: which quote speaks for an invoice (`domain::quote`). What always holds: a coin is quoted
+//! once for an invoice, and an invoice claims at most one address for each chain.
+
+use super::invoices::owned;
+use super::settle::{Cause, judged_at};
+use super::{Caller, Error, Json, Service};
+use crate::domain::asset::{ASSETS, Asset};
+use crate::domain::invoice::Invoice;
+use crate::domain::quote::{self, Quote, unavailable};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::status::status;
+use crate::domain::time::Time;
+use crate::domain::{address, render};
+use crate::store::{Tx, addresses, payments, quotes};
+use std::sync::Arc;
+
+impl Service {
+    /// Picks the coin.
+    ///
+    /// # Errors
+    /// `not_found`, `payment_in_flight`, `invoice_closed`, `coin_unavailable`.
+    pub async fn select(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        id: &str,
+        asset: String,
+    ) -> Result<Json, Error> {
+        let (caller, id) = (caller.clone(), id.to_owned());
+        self.write(move |service, tx| {
+            let mut invoice = owned(tx, &caller, &id)?;
+            open_for_picking(tx, &invoice, now)?;
+            service.quote(tx, now, &mut invoice, &asset)?;
+            let invoice = service.settle(tx, now, invoice, Cause::Other)?;
+            Ok(render::invoice(&invoice, &service.links, &[])?)
+        })
+        .await
+    }
+
+    /// Makes the quote of a coin, or finds the standing one, and picks it. Does not ask whether the invoice is open.
+    pub(super) fn quote(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        invoice: &mut Invoice,
+        asset: &str,
+    ) -> Result<Quote, Error> {
+        let asset = Asset::find(asset)
+            .ok_or_else(|| unavailable(format!("{asset:?} is not an asset id")))?;
+        if !self.offers(invoice.mode) {
+            return Err(
+                unavailable(format!("{} is not configured for live payments", asset.id)).into(),
+            );
+        }
+        let standing = quotes::of_invoice(tx, invoice.seq)?
+            .into_iter()
+            .find(|quote| quote.asset == asset);
+        let quote = match standing {
+            Some(quote) => quote,
+            None => new_quote(tx, now, invoice, asset)?,
+        };
+        invoice.picked_quote = Some(quote.seq);
+        Ok(quote)
+    }
+
+    /// The coins of the currencies list.
+    ///
+    /// # Errors
+    /// None that a caller causes.
+    pub fn currencies(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
+        let offered: &[Asset] = if self.offers(caller.mode()) {
+            &ASSETS
+        } else {
+            &[]
+        };
+        offered
+            .iter()
+            .map(|asset| Ok(render::currency(asset)?))
+            .collect()
+    }
+}
+
+/// Can a coin still be picked?
+fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Error> {
+    let (payments, now) = (
+        payments::of_invoice(tx, invoice.seq)?,
+        judged_at(invoice, now),
+    );
+    let standing = payments.iter().any(|payment| payment.is_standing());
+    let refusal = if standing && now < invoice.terms().deadline() {
+        Refusal::new(
+            Code::PaymentInFlight,
+            "a payment is already under way on this invoice",
+        )
+    } else if standing || !status(invoice, &payments, now)?.is_open() {
+        Refusal::new(Code::InvoiceClosed, "this invoice no longer takes a coin")
+    } else {
+        return Ok(());
+    };
+    Err(refusal.into())
+}
+
+/// A new quote: frozen rate, amount rounded up, an address of the invoice's own.
+fn new_quote(
+    tx: &Tx<'_>,
+    now: Time,
+    invoice: &Invoice,
+    asset: &'static Asset,
+) -> Result<Quote, Error> {
+    let rate = asset.test_rate(invoice.currency)?;
+    let amount_expected = quote::amount_due(asset, rate, invoice.amount)?;
+    let address = match addresses::of_invoice(tx, invoice.seq, asset.chain)? {
+        Some(address) => address,
+        None => claim_address(tx, invoice, asset)?,
+    };
+    let mut quote = Quote {
+        seq: 0,
+        asset,
+        rate,
+        amount_expected,
+        address,
+        created_at: now,
+    };
+    quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
+    Ok(quote)
+}
+
+/// The next simulated address, which becomes the invoice's for ever.
+fn claim_address(tx: &Tx<'_>, invoice: &Invoice, asset: &Asset) -> Result<String, Error> {
+    let index = addresses::next_index(tx, invoice.mode, asset.chain)?;
+    let label = format!("coffer {} {}", invoice.mode, asset.chain.address_pool());
+    let address = address::test_address(asset.chain, &label, index);
+    addresses::insert(tx, invoice.mode, asset.chain, &address, invoice.seq)?;
+    Ok(address)
+}

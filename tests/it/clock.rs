@@ -1,0 +1,311 @@
+//! The sandbox's clock: what falls due sees exactly its own time, and the guard before the sandbox's controls.
+
+use crate::support::scratch::Scratch;
+use crate::support::{Answer, Shop, TEST};
+use coffer::Config;
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+impl Shop {
+    #[track_caller]
+    fn clock(&self, body: Value) -> Answer {
+        self.post("/sandbox/clock", None, body)
+    }
+
+    /// The events of an object as type and time, oldest first.
+    #[track_caller]
+    fn told_at(&self, object: &str) -> Vec<(String, String)> {
+        let path = format!("/v1/events?limit=200&object={object}");
+        let events = self.get(&path, Some(TEST)).expect(200).json();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let events = events["data"].as_array().unwrap().iter().rev();
+        events
+            .map(|event| (text(&event["type"]), text(&event["created"])))
+            .collect()
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_frozen_clock_stands_still_and_goes_where_it_is_set() {
+    let shop = Shop::open();
+    let state = shop.get("/sandbox", None).expect(200).json();
+    assert_eq!(state["frozen"], true);
+    assert_eq!(shop.now(), text(&state["time"]));
+    let set = shop
+        .clock(json!({ "set": "2099-11-21T10:30:00.5+01:00" }))
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&set["time"], &set["frozen"]),
+        (&json!("2099-11-21T09:30:00.500Z"), &json!(true))
+    );
+    shop.clock(json!({ "set": "2099-11-21T09:30:00.500Z" }))
+        .expect(200);
+    shop.clock(json!({ "set": "2099-11-21T09:30:00.499Z" }))
+        .refused(400, "invalid_request", Some("set"));
+    shop.advance("1d2h3m4s");
+    assert_eq!(shop.now(), "2099-11-22T11:33:04.500Z");
+    let running = shop.clock(json!({ "frozen": false })).expect(200).json();
+    assert_eq!(running["frozen"], false);
+    assert!(shop.now().as_str() >= "2099-11-22T11:33:04.500Z");
+    let invoice = shop.invoice("10.00", json!({}));
+    assert!(text(&invoice["createdAt"]).starts_with("2099-11-22T11:33:"));
+}
+
+#[test]
+fn what_is_no_move_of_the_clock_is_refused_and_moves_nothing() {
+    let shop = Shop::open();
+    let before = shop.now();
+    for (body, param) in [
+        (json!({}), None),
+        (json!({ "advance": "1s", "frozen": true }), None),
+        (
+            json!({ "advance": "1s", "set": "2099-01-01T00:00:00Z" }),
+            None,
+        ),
+        (json!({ "advance": "1" }), Some("advance")),
+        (json!({ "advance": "1s1m" }), Some("advance")),
+        (json!({ "advance": "-1s" }), Some("advance")),
+        (json!({ "advance": "3651d" }), Some("advance")),
+        (json!({ "advance": 60 }), Some("advance")),
+        (json!({ "set": "tomorrow" }), Some("set")),
+        (json!({ "set": "2001-01-01T00:00:00Z" }), Some("set")),
+        (json!({ "frozen": "yes" }), Some("frozen")),
+        (json!({ "forward": "1s" }), Some("forward")),
+    ] {
+        shop.clock(body).refused(400, "invalid_request", param);
+    }
+    assert_eq!(shop.now(), before);
+}
+
+#[test]
+fn each_deadline_on_the_way_is_met_at_its_own_time() {
+    let shop = Shop::open();
+    let mut invoices = Vec::new();
+    for seconds in [86_400, 60, 3_600, 61] {
+        invoices.push(shop.invoice("10.00", json!({ "ttlSeconds": seconds })));
+    }
+    shop.advance("2d");
+    for invoice in invoices {
+        let expected = [
+            ("invoice.created".to_owned(), text(&invoice["createdAt"])),
+            ("invoice.expired".to_owned(), text(&invoice["expiresAt"])),
+        ];
+        assert_eq!(shop.told_at(invoice["id"].as_str().unwrap()), expected);
+    }
+}
+
+#[test]
+fn an_invoice_that_waits_again_is_closed_by_a_running_clock_too() {
+    let shop = Shop::open();
+    let inbox = format!("{}/sandbox/inbox/shop", shop.url());
+    shop.switch(json!({ "endpoints": [{ "url": inbox, "types": ["invoice.failed"] }] }));
+    let invoice = shop.invoice("10.00", json!({ "ttlSeconds": 60, "asset": "LTC" }));
+    let payment = shop.pay(json!({ "invoice": invoice["id"] }));
+    shop.advance("58s");
+    shop.clock(json!({ "frozen": false })).expect(200);
+    shop.step(&payment, "dropped");
+    let told = shop
+        .get("/sandbox/inbox/shop?wait=20s", None)
+        .expect(200)
+        .json();
+    assert_eq!(told["data"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_request_is_judged_by_the_time_at_which_it_is_complete() {
+    let shop = Shop::open();
+    let id = text(&shop.invoice("10.00", json!({ "ttlSeconds": 60 }))["id"]);
+    let body = r#"{"asset":"LTC"}"#;
+    let address = shop.url().strip_prefix("http://").unwrap();
+    let mut slow = TcpStream::connect(address).unwrap();
+    let head = format!(
+        "POST /v1/invoices/{id}/select HTTP/1.1\r\nhost: {address}\r\nx-api-key: {TEST}\r\nexpect: 100-continue\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    slow.write_all(head.as_bytes()).unwrap();
+    // The server asks for the body: from here on the request is being handled.
+    let mut go_on = [0; 25];
+    slow.read_exact(&mut go_on).unwrap();
+    assert!(go_on.starts_with(b"HTTP/1.1 100"));
+    shop.advance("1m");
+    slow.write_all(body.as_bytes()).unwrap();
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("invoice_closed"), "{answer}");
+    shop.advance("1m");
+    assert_eq!(
+        shop.event_types(&id, TEST),
+        ["invoice.created", "invoice.expired"]
+    );
+}
+
+#[test]
+fn the_interface_answers_while_the_clock_is_moved() {
+    let shop = Shop::open();
+    let slow = format!("{}/sandbox/inbox/slow", shop.url());
+    shop.send("PUT", "/sandbox/inbox/slow", &[], r#"{"delayMs":60000}"#)
+        .expect(204);
+    shop.switch(json!({ "endpoints": [{ "url": slow, "types": ["invoice.created"] }] }));
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let invoice = shop.invoice("10.00", json!({}));
+        let path = "/sandbox/inbox/slow?wait=10s";
+        let arrived = shop.get(path, None).expect(200).json();
+        assert!(arrived["data"][0]["body"].is_string());
+        let moved = scope.spawn(|| shop.advance("1h"));
+        // The receiver holds its answer back, so the move is under way until that is given up.
+        assert_eq!(
+            shop.read(invoice["id"].as_str().unwrap())["status"],
+            "created"
+        );
+        shop.invoice("20.00", json!({}));
+        assert!(!moved.is_finished());
+        // Back to the seed ends it at once, and nobody waits for what is still under way.
+        shop.post("/sandbox/reset", None, json!({})).expect(200);
+        moved.join().unwrap();
+        shop.advance("1h");
+        assert!(
+            begun.elapsed() < Duration::from_secs(8),
+            "less than a send may take"
+        );
+    });
+    assert_eq!(
+        shop.get("/v1/invoices", Some(TEST)).expect(200).json()["data"],
+        json!([])
+    );
+}
+
+#[test]
+fn a_move_whose_caller_hangs_up_comes_to_its_end() {
+    let shop = Shop::open();
+    let before = shop.clock(json!({ "frozen": false })).expect(200).json();
+    let slow = format!("{}/sandbox/inbox/slow", shop.url());
+    shop.send(
+        "PUT",
+        "/sandbox/inbox/slow",
+        &[],
+        r#"{"delayMs":1000,"times":1}"#,
+    )
+    .expect(204);
+    shop.switch(json!({ "endpoints": [{ "url": slow, "types": ["invoice.created"] }] }));
+    shop.invoice("10.00", json!({}));
+    let body = r#"{"advance":"1h"}"#;
+    let address = shop.url().strip_prefix("http://").unwrap();
+    let mut caller = TcpStream::connect(address).unwrap();
+    let request = format!(
+        "POST /sandbox/clock HTTP/1.1\r\nhost: {address}\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    caller.write_all(request.as_bytes()).unwrap();
+    while shop.get("/sandbox", None).expect(200).json()["frozen"] == false {}
+    drop(caller);
+    // Moves come one after the other, so this one begins where that one ended.
+    let after = shop.clock(json!({ "advance": "0s" })).expect(200).json();
+    assert_eq!(after["frozen"], false);
+    let hour = |state: &Value| state["time"].as_str().unwrap()[..13].to_owned();
+    assert_ne!(hour(&before), hour(&after));
+}
+
+#[test]
+fn reset_is_back_at_the_seed_and_in_real_time() {
+    let shop = Shop::open();
+    let seed = shop.get("/sandbox", None).expect(200).json()["account"].clone();
+    let inbox = format!("{}/sandbox/inbox/shop", shop.url());
+    shop.switch(json!({
+        "endpoints": [{ "url": inbox }], "feeBps": 7, "maintenance": true, "customersEnabled": false,
+        "settlementEnabled": false, "payoutAsset": "LTC", "maxInvoiceAmount": "1.00",
+    }));
+    let id = text(&shop.invoice("1.00", json!({}))["id"]);
+    shop.advance("40d");
+    let state = shop
+        .post("/sandbox/reset", None, json!({}))
+        .expect(200)
+        .json();
+    assert_eq!(state["account"], seed);
+    assert_eq!(state["frozen"], false);
+    for (name, count) in state["counts"].as_object().unwrap() {
+        assert_eq!(count, 0, "{name}");
+    }
+    shop.get(&format!("/v1/invoices/{id}"), Some(TEST))
+        .refused(404, "not_found", None);
+    assert_eq!(
+        shop.get("/sandbox/inbox/shop", None).expect(200).json()["data"],
+        json!([])
+    );
+    let fresh = Shop::open();
+    let day = |shop: &Shop| shop.now()[..10].to_owned();
+    assert_eq!(day(&shop), day(&fresh), "real time");
+}
+
+#[test]
+fn a_kept_file_goes_on_from_its_clock() {
+    let scratch = Scratch::new();
+    let config = Config {
+        file: Some(scratch.path("kept.db")),
+        ..Config::sandbox()
+    };
+    let shop = Shop::with(config.clone());
+    let id = text(&shop.invoice("10.00", json!({}))["id"]);
+    shop.advance("30d");
+    let frozen_at = shop.now();
+    drop(shop);
+    let shop = Shop::with(config.clone());
+    assert_eq!(shop.now(), frozen_at);
+    assert_eq!(shop.read(&id)["status"], "expired");
+    shop.clock(json!({ "frozen": false })).expect(200);
+    shop.advance("1d");
+    let running_at = shop.now();
+    drop(shop);
+    let shop = Shop::with(config);
+    assert!(shop.now() >= running_at);
+    assert_eq!(shop.now()[..13], running_at[..13]);
+}
+
+#[test]
+fn pages_of_other_sites_are_kept_out() {
+    let shop = Shop::open();
+    let own = shop.url().to_owned();
+    let port = own.rsplit(':').next().unwrap();
+    let localhost = format!("localhost:{port}");
+    let localhost_origin = format!("http://{localhost}");
+    let admitted: [&[(&str, &str)]; 5] = [
+        &[("Origin", &own)],
+        &[("Sec-Fetch-Site", "same-origin"), ("Origin", &own)],
+        &[("Sec-Fetch-Site", "none")],
+        &[("Host", &localhost), ("Origin", &localhost_origin)],
+        &[("Host", "[::1]:1")],
+    ];
+    let refused: [&[(&str, &str)]; 8] = [
+        &[("Origin", "https://evil.example")],
+        &[("Origin", "null")],
+        &[("Origin", "http://127.0.0.1:1")],
+        &[("Sec-Fetch-Site", "cross-site")],
+        &[("Host", "evil.example")],
+        &[("Host", "127.0.0.1.evil.example")],
+        &[("Host", "evil.example"), ("Origin", "http://evil.example")],
+        &[("Host", "10.0.0.1:80")],
+    ];
+    for (method, path) in [
+        ("GET", "/sandbox"),
+        ("POST", "/sandbox/reset"),
+        ("GET", "/sandbox/inbox/a"),
+    ] {
+        for headers in admitted {
+            shop.send(method, path, headers, "").expect(200);
+        }
+        for headers in refused {
+            shop.send(method, path, headers, "")
+                .refused(403, "forbidden", None);
+        }
+    }
+    // The merchant's interface is for servers elsewhere: its key is what counts.
+    let foreign = [("Origin", "https://evil.example"), ("X-API-Key", TEST)];
+    shop.send("GET", "/v1/invoices", &foreign, "").expect(200);
+}

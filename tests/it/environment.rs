@@ -1,0 +1,57 @@
+//! The program itself, with an environment of its own.
+
+use crate::support::receiver::{Does, Receiver};
+use crate::support::{TEST, agent, send};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+#[test]
+fn a_webhook_does_not_go_through_the_environments_proxy() {
+    let receiver = Receiver::that(Does::Answer(200));
+    let proxy = format!("http://{}", Receiver::nobody());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command
+        .args([
+            "sandbox",
+            "--json",
+            "--listen",
+            "127.0.0.1:0",
+            "--exit-with-parent",
+        ])
+        .env_remove("NO_PROXY")
+        .env_remove("no_proxy")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    for name in ["ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"] {
+        command.env(name, &proxy).env(name.to_lowercase(), &proxy);
+    }
+    let mut coffer = command.spawn().unwrap();
+    let mut ready = String::new();
+    let output = coffer.stdout.take().unwrap();
+    BufReader::new(output).read_line(&mut ready).unwrap();
+    let ready: Value = serde_json::from_str(&ready).unwrap();
+    let url = ready["url"].as_str().unwrap();
+    let call = |method: &str, path: &str, body: Value| {
+        let key = [("X-API-Key", TEST)];
+        send(
+            &agent(),
+            method,
+            &format!("{url}{path}"),
+            &key,
+            &body.to_string(),
+        )
+    };
+    let endpoints = json!({ "endpoints": [{ "url": receiver.url() }] });
+    call("PATCH", "/sandbox/account", endpoints).expect(200);
+    call(
+        "POST",
+        "/v1/invoices",
+        json!({ "amount": "1.00", "currency": "EUR" }),
+    )
+    .expect(201);
+    receiver.wait(1);
+    // It ends with its parent, which is what the end of its input means.
+    drop(coffer.stdin.take());
+    assert!(coffer.wait().unwrap().success());
+}

@@ -1,0 +1,139 @@
+//! The sandbox's own receivers: what they keep, how they are told to behave, how they are waited for.
+
+use crate::support::{Answer, Shop};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+impl Shop {
+    #[track_caller]
+    fn inbox(&self, query: &str) -> Vec<Value> {
+        let answer = self.get(&format!("/sandbox/inbox/shop{query}"), None);
+        answer.expect(200).json()["data"]
+            .as_array()
+            .unwrap()
+            .clone()
+    }
+
+    #[track_caller]
+    fn behave(&self, body: Value) -> Answer {
+        self.send("PUT", "/sandbox/inbox/shop", &[], &body.to_string())
+    }
+
+    /// Points the account's webhooks at the inbox.
+    #[track_caller]
+    fn use_inbox(&self) {
+        let url = format!("{}/sandbox/inbox/shop", self.url());
+        self.switch(json!({ "endpoints": [{ "url": url }] }));
+    }
+}
+
+#[test]
+fn it_keeps_what_comes_as_it_comes() {
+    let shop = Shop::open();
+    let headers = [("X-Custom", "a"), ("Content-Type", "text/plain")];
+    shop.send("POST", "/sandbox/inbox/shop", &headers, " not JSON\n")
+        .expect(200);
+    let kept = shop.inbox("");
+    assert_eq!(kept[0]["body"], " not JSON\n");
+    assert_eq!(kept[0]["headers"]["x-custom"], "a");
+    assert_eq!(kept[0]["receivedAt"], shop.now());
+    assert_eq!(
+        shop.get("/sandbox/inbox/other", None).expect(200).json()["data"],
+        json!([])
+    );
+    shop.send("DELETE", "/sandbox/inbox/shop", &[], "")
+        .expect(204);
+    assert!(shop.inbox("").is_empty());
+}
+
+#[test]
+fn it_is_waited_for_and_sorted_by_type() {
+    let shop = Shop::open();
+    shop.use_inbox();
+    assert!(shop.inbox("?wait=0s").is_empty());
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| shop.inbox("?type=invoice.expired&wait=20s"));
+        shop.invoice("20.00", json!({ "ttlSeconds": 60 }));
+        shop.invoice("20.00", json!({}));
+        shop.advance("60s");
+        let found = waiting.join().unwrap();
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0]["body"]
+                .as_str()
+                .unwrap()
+                .contains(r#""type":"invoice.expired""#)
+        );
+    });
+    assert_eq!(shop.inbox("?type=invoice.created&wait=1s").len(), 2);
+    assert_eq!(shop.inbox("").len(), 3);
+    let begun = Instant::now();
+    assert!(shop.inbox("?type=invoice.failed&wait=1s").is_empty());
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+    for (query, param) in [
+        ("?wait=61s", "wait"),
+        ("?wait=5", "wait"),
+        ("?type=invoice", "type"),
+    ] {
+        shop.get(&format!("/sandbox/inbox/shop{query}"), None)
+            .refused(400, "invalid_request", Some(param));
+    }
+}
+
+#[test]
+fn it_answers_as_it_is_told_for_as_long_as_it_is_told() {
+    let shop = Shop::open();
+    shop.use_inbox();
+    shop.behave(json!({ "status": 503, "times": 2 }))
+        .expect(204);
+    shop.invoice("20.00", json!({}));
+    shop.advance("1h");
+    let statuses: Vec<Value> = shop.deliveries()[0]["attempts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|attempt| attempt["status"].clone())
+        .collect();
+    assert_eq!(statuses, [json!(503), json!(503), json!(200)]);
+    shop.send("DELETE", "/sandbox/inbox/shop", &[], "")
+        .expect(204);
+    shop.behave(json!({ "status": 410 })).expect(204);
+    for _ in 0..3 {
+        shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
+            .expect(410);
+    }
+    shop.behave(json!({ "delayMs": 300, "times": 1 }))
+        .expect(204);
+    for (least_ms, most_ms) in [(300, 30_000), (0, 300)] {
+        let begun = Instant::now();
+        shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
+            .expect(200);
+        let span = Duration::from_millis(least_ms)..Duration::from_millis(most_ms);
+        assert!(span.contains(&begun.elapsed()), "{:?}", begun.elapsed());
+    }
+    shop.behave(json!({ "status": 500 })).expect(204);
+    shop.send("DELETE", "/sandbox/inbox/shop", &[], "")
+        .expect(204);
+    shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
+        .expect(200);
+}
+
+#[test]
+fn what_it_cannot_do_is_refused() {
+    let shop = Shop::open();
+    for (body, param) in [
+        (json!({ "status": 199 }), "status"),
+        (json!({ "status": 600 }), "status"),
+        (json!({ "status": "500" }), "status"),
+        (json!({ "delayMs": -1 }), "delayMs"),
+        (json!({ "delayMs": 60_001 }), "delayMs"),
+        (json!({ "times": -1 }), "times"),
+        (json!({ "times": 1.5 }), "times"),
+        (json!({ "body": "x" }), "body"),
+    ] {
+        shop.behave(body)
+            .refused(400, "invalid_request", Some(param));
+    }
+    shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
+        .expect(200);
+}

@@ -1,0 +1,150 @@
+//! One receiver that hangs, or a hundred, delay no other.
+
+use crate::support::Shop;
+use crate::support::receiver::{Does, Message, Receiver};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// Events in a round.
+const EVENTS: usize = 200;
+/// Rounds with and without the receiver that hangs, one after the other in turn.
+const ROUNDS: usize = 3;
+/// What is noise on a busy machine.
+const NOISE: Duration = Duration::from_millis(50);
+
+/// A shop that tells these urls of new invoices.
+#[track_caller]
+fn telling(urls: &[String]) -> Shop {
+    let shop = Shop::open();
+    let endpoint = |url: &String| json!({ "url": url, "types": ["invoice.created"] });
+    shop.switch(json!({ "endpoints": urls.iter().map(endpoint).collect::<Vec<Value>>() }));
+    shop
+}
+
+/// Makes so many invoices; how long it took from asking for each until the receiver was told.
+#[track_caller]
+fn latencies(shop: &Shop, receiver: &Receiver, count: usize) -> Vec<Duration> {
+    let already = receiver.messages().len();
+    let mut asked = HashMap::new();
+    for _ in 0..count {
+        let at = Instant::now();
+        let id = shop.invoice("20.00", json!({}))["id"].clone();
+        asked.insert(id.as_str().unwrap().to_owned(), at);
+    }
+    let messages = receiver.wait(already + count);
+    let latency = |message: &Message| {
+        let id = message.json()["data"]["object"]["id"].clone();
+        message.at - asked[id.as_str().unwrap()]
+    };
+    messages[already..].iter().map(latency).collect()
+}
+
+/// What 99 of 100 kept below.
+fn p99(mut latencies: Vec<Duration>) -> Duration {
+    latencies.sort();
+    latencies[latencies.len() * 99 / 100 - 1]
+}
+
+#[test]
+fn one_that_hangs_does_not_slow_down_its_neighbour() {
+    let (alone, beside) = (
+        Receiver::that(Does::Answer(200)),
+        Receiver::that(Does::Answer(200)),
+    );
+    let (mut without, mut with) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        // New shops, which know nothing yet of either receiver.
+        let quiet = telling(&[alone.url()]);
+        without.extend(latencies(&quiet, &alone, EVENTS));
+        let hanging = Receiver::that(Does::Hang);
+        let crowded = telling(&[hanging.url(), beside.url()]);
+        with.extend(latencies(&crowded, &beside, EVENTS));
+        assert!(!hanging.messages().is_empty(), "it was tried");
+        drop(hanging);
+    }
+    let (without, with) = (p99(without), p99(with));
+    assert!(
+        with <= without * 2 + NOISE,
+        "{with:?} beside one that hangs, {without:?} alone"
+    );
+}
+
+#[test]
+fn a_path_that_hangs_does_not_delay_another_of_the_same_host() {
+    let receiver = Receiver::scripted(|_, message| {
+        if message.path == "/slow" {
+            Does::Hang
+        } else {
+            Does::Answer(200)
+        }
+    });
+    let url = receiver.url();
+    let shop = telling(&[url.replace("/hook", "/slow"), url]);
+    let begun = Instant::now();
+    for _ in 0..40 {
+        shop.invoice("20.00", json!({}));
+    }
+    let good = || {
+        receiver
+            .messages()
+            .iter()
+            .filter(|message| message.path == "/hook")
+            .count()
+    };
+    while good() < 40 {
+        receiver.wait(receiver.messages().len());
+        assert!(
+            begun.elapsed() < Duration::from_secs(8),
+            "{} of 40 came",
+            good()
+        );
+    }
+}
+
+#[test]
+fn a_hundred_that_hang_do_not_stop_one_that_answers() {
+    let (good, hanging) = (
+        Receiver::that(Does::Answer(200)),
+        Receiver::that(Does::Hang),
+    );
+    let mut urls = vec![hanging.url(); 100];
+    urls.push(good.url());
+    let shop = telling(&urls);
+    // Enough for every share of those that hang to be used up, before the first of them is given up.
+    let begun = Instant::now();
+    latencies(&shop, &good, 20);
+    assert!(
+        begun.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert!(hanging.messages().len() >= 100, "each was tried");
+    drop(hanging);
+}
+
+#[test]
+fn what_hung_before_a_reset_delays_nothing_after_it() {
+    let receiver = Receiver::scripted(|number, _| {
+        if number < 4 {
+            Does::Hang
+        } else {
+            Does::Answer(200)
+        }
+    });
+    let shop = telling(&[receiver.url()]);
+    for _ in 0..4 {
+        shop.invoice("20.00", json!({}));
+    }
+    receiver.wait(4);
+    let begun = Instant::now();
+    shop.post("/sandbox/reset", None, json!({})).expect(200);
+    shop.switch(json!({ "endpoints": [{ "url": receiver.url() }] }));
+    let invoice = shop.invoice("20.00", json!({}));
+    let told = receiver.wait(5);
+    assert_eq!(told[4].json()["data"]["object"], invoice);
+    assert!(
+        begun.elapsed() < Duration::from_secs(8),
+        "less than a send may take"
+    );
+}

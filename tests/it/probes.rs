@@ -1,0 +1,69 @@
+//! What machines ask of the process itself, and what it says of what it offers.
+
+use crate::support::{Shop, TEST};
+use coffer::http::routes;
+use serde_json::json;
+
+#[test]
+fn it_is_alive_and_ready() {
+    let shop = Shop::open();
+    for path in ["/livez", "/readyz"] {
+        let answer = shop.get(path, None).expect(200);
+        assert_eq!(
+            (answer.text.as_str(), &answer.headers["content-type"][..]),
+            ("ok\n", "text/plain")
+        );
+    }
+}
+
+#[test]
+fn metrics_count_by_operation_and_class_and_tell_no_secret() {
+    let shop = Shop::open();
+    shop.invoice("1.00", json!({ "orderId": "secret-order" }));
+    shop.post("/v1/invoices", Some(TEST), json!({})).refused(
+        400,
+        "invalid_request",
+        Some("amount"),
+    );
+    shop.get("/nowhere/secret-path", None)
+        .refused(404, "not_found", None);
+    let page = shop.get("/metrics", None).expect(200);
+    assert_eq!(page.headers["content-type"], "text/plain; version=0.0.4");
+    for line in [
+        "coffer_requests_total{operation=\"createInvoice\",status=\"2xx\"} 1",
+        "coffer_requests_total{operation=\"createInvoice\",status=\"4xx\"} 1",
+        "coffer_requests_total{operation=\"none\",status=\"4xx\"} 1",
+        "coffer_writes_waiting 0",
+    ] {
+        assert!(
+            page.text.lines().any(|other| other == line),
+            "{line} is not in {}",
+            page.text
+        );
+    }
+    assert!(!page.text.contains("secret"), "{}", page.text);
+}
+
+#[test]
+fn the_document_has_every_route_and_this_server() {
+    let shop = Shop::open();
+    let document = shop.get("/v1/openapi.json", None).expect(200).json();
+    assert_eq!(document["servers"][0]["url"], shop.url());
+    for route in routes(true) {
+        let operation = &document["paths"][route.path][route.method.to_ascii_lowercase()];
+        assert_eq!(operation["operationId"], route.operation);
+    }
+}
+
+#[test]
+fn the_coins_are_listed_with_their_minimum() {
+    let shop = Shop::open();
+    let coins = shop.get("/v1/currencies", Some(TEST)).expect(200).json();
+    let coins = coins["data"].as_array().unwrap();
+    assert_eq!(coins.len(), 13);
+    let ether = json!({
+        "id": "ETH", "symbol": "ETH", "name": "Ether", "chain": "ethereum", "kind": "native", "decimals": 18,
+        "minAmount": "0.0003",
+    });
+    assert!(coins.contains(&ether), "{coins:?}");
+}

@@ -1,0 +1,240 @@
+//! When a webhook that was not taken is sent again, and when no more.
+
+use crate::support::Shop;
+use crate::support::receiver::{Does, Receiver};
+use crate::support::scratch::Scratch;
+use coffer::Config;
+use coffer::domain::time::Time;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// When the attempts are made, in seconds from the event.
+const TABLE: [i64; 11] = [
+    0, 10, 40, 160, 760, 2560, 6160, 13_360, 27_760, 49_360, 85_360,
+];
+
+/// A sandbox whose webhooks do not wait long.
+fn impatient() -> Config {
+    Config {
+        webhook_timeout_ms: 60,
+        ..Config::sandbox()
+    }
+}
+
+/// The seconds from `start` to each attempt of a delivery.
+#[track_caller]
+fn attempts(delivery: &Value, start: &Value) -> Vec<i64> {
+    let ms = |at: &Value| at.as_str().unwrap().parse::<Time>().unwrap().0;
+    let attempts = delivery["attempts"].as_array().unwrap().iter();
+    let spans = attempts.map(|attempt| ms(&attempt["at"]) - ms(start));
+    spans
+        .map(|ms| {
+            assert_eq!(ms % 1000, 0, "to the millisecond");
+            ms / 1000
+        })
+        .collect()
+}
+
+impl Shop {
+    /// The one delivery to this url.
+    #[track_caller]
+    fn delivery_to(&self, url: &str) -> Value {
+        let mut to_url = self.deliveries();
+        to_url.retain(|delivery| delivery["url"] == url);
+        assert_eq!(to_url.len(), 1);
+        to_url.remove(0)
+    }
+}
+
+#[test]
+fn whoever_does_not_take_it_is_tried_eleven_times_in_a_day() {
+    let shop = Shop::with(impatient());
+    let elsewhere = Receiver::that(Does::Answer(200));
+    let nobody = format!("http://{}/hook", Receiver::nobody());
+    let cases = [
+        (Does::Answer(500), json!(500), Value::Null),
+        (Does::Answer(404), json!(404), Value::Null),
+        (Does::Answer(410), json!(410), Value::Null),
+        (Does::Answer(304), json!(304), Value::Null),
+        (Does::Redirect(elsewhere.url()), json!(302), Value::Null),
+        (
+            Does::Slow(Duration::from_millis(500)),
+            Value::Null,
+            json!("timed out"),
+        ),
+        (Does::Hang, Value::Null, json!("timed out")),
+        (
+            Does::Close,
+            Value::Null,
+            json!("connection closed before an answer"),
+        ),
+    ];
+    let receivers = cases.map(|(does, status, error)| (Receiver::that(does), status, error));
+    let mut endpoints = vec![json!({ "url": nobody, "types": ["invoice.created"] })];
+    endpoints.extend(
+        receivers
+            .iter()
+            .map(|(receiver, ..)| json!({ "url": receiver.url(), "types": ["invoice.created"] })),
+    );
+    shop.switch(json!({ "endpoints": endpoints }));
+    let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
+    shop.advance("85359s");
+    assert!(shop.deliveries().iter().all(
+        |delivery| delivery["state"] == "pending" && attempts(delivery, &start) == TABLE[..10]
+    ));
+    shop.advance("10d");
+    let check = |url: &str, status: &Value, error: &Value| {
+        let delivery = shop.delivery_to(url);
+        assert_eq!(attempts(&delivery, &start), TABLE, "{status} {error}");
+        assert_eq!(
+            (&delivery["state"], &delivery["nextAttemptAt"]),
+            (&json!("failed"), &Value::Null)
+        );
+        for attempt in delivery["attempts"].as_array().unwrap() {
+            assert_eq!((&attempt["status"], &attempt["error"]), (status, error));
+            assert!(attempt["latencyMs"].as_i64().unwrap() >= 0);
+            let said = status.as_i64().filter(|status| *status != 304);
+            if let Some(status) = said {
+                assert_eq!(attempt["answer"], format!("said {status}"));
+            }
+        }
+    };
+    for (receiver, status, error) in &receivers {
+        check(&receiver.url(), status, error);
+        let messages = receiver.messages();
+        assert_eq!(messages.len(), 11);
+        assert!(
+            messages
+                .iter()
+                .all(|message| message.body == messages[0].body)
+        );
+    }
+    check(&nobody, &Value::Null, &json!("connection refused"));
+    assert!(
+        elsewhere.messages().is_empty(),
+        "redirects are not followed"
+    );
+}
+
+#[test]
+fn whoever_recovers_is_told_at_the_next_attempt() {
+    let shop = Shop::open();
+    let receiver = Receiver::scripted(|number, _| Does::Answer(if number < 3 { 503 } else { 204 }));
+    let down = Receiver::nobody();
+    let down_url = format!("http://{down}/hook");
+    let types = json!(["invoice.created"]);
+    shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": types }, { "url": down_url, "types": types }] }));
+    let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
+    shop.advance("100s");
+    let back = Receiver::at(down, |_, _| Does::Answer(200));
+    shop.advance("10d");
+    for url in [receiver.url(), down_url] {
+        let delivery = shop.delivery_to(&url);
+        assert_eq!(attempts(&delivery, &start), TABLE[..4]);
+        assert_eq!(
+            (&delivery["state"], &delivery["nextAttemptAt"]),
+            (&json!("delivered"), &Value::Null)
+        );
+    }
+    assert_eq!((receiver.messages().len(), back.messages().len()), (4, 1));
+}
+
+#[test]
+fn what_a_removed_endpoint_was_to_be_told_is_given_up() {
+    let shop = Shop::open();
+    let failing = Receiver::that(Does::Answer(500));
+    let hanging = Receiver::that(Does::Slow(Duration::from_millis(300)));
+    shop.switch(json!({ "endpoints": [{ "url": failing.url() }, { "url": hanging.url() }] }));
+    shop.invoice("20.00", json!({}));
+    hanging.wait(1);
+    failing.wait(1);
+    let good = Receiver::that(Does::Answer(200));
+    shop.switch(json!({ "endpoints": [{ "url": good.url() }] }));
+    for delivery in shop.deliveries() {
+        assert_eq!(
+            (&delivery["state"], &delivery["nextAttemptAt"]),
+            (&json!("failed"), &Value::Null)
+        );
+    }
+    // An attempt that was under way is kept, and what was taken was taken.
+    let taken = || shop.delivery_to(&hanging.url())["state"] == "delivered";
+    while !taken() {}
+    let attempts = shop.delivery_to(&hanging.url())["attempts"].clone();
+    assert_eq!(
+        (attempts[0]["status"].clone(), &attempts[1]),
+        (json!(200), &Value::Null)
+    );
+    shop.advance("2d");
+    assert_eq!((failing.messages().len(), hanging.messages().len()), (1, 1));
+    assert_eq!(good.messages().len(), 1, "only what happened since");
+}
+
+#[test]
+fn a_kept_file_goes_on_with_what_is_to_be_sent() {
+    let scratch = Scratch::new();
+    let config = Config {
+        file: Some(scratch.path("kept.db")),
+        ..Config::sandbox()
+    };
+    let receiver = Receiver::scripted(|number, _| Does::Answer(if number < 2 { 500 } else { 200 }));
+    let shop = Shop::with(config.clone());
+    shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }));
+    let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
+    shop.advance("9s");
+    drop(shop);
+    let shop = Shop::with(config.clone());
+    shop.advance("1s");
+    drop(shop);
+    let shop = Shop::with(config);
+    shop.advance("1d");
+    let delivery = shop.delivery_to(&receiver.url());
+    assert_eq!(attempts(&delivery, &start), TABLE[..3]);
+    assert_eq!(delivery["state"], "delivered");
+}
+
+#[test]
+fn a_server_stops_within_seconds_whoever_hangs_and_sends_again_afterwards() {
+    let scratch = Scratch::new();
+    let config = Config {
+        file: Some(scratch.path("kept.db")),
+        ..Config::sandbox()
+    };
+    let receiver = Receiver::scripted(|number, _| {
+        if number < 8 {
+            Does::Hang
+        } else {
+            Does::Answer(200)
+        }
+    });
+    let shop = Shop::with(config.clone());
+    let url = receiver.url();
+    let inbox = format!("{}/sandbox/inbox/slow", shop.url());
+    shop.send("PUT", "/sandbox/inbox/slow", &[], r#"{"delayMs":60000}"#)
+        .expect(204);
+    let types = json!(["invoice.created"]);
+    shop.switch(json!({ "endpoints": [{ "url": url, "types": types }, { "url": inbox, "types": types }, { "url": url, "types": types }] }));
+    for _ in 0..4 {
+        shop.invoice("20.00", json!({}));
+    }
+    receiver.wait(8);
+    let stopping = Instant::now();
+    drop(shop);
+    assert!(
+        stopping.elapsed() < Duration::from_secs(6),
+        "{:?}",
+        stopping.elapsed()
+    );
+    let shop = Shop::with(config);
+    receiver.wait(16);
+    shop.advance("0s");
+    let mut to_receiver = shop.deliveries();
+    to_receiver.retain(|delivery| delivery["url"] == url);
+    for delivery in to_receiver {
+        assert_eq!(delivery["state"], "delivered");
+        assert_eq!(
+            delivery["attempts"].as_array().unwrap().len(),
+            1,
+            "the lost one is not counted"
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! The sandbox's chains: putting payments on them, what may be done to one, and `simulate`.
+//!
+//! Every invoice is over 100.00 EUR, which is 1.25 LTC.
+
+use crate::support::{LIVE, Shop, TEST};
+use serde_json::{Value, json};
+
+/// A shop with an invoice that waits for 1.25 LTC.
+#[track_caller]
+fn waiting() -> (Shop, String) {
+    let shop = Shop::open();
+    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    (shop, invoice["id"].as_str().unwrap().to_owned())
+}
+
+impl Shop {
+    #[track_caller]
+    fn simulate(&self, id: &str, case: &str) -> Value {
+        let path = format!("/v1/invoices/{id}/simulate");
+        let answer = self.post(&path, Some(TEST), json!({ "case": case }));
+        answer.expect(200).json()
+    }
+}
+
+#[test]
+fn what_replaces_a_payment_was_seen_when_that_was() {
+    let (shop, id) = waiting();
+    let path = "/sandbox/payments";
+    let seen = shop.post(path, None, json!({ "invoice": id, "amount": "0.5" }));
+    let seen = seen.expect(201).json();
+    shop.advance("1h");
+    let path = format!("{path}/{}", seen["id"].as_str().unwrap());
+    let replaced = json!({ "state": "replaced", "amount": "1.25" });
+    let next = shop.post(&path, None, replaced.clone()).expect(200).json();
+    assert_ne!((&next["id"], &next["txid"]), (&seen["id"], &seen["txid"]));
+    assert_eq!(next["state"], "seen");
+    shop.stands(&id, "detected", "created detected", "", ["0.00", "99.00"]);
+    shop.post(&path, None, replaced)
+        .refused(409, "invalid_transition", Some("state"));
+    shop.step(next["id"].as_str().unwrap(), "confirmed");
+    let told = "created detected confirmed";
+    shop.stands(
+        &id,
+        "confirmed",
+        told,
+        "sale 100.00, fee -1.00",
+        ["99.00", "0.00"],
+    );
+}
+
+#[test]
+fn a_rescan_books_nothing_twice() {
+    let (shop, id) = waiting();
+    let body = json!({ "invoice": id, "txid": "the-same" });
+    let put = || shop.post("/sandbox/payments", None, body.clone());
+    let first = put().expect(201).json();
+    assert_eq!(put().expect(200).json(), first);
+    shop.step(first["id"].as_str().unwrap(), "confirmed");
+    let again = put().expect(200).json();
+    assert_eq!(
+        (&again["id"], &again["state"]),
+        (&first["id"], &json!("confirmed"))
+    );
+    shop.stands(
+        &id,
+        "confirmed",
+        "created detected confirmed",
+        "sale 100.00, fee -1.00",
+        ["99.00", "0.00"],
+    );
+    // One transaction may pay two invoices.
+    let other = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let both = json!({ "invoice": other["id"], "txid": "the-same" });
+    let other_payment = shop
+        .post("/sandbox/payments", None, both)
+        .expect(201)
+        .json();
+    assert_ne!(other_payment["id"], first["id"]);
+    assert_eq!(
+        shop.read(other["id"].as_str().unwrap())["status"],
+        "detected"
+    );
+}
+
+#[test]
+fn a_step_that_there_is_not_is_refused() {
+    let (shop, id) = waiting();
+    let payment = shop.pay(json!({ "invoice": id }));
+    let path = format!("/sandbox/payments/{payment}");
+    let refused = |state: &str| {
+        shop.post(&path, None, json!({ "state": state })).refused(
+            409,
+            "invalid_transition",
+            Some("state"),
+        );
+    };
+    refused("seen");
+    refused("orphaned");
+    shop.step(&payment, "confirmed");
+    refused("confirmed");
+    refused("seen");
+    refused("replaced");
+    shop.step(&payment, "dropped");
+    refused("dropped");
+    refused("orphaned");
+    for (body, param) in [
+        (json!({}), "state"),
+        (json!({ "state": "gone" }), "state"),
+        (json!({ "state": "confirmed", "amount": "1" }), "amount"),
+        (json!({ "state": "confirmed", "more": 1 }), "more"),
+    ] {
+        shop.post(&path, None, body)
+            .refused(400, "invalid_request", Some(param));
+    }
+    shop.post(
+        "/sandbox/payments/none",
+        None,
+        json!({ "state": "confirmed" }),
+    )
+    .refused(404, "not_found", None);
+}
+
+#[test]
+fn simulating_reaches_closed_invoices_too() {
+    let (shop, id) = waiting();
+    assert_eq!(shop.simulate(&id, "under")["status"], "underpaid");
+    assert_eq!(shop.simulate(&id, "exact")["status"], "confirmed");
+    assert_eq!(shop.simulate(&id, "over")["status"], "overpaid");
+    let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50, sale 150.00, fee -1.50";
+    let told = "created detected underpaid detected confirmed overpaid";
+    shop.stands(&id, "overpaid", told, booked, ["247.50", "0.00"]);
+    for (case, late) in [
+        ("exact", "paid_late"),
+        ("over", "paid_late"),
+        ("under", "underpaid"),
+    ] {
+        let shop = Shop::open();
+        let id = shop.invoice("100.00", json!({}))["id"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        shop.advance("20m");
+        let invoice = shop.simulate(&id, case);
+        assert_eq!(
+            (&invoice["status"], &invoice["asset"]),
+            (&json!(late), &json!("BTC"))
+        );
+    }
+}
+
+#[test]
+fn a_live_invoice_is_paid_on_the_simulated_chain_but_not_simulated() {
+    let shop = Shop::open();
+    let body = json!({ "amount": "100.00", "currency": "EUR", "asset": "LTC" });
+    let invoice = shop
+        .post("/v1/invoices", Some(LIVE), body)
+        .expect(201)
+        .json();
+    let id = invoice["id"].as_str().unwrap();
+    shop.post(
+        &format!("/v1/invoices/{id}/simulate"),
+        Some(LIVE),
+        json!({}),
+    )
+    .refused(403, "not_test_invoice", None);
+    let payment = shop.pay(json!({ "address": invoice["depositAddress"] }));
+    let told = "created detected";
+    shop.stands_for(LIVE, id, "detected", told, "", ["0.00", "99.00"]);
+    shop.step(&payment, "confirmed");
+    let told = "created detected confirmed";
+    let booked = "sale 100.00, fee -1.00";
+    shop.stands_for(LIVE, id, "confirmed", told, booked, ["99.00", "0.00"]);
+    let test = shop.get("/v1/balances", Some(TEST)).expect(200).json();
+    assert_eq!(
+        test["data"][0]["available"], "0.00",
+        "test mode has its own"
+    );
+}

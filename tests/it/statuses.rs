@@ -1,0 +1,326 @@
+//! The ten statuses: one history for each, with what is told, booked and owed on the way.
+//!
+//! Every invoice is over 100.00 EUR, which is 1.25 LTC.
+
+use crate::support::{Shop, TEST};
+use serde_json::{Value, json};
+
+/// A shop with an invoice that waits for 1.25 LTC.
+#[track_caller]
+fn waiting() -> (Shop, String) {
+    let shop = Shop::open();
+    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    assert_eq!(invoice["amountExpected"], "1.25");
+    (shop, id(&invoice))
+}
+
+#[track_caller]
+fn id(invoice: &Value) -> String {
+    invoice["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn created() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("100.00", json!({}));
+    shop.stands(&id(&invoice), "created", "created", "", ["0.00", "0.00"]);
+    for field in [
+        "asset",
+        "assetSymbol",
+        "amountExpected",
+        "amountReceived",
+        "rate",
+        "depositAddress",
+        "confirmedAt",
+    ] {
+        assert!(invoice[field].is_null(), "{field}: {invoice}");
+    }
+}
+
+#[test]
+fn awaiting_payment() {
+    let shop = Shop::open();
+    let id = id(&shop.invoice("100.00", json!({})));
+    let select = format!("/v1/invoices/{id}/select");
+    let quoted = shop.post(&select, Some(TEST), json!({ "asset": "LTC" }));
+    let quoted = quoted.expect(200).json();
+    shop.stands(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
+    assert_eq!(
+        (
+            &quoted["rate"],
+            &quoted["assetSymbol"],
+            &quoted["amountReceived"]
+        ),
+        (&json!("80"), &json!("LTC"), &Value::Null)
+    );
+}
+
+#[test]
+fn detected() {
+    let (shop, id) = waiting();
+    shop.pay(json!({ "invoice": id }));
+    shop.stands(&id, "detected", "created detected", "", ["0.00", "99.00"]);
+    assert_eq!(shop.read(&id)["amountReceived"], "1.25");
+    shop.advance("30d");
+    shop.stands(&id, "detected", "created detected", "", ["0.00", "99.00"]);
+}
+
+#[test]
+fn confirmed() {
+    let (shop, id) = waiting();
+    let payment = shop.pay(json!({ "invoice": id }));
+    shop.advance("1m");
+    let now = shop.now();
+    assert_eq!(shop.step(&payment, "confirmed")["state"], "confirmed");
+    let told = "created detected confirmed";
+    shop.stands(
+        &id,
+        "confirmed",
+        told,
+        "sale 100.00, fee -1.00",
+        ["99.00", "0.00"],
+    );
+    assert_eq!(shop.read(&id)["confirmedAt"], json!(now));
+    shop.advance("1h");
+    shop.stands(
+        &id,
+        "confirmed",
+        told,
+        "sale 100.00, fee -1.00",
+        ["99.00", "0.00"],
+    );
+}
+
+#[test]
+fn overpaid_at_once() {
+    let (shop, id) = waiting();
+    let payment = shop.pay(json!({ "invoice": id, "amount": "1.5" }));
+    shop.stands(&id, "detected", "created detected", "", ["0.00", "118.80"]);
+    shop.step(&payment, "confirmed");
+    let told = "created detected overpaid";
+    shop.stands(
+        &id,
+        "overpaid",
+        told,
+        "sale 120.00, fee -1.20",
+        ["118.80", "0.00"],
+    );
+    assert_eq!(shop.read(&id)["amountReceived"], "1.5");
+}
+
+#[test]
+fn overpaid_by_a_second_payment() {
+    let (shop, id) = waiting();
+    let first = shop.pay(json!({ "invoice": id }));
+    shop.step(&first, "confirmed");
+    let paid_at = shop.read(&id)["confirmedAt"].clone();
+    shop.advance("1h");
+    let second = shop.pay(json!({ "invoice": id }));
+    let told = "created detected confirmed";
+    shop.stands(
+        &id,
+        "confirmed",
+        told,
+        "sale 100.00, fee -1.00",
+        ["99.00", "0.00"],
+    );
+    assert_eq!(
+        shop.read(&id)["amountReceived"],
+        "2.5",
+        "the second is seen"
+    );
+    shop.step(&second, "confirmed");
+    shop.stands(
+        &id,
+        "overpaid",
+        "created detected confirmed overpaid",
+        "sale 100.00, fee -1.00, sale 100.00, fee -1.00",
+        ["198.00", "0.00"],
+    );
+    assert_eq!(
+        shop.read(&id)["confirmedAt"],
+        paid_at,
+        "it has been paid since the first"
+    );
+}
+
+#[test]
+fn underpaid() {
+    let (shop, id) = waiting();
+    let payment = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
+    shop.stands(&id, "detected", "created detected", "", ["0.00", "49.50"]);
+    shop.step(&payment, "confirmed");
+    let told = "created detected underpaid";
+    shop.stands(
+        &id,
+        "underpaid",
+        told,
+        "sale 50.00, fee -0.50",
+        ["49.50", "0.00"],
+    );
+    shop.advance("1h");
+    shop.stands(
+        &id,
+        "underpaid",
+        told,
+        "sale 50.00, fee -0.50",
+        ["49.50", "0.00"],
+    );
+}
+
+#[test]
+fn expired_whether_or_not_a_coin_was_picked() {
+    let (shop, quoted) = waiting();
+    let plain = id(&shop.invoice("100.00", json!({})));
+    for (id, open) in [(&quoted, "awaiting_payment"), (&plain, "created")] {
+        shop.stands(id, open, "created", "", ["0.00", "0.00"]);
+    }
+    shop.advance("19m59s");
+    shop.stands(&quoted, "awaiting_payment", "created", "", ["0.00", "0.00"]);
+    shop.advance("1s");
+    for id in [&quoted, &plain] {
+        shop.stands(id, "expired", "created expired", "", ["0.00", "0.00"]);
+    }
+}
+
+#[test]
+fn paid_late() {
+    let (shop, id) = waiting();
+    shop.advance("20m");
+    let payment = shop.pay(json!({ "invoice": id }));
+    shop.stands(&id, "expired", "created expired", "", ["0.00", "0.00"]);
+    shop.step(&payment, "confirmed");
+    let told = "created expired paid_late";
+    shop.stands(
+        &id,
+        "paid_late",
+        told,
+        "sale 100.00, fee -1.00",
+        ["99.00", "0.00"],
+    );
+}
+
+#[test]
+fn too_little_too_late_is_underpaid() {
+    let (shop, id) = waiting();
+    shop.advance("20m");
+    let payment = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
+    shop.step(&payment, "confirmed");
+    let told = "created expired underpaid";
+    shop.stands(
+        &id,
+        "underpaid",
+        told,
+        "sale 50.00, fee -0.50",
+        ["49.50", "0.00"],
+    );
+}
+
+#[test]
+fn cancelled_also_when_it_is_paid_after_all() {
+    let (shop, id) = waiting();
+    let cancelled = shop.cancel(&id).expect(200).json();
+    assert_eq!(cancelled, shop.read(&id));
+    shop.stands(&id, "cancelled", "created cancelled", "", ["0.00", "0.00"]);
+    shop.advance("1h");
+    shop.stands(&id, "cancelled", "created cancelled", "", ["0.00", "0.00"]);
+    let payment = shop.pay(json!({ "invoice": id }));
+    shop.stands(&id, "cancelled", "created cancelled", "", ["0.00", "0.00"]);
+    shop.step(&payment, "confirmed");
+    let told = "created cancelled paid_late";
+    shop.stands(
+        &id,
+        "paid_late",
+        told,
+        "sale 100.00, fee -1.00",
+        ["99.00", "0.00"],
+    );
+    shop.step(&payment, "dropped");
+    let booked = "sale 100.00, fee -1.00, adjustment -100.00, adjustment 1.00";
+    let told = "created cancelled paid_late cancelled";
+    shop.stands(&id, "cancelled", told, booked, ["0.00", "0.00"]);
+}
+
+#[test]
+fn cancelling_is_for_open_invoices_without_a_payment() {
+    let (shop, id) = waiting();
+    let payment = shop.pay(json!({ "invoice": id }));
+    let refused = |reason: &str| {
+        shop.cancel(&id)
+            .refused(409, "invoice_not_cancellable", None);
+        assert!(
+            !shop
+                .event_types(&id, TEST)
+                .contains(&"invoice.cancelled".to_owned()),
+            "{reason}"
+        );
+    };
+    refused("detected");
+    shop.step(&payment, "confirmed");
+    refused("confirmed");
+    shop.step(&payment, "dropped");
+    refused("failed");
+    let (shop, id) = waiting();
+    let payment = shop.pay(json!({ "invoice": id }));
+    shop.step(&payment, "dropped");
+    shop.cancel(&id).expect(200);
+    shop.cancel(&id)
+        .refused(409, "invoice_not_cancellable", None);
+    shop.cancel("01900000-0000-7000-8000-000000000000")
+        .refused(404, "not_found", None);
+    let (shop, id) = waiting();
+    shop.advance("20m");
+    shop.cancel(&id)
+        .refused(409, "invoice_not_cancellable", None);
+}
+
+#[test]
+fn failed_when_what_was_confirmed_is_dropped() {
+    let (shop, id) = waiting();
+    let payment = shop.pay(json!({ "invoice": id }));
+    shop.step(&payment, "confirmed");
+    shop.step(&payment, "dropped");
+    let told = "created detected confirmed failed";
+    let booked = "sale 100.00, fee -1.00, adjustment -100.00, adjustment 1.00";
+    shop.stands(&id, "failed", told, booked, ["0.00", "0.00"]);
+    assert!(shop.read(&id)["amountReceived"].is_null());
+    shop.advance("1h");
+    shop.stands(&id, "failed", told, booked, ["0.00", "0.00"]);
+}
+
+#[test]
+fn failed_when_what_was_seen_in_time_is_dropped_past_the_deadline() {
+    let (shop, id) = waiting();
+    let payment = shop.pay(json!({ "invoice": id }));
+    shop.advance("1h");
+    shop.step(&payment, "dropped");
+    shop.stands(
+        &id,
+        "failed",
+        "created detected failed",
+        "",
+        ["0.00", "0.00"],
+    );
+}
+
+#[test]
+fn failed_at_the_deadline_when_what_was_seen_is_dropped_before_it() {
+    let (shop, id) = waiting();
+    let payment = shop.pay(json!({ "invoice": id }));
+    shop.step(&payment, "dropped");
+    shop.stands(
+        &id,
+        "awaiting_payment",
+        "created detected",
+        "",
+        ["0.00", "0.00"],
+    );
+    shop.advance("20m");
+    shop.stands(
+        &id,
+        "failed",
+        "created detected failed",
+        "",
+        ["0.00", "0.00"],
+    );
+}

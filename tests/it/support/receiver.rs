@@ -1,0 +1,216 @@
+//! A shop's webhook receiver: a small real HTTP server that keeps what came, byte for byte, and does as it is told.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long a test waits for what is bound to come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a receiver does with a request.
+#[derive(Clone, Debug)]
+pub enum Does {
+    /// Answers with this status.
+    Answer(u16),
+    /// Sends the caller elsewhere.
+    Redirect(String),
+    /// Answers after a while.
+    Slow(Duration),
+    /// Says nothing until the caller gives up.
+    Hang,
+    /// Closes the connection without an answer.
+    Close,
+}
+
+/// A request that came.
+#[derive(Clone, Debug)]
+pub struct Message {
+    pub at: Instant,
+    pub path: String,
+    pub headers: BTreeMap<String, String>,
+    pub body: String,
+}
+
+impl Message {
+    /// The body as JSON.
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+}
+
+type Script = dyn Fn(usize, &Message) -> Does + Send + Sync;
+
+/// The receiver; dropping it closes its port and its connections, also those that hang.
+pub struct Receiver {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    script: Box<Script>,
+    messages: Mutex<Vec<Message>>,
+    arrived: Condvar,
+    connections: Mutex<Vec<TcpStream>>,
+    closed: AtomicBool,
+}
+
+impl Receiver {
+    /// One that always does the same.
+    #[track_caller]
+    pub fn that(does: Does) -> Receiver {
+        Receiver::scripted(move |_, _| does.clone())
+    }
+
+    /// One that is told for each request what to do, by its number from 0.
+    #[track_caller]
+    pub fn scripted(script: impl Fn(usize, &Message) -> Does + Send + Sync + 'static) -> Receiver {
+        Receiver::at(SocketAddr::from(([127, 0, 0, 1], 0)), script)
+    }
+
+    /// One at this address.
+    #[track_caller]
+    pub fn at(
+        address: SocketAddr,
+        script: impl Fn(usize, &Message) -> Does + Send + Sync + 'static,
+    ) -> Receiver {
+        let listener = TcpListener::bind(address).unwrap();
+        let shared = Arc::new(Shared {
+            script: Box::new(script),
+            messages: Mutex::default(),
+            arrived: Condvar::new(),
+            connections: Mutex::default(),
+            closed: AtomicBool::new(false),
+        });
+        let address = listener.local_addr().unwrap();
+        let serving = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if serving.closed.load(Ordering::SeqCst) {
+                    return;
+                }
+                let (serving, stream) = (Arc::clone(&serving), stream.unwrap());
+                let connection = stream.try_clone().unwrap();
+                serving.connections.lock().unwrap().push(connection);
+                std::thread::spawn(move || {
+                    serving.talk(&stream);
+                    // One that the caller has closed needs no closing.
+                    let _ = stream.shutdown(Shutdown::Both);
+                });
+            }
+        });
+        Receiver { address, shared }
+    }
+
+    /// An address where nobody listens: not the one that the servers of other tests take their ports of.
+    #[track_caller]
+    pub fn nobody() -> SocketAddr {
+        let listener = TcpListener::bind("127.7.7.7:0").unwrap();
+        listener.local_addr().unwrap()
+    }
+
+    /// Where it is reached.
+    pub fn url(&self) -> String {
+        format!("http://{}/hook", self.address)
+    }
+
+    /// What has come so far.
+    pub fn messages(&self) -> Vec<Message> {
+        self.shared.messages.lock().unwrap().clone()
+    }
+
+    /// Waits for so many messages.
+    #[track_caller]
+    pub fn wait(&self, count: usize) -> Vec<Message> {
+        let messages = self.shared.messages.lock().unwrap();
+        let arrived = &self.shared.arrived;
+        let (messages, wait) = arrived
+            .wait_timeout_while(messages, PATIENCE, |messages| messages.len() < count)
+            .unwrap();
+        assert!(!wait.timed_out(), "{} of {count} came", messages.len());
+        messages.clone()
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.shared.closed.store(true, Ordering::SeqCst);
+        // Wakes the listener, which then sees that it is closed.
+        let _ = TcpStream::connect(self.address);
+        for connection in self.shared.connections.lock().unwrap().iter() {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Shared {
+    /// Serves one connection until it is closed.
+    fn talk(&self, mut stream: &TcpStream) {
+        while let Some(message) = request(stream) {
+            let number = self.messages.lock().unwrap().len();
+            let does = (self.script)(number, &message);
+            self.messages.lock().unwrap().push(message);
+            self.arrived.notify_all();
+            let answer = match does {
+                Does::Answer(status) => status_line(status, ""),
+                Does::Redirect(url) => status_line(302, &format!("location: {url}\r\n")),
+                Does::Slow(wait) => {
+                    self.pass(wait);
+                    status_line(200, "")
+                }
+                Does::Hang => {
+                    let _ = stream.read_to_end(&mut Vec::new());
+                    return;
+                }
+                Does::Close => return,
+            };
+            if stream.write_all(answer.as_bytes()).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Lets time pass, however many messages arrive.
+    fn pass(&self, wait: Duration) {
+        let begun = Instant::now();
+        let messages = self.messages.lock().unwrap();
+        let passing = |_: &mut Vec<Message>| begun.elapsed() < wait;
+        drop(self.arrived.wait_timeout_while(messages, wait, passing));
+    }
+}
+
+fn status_line(status: u16, headers: &str) -> String {
+    let body = format!("said {status}");
+    format!(
+        "HTTP/1.1 {status} Status\r\n{headers}content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// The next request, or nothing when the caller has gone.
+fn request(stream: &TcpStream) -> Option<Message> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+    let path = line.split(' ').nth(1)?.to_owned();
+    let mut headers = BTreeMap::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+        match line.trim_end().split_once(": ") {
+            Some((name, value)) => headers.insert(name.to_ascii_lowercase(), value.to_owned()),
+            None => break,
+        };
+    }
+    let mut body = vec![0; headers.get("content-length")?.parse().ok()?];
+    reader.read_exact(&mut body).ok()?;
+    Some(Message {
+        at: Instant::now(),
+        path,
+        headers,
+        body: String::from_utf8(body).ok()?,
+    })
+}

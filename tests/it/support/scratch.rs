@@ -1,0 +1,36 @@
+//! A folder of a test's own, gone when the test is.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How many there have been in this process.
+static MADE: AtomicU32 = AtomicU32::new(0);
+
+/// An empty folder; dropping it removes it and what is in it.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    #[track_caller]
+    pub fn new() -> Scratch {
+        let name = format!(
+            "coffer-it-{}-{}",
+            std::process::id(),
+            MADE.fetch_add(1, Ordering::SeqCst)
+        );
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).unwrap();
+        Scratch(path)
+    }
+
+    /// The path of a file in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What is left in the system's folder for temporary files is removed by the system.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

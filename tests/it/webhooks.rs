@@ -1,0 +1,252 @@
+//! What a webhook carries: body, signatures and times; to whom each event is told; the legacy body.
+
+use crate::support::receiver::{Does, Message, Receiver};
+use crate::support::{LIVE, Shop, TEST};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
+use std::sync::{Arc, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const ENDPOINT_SECRET: &str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
+const LEGACY_SECRET: &str = "legacy_sandbox";
+
+/// HMAC-SHA256, as a receiver in any language computes it.
+fn hmac(key: &[u8], text: &str) -> Vec<u8> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
+    mac.update(text.as_bytes());
+    mac.finalize().into_bytes().to_vec()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Checks both signatures of a message as its receiver would, against real time.
+#[track_caller]
+fn verify(message: &Message, secret: &str, standard_key: &[u8]) {
+    let header = |name: &str| message.headers[name].as_str();
+    let body = &message.body;
+    let (t, v1) = header("x-service-signature").split_once(',').unwrap();
+    let t = t.strip_prefix("t=").unwrap();
+    assert_eq!(
+        v1,
+        format!(
+            "v1={}",
+            hex(&hmac(secret.as_bytes(), &format!("{t}.{body}")))
+        )
+    );
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let now = i64::try_from(now.as_secs()).unwrap();
+    assert!(
+        (now - t.parse::<i64>().unwrap()).abs() <= 300,
+        "{t} and {now}"
+    );
+    let id = message.json()["id"].as_str().unwrap().to_owned();
+    assert_eq!(
+        (header("webhook-id"), header("webhook-timestamp")),
+        (id.as_str(), t)
+    );
+    let signed = hmac(standard_key, &format!("{id}.{t}.{body}"));
+    assert_eq!(
+        header("webhook-signature"),
+        format!("v1,{}", STANDARD.encode(signed))
+    );
+    assert_eq!(header("content-type"), "application/json");
+}
+
+#[test]
+fn a_delivery_is_the_event_signed_in_real_time() {
+    let shop = Shop::open();
+    let (endpoint, own) = (
+        Receiver::that(Does::Answer(200)),
+        Receiver::that(Does::Answer(200)),
+    );
+    shop.switch(json!({ "endpoints": [{ "url": endpoint.url() }] }));
+    shop.advance("30d");
+    let more = json!({ "webhookUrl": own.url(), "metadata": { "n": 1.10, "ü": "\"\\" } });
+    let invoice = shop.invoice("20.00", more);
+    shop.advance("0s");
+    let standard = STANDARD.decode("Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh").unwrap();
+    let (told, own_told) = (endpoint.wait(1), own.wait(1));
+    verify(&told[0], ENDPOINT_SECRET, &standard);
+    verify(&own_told[0], LEGACY_SECRET, LEGACY_SECRET.as_bytes());
+    let id = told[0].json()["id"].as_str().unwrap().to_owned();
+    let event = shop
+        .get(&format!("/v1/events/{id}"), Some(TEST))
+        .expect(200);
+    assert_eq!(
+        (&told[0].body, &own_told[0].body),
+        (&event.text, &event.text)
+    );
+    assert_eq!(
+        event.json()["created"],
+        invoice["createdAt"],
+        "the sandbox's time"
+    );
+    assert_eq!(event.json()["data"]["object"], invoice);
+    assert_eq!((endpoint.messages().len(), own.messages().len()), (1, 1));
+}
+
+#[test]
+fn a_secret_of_any_form_signs() {
+    let shop = Shop::open();
+    let receiver = Receiver::that(Does::Answer(200));
+    for (secret, key) in [
+        ("plain text", b"plain text".to_vec()),
+        ("whsec_not base64!", b"whsec_not base64!".to_vec()),
+        ("whsec_AAECAw==", vec![0, 1, 2, 3]),
+    ] {
+        shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "secret": secret }] }));
+        shop.invoice("20.00", json!({}));
+        shop.advance("0s");
+        verify(receiver.messages().last().unwrap(), secret, &key);
+    }
+}
+
+#[test]
+fn an_event_can_be_read_as_soon_as_it_is_told() {
+    let shop = Shop::open();
+    let url = Arc::new(OnceLock::from(shop.url().to_owned()));
+    let receiver = Receiver::scripted(move |_, message| {
+        let event = format!(
+            "{}/v1/events/{}",
+            url.get().unwrap(),
+            message.headers["webhook-id"]
+        );
+        let agent = crate::support::agent();
+        let answer = crate::support::send(&agent, "GET", &event, &[("X-API-Key", TEST)], "");
+        Does::Answer(if answer.text == message.body {
+            200
+        } else {
+            500
+        })
+    });
+    shop.switch(json!({ "endpoints": [{ "url": receiver.url() }] }));
+    for _ in 0..20 {
+        shop.invoice("20.00", json!({}));
+    }
+    shop.advance("0s");
+    for delivery in shop.deliveries() {
+        assert_eq!(delivery["state"], "delivered");
+        assert_eq!(
+            delivery["attempts"].as_array().unwrap().len(),
+            1,
+            "{delivery}"
+        );
+    }
+    assert_eq!(receiver.messages().len(), 20);
+}
+
+/// The types a receiver was told, in the order of its events.
+#[track_caller]
+fn types(receiver: &Receiver) -> Vec<String> {
+    let mut events: Vec<Value> = receiver.messages().iter().map(Message::json).collect();
+    events.sort_by_key(|event| event["id"].as_str().unwrap().to_owned());
+    let kind = |event: &Value| event.get("type").or(event.get("event")).unwrap().clone();
+    events
+        .iter()
+        .map(|event| kind(event).as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn an_endpoint_is_told_what_it_wants_to_hear() {
+    let shop = Shop::open();
+    let make = || Receiver::that(Does::Answer(200));
+    let (all, test, live, expired, own) = (make(), make(), make(), make(), make());
+    shop.switch(json!({ "endpoints": [
+        { "url": all.url() },
+        { "url": test.url(), "mode": "test" },
+        { "url": live.url(), "mode": "live" },
+        { "url": expired.url(), "types": ["invoice.expired", "account.suspended"] },
+    ] }));
+    shop.invoice("20.00", json!({ "webhookUrl": own.url() }));
+    let body = json!({ "amount": "20.00", "currency": "EUR", "ttlSeconds": 60 });
+    shop.post("/v1/invoices", Some(LIVE), body).expect(201);
+    shop.switch(json!({ "status": "suspended" }));
+    shop.advance("1h");
+    let in_live = ["invoice.created", "account.suspended", "invoice.expired"];
+    let in_test = ["invoice.created", "invoice.expired"];
+    assert_eq!(types(&live), in_live);
+    assert_eq!(types(&test), in_test);
+    assert_eq!(types(&own), in_test);
+    assert_eq!(
+        types(&expired),
+        ["account.suspended", "invoice.expired", "invoice.expired"]
+    );
+    assert_eq!(all.messages().len(), 5);
+    let account = &live.messages();
+    let account = account.iter().map(Message::json);
+    let account = account.filter(|event| event["type"] == "account.suspended");
+    let account = account.collect::<Vec<_>>()[0]["data"]["object"].clone();
+    assert_eq!(
+        (&account["object"], &account["status"]),
+        (&json!("account"), &json!("suspended"))
+    );
+}
+
+#[test]
+fn the_legacy_body_tells_overpaid_as_confirmed_and_nothing_of_accounts() {
+    let shop = Shop::open();
+    let receiver = Receiver::that(Does::Answer(200));
+    shop.switch(
+        json!({ "endpoints": [{ "url": receiver.url(), "format": "legacy", "secret": "s" }] }),
+    );
+    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let over = shop.pay(json!({ "invoice": invoice["id"], "amount": "1.5" }));
+    shop.step(&over, "confirmed");
+    let other = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let under = shop.pay(json!({ "invoice": other["id"], "amount": "0.5" }));
+    shop.step(&under, "confirmed");
+    shop.switch(json!({ "status": "suspended" }));
+    shop.switch(json!({ "status": "active" }));
+    shop.advance("0s");
+    let told = [
+        "created",
+        "detected",
+        "confirmed",
+        "created",
+        "detected",
+        "underpaid",
+    ];
+    assert_eq!(types(&receiver), told.map(|name| format!("invoice.{name}")));
+    let messages = receiver.messages();
+    let of = |event: &str| {
+        let found = messages
+            .iter()
+            .find(|message| message.json()["event"] == event);
+        found.unwrap()
+    };
+    let message = of("invoice.confirmed");
+    verify(message, "s", b"s");
+    let body = message.json();
+    let event = shop.get(
+        &format!("/v1/events/{}", body["id"].as_str().unwrap()),
+        Some(TEST),
+    );
+    let event = event.expect(200).json();
+    assert_eq!(event["type"], "invoice.overpaid");
+    let mut legacy = event["data"]["object"].clone();
+    legacy["status"] = json!("confirmed");
+    legacy["priceAmount"] = json!("100.00");
+    legacy["priceCurrency"] = json!("EUR");
+    legacy["overpaid"] = json!(true);
+    legacy["underpaid"] = json!(false);
+    let expected = json!({
+        "id": event["id"], "event": "invoice.confirmed", "livemode": false,
+        "createdAt": event["created"], "invoice": legacy,
+    });
+    assert_eq!(body, expected);
+    let invoice = &of("invoice.underpaid").json()["invoice"];
+    assert_eq!(
+        (
+            &invoice["status"],
+            &invoice["overpaid"],
+            &invoice["underpaid"]
+        ),
+        (&json!("underpaid"), &json!(false), &json!(true))
+    );
+}
