@@ -77,11 +77,10 @@ pub fn base64(bytes: &[u8]) -> String {
 
 /// Lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .filter_map(|digit| char::from_digit(u32::from(digit), 16))
-        .collect()
+    let mut text = String::with_capacity(bytes.len().saturating_mul(2));
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    text.extend(digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)));
+    text
 }
 
 #[cfg(test)]

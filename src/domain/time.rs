@@ -44,15 +44,33 @@ impl std::fmt::Display for Time {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let at = UtcDateTime::from_unix_timestamp(self.unix_seconds())
             .unwrap_or(UtcDateTime::UNIX_EPOCH);
-        let (date, month) = (at.date(), u8::from(at.month()));
         let (hour, minute, second) = at.as_hms();
-        let millisecond = self.0.rem_euclid(SECOND_MS);
-        write!(
-            out,
-            "{:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z",
-            date.year(),
-            date.day()
-        )
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        // Each number, and where it ends. Done by hand because a list of invoices prints dozens of moments.
+        for (number, end) in [
+            (i64::from(at.year()), 4),
+            (i64::from(u8::from(at.month())), 7),
+            (i64::from(at.day()), 10),
+            (i64::from(hour), 13),
+            (i64::from(minute), 16),
+            (i64::from(second), 19),
+            (self.0.rem_euclid(SECOND_MS), 23),
+        ] {
+            put_digits(text.get_mut(..end).unwrap_or_default(), number);
+        }
+        out.write_str(str::from_utf8(&text).unwrap_or_default())
+    }
+}
+
+/// Writes a number over the digits at the end of `text`.
+fn put_digits(text: &mut [u8], mut number: i64) {
+    let digits = text
+        .iter_mut()
+        .rev()
+        .take_while(|byte| byte.is_ascii_digit());
+    for digit in digits {
+        *digit = b'0'.saturating_add(u8::try_from(number % 10).unwrap_or(0));
+        number /= 10;
     }
 }
 

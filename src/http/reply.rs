@@ -19,10 +19,13 @@ pub(super) struct Reply {
     pub(super) body: Bytes,
 }
 
+/// What a list's own fields take at most, usually.
+const ENVELOPE_BYTES: usize = 128;
+
 /// A list that has no further pages.
 #[derive(Serialize)]
 struct List<'a> {
-    data: Vec<&'a RawValue>,
+    data: &'a [&'a RawValue],
 }
 
 /// JSON that others hold too, sent without a copy.
@@ -75,11 +78,8 @@ impl Reply {
 
     /// 200 with `{data: […]}`.
     pub(super) fn list(data: &[impl Borrow<RawValue>]) -> Result<Reply, Error> {
-        let data = data.iter().map(Borrow::borrow).collect();
-        Ok(Reply::json(
-            StatusCode::OK,
-            serde_json::to_string(&List { data })?,
-        ))
+        let data: Vec<&RawValue> = data.iter().map(Borrow::borrow).collect();
+        Reply::of_many(data.iter().copied(), &List { data: &data })
     }
 
     /// 200 with a page.
@@ -90,7 +90,18 @@ impl Reply {
             has_more: next_before.is_some(),
             next_before,
         };
-        Ok(Reply::json(StatusCode::OK, serde_json::to_string(&body)?))
+        Reply::of_many(page.data.iter().map(Borrow::borrow), &body)
+    }
+
+    /// 200 with a body around these resources, in a buffer that need not grow.
+    fn of_many<'a>(
+        data: impl Iterator<Item = &'a RawValue>,
+        body: &impl Serialize,
+    ) -> Result<Reply, Error> {
+        let bytes = data.map(|json| json.get().len().saturating_add(1));
+        let mut buffer = Vec::with_capacity(bytes.fold(ENVELOPE_BYTES, usize::saturating_add));
+        serde_json::to_writer(&mut buffer, body)?;
+        Ok(Reply::json(StatusCode::OK, buffer))
     }
 
     /// 204.

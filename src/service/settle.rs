@@ -33,6 +33,11 @@ impl Service {
         mut invoice: Invoice,
         cause: Cause,
     ) -> Result<Invoice, Error> {
+        if cause == Cause::Created && invoice.picked_quote.is_none() {
+            // Without a coin nothing can have been paid: it stands as it was just written.
+            self.record_invoice(tx, now, &invoice, EventType::InvoiceCreated)?;
+            return Ok(invoice);
+        }
         let payments = payments::of_invoice(tx, invoice.seq)?;
         let before = invoice.status;
         invoice.status = status(&invoice, &payments, judged_at(&invoice, now))?;

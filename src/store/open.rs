@@ -7,6 +7,7 @@ use super::writer::Writer;
 use super::{OnCommit, Shared, Store, StoreError, migrate};
 use crate::domain::text_enum::text_enum;
 use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{File, TryLockError};
 use std::io::Write;
@@ -157,6 +158,8 @@ pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(Duration::from_secs(5))?;
     conn.set_prepared_statement_cache_capacity(128);
+    // Else a bound `limit` is looked at by the planner, and its statement is prepared anew for every execution.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.pragma_update(None, "mmap_size", MMAP_BYTES_MAX)?;
     conn.pragma_update(None, "temp_store", "memory")
 }

@@ -27,7 +27,7 @@ const FOREIGN_CHECK: Duration = Duration::from_secs(1);
 /// It may say too much, where a job noted a change and then failed; never too little.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// The ids of invoices that are new or different.
+    /// The ids of invoices that are different; one that is new has not been read before.
     pub invoices: Vec<String>,
     /// Keys were made, revoked or removed.
     pub keys: bool,
