@@ -18,7 +18,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::store::ledger::{Booking, book, standing};
-use crate::store::{Tx, accounts, payments};
+use crate::store::{Tx, accounts, payments, quotes};
 use std::sync::Arc;
 
 /// A payment on a chain.
@@ -86,8 +86,16 @@ impl Service {
         invoice: &mut Invoice,
         asset: Option<&str>,
     ) -> Result<Quote, Error> {
-        let picked = invoice.coin.as_ref().map(|coin| coin.asset.id);
-        if let Some(asset) = picked.or(asset) {
+        let standing = invoice.coin.as_ref().map(|coin| coin.asset);
+        let quotes = quotes::of_invoice(tx, invoice.seq)?;
+        // Paying in the invoice's coin is not picking it: what the customer picked last stays picked.
+        if let Some(quote) = quotes
+            .into_iter()
+            .find(|quote| Some(quote.asset) == standing)
+        {
+            return Ok(quote);
+        }
+        if let Some(asset) = asset {
             return self.quote(tx, now, invoice, asset);
         }
         let takes = |asset: &&crate::domain::asset::Asset| {

@@ -157,8 +157,9 @@ impl Writer {
             let keep = matches!(outcome, Some(Ok(Ok(_))));
             let finish = move |committed: Result<(), StoreError>| {
                 let result = match outcome {
-                    None => Err(committed.err().unwrap_or_else(StoreError::closed))
-                        .map_err(WriteError::Store),
+                    None => Err(WriteError::Store(
+                        committed.err().unwrap_or_else(StoreError::closed),
+                    )),
                     Some(Ok(Ok(value))) => committed.map(|()| value).map_err(WriteError::Store),
                     Some(Ok(Err(refusal))) => Err(WriteError::Refused(refusal)),
                     Some(Err(_)) => Err(WriteError::Store(StoreError::Failed(

@@ -6,6 +6,9 @@
     reason = "a test fails by panicking"
 )]
 
+mod coin_of_invoice;
 mod first_payment;
 mod model;
+mod schema;
 mod support;
+mod too_large;

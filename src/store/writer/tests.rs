@@ -64,7 +64,7 @@ fn put(tx: &Tx<'_>, name: &str) -> Result<(), StoreError> {
 
 /// The rows that anybody sees.
 fn names(store: &Store) -> Vec<String> {
-    let all = store.read(|db| accounts::all(db)).unwrap();
+    let all = store.read(accounts::all).unwrap();
     all.into_iter().map(|account| account.name).collect()
 }
 
