@@ -8,6 +8,7 @@
 )]
 
 mod clock;
+mod coin_of_invoice;
 mod durability;
 mod environment;
 mod first_payment;
@@ -18,10 +19,12 @@ mod payments;
 mod probes;
 mod process;
 mod readme;
+mod refused_rows;
 mod retries;
 mod sandbox_account;
 mod schema;
 mod simulated_chain;
 mod statuses;
 mod support;
+mod too_large;
 mod webhooks;

@@ -92,11 +92,22 @@ const NONE: [(&str, &str); 13] = [
     ),
 ];
 
-/// Opens the file beside its server and checks everything.
+/// Opens the file beside its server.
+fn open(file: &Path) -> Connection {
+    Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap()
+}
+
+/// Id and transaction of the payment recorded last, which a simulation does not tell.
+pub fn last_payment(file: &Path) -> (String, String) {
+    let sql = "select id, txid from payments order by seq desc limit 1";
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    open(file).query_row(sql, [], read).unwrap()
+}
+
+/// Checks everything.
 #[track_caller]
 pub fn hold(file: &Path, now: Time) {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let conn = Connection::open_with_flags(file, flags).unwrap();
+    let conn = open(file);
     for (wrong, sql) in NONE {
         let mut found = conn.prepare(sql).unwrap();
         let found = found

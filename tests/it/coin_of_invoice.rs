@@ -1,0 +1,52 @@
+//! Which coin an invoice shows: that of its first payment that stands, else the one the customer picked last.
+
+use crate::support::{Shop, TEST};
+use serde_json::json;
+
+/// An invoice for which LTC was picked and then BTC.
+fn picked_twice(shop: &Shop) -> String {
+    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let id = invoice["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/invoices/{id}/select");
+    shop.post(&path, Some(TEST), json!({ "asset": "BTC" }))
+        .expect(200);
+    id
+}
+
+#[test]
+fn a_payment_on_an_older_quote_is_worth_its_rate_and_speaks_for_the_invoice() {
+    let shop = Shop::open();
+    let id = picked_twice(&shop);
+    let payment = shop.pay(json!({ "invoice": id, "asset": "LTC" }));
+    let detected = shop.read(&id);
+    assert_eq!(
+        (
+            &detected["status"],
+            &detected["asset"],
+            &detected["amountReceived"]
+        ),
+        (&json!("detected"), &json!("LTC"), &json!("1.25"))
+    );
+    shop.step(&payment, "confirmed");
+    assert_eq!(shop.read(&id)["status"], "confirmed");
+    shop.step(&payment, "dropped");
+    assert_eq!(shop.read(&id)["asset"], "BTC");
+}
+
+/// A payment is not a pick: once all of them have vanished, the customer's own pick stands again.
+#[test]
+fn paying_in_the_coin_of_the_invoice_does_not_pick_it() {
+    let shop = Shop::open();
+    let id = picked_twice(&shop);
+    let first = shop.pay(json!({ "invoice": id, "asset": "LTC", "amount": "0.5" }));
+    let second = shop.pay(json!({ "invoice": id }));
+    assert_eq!(shop.read(&id)["asset"], "LTC");
+    for payment in [first, second] {
+        shop.step(&payment, "dropped");
+    }
+    let back = shop.read(&id);
+    assert_eq!(
+        (&back["status"], &back["asset"]),
+        (&json!("awaiting_payment"), &json!("BTC"))
+    );
+}

@@ -1,0 +1,112 @@
+//! What the tables themselves refuse, whoever writes: the second of each pair of assertions.
+
+use rusqlite::Connection;
+
+/// A file as it is when it is new.
+const TEMPLATE: &[u8] = include_bytes!("../../sql/template.db");
+
+/// One account, two invoices of it, a quote and a payment of the first, and an entry.
+const ROWS: &str = "
+insert into accounts values (1, 'a', 'Shop', 'active', 100, 1, 1, 'SOL', 1, 0, 0, 50, 50, 60, null, null, 's', 0);
+insert into invoices (seq, id, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at, expires_at)
+  values (1, 'i', 1, 'test', 'created', 100, 'EUR', '{}', 50, 50, 0, 1),
+         (2, 'j', 1, 'test', 'created', 100, 'EUR', '{}', 50, 50, 0, 1);
+insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xa', 1);
+insert into quotes (seq, invoice, asset, rate, amount_expected, address, created_at) values (1, 1, 'ETH', '1', '1', '0xa', 0);
+insert into payments values (1, 'p', 1, 1, 'test', 'ethereum', 'ETH', '0xt', 0, '1', '1', 100, 1, 'seen', 0, 0, null, 0);
+insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
+  values (1, 'l', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0);
+insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
+  values (2, 'm', 1, 'test', 'EUR', -100, 'adjustment', 'invoice', 'i', 1, 1, 0);
+insert into balances values (1, 'test', 'EUR', 0, 100, 0, 0, 0, -100, 0);
+";
+
+/// A new file with those rows, in memory.
+fn rows(name: &str) -> Connection {
+    let path = std::env::temp_dir().join(format!("coffer-schema-{name}-{}.db", std::process::id()));
+    std::fs::write(&path, TEMPLATE).unwrap();
+    let schema: Vec<String> = {
+        let file = Connection::open(&path).unwrap();
+        let sql = "select sql from sqlite_schema where sql is not null order by rowid";
+        let mut rows = file.prepare(sql).unwrap();
+        let rows = rows.query_map([], |row| row.get(0)).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    for suffix in ["", "-wal", "-shm"] {
+        // What is not there needs no removing.
+        let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
+    }
+    let conn = Connection::open_in_memory().unwrap();
+    conn.execute_batch(&schema.join(";\n")).unwrap();
+    conn.execute_batch("pragma foreign_keys = on").unwrap();
+    conn.execute_batch(ROWS).unwrap();
+    conn
+}
+
+/// Each of these statements, with the part of the schema that refuses it.
+const REFUSED: [(&str, &str); 25] = [
+    // An invoice is confirmed exactly when it says since when.
+    ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
+        deposit_address = '0xa', picked_quote = 1", "CHECK"),
+    ("update invoices set status = 'overpaid', asset = 'ETH', rate = '1', amount_expected = '1',
+        deposit_address = '0xa', picked_quote = 1", "CHECK"),
+    ("update invoices set confirmed_at = 1", "CHECK"),
+    ("update invoices set status = 'cancelled'", "CHECK"),
+    ("update invoices set status = 'detected'", "CHECK"),
+    ("update invoices set status = 'paid'", "CHECK"),
+    ("update invoices set asset = 'ETH', status = 'expired'", "CHECK"),
+    ("update invoices set amount = 0", "CHECK"),
+    ("update invoices set expires_at = created_at", "CHECK"),
+    // A balance adds up.
+    ("update balances set available = 1", "CHECK"),
+    ("update balances set sales = -1, available = -101", "CHECK"),
+    ("update balances set fees = 1, available = 1", "CHECK"),
+    ("update balances set sales = 9223372036854775807 + 1", "cannot store REAL"),
+    // A payment has one sale, and an entry is taken back once.
+    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
+        values ('n', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0)", "UNIQUE"),
+    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
+        values ('n', 1, 'test', 'EUR', -100, 'adjustment', 'invoice', 'i', 1, 1, 0)", "UNIQUE"),
+    ("update ledger set amount = 0 where seq = 1", "CHECK"),
+    ("update ledger set amount = -1 where seq = 1", "CHECK"),
+    ("update ledger set kind = 'fee' where seq = 1", "CHECK"),
+    ("update ledger set kind = 'fee' where seq = 2", "CHECK"),
+    // An address has one owner, and an owner one address of a pool.
+    ("insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xa', 2)", "UNIQUE"),
+    ("insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xb', 1)", "UNIQUE"),
+    // A payment is there once, and confirmed exactly when it says since when.
+    ("insert into payments select 2, 'q', invoice, quote, mode, chain, asset, txid, position, amount, rate, value,
+        on_time, state, was_confirmed, seen_at, confirmed_at, created_at from payments", "UNIQUE"),
+    ("update payments set state = 'confirmed', was_confirmed = 1", "CHECK"),
+    ("update payments set state = 'confirmed', confirmed_at = 1", "CHECK"),
+    ("insert into quotes (invoice, asset, rate, amount_expected, address, created_at)
+        values (9, 'ETH', '1', '1', '0xa', 0)", "FOREIGN KEY"),
+];
+
+#[test]
+fn the_tables_refuse_what_must_never_be() {
+    let conn = rows("refused");
+    for (statement, by) in REFUSED {
+        let refused = conn.execute(statement, []).unwrap_err().to_string();
+        assert!(refused.contains(by), "{statement}: {refused}");
+    }
+}
+
+/// None of the statements above is refused for a reason of its rows' own.
+#[test]
+fn the_tables_take_what_is_right() {
+    let conn = rows("taken");
+    for statement in [
+        "update payments set state = 'confirmed', was_confirmed = 1, confirmed_at = 1",
+        "update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
+           deposit_address = '0xa', picked_quote = 1, confirmed_at = 1 where seq = 1",
+        "update invoices set status = 'cancelled', cancelled_at = 1 where seq = 2",
+        "insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
+           values ('n', 1, 'test', 'EUR', 100, 'adjustment', 'invoice', 'i', 1, 2, 0)",
+        "update balances set adjustments = 0, available = 100",
+        "update balances set adjustments = -200, available = -100",
+        "insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xb', 2)",
+    ] {
+        assert_eq!(conn.execute(statement, []), Ok(1), "{statement}");
+    }
+}
