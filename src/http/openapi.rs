@@ -3,10 +3,11 @@
 //! What lives here: putting the document together. What does not: schemas and examples, which are the JSON files in
 //! `openapi/`. What always holds: an enumeration in the document is the one in the code; nothing is listed twice.
 
+mod answers;
+
 use super::auth::Auth;
-use super::error;
 use super::request::{Param, ParamKind};
-use super::routes::{Content, Route, routes};
+use super::routes::{Route, routes};
 use crate::domain::account::AccountStatus;
 use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
 use crate::domain::event::{DeliveryState, EventType, Format};
@@ -18,6 +19,7 @@ use crate::domain::refusal::Code;
 use crate::domain::status::InvoiceStatus;
 use crate::service::idempotency::KEY_CHARS_MAX;
 use crate::service::sandbox::payments::Step;
+use answers::{headers, responses};
 use serde_json::{Map, Value, json};
 
 /// Schemas by topic.
@@ -40,6 +42,9 @@ const EXAMPLES: [&str; 6] = [
     include_str!("openapi/examples/error.json"),
 ];
 
+/// What a span of time looks like.
+const SPAN_PATTERN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
+
 /// The document of a server at this url; the sandbox's has the sandbox's controls too.
 pub(super) fn document(public_url: &str, sandbox: bool) -> String {
     let examples = merged(&EXAMPLES);
@@ -49,7 +54,7 @@ pub(super) fn document(public_url: &str, sandbox: bool) -> String {
         if let Some(path) = path.as_object_mut() {
             path.insert(
                 route.method.to_ascii_lowercase(),
-                operation(route, &examples),
+                operation(route, sandbox, &examples),
             );
         }
     }
@@ -65,6 +70,7 @@ pub(super) fn document(public_url: &str, sandbox: bool) -> String {
         "paths": paths,
         "components": {
             "schemas": schemas(),
+            "headers": headers(),
             "securitySchemes": {
                 "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A secret key." },
                 "bearer": { "type": "http", "scheme": "bearer", "description": "The same key." },
@@ -75,12 +81,12 @@ pub(super) fn document(public_url: &str, sandbox: bool) -> String {
 }
 
 /// One operation.
-fn operation(route: &Route, examples: &Map<String, Value>) -> Value {
+fn operation(route: &Route, sandbox: bool, examples: &Map<String, Value>) -> Value {
     let mut operation = json!({
         "operationId": route.operation,
         "summary": route.summary,
         "parameters": parameters(route),
-        "responses": responses(route, examples),
+        "responses": responses(route, sandbox, examples),
     });
     let Some(fields) = operation.as_object_mut() else {
         return operation;
@@ -139,78 +145,13 @@ fn param_schema(param: &Param) -> Value {
             json!({ "type": "integer", "minimum": 1, "maximum": max, "default": default })
         }
         ParamKind::OneOf(texts) => json!({ "type": "string", "enum": texts }),
+        ParamKind::Span => {
+            json!({ "type": "string", "minLength": 2, "pattern": SPAN_PATTERN })
+        }
         ParamKind::Text { chars_max } => {
             json!({ "type": "string", "minLength": 1, "maxLength": chars_max })
         }
     }
-}
-
-/// Every answer: what the route does, and every refusal, gathered by status.
-fn responses(route: &Route, examples: &Map<String, Value>) -> Value {
-    let mut responses = Map::new();
-    for answer in route.answers {
-        let status = if answer.status == 0 {
-            "default".to_owned()
-        } else {
-            answer.status.to_string()
-        };
-        let mut response = json!({ "description": answer.about });
-        let content = match answer.content {
-            Content::Json(schema) => Some(content(schema, examples)),
-            Content::AnyJson => {
-                Some(json!({ "application/json": { "schema": { "type": "object" } } }))
-            }
-            Content::Text => Some(json!({ "text/plain": { "schema": { "type": "string" } } })),
-            Content::Empty => None,
-        };
-        if let (Some(response), Some(content)) = (response.as_object_mut(), content) {
-            response.insert("content".to_owned(), content);
-        }
-        responses.insert(status, response);
-    }
-    let refusals = refusals(route);
-    for code in &refusals {
-        let status = error::status(*code);
-        let same: Vec<&str> = refusals
-            .iter()
-            .filter(|other| error::status(**other) == status)
-            .map(|code| code.as_str())
-            .collect();
-        let about = format!("error is one of: {}", same.join(", "));
-        responses.insert(
-            status.as_str().to_owned(),
-            json!({ "description": about, "content": content("Error", examples) }),
-        );
-    }
-    Value::Object(responses)
-}
-
-/// The refusals of a route: its own, and those that follow from its key, its path, its query and its body.
-fn refusals(route: &Route) -> Vec<Code> {
-    let mut codes = vec![Code::InternalError, Code::HeadersTooLarge];
-    match route.auth {
-        Auth::Open => {}
-        Auth::Secret => codes.extend([Code::Unauthorized, Code::WrongKeyType]),
-        Auth::Sandbox => codes.push(Code::Forbidden),
-    }
-    if route.path.contains('{') {
-        codes.push(Code::NotFound);
-    }
-    if route.body.is_some() || !route.query.is_empty() {
-        codes.push(Code::InvalidRequest);
-    }
-    if route.method != "GET" {
-        codes.extend([
-            Code::PayloadTooLarge,
-            Code::RequestTimeout,
-            Code::InvalidRequest,
-            Code::Overloaded,
-        ]);
-    }
-    codes.extend(route.refusals);
-    codes.sort_by_key(|code| (error::status(*code).as_u16(), code.as_str()));
-    codes.dedup();
-    codes
 }
 
 /// Every schema, with the code's own lists put in.

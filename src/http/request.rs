@@ -8,7 +8,7 @@ use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::text_enum::UnknownText;
-use crate::domain::time::Time;
+use crate::domain::time::{Time, parse_span_ms};
 use crate::service::{Caller, Error};
 use hyper::HeaderMap;
 use hyper::body::Bytes;
@@ -32,6 +32,8 @@ pub(super) enum ParamKind {
     OneOf(&'static [&'static str]),
     /// A text of 1 to `chars_max` characters.
     Text { chars_max: usize },
+    /// A span of time like 5s.
+    Span,
 }
 
 /// A request, ready to be handled.
@@ -173,6 +175,7 @@ impl ParamKind {
                     Err(UnknownText { known: texts }.to_string())
                 }
             }
+            ParamKind::Span => parse_span_ms(value).map(drop),
             ParamKind::Text { chars_max } => {
                 let fits = (1..=*chars_max).contains(&value.chars().count());
                 if fits {

@@ -276,7 +276,7 @@ pub(super) async fn behave(call: Call) -> Result<Reply, Error> {
     fields.only(&["status", "delayMs", "times"])?;
     let status = fields.integer("status", 200..=599)?.unwrap_or(200);
     let delay_ms = fields.integer("delayMs", 0..=60_000)?.unwrap_or(0);
-    let times = fields.integer("times", 0..=1_000_000)?;
+    let times = fields.integer("times", 1..=1_000_000)?;
     let behaviour = Behaviour {
         status: u16::try_from(status).unwrap_or(200),
         delay_ms: u64::try_from(delay_ms).unwrap_or(0),

@@ -16,6 +16,8 @@ use std::sync::{Condvar, Mutex};
 const INVOICES: usize = 10_000;
 /// How often the process is killed.
 const KILLS: usize = 10;
+/// Answers between two kills.
+const SHARE: usize = 900;
 /// Connections at once.
 const CLIENTS: usize = 32;
 
@@ -104,7 +106,7 @@ fn try_send(
     Some(text)
 }
 
-/// Kills the process after each tenth or so of all answers, looks into the file, and starts the next one.
+/// Kills the process again and again while answers arrive, looks into the file, and starts the next one.
 fn reap(
     file: &Path,
     generation: &Generation,
@@ -120,11 +122,10 @@ fn reap(
     generation.begin(Some(url));
     let mut acknowledged = BTreeMap::new();
     let mut kills = 0;
-    let share = INVOICES / KILLS.saturating_add(1);
     while acknowledged.len() < INVOICES {
         let (key, id) = answers.recv().unwrap();
         assert_eq!(acknowledged.insert(key, id), None, "each is answered once");
-        if kills < KILLS && acknowledged.len() % share == 0 {
+        if kills < KILLS && acknowledged.len().is_multiple_of(SHARE) {
             process.kill();
             kills = kills.saturating_add(1);
             check(file, &acknowledged);

@@ -174,7 +174,7 @@ pub(super) static ROUTES: [Route; 12] = [
             Param {
                 name: "wait",
                 about: "How long to wait for the first match, like 5s; at most 60s.",
-                kind: ParamKind::Text { chars_max: 10 },
+                kind: ParamKind::Span,
             },
         ],
         answers: &[Answer {

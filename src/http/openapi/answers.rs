@@ -1,0 +1,133 @@
+//! The answers in the OpenAPI document: statuses, headers, bodies, and which operations go on from them.
+//!
+//! What always holds: a header that is called required is on every such answer.
+
+use super::content;
+use crate::domain::refusal::Code;
+use crate::http::auth::Auth;
+use crate::http::error;
+use crate::http::routes::{Content, Route, routes};
+use hyper::StatusCode;
+use serde_json::{Map, Value, json};
+
+/// Every answer: what the route does, and every refusal, gathered by status.
+pub(super) fn responses(route: &Route, sandbox: bool, examples: &Map<String, Value>) -> Value {
+    let mut responses = Map::new();
+    for answer in route.answers {
+        let status = if answer.status == 0 {
+            "default".to_owned()
+        } else {
+            answer.status.to_string()
+        };
+        let mut response =
+            json!({ "description": answer.about, "headers": headers_of(route, None) });
+        let content = match answer.content {
+            Content::Json(schema) => Some(content(schema, examples)),
+            Content::AnyJson => {
+                Some(json!({ "application/json": { "schema": { "type": "object" } } }))
+            }
+            Content::Text => Some(json!({ "text/plain": { "schema": { "type": "string" } } })),
+            Content::Empty => None,
+        };
+        if let (Some(response), Some(content)) = (response.as_object_mut(), content) {
+            response.insert("content".to_owned(), content);
+        }
+        let links = links(route, sandbox);
+        if let (Some(response), false) = (response.as_object_mut(), links.is_empty()) {
+            response.insert("links".to_owned(), Value::Object(links));
+        }
+        responses.insert(status, response);
+    }
+    let refusals = refusals(route);
+    for code in &refusals {
+        let status = error::status(*code);
+        let same: Vec<&str> = refusals
+            .iter()
+            .filter(|other| error::status(**other) == status)
+            .map(|code| code.as_str())
+            .collect();
+        let about = format!("error is one of: {}", same.join(", "));
+        responses.insert(
+            status.as_str().to_owned(),
+            json!({ "description": about, "headers": headers_of(route, Some(status)), "content": content("Error", examples) }),
+        );
+    }
+    Value::Object(responses)
+}
+
+/// The refusals of a route: its own, and those that follow from its key, its path, its query and its body.
+fn refusals(route: &Route) -> Vec<Code> {
+    let mut codes = vec![Code::InternalError, Code::HeadersTooLarge];
+    match route.auth {
+        Auth::Open => {}
+        Auth::Secret => codes.extend([Code::Unauthorized, Code::WrongKeyType]),
+        Auth::Sandbox => codes.push(Code::Forbidden),
+    }
+    if route.path.contains('{') {
+        codes.push(Code::NotFound);
+    }
+    if route.body.is_some() || !route.query.is_empty() {
+        codes.push(Code::InvalidRequest);
+    }
+    if route.method != "GET" {
+        codes.extend([
+            Code::PayloadTooLarge,
+            Code::RequestTimeout,
+            Code::InvalidRequest,
+            Code::Overloaded,
+        ]);
+    }
+    codes.extend(route.refusals);
+    codes.sort_by_key(|code| (error::status(*code).as_u16(), code.as_str()));
+    codes.dedup();
+    codes
+}
+
+/// The headers that answers have, by name.
+pub(super) fn headers() -> Value {
+    let text = json!({ "type": "string", "minLength": 1 });
+    json!({
+        "X-Request-Id": { "required": true, "schema": text, "description": "Id of the request, also in the service's log." },
+        "WWW-Authenticate": { "required": true, "schema": { "type": "string", "const": "Bearer" }, "description": "How to send a key." },
+        "Retry-After": { "required": true, "schema": { "type": "integer", "minimum": 0 }, "description": "Seconds after which to try again." },
+        "RateLimit": { "schema": text, "description": "What is left of the key's rate; absent where there is no limit." },
+        "RateLimit-Policy": { "schema": text, "description": "The key's rate; absent where there is no limit." },
+    })
+}
+
+/// The headers of one answer; `refused` is the status of a refusal.
+fn headers_of(route: &Route, refused: Option<StatusCode>) -> Value {
+    let mut names = vec!["X-Request-Id"];
+    match refused {
+        Some(StatusCode::UNAUTHORIZED) => names.push("WWW-Authenticate"),
+        Some(StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) => {
+            names.push("Retry-After");
+        }
+        Some(_) | None => {}
+    }
+    if route.is_rate_limited && refused != Some(StatusCode::UNAUTHORIZED) {
+        names.extend(["RateLimit", "RateLimit-Policy"]);
+    }
+    let reference = |name| json!({ "$ref": format!("#/components/headers/{name}") });
+    let headers: Map<String, Value> = names
+        .into_iter()
+        .map(|name| (name.to_owned(), reference(name)))
+        .collect();
+    Value::Object(headers)
+}
+
+/// Where to go on from what a POST has created: every operation on `/…/{id}` of the same kind of thing.
+fn links(route: &Route, sandbox: bool) -> Map<String, Value> {
+    let creates = route.method == "POST"
+        && !route.path.contains('{')
+        && route.answers.iter().any(|answer| answer.status == 201);
+    let Some((_, kind)) = route.path.rsplit_once('/').filter(|_| creates) else {
+        return Map::new();
+    };
+    let of_one = format!("/{kind}/{{id}}");
+    let link = |next: &Route| json!({ "operationId": next.operation, "parameters": { "id": "$response.body#/id" } });
+    routes(sandbox)
+        .filter(|next| next.path.contains(&of_one))
+        .map(|next| (next.operation.to_owned(), link(next)))
+        .collect()
+}
