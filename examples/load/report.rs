@@ -120,6 +120,12 @@ impl Report {
             Target::at_most(
                 "first answer, ms after the bare server's",
                 "≤ 3",
+                later(starts.throwaway, starts.bare),
+                3.0,
+            ),
+            Target::at_most(
+                "the same with a file made and synced",
+                "≤ 3",
                 later(starts.fresh, starts.bare),
                 3.0,
             ),
