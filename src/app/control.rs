@@ -5,7 +5,7 @@
 
 use crate::clock::Clock;
 use crate::domain::refusal::Refusal;
-use crate::domain::time::Time;
+use crate::domain::time::{SPAN_MS_MAX, Time};
 use crate::http::{Boxed, ClockStep, Control, InboxState};
 use crate::service::{Error, Service};
 use crate::worker::Bells;
@@ -71,6 +71,9 @@ impl Control for SandboxControl {
                         format!("must not be before the clock's {now}"),
                     )
                     .into());
+                }
+                ClockStep::Set(at) if at > now.plus_ms(SPAN_MS_MAX) => {
+                    return Err(Refusal::field("set", "must be at most 3650d ahead").into());
                 }
                 ClockStep::Set(at) => self.walk_to(at).await,
                 ClockStep::Freeze(true) => self.clock.freeze(now),

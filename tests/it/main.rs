@@ -6,8 +6,10 @@
     reason = "a test fails by panicking"
 )]
 
+mod control_limits;
 mod durability;
 mod first_payment;
+mod golden;
 mod process;
 mod readme;
 mod support;
