@@ -12,6 +12,9 @@ use crate::worker::Bells;
 use std::sync::Arc;
 use tokio::sync::{Mutex, watch};
 
+/// The latest moment that the clock is moved to, 9000-01-01: what falls due after it can still be written.
+const LATEST: Time = Time(221_845_392_000_000);
+
 /// The sandbox's handle on itself.
 pub(super) struct SandboxControl {
     mover: Arc<Mover>,
@@ -51,12 +54,8 @@ impl Mover {
         let _alone = self.one_at_a_time.lock().await;
         let now = self.clock.now();
         let walk = match step {
-            ClockStep::Advance(span_ms) => Some(now.plus_ms(span_ms)),
-            ClockStep::Set(at) if at < now => {
-                let message = format!("must not be before the clock's {now}");
-                return Err(Refusal::field("set", message).into());
-            }
-            ClockStep::Set(at) => Some(at),
+            ClockStep::Advance(span_ms) => Some(reachable(now, now.plus_ms(span_ms), "advance")?),
+            ClockStep::Set(at) => Some(reachable(now, at, "set")?),
             ClockStep::Freeze(true) => {
                 self.clock.freeze(now);
                 None
@@ -115,6 +114,16 @@ impl Mover {
         let _alone = self.one_at_a_time.lock().await;
         self.clock.reset();
         self.service.reset(self.clock.now()).await
+    }
+}
+
+/// A moment that the clock can be moved to.
+fn reachable(now: Time, target: Time, param: &str) -> Result<Time, Refusal> {
+    if (now..=LATEST).contains(&target) {
+        Ok(target)
+    } else {
+        let message = format!("must lead to a time from the clock's {now} to {LATEST}");
+        Err(Refusal::field(param, message))
     }
 }
 

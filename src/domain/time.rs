@@ -15,6 +15,8 @@ pub const MINUTE_MS: i64 = 60 * SECOND_MS;
 pub const HOUR_MS: i64 = 60 * MINUTE_MS;
 /// One day in milliseconds.
 pub const DAY_MS: i64 = 24 * HOUR_MS;
+/// The longest span that is taken: ten years.
+const SPAN_MS_MAX: i64 = 3650 * DAY_MS;
 
 /// A moment: milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -132,7 +134,7 @@ pub fn parse_span_ms(text: &str) -> Result<i64, String> {
         total = total.checked_add(part).ok_or_else(wrong)?;
         rest = after;
     }
-    let whole = rest.is_empty() && !text.is_empty() && total <= DAY_MS.saturating_mul(3650);
+    let whole = rest.is_empty() && !text.is_empty() && total <= SPAN_MS_MAX;
     if whole { Ok(total) } else { Err(wrong()) }
 }
 

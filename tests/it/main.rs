@@ -9,9 +9,11 @@
 
 mod clock;
 mod coin_of_invoice;
+mod control_limits;
 mod durability;
 mod environment;
 mod first_payment;
+mod golden;
 mod inbox;
 mod isolation;
 mod model;

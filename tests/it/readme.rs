@@ -1,6 +1,7 @@
 //! What the README shows works: its commands are run as they stand there, but for the ports.
 
 use crate::process::{Process, example, sandbox};
+use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -130,5 +131,20 @@ fn the_reference_is_complete() {
     for setting in &coffer::config::SETTINGS {
         let row = format!("| `--{}", setting.flag);
         assert!(README.contains(&row), "--{} is not told", setting.flag);
+    }
+}
+
+#[test]
+fn the_keys_open_what_the_readme_says() {
+    let shop = Shop::open();
+    for (key, status) in [
+        (TEST, 200),
+        (LIVE, 200),
+        ("sandbox.sandbox", 200),
+        ("pk_test_sandbox", 403),
+        ("pk_live_sandbox", 403),
+    ] {
+        assert!(README.contains(&format!("`{key}`")), "{key} is not told");
+        shop.get("/v1/merchant", Some(key)).expect(status);
     }
 }

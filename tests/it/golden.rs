@@ -1,0 +1,157 @@
+//! What others build on does not change by accident: the OpenAPI document and the bodies of events are kept in
+//! `tests/golden`. After a change that is meant, `COFFER_BLESS=1 cargo test --test it` writes them anew.
+
+use crate::support::{Shop, TEST};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+/// Compares with a golden file, or writes it.
+#[track_caller]
+fn golden(name: &str, value: &Value) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    let text = format!("{value:#}\n");
+    if std::env::var_os("COFFER_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        return;
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    let mut lines = kept.lines().zip(text.lines());
+    let differs = lines.position(|(kept, now)| kept != now);
+    assert!(
+        kept == text,
+        "tests/golden/{name} differs, first in line {:?} from 0; if that is meant: COFFER_BLESS=1 cargo test --test it",
+        differs
+    );
+}
+
+#[test]
+fn the_document_is_the_one_that_was_published() {
+    let coffer = Command::new(env!("CARGO_BIN_EXE_coffer"))
+        .arg("openapi")
+        .output();
+    let document: Value = serde_json::from_slice(&coffer.unwrap().stdout).unwrap();
+    golden("openapi.json", &document);
+}
+
+/// A shop in the year 2030 whose endpoints are two inboxes, one for each body.
+fn shop() -> Shop {
+    let shop = Shop::open();
+    let at = json!({ "set": "2030-01-01T12:00:00.000Z" });
+    shop.post("/sandbox/clock", None, at).expect(200);
+    let inbox = |name: &str| format!("{}/sandbox/inbox/{name}", shop.url());
+    shop.switch(json!({ "endpoints": [
+        { "url": inbox("event"), "format": "event" },
+        { "url": inbox("legacy"), "format": "legacy" },
+    ] }));
+    shop
+}
+
+/// What becomes of invoices, each also the `orderId` of its own; those that take time come last.
+const HISTORIES: [&str; 7] = [
+    "confirmed",
+    "overpaid",
+    "underpaid",
+    "cancelled",
+    "failed",
+    "expired",
+    "paid_late",
+];
+
+/// An invoice with every field that a merchant can set, with litecoin picked, and what one history made of it.
+fn history(shop: &Shop, name: &str) {
+    let body = json!({
+        "orderId": name, "description": "Two tickets", "asset": "LTC", "metadata": { "cart": "c-77", "n": 1.10 },
+        "customerEmail": "ada@example.com",
+    });
+    let invoice = shop.invoice("20.00", body);
+    let id = invoice["id"].as_str().unwrap();
+    let simulate = |case: &str| {
+        let path = format!("/v1/invoices/{id}/simulate");
+        shop.post(&path, Some(TEST), json!({ "case": case }))
+            .expect(200);
+    };
+    match name {
+        "confirmed" => simulate("exact"),
+        "overpaid" => simulate("over"),
+        "underpaid" => simulate("under"),
+        "expired" => shop.advance("20m"),
+        "paid_late" => {
+            shop.advance("20m");
+            simulate("exact");
+        }
+        "cancelled" => {
+            shop.post(&format!("/sandbox/invoices/{id}/cancel"), None, json!({}))
+                .expect(200);
+        }
+        "failed" => {
+            let payment = shop.pay(json!({ "invoice": id }));
+            shop.step(&payment, "confirmed");
+            shop.step(&payment, "dropped");
+        }
+        _ => unreachable!("{name} is no history"),
+    }
+}
+
+/// The same with what differs from run to run made equal: ids, tokens, the port.
+fn normalised(value: &Value, url: &str) -> Value {
+    match value {
+        Value::String(text) if text.starts_with("evt_") => json!("evt_<id>"),
+        Value::String(text) if text.starts_with(url) => json!("<url>/checkout/<id>?token=<token>"),
+        Value::String(text) if text.len() == 36 && text.matches('-').count() == 4 => {
+            json!("<uuid>")
+        }
+        Value::Array(items) => items.iter().map(|item| normalised(item, url)).collect(),
+        Value::Object(fields) => Value::Object(
+            fields
+                .iter()
+                .map(|(name, value)| (name.clone(), normalised(value, url)))
+                .collect(),
+        ),
+        other => other.clone(),
+    }
+}
+
+/// The file that a body is kept in. An overpaid invoice is told as a confirmed one in the legacy body.
+fn file_of(body: &Value, format: &str) -> String {
+    let kind = body.get("type").or(body.get("event"));
+    let is_overpaid = body.pointer("/invoice/overpaid") == Some(&json!(true));
+    let kind = kind.and_then(Value::as_str).filter(|_| !is_overpaid);
+    let kind = kind.unwrap_or("invoice.overpaid");
+    format!("events/{kind}.{format}.json")
+}
+
+#[test]
+fn the_bodies_of_events_are_those_that_receivers_know() {
+    let shop = shop();
+    for name in HISTORIES {
+        history(&shop, name);
+    }
+    shop.advance("0s");
+    let mut bodies = BTreeMap::new();
+    for format in ["event", "legacy"] {
+        let inbox = format!("/sandbox/inbox/{format}");
+        let told = shop.get(&inbox, None).expect(200).json();
+        for message in told["data"].as_array().unwrap() {
+            let body: Value = serde_json::from_str(message["body"].as_str().unwrap()).unwrap();
+            // Several of a type: the one whose invoice was named first, whichever arrived first.
+            let order = body.pointer("/data/object/orderId");
+            let order = order.unwrap_or(&body["invoice"]["orderId"]);
+            let of_order = HISTORIES.iter().position(|name| order == name);
+            let kept = bodies
+                .entry(file_of(&body, format))
+                .or_insert((usize::MAX, Value::Null));
+            if of_order.unwrap() < kept.0 {
+                *kept = (of_order.unwrap(), normalised(&body, shop.url()));
+            }
+        }
+    }
+    assert_eq!(bodies.len(), 18, "{:?}", bodies.keys());
+    for (name, (_, body)) in &bodies {
+        golden(name, body);
+    }
+}
