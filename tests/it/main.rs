@@ -10,6 +10,7 @@ mod control_limits;
 mod durability;
 mod first_payment;
 mod golden;
+mod probes;
 mod process;
 mod readme;
 mod support;
