@@ -10,10 +10,12 @@
 mod clock;
 mod coin_of_invoice;
 mod control_limits;
+mod create;
 mod durability;
 mod environment;
 mod first_payment;
 mod golden;
+mod idempotency;
 mod inbox;
 mod isolation;
 mod model;
