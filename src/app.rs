@@ -6,6 +6,7 @@
 mod control;
 mod parts;
 
+use crate::http::Limits;
 use crate::outbound::Cidr;
 use crate::service::Error;
 use crate::store::open::with_suffix;
@@ -34,6 +35,8 @@ pub struct Config {
     pub webhook_timeout_ms: u64,
     /// May the sandbox listen off loopback?
     pub allow_remote: bool,
+    /// What connections may ask of the server.
+    pub limits: Limits,
 }
 
 impl Config {
@@ -48,6 +51,7 @@ impl Config {
             webhook_allow: Vec::new(),
             webhook_timeout_ms: 10_000,
             allow_remote: false,
+            limits: Limits::default(),
         }
     }
 }

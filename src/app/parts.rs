@@ -6,7 +6,7 @@ use super::Config;
 use super::control::SandboxControl;
 use crate::clock::Clock;
 use crate::domain::render::Links;
-use crate::http::{Control, Front, Limits, Listener, Settings};
+use crate::http::{Control, Front, Listener, Settings};
 use crate::outbound::{Guard, Outbound};
 use crate::service::{Caches, Error, Service, begin_file};
 use crate::store::{Changes, Durability, Kind, OnCommit, Opening, Store};
@@ -62,6 +62,7 @@ impl Parts {
         let settings = Settings {
             public_url: url.clone(),
             creations_per_minute: config.creations_per_minute,
+            body_timeout_ms: config.limits.body_timeout_ms,
             sandbox: control.map(|control| (control, address)),
         };
         let front = Front::new(
@@ -72,7 +73,7 @@ impl Parts {
         let (stop_workers, stopped) = watch::channel(false);
         let workers = shared.start_workers(runtime, &stopped);
         let (stop_front, stopped) = watch::channel(false);
-        let front = runtime.spawn(listener.serve(Arc::new(front), Limits::default(), stopped));
+        let front = runtime.spawn(listener.serve(Arc::new(front), config.limits, stopped));
         Ok((
             Parts {
                 workers,

@@ -12,7 +12,8 @@ use crate::service::Error;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Bytes;
 use hyper::body::{Body, Incoming};
-use hyper::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{ALLOW, CONNECTION, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::http::request::Parts;
 use hyper::{HeaderMap, Request, Response};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,28 +22,38 @@ use std::time::Duration;
 const BODY_BYTES_MAX: usize = 64 * 1024;
 /// The largest header, the request line included.
 const HEADER_BYTES_MAX: usize = 16 * 1024;
-/// How long a body may take to arrive.
-const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Answers a request.
+/// A request that has come in whole, or as far as it may.
+struct Arrived {
+    parts: Parts,
+    body: Result<Bytes, Refusal>,
+}
+
+/// Answers a request. Its body is read first, also where it will be refused: a body left unread costs the caller the
+/// connection.
 pub(super) async fn dispatch(
     front: Arc<Front>,
     request: Request<Incoming>,
 ) -> Response<Full<Bytes>> {
     let id = front.next_request_id();
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let stopwatch = front.clock.stopwatch();
+    let (parts, body) = request.into_parts();
+    let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
+    let body = read_body(body, front.body_timeout).await;
+    let is_whole = body.is_ok();
     let found = front.router.find(&method, &path);
     let number = match &found {
         Found::Route(number, ..) => Some(*number),
         Found::OtherMethods(_) | Found::Nothing => None,
     };
     let reply = match found {
-        Found::Route(_, route, values) => admitted(&front, route, values, request, &id).await,
+        Found::Route(_, route, values) => {
+            admitted(&front, route, values, Arrived { parts, body }, &id).await
+        }
         Found::OtherMethods(methods) => {
             let refusal = Refusal::new(
                 Code::MethodNotAllowed,
@@ -52,7 +63,11 @@ pub(super) async fn dispatch(
         }
         Found::Nothing => error::answer(Refusal::not_found("path").into(), &id),
     };
-    let reply = reply.with(REQUEST_ID, &id);
+    let mut reply = reply.with(REQUEST_ID, &id);
+    if !is_whole {
+        // What is left of the body would be read as the next request.
+        reply = reply.with(CONNECTION, "close");
+    }
     front.metrics.count(number, reply.status.as_u16());
     log::debug!(
         "{id} {method} {path} {} {} ms",
@@ -67,11 +82,11 @@ async fn admitted(
     front: &Arc<Front>,
     route: &'static Route,
     path: Vec<String>,
-    request: Request<Incoming>,
+    arrived: Arrived,
     id: &str,
 ) -> Reply {
     let mut limits = Vec::new();
-    let reply = match call(front, route, path, request, &mut limits).await {
+    let reply = match call(front, route, path, arrived, &mut limits) {
         Ok(call) => (route.handler)(call)
             .await
             .unwrap_or_else(|error| error::answer(error, id)),
@@ -84,14 +99,13 @@ async fn admitted(
 }
 
 /// Everything that is checked before a handler runs; `limits` are headers for the answer, whichever it is.
-async fn call(
+fn call(
     front: &Arc<Front>,
     route: &Route,
     path: Vec<String>,
-    request: Request<Incoming>,
+    Arrived { parts, body }: Arrived,
     limits: &mut Vec<(HeaderName, HeaderValue)>,
 ) -> Result<Call, Error> {
-    let (parts, body) = request.into_parts();
     let query_text = parts.uri.query().unwrap_or("");
     let line_bytes = parts.uri.path().len().saturating_add(query_text.len());
     if header_bytes(&parts.headers).saturating_add(line_bytes) > HEADER_BYTES_MAX {
@@ -103,13 +117,11 @@ async fn call(
         rate(front, caller.key(), limits)?;
     }
     let query = Query::parse(query_text, route)?;
-    let body = read_body(body).await?;
     Ok(Call {
         front: Arc::clone(front),
-        // Only now: a body may take its time, and what it asks for happens when it is complete.
         now: front.now(),
         headers: parts.headers,
-        body,
+        body: body?,
         query,
         path,
         caller,
@@ -149,7 +161,7 @@ fn header_bytes(headers: &HeaderMap) -> usize {
 }
 
 /// The whole body, within its limits of size and time.
-async fn read_body(body: Incoming) -> Result<Bytes, Refusal> {
+async fn read_body(body: Incoming, timeout: Duration) -> Result<Bytes, Refusal> {
     let too_large = || {
         Refusal::new(
             Code::PayloadTooLarge,
@@ -162,7 +174,7 @@ async fn read_body(body: Incoming) -> Result<Bytes, Refusal> {
     if body.size_hint().lower() > u64::try_from(BODY_BYTES_MAX).unwrap_or(u64::MAX) {
         return Err(too_large());
     }
-    match tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, BODY_BYTES_MAX).collect()).await {
+    match tokio::time::timeout(timeout, Limited::new(body, BODY_BYTES_MAX).collect()).await {
         Ok(Ok(whole)) => Ok(whole.to_bytes()),
         Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
         Ok(Err(error)) => Err(Refusal::new(
@@ -171,7 +183,10 @@ async fn read_body(body: Incoming) -> Result<Bytes, Refusal> {
         )),
         Err(_) => Err(Refusal::new(
             Code::RequestTimeout,
-            "the body took longer than 10 s to arrive",
+            format!(
+                "the body took longer than {} ms to arrive",
+                timeout.as_millis()
+            ),
         )),
     }
 }

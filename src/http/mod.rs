@@ -19,6 +19,7 @@ mod routes;
 mod sandbox;
 mod server;
 
+pub use auth::Auth;
 pub use routes::{Route, routes};
 pub use sandbox::{ClockStep, Control, InboxState};
 pub use server::{Limits, Listener};
@@ -31,6 +32,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// A future that is boxed: what a table of functions, or a handle from `app`, can hold.
@@ -45,6 +47,7 @@ pub struct Front {
     metrics: metrics::Metrics,
     sandbox: Option<sandbox::Sandbox>,
     public_url: String,
+    body_timeout: Duration,
     closed: watch::Sender<bool>,
     request_prefix: String,
     requests: AtomicU64,
@@ -57,6 +60,8 @@ pub struct Settings {
     pub public_url: String,
     /// Invoices a key may make in a minute; 0: no limit.
     pub creations_per_minute: u32,
+    /// How long a body may take to arrive.
+    pub body_timeout_ms: u64,
     /// The sandbox's handle and the address it listens on; nothing outside the sandbox.
     pub sandbox: Option<(Arc<dyn Control>, std::net::SocketAddr)>,
 }
@@ -84,6 +89,7 @@ impl Front {
             metrics: metrics::Metrics::default(),
             sandbox,
             public_url: settings.public_url,
+            body_timeout: Duration::from_millis(settings.body_timeout_ms),
             closed: watch::Sender::new(false),
             request_prefix: format!("req_{prefix}"),
             requests: AtomicU64::new(0),

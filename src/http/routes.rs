@@ -25,7 +25,7 @@ pub struct Route {
     /// One line for the document.
     pub(super) summary: &'static str,
     /// Who may call it.
-    pub(super) auth: Auth,
+    pub auth: Auth,
     /// What its query may hold.
     pub(super) query: &'static [Param],
     /// Its body.

@@ -23,6 +23,8 @@ pub struct Limits {
     pub connections_max: usize,
     /// How long a header may take to arrive, also the wait between two requests.
     pub header_timeout_ms: u64,
+    /// How long a body may take to arrive.
+    pub body_timeout_ms: u64,
     /// How long a stopping server waits for answers under way.
     pub drain_timeout_ms: u64,
 }
@@ -32,6 +34,7 @@ impl Default for Limits {
         Limits {
             connections_max: 4096,
             header_timeout_ms: 30_000,
+            body_timeout_ms: 10_000,
             drain_timeout_ms: 10_000,
         }
     }

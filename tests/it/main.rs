@@ -18,6 +18,8 @@ mod golden;
 mod idempotency;
 mod inbox;
 mod isolation;
+mod keys;
+mod lists;
 mod model;
 mod payments;
 mod probes;

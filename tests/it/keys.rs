@@ -1,0 +1,144 @@
+//! Who may call what: keys in all their forms, walked over every route.
+
+use crate::support::{Answer, LIVE, Shop, TEST};
+use coffer::http::{Auth, Route, routes};
+use serde_json::json;
+
+/// Calls a route with these headers; `id` stands for its parameter.
+fn call(shop: &Shop, route: &Route, headers: &[(&str, &str)], id: &str) -> Answer {
+    let path = route.path.replace("{id}", id);
+    let body = if route.method == "POST" {
+        "{\"asset\":\"LTC\"}"
+    } else {
+        ""
+    };
+    shop.send(route.method, &path, headers, body)
+}
+
+/// The routes that ask for a secret key.
+fn secret_routes() -> impl Iterator<Item = &'static Route> {
+    routes(true).filter(|route| route.auth == Auth::Secret)
+}
+
+#[test]
+fn every_route_of_the_merchant_asks_for_a_secret_key() {
+    let shop = Shop::open();
+    let id = shop.invoice("20.00", json!({}))["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(secret_routes().count() >= 11);
+    for route in secret_routes() {
+        let answer = call(&shop, route, &[], &id);
+        answer.refused(401, "unauthorized", None);
+        assert_eq!(
+            answer.headers["www-authenticate"], "Bearer",
+            "{}",
+            route.operation
+        );
+        for key in ["sk_test_wrong", "nothing", "sandbox.wrong"] {
+            call(&shop, route, &[("X-API-Key", key)], &id).refused(401, "unauthorized", None);
+        }
+        for key in ["pk_test_sandbox", "pk_live_sandbox"] {
+            call(&shop, route, &[("X-API-Key", key)], &id).refused(403, "wrong_key_type", None);
+        }
+    }
+}
+
+#[test]
+fn a_key_goes_into_either_header() {
+    let shop = Shop::open();
+    let bearer = format!("Bearer {TEST}");
+    let lower = format!("bearer {TEST}");
+    let merchant = |headers: &[(&str, &str)]| shop.send("GET", "/v1/merchant", headers, "");
+    for headers in [
+        &[("X-API-Key", TEST)][..],
+        &[("Authorization", &bearer)],
+        &[("Authorization", &lower)],
+        &[("X-API-Key", TEST), ("Authorization", &bearer)],
+        &[("X-API-Key", "sandbox.sandbox")],
+        &[("Authorization", "Bearer sandbox.sandbox")],
+    ] {
+        merchant(headers).expect(200);
+    }
+    for headers in [
+        &[("X-API-Key", LIVE), ("Authorization", &bearer[..])][..],
+        &[("Authorization", TEST)],
+        &[("Authorization", "Basic c2s6")],
+        &[("X-API-Key", "")],
+    ] {
+        merchant(headers).refused(401, "unauthorized", None);
+    }
+    let legacy = merchant(&[("X-API-Key", "sandbox.sandbox")]).json();
+    assert_eq!(legacy["livemode"], true);
+}
+
+#[test]
+fn what_is_of_the_other_mode_is_not_there() {
+    let shop = Shop::open();
+    let id = shop.invoice("20.00", json!({ "asset": "LTC" }))["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let events = shop.get("/v1/events", Some(TEST)).json();
+    let event = events["data"][0]["id"].as_str().unwrap();
+    let with_id: Vec<_> = secret_routes()
+        .filter(|route| route.path.contains("{id}"))
+        .collect();
+    assert!(with_id.len() >= 4);
+    for route in &with_id {
+        let object = if route.path.contains("events") {
+            event
+        } else {
+            &id
+        };
+        call(&shop, route, &[("X-API-Key", LIVE)], object).refused(404, "not_found", None);
+        for nobody in [
+            "x",
+            "evt_0",
+            "00000000-0000-7000-8000-000000000000",
+            "%00",
+            "..%2f",
+        ] {
+            call(&shop, route, &[("X-API-Key", TEST)], nobody).refused(404, "not_found", None);
+        }
+    }
+    for list in ["/v1/invoices", "/v1/events", "/v1/ledger"] {
+        assert_eq!(
+            shop.get(list, Some(LIVE)).expect(200).json()["data"],
+            json!([]),
+            "{list}"
+        );
+    }
+    let before = format!("/v1/events?before={event}");
+    shop.get(&before, Some(LIVE))
+        .refused(400, "invalid_request", Some("before"));
+}
+
+#[test]
+fn the_checks_on_creation_come_in_their_order() {
+    let shop = Shop::open();
+    shop.invoice("20.00", json!({ "orderId": "a" }));
+    let live = |body: &str| shop.send("POST", "/v1/invoices", &[("X-API-Key", LIVE)], body);
+    let bad = "{\"amount\":\"x\",\"currency\":\"EUR\",\"orderId\":\"a\"}";
+    shop.switch(json!({ "status": "pending", "maintenance": true }));
+    shop.send("POST", "/v1/invoices", &[], "{")
+        .refused(401, "unauthorized", None);
+    live("{").refused(400, "invalid_request", None);
+    live(bad).refused(403, "account_not_approved", None);
+    shop.switch(json!({ "status": "rejected" }));
+    live(bad).refused(403, "account_not_approved", None);
+    shop.switch(json!({ "status": "suspended" }));
+    live(bad).refused(403, "account_suspended", None);
+    shop.switch(json!({ "status": "active" }));
+    let paused = live(bad);
+    paused.refused(503, "maintenance", None);
+    assert_eq!(paused.headers["retry-after"], "5");
+    shop.invoice("20.00", json!({ "orderId": "test mode goes on" }));
+    shop.switch(json!({ "maintenance": false }));
+    live(bad).refused(400, "invalid_request", Some("amount"));
+    let too_large = "{\"amount\":\"50000.01\",\"currency\":\"EUR\",\"orderId\":\"a\"}";
+    let test = shop.send("POST", "/v1/invoices", &[("X-API-Key", TEST)], too_large);
+    test.expect(200);
+    live(too_large).refused(400, "amount_too_large", Some("amount"));
+}

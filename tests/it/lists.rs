@@ -1,0 +1,263 @@
+//! Lists, pages and their queries; the account and its balances; what `select` refuses.
+
+use crate::support::{LIVE, Shop, TEST};
+use serde_json::{Value, json};
+
+/// A field of every entry of a list.
+fn column(list: &Value, field: &str) -> Vec<String> {
+    let entries = list["data"].as_array().unwrap().iter();
+    entries
+        .map(|entry| entry[field].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_query_is_as_documented_or_refused() {
+    let shop = Shop::open();
+    for (path, max) in [
+        ("/v1/invoices", 100),
+        ("/v1/ledger", 200),
+        ("/v1/events", 200),
+    ] {
+        for limit in [
+            "0",
+            "x",
+            "-1",
+            "1.5",
+            "",
+            "+1",
+            &format!("{}", max + 1),
+            "1&limit=2",
+        ] {
+            let answer = shop.get(&format!("{path}?limit={limit}"), Some(TEST));
+            answer.refused(400, "invalid_request", Some("limit"));
+        }
+        for limit in [1, max] {
+            shop.get(&format!("{path}?limit={limit}&unknown=1"), Some(TEST))
+                .expect(200);
+        }
+    }
+    for (query, param) in [
+        ("invoices?status=paid", "status"),
+        ("invoices?orderId=", "orderId"),
+        ("invoices?status=%ff", "status"),
+        ("ledger?currency=GBP", "currency"),
+        ("ledger?before=x", "before"),
+        ("events?type=invoice", "type"),
+        (
+            "events?before=evt_00000000000070008000000000000000",
+            "before",
+        ),
+        ("events?object=", "object"),
+    ] {
+        shop.get(&format!("/v1/{query}"), Some(TEST))
+            .refused(400, "invalid_request", Some(param));
+    }
+}
+
+#[test]
+fn invoices_are_listed_newest_first_and_by_status_and_order() {
+    let shop = Shop::open();
+    for order in 0..30 {
+        shop.invoice("20.00", json!({ "orderId": format!("order {order}") }));
+    }
+    let list = |query: &str| {
+        shop.get(&format!("/v1/invoices{query}"), Some(TEST))
+            .expect(200)
+            .json()
+    };
+    let newest: Vec<String> = (5..30)
+        .rev()
+        .map(|order| format!("order {order}"))
+        .collect();
+    assert_eq!(
+        column(&list(""), "orderId"),
+        newest,
+        "25 unless said otherwise"
+    );
+    assert_eq!(
+        column(&list("?limit=2"), "orderId"),
+        ["order 29", "order 28"]
+    );
+    let paid = list("?orderId=order+7")["data"][0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    shop.post(
+        &format!("/v1/invoices/{paid}/simulate"),
+        Some(TEST),
+        json!({}),
+    )
+    .expect(200);
+    assert_eq!(column(&list("?status=confirmed"), "orderId"), ["order 7"]);
+    assert_eq!(list("?status=confirmed")["data"][0], shop.read(&paid));
+    assert_eq!(list("?status=created&orderId=order%207")["data"], json!([]));
+    assert_eq!(list("?orderId=nobody")["data"], json!([]));
+    assert_eq!(
+        column(&list("?status=created&limit=100"), "status").len(),
+        29
+    );
+}
+
+#[test]
+fn pages_of_events_and_ledger_follow_one_another() {
+    let shop = Shop::open();
+    for currency in ["EUR", "USD", "EUR"] {
+        let id = shop.invoice("20.00", json!({ "currency": currency }))["id"].clone();
+        let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
+        shop.post(&path, Some(TEST), json!({})).expect(200);
+    }
+    for path in ["/v1/events?", "/v1/ledger?"] {
+        let all = shop
+            .get(&format!("{path}limit=200"), Some(TEST))
+            .expect(200)
+            .json();
+        assert_eq!(
+            (&all["hasMore"], &all["nextBefore"]),
+            (&json!(false), &json!(null))
+        );
+        let (mut found, mut before) = (Vec::new(), String::new());
+        loop {
+            let page = shop
+                .get(&format!("{path}limit=2{before}"), Some(TEST))
+                .expect(200)
+                .json();
+            found.extend(page["data"].as_array().unwrap().clone());
+            assert_eq!(page["hasMore"], json!(page["nextBefore"].is_string()));
+            let Some(next) = page["nextBefore"].as_str() else {
+                break;
+            };
+            before = format!("&before={next}");
+        }
+        assert_eq!(json!(found), all["data"]);
+    }
+    let dollars = shop
+        .get("/v1/ledger?currency=USD", Some(TEST))
+        .expect(200)
+        .json();
+    assert_eq!(column(&dollars, "currency"), ["USD", "USD"]);
+    let made = shop
+        .get("/v1/events?type=invoice.created", Some(TEST))
+        .expect(200)
+        .json();
+    assert_eq!(made["data"].as_array().unwrap().len(), 3);
+    let id = made["data"][0]["id"].as_str().unwrap();
+    let object = made["data"][0]["data"]["object"]["id"].as_str().unwrap();
+    let one = format!("/v1/events?object={object}&type=invoice.confirmed");
+    assert_eq!(
+        column(&shop.get(&one, Some(TEST)).expect(200).json(), "type"),
+        ["invoice.confirmed"]
+    );
+    assert_eq!(
+        shop.get(&format!("/v1/events/{id}"), Some(TEST))
+            .expect(200)
+            .json(),
+        made["data"][0]
+    );
+}
+
+#[test]
+fn the_account_shows_itself_and_tells_when_it_is_stopped_or_approved() {
+    let shop = Shop::open();
+    shop.switch(json!({ "endpoints": [{ "url": "http://127.0.0.1:9/hook", "mode": "live" }], "feeBps": 125 }));
+    let mut live = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
+    for field in ["id", "createdAt", "balances"] {
+        assert!(
+            live.as_object_mut().unwrap().remove(field).is_some(),
+            "{field}"
+        );
+    }
+    let rest = json!({
+        "name": "Sandbox Shop", "status": "active", "feeBps": 125, "feePercent": "1.25", "settlementEnabled": true,
+        "customersEnabled": true, "webhookUrl": "http://127.0.0.1:9/hook", "payoutAsset": "SOL", "livemode": true,
+    });
+    assert_eq!(live, rest);
+    assert_eq!(
+        shop.get("/v1/merchant", Some(TEST)).json()["webhookUrl"],
+        json!(null)
+    );
+    shop.switch(json!({ "status": "suspended" }));
+    shop.switch(json!({ "status": "active" }));
+    let events = shop.get("/v1/events", Some(LIVE)).expect(200).json();
+    assert_eq!(
+        column(&events, "type"),
+        ["account.approved", "account.suspended"]
+    );
+    let account = &events["data"][0]["data"]["object"];
+    assert_eq!(
+        (&account["object"], &account["status"]),
+        (&json!("account"), &json!("active"))
+    );
+    assert_eq!(shop.get("/v1/events", Some(TEST)).json()["data"], json!([]));
+}
+
+#[test]
+fn what_is_seen_is_pending_net_of_its_fee() {
+    let shop = Shop::open();
+    let id = shop.invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
+    let payment = shop.pay(json!({ "invoice": id }));
+    let euro = || shop.get("/v1/balances", Some(TEST)).expect(200).json()["data"][0].clone();
+    assert_eq!(
+        (&euro()["pending"], &euro()["available"]),
+        (&json!("19.80"), &json!("0.00"))
+    );
+    shop.step(&payment, "confirmed");
+    assert_eq!(
+        (&euro()["pending"], &euro()["available"]),
+        (&json!("0.00"), &json!("19.80"))
+    );
+}
+
+#[test]
+fn a_coin_is_picked_where_it_can_be() {
+    let shop = Shop::open();
+    let pick = |id: &Value, asset: &str| {
+        let path = format!("/v1/invoices/{}/select", id.as_str().unwrap());
+        shop.post(&path, Some(TEST), json!({ "asset": asset }))
+    };
+    let id = shop.invoice("20.00", json!({ "currency": "USD" }))["id"].clone();
+    let bitcoin = pick(&id, "BTC").expect(200).json();
+    assert_eq!(
+        (&bitcoin["rate"], &bitcoin["amountExpected"]),
+        (&json!("64800"), &json!("0.00030865"))
+    );
+    let (ether, base) = (
+        pick(&id, "ETH").expect(200).json(),
+        pick(&id, "USDC-BASE").expect(200).json(),
+    );
+    assert_eq!(
+        ether["depositAddress"], base["depositAddress"],
+        "one address for all evm chains"
+    );
+    assert_ne!(ether["depositAddress"], bitcoin["depositAddress"]);
+    assert_eq!(
+        pick(&id, "BTC").expect(200).json(),
+        bitcoin,
+        "the standing quote, unchanged"
+    );
+    pick(&id, "XYZ").refused(400, "coin_unavailable", Some("asset"));
+    let cents = shop.invoice("0.05", json!({}))["id"].clone();
+    pick(&cents, "BTC").refused(400, "coin_unavailable", Some("asset"));
+    for body in [json!({}), json!({ "asset": 1 }), json!({ "asset": "" })] {
+        let path = format!("/v1/invoices/{}/select", id.as_str().unwrap());
+        shop.post(&path, Some(TEST), body)
+            .refused(400, "invalid_request", Some("asset"));
+    }
+    shop.pay(json!({ "invoice": id }));
+    pick(&id, "LTC").refused(400, "payment_in_flight", None);
+    shop.advance("20m");
+    pick(&id, "LTC").refused(400, "invoice_closed", None);
+    pick(&cents, "LTC").refused(400, "invoice_closed", None);
+    let simulate = format!("/v1/invoices/{}/simulate", cents.as_str().unwrap());
+    for (body, param) in [
+        (json!({ "case": "most" }), "case"),
+        (json!({ "asset": 1 }), "asset"),
+    ] {
+        shop.post(&simulate, Some(TEST), body)
+            .refused(400, "invalid_request", Some(param));
+    }
+    shop.post(&simulate, Some(TEST), json!({ "asset": "XYZ" }))
+        .refused(400, "coin_unavailable", Some("asset"));
+    shop.post(&simulate, Some(TEST), json!({}))
+        .refused(400, "coin_unavailable", Some("asset"));
+}
