@@ -125,11 +125,11 @@ impl Setting {
         let default = self
             .default
             .map_or(String::new(), |default| format!(" [default: {default}]"));
-        let arg = Arg::new(self.flag).long(self.flag).help(format!(
-            "{} [env: {}]{default}",
-            self.help,
-            self.env_name()
-        ));
+        // Global, so that it may stand after the verb of a command that has verbs.
+        let arg = Arg::new(self.flag)
+            .long(self.flag)
+            .help(format!("{} [env: {}]{default}", self.help, self.env_name()))
+            .global(true);
         match self.value {
             Some(value) => arg.value_name(value).action(ArgAction::Set),
             None => arg.action(ArgAction::SetTrue),

@@ -73,6 +73,8 @@ pub(super) fn key_command(command: Command) -> Command {
 
 /// The file, open beside whoever else has it open.
 fn open(command: &'static str, matches: &ArgMatches) -> Result<Store, Error> {
+    // Settings may stand before or after the verb: its matches have both.
+    let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let values = Values::new(command, matches);
     log_to_stderr(
         &values
@@ -96,10 +98,15 @@ pub(super) fn account(matches: &ArgMatches) -> Result<(), Error> {
     match matches.subcommand() {
         Some(("create", matches)) => {
             let name = text(matches, "name");
-            print(
-                &account_view(&store.write_and_wait(move |tx| accounts::create(tx, &name, now))?)
-                    .to_string(),
-            )
+            let account = store.write_and_wait(move |tx| accounts::create(tx, &name, now))?;
+            let mut view = account_view(&account);
+            if let Some(fields) = view.as_object_mut() {
+                fields.insert(
+                    "legacySecret".to_owned(),
+                    Value::from(account.legacy_secret),
+                );
+            }
+            print(&view.to_string())
         }
         Some(("approve", matches)) => decide(&store, matches, AccountStatus::Active, now),
         Some(("reject", matches)) => decide(&store, matches, AccountStatus::Rejected, now),

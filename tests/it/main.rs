@@ -9,6 +9,7 @@
 
 mod clock;
 mod coin_of_invoice;
+mod command_line;
 mod control_limits;
 mod create;
 mod durability;
@@ -19,6 +20,7 @@ mod idempotency;
 mod inbox;
 mod isolation;
 mod keys;
+mod limits;
 mod lists;
 mod model;
 mod payments;
@@ -29,6 +31,7 @@ mod refused_rows;
 mod retries;
 mod sandbox_account;
 mod schema;
+mod serve;
 mod simulated_chain;
 mod statuses;
 mod support;

@@ -1,0 +1,205 @@
+//! The command line of the sandbox, as a CI suite uses it.
+
+use crate::process::Process;
+use crate::support::scratch::Scratch;
+use crate::support::{TEST, agent, send};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The binary with these arguments.
+fn coffer(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(args);
+    command
+}
+
+#[test]
+fn it_says_once_that_it_is_ready_and_leaves_nothing_behind() {
+    let scratch = Scratch::new();
+    let ready = scratch.path("ready");
+    for signal in ["-TERM", "-INT"] {
+        let mut command = coffer(&[
+            "sandbox",
+            "--listen",
+            "127.0.0.1:0",
+            "--ready-file",
+            ready.to_str().unwrap(),
+        ]);
+        // What the environment says of files is not for a throwaway.
+        command.env("COFFER_FILE", scratch.path("never.db"));
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let line = loop {
+            match std::fs::read_to_string(&ready) {
+                Ok(line) => break line,
+                Err(_) => std::thread::yield_now(),
+            }
+        };
+        let (url, file) = line
+            .trim_end()
+            .strip_prefix("coffer ready url=")
+            .unwrap()
+            .split_once(" file=")
+            .unwrap();
+        assert!(Path::new(file).exists());
+        send(
+            &agent(),
+            "GET",
+            &format!("{url}/v1/merchant"),
+            &[("X-API-Key", TEST)],
+            "",
+        )
+        .expect(200);
+        let kill = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(kill.success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(
+            (
+                output.status.code(),
+                String::from_utf8(output.stdout).unwrap()
+            ),
+            (Some(0), line.clone())
+        );
+        for suffix in ["", "-wal", "-shm", "-lock"] {
+            assert!(
+                !Path::new(&format!("{file}{suffix}")).exists(),
+                "{file}{suffix}"
+            );
+        }
+        std::fs::remove_file(&ready).unwrap();
+    }
+    assert!(!scratch.path("never.db").exists());
+}
+
+#[test]
+fn as_json_it_tells_every_credential() {
+    let process = Process::start(&mut coffer(&[
+        "sandbox",
+        "--listen",
+        "127.0.0.1:0",
+        "--json",
+        "--exit-with-parent",
+    ]));
+    let line: Value = serde_json::from_str(&process.line()).unwrap();
+    let keys = serde_json::json!({
+        "secretTest": "sk_test_sandbox", "secretLive": "sk_live_sandbox", "publicTest": "pk_test_sandbox",
+        "publicLive": "pk_live_sandbox", "legacy": "sandbox.sandbox",
+    });
+    assert_eq!(line["keys"], keys);
+    assert_eq!(
+        line["webhookSecret"],
+        "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh"
+    );
+    assert_eq!(line["legacySecret"], "legacy_sandbox");
+    assert!(
+        line["url"]
+            .as_str()
+            .unwrap()
+            .starts_with("http://127.0.0.1:")
+    );
+    assert!(Path::new(line["file"].as_str().unwrap()).exists());
+}
+
+#[test]
+fn urls_come_from_the_public_url() {
+    let args = [
+        "sandbox",
+        "--listen",
+        "127.0.0.1:0",
+        "--public-url",
+        "https://pay.example.com/",
+    ];
+    let mut command = coffer(&args);
+    let scratch = Scratch::new();
+    let ready = scratch.path("ready");
+    let process = Process::start(
+        command
+            .arg("--exit-with-parent")
+            .arg("--ready-file")
+            .arg(&ready),
+    );
+    assert!(
+        process
+            .line()
+            .starts_with("coffer ready url=https://pay.example.com file=")
+    );
+}
+
+#[test]
+fn what_it_cannot_do_it_says_and_does_not() {
+    for (args, code, words) in [
+        (
+            &["sandbox", "--listen", "nowhere"][..],
+            1,
+            "must be an address like",
+        ),
+        (&["sandbox", "--listen", "0.0.0.0:0"], 1, "--allow-remote"),
+        (
+            &["sandbox", "--public-url", "pay.example.com"],
+            1,
+            "must be a url like",
+        ),
+        (
+            &["sandbox", "--webhook-allow", "10.0.0.0/99"],
+            1,
+            "--webhook-allow",
+        ),
+        (
+            &[
+                "serve",
+                "--rate-limit",
+                "many",
+                "--file",
+                "/nonexistent/x.db",
+            ],
+            1,
+            "must be a whole number",
+        ),
+        (
+            &[
+                "serve",
+                "--file",
+                "/nonexistent/x.db",
+                "--listen",
+                "127.0.0.1:0",
+            ],
+            1,
+            "/nonexistent/x.db",
+        ),
+        (&["sandbox", "--speed", "11"], 2, "--speed"),
+        (&["fly"], 2, "fly"),
+        (&["key", "create", "--mode", "test"], 2, "ACCOUNT"),
+    ] {
+        let output = coffer(args).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {message}");
+        assert!(
+            message.contains(words) && output.stdout.is_empty(),
+            "{args:?}: {message}"
+        );
+    }
+}
+
+#[test]
+fn the_document_and_the_help_are_printed() {
+    let output = coffer(&["openapi"]).output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["openapi"], "3.1.0");
+    assert!(
+        document["paths"]["/v1/invoices"].is_object() && document["paths"]["/sandbox"].is_null()
+    );
+    let help = coffer(&["sandbox", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    assert!(
+        help.contains("COFFER_LISTEN") && help.contains("[default: 127.0.0.1:8080]"),
+        "{help}"
+    );
+}
