@@ -6,7 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
-mod control_limits;
+mod document_limits;
 mod durability;
 mod first_payment;
 mod golden;
