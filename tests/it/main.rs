@@ -10,8 +10,8 @@
 mod clock;
 mod coin_of_invoice;
 mod command_line;
-mod control_limits;
 mod create;
+mod document_limits;
 mod durability;
 mod environment;
 mod first_payment;

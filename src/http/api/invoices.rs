@@ -89,12 +89,14 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     let Some(key) = header(headers, NAME)? else {
         return Ok(None);
     };
-    if (1..=KEY_CHARS_MAX).contains(&key.chars().count()) {
+    // A tab passes as text of a header; it is no printable character.
+    let printable = key.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    if printable && (1..=KEY_CHARS_MAX).contains(&key.len()) {
         Ok(Some(key.to_owned()))
     } else {
         Err(Refusal::field(
             NAME,
-            format!("must have 1 to {KEY_CHARS_MAX} characters"),
+            format!("must have 1 to {KEY_CHARS_MAX} printable ASCII characters"),
         ))
     }
 }

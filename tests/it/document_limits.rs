@@ -1,6 +1,6 @@
-//! What the sandbox's controls refuse: times out of reach, and values that the document does not have.
+//! What is refused because the document does not have it: keys, times out of reach, an inbox's behaviour.
 
-use crate::support::Shop;
+use crate::support::{Shop, TEST};
 use serde_json::json;
 
 #[test]
@@ -17,6 +17,18 @@ fn the_clock_is_moved_forward_and_not_out_of_the_calendar() {
     // A field that is null counts as absent.
     let body = json!({ "advance": "1m", "set": null, "frozen": null });
     shop.post("/sandbox/clock", None, body).expect(200);
+}
+
+#[test]
+fn an_idempotency_key_is_printable() {
+    let shop = Shop::open();
+    let long = "k".repeat(201);
+    for key in ["a\tb", "", long.as_str()] {
+        let headers = [("X-API-Key", TEST), ("Idempotency-Key", key)];
+        let body = json!({ "amount": "1.00", "currency": "EUR" }).to_string();
+        let answer = shop.send("POST", "/v1/invoices", &headers, &body);
+        answer.refused(400, "invalid_request", Some("Idempotency-Key"));
+    }
 }
 
 #[test]
