@@ -15,6 +15,7 @@ use parts::Parts;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How a server is set up.
 #[derive(Clone, Debug)]
@@ -110,18 +111,38 @@ impl Server {
         &self.file
     }
 
+    /// Hears from now on when the process is asked to end, which it would otherwise be ended by at once.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn hear_signals(&self) -> Result<Signals, Error> {
+        let _runtime = self.running.as_ref().map(|(runtime, _)| runtime.enter());
+        let hear = |kind| signal(kind).map_err(|error| Error::Failed(format!("signals: {error}")));
+        Ok(Signals {
+            terminate: hear(SignalKind::terminate())?,
+            interrupt: hear(SignalKind::interrupt())?,
+        })
+    }
+
     /// Runs until the process is asked to end, or `other` does.
-    pub fn run_until_asked(&self, other: impl Future<Output = ()>) {
+    pub fn run_until_asked(&self, mut signals: Signals, other: impl Future<Output = ()>) {
         let Some((runtime, _)) = &self.running else {
             return;
         };
         runtime.block_on(async {
             tokio::select! {
-                () = asked_to_end() => {}
+                _ = signals.terminate.recv() => {}
+                _ = signals.interrupt.recv() => {}
                 () = other => {}
             }
         });
     }
+}
+
+/// SIGTERM and SIGINT, heard.
+pub struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
 }
 
 impl Drop for Server {
@@ -131,7 +152,7 @@ impl Drop for Server {
             drop(runtime);
         }
         if self.temporary {
-            for suffix in ["", "-wal", "-shm", "-lock", "-new"] {
+            for suffix in ["", "-wal", "-shm", "-lock"] {
                 // What is not there needs no removing.
                 let _ = std::fs::remove_file(with_suffix(&self.file, suffix));
             }
@@ -143,19 +164,4 @@ impl Drop for Server {
 fn temporary_file() -> Result<PathBuf, Error> {
     let name = crate::domain::signature::hex(&crate::service::random::<8>()?);
     Ok(std::env::temp_dir().join(format!("coffer-sandbox-{name}.db")))
-}
-
-/// Ends when SIGTERM or SIGINT comes.
-async fn asked_to_end() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) = (
-        signal(SignalKind::terminate()),
-        signal(SignalKind::interrupt()),
-    ) else {
-        return log::error!("signals cannot be heard");
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
 }

@@ -71,8 +71,8 @@ pub(super) fn key_command(command: Command) -> Command {
         .subcommand(Command::new("revoke").about("Revokes a key").arg(key))
 }
 
-/// The file, open beside whoever else has it open.
-fn open(command: &'static str, matches: &ArgMatches) -> Result<Store, Error> {
+/// The file, open beside whoever else has it open; only a command that begins something makes one.
+fn open(command: &'static str, matches: &ArgMatches, create: bool) -> Result<Store, Error> {
     // Settings may stand before or after the verb: its matches have both.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let values = Values::new(command, matches);
@@ -88,12 +88,14 @@ fn open(command: &'static str, matches: &ArgMatches) -> Result<Store, Error> {
             .map_err(Error::Failed)?
             .unwrap_or_default()
             .as_ref(),
+        create,
     )
 }
 
 /// Runs `coffer account …`.
 pub(super) fn account(matches: &ArgMatches) -> Result<(), Error> {
-    let store = open("account", matches)?;
+    let create = matches.subcommand_name() == Some("create");
+    let store = open("account", matches, create)?;
     let now = Clock::new(0, None).now();
     match matches.subcommand() {
         Some(("create", matches)) => {
@@ -146,7 +148,7 @@ fn account_view(account: &Account) -> Value {
 
 /// Runs `coffer key …`.
 pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
-    let store = open("key", matches)?;
+    let store = open("key", matches, false)?;
     let now = Clock::new(0, None).now();
     match matches.subcommand() {
         Some(("create", matches)) => {

@@ -90,12 +90,14 @@ fn serve_until_asked(
     let exit_with_parent = values.switch("exit-with-parent").map_err(Error::Failed)?;
     let ready_file = values.text("ready-file").map_err(Error::Failed)?;
     let server = Server::start(config)?;
+    // Before anybody is told that it is ready: whoever knows may ask it to end.
+    let signals = server.hear_signals()?;
     let line = line(&server);
     print(&line)?;
     if let Some(path) = ready_file {
         write_ready_file(Path::new(&path), &line)?;
     }
-    server.run_until_asked(async {
+    server.run_until_asked(signals, async {
         if exit_with_parent {
             input_closed().await
         } else {

@@ -164,32 +164,42 @@ fn new_secret(prefix: &str) -> Result<String, Error> {
 /// A text for a person where the file is of the other kind.
 pub fn begin_file(store: &Store, kind: Kind) -> Result<crate::store::file::FileRow, Error> {
     use crate::store::file;
-    if let Some(row) = store.read(|db| file::load(db).map_err(Error::from))? {
-        if row.kind == kind {
-            return Ok(row);
-        }
-        let (made, asked) = (row.kind, kind);
-        return Err(Error::Failed(format!(
-            "the file was made by a {made} server; a {asked} server does not open it"
-        )));
+    let row = match store.read(|db| file::load(db).map_err(Error::from))? {
+        Some(row) => row,
+        None => begin_now(store, kind)?,
+    };
+    if row.kind == kind {
+        return Ok(row);
     }
+    let (made, asked) = (row.kind, kind);
+    Err(Error::Failed(format!(
+        "the file was made by a {made} server; a {asked} server does not open it"
+    )))
+}
+
+/// Writes the file's row, unless another process was first.
+fn begin_now(store: &Store, kind: Kind) -> Result<crate::store::file::FileRow, Error> {
+    use crate::store::file;
     let secret = random::<32>()?;
     store.write_and_wait(move |tx| {
+        if let Some(row) = file::load(tx)? {
+            return Ok(row);
+        }
         file::insert(tx, kind, &secret)?;
         file::load(tx)?
             .ok_or_else(|| StoreError::Failed("the file's row is missing".to_owned()).into())
     })
 }
 
-/// Opens a file beside whoever else has it open; makes it, for production, where there is none.
+/// Opens a file beside whoever else has it open; where there is none, makes it for production if `create`.
 ///
 /// # Errors
 /// A text for a person where that cannot be done.
-pub fn open_beside(path: &std::path::Path) -> Result<Store, Error> {
+pub fn open_beside(path: &std::path::Path, create: bool) -> Result<Store, Error> {
     let opening = Opening {
         path: path.to_owned(),
         durability: Durability::Full,
-        create: true,
+        create,
         exclusive: false,
     };
     let store = Store::open(&opening, Box::new(|_| {}))?;

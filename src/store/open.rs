@@ -10,7 +10,7 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{File, TryLockError};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +19,8 @@ use std::time::Duration;
 const SQLITE_MIN: i32 = 3_051_003;
 /// Connections to read with, at most; they are opened when first needed.
 const READERS_MAX: u32 = 16;
+/// Processes that may make the same file at the same moment; a copy left by a crash counts as one.
+const ASIDE_MAX: u32 = 100;
 /// How much of the file is read through a memory map.
 const MMAP_BYTES_MAX: i64 = 1 << 30;
 
@@ -125,24 +127,52 @@ fn lock(path: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Copies the template aside, syncs it and puts it in place.
+/// Copies the template aside, syncs it and puts it in place; where another process was first, its file stays.
 fn make(path: &Path, durability: Durability) -> Result<(), StoreError> {
-    let aside = with_suffix(path, "-new");
     let failed = |error: std::io::Error| StoreError::Failed(format!("{}: {error}", path.display()));
-    let mut file = File::create(&aside).map_err(failed)?;
-    file.write_all(migrate::TEMPLATE).map_err(failed)?;
-    if durability == Durability::Full {
-        file.sync_all().map_err(failed)?;
+    let (file, aside) = fresh_beside(path).map_err(failed)?;
+    let made = make_by_way_of(file, &aside, path, durability);
+    // What was put in place has a name of its own by now.
+    let _ = std::fs::remove_file(&aside);
+    made.map_err(failed)
+}
+
+/// A new file beside `path` that nobody else writes to.
+fn fresh_beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
+    let names = (0..ASIDE_MAX).map(|number| with_suffix(path, &format!("-new{number}")));
+    for aside in names {
+        match File::create_new(&aside) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return made.map(|file| (file, aside)),
+        }
     }
-    std::fs::rename(&aside, path).map_err(failed)?;
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+/// The steps of [`make`].
+fn make_by_way_of(
+    mut file: File,
+    aside: &Path,
+    path: &Path,
+    durability: Durability,
+) -> std::io::Result<()> {
+    file.write_all(migrate::TEMPLATE)?;
+    if durability == Durability::Full {
+        file.sync_all()?;
+    }
+    drop(file);
+    match std::fs::hard_link(aside, path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
+        // A file system without links: the file may still be moved there.
+        Err(_) => std::fs::rename(aside, path)?,
+        Ok(()) => {}
+    }
     if durability == Durability::Full {
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty())
             .unwrap_or(Path::new("."));
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(failed)?;
+        File::open(folder)?.sync_all()?;
     }
     Ok(())
 }

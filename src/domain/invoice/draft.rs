@@ -37,6 +37,10 @@ text_enum! {
     }
 }
 
+/// Objects and lists inside each other that metadata may have, itself counted: readers of JSON stop at some depth,
+/// and events carry metadata deeper than a request does.
+const METADATA_LEVELS_MAX: usize = 64;
+
 /// A wanted invoice.
 #[derive(Clone, Debug)]
 pub struct Draft {
@@ -123,7 +127,26 @@ fn amount(fields: &Fields<'_>) -> Result<Option<Cents>, Refusal> {
 fn metadata(fields: &Fields<'_>) -> Result<Box<RawValue>, Refusal> {
     let empty = Map::new();
     let map = fields.object("metadata")?.unwrap_or(&empty);
+    if !map
+        .values()
+        .all(|value| fits(value, METADATA_LEVELS_MAX.saturating_sub(1)))
+    {
+        let problem = format!("must not be nested deeper than {METADATA_LEVELS_MAX} levels");
+        return Err(Refusal::field("metadata", problem));
+    }
     to_raw_value(map).map_err(|error| Refusal::field("metadata", error))
+}
+
+/// Is the value nested no deeper than this?
+fn fits(value: &Value, levels: usize) -> bool {
+    let Some(inner) = levels.checked_sub(1) else {
+        return !value.is_array() && !value.is_object();
+    };
+    match value {
+        Value::Array(list) => list.iter().all(|value| fits(value, inner)),
+        Value::Object(map) => map.values().all(|value| fits(value, inner)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
 }
 
 #[cfg(test)]

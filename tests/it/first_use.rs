@@ -1,0 +1,43 @@
+//! The first command on a file: who makes it, and what happens when several begin it at once.
+
+use crate::support::scratch::Scratch;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A command on a file.
+fn coffer(file: &Path, command: &str, rest: &[&str]) -> Command {
+    let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    coffer.args([command, "--file"]).arg(file).args(rest);
+    coffer
+}
+
+#[test]
+fn looking_at_a_file_does_not_make_one() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    for args in [["account", "list"], ["key", "list"]] {
+        let output = coffer(&file, args[0], &args[1..]).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(error.contains("does not exist"), "{error}");
+    }
+    assert!(!file.exists());
+}
+
+#[test]
+fn commands_that_begin_a_file_at_once_all_find_what_they_wrote() {
+    for _ in 0..5 {
+        let scratch = Scratch::new();
+        let file = scratch.path("shop.db");
+        let begin = |number: i32| {
+            let mut command = coffer(&file, "account", &["create", &format!("Shop {number}")]);
+            command.stdout(Stdio::null()).spawn().unwrap()
+        };
+        let begun: Vec<_> = (0..8).map(begin).collect();
+        for mut child in begun {
+            assert!(child.wait().unwrap().success());
+        }
+        let output = coffer(&file, "account", &["list"]).output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 8);
+    }
+}
