@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Entries kept; one more empties the cache, which is simple and rare.
-const ENTRIES_MAX: usize = 4096;
+/// Entries kept, some 32 MB of rendered invoices; one more empties the cache, which is simple and rare.
+const ENTRIES_MAX: usize = 32_768;
 
 /// A bounded map from what is asked for to what was read.
 pub struct Cache<K, V> {

@@ -21,8 +21,8 @@ const SQLITE_MIN: i32 = 3_051_003;
 const READERS_MAX: u32 = 16;
 /// Processes that may make the same file at the same moment; a copy left by a crash counts as one.
 const ASIDE_MAX: u32 = 100;
-/// How much of the file is read through a memory map.
-const MMAP_BYTES_MAX: i64 = 1 << 30;
+/// How much of the file each connection reads through a memory map.
+const MMAP_BYTES_MAX: i64 = 1 << 28;
 
 text_enum! {
     /// What made a file; the other refuses it.
