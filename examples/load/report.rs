@@ -94,13 +94,13 @@ impl Report {
                 5.0,
             ),
             Target::at_least(
-                "get of many / bare hyper, 64 connections",
+                "get of 20 000 in turn, not kept / bare, 64",
                 "≥ 0.45",
                 ratio((Subject::GetSpread, 64), bare),
                 0.45,
             ),
             Target::at_least(
-                "get of the same / bare hyper, 64 connections",
+                "get of the same, kept / bare hyper, 64",
                 "≥ 0.80",
                 ratio((Subject::GetHot, 64), bare),
                 0.80,

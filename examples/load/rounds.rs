@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const COFFER: &str = "coffer.db";
 const RAW: &str = "raw.db";
 const NAIVE: &str = "naive.db";
-/// Invoices that are read in turn: more than Coffer keeps copies of.
+/// Invoices that are read in turn: more than Coffer keeps rendered (4096), so that each is read from the file.
 pub const SPREAD: usize = 20_000;
 /// Rows that one commit of the grouped inserts writes.
 const GROUP: usize = 256;

@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Entries kept, some 32 MB of rendered invoices; one more empties the cache, which is simple and rare.
-const ENTRIES_MAX: usize = 32_768;
+/// Entries kept, some 4 MB of rendered invoices: what is being paid and polled now. One more empties the cache, which is
+/// simple.
+const ENTRIES_MAX: usize = 4096;
 
 /// A bounded map from what is asked for to what was read.
 pub struct Cache<K, V> {

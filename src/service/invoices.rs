@@ -1,7 +1,7 @@
 //! Invoices: making, reading, calling off, expiring.
 //!
-//! What does not live here: picking a coin (`quotes`), what money does to an invoice (`payments`). What always holds: the status comes from
-//! the one step in `settle`.
+//! What does not live here: picking a coin (`quotes`), what money does to an invoice (`payments`). What always holds:
+//! the status comes from the one step in `settle`.
 
 use super::cache::Generation;
 use super::idempotency::{Outcome, Slot, once};
