@@ -22,3 +22,4 @@ pub mod signature;
 pub mod status;
 pub mod text_enum;
 pub mod time;
+pub mod user;

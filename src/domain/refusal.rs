@@ -19,14 +19,34 @@ text_enum! {
         PaymentInFlight = "payment_in_flight",
         /// The invoice takes no coin any more.
         InvoiceClosed = "invoice_closed",
+        /// The payout's amount is no amount of money, or the refund is of more than is left.
+        InvalidAmount = "invalid_amount",
+        /// The payout is smaller than the account's minimum.
+        BelowMinimum = "below_minimum",
+        /// The balance is smaller than the payout.
+        InsufficientBalance = "insufficient_balance",
+        /// The account's payouts of the last 24 hours reach its limit.
+        DailyLimit = "daily_limit",
+        /// There is no payout address for the payout coin, or it is still cooling.
+        NoAddress = "no_address",
+        /// Payouts exist in live mode only.
+        TestMode = "test_mode",
+        /// Nothing confirmed was paid on the invoice.
+        InvoiceNotRefundable = "invoice_not_refundable",
         /// No key, an unknown one, or a revoked one.
         Unauthorized = "unauthorized",
+        /// The email or the password is wrong.
+        InvalidCredentials = "invalid_credentials",
         /// The key's class is not the one of this route.
         WrongKeyType = "wrong_key_type",
         /// The account is pending or rejected.
         AccountNotApproved = "account_not_approved",
         /// The account is suspended.
         AccountSuspended = "account_suspended",
+        /// The account may not ask for payouts as it stands.
+        AccountNotActive = "account_not_active",
+        /// The account has no customers feature.
+        CustomersDisabled = "customers_disabled",
         /// The invoice is a live one.
         NotTestInvoice = "not_test_invoice",
         /// The caller may not do this.
@@ -43,16 +63,22 @@ text_enum! {
         HeadersTooLarge = "headers_too_large",
         /// The Idempotency-Key was used with another body.
         IdempotencyConflict = "idempotency_conflict",
+        /// A payout is already under way.
+        PayoutOpen = "payout_open",
         /// The invoice has a payment or is closed.
         InvoiceNotCancellable = "invoice_not_cancellable",
         /// The state machine has no such step from here.
         InvalidTransition = "invalid_transition",
         /// More calls than the key may make.
         RateLimited = "rate_limited",
+        /// More failed sign-ins than are let through.
+        TooManyAttempts = "too_many_attempts",
         /// Something broke that is not the caller's doing.
         InternalError = "internal_error",
         /// Live invoices are paused.
         Maintenance = "maintenance",
+        /// The pool that addresses come from is empty.
+        PoolRefilling = "pool_refilling",
         /// More work waits than the service takes in.
         Overloaded = "overloaded",
     }

@@ -5,10 +5,14 @@ use super::request::header;
 use crate::domain::apikey::KeyClass;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
+use crate::domain::user::Role;
 use crate::service::keys::unauthorized;
-use crate::service::{Caller, Error};
-use hyper::HeaderMap;
+use crate::service::{Caller, Error, Member};
+use hyper::{HeaderMap, Method};
 use std::sync::Arc;
+
+/// What the cookie of a session is called.
+pub(super) const COOKIE: &str = "coffer_session";
 
 /// What a route asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +21,19 @@ pub enum Auth {
     Open,
     /// A secret or legacy key.
     Secret,
+    /// Somebody signed in: an operator, or with [`Role::Merchant`] a merchant's user too.
+    Session(Role),
     /// No key, but a caller on this machine that is no foreign page; only there under `coffer sandbox`.
     Sandbox,
+}
+
+/// Who was let in.
+#[derive(Default)]
+pub(super) struct Admitted {
+    /// By a key.
+    pub(super) caller: Option<Arc<Caller>>,
+    /// By a session.
+    pub(super) member: Option<Member>,
 }
 
 /// Lets a request in or not.
@@ -28,30 +43,87 @@ pub enum Auth {
 pub(super) fn admit(
     front: &Front,
     now: Time,
+    method: &Method,
     headers: &HeaderMap,
     auth: Auth,
-) -> Result<Option<Arc<Caller>>, Error> {
+) -> Result<Admitted, Error> {
     match auth {
-        Auth::Open => Ok(None),
+        Auth::Open => Ok(Admitted::default()),
         Auth::Sandbox => match &front.sandbox {
-            Some(sandbox) => sandbox.admit(headers).map(|()| None).map_err(Error::from),
+            Some(sandbox) => {
+                sandbox.admit(headers)?;
+                Ok(Admitted::default())
+            }
             None => Err(Refusal::not_found("path").into()),
         },
         Auth::Secret => {
             let caller = front.service.authenticate(now, presented(headers)?)?;
             match caller.class() {
-                KeyClass::Secret | KeyClass::Legacy => Ok(Some(caller)),
+                KeyClass::Secret | KeyClass::Legacy => Ok(Admitted {
+                    caller: Some(caller),
+                    member: None,
+                }),
                 KeyClass::Public => {
                     let message = "a public key opens /v1/public only; use the secret key here";
                     Err(Refusal::new(Code::WrongKeyType, message).into())
                 }
             }
         }
+        Auth::Session(role) => {
+            if method != Method::GET {
+                same_site(front, headers)?;
+            }
+            let cookie = cookie(headers)
+                .ok_or_else(|| unauthorized("sign in first: POST /dashboard/api/session"))?;
+            let member = front.service.member(now, cookie)?;
+            if role == Role::Operator && !member.is_operator() {
+                return Err(Refusal::new(Code::Forbidden, "this is for operators").into());
+            }
+            Ok(Admitted {
+                caller: None,
+                member: Some(member),
+            })
+        }
     }
 }
 
+/// Refuses what a page of another site sends; programs that are no browsers send neither header.
+///
+/// # Errors
+/// `forbidden`.
+pub(super) fn same_site(front: &Front, headers: &HeaderMap) -> Result<(), Refusal> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let host = text("host").unwrap_or_default();
+    let public = front.public_url.as_str();
+    let is_own = |origin: &str| {
+        origin.eq_ignore_ascii_case(public)
+            || origin
+                .split_once("://")
+                .is_some_and(|(_, rest)| rest.eq_ignore_ascii_case(host))
+    };
+    let foreign_origin = headers.contains_key("origin") && !text("origin").is_some_and(is_own);
+    let cross_site =
+        text("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none");
+    if foreign_origin || cross_site {
+        let message = "Origin must be the service's own: pages of other sites may not do this";
+        return Err(Refusal::new(Code::Forbidden, message));
+    }
+    Ok(())
+}
+
+/// The session's cookie.
+pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let lines = headers.get_all("cookie").iter();
+    lines
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find(|(name, _)| *name == COOKIE)
+        .map(|(_, value)| value)
+}
+
 /// The key in the request's headers; where both carry one, it must be the same.
-fn presented(headers: &HeaderMap) -> Result<&str, Refusal> {
+pub(super) fn presented(headers: &HeaderMap) -> Result<&str, Refusal> {
     let by_header = header(headers, "x-api-key")
         .map_err(|_| unauthorized("X-API-Key must be printable ASCII"))?;
     let bearer = header(headers, "authorization")

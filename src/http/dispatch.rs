@@ -23,6 +23,9 @@ const BODY_BYTES_MAX: usize = 64 * 1024;
 /// The largest header, the request line included.
 const HEADER_BYTES_MAX: usize = 16 * 1024;
 
+/// How long an answer to an unknown key is held back.
+const UNAUTHORIZED_DELAY: Duration = Duration::from_millis(200);
+
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -86,15 +89,28 @@ async fn admitted(
     id: &str,
 ) -> Reply {
     let mut limits = Vec::new();
-    let reply = match call(front, route, path, arrived, &mut limits) {
+    let reply = match call(front, route, path, arrived, &mut limits, id) {
         Ok(call) => (route.handler)(call)
             .await
             .unwrap_or_else(|error| error::answer(error, id)),
-        Err(error) => error::answer(error, id),
+        Err(error) => {
+            slow_down_guessing(front, &error).await;
+            error::answer(error, id)
+        }
     };
     Reply {
         headers: [reply.headers, limits].concat(),
         ..reply
+    }
+}
+
+/// Whoever tries keys at a shop in production waits a moment for each; in a sandbox they are known anyway.
+async fn slow_down_guessing(front: &Front, error: &Error) {
+    let is_guess = matches!(error, Error::Refused(refusal) if refusal.code == Code::Unauthorized);
+    if is_guess && front.sandbox.is_none() {
+        front
+            .unless_closed(tokio::time::sleep(UNAUTHORIZED_DELAY))
+            .await;
     }
 }
 
@@ -105,6 +121,7 @@ fn call(
     path: Vec<String>,
     Arrived { parts, body }: Arrived,
     limits: &mut Vec<(HeaderName, HeaderValue)>,
+    id: &str,
 ) -> Result<Call, Error> {
     let query_text = parts.uri.query().unwrap_or("");
     let line_bytes = parts.uri.path().len().saturating_add(query_text.len());
@@ -112,8 +129,14 @@ fn call(
         let message = format!("the header must be at most {HEADER_BYTES_MAX} bytes");
         return Err(Refusal::new(Code::HeadersTooLarge, message).into());
     }
-    let caller = auth::admit(front, front.now(), &parts.headers, route.auth)?;
-    if let (true, Some(caller)) = (route.is_rate_limited, &caller) {
+    let admitted = auth::admit(
+        front,
+        front.now(),
+        &parts.method,
+        &parts.headers,
+        route.auth,
+    )?;
+    if let (true, Some(caller)) = (route.is_rate_limited, &admitted.caller) {
         rate(front, caller.key(), limits)?;
     }
     let query = Query::parse(query_text, route)?;
@@ -124,7 +147,9 @@ fn call(
         body: body?,
         query,
         path,
-        caller,
+        caller: admitted.caller,
+        member: admitted.member,
+        request_id: id.to_owned(),
     })
 }
 

@@ -19,24 +19,36 @@ pub(super) const fn status(code: Code) -> StatusCode {
         | Code::AmountTooLarge
         | Code::CoinUnavailable
         | Code::PaymentInFlight
-        | Code::InvoiceClosed => StatusCode::BAD_REQUEST,
-        Code::Unauthorized => StatusCode::UNAUTHORIZED,
+        | Code::InvoiceClosed
+        | Code::InvalidAmount
+        | Code::BelowMinimum
+        | Code::InsufficientBalance
+        | Code::DailyLimit
+        | Code::NoAddress
+        | Code::TestMode
+        | Code::InvoiceNotRefundable => StatusCode::BAD_REQUEST,
+        Code::Unauthorized | Code::InvalidCredentials => StatusCode::UNAUTHORIZED,
         Code::WrongKeyType
         | Code::AccountNotApproved
         | Code::AccountSuspended
+        | Code::AccountNotActive
+        | Code::CustomersDisabled
         | Code::NotTestInvoice
         | Code::Forbidden => StatusCode::FORBIDDEN,
         Code::NotFound => StatusCode::NOT_FOUND,
         Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
-        Code::IdempotencyConflict | Code::InvoiceNotCancellable | Code::InvalidTransition => {
-            StatusCode::CONFLICT
-        }
+        Code::IdempotencyConflict
+        | Code::PayoutOpen
+        | Code::InvoiceNotCancellable
+        | Code::InvalidTransition => StatusCode::CONFLICT,
         Code::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        Code::RateLimited | Code::TooManyAttempts => StatusCode::TOO_MANY_REQUESTS,
         Code::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
         Code::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
-        Code::Maintenance | Code::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+        Code::Maintenance | Code::PoolRefilling | Code::Overloaded => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
     }
 }
 

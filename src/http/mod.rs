@@ -6,8 +6,10 @@
 
 mod api;
 mod auth;
+mod dashboard;
 mod dispatch;
 mod error;
+mod guessing;
 mod limit;
 mod metrics;
 mod openapi;
@@ -46,6 +48,9 @@ pub struct Front {
     limiter: limit::Limiter,
     metrics: metrics::Metrics,
     sandbox: Option<sandbox::Sandbox>,
+    guessing: guessing::Guessing,
+    /// Held while a password is hashed.
+    hashing: tokio::sync::Mutex<()>,
     public_url: String,
     body_timeout: Duration,
     closed: watch::Sender<bool>,
@@ -88,6 +93,8 @@ impl Front {
             limiter: limit::Limiter::new(settings.creations_per_minute),
             metrics: metrics::Metrics::default(),
             sandbox,
+            guessing: guessing::Guessing::default(),
+            hashing: tokio::sync::Mutex::new(()),
             public_url: settings.public_url,
             body_timeout: Duration::from_millis(settings.body_timeout_ms),
             closed: watch::Sender::new(false),

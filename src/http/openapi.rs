@@ -5,7 +5,7 @@
 
 mod answers;
 
-use super::auth::Auth;
+use super::auth::{Auth, COOKIE};
 use super::request::{Param, ParamKind};
 use super::routes::{Route, routes};
 use crate::domain::account::AccountStatus;
@@ -17,27 +17,30 @@ use crate::domain::money::Currency;
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::Code;
 use crate::domain::status::InvoiceStatus;
+use crate::domain::user::Role;
 use crate::service::idempotency::KEY_CHARS_MAX;
 use crate::service::sandbox::payments::Step;
 use answers::{headers, responses};
 use serde_json::{Map, Value, json};
 
 /// Schemas by topic.
-const SCHEMAS: [&str; 6] = [
+const SCHEMAS: [&str; 7] = [
     include_str!("openapi/schemas/invoice.json"),
     include_str!("openapi/schemas/currency.json"),
     include_str!("openapi/schemas/account.json"),
     include_str!("openapi/schemas/event.json"),
+    include_str!("openapi/schemas/session.json"),
     include_str!("openapi/schemas/sandbox.json"),
     include_str!("openapi/schemas/error.json"),
 ];
 
 /// Examples by topic, one for each schema.
-const EXAMPLES: [&str; 6] = [
+const EXAMPLES: [&str; 7] = [
     include_str!("openapi/examples/invoice.json"),
     include_str!("openapi/examples/currency.json"),
     include_str!("openapi/examples/account.json"),
     include_str!("openapi/examples/event.json"),
+    include_str!("openapi/examples/session.json"),
     include_str!("openapi/examples/sandbox.json"),
     include_str!("openapi/examples/error.json"),
 ];
@@ -74,6 +77,7 @@ pub(super) fn document(public_url: &str, sandbox: bool) -> String {
             "securitySchemes": {
                 "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A secret key." },
                 "bearer": { "type": "http", "scheme": "bearer", "description": "The same key." },
+                "session": { "type": "apiKey", "in": "cookie", "name": COOKIE, "description": "What signing in sets." },
             },
         },
     });
@@ -96,6 +100,7 @@ fn operation(route: &Route, sandbox: bool, examples: &Map<String, Value>) -> Val
             "security".to_owned(),
             json!([{ "apiKey": [] }, { "bearer": [] }]),
         ),
+        Auth::Session(_) => fields.insert("security".to_owned(), json!([{ "session": [] }])),
         Auth::Open | Auth::Sandbox => fields.insert("security".to_owned(), json!([])),
     };
     if let Some(body) = &route.body {
@@ -235,6 +240,7 @@ fn texts(name: &str) -> Vec<&'static str> {
         "PaymentCase" => PaymentCase::TEXTS.to_vec(),
         "PaymentState" => PaymentState::TEXTS.to_vec(),
         "PaymentStep" => Step::TEXTS.to_vec(),
+        "Role" => Role::TEXTS.to_vec(),
         "RefType" => RefType::TEXTS.to_vec(),
         _ => Vec::new(),
     }

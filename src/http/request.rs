@@ -4,12 +4,13 @@
 
 use super::Front;
 use super::routes::Route;
+use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::text_enum::UnknownText;
 use crate::domain::time::{Time, parse_span_ms};
-use crate::service::{Caller, Error};
+use crate::service::{Caller, Error, Member};
 use hyper::HeaderMap;
 use hyper::body::Bytes;
 use percent_encoding::percent_decode_str;
@@ -45,6 +46,9 @@ pub(super) struct Call {
     pub(super) query: Query,
     pub(super) path: Vec<String>,
     pub(super) caller: Option<Arc<Caller>>,
+    pub(super) member: Option<Member>,
+    /// What the answer's `X-Request-Id` will be.
+    pub(super) request_id: String,
 }
 
 impl Call {
@@ -58,7 +62,27 @@ impl Call {
             .ok_or_else(|| Error::Failed("this route asks for no key".to_owned()))
     }
 
-    /// The path's only parameter.
+    /// Who is signed in.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] on a route that asks for no session: a fault of the route.
+    pub(super) fn member(&self) -> Result<&Member, Error> {
+        self.member
+            .as_ref()
+            .ok_or_else(|| Error::Failed("this route asks for no session".to_owned()))
+    }
+
+    /// Who is signed in, on the data of the account that the path begins with, in the mode of the query; live where it
+    /// names none.
+    ///
+    /// # Errors
+    /// `not_found` where that account is not there or not the member's.
+    pub(super) fn scope(&self) -> Result<Caller, Error> {
+        let mode = self.query.choice("mode")?.unwrap_or(Mode::Live);
+        self.front.service.scope(self.member()?, self.id(), mode)
+    }
+
+    /// The path's first parameter, which mostly is its only one.
     pub(super) fn id(&self) -> &str {
         self.path.first().map_or("", String::as_str)
     }

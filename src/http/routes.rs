@@ -3,6 +3,7 @@
 //! What lives here: the list that feeds the router, the key check, the document, the metrics and the tests. What
 //! always holds: an operation that is not in it does not exist.
 
+mod dashboard;
 mod merchant;
 mod operation;
 mod sandbox;
@@ -93,6 +94,7 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
     let sandbox: &'static [Route] = if sandbox { &sandbox::ROUTES } else { &[] };
     merchant::ROUTES
         .iter()
+        .chain(&dashboard::ROUTES)
         .chain(&operation::ROUTES)
         .chain(sandbox)
 }

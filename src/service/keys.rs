@@ -1,7 +1,7 @@
 //! Who is calling: keys, and what they open.
 //!
 //! What lives here: telling a caller by the key, making and revoking keys. What always holds: a [`Caller`] can be
-//! made here only, from a key that exists.
+//! made by `service` only, from a key or a session that exists.
 
 use super::{Error, Service, random};
 use crate::domain::apikey::{self, KeyClass};
@@ -23,6 +23,16 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Somebody who is signed in, on this account's data.
+    pub(super) fn of_member(account: i64, mode: Mode, user_id: &str) -> Caller {
+        Caller {
+            account,
+            mode,
+            class: KeyClass::Secret,
+            key: user_id.to_owned(),
+        }
+    }
+
     /// Whose data is meant.
     pub(super) fn account(&self) -> i64 {
         self.account

@@ -11,6 +11,8 @@ pub mod events;
 pub mod idempotency;
 pub mod invoices;
 pub mod keys;
+pub mod members;
+pub mod passwords;
 pub mod payments;
 mod quotes;
 pub mod sandbox;
@@ -19,6 +21,7 @@ pub mod webhooks;
 
 pub use error::Error;
 pub use keys::Caller;
+pub use members::Member;
 
 use crate::domain::asset::Mode;
 use crate::domain::render::Links;

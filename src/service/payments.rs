@@ -17,7 +17,7 @@ use crate::domain::quote::{Quote, amount_due, unavailable};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::store::ledger::{Booking, book, standing};
+use crate::store::ledger::{Booking, Source, book, standing};
 use crate::store::{Tx, accounts, payments, quotes};
 use std::sync::Arc;
 
@@ -183,13 +183,14 @@ fn book_step(
     next: PaymentState,
 ) -> Result<(), Error> {
     let confirms = next == PaymentState::Confirmed;
+    let source = Source::Payment(payment.seq);
     let postings = if confirms && !payment.was_confirmed {
         let fee = accounts::by_seq(tx, invoice.account)?.fee;
         ledger::booked(payment.value, fee)?
     } else if confirms {
-        ledger::taken_back(&standing(tx, payment.seq)?, "payment confirmed again")?
+        ledger::taken_back(&standing(tx, source)?, "payment confirmed again")?
     } else if payment.state == PaymentState::Confirmed {
-        ledger::taken_back(&standing(tx, payment.seq)?, "payment no longer confirmed")?
+        ledger::taken_back(&standing(tx, source)?, "payment no longer confirmed")?
     } else {
         Vec::new()
     };
@@ -199,7 +200,7 @@ fn book_step(
         currency: invoice.currency,
         ref_type: RefType::Invoice,
         ref_id: &invoice.id,
-        payment: Some(payment.seq),
+        source,
     };
     for posting in &postings {
         book(tx, &id::new(now).to_string(), &booking, posting, now)?;

@@ -5,7 +5,7 @@
 
 pub mod payments;
 
-use super::{Error, Json, Service, accounts as account_rules, keys};
+use super::{Error, Json, Service, accounts as account_rules, keys, members};
 use crate::domain::account::{Account, AccountStatus, Endpoint};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, Mode};
@@ -14,6 +14,7 @@ use crate::domain::fields::Fields;
 use crate::domain::money::{AmountError, Bps, Cents};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::{DAY_MS, Time};
+use crate::domain::user::Role;
 use crate::domain::{address, id};
 use crate::store::{Reader, Tx, accounts, endpoints, file, payout_addresses};
 use serde_json::value::to_raw_value;
@@ -34,6 +35,11 @@ pub const LEGACY: &str = "sandbox.sandbox";
 pub const ENDPOINT_SECRET: &str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
 /// The account's legacy secret.
 pub const LEGACY_SECRET: &str = "legacy_sandbox";
+/// The operator of the dashboard; the password is `sandbox`.
+pub const OPERATOR: &str = "operator@sandbox.test";
+/// The hash of `sandbox`, made in advance and cheap to check: the password is public, and a start takes milliseconds.
+const OPERATOR_PASSWORD_HASH: &str =
+    "$argon2id$v=19$m=8,t=1,p=1$Y29mZmVyIHNhbmRib3g$BuQAhfy9Ht1I6sHGavfuCvCpG8d76+QrsiXmTHGm9Mg";
 
 /// Where payouts go in the seed; nobody is known to hold its key.
 const PAYOUT_LABEL: &str = "coffer sandbox payout";
@@ -212,6 +218,14 @@ fn seed(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     ] {
         keys::keep(tx, account.seq, class, mode, text, now)?;
     }
+    members::create(
+        tx,
+        OPERATOR,
+        OPERATOR_PASSWORD_HASH,
+        Role::Operator,
+        None,
+        now,
+    )?;
     Ok(())
 }
 

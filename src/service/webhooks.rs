@@ -10,7 +10,7 @@ use crate::domain::signature::{service_signature, standard_signature};
 use crate::domain::time::{DAY_MS, Time};
 use crate::store::deliveries::{self, DeliveryRow};
 pub use crate::store::deliveries::{Attempt, Due};
-use crate::store::{Kind, idempotency};
+use crate::store::{Kind, idempotency, sessions};
 use std::sync::Arc;
 
 /// Attempts and idempotency answers that one pruning step removes at most.
@@ -145,7 +145,7 @@ impl Service {
         }
     }
 
-    /// Removes old idempotency answers and attempts; true when there may be more.
+    /// Removes old idempotency answers and attempts, and sessions that have ended; true when there may be more.
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
@@ -154,6 +154,7 @@ impl Service {
             let answers = idempotency::prune(tx, now.plus_ms(-DAY_MS), PRUNE_BATCH_MAX)?;
             let attempts =
                 deliveries::prune_attempts(tx, now.plus_ms(-ATTEMPTS_KEPT_MS), PRUNE_BATCH_MAX)?;
+            sessions::prune(tx, now)?;
             let full = usize::try_from(PRUNE_BATCH_MAX).unwrap_or(usize::MAX);
             Ok(answers.max(attempts) >= full)
         })

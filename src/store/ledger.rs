@@ -20,8 +20,33 @@ pub struct Booking<'a> {
     pub ref_type: RefType,
     /// Which one.
     pub ref_id: &'a str,
-    /// The payment that is booked, where it is one.
-    pub payment: Option<i64>,
+    /// The row that is booked.
+    pub source: Source,
+}
+
+/// The row that an entry books: each books its kinds once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A payment of an invoice.
+    Payment(i64),
+    /// A deposit of a customer.
+    Deposit(i64),
+    /// A payout or a refund.
+    Transfer(i64),
+    /// Nothing but the operator's word.
+    Operator,
+}
+
+impl Source {
+    /// The columns `payment`, `deposit` and `transfer`.
+    fn columns(self) -> [Option<i64>; 3] {
+        match self {
+            Source::Payment(seq) => [Some(seq), None, None],
+            Source::Deposit(seq) => [None, Some(seq), None],
+            Source::Transfer(seq) => [None, None, Some(seq)],
+            Source::Operator => [None, None, None],
+        }
+    }
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
@@ -48,6 +73,7 @@ pub fn book(
     posting: &Posting,
     now: Time,
 ) -> Result<(), StoreError> {
+    let [payment, deposit, transfer] = booking.source.columns();
     let params = named_params! {
         ":id": id,
         ":account": booking.account,
@@ -59,7 +85,9 @@ pub fn book(
         ":ref_id": booking.ref_id,
         ":fee_bps": posting.fee_bps,
         ":memo": posting.memo,
-        ":payment": booking.payment,
+        ":payment": payment,
+        ":deposit": deposit,
+        ":transfer": transfer,
         ":reverses": posting.reverses,
         ":created_at": now,
     };
@@ -74,11 +102,12 @@ pub fn book(
     )
 }
 
-/// What a payment booked that nothing has taken back: `seq` and amount.
-pub fn standing(db: &Reader<'_>, payment: i64) -> Result<Vec<(i64, Cents)>, StoreError> {
+/// What this row booked that nothing has taken back: `seq` and amount.
+pub fn standing(db: &Reader<'_>, source: Source) -> Result<Vec<(i64, Cents)>, StoreError> {
+    let [payment, deposit, transfer] = source.columns();
     db.all(
         include_str!("../../sql/ledger/standing.sql"),
-        named_params! { ":payment": payment },
+        named_params! { ":payment": payment, ":deposit": deposit, ":transfer": transfer },
         |row| {
             let mut next = Columns::of(row);
             Ok((next.take()?, next.take()?))

@@ -6,6 +6,7 @@
 
 pub mod accounts;
 pub mod addresses;
+pub mod audit_log;
 pub mod balances;
 pub mod deliveries;
 pub mod endpoints;
@@ -22,6 +23,8 @@ pub mod payments;
 pub mod payout_addresses;
 pub mod quotes;
 mod row;
+pub mod sessions;
+pub mod users;
 mod writer;
 
 pub use error::StoreError;

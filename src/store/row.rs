@@ -13,6 +13,7 @@ use crate::domain::money::{Bps, Cents, Currency};
 use crate::domain::payment::PaymentState;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
+use crate::domain::user::Role;
 use crate::store::Kind;
 use crate::store::idempotency::Outcome;
 use rusqlite::Row;
@@ -70,7 +71,8 @@ as_text!(
     Rate,
     Kind,
     Outcome,
-    DeliveryState
+    DeliveryState,
+    Role
 );
 
 /// Text columns of enumerations.
@@ -98,7 +100,8 @@ enum_to_text!(
     InvoiceStatus,
     Kind,
     Outcome,
-    DeliveryState
+    DeliveryState,
+    Role
 );
 
 impl ToSql for Rate {

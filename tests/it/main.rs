@@ -34,6 +34,7 @@ mod retries;
 mod sandbox_account;
 mod schema;
 mod serve;
+mod sign_in;
 mod simulated_chain;
 mod statuses;
 mod support;

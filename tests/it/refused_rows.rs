@@ -7,7 +7,8 @@ const TEMPLATE: &[u8] = include_bytes!("../../sql/template.db");
 
 /// One account, two invoices of it, a quote and a payment of the first, and an entry.
 const ROWS: &str = "
-insert into accounts values (1, 'a', 'Shop', 'active', 100, 1, 1, 'SOL', 1, 0, 0, 50, 50, 60, null, null, 's', 0);
+insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max, payout_min,
+    payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url, legacy_secret, created_at) values (1, 'a', 'Shop', 'active', 100, 1, 1, 'SOL', 1, 0, 0, 50, 50, 60, null, null, 's', 0);
 insert into invoices (seq, id, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at, expires_at)
   values (1, 'i', 1, 'test', 'created', 100, 'EUR', '{}', 50, 50, 0, 1),
          (2, 'j', 1, 'test', 'created', 100, 'EUR', '{}', 50, 50, 0, 1);

@@ -52,7 +52,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         room: "service",
         rooms: &["domain", "store"],
-        crates: &[VALUES, LOG, &["getrandom"]],
+        crates: &[VALUES, LOG, &["argon2", "getrandom"]],
     },
     Layer {
         room: "http",

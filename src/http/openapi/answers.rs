@@ -61,6 +61,7 @@ fn refusals(route: &Route) -> Vec<Code> {
     match route.auth {
         Auth::Open => {}
         Auth::Secret => codes.extend([Code::Unauthorized, Code::WrongKeyType]),
+        Auth::Session(_) => codes.extend([Code::Unauthorized, Code::Forbidden]),
         Auth::Sandbox => codes.push(Code::Forbidden),
     }
     if route.path.contains('{') {

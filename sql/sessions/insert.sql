@@ -1,0 +1,1 @@
+insert into sessions (hash, user, created_at, expires_at) values (:hash, :user, :created_at, :expires_at)

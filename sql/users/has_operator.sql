@@ -1,0 +1,1 @@
+select exists (select 1 from users where role = 'operator' and disabled_at is null)

@@ -1,0 +1,1 @@
+update users set disabled_at = :disabled_at where seq = :seq

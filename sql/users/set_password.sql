@@ -1,0 +1,1 @@
+update users set password_hash = :password_hash where seq = :seq

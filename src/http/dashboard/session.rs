@@ -1,0 +1,86 @@
+//! Signing in and out.
+
+use crate::domain::fields::Fields;
+use crate::domain::refusal::Refusal;
+use crate::domain::time::Time;
+use crate::domain::user::EMAIL_CHARS_MAX;
+use crate::http::auth::{COOKIE, cookie};
+use crate::http::guessing;
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::service::{Error, Member};
+use hyper::StatusCode;
+use hyper::header::{RETRY_AFTER, SET_COOKIE};
+use serde_json::json;
+use std::sync::Arc;
+
+/// POST /dashboard/api/session
+pub(in crate::http) async fn sign_in(call: Call) -> Result<Reply, Error> {
+    let body = call.object()?;
+    let fields = Fields::of(&body);
+    fields.only(&["email", "password"])?;
+    let email = fields
+        .text("email", 1..=EMAIL_CHARS_MAX)?
+        .ok_or_else(|| Refusal::field("email", "must be given"))?
+        .to_owned();
+    let password = fields
+        .text("password", 0..=1000)?
+        .ok_or_else(|| Refusal::field("password", "must be given"))?
+        .to_owned();
+    let front = Arc::clone(&call.front);
+    if let Err(seconds) = front.guessing.begin(&email, front.clock.real_now()) {
+        log::warn!("sign-ins as {email:?} are slowed down: too many have failed");
+        let refused =
+            crate::http::error::answer(guessing::refusal(seconds).into(), &call.request_id);
+        return Ok(refused.with(RETRY_AFTER, &seconds.to_string()));
+    }
+    let (service, now, tried) = (Arc::clone(&front.service), call.now, email.clone());
+    // One at a time: each takes 19 MB, and a flood of them should take its own time, not everybody's.
+    let alone = front.hashing.lock().await;
+    let begun = tokio::task::spawn_blocking(move || service.sign_in(now, &tried, &password)).await;
+    drop(alone);
+    let begun = begun.map_err(|error| Error::Failed(error.to_string()))?;
+    if matches!(begun, Err(Error::Refused(_))) {
+        log::warn!("a sign-in as {email:?} failed");
+    }
+    let begun = begun?;
+    front.guessing.succeeded(&email);
+    let secure = if front.public_url.starts_with("https://") {
+        "; Secure"
+    } else {
+        ""
+    };
+    let seconds = begun.expires_at.since_ms(now) / 1000;
+    let set = format!(
+        "{COOKIE}={}; Path=/dashboard; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}",
+        begun.cookie
+    );
+    Ok(session(&begun.member, Some(begun.expires_at), StatusCode::CREATED).with(SET_COOKIE, &set))
+}
+
+/// GET /dashboard/api/session
+pub(in crate::http) async fn read(call: Call) -> Result<Reply, Error> {
+    Ok(session(call.member()?, None, StatusCode::OK))
+}
+
+/// DELETE /dashboard/api/session
+pub(in crate::http) async fn sign_out(call: Call) -> Result<Reply, Error> {
+    if let Some(cookie) = cookie(&call.headers) {
+        call.front.service.sign_out(cookie).await?;
+    }
+    let clear = format!("{COOKIE}=; Path=/dashboard; Max-Age=0; HttpOnly; SameSite=Strict");
+    Ok(Reply::nothing().with(SET_COOKIE, &clear))
+}
+
+/// Who is signed in.
+fn session(member: &Member, expires_at: Option<Time>, status: StatusCode) -> Reply {
+    let user = member.user();
+    let mut body = json!({
+        "object": "session",
+        "user": { "id": user.id, "email": user.email, "role": user.role, "account": member.account_id() },
+    });
+    if let (Some(fields), Some(at)) = (body.as_object_mut(), expires_at) {
+        fields.insert("expiresAt".to_owned(), json!(at));
+    }
+    Reply::json(status, body.to_string())
+}

@@ -1,0 +1,191 @@
+//! Who is signed in: users, sessions, and what each may see.
+//!
+//! What lives here: making users, signing in and out, telling a member by the cookie. What does not: slowing down who
+//! guesses (`http`). What always holds: a [`Member`] can be made here only, from a session that exists.
+
+use super::{Caller, Error, Service, passwords, random};
+use crate::domain::apikey;
+use crate::domain::asset::Mode;
+use crate::domain::id;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::signature::hex;
+use crate::domain::time::Time;
+use crate::domain::user::{Role, SESSION_MS, User};
+use crate::store::{Reader, Tx, accounts, audit_log, sessions, users};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Somebody who is signed in.
+#[derive(Clone, Debug)]
+pub struct Member {
+    user: User,
+    /// The id of the account of a merchant's user.
+    account_id: Option<String>,
+}
+
+impl Member {
+    /// Who it is.
+    pub fn user(&self) -> &User {
+        &self.user
+    }
+
+    /// May do everything?
+    pub fn is_operator(&self) -> bool {
+        self.user.role == Role::Operator
+    }
+
+    /// The id of the account of a merchant's user.
+    pub fn account_id(&self) -> Option<&str> {
+        self.account_id.as_deref()
+    }
+}
+
+/// A session that was just begun.
+pub struct Begun {
+    /// What the cookie holds; not kept.
+    pub cookie: String,
+    /// Who signed in.
+    pub member: Member,
+    /// When it ends.
+    pub expires_at: Time,
+}
+
+impl Service {
+    /// Signs in. Takes as long as hashing a password: for a thread that may wait.
+    ///
+    /// # Errors
+    /// `invalid_credentials`, the same whether the email or the password is wrong.
+    pub fn sign_in(
+        self: &Arc<Self>,
+        now: Time,
+        email: &str,
+        password: &str,
+    ) -> Result<Begun, Error> {
+        let found = self.read(|db| Ok(users::by_email(db, email)?))?;
+        let hash = found.as_ref().map(|(_, hash)| hash.as_str());
+        let is_right = passwords::is_right(password, hash);
+        let user = found.map(|(user, _)| user);
+        let user = user.filter(|user| is_right && user.disabled_at.is_none());
+        let user = user.ok_or_else(|| {
+            Refusal::new(
+                Code::InvalidCredentials,
+                "the email or the password is wrong",
+            )
+        })?;
+        let cookie = hex(&random::<32>()?);
+        let hash = apikey::hash(&cookie);
+        let expires_at = now.plus_ms(SESSION_MS);
+        let member = self.write_and_wait(move |_, tx| {
+            sessions::insert(tx, &hash, user.seq, now, expires_at)?;
+            member(tx, user)
+        })?;
+        Ok(Begun {
+            cookie,
+            member,
+            expires_at,
+        })
+    }
+
+    /// Who is signed in by this cookie.
+    ///
+    /// # Errors
+    /// `unauthorized` where nobody is.
+    pub fn member(&self, now: Time, cookie: &str) -> Result<Member, Error> {
+        let found = self.read(|db| match sessions::user(db, &apikey::hash(cookie), now)? {
+            Some(user) => member(db, user).map(Some),
+            None => Ok(None),
+        })?;
+        found.ok_or_else(|| {
+            Refusal::new(Code::Unauthorized, "the session has ended; sign in again").into()
+        })
+    }
+
+    /// Signs out.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub async fn sign_out(self: &Arc<Self>, cookie: &str) -> Result<(), Error> {
+        let hash = apikey::hash(cookie);
+        self.write(move |_, tx| Ok(sessions::delete(tx, &hash)?))
+            .await
+    }
+
+    /// The member as a caller on one account's data: the operator on every account, others on their own.
+    ///
+    /// # Errors
+    /// `not_found` for an account that is not there or not the member's.
+    pub fn scope(&self, member: &Member, account_id: &str, mode: Mode) -> Result<Caller, Error> {
+        let own = member.user.account;
+        let account = match id::parse(account_id) {
+            Some(id) => self.read(|db| Ok(accounts::by_id(db, &id)?))?,
+            None => None,
+        };
+        let account = account.filter(|account| member.is_operator() || own == Some(account.seq));
+        let account = account.ok_or_else(|| Refusal::not_found("account"))?;
+        Ok(Caller::of_member(account.seq, mode, &member.user.id))
+    }
+}
+
+/// A user with what is known of the account.
+fn member(db: &Reader<'_>, user: User) -> Result<Member, Error> {
+    let account = user
+        .account
+        .map(|seq| accounts::by_seq(db, seq))
+        .transpose()?;
+    Ok(Member {
+        user,
+        account_id: account.map(|account| account.id),
+    })
+}
+
+/// Makes a user; `password_hash` is of [`passwords::hash`].
+///
+/// # Errors
+/// `invalid_request` where somebody has this email already.
+pub fn create(
+    tx: &Tx<'_>,
+    email: &str,
+    password_hash: &str,
+    role: Role,
+    account: Option<i64>,
+    now: Time,
+) -> Result<User, Error> {
+    if users::by_email(tx, email)?.is_some() {
+        return Err(Refusal::field("email", "belongs to another user already").into());
+    }
+    let mut user = User {
+        seq: 0,
+        id: id::new(now).to_string(),
+        email: email.to_owned(),
+        role,
+        account,
+        created_at: now,
+        disabled_at: None,
+    };
+    user.seq = users::insert(tx, &user, password_hash)?;
+    Ok(user)
+}
+
+/// Notes who did what, in the transaction that does it. `detail` is a JSON object without secrets.
+///
+/// # Errors
+/// [`Error::Failed`] where the file fails.
+pub fn note(
+    tx: &Tx<'_>,
+    actor: &str,
+    action: &str,
+    account: Option<i64>,
+    object_id: Option<&str>,
+    detail: &Value,
+    now: Time,
+) -> Result<(), Error> {
+    let detail = detail.to_string();
+    let entry = audit_log::NewEntry {
+        actor,
+        action,
+        account,
+        object_id,
+        detail: &detail,
+    };
+    Ok(audit_log::insert(tx, &entry, now)?)
+}

@@ -1,0 +1,105 @@
+//! Signing in: the cookie, whom it lets in, and slowing down who guesses.
+
+use crate::support::{Answer, Shop};
+use serde_json::json;
+
+/// Signs in as the sandbox's operator with this password.
+fn sign_in(shop: &Shop, password: &str) -> Answer {
+    let body = json!({ "email": "Operator@Sandbox.test", "password": password });
+    shop.post("/dashboard/api/session", None, body)
+}
+
+#[test]
+fn an_operator_signs_in_and_out() {
+    let shop = Shop::open();
+    let begun = sign_in(&shop, "sandbox").expect(201);
+    let user = &begun.json()["user"];
+    assert_eq!(
+        (&user["role"], &user["account"]),
+        (&json!("operator"), &json!(null))
+    );
+    let set = &begun.headers["set-cookie"];
+    for part in [
+        "; Path=/dashboard",
+        "; HttpOnly",
+        "; SameSite=Strict",
+        "; Max-Age=43200",
+    ] {
+        assert!(set.contains(part), "{set}");
+    }
+    assert!(!set.contains("Secure"), "not behind https: {set}");
+    let cookie = set.split(';').next().unwrap();
+    let path = "/dashboard/api/session";
+    let who = shop
+        .send("GET", path, &[("cookie", cookie)], "")
+        .expect(200);
+    assert_eq!(who.json()["user"]["email"], "operator@sandbox.test");
+    shop.send("DELETE", path, &[("cookie", cookie)], "")
+        .expect(204);
+    let after = shop.send("GET", path, &[("cookie", cookie)], "");
+    after.refused(401, "unauthorized", None);
+    shop.send("GET", path, &[], "")
+        .refused(401, "unauthorized", None);
+}
+
+#[test]
+fn a_session_ends_after_twelve_hours() {
+    let shop = Shop::open();
+    let begun = sign_in(&shop, "sandbox").expect(201);
+    let cookie = begun.headers["set-cookie"].split(';').next().unwrap();
+    let read = || shop.send("GET", "/dashboard/api/session", &[("cookie", cookie)], "");
+    shop.advance("11h59m59s");
+    read().expect(200);
+    shop.advance("1s");
+    read().refused(401, "unauthorized", None);
+}
+
+#[test]
+fn who_guesses_is_slowed_down_and_told_nothing() {
+    let shop = Shop::open();
+    for _ in 0..6 {
+        sign_in(&shop, "wrong").refused(401, "invalid_credentials", None);
+    }
+    let slowed = sign_in(&shop, "sandbox");
+    slowed.refused(429, "too_many_attempts", None);
+    assert!(slowed.headers["retry-after"].parse::<u32>().unwrap() >= 1);
+    let nobody = json!({ "email": "nobody@sandbox.test", "password": "sandbox" });
+    let nobody = shop.post("/dashboard/api/session", None, nobody);
+    nobody.refused(401, "invalid_credentials", None);
+}
+
+#[test]
+fn pages_of_other_sites_do_not_act_in_a_session() {
+    let shop = Shop::open();
+    let begun = sign_in(&shop, "sandbox").expect(201);
+    let cookie = begun.headers["set-cookie"].split(';').next().unwrap();
+    let path = "/dashboard/api/session";
+    for foreign in [
+        ("origin", "https://evil.example"),
+        ("origin", "null"),
+        ("sec-fetch-site", "cross-site"),
+    ] {
+        let refused = shop.send("DELETE", path, &[("cookie", cookie), foreign], "");
+        refused.refused(403, "forbidden", None);
+    }
+    let own = shop.url().to_owned();
+    shop.send("DELETE", path, &[("cookie", cookie), ("origin", &own)], "")
+        .expect(204);
+}
+
+#[test]
+fn what_is_not_an_email_and_a_password_is_told() {
+    let shop = Shop::open();
+    for (body, param) in [
+        (json!({ "password": "sandbox" }), "email"),
+        (json!({ "email": "a@b" }), "password"),
+        (json!({ "email": 1, "password": "x" }), "email"),
+        (
+            json!({ "email": "a@b", "password": "x", "more": 1 }),
+            "more",
+        ),
+    ] {
+        let refused = shop.post("/dashboard/api/session", None, body);
+        refused.refused(400, "invalid_request", Some(param));
+    }
+}
