@@ -9,6 +9,8 @@ mod auth;
 mod dashboard;
 mod dispatch;
 mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod guessing;
 mod limit;
 mod metrics;

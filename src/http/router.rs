@@ -53,7 +53,10 @@ impl Router {
     pub(super) fn find(&self, method: &Method, path: &str) -> Found {
         let mut values = Vec::new();
         let mut node = &self.root;
-        for segment in path.split('/').skip(1) {
+        let Some(path) = path.strip_prefix('/') else {
+            return Found::Nothing;
+        };
+        for segment in path.split('/') {
             if let Some(next) = node.literals.get(segment) {
                 node = next;
             } else if let (Some(next), Some(value)) = (&node.param, decode(segment)) {
@@ -119,6 +122,7 @@ mod tests {
             "/v1//invoices",
             "/sandbox",
             "*",
+            "elsewhere/v1/invoices",
             "/v1/invoices/%ff",
         ] {
             assert!(

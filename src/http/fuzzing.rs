@@ -1,0 +1,28 @@
+//! What a fuzzer calls that nobody else can: the router and the query parser by themselves.
+//!
+//! What always holds: it is not there in any other build.
+
+use super::request::Query;
+use super::router::{Found, Router};
+use super::routes::{Route, routes};
+use hyper::Method;
+use std::sync::OnceLock;
+
+static ROUTER: OnceLock<Router> = OnceLock::new();
+
+/// The route of a method and a path, and the values of the path's parameters.
+pub fn route(method: &str, path: &str) -> Option<(&'static Route, Vec<String>)> {
+    let router = ROUTER.get_or_init(|| Router::new(routes(true)));
+    match router.find(&Method::from_bytes(method.as_bytes()).ok()?, path) {
+        Found::Route(_, route, values) => Some((route, values)),
+        Found::OtherMethods(_) | Found::Nothing => None,
+    }
+}
+
+/// Reads this text as the query of every route.
+pub fn query(text: &str) {
+    for route in routes(true) {
+        // It is read or refused.
+        let _ = Query::parse(text, route);
+    }
+}
