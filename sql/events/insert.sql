@@ -1,2 +1,2 @@
-insert into events (id, account, mode, type, object_id, created_at, body)
-values (:id, :account, :mode, :type, :object_id, :created_at, :body)
+insert into events (id, account, mode, type, object_id, created_at, body, invoice)
+values (:id, :account, :mode, :type, :object_id, :created_at, :body, :invoice)

@@ -167,6 +167,9 @@ alter table endpoints add column secret_old_until integer;
 -- a key that was rolled works until then
 alter table keys add column expires_at integer;
 
+-- What the legacy body of an event tells besides its object: the invoice that was refunded, as it was then.
+alter table events add column invoice text check (json_valid(invoice));
+
 -- Coins that the operator has switched off.
 create table coins_off (
   asset text primary key,

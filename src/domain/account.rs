@@ -48,6 +48,22 @@ impl AccountStatus {
         }
     }
 
+    /// May this account ask for payouts?
+    ///
+    /// # Errors
+    /// `account_not_active`.
+    pub fn may_be_paid_out(self) -> Result<(), Refusal> {
+        match self {
+            AccountStatus::Active => Ok(()),
+            AccountStatus::Pending | AccountStatus::Suspended | AccountStatus::Rejected => {
+                Err(Refusal::new(
+                    Code::AccountNotActive,
+                    format!("the account is {self}; only an active one is paid out"),
+                ))
+            }
+        }
+    }
+
     /// The event of becoming this, coming from `before`.
     pub fn event_after(self, before: AccountStatus) -> Option<EventType> {
         match self {

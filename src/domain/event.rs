@@ -165,13 +165,14 @@ struct StoredData {
     object: Map<String, Value>,
 }
 
-/// The legacy body of a stored event; nothing for the types it does not tell.
+/// The legacy body of a stored event; nothing for the types it does not tell. `invoice` is what is told as the invoice
+/// where the object is none: of a refund, the JSON of the one that was refunded.
 ///
 /// `invoice.overpaid` is told as `invoice.confirmed` whose invoice says `overpaid: true` and `status: confirmed`.
 ///
 /// # Errors
-/// serde_json's, where the stored text is no event.
-pub fn legacy_body(stored: &str) -> serde_json::Result<Option<String>> {
+/// serde_json's, where the stored texts are no event and no object.
+pub fn legacy_body(stored: &str, invoice: Option<&str>) -> serde_json::Result<Option<String>> {
     let event: Stored = serde_json::from_str(stored)?;
     let Some(name) = event.kind.parse().ok().and_then(EventType::legacy_name) else {
         return Ok(None);
@@ -182,7 +183,11 @@ pub fn legacy_body(stored: &str) -> serde_json::Result<Option<String>> {
         if object.get("object").and_then(Value::as_str) == Some("invoice") {
             fields.insert("invoice".to_owned(), Value::Object(legacy_invoice(object)));
         } else {
-            fields.insert("invoice".to_owned(), Value::Null);
+            let invoice = invoice.map(serde_json::from_str).transpose()?;
+            let invoice = invoice.map_or(Value::Null, |invoice| {
+                Value::Object(legacy_invoice(invoice))
+            });
+            fields.insert("invoice".to_owned(), invoice);
             fields.insert("object".to_owned(), Value::Object(object));
         }
     }
@@ -223,8 +228,8 @@ fn legacy_invoice(mut invoice: Map<String, Value>) -> Map<String, Value> {
 )]
 mod tests {
     use super::{EventType, InvoiceStatus, Time, body, legacy_body};
-    use serde_json::Value;
     use serde_json::value::RawValue;
+    use serde_json::{Value, json};
 
     fn event(kind: EventType, object: &str) -> String {
         body(
@@ -255,7 +260,8 @@ mod tests {
             EventType::InvoiceOverpaid,
             r#"{"object":"invoice","status":"overpaid","amount":"1.00","currency":"EUR"}"#,
         );
-        let legacy: Value = serde_json::from_str(&legacy_body(&text).unwrap().unwrap()).unwrap();
+        let legacy: Value =
+            serde_json::from_str(&legacy_body(&text, None).unwrap().unwrap()).unwrap();
         assert_eq!(legacy["event"], "invoice.confirmed");
         assert_eq!(legacy["invoice"]["status"], "confirmed");
         assert_eq!(legacy["invoice"]["overpaid"], true);
@@ -265,12 +271,32 @@ mod tests {
     }
 
     #[test]
+    fn legacy_tells_a_refund_with_its_invoice_and_a_payout_with_none() {
+        let refund = event(EventType::RefundPaid, r#"{"object":"refund","id":"r"}"#);
+        let invoice =
+            r#"{"object":"invoice","status":"overpaid","amount":"1.00","currency":"EUR"}"#;
+        let legacy = legacy_body(&refund, Some(invoice)).unwrap().unwrap();
+        let legacy: Value = serde_json::from_str(&legacy).unwrap();
+        assert_eq!(legacy["event"], "refund.paid");
+        assert_eq!(legacy["invoice"]["priceAmount"], "1.00");
+        assert_eq!(legacy["invoice"]["overpaid"], true);
+        assert_eq!(legacy["object"]["id"], "r");
+        let payout = event(EventType::PayoutFailed, r#"{"id":"p"}"#);
+        let legacy = legacy_body(&payout, None).unwrap().unwrap();
+        let legacy: Value = serde_json::from_str(&legacy).unwrap();
+        assert_eq!(
+            (&legacy["invoice"], &legacy["object"]["id"]),
+            (&Value::Null, &json!("p"))
+        );
+    }
+
+    #[test]
     fn legacy_does_not_tell_of_accounts() {
         assert_eq!(
-            legacy_body(&event(
-                EventType::AccountApproved,
-                r#"{"object":"account"}"#
-            ))
+            legacy_body(
+                &event(EventType::AccountApproved, r#"{"object":"account"}"#),
+                None
+            )
             .unwrap(),
             None
         );

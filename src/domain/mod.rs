@@ -22,4 +22,5 @@ pub mod signature;
 pub mod status;
 pub mod text_enum;
 pub mod time;
+pub mod transfer;
 pub mod user;

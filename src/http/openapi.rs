@@ -17,6 +17,8 @@ use crate::domain::money::Currency;
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::Code;
 use crate::domain::status::InvoiceStatus;
+use crate::domain::transfer::step::TransferAction;
+use crate::domain::transfer::{Sending, TransferStatus};
 use crate::domain::user::Role;
 use crate::service::idempotency::KEY_CHARS_MAX;
 use crate::service::sandbox::payments::Step;
@@ -24,22 +26,24 @@ use answers::{headers, responses};
 use serde_json::{Map, Value, json};
 
 /// Schemas by topic.
-const SCHEMAS: [&str; 7] = [
+const SCHEMAS: [&str; 8] = [
     include_str!("openapi/schemas/invoice.json"),
     include_str!("openapi/schemas/currency.json"),
     include_str!("openapi/schemas/account.json"),
     include_str!("openapi/schemas/event.json"),
+    include_str!("openapi/schemas/transfer.json"),
     include_str!("openapi/schemas/session.json"),
     include_str!("openapi/schemas/sandbox.json"),
     include_str!("openapi/schemas/error.json"),
 ];
 
 /// Examples by topic, one for each schema.
-const EXAMPLES: [&str; 7] = [
+const EXAMPLES: [&str; 8] = [
     include_str!("openapi/examples/invoice.json"),
     include_str!("openapi/examples/currency.json"),
     include_str!("openapi/examples/account.json"),
     include_str!("openapi/examples/event.json"),
+    include_str!("openapi/examples/transfer.json"),
     include_str!("openapi/examples/session.json"),
     include_str!("openapi/examples/sandbox.json"),
     include_str!("openapi/examples/error.json"),
@@ -153,6 +157,7 @@ fn param_schema(param: &Param) -> Value {
         ParamKind::Span => {
             json!({ "type": "string", "minLength": 2, "pattern": SPAN_PATTERN })
         }
+        ParamKind::Uuid => json!({ "type": "string", "format": "uuid" }),
         ParamKind::Text { chars_max } => {
             json!({ "type": "string", "minLength": 1, "maxLength": chars_max })
         }
@@ -241,6 +246,9 @@ fn texts(name: &str) -> Vec<&'static str> {
         "PaymentState" => PaymentState::TEXTS.to_vec(),
         "PaymentStep" => Step::TEXTS.to_vec(),
         "Role" => Role::TEXTS.to_vec(),
+        "Sending" => Sending::TEXTS.to_vec(),
+        "TransferAction" => TransferAction::TEXTS.to_vec(),
+        "TransferStatus" => TransferStatus::TEXTS.to_vec(),
         "RefType" => RefType::TEXTS.to_vec(),
         _ => Vec::new(),
     }

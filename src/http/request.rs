@@ -35,6 +35,8 @@ pub(super) enum ParamKind {
     Text { chars_max: usize },
     /// A span of time like 5s.
     Span,
+    /// An id.
+    Uuid,
 }
 
 /// A request, ready to be handled.
@@ -200,6 +202,9 @@ impl ParamKind {
                 }
             }
             ParamKind::Span => parse_span_ms(value).map(drop),
+            ParamKind::Uuid => id::parse(value)
+                .map(drop)
+                .ok_or_else(|| "must be a UUID".to_owned()),
             ParamKind::Text { chars_max } => {
                 let fits = (1..=*chars_max).contains(&value.chars().count());
                 if fits {

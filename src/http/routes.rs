@@ -7,6 +7,7 @@ mod dashboard;
 mod merchant;
 mod operation;
 mod sandbox;
+mod transfers;
 
 use super::Boxed;
 use super::auth::Auth;
@@ -91,10 +92,12 @@ const PLAIN: Route = Route {
 
 /// Every operation; those of the sandbox only where they exist.
 pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
-    let sandbox: &'static [Route] = if sandbox { &sandbox::ROUTES } else { &[] };
+    let of_sandbox = sandbox::ROUTES.iter().chain(&transfers::SANDBOX);
     merchant::ROUTES
         .iter()
+        .chain(&transfers::MERCHANT)
         .chain(&dashboard::ROUTES)
+        .chain(&transfers::DASHBOARD)
         .chain(&operation::ROUTES)
-        .chain(sandbox)
+        .chain(of_sandbox.filter(move |_| sandbox))
 }

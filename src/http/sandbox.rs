@@ -13,6 +13,7 @@ use super::request::Call;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{Time, parse_span_ms};
+use crate::domain::transfer::TransferKind;
 use crate::service::webhooks::Attempt;
 use crate::service::{Error, Json};
 use hyper::{HeaderMap, StatusCode};
@@ -202,6 +203,35 @@ pub(super) async fn cancel_invoice(call: Call) -> Result<Reply, Error> {
         .cancel_invoice(call.now, &call.uuid("invoice")?)
         .await
         .map(Reply::ok)
+}
+
+/// POST /sandbox/payouts/{id}
+pub(super) async fn move_payout(call: Call) -> Result<Reply, Error> {
+    move_transfer(call, TransferKind::Payout).await
+}
+
+/// POST /sandbox/refunds/{id}
+pub(super) async fn move_refund(call: Call) -> Result<Reply, Error> {
+    move_transfer(call, TransferKind::Refund).await
+}
+
+/// One step of a payout or refund.
+async fn move_transfer(call: Call, kind: TransferKind) -> Result<Reply, Error> {
+    let (service, body) = (&call.front.service, call.object()?);
+    service
+        .move_sandbox_transfer(call.now, kind, call.id(), body)
+        .await
+        .map(Reply::ok)
+}
+
+/// POST /sandbox/refunds
+pub(super) async fn put_refund(call: Call) -> Result<Reply, Error> {
+    let (service, body) = (&call.front.service, call.object()?);
+    let refund = service.create_sandbox_refund(call.now, body).await?;
+    Ok(Reply {
+        status: StatusCode::CREATED,
+        ..Reply::ok(refund)
+    })
 }
 
 /// GET /sandbox/webhooks

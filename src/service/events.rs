@@ -33,6 +33,17 @@ pub(super) fn record(
     kind: EventType,
     subject: &Subject<'_>,
 ) -> Result<(), Error> {
+    record_with(tx, now, kind, subject, None)
+}
+
+/// [`record`] of a refund's event: `invoice` is the one that was refunded, which the legacy body tells as well.
+pub(super) fn record_with(
+    tx: &Tx<'_>,
+    now: Time,
+    kind: EventType,
+    subject: &Subject<'_>,
+    invoice: Option<&RawValue>,
+) -> Result<(), Error> {
     let number = u64::try_from(events::last_seq(tx)?).unwrap_or(0);
     let event_id = id::new_event(now, number.saturating_add(1));
     let body = event::body(&event_id, kind, subject.mode.is_live(), now, subject.object)?;
@@ -45,6 +56,7 @@ pub(super) fn record(
         object_id: subject.id,
         created_at: now,
         body: &body,
+        invoice: invoice.map(RawValue::get),
     };
     let event = events::insert(tx, &new)?;
     let deliver = |endpoint: Option<i64>, receiver: &str, url: &str| {

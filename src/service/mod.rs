@@ -14,9 +14,13 @@ pub mod keys;
 pub mod members;
 pub mod passwords;
 pub mod payments;
+pub mod payouts;
 mod quotes;
+pub mod refunds;
 pub mod sandbox;
+pub mod sending;
 mod settle;
+pub mod transfers;
 pub mod webhooks;
 
 pub use error::Error;

@@ -60,7 +60,7 @@ pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
     };
     let body = match format {
         Format::Event => due.body.clone(),
-        Format::Legacy => legacy_body(&due.body)?
+        Format::Legacy => legacy_body(&due.body, due.invoice.as_deref())?
             .ok_or_else(|| Error::Failed(format!("{} has no legacy body", due.event)))?,
     };
     let at = real_now.unix_seconds();

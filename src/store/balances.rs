@@ -35,8 +35,28 @@ pub(super) fn move_by(
         ":refunds": refunds,
         ":adjustments": adjustments,
     };
-    tx.run(include_str!("../../sql/balances/move.sql"), params)
-        .map(drop)
+    // No upsert: the row that it would insert is checked first, and what puts a payout back is no sum of payouts.
+    if tx.run(include_str!("../../sql/balances/move.sql"), params)? == 0 {
+        tx.run(include_str!("../../sql/balances/insert.sql"), params)?;
+    }
+    Ok(())
+}
+
+/// Moves what is reserved for open payouts and refunds, in a row that was booked on; negative sets free.
+pub fn reserve(
+    tx: &Tx<'_>,
+    account: i64,
+    mode: Mode,
+    currency: Currency,
+    amount: Cents,
+) -> Result<(), StoreError> {
+    let params = named_params! { ":account": account, ":mode": mode, ":currency": currency, ":amount": amount };
+    match tx.run(include_str!("../../sql/balances/reserve.sql"), params)? {
+        1 => Ok(()),
+        _ => Err(StoreError::Failed(format!(
+            "account {account} has no balance to reserve from"
+        ))),
+    }
 }
 
 /// The sums of an account in one mode, without `pending`; a currency nothing was booked in is left out.

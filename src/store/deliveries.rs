@@ -25,6 +25,8 @@ pub struct Due {
     pub event: String,
     /// The event's body.
     pub body: String,
+    /// The invoice that was refunded, for the legacy body.
+    pub invoice: Option<String>,
 }
 
 /// What came of one attempt.
@@ -110,6 +112,7 @@ pub fn due(db: &Reader<'_>, lane: &str, now: Time, limit: usize) -> Result<Vec<D
                 legacy_secret: next.take()?,
                 event: next.take()?,
                 body: next.take()?,
+                invoice: next.take()?,
             })
         },
     )

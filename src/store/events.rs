@@ -22,6 +22,8 @@ pub struct NewEvent<'a> {
     pub created_at: Time,
     /// What is answered and sent.
     pub body: &'a str,
+    /// The invoice that was refunded, for the legacy body.
+    pub invoice: Option<&'a str>,
 }
 
 /// Which events are asked for.
@@ -55,6 +57,7 @@ pub fn insert(tx: &Tx<'_>, event: &NewEvent<'_>) -> Result<i64, StoreError> {
         ":object_id": event.object_id,
         ":created_at": event.created_at,
         ":body": event.body,
+        ":invoice": event.invoice,
     };
     tx.insert(include_str!("../../sql/events/insert.sql"), params)
 }

@@ -27,6 +27,10 @@ pub struct Counts {
     pub invoices: i64,
     /// Payments, dropped ones too.
     pub payments: i64,
+    /// Payouts.
+    pub payouts: i64,
+    /// Refunds of both modes.
+    pub refunds: i64,
     /// Events.
     pub events: i64,
     /// Deliveries.
@@ -88,6 +92,8 @@ pub fn counts(db: &Reader<'_>) -> Result<Option<Counts>, StoreError> {
         Ok(Counts {
             invoices: next.take()?,
             payments: next.take()?,
+            payouts: next.take()?,
+            refunds: next.take()?,
             events: next.take()?,
             deliveries: next.take()?,
             deliveries_pending: next.take()?,

@@ -111,6 +111,7 @@ pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
         ":amount_received": invoice.amount_received,
         ":deposit_address": coin.map(|coin| &coin.address),
         ":picked_quote": invoice.picked_quote,
+        ":refunded": invoice.refunded,
         ":confirmed_at": invoice.confirmed_at,
         ":cancelled_at": invoice.cancelled_at,
     };

@@ -24,6 +24,7 @@ pub mod payout_addresses;
 pub mod quotes;
 mod row;
 pub mod sessions;
+pub mod transfers;
 pub mod users;
 mod writer;
 

@@ -13,6 +13,7 @@ use crate::domain::money::{Bps, Cents, Currency};
 use crate::domain::payment::PaymentState;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
+use crate::domain::transfer::{Sending, TransferKind, TransferStatus};
 use crate::domain::user::Role;
 use crate::store::Kind;
 use crate::store::idempotency::Outcome;
@@ -72,7 +73,10 @@ as_text!(
     Kind,
     Outcome,
     DeliveryState,
-    Role
+    Role,
+    TransferKind,
+    TransferStatus,
+    Sending
 );
 
 /// Text columns of enumerations.
@@ -101,7 +105,10 @@ enum_to_text!(
     Kind,
     Outcome,
     DeliveryState,
-    Role
+    Role,
+    TransferKind,
+    TransferStatus,
+    Sending
 );
 
 impl ToSql for Rate {

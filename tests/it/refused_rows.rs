@@ -5,7 +5,7 @@ use rusqlite::Connection;
 /// A file as it is when it is new.
 const TEMPLATE: &[u8] = include_bytes!("../../sql/template.db");
 
-/// One account, two invoices of it, a quote and a payment of the first, and an entry.
+/// One account, two invoices of it, a quote and a payment of the first with their entries, and a requested payout.
 const ROWS: &str = "
 insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max, payout_min,
     payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url, legacy_secret, created_at) values (1, 'a', 'Shop', 'active', 100, 1, 1, 'SOL', 1, 0, 0, 50, 50, 60, null, null, 's', 0);
@@ -19,6 +19,10 @@ insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, re
   values (1, 'l', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0);
 insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
   values (2, 'm', 1, 'test', 'EUR', -100, 'adjustment', 'invoice', 'i', 1, 1, 0);
+insert into transfers (seq, id, kind, account, mode, status, currency, amount, asset, chain, to_address, requested_at)
+  values (1, 't', 'payout', 1, 'live', 'requested', 'EUR', 100, 'SOL', 'solana', 's', 0);
+insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
+  values (3, 'o', 1, 'live', 'EUR', -100, 'payout', 'payout', 't', 1, 0);
 insert into balances values (1, 'test', 'EUR', 0, 100, 0, 0, 0, -100, 0);
 ";
 
@@ -45,7 +49,7 @@ fn rows(name: &str) -> Connection {
 }
 
 /// Each of these statements, with the part of the schema that refuses it.
-const REFUSED: [(&str, &str); 25] = [
+const REFUSED: [(&str, &str); 45] = [
     // An invoice is confirmed exactly when it says since when.
     ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
         deposit_address = '0xa', picked_quote = 1", "CHECK"),
@@ -80,6 +84,32 @@ const REFUSED: [(&str, &str); 25] = [
         on_time, state, was_confirmed, seen_at, confirmed_at, created_at from payments", "UNIQUE"),
     ("update payments set state = 'confirmed', was_confirmed = 1", "CHECK"),
     ("update payments set state = 'confirmed', confirmed_at = 1", "CHECK"),
+    // A payout is live and of no invoice, a refund of one; an account has one payout that is open.
+    ("update transfers set mode = 'test'", "CHECK"),
+    ("update transfers set invoice = 1", "CHECK"),
+    ("update transfers set kind = 'refund'", "CHECK"),
+    ("update transfers set invoice = 9, kind = 'refund'", "FOREIGN KEY"),
+    ("insert into transfers (id, kind, account, mode, status, currency, amount, asset, chain, to_address, requested_at)
+        values ('u', 'payout', 1, 'live', 'requested', 'USD', 100, 'SOL', 'solana', 's', 0)", "UNIQUE"),
+    ("update transfers set amount = 0", "CHECK"),
+    ("update transfers set currency = 'GBP'", "CHECK"),
+    ("update transfers set status = 'sent'", "CHECK"),
+    // It has its terms exactly from approval on, its end exactly at the end, its transaction when it is paid.
+    ("update transfers set rate = '1', amount_crypto = '1', network_fee = '0'", "CHECK"),
+    ("update transfers set approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0'", "CHECK"),
+    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1'", "CHECK"),
+    ("update transfers set status = 'approved'", "CHECK"),
+    ("update transfers set status = 'cancelled'", "CHECK"),
+    ("update transfers set finalized_at = 1", "CHECK"),
+    ("update transfers set status = 'paid', finalized_at = 1, approved_at = 1, rate = '1', amount_crypto = '1',
+        network_fee = '0'", "CHECK"),
+    ("update transfers set sending = 'running'", "CHECK"),
+    // It is booked once and put back once.
+    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
+        values ('n', 1, 'live', 'EUR', -100, 'payout', 'payout', 't', 1, 0)", "UNIQUE"),
+    ("update ledger set amount = 100 where seq = 3", "CHECK"),
+    ("update ledger set kind = 'payout_reversal' where seq = 3", "CHECK"),
+    ("update balances set reserved = -1", "CHECK"),
     ("insert into quotes (invoice, asset, rate, amount_expected, address, created_at)
         values (9, 'ETH', '1', '1', '0xa', 0)", "FOREIGN KEY"),
 ];
@@ -104,6 +134,16 @@ fn the_tables_take_what_is_right() {
         "update invoices set status = 'cancelled', cancelled_at = 1 where seq = 2",
         "insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
            values ('n', 1, 'test', 'EUR', 100, 'adjustment', 'invoice', 'i', 1, 2, 0)",
+        "insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, reverses, created_at)
+           values ('q', 1, 'live', 'EUR', 100, 'payout_reversal', 'payout', 't', 1, 3, 0)",
+        "update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0'",
+        "update transfers set status = 'processing', sending = 'running'",
+        "update transfers set status = 'paid', sending = null, txid = 'x', finalized_at = 1",
+        "insert into transfers (id, kind, account, mode, status, currency, amount, asset, chain, to_address, requested_at)
+           values ('u', 'payout', 1, 'live', 'requested', 'USD', 100, 'SOL', 'solana', 's', 0)",
+        "insert into transfers (id, kind, account, mode, invoice, status, currency, amount, asset, chain, to_address,
+           requested_at) values ('v', 'refund', 1, 'test', 1, 'requested', 'EUR', 1, 'SOL', 'solana', 's', 0)",
+        "update balances set reserved = 5",
         "update balances set adjustments = 0, available = 100",
         "update balances set adjustments = -200, available = -100",
         "insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xb', 2)",

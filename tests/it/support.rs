@@ -3,6 +3,7 @@
 mod books;
 pub mod receiver;
 pub mod scratch;
+mod transfers;
 
 use coffer::{Config, Server};
 use serde_json::{Value, json};

@@ -26,6 +26,18 @@ impl Units {
         self.0.checked_add(other.0).map(Units).ok_or(Overflow)
     }
 
+    /// The difference; nothing where there would be less than nothing.
+    pub fn less(self, other: Units) -> Option<Units> {
+        self.0.checked_sub(other.0).map(Units)
+    }
+
+    /// The amount rounded down to min(decimals, 8) places.
+    pub fn shown_down(self, decimals: u32) -> Units {
+        let step = 10_u128.checked_pow(decimals.saturating_sub(PLACES_MAX));
+        let rest = step.and_then(|step| self.0.checked_rem(step));
+        Units(self.0.saturating_sub(rest.unwrap_or(self.0)))
+    }
+
     /// The amount as a plain decimal of whole coins, trailing zeros trimmed.
     pub fn text(self, decimals: u32) -> String {
         let digits = format!(
@@ -148,6 +160,21 @@ impl Rate {
             .checked_pow(decimals.saturating_sub(shown))
             .ok_or(Overflow)?;
         steps.checked_mul(unit).map(Units).ok_or(Overflow)
+    }
+}
+
+impl Rate {
+    /// What `amount` buys, rounded down to the base unit.
+    ///
+    /// # Errors
+    /// [`Overflow`] where it cannot be counted.
+    pub fn units_within(self, amount: Cents, decimals: u32) -> Result<Units, Overflow> {
+        let amount = u128::try_from(amount.0).map_err(|_| Overflow)?;
+        let units = 10_u128
+            .checked_pow(decimals.saturating_add(self.scale))
+            .and_then(|power| amount.checked_mul(power))
+            .and_then(|product| product.checked_div(u128::from(self.mantissa).saturating_mul(100)));
+        units.map(Units).ok_or(Overflow)
     }
 }
 

@@ -76,7 +76,7 @@ pub(in crate::http) async fn currencies(call: Call) -> Result<Reply, Error> {
 }
 
 /// The status of a POST that creates.
-fn made(outcome: Outcome) -> StatusCode {
+pub(in crate::http) fn made(outcome: Outcome) -> StatusCode {
     match outcome {
         Outcome::Created => StatusCode::CREATED,
         Outcome::Existing => StatusCode::OK,
@@ -84,7 +84,7 @@ fn made(outcome: Outcome) -> StatusCode {
 }
 
 /// The Idempotency-Key, where there is one.
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+pub(in crate::http) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     const NAME: &str = "Idempotency-Key";
     let Some(key) = header(headers, NAME)? else {
         return Ok(None);

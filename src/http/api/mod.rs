@@ -5,3 +5,4 @@
 pub(super) mod account;
 pub(super) mod events;
 pub(super) mod invoices;
+pub(super) mod transfers;

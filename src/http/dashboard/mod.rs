@@ -4,3 +4,4 @@
 //! What always holds: a merchant's user reaches its own account only, by [`Call::scope`](super::request::Call::scope).
 
 pub(super) mod session;
+pub(super) mod transfers;

@@ -208,7 +208,7 @@ fn no_such_step(step: Step, state: PaymentState) -> Refusal {
 }
 
 /// The invoice with this id, of either mode.
-fn by_id(db: &Reader<'_>, id: &str) -> Result<Invoice, Error> {
+pub(in crate::service) fn by_id(db: &Reader<'_>, id: &str) -> Result<Invoice, Error> {
     let invoice = id::parse(id)
         .map(|id| invoices::by_id(db, &id))
         .transpose()?

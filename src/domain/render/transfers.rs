@@ -1,0 +1,158 @@
+//! The JSON of payouts and refunds.
+//!
+//! What always holds: the merchant's interface tells what it documents; the operator interface that and what else
+//! helps to decide.
+
+use super::Rendered;
+use crate::domain::asset::Chain;
+use crate::domain::money::{Cents, Currency};
+use crate::domain::time::Time;
+use crate::domain::transfer::{Sending, Transfer, TransferKind, TransferStatus};
+use serde::Serialize;
+use serde_json::value::to_raw_value;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PayoutView<'a> {
+    id: &'a str,
+    status: TransferStatus,
+    #[serde(flatten)]
+    money: MoneyView<'a>,
+    #[serde(flatten)]
+    end: EndView<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RefundView<'a> {
+    object: &'static str,
+    id: &'a str,
+    invoice_id: Option<&'a str>,
+    status: TransferStatus,
+    livemode: bool,
+    #[serde(flatten)]
+    money: MoneyView<'a>,
+    reason: Option<&'a str>,
+    #[serde(flatten)]
+    end: EndView<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MoneyView<'a> {
+    currency: Currency,
+    amount: Cents,
+    asset: &'static str,
+    asset_symbol: &'static str,
+    chain: Chain,
+    to_address: &'a str,
+    amount_crypto: Option<String>,
+    network_fee_crypto: Option<String>,
+    rate: Option<String>,
+    txid: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EndView<'a> {
+    failure_reason: Option<&'a str>,
+    requested_at: Time,
+    approved_at: Option<Time>,
+    finalized_at: Option<Time>,
+}
+
+/// A view with what only the operator interface tells.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DashboardView<'a, T> {
+    #[serde(flatten)]
+    of: T,
+    account: &'a str,
+    sending: Option<Sending>,
+}
+
+impl<'a> PayoutView<'a> {
+    fn of(transfer: &'a Transfer) -> PayoutView<'a> {
+        PayoutView {
+            id: &transfer.id,
+            status: transfer.status,
+            money: MoneyView::of(transfer),
+            end: EndView::of(transfer),
+        }
+    }
+}
+
+impl<'a> RefundView<'a> {
+    fn of(transfer: &'a Transfer) -> RefundView<'a> {
+        RefundView {
+            object: "refund",
+            id: &transfer.id,
+            invoice_id: transfer.invoice.as_ref().map(|(_, id)| id.as_str()),
+            status: transfer.status,
+            livemode: transfer.mode.is_live(),
+            money: MoneyView::of(transfer),
+            reason: transfer.reason.as_deref(),
+            end: EndView::of(transfer),
+        }
+    }
+}
+
+impl<'a> MoneyView<'a> {
+    fn of(transfer: &'a Transfer) -> MoneyView<'a> {
+        let (asset, terms) = (transfer.asset, transfer.terms.as_ref());
+        MoneyView {
+            currency: transfer.currency,
+            amount: transfer.amount,
+            asset: asset.id,
+            asset_symbol: asset.symbol,
+            chain: asset.chain,
+            to_address: &transfer.to_address,
+            amount_crypto: terms.map(|terms| asset.text(terms.amount_crypto)),
+            network_fee_crypto: terms.map(|terms| asset.text(terms.network_fee)),
+            rate: terms.map(|terms| terms.rate.to_string()),
+            txid: transfer.txid.as_deref(),
+        }
+    }
+}
+
+impl<'a> EndView<'a> {
+    fn of(transfer: &'a Transfer) -> EndView<'a> {
+        EndView {
+            failure_reason: transfer.failure_reason.as_deref(),
+            requested_at: transfer.requested_at,
+            approved_at: transfer.approved_at,
+            finalized_at: transfer.finalized_at,
+        }
+    }
+}
+
+/// A payout or a refund, as `GET /v1/payouts/{id}` or `GET /v1/refunds/{id}` answers it.
+///
+/// # Errors
+/// serde_json's, which no transfer causes.
+pub fn transfer(transfer: &Transfer) -> Rendered {
+    match transfer.kind {
+        TransferKind::Payout => to_raw_value(&PayoutView::of(transfer)),
+        TransferKind::Refund => to_raw_value(&RefundView::of(transfer)),
+    }
+}
+
+/// The same with its account and with what a command that sends it is at.
+///
+/// # Errors
+/// serde_json's, which no transfer causes.
+pub fn transfer_for_dashboard(transfer: &Transfer) -> Rendered {
+    let (account, sending) = (transfer.account_id.as_str(), transfer.sending);
+    match transfer.kind {
+        TransferKind::Payout => to_raw_value(&DashboardView {
+            of: PayoutView::of(transfer),
+            account,
+            sending,
+        }),
+        TransferKind::Refund => to_raw_value(&DashboardView {
+            of: RefundView::of(transfer),
+            account,
+            sending,
+        }),
+    }
+}

@@ -1,0 +1,146 @@
+//! What a transfer comes to in coin: rate, network fee, and what is left to send.
+//!
+//! What lives here: the arithmetic of an approval, and the fixed network fees of simulated chains. What does not:
+//! today's rates. What always holds: what is sent is rounded down and is more than nothing.
+
+use crate::domain::asset::{Asset, AssetKind, Chain};
+use crate::domain::money::Cents;
+use crate::domain::money::coin::{Rate, Units};
+use crate::domain::refusal::Refusal;
+
+/// What is fixed at approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// Fiat per whole coin.
+    pub rate: Rate,
+    /// Taken out of the amount, in the coin's base units.
+    pub network_fee: Units,
+    /// What is sent, the fee already taken out.
+    pub amount_crypto: Units,
+}
+
+impl Terms {
+    /// The terms of sending `amount` in this coin: amount ÷ rate less the network fee, rounded down to
+    /// min(decimals, 8) places.
+    ///
+    /// # Errors
+    /// `invalid_request` for `networkFee` where nothing is left of the amount, for `rate` where the amount cannot be
+    /// counted in the coin.
+    pub fn new(
+        amount: Cents,
+        asset: &Asset,
+        rate: Rate,
+        network_fee: Units,
+    ) -> Result<Terms, Refusal> {
+        let gross = rate
+            .units_within(amount, asset.decimals)
+            .map_err(|overflow| Refusal::field("rate", format!("does not do: {overflow}")))?;
+        let left = gross
+            .less(network_fee)
+            .map(|left| left.shown_down(asset.decimals))
+            .filter(|left| *left > Units::ZERO);
+        let amount_crypto = left.ok_or_else(|| {
+            let (fee, gross) = (asset.text(network_fee), asset.text(gross));
+            let (id, problem) = (asset.id, "leaves nothing of the amount");
+            Refusal::field("networkFee", format!("{problem}: {fee} of {gross} {id}"))
+        })?;
+        Ok(Terms {
+            rate,
+            network_fee,
+            amount_crypto,
+        })
+    }
+}
+
+/// The fixed network fee of simulated chains, in the coin's base units.
+pub const fn simulated_network_fee(asset: &Asset) -> Units {
+    match (asset.chain, asset.kind) {
+        (Chain::Bitcoin, _) => Units(2_000),
+        (Chain::Litecoin, _) => Units(10_000),
+        (Chain::Dogecoin, _) => Units(100_000_000),
+        (Chain::Ethereum | Chain::Base | Chain::Polygon, AssetKind::Native) => {
+            Units(200_000_000_000_000)
+        }
+        (Chain::Ethereum, AssetKind::Spl | AssetKind::Erc20 | AssetKind::Trc20) => Units(1_000_000),
+        (Chain::Base | Chain::Polygon, AssetKind::Spl | AssetKind::Erc20 | AssetKind::Trc20) => {
+            Units(10_000)
+        }
+        (Chain::Tron, AssetKind::Native) => Units(1_000_000),
+        (Chain::Tron, AssetKind::Spl | AssetKind::Erc20 | AssetKind::Trc20) => Units(1_500_000),
+        (Chain::Solana, AssetKind::Native) => Units(5_000),
+        (Chain::Solana, AssetKind::Spl | AssetKind::Erc20 | AssetKind::Trc20) => Units(10_000),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{Asset, Cents, Rate, Terms, Units, simulated_network_fee};
+    use crate::domain::asset::ASSETS;
+    use crate::domain::money::Currency;
+
+    fn terms(cents: i64, asset: &str, rate: &str, fee: &str) -> Result<String, String> {
+        let asset = Asset::find(asset).unwrap();
+        let (rate, fee) = (
+            rate.parse::<Rate>().unwrap(),
+            Units::parse(fee, asset.decimals).unwrap(),
+        );
+        let terms = Terms::new(Cents(cents), asset, rate, fee);
+        terms
+            .map(|terms| asset.text(terms.amount_crypto))
+            .map_err(|refusal| refusal.message)
+    }
+
+    #[test]
+    fn what_is_sent_is_rounded_down_after_the_fee() {
+        for (cents, asset, rate, fee, sent) in [
+            (2_000, "SOL", "150", "0.000005", "0.13332833"),
+            (15_000, "SOL", "150", "0", "1"),
+            (2_000, "BTC", "60000", "0.00002", "0.00031333"),
+            (1_000, "ETH", "3000", "0.0002", "0.00313333"),
+            // The fee is finer than what is sent: only the difference is rounded.
+            (3_000, "ETH", "3000", "0.000000000000000001", "0.00999999"),
+            (1_000, "USDC-BASE", "0.92", "0.01", "10.859565"),
+            (2_000, "DOGE", "0.2", "1", "99"),
+        ] {
+            assert_eq!(
+                terms(cents, asset, rate, fee).as_deref(),
+                Ok(sent),
+                "{cents} {asset}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_fee_that_leaves_nothing_is_refused() {
+        for fee in ["0.25", "0.26", "1000000"] {
+            let message = terms(2_000, "LTC", "80", fee).unwrap_err();
+            assert!(
+                message.starts_with("networkFee leaves nothing"),
+                "{message}"
+            );
+        }
+        let rest = terms(2_000, "LTC", "80", "0.24999999");
+        assert_eq!(rest.as_deref(), Ok("0.00000001"));
+        let dust = terms(1, "SOL", "1844674407", "0");
+        assert!(dust.is_err(), "less than the eighth place: {dust:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_counted_is_refused() {
+        let message = terms(i64::MAX, "ETH", "0.0000000001", "0").unwrap_err();
+        assert!(message.starts_with("rate "), "{message}");
+    }
+
+    #[test]
+    fn the_smallest_payout_can_be_sent_in_every_coin() {
+        for asset in &ASSETS {
+            let rate = asset.test_rate(Currency::Usd).unwrap();
+            let fee = simulated_network_fee(asset);
+            assert!(fee > Units::ZERO, "{}", asset.id);
+            let terms = Terms::new(Cents(2_000), asset, rate, fee).unwrap();
+            let sent = rate.value(terms.amount_crypto, asset.decimals).unwrap();
+            assert!(sent > Cents(1_700), "{} of 20.00 in {}", sent, asset.id);
+        }
+    }
+}

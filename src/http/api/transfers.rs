@@ -1,0 +1,67 @@
+//! `/v1/payouts` and `/v1/refunds`.
+
+use super::invoices::{idempotency_key, made};
+use crate::domain::transfer::TransferKind;
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::service::Error;
+use crate::service::transfers::TransfersWanted;
+
+/// `limit` where none is given.
+pub(in crate::http) const LIMIT_DEFAULT: u32 = 25;
+
+/// POST /v1/payouts
+pub(in crate::http) async fn create_payout(call: Call) -> Result<Reply, Error> {
+    let body = call.object()?;
+    let client_key = idempotency_key(&call.headers)?;
+    let service = &call.front.service;
+    let (outcome, json) = service
+        .create_payout(call.now, call.caller()?, None, body, client_key)
+        .await?;
+    Ok(Reply::json(made(outcome), json))
+}
+
+/// GET /v1/payouts
+pub(in crate::http) async fn payouts(call: Call) -> Result<Reply, Error> {
+    list(&call, TransferKind::Payout)
+}
+
+/// GET /v1/payouts/{id}
+pub(in crate::http) async fn payout(call: Call) -> Result<Reply, Error> {
+    get(&call, TransferKind::Payout)
+}
+
+/// GET /v1/refunds
+pub(in crate::http) async fn refunds(call: Call) -> Result<Reply, Error> {
+    list(&call, TransferKind::Refund)
+}
+
+/// GET /v1/refunds/{id}
+pub(in crate::http) async fn refund(call: Call) -> Result<Reply, Error> {
+    get(&call, TransferKind::Refund)
+}
+
+/// The newest of a kind.
+fn list(call: &Call, kind: TransferKind) -> Result<Reply, Error> {
+    let wanted = wanted(call, kind);
+    Reply::list(&call.front.service.transfers(call.caller()?, &wanted)?)
+}
+
+/// What a query asks for.
+pub(in crate::http) fn wanted(call: &Call, kind: TransferKind) -> TransfersWanted {
+    // An id is stored in small letters.
+    let invoice = call.query.text("invoiceId").map(str::to_ascii_lowercase);
+    TransfersWanted {
+        kind,
+        invoice,
+        limit: call.query.limit(LIMIT_DEFAULT),
+    }
+}
+
+/// One of a kind.
+fn get(call: &Call, kind: TransferKind) -> Result<Reply, Error> {
+    let service = &call.front.service;
+    service
+        .transfer(call.caller()?, kind, call.id())
+        .map(Reply::ok)
+}

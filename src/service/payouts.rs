@@ -1,0 +1,210 @@
+//! Requesting a payout.
+//!
+//! What does not live here: what becomes of it (`transfers`, `sending`). What always holds: the checks come in the
+//! order that the interface documents, and an account has one open payout, which the schema sees to as well.
+
+use super::idempotency::{Outcome, Slot, once};
+use super::transfers::request;
+use super::{Caller, Error, Service};
+use crate::domain::account::Account;
+use crate::domain::asset::Mode;
+use crate::domain::fields::Fields;
+use crate::domain::money::{AmountError, Cents, Currency};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::{DAY_MS, Time};
+use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
+use crate::domain::{id, render};
+use crate::store::{Reader, Tx, accounts, balances, file, payout_addresses, transfers};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// How long a new payout address waits before it is paid to.
+const COOLING_MS: i64 = DAY_MS;
+
+/// How much is to be paid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Amount {
+    /// Everything that is available.
+    All,
+    /// So much.
+    Of(Cents),
+}
+
+impl Service {
+    /// Requests a payout, or finds the one that its Idempotency-Key already requested. `person` is the email of who is
+    /// signed in; nothing where a key asks.
+    ///
+    /// # Errors
+    /// As `POST /v1/payouts` documents them.
+    pub async fn create_payout(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        person: Option<&str>,
+        body: Map<String, Value>,
+        client_key: Option<String>,
+    ) -> Result<(Outcome, String), Error> {
+        let (account, mode) = (caller.account(), caller.mode());
+        let (actor, route) = match person {
+            Some(email) => (email.to_owned(), "requestPayout"),
+            None => (format!("key {}", caller.key()), "createPayout"),
+        };
+        let slot = client_key.map(|client_key| Slot {
+            account,
+            mode,
+            route,
+            client_key,
+        });
+        let render = match person {
+            Some(_) => render::transfer_for_dashboard,
+            None => render::transfer,
+        };
+        self.write(move |_, tx| {
+            once(tx, now, slot.as_ref(), &body, || {
+                let payout = checked(tx, now, account, mode, &Fields::of(&body))?;
+                let payout = request(tx, now, &actor, payout)?;
+                let json = render(&payout)?;
+                Ok((Outcome::Created, json.get().to_owned()))
+            })
+        })
+        .await
+    }
+}
+
+/// The checks in their documented order, then the payout, before it has a place in the file.
+fn checked(
+    tx: &Tx<'_>,
+    now: Time,
+    account: i64,
+    mode: Mode,
+    fields: &Fields<'_>,
+) -> Result<Transfer, Error> {
+    if !mode.is_live() {
+        let message = "payouts exist in live mode only; test money is not paid out";
+        return Err(Refusal::new(Code::TestMode, message).into());
+    }
+    let account = accounts::by_seq(tx, account)?;
+    account.status.may_be_paid_out()?;
+    if file::load(tx)?.is_some_and(|file| file.maintenance) {
+        let message = "payouts are paused for maintenance";
+        return Err(Refusal::new(Code::Maintenance, message).into());
+    }
+    let (wanted, currency) = read(fields)?;
+    if transfers::has_open_payout(tx, account.seq)? {
+        let message = "a payout is under way; the next one can be requested when it is done";
+        return Err(Refusal::new(Code::PayoutOpen, message).into());
+    }
+    let to_address = address(tx, now, &account)?;
+    let amount = affordable(tx, &account, currency, wanted)?;
+    within_the_day(tx, now, &account, currency, amount)?;
+    Ok(Transfer {
+        seq: 0,
+        id: id::new(now).to_string(),
+        kind: TransferKind::Payout,
+        account: account.seq,
+        account_id: account.id,
+        mode,
+        invoice: None,
+        status: TransferStatus::Requested,
+        currency,
+        amount,
+        asset: account.payout_asset,
+        to_address,
+        terms: None,
+        txid: None,
+        reason: None,
+        failure_reason: None,
+        sending: None,
+        requested_at: now,
+        approved_at: None,
+        finalized_at: None,
+    })
+}
+
+/// Amount and currency of the body.
+fn read(fields: &Fields<'_>) -> Result<(Amount, Currency), Refusal> {
+    fields.only(&["amount", "currency"])?;
+    let text = fields.get("amount").and_then(Value::as_str);
+    let text = text
+        .ok_or_else(|| Refusal::field("amount", "must be a string like \"25.00\", or \"all\""))?;
+    let currency = fields.choice("currency")?.unwrap_or(Currency::Eur);
+    if text == "all" {
+        return Ok((Amount::All, currency));
+    }
+    let amount = Cents::parse(text).map_err(|error| {
+        let problem = match error {
+            AmountError::Malformed => {
+                "must be more than zero with at most two decimals, or \"all\""
+            }
+            AmountError::TooLarge => "is too large",
+        };
+        Refusal::of(Code::InvalidAmount, "amount", format!("amount {problem}"))
+    })?;
+    Ok((Amount::Of(amount), currency))
+}
+
+/// Where the account is paid out to in its payout coin.
+fn address(db: &Reader<'_>, now: Time, account: &Account) -> Result<String, Error> {
+    let asset = account.payout_asset;
+    let found = payout_addresses::get(db, account.seq, asset.chain)?;
+    let no_address = |message| Refusal::new(Code::NoAddress, message);
+    let (address, changed_at) = found.ok_or_else(|| {
+        no_address(format!(
+            "there is no payout address on {}, the chain of {}",
+            asset.chain, asset.id
+        ))
+    })?;
+    let until = changed_at.plus_ms(COOLING_MS);
+    if now < until {
+        let message =
+            format!("the payout address was changed lately; it can be paid to from {until}");
+        return Err(no_address(message).into());
+    }
+    Ok(address)
+}
+
+/// The amount, where it is not too small and the balance has it.
+fn affordable(
+    db: &Reader<'_>,
+    account: &Account,
+    currency: Currency,
+    wanted: Amount,
+) -> Result<Cents, Error> {
+    let balances = balances::of_account(db, account.seq, Mode::Live)?;
+    let balance = balances.iter().find(|balance| balance.currency == currency);
+    let available = balance.map_or(Cents::ZERO, |balance| balance.available);
+    let amount = match wanted {
+        Amount::All => available,
+        Amount::Of(amount) => amount,
+    };
+    let refuse = |code, message| Err(Refusal::of(code, "amount", message).into());
+    if amount < account.payout_min {
+        let min = account.payout_min;
+        let message = format!("{amount} {currency} is below the minimum of {min}");
+        return refuse(Code::BelowMinimum, message);
+    }
+    if amount > available || amount <= Cents::ZERO {
+        let message = format!("{amount} {currency} is asked for and {available} is available");
+        return refuse(Code::InsufficientBalance, message);
+    }
+    Ok(amount)
+}
+
+/// Refuses what would pass the account's limit of the last 24 hours.
+fn within_the_day(
+    db: &Reader<'_>,
+    now: Time,
+    account: &Account,
+    currency: Currency,
+    amount: Cents,
+) -> Result<(), Error> {
+    let before = transfers::paid_out(db, account.seq, currency, now.plus_ms(-DAY_MS))?;
+    let limit = account.payout_daily_max;
+    if before.plus(amount)? > limit {
+        let message = format!(
+            "payouts of the last 24 hours come to {before} {currency}; with {amount} they would pass the limit of {limit}"
+        );
+        return Err(Refusal::of(Code::DailyLimit, "amount", message).into());
+    }
+    Ok(())
+}

@@ -1,0 +1,218 @@
+//! Requesting a refund.
+//!
+//! What does not live here: what becomes of it (`transfers`, `sending`). What always holds: the refunds of an invoice
+//! that were not put back never come to more than what was confirmed on it when the last of them was requested.
+
+use super::idempotency::{Outcome, Slot, once};
+use super::invoices::owned;
+use super::sandbox::payments::by_id;
+use super::transfers::request;
+use super::{Caller, Error, Json, Service};
+use crate::domain::address::{self, Network};
+use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::fields::Fields;
+use crate::domain::invoice::Invoice;
+use crate::domain::money::{AmountError, Cents};
+use crate::domain::payment::PaymentState;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::Time;
+use crate::domain::transfer::step::REASON_CHARS_MAX;
+use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
+use crate::domain::{id, render};
+use crate::store::{Reader, accounts, payments, transfers};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// Where the sandbox's refunds go that name no address; nobody is known to hold its key.
+const SANDBOX_LABEL: &str = "coffer sandbox refund";
+/// The longest address that is read.
+const ADDRESS_CHARS_MAX: usize = 128;
+/// What a request may say.
+const FIELDS: [&str; 5] = ["invoice", "amount", "asset", "toAddress", "reason"];
+
+impl Service {
+    /// Requests a refund of one of the caller's invoices, or finds the one that its Idempotency-Key already requested.
+    /// `person` is the email of who is signed in.
+    ///
+    /// # Errors
+    /// `not_found`, `invalid_request`, `invoice_not_refundable`, `invalid_amount`, `idempotency_conflict`.
+    pub async fn create_refund(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        person: &str,
+        body: Map<String, Value>,
+        client_key: Option<String>,
+    ) -> Result<(Outcome, String), Error> {
+        let slot = client_key.map(|client_key| Slot {
+            account: caller.account(),
+            mode: caller.mode(),
+            route: "requestRefund",
+            client_key,
+        });
+        let (caller, actor) = (caller.clone(), person.to_owned());
+        self.write(move |service, tx| {
+            once(tx, now, slot.as_ref(), &body, || {
+                let fields = Fields::of(&body);
+                fields.only(&FIELDS)?;
+                let invoice = owned(tx, &caller, invoice_id(&fields)?)?;
+                let refund = service.refund(tx, now, &invoice, &fields, None)?;
+                let refund = request(tx, now, &actor, refund)?;
+                let json = render::transfer_for_dashboard(&refund)?;
+                Ok((Outcome::Created, json.get().to_owned()))
+            })
+        })
+        .await
+    }
+
+    /// Requests a refund of an invoice of either mode; without `toAddress` it goes to a fixed one.
+    ///
+    /// # Errors
+    /// `not_found`, `invalid_request`, `invoice_not_refundable`, `invalid_amount`.
+    pub async fn create_sandbox_refund(
+        self: &Arc<Self>,
+        now: Time,
+        body: Map<String, Value>,
+    ) -> Result<Json, Error> {
+        self.write(move |service, tx| {
+            let fields = Fields::of(&body);
+            fields.only(&FIELDS)?;
+            let invoice = by_id(tx, invoice_id(&fields)?)?;
+            let refund = service.refund(tx, now, &invoice, &fields, Some(SANDBOX_LABEL))?;
+            let refund = request(tx, now, "sandbox", refund)?;
+            Ok(render::transfer(&refund)?)
+        })
+        .await
+    }
+
+    /// The refund of a request, checked, before it has a place in the file. `label` makes the address that stands in
+    /// for one that is left out.
+    fn refund(
+        &self,
+        db: &Reader<'_>,
+        now: Time,
+        invoice: &Invoice,
+        fields: &Fields<'_>,
+        label: Option<&str>,
+    ) -> Result<Transfer, Error> {
+        let asset = asset(invoice, fields)?;
+        let to_address = match (fields.text("toAddress", 1..=ADDRESS_CHARS_MAX)?, label) {
+            (Some(text), _) => self
+                .destination(invoice.mode, asset.chain, text)
+                .map_err(|problem| Refusal::field("toAddress", problem))?,
+            (None, Some(label)) => address::test_address(asset.chain, label, 0),
+            (None, None) => {
+                let problem = format!("must be given: an address on {}", asset.chain);
+                return Err(Refusal::field("toAddress", problem).into());
+            }
+        };
+        let reason = fields.text("reason", 1..=REASON_CHARS_MAX)?;
+        let wanted = amount(fields)?;
+        let left = left(db, invoice)?;
+        let amount = wanted.unwrap_or(left);
+        if amount > left || amount <= Cents::ZERO {
+            let currency = invoice.currency;
+            let message = format!("{left} {currency} of this invoice are left to refund");
+            return Err(Refusal::of(Code::InvalidAmount, "amount", message).into());
+        }
+        Ok(Transfer {
+            seq: 0,
+            id: id::new(now).to_string(),
+            kind: TransferKind::Refund,
+            account: invoice.account,
+            account_id: accounts::by_seq(db, invoice.account)?.id,
+            mode: invoice.mode,
+            invoice: Some((invoice.seq, invoice.id.clone())),
+            status: TransferStatus::Requested,
+            currency: invoice.currency,
+            amount,
+            asset,
+            to_address,
+            terms: None,
+            txid: None,
+            reason: reason.map(str::to_owned),
+            failure_reason: None,
+            sending: None,
+            requested_at: now,
+            approved_at: None,
+            finalized_at: None,
+        })
+    }
+
+    /// The canonical text of an address that money may be sent to. Where nothing real is sent, addresses of test
+    /// networks do as well.
+    ///
+    /// # Errors
+    /// The end of a sentence that begins with the field's name.
+    pub(super) fn destination(
+        &self,
+        mode: Mode,
+        chain: Chain,
+        text: &str,
+    ) -> Result<String, String> {
+        let main = address::parse(chain, Network::Main, text);
+        let parsed = main.or_else(|problem| {
+            let test = self
+                .simulates(mode)
+                .then(|| address::parse(chain, Network::Test, text).ok());
+            test.flatten().ok_or(problem)
+        });
+        parsed.map_err(|problem| format!("is {problem}"))
+    }
+}
+
+/// The invoice that a body names.
+fn invoice_id<'a>(fields: &Fields<'a>) -> Result<&'a str, Refusal> {
+    let invoice = fields.text("invoice", 1..=36)?;
+    invoice.ok_or_else(|| Refusal::field("invoice", "must be given: the id of what is refunded"))
+}
+
+/// The coin it is sent in: the one given, else the invoice's.
+fn asset(invoice: &Invoice, fields: &Fields<'_>) -> Result<&'static Asset, Refusal> {
+    let own = invoice.coin.as_ref().map(|coin| coin.asset);
+    match fields.text("asset", 1..=40)? {
+        Some(id) => Asset::find(id).ok_or_else(|| {
+            let ids = Asset::ids().join(", ");
+            Refusal::field("asset", format!("must be one of {ids}"))
+        }),
+        // Without a coin nothing can have been paid.
+        None => own.ok_or_else(not_refundable),
+    }
+}
+
+/// The amount of a body, where it names one.
+fn amount(fields: &Fields<'_>) -> Result<Option<Cents>, Refusal> {
+    let Some(value) = fields.get("amount") else {
+        return Ok(None);
+    };
+    let text = value
+        .as_str()
+        .ok_or_else(|| Refusal::field("amount", "must be a string like \"5.00\""))?;
+    Cents::parse(text).map(Some).map_err(|error| {
+        let problem = match error {
+            AmountError::Malformed => "must be more than zero with at most two decimals",
+            AmountError::TooLarge => "is too large",
+        };
+        Refusal::of(Code::InvalidAmount, "amount", format!("amount {problem}"))
+    })
+}
+
+/// What is left to refund: what is confirmed, less the refunds that were not put back.
+fn left(db: &Reader<'_>, invoice: &Invoice) -> Result<Cents, Error> {
+    let payments = payments::of_invoice(db, invoice.seq)?;
+    let confirmed = payments
+        .iter()
+        .filter(|payment| payment.state == PaymentState::Confirmed)
+        .map(|payment| payment.value);
+    let confirmed = Cents::sum(confirmed)?;
+    if confirmed == Cents::ZERO {
+        return Err(not_refundable().into());
+    }
+    Ok(confirmed.minus(transfers::refunded(db, invoice.seq)?)?)
+}
+
+/// 400 `invoice_not_refundable`.
+fn not_refundable() -> Refusal {
+    let message = "nothing that was paid on this invoice is confirmed";
+    Refusal::new(Code::InvoiceNotRefundable, message)
+}

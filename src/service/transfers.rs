@@ -1,0 +1,368 @@
+//! What payouts and refunds share: reading them, requesting them, and every step of the machine.
+//!
+//! What does not live here: what may be requested (`payouts`, `refunds`), what the worker that sends tells (`sending`).
+//! What always holds: the amount is out of `available` from the request on, reserved while the transfer is open, and
+//! back in `available` once it is failed, rejected or cancelled; all of it in the transaction of the step.
+
+use super::events::{Subject, record_with};
+use super::{Caller, Error, Json, Service, members};
+use crate::domain::asset::Mode;
+use crate::domain::ledger::Posting;
+use crate::domain::money::Cents;
+use crate::domain::payment::simulated_txid;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::Time;
+use crate::domain::transfer::step::{Simulated, Step, Wanted};
+use crate::domain::transfer::terms::simulated_network_fee;
+use crate::domain::transfer::{Sending, Transfer, TransferKind, TransferStatus, no_such_step};
+use crate::domain::{id, render};
+use crate::store::ledger::{Booking, Source, book, standing};
+use crate::store::{Kind, Reader, Tx, balances, invoices, transfers};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Which transfers are asked for.
+#[derive(Clone, Debug)]
+pub struct TransfersWanted {
+    /// Payouts or refunds.
+    pub kind: TransferKind,
+    /// Only refunds of the invoice with this id.
+    pub invoice: Option<String>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+/// Who moves a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By<'a> {
+    /// A person: their email.
+    Person(&'a str),
+    /// The sandbox's controls.
+    Sandbox,
+    /// The command that sends it.
+    Command,
+}
+
+impl By<'_> {
+    /// How the audit log names them.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            By::Person(email) => email,
+            By::Sandbox => "sandbox",
+            By::Command => "signer command",
+        }
+    }
+}
+
+impl Service {
+    /// One payout or refund, as the merchant sees it.
+    ///
+    /// # Errors
+    /// `not_found` where it is not the caller's.
+    pub fn transfer(&self, caller: &Caller, kind: TransferKind, id: &str) -> Result<Json, Error> {
+        self.read(|db| {
+            let transfer = find(db, kind, id)?;
+            let is_own = transfer.account == caller.account() && transfer.mode == caller.mode();
+            if !is_own {
+                return Err(Refusal::not_found(kind.as_str()).into());
+            }
+            Ok(render::transfer(&transfer)?)
+        })
+    }
+
+    /// The newest payouts or refunds, as the merchant sees them.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn transfers(&self, caller: &Caller, wanted: &TransfersWanted) -> Result<Vec<Json>, Error> {
+        self.list(caller, wanted, render::transfer)
+    }
+
+    /// The newest payouts or refunds, with what only the operator interface shows.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn transfers_for_dashboard(
+        &self,
+        caller: &Caller,
+        wanted: &TransfersWanted,
+    ) -> Result<Vec<Json>, Error> {
+        self.list(caller, wanted, render::transfer_for_dashboard)
+    }
+
+    /// The newest payouts or refunds of every account, of one status where one is given: what waits for the operator.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn transfers_of_all(
+        &self,
+        mode: Mode,
+        kind: TransferKind,
+        status: Option<TransferStatus>,
+        limit: u32,
+    ) -> Result<Vec<Json>, Error> {
+        self.read(|db| {
+            let found = transfers::of_all(db, mode, kind, status, limit)?;
+            found
+                .iter()
+                .map(|transfer| Ok(render::transfer_for_dashboard(transfer)?))
+                .collect()
+        })
+    }
+
+    /// The newest, each rendered.
+    fn list(
+        &self,
+        caller: &Caller,
+        wanted: &TransfersWanted,
+        render: fn(&Transfer) -> render::Rendered,
+    ) -> Result<Vec<Json>, Error> {
+        let (account, mode) = (caller.account(), caller.mode());
+        let TransfersWanted {
+            kind,
+            invoice,
+            limit,
+        } = wanted;
+        self.read(|db| {
+            let found = transfers::list(db, account, mode, *kind, invoice.as_deref(), *limit)?;
+            found.iter().map(|transfer| Ok(render(transfer)?)).collect()
+        })
+    }
+
+    /// Does a step that the operator asks for: `action`, and `rate`, `networkFee`, `txid` or `reason` as it needs them.
+    /// Where chains are simulated what is left out is made up.
+    ///
+    /// # Errors
+    /// `not_found`, `invalid_request`, `invalid_transition`.
+    pub async fn move_transfer(
+        self: &Arc<Self>,
+        now: Time,
+        actor: &str,
+        kind: TransferKind,
+        id: &str,
+        body: Map<String, Value>,
+    ) -> Result<Json, Error> {
+        let known = ["action", "rate", "networkFee", "txid", "reason"];
+        let wanted = Wanted::parse(&body, &known)?;
+        let (actor, id) = (actor.to_owned(), id.to_owned());
+        self.write(move |service, tx| {
+            let transfer = find(tx, kind, &id)?;
+            let after = service.step_by_hand(tx, now, By::Person(&actor), &transfer, wanted)?;
+            Ok(render::transfer_for_dashboard(&after)?)
+        })
+        .await
+    }
+
+    /// Does a step that the sandbox is told to: `action`, and `txid` or `reason` as it needs them.
+    ///
+    /// # Errors
+    /// `not_found`, `invalid_request`, `invalid_transition`.
+    pub async fn move_sandbox_transfer(
+        self: &Arc<Self>,
+        now: Time,
+        kind: TransferKind,
+        id: &str,
+        body: Map<String, Value>,
+    ) -> Result<Json, Error> {
+        let wanted = Wanted::parse(&body, &["action", "txid", "reason"])?;
+        let id = id.to_owned();
+        self.write(move |service, tx| {
+            let transfer = find(tx, kind, &id)?;
+            let after = service.step_by_hand(tx, now, By::Sandbox, &transfer, wanted)?;
+            Ok(render::transfer(&after)?)
+        })
+        .await
+    }
+
+    /// A step by hand. While a command is sending the transfer, only the command's own outcome moves it: whoever calls
+    /// it failed in between would put back what is being sent.
+    fn step_by_hand(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        by: By<'_>,
+        transfer: &Transfer,
+        wanted: Wanted,
+    ) -> Result<Transfer, Error> {
+        if transfer.sending == Some(Sending::Running) {
+            let message = "a command is sending it now; wait for what comes of that";
+            return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
+        }
+        // Before what it needs: whoever asks for a step that there is not need not be told what it lacks.
+        if transfer.status.after(wanted.action).is_none() {
+            let (kind, status, action) = (transfer.kind, transfer.status, wanted.action);
+            return Err(no_such_step(kind, status, action).into());
+        }
+        let simulated = self.simulated(now, transfer)?;
+        let step = wanted.step(transfer, simulated)?;
+        self.step(tx, now, by, transfer, step)
+    }
+
+    /// What stands in for what a person leaves out; nothing where real money is sent.
+    fn simulated(&self, now: Time, transfer: &Transfer) -> Result<Option<Simulated>, Error> {
+        if !self.simulates(transfer.mode) {
+            return Ok(None);
+        }
+        let asset = transfer.asset;
+        Ok(Some(Simulated {
+            rate: asset.test_rate(transfer.currency)?,
+            network_fee: simulated_network_fee(asset),
+            txid: simulated_txid(asset.chain, &id::new(now).to_string()),
+        }))
+    }
+
+    /// Is nothing real sent in this mode? So it is in test mode, and in the sandbox in both.
+    pub(super) fn simulates(&self, mode: Mode) -> bool {
+        mode == Mode::Test || self.kind == Kind::Sandbox
+    }
+
+    /// Every step ends here: saves it, books and sets free what follows from it, tells of it, and notes who did it.
+    pub(super) fn step(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        by: By<'_>,
+        transfer: &Transfer,
+        step: Step,
+    ) -> Result<Transfer, Error> {
+        let action = step.action();
+        let after = transfer.after(step, now)?;
+        transfers::update(tx, &after, transfer.status)?;
+        if !after.status.is_open() {
+            let free = after.amount.negated()?;
+            balances::reserve(tx, after.account, after.mode, after.currency, free)?;
+        }
+        if after.status.is_put_back() {
+            put_back(tx, now, &after)?;
+        }
+        self.tell(tx, now, &after)?;
+        let detail = json!({
+            "status": after.status, "rate": after.terms.map(|terms| terms.rate.to_string()),
+            "networkFee": after.terms.map(|terms| after.asset.text(terms.network_fee)),
+            "txid": after.txid, "reason": after.failure_reason, "sending": after.sending,
+        });
+        note(tx, now, by.name(), action.as_str(), &after, &detail)?;
+        Ok(after)
+    }
+
+    /// Records the event of where a transfer has come to, where that has one.
+    fn tell(&self, tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
+        let Some(kind) = transfer.status.event(transfer.kind) else {
+            return Ok(());
+        };
+        let object = render::transfer(transfer)?;
+        let invoice = match &transfer.invoice {
+            None => None,
+            Some((seq, _)) => {
+                let invoice = invoices::by_seq(tx, *seq)?;
+                Some(render::invoice(&invoice, &self.links, &[])?)
+            }
+        };
+        let subject = Subject {
+            account: transfer.account,
+            mode: transfer.mode,
+            id: &transfer.id,
+            object: &object,
+            own_url: None,
+        };
+        record_with(tx, now, kind, &subject, invoice.as_deref())
+    }
+}
+
+/// Writes a requested transfer, takes its amount out of the balance and reserves it.
+pub(super) fn request(
+    tx: &Tx<'_>,
+    now: Time,
+    actor: &str,
+    mut transfer: Transfer,
+) -> Result<Transfer, Error> {
+    transfer.seq = transfers::insert(tx, &transfer)?;
+    let posting = Posting {
+        kind: transfer.kind.booked_as(),
+        amount: transfer.amount.negated()?,
+        fee_bps: None,
+        reverses: None,
+        memo: None,
+    };
+    let entry = id::new(now).to_string();
+    book(tx, &entry, &booking(&transfer), &posting, now)?;
+    let Transfer {
+        account,
+        mode,
+        currency,
+        amount,
+        ..
+    } = transfer;
+    balances::reserve(tx, account, mode, currency, amount)?;
+    refresh_invoice(tx, &transfer)?;
+    let detail = json!({
+        "amount": transfer.amount, "currency": transfer.currency, "asset": transfer.asset.id,
+        "toAddress": transfer.to_address,
+    });
+    note(tx, now, actor, "request", &transfer, &detail)?;
+    Ok(transfer)
+}
+
+/// Books back what the request took.
+fn put_back(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
+    for (seq, amount) in standing(tx, Source::Transfer(transfer.seq))? {
+        let posting = Posting {
+            kind: transfer.kind.reversed_as(),
+            amount: amount.negated()?,
+            fee_bps: None,
+            reverses: Some(seq),
+            memo: None,
+        };
+        let entry = id::new(now).to_string();
+        book(tx, &entry, &booking(transfer), &posting, now)?;
+    }
+    refresh_invoice(tx, transfer)
+}
+
+/// Where a transfer's entries go.
+fn booking(transfer: &Transfer) -> Booking<'_> {
+    Booking {
+        account: transfer.account,
+        mode: transfer.mode,
+        currency: transfer.currency,
+        ref_type: transfer.kind.ref_type(),
+        ref_id: &transfer.id,
+        source: Source::Transfer(transfer.seq),
+    }
+}
+
+/// `refundedAmount` of the invoice that a refund gives back.
+fn refresh_invoice(tx: &Tx<'_>, transfer: &Transfer) -> Result<(), Error> {
+    let Some((seq, _)) = transfer.invoice else {
+        return Ok(());
+    };
+    let mut invoice = invoices::by_seq(tx, seq)?;
+    let refunded = transfers::refunded(tx, seq)?;
+    invoice.refunded = (refunded > Cents::ZERO).then_some(refunded);
+    Ok(invoices::update(tx, &invoice)?)
+}
+
+/// The payout or refund with this id, whoever's it is.
+pub(super) fn find(db: &Reader<'_>, kind: TransferKind, id: &str) -> Result<Transfer, Error> {
+    let found = match id::parse(id) {
+        Some(id) => transfers::by_id(db, &id)?,
+        None => None,
+    };
+    found
+        .filter(|transfer| transfer.kind == kind)
+        .ok_or_else(|| Refusal::not_found(kind.as_str()).into())
+}
+
+/// Notes who did what to a transfer.
+pub(super) fn note(
+    tx: &Tx<'_>,
+    now: Time,
+    actor: &str,
+    verb: &str,
+    transfer: &Transfer,
+    detail: &Value,
+) -> Result<(), Error> {
+    let action = format!("{}.{verb}", transfer.kind);
+    let (account, id) = (Some(transfer.account), Some(transfer.id.as_str()));
+    members::note(tx, actor, &action, account, id, detail, now)
+}

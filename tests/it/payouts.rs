@@ -1,0 +1,296 @@
+//! Requesting a payout: every check and their order, `all`, the moving day, the cooling, one at a time.
+
+use crate::support::{Answer, LIVE, Shop, TEST};
+use serde_json::{Value, json};
+
+/// A litecoin address whose checksum is right, and one of ethereum.
+const LITECOIN: &str = "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
+const ETHEREUM: &str = "0x52908400098527886E0F7030069857D2E4169EE7";
+
+/// Asks for a payout with any body.
+#[track_caller]
+fn ask(shop: &Shop, key: &str, body: Value) -> Answer {
+    shop.post("/v1/payouts", Some(key), body)
+}
+
+#[test]
+fn a_payout_is_answered_as_documented_and_its_amount_leaves_the_balance() {
+    let shop = Shop::open();
+    shop.fund(LIVE, "500.00", "EUR");
+    let payout = shop.request_payout("150.00").expect(201).json();
+    let id = payout["id"].as_str().unwrap();
+    let state = shop.get("/sandbox", None).expect(200).json();
+    let expected = json!({
+        "id": id, "status": "requested", "currency": "EUR", "amount": "150.00", "asset": "SOL", "assetSymbol": "SOL",
+        "chain": "solana", "toAddress": state["account"]["payoutAddress"], "amountCrypto": null,
+        "networkFeeCrypto": null, "rate": null, "txid": null, "failureReason": null, "requestedAt": shop.now(),
+        "approvedAt": null, "finalizedAt": null,
+    });
+    assert_eq!(payout, expected);
+    assert_eq!(
+        payout.to_string(),
+        expected.to_string(),
+        "the fields in their order"
+    );
+    let read = shop.get(&format!("/v1/payouts/{id}"), Some(LIVE));
+    assert_eq!(read.expect(200).json(), payout);
+    let purse = ["350.00", "150.00", "-150.00", "0.00"];
+    assert_eq!(shop.purse(LIVE, "EUR"), purse);
+    assert_eq!(shop.entries_of(id, LIVE), "payout -150.00");
+}
+
+/// One state after the other in which one more check passes: each refusal comes before all that follow it.
+#[test]
+fn the_checks_come_in_the_documented_order() {
+    let shop = Shop::open();
+    shop.fund(LIVE, "50000.00", "EUR");
+    shop.switch(json!({ "payoutDailyLimit": "5000.00" }));
+    let open = shop.payout("4990.00");
+    shop.switch(json!({ "status": "suspended", "maintenance": true, "payoutAddress": null }));
+    let wrong = json!({ "amount": 5, "currency": "GBP" });
+    ask(&shop, TEST, wrong.clone()).refused(400, "test_mode", None);
+    ask(&shop, LIVE, wrong.clone()).refused(403, "account_not_active", None);
+    for status in ["pending", "rejected"] {
+        shop.switch(json!({ "status": status }));
+        ask(&shop, LIVE, wrong.clone()).refused(403, "account_not_active", None);
+    }
+    shop.switch(json!({ "status": "active" }));
+    let paused = ask(&shop, LIVE, wrong.clone());
+    paused.refused(503, "maintenance", None);
+    assert!(paused.headers.contains_key("retry-after"));
+    shop.switch(json!({ "maintenance": false }));
+    ask(&shop, LIVE, wrong).refused(400, "invalid_request", Some("amount"));
+    ask(&shop, LIVE, json!({})).refused(400, "invalid_request", Some("amount"));
+    let currency = json!({ "amount": "x", "currency": "GBP" });
+    ask(&shop, LIVE, currency).refused(400, "invalid_request", Some("currency"));
+    let unknown = json!({ "amount": "x", "asset": "BTC" });
+    ask(&shop, LIVE, unknown).refused(400, "invalid_request", Some("asset"));
+    for text in [
+        "x",
+        "",
+        "0",
+        "0.00",
+        "-1",
+        "1.234",
+        "1e3",
+        " 1",
+        "ALL",
+        "99999999999999999999",
+    ] {
+        let answer = ask(&shop, LIVE, json!({ "amount": text }));
+        answer.refused(400, "invalid_amount", Some("amount"));
+    }
+    // Over both currencies.
+    for currency in ["EUR", "USD"] {
+        let body = json!({ "amount": "0.01", "currency": currency });
+        ask(&shop, LIVE, body).refused(409, "payout_open", None);
+    }
+    let paid = ["approve", "process", "pay"];
+    shop.moved("payouts", &open, &paid);
+    shop.request_payout("0.01").refused(400, "no_address", None);
+    // One of another chain than the payout coin's does not do.
+    shop.switch(json!({ "payoutAsset": "ETH", "payoutAddress": ETHEREUM }));
+    shop.switch(json!({ "payoutAsset": "LTC" }));
+    shop.request_payout("0.01").refused(400, "no_address", None);
+    shop.switch(json!({ "payoutAddress": LITECOIN }));
+    shop.request_payout("0.01").refused(400, "no_address", None);
+    // The day has passed with the cooling: another payout takes up the limit.
+    shop.advance("1d");
+    let other = shop.payout("4990.00");
+    shop.moved("payouts", &other, &paid);
+    shop.request_payout("19.99")
+        .refused(400, "below_minimum", Some("amount"));
+    shop.request_payout("40020.01")
+        .refused(400, "insufficient_balance", Some("amount"));
+    shop.request_payout("20.00")
+        .refused(400, "daily_limit", Some("amount"));
+    shop.switch(json!({ "payoutDailyLimit": "5010.00" }));
+    let payout = shop.request_payout("20.00").expect(201).json();
+    assert_eq!(
+        (&payout["asset"], &payout["toAddress"]),
+        (&json!("LTC"), &json!(LITECOIN))
+    );
+}
+
+#[test]
+fn a_body_that_is_no_object_and_a_wrong_key_are_told_first() {
+    let shop = Shop::open();
+    let bare = |body: &str| shop.send("POST", "/v1/payouts", &[("X-API-Key", TEST)], body);
+    bare("[]").refused(400, "invalid_request", None);
+    bare("").refused(400, "invalid_request", None);
+    let public = shop.post("/v1/payouts", Some("pk_live_sandbox"), json!({}));
+    public.refused(403, "wrong_key_type", None);
+    ask(&shop, "sandbox.sandbox", json!({ "amount": "20.00" })).refused(
+        400,
+        "insufficient_balance",
+        Some("amount"),
+    );
+}
+
+#[test]
+fn all_is_the_whole_available_balance() {
+    let shop = Shop::open();
+    shop.fund(LIVE, "123.45", "USD");
+    let body = json!({ "amount": "all", "currency": "USD" });
+    let payout = ask(&shop, LIVE, body.clone()).expect(201).json();
+    assert_eq!(
+        (&payout["amount"], &payout["currency"]),
+        (&json!("123.45"), &json!("USD"))
+    );
+    assert_eq!(
+        shop.purse(LIVE, "USD"),
+        ["0.00", "123.45", "-123.45", "0.00"]
+    );
+    shop.moved("payouts", payout["id"].as_str().unwrap(), &["cancel"]);
+    assert_eq!(shop.purse(LIVE, "USD"), ["123.45", "0.00", "0.00", "0.00"]);
+    // Nothing, or less than nothing, is below every minimum.
+    ask(&shop, LIVE, json!({ "amount": "all" })).refused(400, "below_minimum", Some("amount"));
+    // More than the day allows is not cut down.
+    shop.switch(json!({ "payoutDailyLimit": "100.00" }));
+    ask(&shop, LIVE, body).refused(400, "daily_limit", Some("amount"));
+}
+
+#[test]
+fn the_daily_limit_moves_with_the_clock_and_counts_each_currency_for_itself() {
+    let shop = Shop::open();
+    shop.switch(json!({ "payoutDailyLimit": "100.00" }));
+    shop.fund(LIVE, "1000.00", "EUR");
+    shop.fund(LIVE, "1000.00", "USD");
+    let paid = ["approve", "process", "pay"];
+    shop.moved("payouts", &shop.payout("60.00"), &paid);
+    shop.advance("12h");
+    // What was put back does not count, whichever way.
+    for way in [&["reject"][..], &["cancel"], &["approve", "fail"]] {
+        shop.moved("payouts", &shop.payout("40.00"), way);
+    }
+    shop.moved("payouts", &shop.payout("40.00"), &paid);
+    let refused = shop.request_payout("20.00");
+    refused.refused(400, "daily_limit", Some("amount"));
+    assert!(refused.text.contains("100.00 EUR"), "{}", refused.text);
+    let dollars = json!({ "amount": "100.00", "currency": "USD" });
+    let dollars = ask(&shop, LIVE, dollars).expect(201).json();
+    shop.moved("payouts", dollars["id"].as_str().unwrap(), &paid);
+    shop.advance("11h59m59s");
+    shop.request_payout("60.00")
+        .refused(400, "daily_limit", Some("amount"));
+    shop.advance("1s");
+    shop.request_payout("60.01")
+        .refused(400, "daily_limit", Some("amount"));
+    shop.moved("payouts", &shop.payout("60.00"), &paid);
+}
+
+#[test]
+fn a_new_address_cools_for_a_day_and_says_until_when() {
+    let shop = Shop::open();
+    shop.fund(LIVE, "100.00", "EUR");
+    let at = json!({ "set": "2030-01-01T12:00:00.000Z" });
+    shop.post("/sandbox/clock", None, at).expect(200);
+    shop.switch(json!({ "payoutAsset": "LTC", "payoutAddress": LITECOIN }));
+    shop.advance("23h59m59s");
+    let cooling = shop.request_payout("20.00");
+    cooling.refused(400, "no_address", None);
+    assert!(
+        cooling.text.contains("2030-01-02T12:00:00.000Z"),
+        "{}",
+        cooling.text
+    );
+    // The same address again begins again.
+    shop.switch(json!({ "payoutAddress": LITECOIN }));
+    shop.advance("1s");
+    shop.request_payout("20.00")
+        .refused(400, "no_address", None);
+    shop.advance("23h59m59s");
+    shop.request_payout("20.00").expect(201);
+}
+
+#[test]
+fn of_fifty_at_once_one_is_made() {
+    let shop = Shop::open();
+    shop.fund(LIVE, "1000.00", "EUR");
+    let answers: Vec<Answer> = std::thread::scope(|scope| {
+        let asking: Vec<_> = (0..50)
+            .map(|_| scope.spawn(|| shop.request_payout("900.00")))
+            .collect();
+        asking
+            .into_iter()
+            .map(|asked| asked.join().unwrap())
+            .collect()
+    });
+    let made = answers.iter().filter(|answer| answer.status == 201);
+    assert_eq!(made.count(), 1);
+    for answer in answers.iter().filter(|answer| answer.status != 201) {
+        answer.refused(409, "payout_open", None);
+    }
+    assert_eq!(
+        shop.purse(LIVE, "EUR"),
+        ["100.00", "900.00", "-900.00", "0.00"]
+    );
+    let list = shop.get("/v1/payouts", Some(LIVE)).expect(200).json();
+    assert_eq!(list["data"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn an_idempotency_key_makes_a_retry_safe() {
+    let shop = Shop::open();
+    shop.fund(LIVE, "100.00", "EUR");
+    let ask = |key: &str, body: Value| {
+        let headers = [("X-API-Key", LIVE), ("Idempotency-Key", key)];
+        shop.send("POST", "/v1/payouts", &headers, &body.to_string())
+    };
+    // A refusal is not kept.
+    ask("a", json!({ "amount": "200.00" })).refused(400, "insufficient_balance", Some("amount"));
+    let first = ask("a", json!({ "amount": "50.00" })).expect(201);
+    let again = ask("a", json!({ "amount": "50.00" })).expect(201);
+    assert_eq!(first.text, again.text);
+    ask("a", json!({ "amount": "50" })).refused(409, "idempotency_conflict", Some("amount"));
+    ask("b", json!({ "amount": "50.00" })).refused(409, "payout_open", None);
+    let id = first.json()["id"].as_str().unwrap().to_owned();
+    shop.moved("payouts", &id, &["approve", "process", "pay"]);
+    // The answer is the one that was given, not the payout as it is now.
+    assert_eq!(
+        ask("a", json!({ "amount": "50.00" })).expect(201).text,
+        first.text
+    );
+    // Replayed before any check.
+    shop.switch(json!({ "maintenance": true }));
+    assert_eq!(
+        ask("a", json!({ "amount": "50.00" })).expect(201).text,
+        first.text
+    );
+    assert_eq!(shop.purse(LIVE, "EUR")[0], "50.00");
+}
+
+#[test]
+fn payouts_are_listed_newest_first_within_limits() {
+    let shop = Shop::open();
+    shop.fund(LIVE, "1000.00", "EUR");
+    let ids: Vec<String> = (0..3)
+        .map(|_| {
+            let id = shop.payout("20.00");
+            shop.moved("payouts", &id, &["reject"]);
+            id
+        })
+        .collect();
+    let list = |query: &str, key: &str| shop.get(&format!("/v1/payouts{query}"), Some(key));
+    let listed = |query: &str| -> Vec<String> {
+        let list = list(query, LIVE).expect(200).json();
+        let ids = list["data"].as_array().unwrap().iter();
+        ids.map(|payout| payout["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(listed(""), [&*ids[2], &ids[1], &ids[0]]);
+    assert_eq!(listed("?limit=2"), [&*ids[2], &ids[1]]);
+    for wrong in ["0", "101", "x", ""] {
+        let answer = list(&format!("?limit={wrong}"), LIVE);
+        answer.refused(400, "invalid_request", Some("limit"));
+    }
+    assert_eq!(list("", TEST).expect(200).json(), json!({ "data": [] }));
+    for (id, key) in [
+        (ids[0].as_str(), TEST),
+        ("x", LIVE),
+        (&"0".repeat(36), LIVE),
+    ] {
+        let answer = shop.get(&format!("/v1/payouts/{id}"), Some(key));
+        answer.refused(404, "not_found", None);
+    }
+}

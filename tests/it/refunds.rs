@@ -1,0 +1,260 @@
+//! Requesting a refund: how much, of what, where to; and what the invoice says of it.
+
+use crate::support::{Answer, LIVE, Shop, TEST};
+use serde_json::{Value, json};
+
+/// Asks for a refund with any body.
+#[track_caller]
+fn ask(shop: &Shop, body: Value) -> Answer {
+    shop.post("/sandbox/refunds", None, body)
+}
+
+/// `refundedAmount` of a test invoice.
+#[track_caller]
+fn refunded(shop: &Shop, invoice: &str) -> Value {
+    shop.read(invoice)["refundedAmount"].clone()
+}
+
+#[test]
+fn a_refund_is_answered_as_documented_and_told_on_its_invoice() {
+    let shop = Shop::open();
+    let invoice = shop.fund(TEST, "100.00", "EUR");
+    assert_eq!(refunded(&shop, &invoice), Value::Null);
+    let body = json!({ "invoice": invoice, "amount": "30.00", "reason": "One too many" });
+    let refund = ask(&shop, body).expect(201).json();
+    let id = refund["id"].as_str().unwrap();
+    let expected = json!({
+        "object": "refund", "id": id, "invoiceId": invoice, "status": "requested", "livemode": false,
+        "currency": "EUR", "amount": "30.00", "asset": "LTC", "assetSymbol": "LTC", "chain": "litecoin",
+        "toAddress": refund["toAddress"], "amountCrypto": null, "networkFeeCrypto": null, "rate": null, "txid": null,
+        "reason": "One too many", "failureReason": null, "requestedAt": shop.now(), "approvedAt": null,
+        "finalizedAt": null,
+    });
+    assert_eq!(
+        refund.to_string(),
+        expected.to_string(),
+        "the fields in their order"
+    );
+    let read = shop.get(&format!("/v1/refunds/{id}"), Some(TEST));
+    assert_eq!(read.expect(200).json(), refund);
+    assert_eq!(refunded(&shop, &invoice), "30.00");
+    assert_eq!(
+        shop.purse(TEST, "EUR"),
+        ["70.00", "30.00", "0.00", "-30.00"]
+    );
+    assert_eq!(shop.entries_of(id, TEST), "refund -30.00");
+    shop.moved("refunds", id, &["approve", "fail"]);
+    assert_eq!(refunded(&shop, &invoice), Value::Null);
+}
+
+#[test]
+fn refunds_never_come_to_more_than_what_was_confirmed() {
+    let shop = Shop::open();
+    let invoice = shop.fund(TEST, "100.00", "EUR");
+    let refuse = |amount: Option<&str>| {
+        let refused = shop.request_refund(&invoice, amount);
+        refused.refused(400, "invalid_amount", Some("amount"));
+    };
+    for amount in [
+        "100.01",
+        "0",
+        "0.00",
+        "-1",
+        "1.234",
+        "x",
+        "all",
+        "99999999999999999999",
+    ] {
+        refuse(Some(amount));
+    }
+    let first = shop.refund(&invoice, Some("60.00"));
+    refuse(Some("40.01"));
+    let second = shop.refund(&invoice, Some("30.00"));
+    assert_eq!(refunded(&shop, &invoice), "90.00");
+    // All that is left.
+    shop.refund(&invoice, None);
+    assert_eq!(refunded(&shop, &invoice), "100.00");
+    refuse(None);
+    refuse(Some("0.01"));
+    // What is put back may be refunded again; what is paid may not.
+    shop.moved("refunds", &first, &["approve", "process", "pay"]);
+    refuse(Some("0.01"));
+    shop.moved("refunds", &second, &["reject"]);
+    refuse(Some("30.01"));
+    shop.refund(&invoice, Some("30.00"));
+    assert_eq!(refunded(&shop, &invoice), "100.00");
+    assert_eq!(
+        shop.purse(TEST, "EUR"),
+        ["0.00", "40.00", "0.00", "-100.00"]
+    );
+}
+
+#[test]
+fn of_many_at_once_as_many_are_made_as_there_is_money_for() {
+    let shop = Shop::open();
+    let invoice = shop.fund(TEST, "100.00", "EUR");
+    let answers: Vec<Answer> = std::thread::scope(|scope| {
+        let asking: Vec<_> = (0..20)
+            .map(|_| scope.spawn(|| shop.request_refund(&invoice, Some("15.00"))))
+            .collect();
+        asking
+            .into_iter()
+            .map(|asked| asked.join().unwrap())
+            .collect()
+    });
+    let made = answers.iter().filter(|answer| answer.status == 201);
+    assert_eq!(made.count(), 6);
+    for answer in answers.iter().filter(|answer| answer.status != 201) {
+        answer.refused(400, "invalid_amount", Some("amount"));
+    }
+    assert_eq!(refunded(&shop, &invoice), "90.00");
+    assert_eq!(
+        shop.purse(TEST, "EUR"),
+        ["10.00", "90.00", "0.00", "-90.00"]
+    );
+}
+
+/// Refundable is what is confirmed, in whatever status the invoice stands.
+#[test]
+fn what_is_confirmed_can_be_refunded_and_nothing_else() {
+    let shop = Shop::open();
+    let refuse = |invoice: &str| {
+        let refused = shop.request_refund(invoice, Some("1.00"));
+        refused.refused(400, "invoice_not_refundable", None);
+    };
+    let created = shop.invoice("20.00", json!({}));
+    refuse(created["id"].as_str().unwrap());
+    let seen = shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let seen = seen["id"].as_str().unwrap();
+    refuse(seen);
+    let payment = shop.pay(json!({ "invoice": seen, "amount": "0.125" }));
+    refuse(seen);
+    shop.step(&payment, "confirmed");
+    shop.advance("20m");
+    assert_eq!(shop.read(seen)["status"], "underpaid");
+    let refused = shop.request_refund(seen, Some("10.01"));
+    refused.refused(400, "invalid_amount", Some("amount"));
+    let refund = shop.request_refund(seen, None).expect(201).json();
+    assert_eq!(refund["amount"], "10.00");
+    assert_eq!(shop.read(seen)["status"], "underpaid");
+    // What was confirmed and has vanished is not refundable any more.
+    shop.moved("refunds", refund["id"].as_str().unwrap(), &["cancel"]);
+    shop.step(&payment, "dropped");
+    refuse(seen);
+}
+
+#[test]
+fn a_refund_may_take_the_balance_below_zero() {
+    let shop = Shop::open();
+    let invoice = shop.fund(LIVE, "100.00", "EUR");
+    let payout = shop.payout("90.00");
+    shop.moved("payouts", &payout, &["approve", "process", "pay"]);
+    let refund = shop.refund(&invoice, None);
+    assert_eq!(
+        shop.purse(LIVE, "EUR"),
+        ["-90.00", "100.00", "-90.00", "-100.00"]
+    );
+    // And nothing is paid out of less than nothing.
+    let all = shop.request_payout("all");
+    all.refused(400, "below_minimum", Some("amount"));
+    shop.moved("refunds", &refund, &["approve", "process", "pay"]);
+    assert_eq!(
+        shop.purse(LIVE, "EUR"),
+        ["-90.00", "0.00", "-90.00", "-100.00"]
+    );
+}
+
+#[test]
+fn a_refund_is_sent_in_the_coin_of_the_invoice_unless_another_is_named() {
+    let shop = Shop::open();
+    let invoice = shop.fund(TEST, "100.00", "EUR");
+    let to = |asset: Value, address: &str| {
+        ask(
+            &shop,
+            json!({ "invoice": invoice, "amount": "1.00", "asset": asset, "toAddress": address }),
+        )
+    };
+    let litecoin = "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
+    let refund = to(Value::Null, &litecoin.to_ascii_uppercase())
+        .expect(201)
+        .json();
+    assert_eq!(refund["toAddress"], litecoin, "in its canonical form");
+    // One of the main network does too; one of another chain or with a typing error does not.
+    to(Value::Null, "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9").expect(201);
+    let ethereum = "0x52908400098527886E0F7030069857D2E4169EE7";
+    for wrong in [ethereum, &litecoin[..40], "x"] {
+        to(Value::Null, wrong).refused(400, "invalid_request", Some("toAddress"));
+    }
+    let refund = to(json!("USDC-BASE"), ethereum).expect(201).json();
+    assert_eq!(
+        (&refund["asset"], &refund["chain"]),
+        (&json!("USDC-BASE"), &json!("base"))
+    );
+    to(json!("BTC"), litecoin).refused(400, "invalid_request", Some("toAddress"));
+    to(json!("XMR"), litecoin).refused(400, "invalid_request", Some("asset"));
+}
+
+#[test]
+fn what_is_wrong_with_a_body_is_told() {
+    let shop = Shop::open();
+    let invoice = shop.fund(TEST, "100.00", "EUR");
+    for (field, value) in [
+        ("invoice", Value::Null),
+        ("invoice", json!(1)),
+        ("amount", json!(5)),
+        ("toAddress", json!("")),
+        ("reason", json!("")),
+        ("reason", json!("x".repeat(501))),
+        ("more", json!(1)),
+    ] {
+        let mut body = json!({ "invoice": invoice });
+        body[field] = value;
+        ask(&shop, body).refused(400, "invalid_request", Some(field));
+    }
+    for nobodys in ["x", "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946"] {
+        ask(&shop, json!({ "invoice": nobodys })).refused(404, "not_found", None);
+    }
+    assert_eq!(refunded(&shop, &invoice), Value::Null);
+}
+
+#[test]
+fn refunds_are_listed_newest_first_in_the_mode_of_the_key_and_by_invoice() {
+    let shop = Shop::open();
+    let (one, other) = (
+        shop.fund(TEST, "100.00", "EUR"),
+        shop.fund(TEST, "100.00", "EUR"),
+    );
+    let live = shop.fund(LIVE, "100.00", "EUR");
+    let of_one = shop.refund(&one, Some("1.00"));
+    let of_other = shop.refund(&other, Some("1.00"));
+    let again = shop.refund(&one, Some("2.00"));
+    let of_live = shop.refund(&live, Some("1.00"));
+    let listed = |query: &str, key: &str| -> Vec<String> {
+        let list = shop.get(&format!("/v1/refunds{query}"), Some(key));
+        let list = list.expect(200).json();
+        let ids = list["data"].as_array().unwrap().iter();
+        ids.map(|refund| refund["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(listed("", TEST), [&*again, &of_other, &of_one]);
+    assert_eq!(listed("?limit=1", TEST), [&*again]);
+    assert_eq!(listed("", LIVE), [&*of_live]);
+    let by_invoice = |invoice: &str| format!("?invoiceId={invoice}");
+    assert_eq!(listed(&by_invoice(&one), TEST), [&*again, &of_one]);
+    assert_eq!(
+        listed(&by_invoice(&one.to_uppercase()), TEST),
+        [&*again, &of_one]
+    );
+    assert_eq!(listed(&by_invoice(&live), TEST), Vec::<String>::new());
+    for wrong in ["limit=101", "limit=0", "invoiceId=x", "invoiceId="] {
+        let answer = shop.get(&format!("/v1/refunds?{wrong}"), Some(TEST));
+        answer.refused(400, "invalid_request", wrong.split('=').next());
+    }
+    for (id, key) in [(&of_live, TEST), (&of_one, LIVE)] {
+        let answer = shop.get(&format!("/v1/refunds/{id}"), Some(key));
+        answer.refused(404, "not_found", None);
+    }
+    // A refund is no payout.
+    let answer = shop.get(&format!("/v1/payouts/{of_live}"), Some(LIVE));
+    answer.refused(404, "not_found", None);
+}

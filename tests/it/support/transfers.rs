@@ -1,0 +1,97 @@
+//! Payouts and refunds: money to pay out, a paid invoice to refund, and what the books say of both.
+
+use super::{Answer, LIVE, Shop};
+use serde_json::{Value, json};
+
+impl Shop {
+    /// Puts money into a balance: a paid invoice, without a fee. Its id.
+    #[track_caller]
+    pub fn fund(&self, key: &str, amount: &str, currency: &str) -> String {
+        self.switch(json!({ "feeBps": 0 }));
+        let body = json!({ "amount": amount, "currency": currency, "asset": "LTC" });
+        let invoice = self.post("/v1/invoices", Some(key), body).expect(201);
+        let id = invoice.json()["id"].as_str().unwrap().to_owned();
+        let payment = self.pay(json!({ "invoice": id }));
+        self.step(&payment, "confirmed");
+        id
+    }
+
+    /// Requests a payout with the live key.
+    #[track_caller]
+    pub fn request_payout(&self, amount: &str) -> Answer {
+        self.post("/v1/payouts", Some(LIVE), json!({ "amount": amount }))
+    }
+
+    /// A payout that was requested; its id.
+    #[track_caller]
+    pub fn payout(&self, amount: &str) -> String {
+        let payout = self.request_payout(amount).expect(201).json();
+        payout["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Requests a refund in the sandbox.
+    #[track_caller]
+    pub fn request_refund(&self, invoice: &str, amount: Option<&str>) -> Answer {
+        let body = json!({ "invoice": invoice, "amount": amount });
+        self.post("/sandbox/refunds", None, body)
+    }
+
+    /// A refund that was requested; its id.
+    #[track_caller]
+    pub fn refund(&self, invoice: &str, amount: Option<&str>) -> String {
+        let refund = self.request_refund(invoice, amount).expect(201).json();
+        refund["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Does steps of a `payouts` or `refunds` one after the other; how it stands then.
+    #[track_caller]
+    pub fn moved(&self, kind: &str, id: &str, actions: &[&str]) -> Value {
+        let path = format!("/sandbox/{kind}/{id}");
+        let mut last = Value::Null;
+        for action in actions {
+            let answer = self.post(&path, None, json!({ "action": action }));
+            last = answer.expect(200).json();
+        }
+        last
+    }
+
+    /// One field each of a balance: available, reserved, payouts, refunds.
+    #[track_caller]
+    pub fn purse(&self, key: &str, currency: &str) -> [String; 4] {
+        let balances = self.get("/v1/balances", Some(key)).expect(200).json();
+        let balances = balances["data"].as_array().unwrap().clone();
+        let balance = balances
+            .into_iter()
+            .find(|balance| balance["currency"] == currency)
+            .unwrap();
+        ["available", "reserved", "payouts", "refunds"]
+            .map(|field| balance[field].as_str().unwrap().to_owned())
+    }
+
+    /// The ledger entries of a payout or refund, oldest first, like `payout -20.00, payout_reversal 20.00`.
+    #[track_caller]
+    pub fn entries_of(&self, id: &str, key: &str) -> String {
+        let page = self.get("/v1/ledger?limit=200", Some(key)).expect(200);
+        let page = page.json();
+        let entries = page["data"].as_array().unwrap().iter().rev();
+        let text = |entry: &Value| {
+            let (kind, amount) = (entry["kind"].as_str().unwrap(), entry["amount"].as_str());
+            assert!(
+                kind.starts_with(entry["refType"].as_str().unwrap()),
+                "{entry}"
+            );
+            format!("{kind} {}", amount.unwrap())
+        };
+        let of_object = entries.filter(|entry| entry["refId"] == id);
+        of_object.map(text).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Signs in; the cookie.
+    #[track_caller]
+    pub fn signed_in(&self, email: &str) -> String {
+        let body = json!({ "email": email, "password": "sandbox" });
+        let begun = self.post("/dashboard/api/session", None, body).expect(201);
+        let set = &begun.headers["set-cookie"];
+        set.split(';').next().unwrap().to_owned()
+    }
+}

@@ -1,0 +1,297 @@
+//! Payouts and refunds in the operator interface: who may do what, what approval needs, and what is written down.
+
+use crate::support::{Answer, LIVE, Shop, TEST};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+const OPERATOR: &str = "operator@sandbox.test";
+const MERCHANT: &str = "merchant@sandbox.test";
+/// A solana address.
+const SOLANA: &str = "4Nd1mYQZKXmxYkS8VqzuR8yGx1k9w5iP1zv2n7K8d3rT";
+
+/// A shop, its account's id, and the cookies of an operator and of the account's own user.
+struct Desk {
+    shop: Shop,
+    account: String,
+    operator: String,
+    merchant: String,
+}
+
+impl Desk {
+    #[track_caller]
+    fn open() -> Desk {
+        let shop = Shop::open();
+        let conn = Connection::open(shop.file()).unwrap();
+        // A second account, and users of both with the operator's password.
+        conn.execute_batch(
+            "insert into accounts select 2, 'b', name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset,
+               invoice_max, payout_min, payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url,
+               legacy_secret, created_at, branding_color, branding_logo_url, checkout_lang, allowed_origins, null, null
+               from accounts;
+             update accounts set id = '01a1fd55-7a80-7af2-9132-9b2fc82e5efe' where seq = 2;
+             insert into users (id, email, password_hash, role, account, created_at)
+               select 'm', 'merchant@sandbox.test', password_hash, 'merchant', 1, 0 from users;
+             insert into users (id, email, password_hash, role, account, created_at)
+               select 'o', 'other@sandbox.test', password_hash, 'merchant', 2, 0 from users limit 1;",
+        )
+        .unwrap();
+        let merchant = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
+        let account = merchant["id"].as_str().unwrap();
+        Desk {
+            account: account.to_owned(),
+            operator: shop.signed_in(OPERATOR),
+            merchant: shop.signed_in(MERCHANT),
+            shop,
+        }
+    }
+
+    #[track_caller]
+    fn send(&self, cookie: &str, method: &str, path: &str, body: Value) -> Answer {
+        let body = if method == "GET" {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        self.shop.send(method, path, &[("cookie", cookie)], &body)
+    }
+
+    /// As the operator.
+    #[track_caller]
+    fn act(&self, method: &str, path: &str, body: Value) -> Answer {
+        self.send(&self.operator, method, path, body)
+    }
+
+    /// What the audit log says of an object: who did what.
+    #[track_caller]
+    fn log(&self, id: &str) -> Vec<(String, String)> {
+        let conn = Connection::open(self.shop.file()).unwrap();
+        let mut rows = conn
+            .prepare("select actor, action from audit_log where object_id = ?1 and account = 1 order by seq")
+            .unwrap();
+        let rows = rows
+            .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap();
+        rows.map(Result::unwrap).collect()
+    }
+}
+
+#[test]
+fn a_payout_is_requested_by_its_merchant_and_moved_by_the_operator() {
+    let desk = Desk::open();
+    desk.shop.fund(LIVE, "100.00", "EUR");
+    let path = format!("/dashboard/api/accounts/{}/payouts", desk.account);
+    let body = json!({ "amount": "20.00" });
+    let payout = desk
+        .send(&desk.merchant, "POST", &path, body.clone())
+        .expect(201)
+        .json();
+    let id = payout["id"].as_str().unwrap();
+    assert_eq!(payout["account"], desk.account);
+    assert_eq!(payout["sending"], Value::Null);
+    // The same checks, and the mode of the query.
+    desk.send(&desk.merchant, "POST", &path, body.clone())
+        .refused(409, "payout_open", None);
+    desk.act("POST", &format!("{path}?mode=test"), body)
+        .refused(400, "test_mode", None);
+    let list = desk
+        .send(&desk.merchant, "GET", &path, Value::Null)
+        .expect(200)
+        .json();
+    assert_eq!(list["data"], json!([payout]));
+    let step = format!("/dashboard/api/payouts/{id}");
+    desk.send(
+        &desk.merchant,
+        "POST",
+        &step,
+        json!({ "action": "approve" }),
+    )
+    .refused(403, "forbidden", None);
+    let approve = json!({ "action": "approve", "rate": "160.5", "networkFee": "0.01" });
+    let approved = desk.act("POST", &step, approve).expect(200).json();
+    // 20.00 at 160.5 less 0.01
+    let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
+    assert_eq!(terms, [json!("160.5"), json!("0.01"), json!("0.11461059")]);
+    desk.act("POST", &step, json!({ "action": "process" }))
+        .expect(200);
+    let paid = desk
+        .act("POST", &step, json!({ "action": "pay", "txid": "5wHu" }))
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&paid["status"], &paid["txid"]),
+        (&json!("paid"), &json!("5wHu"))
+    );
+    let who = |action: &str, actor: &str| (actor.to_owned(), format!("payout.{action}"));
+    assert_eq!(
+        desk.log(id),
+        [
+            who("request", MERCHANT),
+            who("approve", OPERATOR),
+            who("process", OPERATOR),
+            who("pay", OPERATOR)
+        ]
+    );
+}
+
+#[test]
+fn a_refund_is_requested_and_moved() {
+    let desk = Desk::open();
+    let invoice = desk.shop.fund(TEST, "100.00", "EUR");
+    let path = format!("/dashboard/api/accounts/{}/refunds?mode=test", desk.account);
+    let body = json!({ "invoice": invoice, "amount": "5.00", "asset": "SOL", "toAddress": SOLANA, "reason": "late" });
+    let headers = [("cookie", desk.merchant.as_str()), ("Idempotency-Key", "a")];
+    let ask = || {
+        desk.shop
+            .send("POST", &path, &headers, &body.to_string())
+            .expect(201)
+    };
+    let refund = ask().json();
+    assert_eq!(ask().json(), refund, "the same again");
+    let id = refund["id"].as_str().unwrap();
+    assert_eq!(
+        (&refund["invoiceId"], &refund["toAddress"]),
+        (&json!(invoice), &json!(SOLANA))
+    );
+    for query in ["", &format!("&invoiceId={invoice}"), "&limit=1"] {
+        let list = desk
+            .act("GET", &format!("{path}{query}"), Value::Null)
+            .expect(200)
+            .json();
+        assert_eq!(list["data"], json!([refund]));
+    }
+    // Live data is another matter.
+    let live = path.replace("?mode=test", "");
+    let list = desk.act("GET", &live, Value::Null).expect(200).json();
+    assert_eq!(list["data"], json!([]));
+    desk.act("POST", &live, body.clone())
+        .refused(404, "not_found", None);
+    let no_address = json!({ "invoice": invoice });
+    desk.act("POST", &path, no_address)
+        .refused(400, "invalid_request", Some("toAddress"));
+    let step = format!("/dashboard/api/refunds/{id}");
+    // In test mode what is left out is made up.
+    let approved = desk
+        .act("POST", &step, json!({ "action": "approve" }))
+        .expect(200)
+        .json();
+    assert_eq!(approved["rate"], "150");
+    let failed = json!({ "action": "fail", "reason": "no" });
+    let failed = desk.act("POST", &step, failed).expect(200).json();
+    assert_eq!(
+        (&failed["status"], &failed["failureReason"]),
+        (&json!("failed"), &json!("no"))
+    );
+    let who = |action: &str, actor: &str| (actor.to_owned(), format!("refund.{action}"));
+    assert_eq!(
+        desk.log(id),
+        [
+            who("request", MERCHANT),
+            who("approve", OPERATOR),
+            who("fail", OPERATOR)
+        ]
+    );
+}
+
+#[test]
+fn what_is_wrong_with_an_approval_is_told() {
+    let desk = Desk::open();
+    desk.shop.fund(LIVE, "100.00", "EUR");
+    let id = desk.shop.payout("20.00");
+    let step = format!("/dashboard/api/payouts/{id}");
+    for (field, value) in [
+        ("rate", json!("0")),
+        ("rate", json!("-1")),
+        ("rate", json!("1e3")),
+        ("rate", json!("0.00000000001")),
+        ("rate", json!(150)),
+        ("networkFee", json!("-1")),
+        ("networkFee", json!("0.0000000001")),
+        ("networkFee", json!("0.14")),
+        ("networkFee", json!("x")),
+        ("txid", json!("x")),
+        ("more", json!(1)),
+    ] {
+        let mut body = json!({ "action": "approve", "rate": "150", "networkFee": "0" });
+        body[field] = value;
+        desk.act("POST", &step, body)
+            .refused(400, "invalid_request", Some(field));
+    }
+    desk.act("POST", &step, json!({ "action": "pay" })).refused(
+        409,
+        "invalid_transition",
+        Some("action"),
+    );
+    desk.act(
+        "POST",
+        "/dashboard/api/payouts/x",
+        json!({ "action": "pay" }),
+    )
+    .refused(404, "not_found", None);
+    let as_refund = step.replace("payouts", "refunds");
+    desk.act("POST", &as_refund, json!({ "action": "reject" }))
+        .refused(404, "not_found", None);
+}
+
+#[test]
+fn the_operator_sees_what_waits_in_all_accounts() {
+    let desk = Desk::open();
+    let invoice = desk.shop.fund(LIVE, "100.00", "EUR");
+    let (payout, refund) = (
+        desk.shop.payout("20.00"),
+        desk.shop.refund(&invoice, Some("1.00")),
+    );
+    desk.shop.moved("payouts", &payout, &["approve"]);
+    for (path, id) in [
+        ("/dashboard/api/payouts", &payout),
+        ("/dashboard/api/refunds", &refund),
+    ] {
+        let found = |query: &str| {
+            let list = desk
+                .act("GET", &format!("{path}{query}"), Value::Null)
+                .expect(200)
+                .json();
+            let ids = list["data"].as_array().unwrap().iter();
+            ids.map(|transfer| transfer["id"].as_str().unwrap().to_owned())
+                .collect::<Vec<_>>()
+        };
+        let status = if *id == payout {
+            "approved"
+        } else {
+            "requested"
+        };
+        assert_eq!(found(""), [id.as_str()]);
+        assert_eq!(found(&format!("?status={status}&limit=5")), [id.as_str()]);
+        assert_eq!(found("?status=processing"), Vec::<String>::new());
+        assert_eq!(found("?mode=test"), Vec::<String>::new());
+        let answer = desk.act("GET", &format!("{path}?status=x"), Value::Null);
+        answer.refused(400, "invalid_request", Some("status"));
+        desk.send(&desk.merchant, "GET", path, Value::Null)
+            .refused(403, "forbidden", None);
+    }
+}
+
+#[test]
+fn another_accounts_user_finds_nothing() {
+    let desk = Desk::open();
+    let invoice = desk.shop.fund(LIVE, "100.00", "EUR");
+    let other = desk.shop.signed_in("other@sandbox.test");
+    let body = json!({ "amount": "20.00", "invoice": invoice, "toAddress": SOLANA });
+    for kind in ["payouts", "refunds"] {
+        let path = format!("/dashboard/api/accounts/{}/{kind}", desk.account);
+        for method in ["GET", "POST"] {
+            desk.send(&other, method, &path, body.clone())
+                .refused(404, "not_found", None);
+        }
+    }
+    // On its own account it reaches no other's invoice.
+    let own = "/dashboard/api/accounts/01a1fd55-7a80-7af2-9132-9b2fc82e5efe/refunds";
+    let body = json!({ "invoice": invoice, "toAddress": SOLANA });
+    desk.send(&other, "POST", own, body)
+        .refused(404, "not_found", None);
+    assert_eq!(
+        desk.send(&other, "GET", own, Value::Null)
+            .expect(200)
+            .json(),
+        json!({ "data": [] })
+    );
+}

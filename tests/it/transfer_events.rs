@@ -1,0 +1,114 @@
+//! What is told of payouts and refunds: which steps have an event, and both bodies.
+
+use crate::support::{LIVE, Shop, TEST};
+use serde_json::{Value, json};
+
+/// Points both bodies at inboxes.
+#[track_caller]
+fn listen(shop: &Shop) {
+    let inbox = |name: &str| format!("{}/sandbox/inbox/{name}", shop.url());
+    shop.switch(json!({ "endpoints": [
+        { "url": inbox("event"), "format": "event" },
+        { "url": inbox("legacy"), "format": "legacy" },
+    ] }));
+}
+
+/// The one message of a type that an inbox has.
+#[track_caller]
+fn told(shop: &Shop, inbox: &str, kind: &str) -> Value {
+    let messages = shop
+        .get(&format!("/sandbox/inbox/{inbox}"), None)
+        .expect(200)
+        .json();
+    let bodies = messages["data"].as_array().unwrap().iter();
+    let bodies = bodies.map(|message| message["body"].as_str().unwrap());
+    let bodies = bodies.map(|body| serde_json::from_str::<Value>(body).unwrap());
+    let mut of_kind = bodies.filter(|body| body["type"] == kind || body["event"] == kind);
+    let one = of_kind.next().unwrap();
+    assert!(of_kind.next().is_none(), "one {kind}");
+    one
+}
+
+#[test]
+fn paid_and_failed_are_told_and_nothing_else_is() {
+    let shop = Shop::open();
+    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    for (way, end) in [
+        (&["reject"][..], None),
+        (&["cancel"], None),
+        (&["approve", "cancel"], None),
+        (&["approve", "fail"], Some("failed")),
+        (&["approve", "process", "pay"], Some("paid")),
+    ] {
+        let (payout, refund) = (shop.payout("20.00"), shop.refund(&invoice, Some("20.00")));
+        for (kind, id) in [("payouts", &payout), ("refunds", &refund)] {
+            shop.moved(kind, id, way);
+            let entry = kind.trim_end_matches('s');
+            let expected: Vec<String> = end.iter().map(|end| format!("{entry}.{end}")).collect();
+            assert_eq!(shop.event_types(id, LIVE), expected, "{way:?}");
+            assert_eq!(shop.event_types(id, TEST), Vec::<String>::new());
+        }
+    }
+}
+
+#[test]
+fn an_event_carries_the_object_as_it_is_read_and_is_read_as_it_was_sent() {
+    let shop = Shop::open();
+    let invoice = shop.fund(LIVE, "100.00", "EUR");
+    listen(&shop);
+    let (payout, refund) = (shop.payout("20.00"), shop.refund(&invoice, Some("30.00")));
+    shop.moved("payouts", &payout, &["approve", "process", "pay"]);
+    shop.moved("refunds", &refund, &["approve", "fail"]);
+    shop.advance("0s");
+    for (kind, path) in [
+        ("payout.paid", format!("/v1/payouts/{payout}")),
+        ("refund.failed", format!("/v1/refunds/{refund}")),
+    ] {
+        let object = shop.get(&path, Some(LIVE)).expect(200).json();
+        let event = told(&shop, "event", kind);
+        assert_eq!(event["data"]["object"], object);
+        assert_eq!(event["livemode"], true);
+        let read = format!("/v1/events/{}", event["id"].as_str().unwrap());
+        assert_eq!(shop.get(&read, Some(LIVE)).expect(200).json(), event);
+        let legacy = told(&shop, "legacy", kind);
+        assert_eq!(legacy["object"], object);
+        assert_eq!(
+            (&legacy["id"], &legacy["createdAt"]),
+            (&event["id"], &event["created"])
+        );
+    }
+    assert_eq!(told(&shop, "legacy", "payout.paid")["invoice"], Value::Null);
+    // Of a refund the invoice is told, as it is once the refund has failed.
+    let of_refund = &told(&shop, "legacy", "refund.failed")["invoice"];
+    assert_eq!(
+        (&of_refund["id"], &of_refund["refundedAmount"]),
+        (&json!(invoice), &Value::Null)
+    );
+    assert_eq!(of_refund["priceAmount"], "100.00");
+}
+
+#[test]
+fn a_paid_refund_is_told_with_its_invoice_as_it_was_then() {
+    let shop = Shop::open();
+    let invoice = shop.fund(TEST, "100.00", "EUR");
+    listen(&shop);
+    // The receiver of the legacy body is down: what it is told later is what was true.
+    let down = json!({ "status": 503, "times": 1 });
+    shop.send("PUT", "/sandbox/inbox/legacy", &[], &down.to_string())
+        .expect(204);
+    let refund = shop.refund(&invoice, Some("30.00"));
+    shop.moved("refunds", &refund, &["approve", "process", "pay"]);
+    shop.advance("0s");
+    let first = told(&shop, "legacy", "refund.paid");
+    shop.refund(&invoice, Some("20.00"));
+    shop.send("DELETE", "/sandbox/inbox/legacy", &[], "")
+        .expect(204);
+    shop.advance("10s");
+    let again = told(&shop, "legacy", "refund.paid");
+    assert_eq!(again, first);
+    assert_eq!(again["invoice"]["refundedAmount"], "30.00");
+    assert_eq!(
+        (&again["livemode"], &again["object"]["id"]),
+        (&json!(false), &json!(refund))
+    );
+}

@@ -1,0 +1,208 @@
+//! The steps of payouts and refunds: every way to every end, what is booked on it, and every step there is not.
+
+use crate::support::{LIVE, Shop};
+use serde_json::{Value, json};
+
+const ACTIONS: [&str; 6] = ["approve", "process", "pay", "fail", "reject", "cancel"];
+
+/// Every way from the request to an end, with that end's status.
+const WAYS: [(&[&str], &str); 6] = [
+    (&["reject"], "rejected"),
+    (&["cancel"], "cancelled"),
+    (&["approve", "cancel"], "cancelled"),
+    (&["approve", "fail"], "failed"),
+    (&["approve", "process", "fail"], "failed"),
+    (&["approve", "process", "pay"], "paid"),
+];
+
+/// A fresh payout or refund of 20.00 out of 100.00 in the live balance.
+#[track_caller]
+fn fresh(shop: &Shop, kind: &str) -> String {
+    let invoice = shop.fund(LIVE, "100.00", "EUR");
+    match kind {
+        "payouts" => shop.payout("20.00"),
+        _ => shop.refund(&invoice, Some("20.00")),
+    }
+}
+
+#[test]
+fn every_way_to_every_end_leaves_the_books_right() {
+    for kind in ["payouts", "refunds"] {
+        let entry = kind.trim_end_matches('s');
+        for (way, end) in WAYS {
+            let shop = Shop::open();
+            let id = fresh(&shop, kind);
+            let purse = |available: &str, reserved: &str, out: &str| {
+                let (payouts, refunds) = if kind == "payouts" {
+                    (out, "0.00")
+                } else {
+                    ("0.00", out)
+                };
+                assert_eq!(
+                    shop.purse(LIVE, "EUR"),
+                    [available, reserved, payouts, refunds],
+                    "{kind} {way:?}"
+                );
+            };
+            for (at, action) in way.iter().enumerate() {
+                purse("80.00", "20.00", "-20.00");
+                shop.advance("1s");
+                let after = shop.moved(kind, &id, &[action]);
+                let is_last = at + 1 == way.len();
+                assert_eq!(after["finalizedAt"].is_string(), is_last);
+                assert_eq!(after["approvedAt"].is_string(), way[0] == "approve");
+                assert_eq!(after["amountCrypto"].is_string(), way[0] == "approve");
+                assert_eq!(after["txid"].is_string(), end == "paid" && is_last);
+            }
+            let last = shop
+                .get(&format!("/v1/{kind}/{id}"), Some(LIVE))
+                .expect(200)
+                .json();
+            assert_eq!(last["status"], end);
+            assert_eq!(last["finalizedAt"], shop.now());
+            let taken = format!("{entry} -20.00");
+            if end == "paid" {
+                purse("80.00", "0.00", "-20.00");
+                assert_eq!(shop.entries_of(&id, LIVE), taken);
+            } else {
+                purse("100.00", "0.00", "0.00");
+                let back = format!("{taken}, {entry}_reversal 20.00");
+                assert_eq!(shop.entries_of(&id, LIVE), back);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_step_that_there_is_not_changes_nothing() {
+    for kind in ["payouts", "refunds"] {
+        let standing = WAYS.iter().map(|(way, _)| *way);
+        let standing = standing.chain([&[][..], &["approve"], &["approve", "process"]]);
+        for way in standing {
+            let shop = Shop::open();
+            let id = fresh(&shop, kind);
+            shop.moved(kind, &id, way);
+            let read = || {
+                let of = shop
+                    .get(&format!("/v1/{kind}/{id}"), Some(LIVE))
+                    .expect(200);
+                (
+                    of.json(),
+                    shop.entries_of(&id, LIVE),
+                    shop.purse(LIVE, "EUR"),
+                )
+            };
+            let before = read();
+            let steps: &[&str] = match before.0["status"].as_str().unwrap() {
+                "requested" => &["approve", "reject", "cancel"],
+                "approved" => &["process", "fail", "cancel"],
+                "processing" => &["pay", "fail"],
+                _ => &[],
+            };
+            for action in ACTIONS.iter().filter(|action| !steps.contains(action)) {
+                let path = format!("/sandbox/{kind}/{id}");
+                let refused = shop.post(&path, None, json!({ "action": action }));
+                refused.refused(409, "invalid_transition", Some("action"));
+                assert_eq!(read(), before, "{way:?} {action}");
+            }
+        }
+    }
+}
+
+#[test]
+fn approval_fixes_rate_fee_and_amount_in_coin() {
+    let shop = Shop::open();
+    let id = fresh(&shop, "payouts");
+    let approved = shop.moved("payouts", &id, &["approve"]);
+    // 20.00 at 150 less 0.000005, rounded down to eight places.
+    let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
+    assert_eq!(
+        terms,
+        [json!("150"), json!("0.000005"), json!("0.13332833")]
+    );
+    assert_eq!(approved["approvedAt"], shop.now());
+    let dollars = shop.fund(LIVE, "64.80", "USD");
+    let refund = shop.refund(&dollars, None);
+    let approved = shop.moved("refunds", &refund, &["approve"]);
+    let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
+    assert_eq!(terms, [json!("86.4"), json!("0.0001"), json!("0.7499")]);
+}
+
+#[test]
+fn a_fee_that_leaves_nothing_refuses_approval() {
+    let shop = Shop::open();
+    let invoice = shop.fund(LIVE, "100.00", "EUR");
+    let to = "0x52908400098527886E0F7030069857D2E4169EE7";
+    // 0.92 is one coin, and so much is the network's fee.
+    let body =
+        json!({ "invoice": invoice, "amount": "0.92", "asset": "USDC-ERC20", "toAddress": to });
+    let refund = shop.post("/sandbox/refunds", None, body).expect(201).json();
+    let path = format!("/sandbox/refunds/{}", refund["id"].as_str().unwrap());
+    let refused = shop.post(&path, None, json!({ "action": "approve" }));
+    refused.refused(400, "invalid_request", Some("networkFee"));
+    let read = path.replace("/sandbox/", "/v1/");
+    assert_eq!(shop.get(&read, Some(LIVE)).expect(200).json(), refund);
+    shop.moved("refunds", refund["id"].as_str().unwrap(), &["reject"]);
+}
+
+#[test]
+fn what_a_step_brings_along_is_kept() {
+    let shop = Shop::open();
+    let id = fresh(&shop, "payouts");
+    let path = format!("/sandbox/payouts/{id}");
+    shop.moved("payouts", &id, &["approve", "process"]);
+    let pay = json!({ "action": "pay", "txid": "5wHu1qwD7q3j6dRk" });
+    let paid = shop.post(&path, None, pay).expect(200).json();
+    assert_eq!(
+        (&paid["txid"], &paid["failureReason"]),
+        (&json!("5wHu1qwD7q3j6dRk"), &Value::Null)
+    );
+    for (way, action) in [
+        (&[][..], "reject"),
+        (&[], "cancel"),
+        (&["approve", "process"], "fail"),
+    ] {
+        let id = shop.payout("20.00");
+        shop.moved("payouts", &id, way);
+        let body = json!({ "action": action, "reason": "The wallet is empty" });
+        let ended = shop
+            .post(&format!("/sandbox/payouts/{id}"), None, body)
+            .expect(200)
+            .json();
+        assert_eq!(ended["failureReason"], "The wallet is empty");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_step_is_told() {
+    let shop = Shop::open();
+    let id = fresh(&shop, "payouts");
+    let path = format!("/sandbox/payouts/{id}");
+    for (body, param) in [
+        (json!({}), "action"),
+        (json!({ "action": "send" }), "action"),
+        (json!({ "action": 1 }), "action"),
+        (json!({ "action": "approve", "txid": "x" }), "txid"),
+        (json!({ "action": "approve", "reason": "x" }), "reason"),
+        (json!({ "action": "pay", "reason": "x" }), "reason"),
+        (json!({ "action": "pay", "txid": "" }), "txid"),
+        (
+            json!({ "action": "reject", "reason": "x".repeat(501) }),
+            "reason",
+        ),
+        (json!({ "action": "approve", "rate": "1" }), "rate"),
+    ] {
+        shop.post(&path, None, body)
+            .refused(400, "invalid_request", Some(param));
+    }
+    shop.moved("payouts", &id, &["approve", "process"]);
+    for txid in ["a b", "ä"] {
+        let body = json!({ "action": "pay", "txid": txid });
+        shop.post(&path, None, body)
+            .refused(400, "invalid_request", Some("txid"));
+    }
+    for nobodys in ["/sandbox/payouts/x", &path.replace("payouts", "refunds")] {
+        let answer = shop.post(nobodys, None, json!({ "action": "approve" }));
+        answer.refused(404, "not_found", None);
+    }
+}
