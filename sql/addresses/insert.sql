@@ -1,1 +1,1 @@
-insert into addresses (mode, pool, address, invoice) values (:mode, :pool, :address, :invoice)
+insert into addresses (mode, pool, address, invoice, customer) values (:mode, :pool, :address, :invoice, :customer)

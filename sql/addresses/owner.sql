@@ -1,1 +1,1 @@
-select invoice, pool from addresses where mode = :mode and address = :address
+select invoice, customer from addresses where mode = :mode and address = :address

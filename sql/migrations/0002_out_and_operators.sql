@@ -109,6 +109,7 @@ create table deposits (
   unique (mode, chain, txid, position)
 ) strict;
 create index deposits_of_account on deposits (account, mode, seq);
+create index deposits_of_customer on deposits (customer, seq);
 
 -- What was booked for a transfer or a deposit; each once.
 alter table ledger add column transfer integer references transfers (seq);

@@ -7,6 +7,8 @@ pub mod account;
 pub mod address;
 pub mod apikey;
 pub mod asset;
+pub mod customer;
+pub mod deposit;
 pub mod event;
 pub mod fields;
 pub mod id;

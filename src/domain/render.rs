@@ -3,6 +3,7 @@
 //! What lives here: field names, their order, and how each value is written. What does not: envelopes of lists
 //! (`http`). What always holds: an object in an event is byte for byte what its GET answers.
 
+pub mod customer;
 mod transfers;
 
 pub use transfers::{transfer, transfer_for_dashboard};

@@ -10,6 +10,8 @@ use super::request::{Param, ParamKind};
 use super::routes::{Route, routes};
 use crate::domain::account::AccountStatus;
 use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
+use crate::domain::customer::{Family, REF_PATTERN};
+use crate::domain::deposit::DepositStatus;
 use crate::domain::event::{DeliveryState, EventType, Format};
 use crate::domain::invoice::draft::PaymentCase;
 use crate::domain::ledger::{LedgerKind, RefType};
@@ -26,10 +28,11 @@ use answers::{headers, responses};
 use serde_json::{Map, Value, json};
 
 /// Schemas by topic.
-const SCHEMAS: [&str; 8] = [
+const SCHEMAS: [&str; 9] = [
     include_str!("openapi/schemas/invoice.json"),
     include_str!("openapi/schemas/currency.json"),
     include_str!("openapi/schemas/account.json"),
+    include_str!("openapi/schemas/customer.json"),
     include_str!("openapi/schemas/event.json"),
     include_str!("openapi/schemas/transfer.json"),
     include_str!("openapi/schemas/session.json"),
@@ -38,10 +41,11 @@ const SCHEMAS: [&str; 8] = [
 ];
 
 /// Examples by topic, one for each schema.
-const EXAMPLES: [&str; 8] = [
+const EXAMPLES: [&str; 9] = [
     include_str!("openapi/examples/invoice.json"),
     include_str!("openapi/examples/currency.json"),
     include_str!("openapi/examples/account.json"),
+    include_str!("openapi/examples/customer.json"),
     include_str!("openapi/examples/event.json"),
     include_str!("openapi/examples/transfer.json"),
     include_str!("openapi/examples/session.json"),
@@ -133,7 +137,10 @@ fn parameters(route: &Route) -> Vec<Value> {
         .split('/')
         .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
     let of_path = braced.map(|name| {
-        let schema = json!({ "type": "string", "minLength": 1 });
+        let schema = match name {
+            "ref" => json!({ "type": "string", "pattern": REF_PATTERN }),
+            _ => json!({ "type": "string", "minLength": 1 }),
+        };
         json!({ "name": name, "in": "path", "required": true, "schema": schema })
     });
     let of_query = route.query.iter().map(|param| {
@@ -235,6 +242,8 @@ fn texts(name: &str) -> Vec<&'static str> {
         "AssetId" => Asset::ids(),
         "AssetKind" => AssetKind::TEXTS.to_vec(),
         "Chain" => Chain::TEXTS.to_vec(),
+        "DepositStatus" => DepositStatus::TEXTS.to_vec(),
+        "Family" => Family::TEXTS.to_vec(),
         "DeliveryState" => DeliveryState::TEXTS.to_vec(),
         "EndpointFormat" => Format::TEXTS.to_vec(),
         "ErrorCode" => Code::TEXTS.to_vec(),

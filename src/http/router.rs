@@ -99,7 +99,7 @@ mod tests {
     fn every_route_finds_itself() {
         let router = Router::new(routes(true));
         for route in routes(true) {
-            let path = route.path.replace("{id}", "a%20b").replace("{name}", "n");
+            let path = route.path.replace("{id}", "a%20b").replace(['{', '}'], "");
             let method = Method::from_bytes(route.method.as_bytes()).unwrap_or_default();
             let found = router.find(&method, &path);
             assert!(

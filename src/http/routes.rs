@@ -3,6 +3,7 @@
 //! What lives here: the list that feeds the router, the key check, the document, the metrics and the tests. What
 //! always holds: an operation that is not in it does not exist.
 
+mod customers;
 mod dashboard;
 mod merchant;
 mod operation;
@@ -95,6 +96,7 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
     let of_sandbox = sandbox::ROUTES.iter().chain(&transfers::SANDBOX);
     merchant::ROUTES
         .iter()
+        .chain(&customers::ROUTES)
         .chain(&transfers::MERCHANT)
         .chain(&dashboard::ROUTES)
         .chain(&transfers::DASHBOARD)

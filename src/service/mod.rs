@@ -5,9 +5,13 @@
 //! caller's cannot be read by mistake.
 
 pub mod accounts;
+mod books;
 mod cache;
+pub mod customers;
+pub mod deposits;
 mod error;
 pub mod events;
+mod faults;
 pub mod idempotency;
 pub mod invoices;
 pub mod keys;
@@ -15,6 +19,7 @@ pub mod members;
 pub mod passwords;
 pub mod payments;
 pub mod payouts;
+mod pools;
 mod quotes;
 pub mod refunds;
 pub mod sandbox;
@@ -24,6 +29,7 @@ pub mod transfers;
 pub mod webhooks;
 
 pub use error::Error;
+pub use faults::Faults;
 pub use keys::Caller;
 pub use members::Member;
 
@@ -46,6 +52,7 @@ pub struct Service {
     kind: Kind,
     webhook_check: WebhookCheck,
     caches: Arc<Caches>,
+    faults: faults::FaultSwitches,
 }
 
 /// Copies of what the file holds, for reading without asking it.
@@ -85,16 +92,13 @@ impl Service {
             kind,
             webhook_check,
             caches,
+            faults: faults::FaultSwitches::default(),
         }
     }
 
-    /// Are coins of this mode to be had? Test mode simulates them all; live ones need a configured chain, and the
-    /// sandbox simulates those too.
+    /// Are coins of this mode to be had? Live ones need a configured chain, unless they are simulated.
     fn offers(&self, mode: Mode) -> bool {
-        match (mode, self.kind) {
-            (Mode::Test, _) | (Mode::Live, Kind::Sandbox) => true,
-            (Mode::Live, Kind::Production) => false,
-        }
+        self.simulates(mode)
     }
 
     /// A short read.

@@ -3,13 +3,14 @@
 //! What does not live here: looking at chains. What always holds: a payment books its sale and fee once in its
 //! life; what happens to it later is adjusted, never rewritten.
 
+use super::books::{Step, book_step};
 use super::invoices::owned;
 use super::settle::Cause;
 use super::{Caller, Error, Json, Service};
 use crate::domain::asset::ASSETS;
 use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::PaymentCase;
-use crate::domain::ledger::{self, RefType};
+use crate::domain::ledger::RefType;
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Cents, Overflow};
 use crate::domain::payment::{Payment, PaymentState, simulated_txid};
@@ -17,8 +18,8 @@ use crate::domain::quote::{Quote, amount_due, unavailable};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::store::ledger::{Booking, Source, book, standing};
-use crate::store::{Tx, accounts, payments, quotes};
+use crate::store::ledger::{Booking, Source};
+use crate::store::{Tx, payments, quotes};
 use std::sync::Arc;
 
 /// A payment on a chain.
@@ -164,7 +165,21 @@ impl Service {
             return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
         }
         payments::update(tx, payment.seq, payment.state, next, now)?;
-        book_step(tx, now, &invoice, payment, next)?;
+        let booking = Booking {
+            account: invoice.account,
+            mode: invoice.mode,
+            currency: invoice.currency,
+            ref_type: RefType::Invoice,
+            ref_id: &invoice.id,
+            source: Source::Payment(payment.seq),
+        };
+        let step = Step {
+            value: payment.value,
+            was_confirmed: payment.was_confirmed,
+            before: payment.state,
+            next,
+        };
+        book_step(tx, now, &booking, step)?;
         let cause = if next == PaymentState::Confirmed {
             Cause::Confirmed
         } else {
@@ -172,40 +187,6 @@ impl Service {
         };
         self.settle(tx, now, invoice, cause)
     }
-}
-
-/// Books what a payment's step causes: sale and fee the first time, adjustments whenever that is taken back or restored.
-fn book_step(
-    tx: &Tx<'_>,
-    now: Time,
-    invoice: &Invoice,
-    payment: &Payment,
-    next: PaymentState,
-) -> Result<(), Error> {
-    let confirms = next == PaymentState::Confirmed;
-    let source = Source::Payment(payment.seq);
-    let postings = if confirms && !payment.was_confirmed {
-        let fee = accounts::by_seq(tx, invoice.account)?.fee;
-        ledger::booked(payment.value, fee)?
-    } else if confirms {
-        ledger::taken_back(&standing(tx, source)?, "payment confirmed again")?
-    } else if payment.state == PaymentState::Confirmed {
-        ledger::taken_back(&standing(tx, source)?, "payment no longer confirmed")?
-    } else {
-        Vec::new()
-    };
-    let booking = Booking {
-        account: invoice.account,
-        mode: invoice.mode,
-        currency: invoice.currency,
-        ref_type: RefType::Invoice,
-        ref_id: &invoice.id,
-        source,
-    };
-    for posting in &postings {
-        book(tx, &id::new(now).to_string(), &booking, posting, now)?;
-    }
-    Ok(())
 }
 
 /// What is still to be paid; the whole price where nothing is due any more.

@@ -10,9 +10,10 @@ use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::invoice::Invoice;
 use crate::domain::quote::{self, Quote, unavailable};
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render;
 use crate::domain::status::status;
 use crate::domain::time::Time;
-use crate::domain::{address, render};
+use crate::store::addresses::Owner;
 use crate::store::{Tx, addresses, payments, quotes};
 use std::sync::Arc;
 
@@ -49,19 +50,48 @@ impl Service {
     ) -> Result<Quote, Error> {
         let asset = Asset::find(asset)
             .ok_or_else(|| unavailable(format!("{asset:?} is not an asset id")))?;
-        if !self.offers(invoice.mode) {
-            return Err(
-                unavailable(format!("{} is not configured for live payments", asset.id)).into(),
-            );
-        }
         let standing = quotes::of_invoice(tx, invoice.seq)?
             .into_iter()
             .find(|quote| quote.asset == asset);
         let quote = match standing {
             Some(quote) => quote,
-            None => new_quote(tx, now, invoice, asset)?,
+            None => self.new_quote(tx, now, invoice, asset)?,
         };
         invoice.picked_quote = Some(quote.seq);
+        Ok(quote)
+    }
+
+    /// A new quote: frozen rate, amount rounded up, an address of the invoice's own.
+    fn new_quote(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        invoice: &Invoice,
+        asset: &'static Asset,
+    ) -> Result<Quote, Error> {
+        let refused = |problem: &str| unavailable(format!("{} {problem}", asset.id));
+        if !self.offers(invoice.mode) {
+            return Err(refused("is not configured for live payments").into());
+        }
+        if invoice.mode.is_live() && self.faults().rates_stale {
+            return Err(refused("has no fresh rate").into());
+        }
+        let rate = asset.test_rate(invoice.currency)?;
+        let amount_expected = quote::amount_due(asset, rate, invoice.amount)?;
+        let owner = Owner::Invoice(invoice.seq);
+        let address = match addresses::of_owner(tx, owner, asset.chain)? {
+            Some(address) => Some(address),
+            None => self.claim(tx, invoice.mode, asset.chain, owner)?,
+        };
+        let mut quote = Quote {
+            seq: 0,
+            asset,
+            rate,
+            amount_expected,
+            address: address.ok_or_else(|| refused("has no address left"))?,
+            created_at: now,
+        };
+        quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
         Ok(quote)
     }
 
@@ -70,7 +100,8 @@ impl Service {
     /// # Errors
     /// None that a caller causes.
     pub fn currencies(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
-        let offered: &[Asset] = if self.offers(caller.mode()) {
+        let is_stale = caller.mode().is_live() && self.faults().rates_stale;
+        let offered: &[Asset] = if self.offers(caller.mode()) && !is_stale {
             &ASSETS
         } else {
             &[]
@@ -100,38 +131,4 @@ fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Err
         return Ok(());
     };
     Err(refusal.into())
-}
-
-/// A new quote: frozen rate, amount rounded up, an address of the invoice's own.
-fn new_quote(
-    tx: &Tx<'_>,
-    now: Time,
-    invoice: &Invoice,
-    asset: &'static Asset,
-) -> Result<Quote, Error> {
-    let rate = asset.test_rate(invoice.currency)?;
-    let amount_expected = quote::amount_due(asset, rate, invoice.amount)?;
-    let address = match addresses::of_invoice(tx, invoice.seq, asset.chain)? {
-        Some(address) => address,
-        None => claim_address(tx, invoice, asset)?,
-    };
-    let mut quote = Quote {
-        seq: 0,
-        asset,
-        rate,
-        amount_expected,
-        address,
-        created_at: now,
-    };
-    quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
-    Ok(quote)
-}
-
-/// The next simulated address, which becomes the invoice's for ever.
-fn claim_address(tx: &Tx<'_>, invoice: &Invoice, asset: &Asset) -> Result<String, Error> {
-    let index = addresses::next_index(tx, invoice.mode, asset.chain)?;
-    let label = format!("coffer {} {}", invoice.mode, asset.chain.address_pool());
-    let address = address::test_address(asset.chain, &label, index);
-    addresses::insert(tx, invoice.mode, asset.chain, &address, invoice.seq)?;
-    Ok(address)
 }

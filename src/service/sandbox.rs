@@ -5,7 +5,7 @@
 
 pub mod payments;
 
-use super::{Error, Json, Service, accounts as account_rules, keys, members};
+use super::{Error, Faults, Json, Service, accounts as account_rules, keys, members};
 use crate::domain::account::{Account, AccountStatus, Endpoint};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, Mode};
@@ -79,6 +79,7 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] where the file fails.
     pub async fn reset(self: &Arc<Self>, now: Time) -> Result<(), Error> {
+        self.set_faults(Faults::default());
         self.write(move |_, tx| {
             file::reset(tx)?;
             seed(tx, now)

@@ -1,8 +1,30 @@
 //! The tables `addresses` and `address_counters`: who owns which deposit address.
+//!
+//! What always holds: an address has one owner, and a row is never changed nor given to another.
 
+use super::row::Columns;
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::{Chain, Mode};
 use rusqlite::named_params;
+
+/// Who an address belongs to, for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// An invoice, by its `seq`.
+    Invoice(i64),
+    /// A customer, by its `seq`.
+    Customer(i64),
+}
+
+impl Owner {
+    /// The columns `invoice` and `customer`.
+    fn columns(self) -> [Option<i64>; 2] {
+        match self {
+            Owner::Invoice(seq) => [Some(seq), None],
+            Owner::Customer(seq) => [None, Some(seq)],
+        }
+    }
+}
 
 /// Takes the next index of what hands out this chain's addresses.
 pub fn next_index(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<u64, StoreError> {
@@ -17,39 +39,51 @@ pub fn next_index(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<u64, StoreErr
         .ok_or_else(|| StoreError::Failed("no address index".to_owned()))
 }
 
-/// Gives an address to an invoice, for ever.
+/// Gives an address to its owner, for ever.
 pub fn insert(
     tx: &Tx<'_>,
     mode: Mode,
     chain: Chain,
     address: &str,
-    invoice: i64,
+    owner: Owner,
 ) -> Result<(), StoreError> {
-    let params = named_params! { ":mode": mode, ":pool": chain.address_pool(), ":address": address, ":invoice": invoice };
+    let [invoice, customer] = owner.columns();
+    let params = named_params! {
+        ":mode": mode, ":pool": chain.address_pool(), ":address": address, ":invoice": invoice, ":customer": customer,
+    };
     tx.insert(include_str!("../../sql/addresses/insert.sql"), params)
         .map(drop)
 }
 
-/// The address an invoice has on this chain.
-pub fn of_invoice(
-    db: &Reader<'_>,
-    invoice: i64,
-    chain: Chain,
-) -> Result<Option<String>, StoreError> {
-    let params = named_params! { ":invoice": invoice, ":pool": chain.address_pool() };
+/// The address that somebody has on this chain.
+pub fn of_owner(db: &Reader<'_>, owner: Owner, chain: Chain) -> Result<Option<String>, StoreError> {
+    let [invoice, customer] = owner.columns();
+    let params =
+        named_params! { ":invoice": invoice, ":customer": customer, ":pool": chain.address_pool() };
     db.first(
-        include_str!("../../sql/addresses/of_invoice.sql"),
+        include_str!("../../sql/addresses/of_owner.sql"),
         params,
         |row| row.get(0),
     )
 }
 
-/// The invoice that owns an address, and what handed it out.
-pub fn owner(db: &Reader<'_>, mode: Mode, address: &str) -> Result<Option<i64>, StoreError> {
+/// Whose address it is.
+pub fn owner(db: &Reader<'_>, mode: Mode, address: &str) -> Result<Option<Owner>, StoreError> {
     let params = named_params! { ":mode": mode, ":address": address };
-    db.first(
+    let found: Option<[Option<i64>; 2]> = db.first(
         include_str!("../../sql/addresses/owner.sql"),
         params,
-        |row| row.get(0),
-    )
+        |row| {
+            let mut next = Columns::of(row);
+            Ok([next.take()?, next.take()?])
+        },
+    )?;
+    match found {
+        None => Ok(None),
+        Some([Some(invoice), None]) => Ok(Some(Owner::Invoice(invoice))),
+        Some([None, Some(customer)]) => Ok(Some(Owner::Customer(customer))),
+        Some(_) => Err(StoreError::Failed(format!(
+            "address {address} has not one owner"
+        ))),
+    }
 }

@@ -6,6 +6,7 @@
 use crate::domain::account::AccountStatus;
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::deposit::DepositStatus;
 use crate::domain::event::{DeliveryState, EventType, Format};
 use crate::domain::ledger::{LedgerKind, RefType};
 use crate::domain::money::coin::{Rate, Units};
@@ -73,6 +74,7 @@ as_text!(
     Kind,
     Outcome,
     DeliveryState,
+    DepositStatus,
     Role,
     TransferKind,
     TransferStatus,
@@ -105,6 +107,7 @@ enum_to_text!(
     Kind,
     Outcome,
     DeliveryState,
+    DepositStatus,
     Role,
     TransferKind,
     TransferStatus,

@@ -12,7 +12,7 @@ fn create(shop: &Shop, api_key: &str, key: &str, body: &str) -> Answer {
 }
 
 /// The answers of 50 connections that ask at once.
-fn fifty(ask: impl Fn() -> Answer + Sync) -> Vec<Answer> {
+pub fn fifty(ask: impl Fn() -> Answer + Sync) -> Vec<Answer> {
     let barrier = std::sync::Barrier::new(50);
     std::thread::scope(|scope| {
         let one = || {

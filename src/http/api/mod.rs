@@ -3,6 +3,8 @@
 //! What always holds: a handler parses, makes one call into `service`, and wraps the answer.
 
 pub(super) mod account;
+pub(super) mod customers;
+pub(super) mod deposits;
 pub(super) mod events;
 pub(super) mod invoices;
 pub(super) mod transfers;

@@ -14,6 +14,7 @@ use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 use crate::service::payments::{Sighting, still_due};
 use crate::service::{Error, Json, Service};
+use crate::store::addresses::Owner;
 use crate::store::{Reader, Tx, addresses, invoices, payments, quotes};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
@@ -219,7 +220,7 @@ pub(in crate::service) fn by_id(db: &Reader<'_>, id: &str) -> Result<Invoice, Er
 /// The invoice that owns an address, in either mode.
 fn by_address(db: &Reader<'_>, address: &str) -> Result<Invoice, Error> {
     for mode in Mode::ALL {
-        if let Some(invoice) = addresses::owner(db, *mode, address)? {
+        if let Some(Owner::Invoice(invoice)) = addresses::owner(db, *mode, address)? {
             return Ok(invoices::by_seq(db, invoice)?);
         }
     }

@@ -1,1 +1,0 @@
-select address from addresses where invoice = :invoice and pool = :pool

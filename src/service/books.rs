@@ -1,0 +1,60 @@
+//! What the step of a payment or a deposit means for the ledger.
+//!
+//! What always holds: sale and fee are booked once in its life; what happens to it later is adjusted, never rewritten.
+
+use super::Error;
+use crate::domain::id;
+use crate::domain::ledger;
+use crate::domain::money::Cents;
+use crate::domain::payment::PaymentState;
+use crate::domain::time::Time;
+use crate::store::ledger::{Booking, Source, book, standing};
+use crate::store::{Tx, accounts};
+
+/// A step of what was seen on a chain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// What it is worth, in the booking's currency.
+    pub(super) value: Cents,
+    /// Has it ever been confirmed before?
+    pub(super) was_confirmed: bool,
+    /// Where it stood.
+    pub(super) before: PaymentState,
+    /// Where it stands now.
+    pub(super) next: PaymentState,
+}
+
+/// Books what a step causes: sale and fee the first time, adjustments whenever that is taken back or restored.
+pub(super) fn book_step(
+    tx: &Tx<'_>,
+    now: Time,
+    booking: &Booking<'_>,
+    step: Step,
+) -> Result<(), Error> {
+    let confirms = step.next == PaymentState::Confirmed;
+    let [restored, undone] = memos(booking.source);
+    let postings = if confirms && !step.was_confirmed {
+        let fee = accounts::by_seq(tx, booking.account)?.fee;
+        ledger::booked(step.value, fee)?
+    } else if confirms {
+        ledger::taken_back(&standing(tx, booking.source)?, restored)?
+    } else if step.before == PaymentState::Confirmed {
+        ledger::taken_back(&standing(tx, booking.source)?, undone)?
+    } else {
+        Vec::new()
+    };
+    for posting in &postings {
+        book(tx, &id::new(now).to_string(), booking, posting, now)?;
+    }
+    Ok(())
+}
+
+/// What adjustments say: of what is confirmed again, and of what no longer is.
+const fn memos(source: Source) -> [&'static str; 2] {
+    match source {
+        Source::Deposit(_) => ["deposit confirmed again", "deposit no longer confirmed"],
+        Source::Payment(_) | Source::Transfer(_) | Source::Operator => {
+            ["payment confirmed again", "payment no longer confirmed"]
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Customers and their addresses.
+//!
+//! What does not live here: what is paid to them (`deposits`). What always holds: a customer has at most one address
+//! for each family, and keeps it for ever.
+
+use super::{Caller, Error, Json, Service};
+use crate::domain::customer::{Customer, Family, check_ref};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render;
+use crate::domain::time::Time;
+use crate::store::addresses::Owner;
+use crate::store::{Reader, Tx, accounts, addresses, customers};
+use std::sync::Arc;
+
+impl Service {
+    /// A customer's addresses, one for each family, made where there are none yet.
+    ///
+    /// # Errors
+    /// `invalid_request`, `customers_disabled`, `pool_refilling`.
+    pub async fn make_customer_addresses(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        reference: &str,
+    ) -> Result<Json, Error> {
+        check_ref(reference)?;
+        let (account, mode, reference) = (caller.account(), caller.mode(), reference.to_owned());
+        self.write(move |service, tx| {
+            enabled(tx, account)?;
+            let customer = match customers::by_ref(tx, account, mode, &reference)? {
+                Some(customer) => customer,
+                None => customers::insert(tx, account, mode, &reference, now)?,
+            };
+            for family in Family::ALL {
+                service.complete(tx, &customer, *family)?;
+            }
+            shown(tx, &customer)
+        })
+        .await
+    }
+
+    /// Gives a customer the address of a family, unless it is there or nothing hands out such addresses.
+    fn complete(&self, tx: &Tx<'_>, customer: &Customer, family: Family) -> Result<(), Error> {
+        let (owner, chain) = (Owner::Customer(customer.seq), family.chain());
+        let is_there = addresses::of_owner(tx, owner, chain)?.is_some();
+        if is_there || !self.has_pool(tx, customer.mode, chain)? {
+            return Ok(());
+        }
+        let claimed = if self.faults().pool_empty {
+            None
+        } else {
+            self.claim(tx, customer.mode, chain, owner)?
+        };
+        match claimed {
+            Some(_) => Ok(()),
+            None => {
+                let message = format!("no {family} address is left; the pool is being refilled");
+                Err(Refusal::new(Code::PoolRefilling, message).into())
+            }
+        }
+    }
+
+    /// A customer's addresses as they are.
+    ///
+    /// # Errors
+    /// `invalid_request`, `customers_disabled`, `not_found` for a customer that nobody has asked addresses for.
+    pub fn customer_addresses(&self, caller: &Caller, reference: &str) -> Result<Json, Error> {
+        check_ref(reference)?;
+        self.read(|db| shown(db, &known(db, caller, reference)?))
+    }
+}
+
+/// The caller's customer, who has to be known.
+///
+/// # Errors
+/// `customers_disabled`, `not_found`.
+pub(super) fn known(db: &Reader<'_>, caller: &Caller, reference: &str) -> Result<Customer, Error> {
+    enabled(db, caller.account())?;
+    customers::by_ref(db, caller.account(), caller.mode(), reference)?
+        .ok_or_else(|| Refusal::not_found("customer").into())
+}
+
+/// Does the account have the customers feature?
+fn enabled(db: &Reader<'_>, account: i64) -> Result<(), Error> {
+    if accounts::by_seq(db, account)?.customers_enabled {
+        Ok(())
+    } else {
+        let message = "the customers feature is not enabled for this account";
+        Err(Refusal::new(Code::CustomersDisabled, message).into())
+    }
+}
+
+/// A customer's addresses as they are answered.
+fn shown(db: &Reader<'_>, customer: &Customer) -> Result<Json, Error> {
+    let owner = Owner::Customer(customer.seq);
+    let mut found = Vec::new();
+    for family in Family::ALL {
+        if let Some(address) = addresses::of_owner(db, owner, family.chain())? {
+            found.push((*family, address));
+        }
+    }
+    Ok(render::customer::addresses(&customer.reference, &found)?)
+}
