@@ -116,9 +116,33 @@ pub struct Account {
     pub legacy_secret: String,
     /// When it was made.
     pub created_at: Time,
+    /// How its checkout looks.
+    pub branding: Branding,
+    /// The language of its checkout, as in `lang` of HTML.
+    pub checkout_lang: String,
+    /// Origins of the pages that may use its public keys, like `https://shop.example`; none: all.
+    pub allowed_origins: Vec<String>,
+}
+
+/// How an account's checkout looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Branding {
+    /// `#` and six hex digits, lower case.
+    pub color: Option<String>,
+    /// An absolute url of a picture.
+    pub logo_url: Option<String>,
 }
 
 impl Account {
+    /// May a page of this origin use the account's public keys? Programs send no origin, and may.
+    pub fn admits(&self, origin: Option<&str>) -> bool {
+        let is_listed = |origin: &str| {
+            let mut allowed = self.allowed_origins.iter();
+            allowed.any(|allowed| allowed.eq_ignore_ascii_case(origin))
+        };
+        self.allowed_origins.is_empty() || origin.is_none_or(is_listed)
+    }
+
     /// A new account with the defaults of the interface.
     pub fn new(id: String, name: String, legacy_secret: String, now: Time) -> Account {
         Account {
@@ -140,6 +164,9 @@ impl Account {
             cancel_url: None,
             legacy_secret,
             created_at: now,
+            branding: Branding::default(),
+            checkout_lang: "en".to_owned(),
+            allowed_origins: Vec::new(),
         }
     }
 }

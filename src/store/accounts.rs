@@ -2,7 +2,8 @@
 
 use super::row::Columns;
 use super::{Reader, StoreError, Tx};
-use crate::domain::account::Account;
+use crate::domain::account::{Account, Branding};
+use rusqlite::types::Type;
 use rusqlite::{Row, named_params};
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Account> {
@@ -26,7 +27,24 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Account> {
         cancel_url: next.take()?,
         legacy_secret: next.take()?,
         created_at: next.take()?,
+        branding: Branding {
+            color: next.take()?,
+            logo_url: next.take()?,
+        },
+        checkout_lang: next.take()?,
+        allowed_origins: origins(&next.take::<String>()?)?,
     })
+}
+
+/// The JSON array of origins in a column.
+fn origins(text: &str) -> rusqlite::Result<Vec<String>> {
+    serde_json::from_str(text)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(21, Type::Text, error.into()))
+}
+
+/// Origins as they stand in the column.
+fn origins_text(origins: &[String]) -> String {
+    serde_json::json!(origins).to_string()
 }
 
 /// The account a key belongs to.
@@ -73,6 +91,10 @@ pub fn insert(tx: &Tx<'_>, account: &Account) -> Result<i64, StoreError> {
         ":cancel_url": account.cancel_url,
         ":legacy_secret": account.legacy_secret,
         ":created_at": account.created_at,
+        ":branding_color": account.branding.color,
+        ":branding_logo_url": account.branding.logo_url,
+        ":checkout_lang": account.checkout_lang,
+        ":allowed_origins": origins_text(&account.allowed_origins),
     };
     tx.insert(include_str!("../../sql/accounts/insert.sql"), params)
 }
@@ -96,6 +118,10 @@ pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
         ":success_url": account.success_url,
         ":cancel_url": account.cancel_url,
         ":legacy_secret": account.legacy_secret,
+        ":branding_color": account.branding.color,
+        ":branding_logo_url": account.branding.logo_url,
+        ":checkout_lang": account.checkout_lang,
+        ":allowed_origins": origins_text(&account.allowed_origins),
     };
     tx.run(include_str!("../../sql/accounts/update.sql"), params)
         .map(drop)
