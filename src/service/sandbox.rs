@@ -130,7 +130,7 @@ impl Service {
             if let Some(maintenance) = fields.flag("maintenance")? {
                 file::set_maintenance(tx, maintenance)?;
             }
-            change_payout_address(tx, &account, &fields, now)?;
+            change_payout_address(service, tx, &account, &fields, now)?;
             if let Some(list) = fields.list("endpoints")? {
                 endpoints::remove_all(tx, account.seq, now)?;
                 for (at, item) in list.iter().enumerate() {
@@ -284,6 +284,7 @@ fn change(account: &mut Account, fields: &Fields<'_>) -> Result<(), Refusal> {
 /// Sets the address of the payout coin's chain, or removes it where null is sent. Nothing is ever sent from the
 /// sandbox, so addresses of test networks do as well.
 fn change_payout_address(
+    service: &Service,
     tx: &Tx<'_>,
     account: &Account,
     fields: &Fields<'_>,
@@ -298,10 +299,8 @@ fn change_payout_address(
             Ok(())
         };
     };
-    let parsed = address::parse(chain, address::Network::Main, text).or_else(|problem| {
-        address::parse(chain, address::Network::Test, text).map_err(|_| problem)
-    });
-    let parsed = parsed.map_err(|problem| Refusal::field(NAME, format!("is {problem}")))?;
+    let parsed = service.destination(Mode::Live, chain, text);
+    let parsed = parsed.map_err(|problem| Refusal::field(NAME, problem))?;
     Ok(payout_addresses::put(tx, account.seq, chain, &parsed, now)?)
 }
 

@@ -1,7 +1,7 @@
 //! What others build on does not change by accident: the OpenAPI document and the bodies of events are kept in
 //! `tests/golden`. After a change that is meant, `COFFER_BLESS=1 cargo test --test it` writes them anew.
 
-use crate::support::{Shop, TEST};
+use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -140,6 +140,44 @@ fn file_of(body: &Value, format: &str) -> String {
     let kind = kind.and_then(Value::as_str).filter(|_| !is_overpaid);
     let kind = kind.unwrap_or("invoice.overpaid");
     format!("events/{kind}.{format}.json")
+}
+
+/// One payout and one refund that come to each end that is told.
+#[test]
+fn the_bodies_of_payouts_and_refunds_are_those_that_receivers_know() {
+    let shop = shop();
+    let invoice = shop.fund(LIVE, "100.00", "EUR");
+    let paid = |kind: &str, id: &str, txid: &str| {
+        shop.moved(kind, id, &["approve", "process"]);
+        let body = json!({ "action": "pay", "txid": txid });
+        shop.post(&format!("/sandbox/{kind}/{id}"), None, body)
+            .expect(200);
+    };
+    let failed = |kind: &str, id: &str| {
+        shop.moved(kind, id, &["approve"]);
+        let body = json!({ "action": "fail", "reason": "The wallet is empty" });
+        shop.post(&format!("/sandbox/{kind}/{id}"), None, body)
+            .expect(200);
+    };
+    failed("payouts", &shop.payout("20.00"));
+    paid("payouts", &shop.payout("30.00"), "5wHu1qwD7q3j6dRk");
+    failed("refunds", &shop.refund(&invoice, Some("40.00")));
+    paid("refunds", &shop.refund(&invoice, None), "f4184fc596403b9d");
+    shop.advance("0s");
+    let mut count = 0;
+    for format in ["event", "legacy"] {
+        let inbox = format!("/sandbox/inbox/{format}");
+        let told = shop.get(&inbox, None).expect(200).json();
+        for message in told["data"].as_array().unwrap() {
+            let body: Value = serde_json::from_str(message["body"].as_str().unwrap()).unwrap();
+            let kind = body.get("type").or(body.get("event")).unwrap();
+            if !kind.as_str().unwrap().starts_with("invoice.") {
+                count += 1;
+                golden(&file_of(&body, format), &normalised(&body, shop.url()));
+            }
+        }
+    }
+    assert_eq!(count, 8);
 }
 
 #[test]

@@ -194,13 +194,15 @@ fn a_new_address_cools_for_a_day_and_says_until_when() {
         "{}",
         cooling.text
     );
-    // The same address again begins again.
-    shop.switch(json!({ "payoutAddress": LITECOIN }));
+    // Another one begins anew.
+    let another = "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9";
+    shop.switch(json!({ "payoutAddress": another }));
     shop.advance("1s");
     shop.request_payout("20.00")
         .refused(400, "no_address", None);
     shop.advance("23h59m59s");
-    shop.request_payout("20.00").expect(201);
+    let payout = shop.request_payout("20.00").expect(201).json();
+    assert_eq!(payout["toAddress"], another);
 }
 
 #[test]

@@ -163,6 +163,58 @@ fn what_was_running_when_the_server_ended_is_unknown() {
     assert_eq!(done(service.hold_interrupted_sendings(NOW)).unwrap(), 0);
 }
 
+/// Where real money is sent nothing is made up, and an address is one of the main network.
+#[test]
+fn in_production_the_operator_gives_everything() {
+    let shop = Shop::open();
+    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    let service = beside(&shop);
+    let id = shop.payout("20.00");
+    let step = |body: serde_json::Value| {
+        let serde_json::Value::Object(body) = body else {
+            unreachable!("{body} is no object")
+        };
+        match done(service.move_transfer(NOW, "o@sandbox.test", PAYOUT, &id, body)) {
+            Ok(payout) => payout.get().to_owned(),
+            Err(Error::Refused(refusal)) => refusal.message,
+            Err(Error::Failed(cause)) => cause,
+        }
+    };
+    let without = [
+        (json!({ "action": "approve" }), "rate must be given"),
+        (
+            json!({ "action": "approve", "rate": "150" }),
+            "networkFee must be given",
+        ),
+    ];
+    for (body, message) in without {
+        assert!(step(body.clone()).starts_with(message), "{body}");
+    }
+    let approved = step(json!({ "action": "approve", "rate": "150", "networkFee": "0" }));
+    assert!(
+        approved.contains(r#""amountCrypto":"0.13333333""#),
+        "{approved}"
+    );
+    step(json!({ "action": "process" }));
+    assert!(step(json!({ "action": "pay" })).starts_with("txid must be given"));
+    assert!(step(json!({ "action": "pay", "txid": "5wHu" })).contains(r#""status":"paid""#));
+
+    let begun = service
+        .sign_in(Time(0), "operator@sandbox.test", "sandbox")
+        .unwrap();
+    let account = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
+    let account = account["id"].as_str().unwrap();
+    let scope = service.scope(&begun.member, account, coffer::domain::asset::Mode::Live);
+    let refund = |to: &str| {
+        let body = json!({ "invoice": invoice, "amount": "1.00", "toAddress": to });
+        let body = body.as_object().unwrap().clone();
+        done(service.create_refund(NOW, scope.as_ref().unwrap(), "o@sandbox.test", body, None))
+    };
+    let test = refund("tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl");
+    assert_eq!(code(test.map(|(_, json)| json)), "invalid_request");
+    assert!(refund("LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9").is_ok());
+}
+
 #[test]
 fn no_command_is_started_for_test_money() {
     let shop = Shop::open();

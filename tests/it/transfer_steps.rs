@@ -110,6 +110,19 @@ fn a_step_that_there_is_not_changes_nothing() {
 }
 
 #[test]
+fn a_reset_takes_them_away() {
+    let shop = Shop::open();
+    shop.moved("payouts", &fresh(&shop, "payouts"), &["approve", "fail"]);
+    fresh(&shop, "refunds");
+    let counts = |state: Value| ["payouts", "refunds"].map(|kind| state["counts"][kind].clone());
+    let state = shop.get("/sandbox", None).expect(200).json();
+    assert_eq!(counts(state), [1, 1]);
+    let state = shop.post("/sandbox/reset", None, json!({})).expect(200);
+    assert_eq!(counts(state.json()), [0, 0]);
+    assert_eq!(shop.purse(LIVE, "EUR"), ["0.00"; 4]);
+}
+
+#[test]
 fn approval_fixes_rate_fee_and_amount_in_coin() {
     let shop = Shop::open();
     let id = fresh(&shop, "payouts");
