@@ -45,6 +45,7 @@ mod statuses;
 mod support;
 mod too_large;
 mod transfer_desk;
+mod transfer_durability;
 mod transfer_events;
 mod transfer_steps;
 mod webhooks;
