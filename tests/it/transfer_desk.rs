@@ -295,3 +295,36 @@ fn another_accounts_user_finds_nothing() {
         json!({ "data": [] })
     );
 }
+
+#[test]
+fn another_accounts_key_finds_nothing() {
+    let desk = Desk::open();
+    let invoice = desk.shop.fund(LIVE, "100.00", "EUR");
+    let conn = Connection::open(desk.shop.file()).unwrap();
+    let key = "sk_live_other";
+    let hash = coffer::domain::apikey::hash(key);
+    let insert = "insert into keys (id, account, class, mode, hash, last4, created_at)
+                    values ('k', 2, 'secret', 'live', ?1, 'ther', 0)";
+    conn.execute(insert, [hash]).unwrap();
+    let (payout, refund) = (
+        desk.shop.payout("20.00"),
+        desk.shop.refund(&invoice, Some("1.00")),
+    );
+    for path in [
+        format!("/v1/payouts/{payout}"),
+        format!("/v1/refunds/{refund}"),
+    ] {
+        desk.shop.get(&path, Some(LIVE)).expect(200);
+        let foreign = desk.shop.get(&path, Some(key));
+        foreign.refused(404, "not_found", None);
+    }
+    let by_invoice = format!("/v1/refunds?invoiceId={invoice}");
+    for list in ["/v1/payouts", "/v1/refunds", &by_invoice] {
+        let list = desk.shop.get(list, Some(key)).expect(200);
+        assert_eq!(list.json(), json!({ "data": [] }));
+    }
+    // Nor does its payout, open or not, stand in the way of another's.
+    let body = json!({ "amount": "20.00" });
+    let own = desk.shop.post("/v1/payouts", Some(key), body);
+    own.refused(400, "no_address", None);
+}
