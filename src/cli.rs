@@ -3,6 +3,7 @@
 //! What lives here: what each command is called and what it prints. What does not: settings (`config`), and what a
 //! command does (`app`, `service`). What always holds: standard output carries the command's result and nothing else.
 
+mod keeping;
 mod operator;
 mod server;
 
@@ -63,6 +64,18 @@ fn command() -> Command {
             "key",
             "Creates, lists and revokes API keys",
         )))
+        .subcommand(keeping::backup_command(with_settings(
+            "backup",
+            "Copies the file, also while it is in use, and checks the copy",
+        )))
+        .subcommand(keeping::restore_command(with_settings(
+            "restore",
+            "Goes back to a copy; nothing is paid or handed out a second time",
+        )))
+        .subcommand(with_settings(
+            "audit",
+            "Proves that the file is right, or says what is not",
+        ))
         .subcommand(Command::new("openapi").about("Prints the OpenAPI document"))
 }
 
@@ -73,6 +86,9 @@ fn run(matches: &ArgMatches) -> Result<(), Error> {
         Some(("serve", matches)) => server::serve(matches),
         Some(("account", matches)) => operator::account(matches),
         Some(("key", matches)) => operator::key(matches),
+        Some(("backup", matches)) => keeping::backup(matches),
+        Some(("restore", matches)) => keeping::restore(matches),
+        Some(("audit", matches)) => keeping::audit(matches),
         Some(("openapi", _)) => print(&crate::http::document("http://127.0.0.1:8080", false)),
         Some(_) | None => Err(Error::Failed("no such command".to_owned())),
     }

@@ -44,7 +44,7 @@ pub static SETTINGS: [Setting; 11] = [
         value: Some("PATH"),
         default: Some("coffer.db"),
         help: "The file that holds everything; made on first use",
-        commands: &["serve", "account", "key"],
+        commands: &["serve", "account", "key", "backup", "restore", "audit"],
     },
     Setting {
         flag: "file",
@@ -58,7 +58,9 @@ pub static SETTINGS: [Setting; 11] = [
         value: Some("FILTER"),
         default: Some("info"),
         help: "What is logged to standard error: error, warn, info, debug or trace",
-        commands: &["serve", "sandbox", "account", "key"],
+        commands: &[
+            "serve", "sandbox", "account", "key", "backup", "restore", "audit",
+        ],
     },
     Setting {
         flag: "rate-limit",

@@ -6,6 +6,8 @@
 
 pub mod accounts;
 mod books;
+pub mod audit;
+pub mod backup;
 mod cache;
 pub mod customers;
 pub mod deposits;

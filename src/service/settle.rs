@@ -8,6 +8,7 @@ use crate::domain::event::EventType;
 use crate::domain::invoice::{Coin, Invoice};
 use crate::domain::money::coin::Units;
 use crate::domain::payment::Payment;
+use crate::domain::quote::Quote;
 use crate::domain::status::{InvoiceStatus, status};
 use crate::domain::time::Time;
 use crate::domain::{quote, render};
@@ -40,10 +41,8 @@ impl Service {
         }
         let payments = payments::of_invoice(tx, invoice.seq)?;
         let before = invoice.status;
-        invoice.status = status(&invoice, &payments, judged_at(&invoice, now))?;
         let quotes = quotes::of_invoice(tx, invoice.seq)?;
-        invoice.coin = quote::standing(&quotes, &payments, invoice.picked_quote).map(Coin::from);
-        invoice.amount_received = received(&invoice, &payments)?;
+        judge(&mut invoice, &payments, &quotes, now)?;
         invoice.confirmed_at = match (invoice.status.is_paid(), before.is_paid()) {
             (true, true) => invoice.confirmed_at,
             (true, false) => Some(now),
@@ -87,6 +86,19 @@ impl Service {
         };
         record(tx, now, kind, &subject)
     }
+}
+
+/// Puts into the invoice what follows from its payments, its quotes and the time.
+pub(super) fn judge(
+    invoice: &mut Invoice,
+    payments: &[Payment],
+    quotes: &[Quote],
+    now: Time,
+) -> Result<(), Error> {
+    invoice.status = status(invoice, payments, judged_at(invoice, now))?;
+    invoice.coin = quote::standing(quotes, payments, invoice.picked_quote).map(Coin::from);
+    invoice.amount_received = received(invoice, payments)?;
+    Ok(())
 }
 
 /// The moment at which an invoice is judged: `now`, but never before the deadline of one that has expired. A request

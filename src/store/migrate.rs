@@ -39,6 +39,21 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
     Ok(tx.commit()?)
 }
 
+/// The file is of the newest version: for those who read only and cannot bring it up to date.
+pub(super) fn require_newest(conn: &Connection) -> Result<(), StoreError> {
+    let (version, newest) = (user_version(conn)?, MIGRATIONS.len());
+    if version == newest {
+        return Ok(());
+    }
+    let mend = if version > newest {
+        "use a newer coffer"
+    } else {
+        "start `coffer serve` with it once, which brings it up to date"
+    };
+    let message = format!("the file is of version {version}, this program reads {newest}: {mend}");
+    Err(StoreError::Failed(message))
+}
+
 /// The version a file is at.
 fn user_version(conn: &Connection) -> Result<usize, StoreError> {
     let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;

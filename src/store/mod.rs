@@ -6,7 +6,9 @@
 
 pub mod accounts;
 pub mod addresses;
+pub mod audit;
 pub mod audit_log;
+pub mod backup;
 pub mod balances;
 pub mod customers;
 pub mod deliveries;
@@ -32,7 +34,7 @@ pub mod users;
 mod writer;
 
 pub use error::StoreError;
-pub use open::{Durability, Kind, Opening};
+pub use open::{Durability, Kind, Opening, read_only};
 pub use writer::{Changes, Tx, WriteError};
 
 use r2d2_sqlite::SqliteConnectionManager;
@@ -61,6 +63,21 @@ impl Reader<'_> {
             None => Ok(None),
             Some(row) => Ok(Some(read(row)?)),
         }
+    }
+
+    /// Every row, one at a time: for more of them than memory should hold.
+    fn each(
+        &self,
+        sql: &str,
+        params: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        while let Some(row) = rows.next()? {
+            read(row)?;
+        }
+        Ok(())
     }
 
     /// Every row.

@@ -4,7 +4,7 @@
 //! made is whole or not there at all.
 
 use super::writer::Writer;
-use super::{OnCommit, Shared, Store, StoreError, migrate};
+use super::{OnCommit, Reader, Shared, Store, StoreError, migrate};
 use crate::domain::text_enum::text_enum;
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
@@ -105,8 +105,34 @@ impl Store {
     }
 }
 
+/// Reads a file as it stands at one moment, without the right to change anything, also beside a running server.
+///
+/// # Errors
+/// The closure's, or [`StoreError`] with a text for a person: no such file, or of another version than this program's.
+pub fn read_only<T, E: From<StoreError>>(
+    path: &Path,
+    work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let conn = open_to_read(path)?;
+    work(&Reader { conn: &conn })
+}
+
+/// A connection inside one read transaction.
+fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
+    if !path.exists() {
+        let message = format!("{} does not exist", path.display());
+        return Err(StoreError::Failed(message));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    prepare(&conn)?;
+    migrate::require_newest(&conn)?;
+    conn.execute_batch("begin")?;
+    Ok(conn)
+}
+
 /// Holds the file next to `path` that says a server is at work; the system lets go of it when the process ends.
-fn lock(path: &Path) -> Result<File, StoreError> {
+pub(super) fn lock(path: &Path) -> Result<File, StoreError> {
     let beside = with_suffix(path, "-lock");
     let file = File::options()
         .create(true)
@@ -168,13 +194,27 @@ fn make_by_way_of(
         Ok(()) => {}
     }
     if durability == Durability::Full {
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        File::open(folder)?.sync_all()?;
+        sync_folder(path)?;
     }
     Ok(())
+}
+
+/// Makes the names in a file's folder last.
+pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
+
+/// One connection to write with, to a file that nobody else knows.
+pub(super) fn open_plain(path: &Path) -> Result<Connection, StoreError> {
+    let mut conn = Connection::open(path)?;
+    prepare(&conn)?;
+    conn.pragma_update(None, "foreign_keys", true)?;
+    migrate::migrate(&mut conn)?;
+    Ok(conn)
 }
 
 /// The path with something added to its last part.

@@ -1,0 +1,20 @@
+-- rule 4: an event was to be delivered to everybody who was told of such events then; what was changed since on an
+-- endpoint is in the audit log, and says nothing of the events before it
+select format('event %s', e.id), format('no delivery to %s', p.url), 'one delivery'
+from events e join endpoints p on p.account = e.account
+where p.created_at < e.created_at and ifnull(p.removed_at, e.created_at + 1) > e.created_at and p.enabled
+  and (p.mode is null or p.mode = e.mode)
+  and (p.types is null or exists (select 1 from json_each(p.types) t where t.value = e.type))
+  and (p.format = 'event' or e.type not like 'account.%')
+  and not exists (select 1 from audit_log a where a.object_id = p.id and a.at >= e.created_at)
+  and not exists (select 1 from deliveries d where d.event = e.seq and d.endpoint = p.seq)
+union all
+select format('event %s', e.id), 'no delivery to the invoice''s webhookUrl', 'one delivery'
+from invoices i join events e on e.object_id = i.id
+where i.webhook_url is not null
+  and not exists (select 1 from deliveries d where d.event = e.seq and d.endpoint is null)
+union all
+select format('delivery %s', d.id), format('to an endpoint of another account or mode: %s', d.url),
+  'to the account of its event'
+from deliveries d join events e on e.seq = d.event join endpoints p on p.seq = d.endpoint
+where p.account <> e.account

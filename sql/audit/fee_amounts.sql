@@ -1,0 +1,8 @@
+-- each fee with the sale it belongs to, for computing it again
+select f.id, s.amount, f.amount, f.fee_bps from ledger f
+join ledger s on s.kind = 'sale' and s.payment = f.payment
+where f.kind = 'fee'
+union all
+select f.id, s.amount, f.amount, f.fee_bps from ledger f
+join ledger s on s.kind = 'sale' and s.deposit = f.deposit
+where f.kind = 'fee'

@@ -1,0 +1,7 @@
+-- rule 2: a fee goes with the sale of the same payment or deposit, once
+select format('ledger %s', f.id), 'a fee', 'beside exactly one sale of its payment or deposit, and the only one'
+from ledger f
+where f.kind = 'fee' and (
+  (select count(*) from ledger s where s.kind = 'sale' and (s.payment = f.payment or s.deposit = f.deposit)) <> 1
+  or (select count(*) from ledger g where g.kind = 'fee' and (g.payment = f.payment or g.deposit = f.deposit)) <> 1
+)

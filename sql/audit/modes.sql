@@ -1,0 +1,21 @@
+-- rule 5: no row of one mode or account refers to a row of another
+select format('payment %s', p.id), p.mode, format('%s, the mode of its invoice, in a coin quoted for it', i.mode)
+from payments p join invoices i on i.seq = p.invoice join quotes q on q.seq = p.quote
+where p.mode <> i.mode or q.invoice <> i.seq or q.asset <> p.asset
+union all
+select format('address %s', a.address), a.mode, 'the mode of its owner'
+from addresses a left join invoices i on i.seq = a.invoice left join customers c on c.seq = a.customer
+where a.mode <> coalesce(i.mode, c.mode)
+union all
+select format('deposit %s', d.id), d.mode, 'the account and mode of its customer'
+from deposits d join customers c on c.seq = d.customer
+where d.mode <> c.mode or d.account <> c.account
+union all
+select format('refund %s', t.id), t.mode, 'the account, mode and currency of its invoice'
+from transfers t join invoices i on i.seq = t.invoice
+where t.mode <> i.mode or t.account <> i.account or t.currency <> i.currency
+union all
+select format('invoice %s', i.id), i.mode, 'the account and mode of its payment link'
+from invoices i
+where i.payment_link_id is not null and not exists (select 1 from payment_links l
+  where l.id = i.payment_link_id and l.account = i.account and l.mode = i.mode)

@@ -1,0 +1,1 @@
+update file set setup_hash = null, setup_expires_at = null

@@ -1,0 +1,1 @@
+update pool_addresses set state = 'retired' where state = 'free'

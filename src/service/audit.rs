@@ -1,0 +1,108 @@
+//! Proving that a file is right: what must always hold, held against what is stored.
+//!
+//! What lives here: the checks that need the rules, and the order of all of them. What does not: those that a query can
+//! make (`store::audit`). What always holds: nothing is written, and memory does not grow with the file.
+
+use super::Error;
+use super::settle::judge;
+use crate::domain::invoice::Invoice;
+use crate::domain::time::{HOUR_MS, Time};
+use crate::store::{Reader, audit, invoices, payments, quotes};
+
+pub use crate::store::audit::{Counts, Finding};
+
+/// Invoices looked at between two looks for more.
+const PAGE: u32 = 1000;
+/// How long after its deadline an invoice may still be open: the expiry worker may have much to do after a pause.
+const OVERDUE_MS_MAX: i64 = HOUR_MS;
+
+/// Checks everything, and tells each finding; how much was checked.
+///
+/// # Errors
+/// [`Error::Failed`] where the file cannot be read.
+pub fn audit(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<Counts, Error> {
+    audit::check(db, report)?;
+    check_fees(db, report)?;
+    check_invoices(db, report)?;
+    Ok(audit::counts(db)?)
+}
+
+/// Rule 2: each fee is its sale's at the rate it names, rounded half to even.
+fn check_fees(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
+    Ok(audit::fees(db, |fee| {
+        let right = fee.sale.fee(fee.rate).and_then(|right| right.negated());
+        if right != Ok(fee.amount) {
+            report(Finding {
+                rule: 2,
+                about: format!("ledger {}", fee.id),
+                is: format!("a fee of {} on {}", fee.amount, fee.sale),
+                should: right.map_or("a fee that can be counted".to_owned(), |right| {
+                    format!("{right} at {} basis points", fee.rate.0)
+                }),
+            });
+        }
+    })?)
+}
+
+/// Rule 3: each invoice is what follows from its payments and quotes at the last tick.
+fn check_invoices(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
+    let tick = audit::last_tick(db)?;
+    let mut after = 0;
+    loop {
+        let page = audit::invoices(db, after, PAGE)?;
+        let Some(last) = page.last() else {
+            return Ok(());
+        };
+        after = *last;
+        for seq in page {
+            check_invoice(db, invoices::by_seq(db, seq)?, tick, report)?;
+        }
+    }
+}
+
+fn check_invoice(
+    db: &Reader<'_>,
+    stored: Invoice,
+    tick: Time,
+    report: &mut dyn FnMut(Finding),
+) -> Result<(), Error> {
+    let payments = payments::of_invoice(db, stored.seq)?;
+    let quotes = quotes::of_invoice(db, stored.seq)?;
+    // Whoever wrote the status last saw at least what is stored; time can have moved it since, up to the tick.
+    let mut right = stored.clone();
+    judge(&mut right, &payments, &quotes, tick)?;
+    let deadline = stored.terms().deadline();
+    let is_overdue = stored.status.is_open() && tick.since_ms(deadline) <= OVERDUE_MS_MAX;
+    if is_overdue && right.status != stored.status {
+        judge(&mut right, &payments, &quotes, deadline.plus_ms(-1))?;
+    }
+    let coin = |of: &Invoice| {
+        of.coin.as_ref().map_or("no coin".to_owned(), |coin| {
+            format!("{} {} at {}", coin.asset.id, coin.asset.text(coin.amount_expected), coin.address)
+        })
+    };
+    let received = |of: &Invoice| {
+        of.amount_received
+            .zip(of.coin.as_ref())
+            .map_or("nothing".to_owned(), |(units, coin)| coin.asset.text(units))
+    };
+    for (is, should) in [
+        (stored.status.to_string(), right.status.to_string()),
+        (coin(&stored), coin(&right)),
+        (
+            format!("with {} received", received(&stored)),
+            format!("with {} received", received(&right)),
+        ),
+    ] {
+        if is != should {
+            let about = format!("invoice {}", stored.id);
+            report(Finding {
+                rule: 3,
+                about,
+                is,
+                should: format!("{should}, by its payments and the time"),
+            });
+        }
+    }
+    Ok(())
+}

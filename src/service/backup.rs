@@ -1,0 +1,73 @@
+//! Backup and restore: copies that are proved right before they count.
+//!
+//! What always holds: a copy with anything wrong in it gets no name, and what is gone on from after a restore neither
+//! pays nor hands out anything a second time.
+
+use super::{Error, audit};
+use crate::store::backup::{Held, copy};
+use std::path::Path;
+
+pub use crate::store::backup::GAP;
+pub use crate::store::backup::Held as Restored;
+
+/// Copies a file, also one in use, and checks the copy.
+///
+/// # Errors
+/// A text for a person: the file is not there, the copy's name is taken and `replace` was not said, or the copy is not
+/// whole.
+pub fn backup(from: &Path, to: &Path, replace: bool) -> Result<(), Error> {
+    check_name(to, replace)?;
+    let copy = copy(from, to)?;
+    let mut findings = Vec::new();
+    copy.read(|db| {
+        crate::store::audit::check_whole(db, &mut |finding| findings.push(finding))
+            .map_err(Error::from)
+    })?;
+    if let Some(first) = findings.first() {
+        return Err(Error::Failed(format!("the copy is not whole: {first}")));
+    }
+    Ok(copy.put_in_place(replace)?)
+}
+
+/// Goes back to a copy: what it does not know of is not done a second time. With `dry_run` everything is tried, and
+/// nothing put in place.
+///
+/// # Errors
+/// A text for a person; [`audit::Finding`]s are told through `report` and refuse the copy unless `replace` was said.
+pub fn restore(
+    from: &Path,
+    to: &Path,
+    replace: bool,
+    dry_run: bool,
+    report: &mut dyn FnMut(audit::Finding),
+) -> Result<Held, Error> {
+    if !dry_run {
+        check_name(to, replace)?;
+    }
+    let copy = copy(from, to)?;
+    let mut findings = 0_usize;
+    copy.read(|db| {
+        audit::audit(db, &mut |finding| {
+            findings = findings.saturating_add(1);
+            report(finding);
+        })
+    })?;
+    if findings > 0 && !replace {
+        let message = format!("{findings} findings in the copy; --force restores it all the same");
+        return Err(Error::Failed(message));
+    }
+    let held = copy.hold()?;
+    if !dry_run {
+        copy.put_in_place(replace)?;
+    }
+    Ok(held)
+}
+
+/// Is the name free, or may what has it be replaced?
+fn check_name(to: &Path, replace: bool) -> Result<(), Error> {
+    if to.exists() && !replace {
+        let message = format!("{} is there already; --force replaces it", to.display());
+        return Err(Error::Failed(message));
+    }
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! Copies of a whole file: taking one while the file is in use, and preparing one to go on from.
+//!
+//! What lives here: copying, holding, putting in place. What does not: what is wrong with a copy (`audit`). What always
+//! holds: a file is complete and synced before it has its name, and the name never points at a mixture of two files.
+
+use super::open::{lock, open_plain, sync_folder, with_suffix};
+use super::row::Columns;
+use super::{Reader, StoreError};
+use crate::domain::asset::Mode;
+use rusqlite::{Connection, OpenFlags, named_params};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// How far every derivation index is moved: more than a shop hands out between two backups, and within what a wallet can
+/// be told to scan.
+pub const GAP: u64 = 1000;
+
+/// Files that SQLite keeps beside one that is open.
+const BESIDE: [&str; 2] = ["-wal", "-shm"];
+
+/// A copy beside the place it is meant for; gone when dropped, unless it was put in place.
+pub struct Copy {
+    aside: PathBuf,
+    to: PathBuf,
+}
+
+/// What was held and moved in a copy that is about to be gone on from.
+#[derive(Debug, Default)]
+pub struct Held {
+    /// Mode, pool and next index of everything that hands out derived addresses.
+    pub indexes: Vec<(Mode, String, i64)>,
+    /// Addresses of pools that will not be handed out.
+    pub retired: usize,
+    /// Open payouts and refunds.
+    pub transfers: usize,
+    /// Server orders under way.
+    pub servers: usize,
+    /// Deliveries given up.
+    pub deliveries: usize,
+}
+
+/// Copies the file as it stands at one moment, beside `to`. It may be written to meanwhile.
+///
+/// # Errors
+/// [`StoreError`] with a text for a person.
+pub fn copy(from: &Path, to: &Path) -> Result<Copy, StoreError> {
+    if !from.exists() {
+        let message = format!("{} does not exist", from.display());
+        return Err(StoreError::Failed(message));
+    }
+    let copy = Copy {
+        aside: with_suffix(to, "-copying"),
+        to: to.to_owned(),
+    };
+    // What a copy that was killed has left.
+    copy.remove();
+    let source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    source.busy_timeout(std::time::Duration::from_secs(5))?;
+    let mut target = Connection::open(&copy.aside)?;
+    // All pages in one step: a writer neither waits for it nor spoils it.
+    let backup = rusqlite::backup::Backup::new(&source, &mut target)?;
+    let step = backup.step(-1)?;
+    if step != rusqlite::backup::StepResult::Done {
+        let message = format!("{} was not copied: {step:?}", from.display());
+        return Err(StoreError::Failed(message));
+    }
+    drop(backup);
+    target.close().map_err(|(_, error)| error)?;
+    Ok(copy)
+}
+
+impl Copy {
+    /// Where the copy is as yet.
+    pub fn path(&self) -> &Path {
+        &self.aside
+    }
+
+    /// Changes the copy so that going on from it neither pays nor hands out anything a second time.
+    ///
+    /// # Errors
+    /// [`StoreError`] where it cannot be written.
+    pub fn hold(&self) -> Result<Held, StoreError> {
+        let mut conn = open_plain(&self.aside)?;
+        let tx = conn.transaction()?;
+        let gap = named_params! { ":gap": i64::try_from(GAP).unwrap_or(i64::MAX) };
+        let indexes = {
+            let mut moved = tx.prepare(include_str!("../../sql/restore/move_counters.sql"))?;
+            let rows = moved.query_map(gap, |row| {
+                let mut next = Columns::of(row);
+                Ok((next.take()?, next.take()?, next.take()?))
+            })?;
+            rows.collect::<Result<_, _>>()?
+        };
+        let held = Held {
+            indexes,
+            retired: tx.execute(include_str!("../../sql/restore/retire_pool.sql"), [])?,
+            transfers: tx.execute(include_str!("../../sql/restore/hold_transfers.sql"), [])?,
+            servers: tx.execute(include_str!("../../sql/restore/hold_servers.sql"), [])?,
+            deliveries: tx.execute(include_str!("../../sql/restore/give_up_deliveries.sql"), [])?,
+        };
+        tx.execute(include_str!("../../sql/restore/end_sessions.sql"), [])?;
+        tx.execute(include_str!("../../sql/restore/forget_setup.sql"), [])?;
+        tx.commit()?;
+        conn.close().map_err(|(_, error)| error)?;
+        Ok(held)
+    }
+
+    /// Reads the copy.
+    ///
+    /// # Errors
+    /// As [`read_only`](super::read_only).
+    pub fn read<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let outcome = super::read_only(&self.aside, work);
+        for suffix in BESIDE {
+            // What reading has made; what is not there needs no removing.
+            let _ = std::fs::remove_file(with_suffix(&self.aside, suffix));
+        }
+        outcome
+    }
+
+    /// Gives the copy its name, durably. With `replace` a file of that name, which nobody has open, is replaced.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the name is taken and may not be replaced, or where a server has it open.
+    pub fn put_in_place(self, replace: bool) -> Result<(), StoreError> {
+        let named = |error: std::io::Error| {
+            StoreError::Failed(format!("{}: {error}", self.to.display()))
+        };
+        File::open(&self.aside)
+            .and_then(|file| file.sync_all())
+            .map_err(named)?;
+        if replace {
+            let _lock = lock(&self.to)?;
+            write_back(&self.to);
+            for suffix in BESIDE {
+                let beside = with_suffix(&self.to, suffix);
+                // A log of the old file must not be read into the new one.
+                match std::fs::remove_file(&beside) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        return Err(named(error));
+                    }
+                    Ok(()) | Err(_) => {}
+                }
+            }
+            std::fs::rename(&self.aside, &self.to).map_err(named)?;
+        } else {
+            // Unlike a rename this fails where the name is taken.
+            std::fs::hard_link(&self.aside, &self.to).map_err(named)?;
+        }
+        sync_folder(&self.to).map_err(named)
+    }
+
+    fn remove(&self) {
+        for suffix in ["", "-journal"].iter().chain(&BESIDE) {
+            // What is not there needs no removing.
+            let _ = std::fs::remove_file(with_suffix(&self.aside, suffix));
+        }
+    }
+}
+
+/// Puts what is in a file's log into the file, so that it stays whole should the power fail before it is replaced. A file
+/// that cannot be opened is about to be replaced anyway.
+fn write_back(path: &Path) {
+    let written = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        .and_then(|conn| conn.pragma(None, "wal_checkpoint", "truncate", |_| Ok(())));
+    if let Err(error) = written {
+        log::warn!("{} is replaced unread: {error}", path.display());
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
