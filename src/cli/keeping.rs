@@ -80,14 +80,27 @@ pub(super) fn restore(matches: &ArgMatches) -> Result<(), Error> {
     }
     for (count, about) in [
         (held.retired, "pool addresses {}retired: import fresh ones"),
-        (held.transfers, "payouts and refunds {}held: look whether each was sent, then decide"),
-        (held.servers, "server orders {}held: look whether each was made, then decide"),
-        (held.deliveries, "deliveries {}given up: they can be sent again"),
+        (
+            held.transfers,
+            "payouts and refunds {}held: look whether each was sent, then decide",
+        ),
+        (
+            held.servers,
+            "server orders {}held: look whether each was made, then decide",
+        ),
+        (
+            held.deliveries,
+            "deliveries {}given up: they can be sent again",
+        ),
     ] {
         print(&format!("{count} {}", about.replace("{}", would)))?;
     }
     let done = if dry_run { "can be" } else { "is" };
-    print(&format!("{} {done} restored from {}", to.display(), from.display()))
+    print(&format!(
+        "{} {done} restored from {}",
+        to.display(),
+        from.display()
+    ))
 }
 
 /// Runs `coffer audit`.

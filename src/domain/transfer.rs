@@ -61,6 +61,8 @@ text_enum! {
     ///     ├──reject──→ rejected ├──fail──→ failed       └──fail──→ failed
     ///     └──cancel─→ cancelled └──cancel─→ cancelled
     /// ```
+    ///
+    /// One that is held since a restore goes the same way by hand only; `release` ends that and moves nothing.
     pub enum TransferStatus {
         /// The amount has left the balance; nothing else has happened.
         Requested = "requested",
@@ -85,6 +87,9 @@ impl TransferStatus {
         match (self, action) {
             (TransferStatus::Requested, TransferAction::Approve) => Some(TransferStatus::Approved),
             (TransferStatus::Requested, TransferAction::Reject) => Some(TransferStatus::Rejected),
+            (TransferStatus::Requested | TransferStatus::Approved, TransferAction::Release) => {
+                Some(self)
+            }
             (TransferStatus::Approved, TransferAction::Process) => Some(TransferStatus::Processing),
             (TransferStatus::Processing, TransferAction::Pay) => Some(TransferStatus::Paid),
             (TransferStatus::Approved | TransferStatus::Processing, TransferAction::Fail) => {
@@ -106,7 +111,8 @@ impl TransferStatus {
                 TransferAction::Approve
                 | TransferAction::Process
                 | TransferAction::Reject
-                | TransferAction::Cancel,
+                | TransferAction::Cancel
+                | TransferAction::Release,
             )
             | (
                 TransferStatus::Paid
@@ -156,7 +162,8 @@ impl TransferStatus {
 }
 
 text_enum! {
-    /// What a command that was started to send a transfer is at; only while it is processing.
+    /// What is not known of a transfer: what a command that was started to send it is at, or, since the file was restored
+    /// from an older copy, whether it was sent meanwhile.
     pub enum Sending {
         /// It has been started and has not answered.
         Running = "running",
@@ -221,9 +228,15 @@ impl Transfer {
         let status = before
             .after(action)
             .ok_or_else(|| no_such_step(kind, before, action))?;
+        let held = self.sending == Some(Sending::Unknown);
+        if step == Step::Release && !held {
+            let message = format!("this {kind} is not held");
+            return Err(Refusal::of(Code::InvalidTransition, "action", message));
+        }
+        let stays_held = held && status.is_open() && step != Step::Release;
         let mut after = Transfer {
             status,
-            sending: None,
+            sending: stays_held.then_some(Sending::Unknown),
             finalized_at: (!status.is_open()).then_some(now),
             ..self.clone()
         };
@@ -232,7 +245,8 @@ impl Transfer {
                 after.terms = Some(terms);
                 after.approved_at = Some(now);
             }
-            Step::Process(sending) => after.sending = sending,
+            Step::Process(sending) => after.sending = after.sending.or(sending),
+            Step::Release => {}
             Step::Pay(txid) => after.txid = Some(txid),
             Step::Fail(reason) | Step::Reject(reason) | Step::Cancel(reason) => {
                 after.failure_reason = reason;
@@ -254,12 +268,14 @@ mod tests {
 
     #[test]
     fn the_machine_has_these_steps_and_no_others() {
-        use TransferAction::{Approve, Cancel, Fail, Pay, Process, Reject};
+        use TransferAction::{Approve, Cancel, Fail, Pay, Process, Reject, Release};
         use TransferStatus::{Approved, Cancelled, Failed, Paid, Processing, Rejected, Requested};
         let steps = [
             (Requested, Approve, Approved),
             (Requested, Reject, Rejected),
             (Requested, Cancel, Cancelled),
+            (Requested, Release, Requested),
+            (Approved, Release, Approved),
             (Approved, Process, Processing),
             (Approved, Fail, Failed),
             (Approved, Cancel, Cancelled),

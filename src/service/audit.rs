@@ -78,7 +78,12 @@ fn check_invoice(
     }
     let coin = |of: &Invoice| {
         of.coin.as_ref().map_or("no coin".to_owned(), |coin| {
-            format!("{} {} at {}", coin.asset.id, coin.asset.text(coin.amount_expected), coin.address)
+            format!(
+                "{} {} at {}",
+                coin.asset.id,
+                coin.asset.text(coin.amount_expected),
+                coin.address
+            )
         })
     };
     let received = |of: &Invoice| {

@@ -5,9 +5,9 @@
 //! caller's cannot be read by mistake.
 
 pub mod accounts;
-mod books;
 pub mod audit;
 pub mod backup;
+mod books;
 mod cache;
 pub mod customers;
 pub mod deposits;

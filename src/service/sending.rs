@@ -49,6 +49,9 @@ impl Service {
                     "nothing real is sent here, so no command is started",
                 ));
             }
+            if transfer.sending.is_some() {
+                return Err(refused("it is held: a person looks whether it was sent"));
+            }
             let step = Step::Process(Some(Sending::Running));
             service.step(tx, now, By::Command, &transfer, step)
         })

@@ -123,20 +123,16 @@ pub struct Fee {
 
 /// Every fee.
 pub fn fees(db: &Reader<'_>, mut each: impl FnMut(Fee)) -> Result<(), StoreError> {
-    db.each(
-        include_str!("../../sql/audit/fee_amounts.sql"),
-        [],
-        |row| {
-            let mut next = Columns::of(row);
-            each(Fee {
-                id: next.take()?,
-                sale: next.take()?,
-                amount: next.take()?,
-                rate: next.take()?,
-            });
-            Ok(())
-        },
-    )
+    db.each(include_str!("../../sql/audit/fee_amounts.sql"), [], |row| {
+        let mut next = Columns::of(row);
+        each(Fee {
+            id: next.take()?,
+            sale: next.take()?,
+            amount: next.take()?,
+            rate: next.take()?,
+        });
+        Ok(())
+    })
 }
 
 /// The next invoices after this one.

@@ -126,9 +126,8 @@ impl Copy {
     /// # Errors
     /// [`StoreError`] where the name is taken and may not be replaced, or where a server has it open.
     pub fn put_in_place(self, replace: bool) -> Result<(), StoreError> {
-        let named = |error: std::io::Error| {
-            StoreError::Failed(format!("{}: {error}", self.to.display()))
-        };
+        let named =
+            |error: std::io::Error| StoreError::Failed(format!("{}: {error}", self.to.display()));
         File::open(&self.aside)
             .and_then(|file| file.sync_all())
             .map_err(named)?;

@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod audit;
 mod clock;
 mod coin_of_invoice;
 mod command_line;
@@ -23,6 +24,7 @@ mod golden;
 mod idempotency;
 mod inbox;
 mod isolation;
+mod keeping;
 mod keys;
 mod limits;
 mod lists;

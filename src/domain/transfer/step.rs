@@ -33,6 +33,8 @@ text_enum! {
         Reject = "reject",
         /// It is called off.
         Cancel = "cancel",
+        /// A person has looked, and it goes on from where it stood before the file was restored.
+        Release = "release",
     }
 }
 
@@ -51,6 +53,8 @@ pub enum Step {
     Reject(Option<String>),
     /// With the reason, where there is one to tell.
     Cancel(Option<String>),
+    /// With nothing.
+    Release,
 }
 
 impl Step {
@@ -63,6 +67,7 @@ impl Step {
             Step::Fail(_) => TransferAction::Fail,
             Step::Reject(_) => TransferAction::Reject,
             Step::Cancel(_) => TransferAction::Cancel,
+            Step::Release => TransferAction::Release,
         }
     }
 }
@@ -103,7 +108,7 @@ impl Wanted {
         })?;
         let goes_with = |name: &str| match action {
             TransferAction::Approve => ["rate", "networkFee"].contains(&name),
-            TransferAction::Process => false,
+            TransferAction::Process | TransferAction::Release => false,
             TransferAction::Pay => name == "txid",
             TransferAction::Fail | TransferAction::Reject | TransferAction::Cancel => {
                 name == "reason"
@@ -160,6 +165,7 @@ impl Wanted {
             TransferAction::Fail => Step::Fail(self.reason),
             TransferAction::Reject => Step::Reject(self.reason),
             TransferAction::Cancel => Step::Cancel(self.reason),
+            TransferAction::Release => Step::Release,
         })
     }
 }

@@ -1,0 +1,203 @@
+//! `coffer audit`: nothing is found in a file that is right, and each fault that is planted is.
+
+use crate::support::scratch::Scratch;
+use crate::support::{LIVE, Shop, TEST};
+use rusqlite::Connection;
+use serde_json::json;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the audit on a file.
+fn audit(file: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(["audit", "--file"]).arg(file);
+    command.output().unwrap()
+}
+
+/// The rules of what is found, each line whole.
+#[track_caller]
+fn findings(file: &Path) -> Vec<String> {
+    let output = audit(file);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let failed = String::from_utf8(output.stderr).unwrap();
+    let lines: Vec<String> = printed.lines().map(str::to_owned).collect();
+    let is_clean = lines.len() == 1 && lines[0].starts_with("nothing found in ");
+    assert_eq!(output.status.success(), is_clean, "{printed}{failed}");
+    assert_eq!(output.status.code(), Some(i32::from(!is_clean)), "{failed}");
+    if is_clean { Vec::new() } else { lines }
+}
+
+/// A shop in whose file everything has happened once.
+fn shop() -> Shop {
+    let shop = Shop::open();
+    let inbox = format!("{}/sandbox/inbox/shop", shop.url());
+    shop.switch(json!({ "endpoints": [{ "url": inbox }] }));
+    shop.advance("1s");
+    // One that expires, one cancelled, one underpaid, one paid and reorganised and confirmed again, one lost.
+    shop.invoice("10.00", json!({ "ttlSeconds": 60, "webhookUrl": inbox }));
+    let cancelled = shop.invoice("10.00", json!({ "asset": "BTC" }));
+    shop.cancel(cancelled["id"].as_str().unwrap()).expect(200);
+    let under = shop.invoice("20.00", json!({}));
+    let path = format!("/v1/invoices/{}/simulate", under["id"].as_str().unwrap());
+    shop.post(&path, Some(TEST), json!({ "case": "under" }))
+        .expect(200);
+    for end in ["confirmed", "dropped"] {
+        let invoice = shop.invoice("30.00", json!({ "asset": "ETH" }));
+        let payment = shop.pay(json!({ "invoice": invoice["id"] }));
+        for state in ["confirmed", "orphaned", end] {
+            shop.step(&payment, state);
+            shop.advance("1s");
+        }
+    }
+    // Still on its way.
+    let invoice = shop.invoice("40.00", json!({ "asset": "LTC" }));
+    shop.pay(json!({ "invoice": invoice["id"] }));
+    // Money out, to every end.
+    let funded = shop.fund(LIVE, "500.00", "EUR");
+    for end in [
+        &["approve", "process", "pay"][..],
+        &["approve", "fail"],
+        &["reject"],
+    ] {
+        let payout = shop.payout("25.00");
+        shop.moved("payouts", &payout, end);
+        let refund = shop.refund(&funded, Some("30.00"));
+        shop.moved("refunds", &refund, end);
+    }
+    shop.payout("20.00");
+    shop.refund(&funded, Some("5.00"));
+    // Customers.
+    let path = "/v1/customers/anna/addresses";
+    shop.post(path, Some(TEST), json!({})).expect(201);
+    let path = "/v1/customers/anna/simulate";
+    shop.switch(json!({ "feeBps": 150 }));
+    shop.post(path, Some(TEST), json!({ "asset": "SOL", "amount": "1.5" }))
+        .expect(201);
+    shop.advance("2m");
+    shop
+}
+
+/// A fault, and the beginning of the line that tells of it.
+type Fault = (&'static str, &'static str);
+
+const FAULTS: [Fault; 27] = [
+    ("update balances set available = available + 1, sales = sales + 1", "rule 1: balances"),
+    ("update balances set reserved = reserved + 1 where mode = 'live'", "rule 1: balances live EUR"),
+    ("delete from ledger where seq = (select max(seq) from ledger where kind = 'sale')", "rule 2: "),
+    ("update ledger set amount = amount + 100 where kind = 'sale' and mode = 'live'", "rule 2: payment"),
+    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
+        select 'x', account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at from ledger
+        where kind = 'sale' and payment is not null limit 1", "rule 2: payment"),
+    ("update ledger set amount = amount - 1 where kind = 'fee'", "rule 2: ledger"),
+    ("update ledger set reverses = null where kind = 'adjustment'", "rule 2: ledger"),
+    ("update ledger set amount = amount - 1 where kind = 'payout_reversal'", "rule 2: ledger"),
+    ("update ledger set ref_id = 'elsewhere' where kind = 'refund'", "rule 2: ledger"),
+    ("delete from ledger where kind = 'refund_reversal'", "rule 2: refund"),
+    ("update payments set state = 'seen', confirmed_at = null where state = 'confirmed'", "rule 2: payment"),
+    ("update invoices set status = 'failed' where status = 'expired'", "rule 3: invoice"),
+    ("update invoices set status = 'confirmed', confirmed_at = 1 where status = 'underpaid'", "rule 3: invoice"),
+    ("update invoices set status = 'expired' where status = 'detected'", "rule 3: invoice"),
+    ("update invoices set amount_received = '1' where amount_received is not null", "rule 3: invoice"),
+    ("update invoices set rate = rate, asset = 'DOGE' where asset = 'BTC'", "rule 3: invoice"),
+    ("update invoices set refunded = refunded + 1 where refunded is not null", "rule 3: invoice"),
+    ("update invoices set amount = amount * 2 where status = 'confirmed' and mode = 'test'", "rule 3: invoice"),
+    ("delete from deliveries; delete from events where type = 'invoice.expired'", "rule 4: invoice"),
+    ("delete from deliveries; delete from events where type = 'payout.paid'", "rule 4: payout"),
+    ("delete from deliveries; delete from events where type = 'deposit.confirmed'", "rule 4: deposit"),
+    ("update events set body = 'no JSON' where type = 'invoice.cancelled'", "rule 4: event"),
+    ("update events set body = replace(body, 'false', 'true') where mode = 'test'", "rule 4: event"),
+    ("delete from deliveries where endpoint is not null", "rule 4: event"),
+    ("delete from deliveries where endpoint is null", "rule 4: event"),
+    ("update addresses set address = (select address from addresses where pool = 'solana') where pool = 'evm'",
+        "rule 5: "),
+    ("update payments set mode = 'live' where mode = 'test'", "rule 5: payment"),
+];
+
+#[test]
+fn a_file_in_which_everything_has_happened_is_right() {
+    let shop = shop();
+    assert_eq!(
+        findings(shop.file()),
+        Vec::<String>::new(),
+        "beside the running server"
+    );
+    let scratch = Scratch::new();
+    let copy = scratch.path("copy.db");
+    std::fs::copy(shop.file(), &copy).unwrap();
+    let missing = audit(&scratch.path("none.db"));
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("none.db does not exist"));
+}
+
+#[test]
+fn each_planted_fault_is_found() {
+    let shop = shop();
+    let scratch = Scratch::new();
+    let original = scratch.path("original.db");
+    let source = Connection::open(shop.file()).unwrap();
+    source
+        .execute("vacuum into ?1", [original.to_str().unwrap()])
+        .unwrap();
+    // Where a constraint would refuse the fault, it is planted into tables without constraints.
+    let bare = Connection::open(&original).unwrap();
+    let tables: Vec<(String, String)> = bare
+        .prepare(
+            "select name, sql from sqlite_schema where type = 'table' and name not like 'sqlite%'",
+        )
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    bare.execute_batch("pragma foreign_keys = off").unwrap();
+    for (table, _) in &tables {
+        let copy = format!(
+            "create table bare as select * from \"{table}\"; drop table \"{table}\"; alter table bare rename to \"{table}\""
+        );
+        bare.execute_batch(&copy).unwrap();
+    }
+    drop(bare);
+    assert_eq!(
+        findings(&original),
+        Vec::<String>::new(),
+        "nothing planted yet"
+    );
+    for (number, (fault, told)) in FAULTS.iter().enumerate() {
+        let file = scratch.path(&format!("fault{number}.db"));
+        std::fs::copy(&original, &file).unwrap();
+        let conn = Connection::open(&file).unwrap();
+        conn.execute_batch(fault).unwrap();
+        assert!(conn.total_changes() > 0, "{fault} planted nothing");
+        drop(conn);
+        let found = findings(&file);
+        assert!(
+            found.iter().any(|line| line.starts_with(told)),
+            "{fault}: {found:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_broken_reference_and_a_broken_file_are_found() {
+    let shop = shop();
+    let scratch = Scratch::new();
+    let file = scratch.path("copy.db");
+    let source = Connection::open(shop.file()).unwrap();
+    source
+        .execute("vacuum into ?1", [file.to_str().unwrap()])
+        .unwrap();
+    let conn = Connection::open(&file).unwrap();
+    conn.execute_batch("pragma foreign_keys = off; delete from quotes")
+        .unwrap();
+    drop(conn);
+    let found = findings(&file);
+    assert!(
+        found.iter().any(|line| line.contains("of payments")),
+        "{found:#?}"
+    );
+    let mut bytes = std::fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 4096].fill(0xa5);
+    std::fs::write(&file, bytes).unwrap();
+    assert!(!audit(&file).status.success());
+}
