@@ -137,10 +137,15 @@ create table unmatched_payments (
   account     integer references accounts (seq),
   invoice     integer references invoices (seq),
   seen_at     integer not null,
+  -- when a person looked at it, and what that came to
   resolved_at integer,
-  note        text,
+  note        text    check (note <> ''),
+  check ((reason = 'unquoted_coin') = (invoice is not null)),
+  check ((invoice is null) = (account is null)),
+  check ((resolved_at is null) = (note is null)),
   unique (mode, chain, txid, position)
 ) strict;
+create index unmatched_payments_open on unmatched_payments (seq) where resolved_at is null;
 
 create table payment_links (
   seq         integer primary key,

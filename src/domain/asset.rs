@@ -73,6 +73,9 @@ impl Chain {
     }
 }
 
+/// The chains whose live addresses the operator imports: no public key derives them.
+pub const IMPORTED_CHAINS: [Chain; 1] = [Chain::Solana];
+
 /// One coin on one chain.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Asset {

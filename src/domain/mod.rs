@@ -25,4 +25,5 @@ pub mod status;
 pub mod text_enum;
 pub mod time;
 pub mod transfer;
+pub mod unmatched;
 pub mod user;

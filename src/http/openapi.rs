@@ -21,33 +21,36 @@ use crate::domain::refusal::Code;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Sending, TransferStatus};
+use crate::domain::unmatched::UnmatchedReason;
 use crate::domain::user::Role;
 use crate::service::idempotency::KEY_CHARS_MAX;
-use crate::service::sandbox::payments::Step;
+use crate::service::sandbox::payments::{SHOWN_STATES, Step};
 use answers::{headers, responses};
 use serde_json::{Map, Value, json};
 
 /// Schemas by topic.
-const SCHEMAS: [&str; 9] = [
+const SCHEMAS: [&str; 10] = [
     include_str!("openapi/schemas/invoice.json"),
     include_str!("openapi/schemas/currency.json"),
     include_str!("openapi/schemas/account.json"),
     include_str!("openapi/schemas/customer.json"),
     include_str!("openapi/schemas/event.json"),
     include_str!("openapi/schemas/transfer.json"),
+    include_str!("openapi/schemas/pool.json"),
     include_str!("openapi/schemas/session.json"),
     include_str!("openapi/schemas/sandbox.json"),
     include_str!("openapi/schemas/error.json"),
 ];
 
 /// Examples by topic, one for each schema.
-const EXAMPLES: [&str; 9] = [
+const EXAMPLES: [&str; 10] = [
     include_str!("openapi/examples/invoice.json"),
     include_str!("openapi/examples/currency.json"),
     include_str!("openapi/examples/account.json"),
     include_str!("openapi/examples/customer.json"),
     include_str!("openapi/examples/event.json"),
     include_str!("openapi/examples/transfer.json"),
+    include_str!("openapi/examples/pool.json"),
     include_str!("openapi/examples/session.json"),
     include_str!("openapi/examples/sandbox.json"),
     include_str!("openapi/examples/error.json"),
@@ -253,6 +256,8 @@ fn texts(name: &str) -> Vec<&'static str> {
         "Mode" => Mode::TEXTS.to_vec(),
         "PaymentCase" => PaymentCase::TEXTS.to_vec(),
         "PaymentState" => PaymentState::TEXTS.to_vec(),
+        "SandboxPaymentState" => SHOWN_STATES.to_vec(),
+        "UnmatchedReason" => UnmatchedReason::TEXTS.to_vec(),
         "PaymentStep" => Step::TEXTS.to_vec(),
         "Role" => Role::TEXTS.to_vec(),
         "Sending" => Sending::TEXTS.to_vec(),

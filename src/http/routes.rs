@@ -7,6 +7,7 @@ mod customers;
 mod dashboard;
 mod merchant;
 mod operation;
+mod pools;
 mod sandbox;
 mod transfers;
 
@@ -100,6 +101,7 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
         .chain(&transfers::MERCHANT)
         .chain(&dashboard::ROUTES)
         .chain(&transfers::DASHBOARD)
+        .chain(&pools::ROUTES)
         .chain(&operation::ROUTES)
         .chain(of_sandbox.filter(move |_| sandbox))
 }

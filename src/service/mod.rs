@@ -21,13 +21,14 @@ pub mod members;
 pub mod passwords;
 pub mod payments;
 pub mod payouts;
-mod pools;
+pub mod pools;
 mod quotes;
 pub mod refunds;
 pub mod sandbox;
 pub mod sending;
 mod settle;
 pub mod transfers;
+pub mod unmatched;
 pub mod webhooks;
 
 pub use error::Error;

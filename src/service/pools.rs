@@ -3,11 +3,19 @@
 //! What does not live here: deriving them from public keys. What always holds: an address is handed out once, to one
 //! owner, in the transaction that makes it the owner's.
 
-use super::{Error, Service};
-use crate::domain::address;
-use crate::domain::asset::{Chain, Mode};
+use super::{Error, Json, Member, Service, members};
+use crate::domain::address::{self, Network};
+use crate::domain::asset::{Chain, IMPORTED_CHAINS, Mode};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::Time;
 use crate::store::addresses::Owner;
 use crate::store::{Reader, Tx, addresses, pool_addresses};
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The most addresses that one call imports.
+pub const IMPORT_MAX: usize = 1000;
 
 impl Service {
     /// Is there something that hands out addresses of this chain, be it empty?
@@ -40,4 +48,88 @@ impl Service {
         }
         Ok(address)
     }
+
+    /// Every pool that is imported, with how many of its addresses are in which state.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn pools(&self) -> Result<Vec<Json>, Error> {
+        self.read(|db| {
+            IMPORTED_CHAINS
+                .iter()
+                .map(|chain| shown(db, *chain))
+                .collect()
+        })
+    }
+
+    /// Adds live addresses to a pool: all of them, or none where one is wrong. Those it knows already are counted.
+    ///
+    /// # Errors
+    /// `not_found` for a pool that takes none, `invalid_request` that says which address is wrong.
+    pub async fn import_addresses(
+        self: &Arc<Self>,
+        now: Time,
+        member: &Member,
+        pool: &str,
+        list: &[Value],
+    ) -> Result<Json, Error> {
+        let chain = IMPORTED_CHAINS
+            .into_iter()
+            .find(|chain| chain.address_pool() == pool)
+            .ok_or_else(|| Refusal::not_found("pool"))?;
+        let addresses = checked(chain, list)?;
+        let actor = member.user().email.clone();
+        self.write(move |_, tx| {
+            let mut added: usize = 0;
+            for address in &addresses {
+                if pool_addresses::import(tx, chain, address, now)? {
+                    added = added.saturating_add(1);
+                }
+            }
+            let pool = chain.address_pool();
+            let duplicates = addresses.len().saturating_sub(added);
+            let detail = json!({ "added": added, "duplicates": duplicates });
+            members::note(tx, &actor, "pool.import", None, Some(pool), &detail, now)?;
+            let answer = json!({
+                "object": "pool_import", "pool": pool, "added": added, "duplicates": duplicates,
+                "free": pool_addresses::counts(tx, chain)?.free,
+            });
+            Ok(to_raw_value(&answer)?)
+        })
+        .await
+    }
+}
+
+/// The canonical texts of addresses on the main network of a chain.
+fn checked(chain: Chain, list: &[Value]) -> Result<Vec<String>, Refusal> {
+    const NAME: &str = "addresses";
+    if !(1..=IMPORT_MAX).contains(&list.len()) {
+        return Err(Refusal::field(
+            NAME,
+            format!("must have 1 to {IMPORT_MAX} entries"),
+        ));
+    }
+    let read = |(at, item): (usize, &Value)| {
+        let wrong = |problem: String| {
+            Refusal::of(
+                Code::InvalidRequest,
+                NAME,
+                format!("{NAME}[{at}] {problem}"),
+            )
+        };
+        let text = item
+            .as_str()
+            .ok_or_else(|| wrong("must be a string".to_owned()))?;
+        address::parse(chain, Network::Main, text).map_err(|problem| wrong(format!("is {problem}")))
+    };
+    list.iter().enumerate().map(read).collect()
+}
+
+/// A pool as it is answered.
+fn shown(db: &Reader<'_>, chain: Chain) -> Result<Json, Error> {
+    let counts = pool_addresses::counts(db, chain)?;
+    Ok(to_raw_value(&json!({
+        "object": "pool", "pool": chain.address_pool(), "free": counts.free, "assigned": counts.assigned,
+        "retired": counts.retired,
+    }))?)
 }

@@ -4,6 +4,7 @@
 //! always holds: nothing here is reachable in a file that the sandbox did not make.
 
 pub mod payments;
+mod target;
 
 use super::{Error, Faults, Json, Service, accounts as account_rules, keys, members};
 use crate::domain::account::{Account, AccountStatus, Endpoint};

@@ -30,6 +30,7 @@ pub mod quotes;
 mod row;
 pub mod sessions;
 pub mod transfers;
+pub mod unmatched_payments;
 pub mod users;
 mod writer;
 

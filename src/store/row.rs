@@ -15,6 +15,7 @@ use crate::domain::payment::PaymentState;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::transfer::{Sending, TransferKind, TransferStatus};
+use crate::domain::unmatched::UnmatchedReason;
 use crate::domain::user::Role;
 use crate::store::Kind;
 use crate::store::idempotency::Outcome;
@@ -78,7 +79,8 @@ as_text!(
     Role,
     TransferKind,
     TransferStatus,
-    Sending
+    Sending,
+    UnmatchedReason
 );
 
 /// Text columns of enumerations.
@@ -111,7 +113,8 @@ enum_to_text!(
     Role,
     TransferKind,
     TransferStatus,
-    Sending
+    Sending,
+    UnmatchedReason
 );
 
 impl ToSql for Rate {

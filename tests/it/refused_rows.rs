@@ -27,7 +27,7 @@ insert into balances values (1, 'test', 'EUR', 0, 100, 0, 0, 0, -100, 0);
 ";
 
 /// A new file with those rows, in memory.
-fn rows(name: &str) -> Connection {
+pub fn rows(name: &str) -> Connection {
     let path = std::env::temp_dir().join(format!("coffer-schema-{name}-{}.db", std::process::id()));
     std::fs::write(&path, TEMPLATE).unwrap();
     let schema: Vec<String> = {

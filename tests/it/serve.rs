@@ -32,7 +32,7 @@ fn printed(args: &[&str]) -> Vec<Value> {
 }
 
 /// A server on this file, and its url.
-fn serve(file: &Path, more: &[&str]) -> (Process, String) {
+pub fn serve(file: &Path, more: &[&str]) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args([
         "serve",
@@ -56,15 +56,15 @@ fn serve(file: &Path, more: &[&str]) -> (Process, String) {
 }
 
 /// A shop that an operator has set up: its file, and a secret key of each mode.
-struct SetUp {
+pub struct SetUp {
     scratch: Scratch,
-    test: String,
-    live: String,
+    pub test: String,
+    pub live: String,
     account: String,
 }
 
 impl SetUp {
-    fn new() -> SetUp {
+    pub fn new() -> SetUp {
         let scratch = Scratch::new();
         let file = scratch.path("shop.db");
         let file = file.to_str().unwrap();
@@ -85,13 +85,13 @@ impl SetUp {
         }
     }
 
-    fn file(&self) -> std::path::PathBuf {
+    pub fn file(&self) -> std::path::PathBuf {
         self.scratch.path("shop.db")
     }
 }
 
 #[track_caller]
-fn call(url: &str, key: &str, method: &str, path: &str, body: Value) -> Answer {
+pub fn call(url: &str, key: &str, method: &str, path: &str, body: Value) -> Answer {
     send(
         &agent(),
         method,

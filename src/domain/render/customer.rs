@@ -8,6 +8,7 @@ use crate::domain::customer::Family;
 use crate::domain::deposit::{Deposit, DepositStatus};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
+use crate::domain::unmatched::{Unmatched, UnmatchedReason};
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 
@@ -123,5 +124,49 @@ pub fn deposit(deposit: &Deposit, net: Cents) -> Rendered {
         net_eur: net,
         created_at: deposit.created_at,
         confirmed_at: deposit.confirmed_at,
+    })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UnmatchedView<'a> {
+    object: &'static str,
+    id: &'a str,
+    livemode: bool,
+    reason: UnmatchedReason,
+    account: Option<&'a str>,
+    invoice: Option<&'a str>,
+    chain: Chain,
+    asset: &'static str,
+    asset_symbol: &'static str,
+    address: &'a str,
+    txid: &'a str,
+    amount_crypto: String,
+    seen_at: Time,
+    resolved_at: Option<Time>,
+    note: Option<&'a str>,
+}
+
+/// A payment that matched nothing.
+///
+/// # Errors
+/// serde_json's, which no payment causes.
+pub fn unmatched(payment: &Unmatched) -> Rendered {
+    to_raw_value(&UnmatchedView {
+        object: "unmatched_payment",
+        id: &payment.id,
+        livemode: payment.mode.is_live(),
+        reason: payment.reason,
+        account: payment.account_id.as_deref(),
+        invoice: payment.invoice_id.as_deref(),
+        chain: payment.asset.chain,
+        asset: payment.asset.id,
+        asset_symbol: payment.asset.symbol,
+        address: &payment.address,
+        txid: &payment.txid,
+        amount_crypto: payment.asset.text(payment.amount),
+        seen_at: payment.seen_at,
+        resolved_at: payment.resolved_at,
+        note: payment.note.as_deref(),
     })
 }

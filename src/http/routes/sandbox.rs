@@ -76,7 +76,7 @@ pub(super) static ROUTES: [Route; 12] = [
         operation: "sandboxPutPayment",
         method: "POST",
         path: "/sandbox/payments",
-        summary: "Puts a payment on a simulated chain, for an invoice of either mode.",
+        summary: "Puts a payment on a simulated chain, for an invoice or a customer of either mode, or for nobody.",
         body: Some(Body {
             schema: "SandboxPayment",
             required: true,
@@ -84,7 +84,7 @@ pub(super) static ROUTES: [Route; 12] = [
         answers: &[
             Answer {
                 status: 201,
-                about: "It is seen.",
+                about: "It is seen, or kept as a payment that matched nothing.",
                 content: Content::Json("SandboxPaymentSeen"),
             },
             Answer {

@@ -2,23 +2,38 @@
 //!
 //! What always holds: what is put on a simulated chain goes through the same steps as what is seen on a real one.
 
+use super::target::Target;
 use crate::domain::asset::{Asset, Mode};
+use crate::domain::deposit::{Deposit, DepositStatus};
 use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
 use crate::domain::payment::{Payment, PaymentState, simulated_txid};
-use crate::domain::quote::{Quote, unavailable};
+use crate::domain::quote::Quote;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 use crate::service::payments::{Sighting, still_due};
 use crate::service::{Error, Json, Service};
-use crate::store::addresses::Owner;
-use crate::store::{Reader, Tx, addresses, invoices, payments, quotes};
+use crate::store::unmatched_payments::NewUnmatched;
+use crate::store::{
+    Reader, Tx, customers, deposits, invoices, payments, quotes, unmatched_payments,
+};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+
+/// What a payment is said to be that matched nothing.
+pub(super) const UNMATCHED: &str = "unmatched";
+
+/// The states in which the sandbox shows a payment.
+pub const SHOWN_STATES: [&str; 4] = [
+    PaymentState::Seen.as_str(),
+    PaymentState::Confirmed.as_str(),
+    PaymentState::Dropped.as_str(),
+    UNMATCHED,
+];
 
 text_enum! {
     /// What may be done to a payment on a simulated chain.
@@ -49,70 +64,67 @@ impl Service {
         self.write(move |service, tx| {
             let fields = Fields::of(&body);
             fields.only(&["invoice", "address", "asset", "amount", "txid"])?;
-            let (invoice, quote) = service.target(tx, now, &fields)?;
-            let amount = match amount(&fields, quote.asset)? {
-                Some(amount) => amount,
-                None => default_amount(tx, &invoice, &quote)?,
-            };
-            let txid = match fields.text("txid", 1..=128)? {
-                Some(txid) if txid.bytes().all(|byte| byte.is_ascii_graphic()) => txid.to_owned(),
-                Some(_) => {
-                    return Err(
-                        Refusal::field("txid", "must be printable ASCII without spaces").into(),
-                    );
-                }
-                None => simulated_txid(quote.asset.chain, &id::new(now).to_string()),
-            };
-            let same = payments::of_transaction(tx, invoice.mode, quote.asset.chain, &txid)?;
-            if let Some(known) = same.iter().find(|payment| payment.quote == quote.seq) {
-                return Ok((false, view(known, known.state)?));
+            let target = service.target(tx, now, &fields)?;
+            let (mode, asset) = target.place();
+            let amount = amount(&fields, asset)?;
+            let txid = txid(&fields, asset, now)?;
+            if let Some(known) = target.known(tx, &txid)? {
+                return Ok((false, known));
             }
-            let position = u32::try_from(same.len()).unwrap_or(u32::MAX);
+            let amount = match &target {
+                Target::Invoice(invoice, quote) => {
+                    amount.map_or_else(|| default_amount(tx, invoice, quote), Ok)?
+                }
+                Target::Customer(..) | Target::Nobody(_) => amount.ok_or_else(|| {
+                    Refusal::field("amount", "must be given: nothing is due at this address")
+                })?,
+            };
             let sighting = Sighting {
                 amount,
+                position: next_position(tx, mode, asset, &txid)?,
                 txid,
-                position,
                 seen_at: now,
             };
-            let (_, payment) = service.see(tx, now, invoice, &quote, sighting)?;
-            Ok((true, view(&payment, payment.state)?))
+            Ok((true, service.put(tx, now, target, sighting)?))
         })
         .await
     }
 
-    /// Which invoice and quote a payment goes to.
-    fn target(
+    /// Puts it on the chain: for an invoice, for a customer, or for nobody.
+    fn put(
         &self,
         tx: &Tx<'_>,
         now: Time,
-        fields: &Fields<'_>,
-    ) -> Result<(Invoice, Quote), Error> {
-        let asset = fields.text("asset", 1..=40)?;
-        let mut invoice = match (
-            fields.text("invoice", 1..=36)?,
-            fields.text("address", 1..=128)?,
-        ) {
-            (Some(id), None) => by_id(tx, id)?,
-            (None, Some(address)) => {
-                let invoice = by_address(tx, address)?;
-                let quote = quote_at(tx, &invoice, address, asset)?;
-                return Ok((invoice, quote));
+        target: Target,
+        sighting: Sighting,
+    ) -> Result<Json, Error> {
+        match target {
+            Target::Invoice(invoice, quote) => {
+                let (_, payment) = self.see(tx, now, *invoice, &quote, sighting)?;
+                view(&payment.id, &payment.txid, payment.state.as_str())
             }
-            (Some(_), Some(_)) | (None, None) => {
-                return Err(
-                    Refusal::field("invoice", "or address must be given, one of them").into(),
-                );
+            Target::Customer(customer, asset, address) => {
+                let deposit = self.see_deposit(tx, now, &customer, asset, address, sighting)?;
+                view(&deposit.id, &deposit.txid, deposit.status.state().as_str())
             }
-        };
-        let quotes = quotes::of_invoice(tx, invoice.seq)?;
-        let quote = match asset {
-            Some(asset) if !quotes.is_empty() => quotes
-                .into_iter()
-                .find(|quote| quote.asset.id == asset)
-                .ok_or_else(|| unavailable(format!("{asset} was never quoted for this invoice")))?,
-            _ => self.quote_to_pay(tx, now, &mut invoice, asset)?,
-        };
-        Ok((invoice, quote))
+            Target::Nobody(stray) => {
+                let id = id::new(now).to_string();
+                let new = NewUnmatched {
+                    id: &id,
+                    mode: stray.mode,
+                    asset: stray.asset,
+                    txid: &sighting.txid,
+                    position: sighting.position,
+                    address: &stray.address,
+                    amount: sighting.amount,
+                    reason: stray.reason,
+                    owner: stray.owner,
+                    seen_at: sighting.seen_at,
+                };
+                unmatched_payments::insert(tx, &new)?;
+                view(&id, &sighting.txid, UNMATCHED)
+            }
+        }
     }
 
     /// Moves a payment on its simulated chain.
@@ -136,25 +148,74 @@ impl Service {
                 )
             };
             let step: Step = fields.choice("state")?.ok_or_else(known)?;
-            let payment = id::parse(&id)
-                .map(|id| payments::by_id(tx, &id))
-                .transpose()?
-                .flatten();
-            let payment = payment.ok_or_else(|| Refusal::not_found("payment"))?;
-            let invoice = invoices::by_seq(tx, payment.invoice)?;
-            if step == Step::Replaced {
-                let amount = amount(&fields, payment.asset)?.unwrap_or(payment.amount);
-                let replacement = service.replace(tx, now, invoice, &payment, amount)?;
-                return view(&replacement, replacement.state);
-            }
-            if fields.get("amount").is_some() {
+            let id = id::parse(&id).ok_or_else(|| Refusal::not_found("payment"))?;
+            if step != Step::Replaced && fields.get("amount").is_some() {
                 return Err(Refusal::field("amount", "goes with state \"replaced\" only").into());
             }
-            let next = next_state(step, payment.state)?;
-            service.advance(tx, now, invoice, &payment, next)?;
-            view(&payment, next)
+            if let Some(payment) = payments::by_id(tx, &id)? {
+                return service.move_of_invoice(tx, now, &payment, step, &fields);
+            }
+            if let Some(deposit) = deposits::by_id(tx, &id)? {
+                return service.move_deposit(tx, now, deposit, step, &fields);
+            }
+            if unmatched_payments::by_id(tx, &id)?.is_some() {
+                let message = "a payment that matched nothing stays as it is";
+                return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
+            }
+            Err(Refusal::not_found("payment").into())
         })
         .await
+    }
+
+    /// Moves the payment of an invoice.
+    fn move_of_invoice(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        payment: &Payment,
+        step: Step,
+        fields: &Fields<'_>,
+    ) -> Result<Json, Error> {
+        let invoice = invoices::by_seq(tx, payment.invoice)?;
+        if step == Step::Replaced {
+            let amount = amount(fields, payment.asset)?.unwrap_or(payment.amount);
+            let next = self.replace(tx, now, invoice, payment, amount)?;
+            return view(&next.id, &next.txid, next.state.as_str());
+        }
+        let next = next_state(step, payment.state)?;
+        self.advance(tx, now, invoice, payment, next)?;
+        view(&payment.id, &payment.txid, next.as_str())
+    }
+
+    /// Moves a deposit.
+    fn move_deposit(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        deposit: Deposit,
+        step: Step,
+        fields: &Fields<'_>,
+    ) -> Result<Json, Error> {
+        let state = deposit.status.state();
+        if step != Step::Replaced {
+            let next = next_state(step, state)?;
+            let deposit = self.advance_deposit(tx, now, deposit, next.into())?;
+            return view(&deposit.id, &deposit.txid, next.as_str());
+        }
+        if state != PaymentState::Seen {
+            return Err(no_such_step(step, state).into());
+        }
+        let sighting = Sighting {
+            amount: amount(fields, deposit.asset)?.unwrap_or(deposit.amount),
+            txid: simulated_txid(deposit.asset.chain, &id::new(now).to_string()),
+            position: 0,
+            seen_at: deposit.created_at,
+        };
+        let customer = customers::by_seq(tx, deposit.customer)?;
+        let (asset, address) = (deposit.asset, deposit.address.clone());
+        self.advance_deposit(tx, now, deposit, DepositStatus::Dropped)?;
+        let next = self.see_deposit(tx, now, &customer, asset, address, sighting)?;
+        view(&next.id, &next.txid, next.status.state().as_str())
     }
 
     /// Drops a payment and puts another in its place that inherits when it was seen.
@@ -217,35 +278,6 @@ pub(in crate::service) fn by_id(db: &Reader<'_>, id: &str) -> Result<Invoice, Er
     invoice.ok_or_else(|| Refusal::not_found("invoice").into())
 }
 
-/// The invoice that owns an address, in either mode.
-fn by_address(db: &Reader<'_>, address: &str) -> Result<Invoice, Error> {
-    for mode in Mode::ALL {
-        if let Some(Owner::Invoice(invoice)) = addresses::owner(db, *mode, address)? {
-            return Ok(invoices::by_seq(db, invoice)?);
-        }
-    }
-    Err(Refusal::field("address", "belongs to no invoice").into())
-}
-
-/// The quote behind an address; the invoice's own coin first, where several share it.
-fn quote_at(
-    db: &Reader<'_>,
-    invoice: &Invoice,
-    address: &str,
-    asset: Option<&str>,
-) -> Result<Quote, Error> {
-    let own = invoice.coin.as_ref().map(|coin| coin.asset.id);
-    let mut quotes = quotes::of_invoice(db, invoice.seq)?;
-    quotes.retain(|quote| {
-        quote.address == address && asset.is_none_or(|asset| quote.asset.id == asset)
-    });
-    quotes.sort_by_key(|quote| Some(quote.asset.id) != own);
-    quotes
-        .into_iter()
-        .next()
-        .ok_or_else(|| unavailable("this coin was never quoted at this address").into())
-}
-
 /// What is due in the quote's coin.
 fn default_amount(db: &Reader<'_>, invoice: &Invoice, quote: &Quote) -> Result<Units, Error> {
     let due = still_due(invoice, &payments::of_invoice(db, invoice.seq)?)?;
@@ -267,9 +299,31 @@ fn amount(fields: &Fields<'_>, asset: &Asset) -> Result<Option<Units>, Refusal> 
         .map_err(|problem| Refusal::field("amount", problem))
 }
 
+/// The transaction id that is asked for, or a new one.
+fn txid(fields: &Fields<'_>, asset: &Asset, now: Time) -> Result<String, Refusal> {
+    match fields.text("txid", 1..=128)? {
+        Some(txid) if txid.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(txid.to_owned()),
+        Some(_) => Err(Refusal::field(
+            "txid",
+            "must be printable ASCII without spaces",
+        )),
+        None => Ok(simulated_txid(asset.chain, &id::new(now).to_string())),
+    }
+}
+
+/// The first output of a transaction that nothing is known of, whoever's the others are.
+fn next_position(db: &Reader<'_>, mode: Mode, asset: &Asset, txid: &str) -> Result<u32, Error> {
+    let chain = asset.chain;
+    let known = payments::of_transaction(db, mode, chain, txid)?
+        .len()
+        .saturating_add(deposits::of_transaction(db, mode, chain, txid)?.len())
+        .saturating_add(unmatched_payments::of_transaction(db, mode, chain, txid)?.len());
+    Ok(u32::try_from(known).unwrap_or(u32::MAX))
+}
+
 /// A payment as the sandbox answers it.
-fn view(payment: &Payment, state: PaymentState) -> Result<Json, Error> {
+pub(super) fn view(id: &str, txid: &str, state: &str) -> Result<Json, Error> {
     Ok(to_raw_value(
-        &json!({ "id": payment.id, "txid": payment.txid, "state": state }),
+        &json!({ "id": id, "txid": txid, "state": state }),
     )?)
 }

@@ -1,0 +1,1 @@
+update unmatched_payments set resolved_at = ifnull(resolved_at, :now), note = :note where id = :id

@@ -1,0 +1,54 @@
+//! A payment that matched nothing: money that came, and nobody was asked for.
+//!
+//! What always holds: it books nothing and moves nothing; a person looks at it.
+
+use super::asset::{Asset, Mode};
+use super::money::coin::Units;
+use super::text_enum::text_enum;
+use super::time::Time;
+
+/// The longest note, in characters.
+pub const NOTE_CHARS_MAX: usize = 1000;
+
+text_enum! {
+    /// Why a payment matched nothing.
+    pub enum UnmatchedReason {
+        /// The address is no invoice's and no customer's.
+        UnknownAddress = "unknown_address",
+        /// The address is an invoice's, to which this coin was never quoted.
+        UnquotedCoin = "unquoted_coin",
+    }
+}
+
+/// A payment that matched nothing.
+#[derive(Clone, Debug)]
+pub struct Unmatched {
+    /// Order of insertion.
+    pub seq: i64,
+    /// The name outside the file.
+    pub id: String,
+    /// Live or test.
+    pub mode: Mode,
+    /// The coin it came in.
+    pub asset: &'static Asset,
+    /// The transaction.
+    pub txid: String,
+    /// Output or log index in it.
+    pub position: u32,
+    /// Where to.
+    pub address: String,
+    /// What was sent.
+    pub amount: Units,
+    /// Why it matched nothing.
+    pub reason: UnmatchedReason,
+    /// The id of the account whose address it is, where it is somebody's.
+    pub account_id: Option<String>,
+    /// The id of the invoice whose address it is.
+    pub invoice_id: Option<String>,
+    /// The earlier of mempool sighting and block time.
+    pub seen_at: Time,
+    /// When a person looked at it.
+    pub resolved_at: Option<Time>,
+    /// What that came to.
+    pub note: Option<String>,
+}

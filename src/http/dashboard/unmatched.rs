@@ -1,0 +1,37 @@
+//! Payments that matched nothing in the operator interface.
+
+use crate::domain::fields::Fields;
+use crate::domain::refusal::Refusal;
+use crate::domain::unmatched::NOTE_CHARS_MAX;
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::service::Error;
+use crate::service::unmatched::{Looked, Wanted};
+
+/// `limit` where none is given.
+pub(in crate::http) const LIMIT_DEFAULT: u32 = 50;
+
+/// GET /dashboard/api/unmatched-payments
+pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
+    let wanted = Wanted {
+        looked: call.query.choice("status")?.unwrap_or(Looked::All),
+        before: call.query.text("before").map(str::to_owned),
+        limit: call.query.limit(LIMIT_DEFAULT),
+    };
+    Reply::page(&call.front.service.unmatched_payments(&wanted)?)
+}
+
+/// POST /dashboard/api/unmatched-payments/{id}
+pub(in crate::http) async fn resolve(call: Call) -> Result<Reply, Error> {
+    let body = call.object()?;
+    let fields = Fields::of(&body);
+    fields.only(&["note"])?;
+    let note = fields.text("note", 1..=NOTE_CHARS_MAX)?;
+    let note = note.ok_or_else(|| Refusal::field("note", "must be given"))?;
+    let id = call.uuid("unmatched payment")?;
+    call.front
+        .service
+        .resolve_unmatched(call.now, call.member()?, &id, note.to_owned())
+        .await
+        .map(Reply::ok)
+}

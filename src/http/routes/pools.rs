@@ -1,0 +1,96 @@
+//! The operator interface: pools of addresses, and payments that matched nothing.
+
+use super::{Answer, Body, Content, PLAIN, Route};
+use crate::domain::user::Role;
+use crate::http::auth::Auth;
+use crate::http::dashboard::{pools, unmatched};
+use crate::http::request::{Param, ParamKind};
+use crate::service::unmatched::Looked;
+
+/// A route for operators.
+const OPERATOR: Route = Route {
+    auth: Auth::Session(Role::Operator),
+    ..PLAIN
+};
+
+/// The list.
+pub(super) static ROUTES: [Route; 4] = [
+    Route {
+        operation: "listPools",
+        path: "/dashboard/api/pools",
+        summary: "Lists the pools of imported addresses, with how many are free.",
+        answers: &[Answer {
+            status: 200,
+            about: "The pools.",
+            content: Content::Json("PoolList"),
+        }],
+        handler: |call| Box::pin(pools::list(call)),
+        ..OPERATOR
+    },
+    Route {
+        operation: "importAddresses",
+        method: "POST",
+        path: "/dashboard/api/pools/{pool}/addresses",
+        summary: "Adds live addresses to a pool; all of them, or none where one is wrong. Known ones are counted, not doubled.",
+        body: Some(Body {
+            schema: "ImportAddresses",
+            required: true,
+        }),
+        answers: &[Answer {
+            status: 200,
+            about: "What was added.",
+            content: Content::Json("PoolImport"),
+        }],
+        handler: |call| Box::pin(pools::import(call)),
+        ..OPERATOR
+    },
+    Route {
+        operation: "listUnmatchedPayments",
+        path: "/dashboard/api/unmatched-payments",
+        summary: "Pages through the payments that matched nothing, newest first.",
+        query: &[
+            Param {
+                name: "limit",
+                about: "How many at most.",
+                kind: ParamKind::Limit {
+                    max: 200,
+                    default: unmatched::LIMIT_DEFAULT,
+                },
+            },
+            Param {
+                name: "before",
+                about: "The nextBefore of the previous page: only payments older than it.",
+                kind: ParamKind::Text { chars_max: 40 },
+            },
+            Param {
+                name: "status",
+                about: "Only those nobody has looked at, or all; all where it is left out.",
+                kind: ParamKind::OneOf(Looked::TEXTS),
+            },
+        ],
+        answers: &[Answer {
+            status: 200,
+            about: "A page of payments.",
+            content: Content::Json("UnmatchedPaymentPage"),
+        }],
+        handler: |call| Box::pin(unmatched::list(call)),
+        ..OPERATOR
+    },
+    Route {
+        operation: "resolveUnmatchedPayment",
+        method: "POST",
+        path: "/dashboard/api/unmatched-payments/{id}",
+        summary: "Marks a payment that matched nothing as looked at; a second note takes the place of the first.",
+        body: Some(Body {
+            schema: "ResolveUnmatchedPayment",
+            required: true,
+        }),
+        answers: &[Answer {
+            status: 200,
+            about: "The payment.",
+            content: Content::Json("UnmatchedPayment"),
+        }],
+        handler: |call| Box::pin(unmatched::resolve(call)),
+        ..OPERATOR
+    },
+];

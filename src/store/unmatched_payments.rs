@@ -1,0 +1,125 @@
+//! The table `unmatched_payments`.
+
+use super::row::Columns;
+use super::{Reader, StoreError, Tx};
+use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::money::coin::Units;
+use crate::domain::time::Time;
+use crate::domain::unmatched::{Unmatched, UnmatchedReason};
+use rusqlite::{Row, named_params};
+
+/// A payment that has just matched nothing.
+pub struct NewUnmatched<'a> {
+    /// The name outside the file.
+    pub id: &'a str,
+    /// Live or test.
+    pub mode: Mode,
+    /// The coin it came in.
+    pub asset: &'static Asset,
+    /// The transaction.
+    pub txid: &'a str,
+    /// Output or log index in it.
+    pub position: u32,
+    /// Where to.
+    pub address: &'a str,
+    /// What was sent.
+    pub amount: Units,
+    /// Why it matched nothing.
+    pub reason: UnmatchedReason,
+    /// Whose address it is, where it is somebody's: the account and the invoice, by `seq`.
+    pub owner: Option<(i64, i64)>,
+    /// The earlier of mempool sighting and block time.
+    pub seen_at: Time,
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Unmatched> {
+    let mut next = Columns::of(row);
+    Ok(Unmatched {
+        seq: next.take()?,
+        id: next.take()?,
+        mode: next.take()?,
+        asset: next.take()?,
+        txid: next.take()?,
+        position: next.take()?,
+        address: next.take()?,
+        amount: next.take()?,
+        reason: next.take()?,
+        account_id: next.take()?,
+        invoice_id: next.take()?,
+        seen_at: next.take()?,
+        resolved_at: next.take()?,
+        note: next.take()?,
+    })
+}
+
+/// Adds a payment that matched nothing.
+pub fn insert(tx: &Tx<'_>, new: &NewUnmatched<'_>) -> Result<(), StoreError> {
+    let (account, invoice) = new.owner.unzip();
+    let params = named_params! {
+        ":id": new.id,
+        ":mode": new.mode,
+        ":chain": new.asset.chain,
+        ":asset": new.asset.id,
+        ":txid": new.txid,
+        ":position": new.position,
+        ":address": new.address,
+        ":amount": new.amount,
+        ":reason": new.reason,
+        ":account": account,
+        ":invoice": invoice,
+        ":seen_at": new.seen_at,
+    };
+    let sql = include_str!("../../sql/unmatched_payments/insert.sql");
+    tx.insert(sql, params).map(drop)
+}
+
+/// The payment with this id.
+pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Unmatched>, StoreError> {
+    db.first(
+        include_str!("../../sql/unmatched_payments/by_id.sql"),
+        named_params! { ":id": id },
+        read,
+    )
+}
+
+/// Those that one transaction made, by position.
+pub fn of_transaction(
+    db: &Reader<'_>,
+    mode: Mode,
+    chain: Chain,
+    txid: &str,
+) -> Result<Vec<Unmatched>, StoreError> {
+    db.all(
+        include_str!("../../sql/unmatched_payments/of_transaction.sql"),
+        named_params! { ":mode": mode, ":chain": chain, ":txid": txid },
+        read,
+    )
+}
+
+/// Those older than `before`, newest first; all, or only those nobody has looked at.
+pub fn page(
+    db: &Reader<'_>,
+    only_open: bool,
+    before: i64,
+    limit: u32,
+) -> Result<Vec<Unmatched>, StoreError> {
+    let sql = if only_open {
+        include_str!("../../sql/unmatched_payments/page_of_open.sql")
+    } else {
+        include_str!("../../sql/unmatched_payments/page.sql")
+    };
+    db.all(
+        sql,
+        named_params! { ":before": before, ":limit": limit },
+        read,
+    )
+}
+
+/// Notes what looking at it came to; when it was looked at first stays. False where there is no such payment.
+pub fn resolve(tx: &Tx<'_>, id: &str, note: &str, now: Time) -> Result<bool, StoreError> {
+    let changed = tx.run(
+        include_str!("../../sql/unmatched_payments/resolve.sql"),
+        named_params! { ":id": id, ":note": note, ":now": now },
+    )?;
+    Ok(changed == 1)
+}
