@@ -4,8 +4,10 @@
 //! (`http`). What always holds: an object in an event is byte for byte what its GET answers.
 
 pub mod customer;
+mod public;
 mod transfers;
 
+pub use public::{checkout_session, public_config};
 pub use transfers::{transfer, transfer_for_dashboard};
 
 use super::account::Account;
@@ -13,7 +15,7 @@ use super::asset::{Asset, Mode};
 use super::invoice::Invoice;
 use super::ledger::{Balance, Entry};
 use super::money::Cents;
-use super::signature::checkout_token;
+use super::signature::{checkout_token, is_checkout_token};
 use super::time::Time;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -30,11 +32,28 @@ pub struct Links {
 impl Links {
     /// Where an invoice's customer is sent.
     pub fn checkout(&self, invoice_id: &str) -> String {
-        format!(
-            "{}/checkout/{invoice_id}?token={}",
-            self.public_url,
-            checkout_token(&self.checkout_secret, invoice_id)
-        )
+        let token = self.token(invoice_id);
+        format!("{}/checkout/{invoice_id}?token={token}", self.public_url)
+    }
+
+    /// What opens an invoice's checkout, and nothing else.
+    pub fn token(&self, invoice_id: &str) -> String {
+        checkout_token(&self.checkout_secret, invoice_id)
+    }
+
+    /// Is this what opens this invoice's checkout? Takes as long whether it is or not.
+    pub fn is_token(&self, invoice_id: &str, token: &str) -> bool {
+        is_checkout_token(&self.checkout_secret, invoice_id, token)
+    }
+
+    /// The script by which a shop's page opens the checkout.
+    pub fn widget(&self) -> String {
+        format!("{}/widget.js", self.public_url)
+    }
+
+    /// Where a payment link leads.
+    pub fn payment_link(&self, id: &str) -> String {
+        format!("{}/l/{id}", self.public_url)
     }
 }
 

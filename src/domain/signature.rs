@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use std::hint::black_box;
 
 /// What precedes the base64 of a key in an endpoint's secret, by the Standard Webhooks convention.
 const STANDARD_PREFIX: &str = "whsec_";
@@ -53,6 +54,14 @@ pub fn checkout_token(file_secret: &[u8], invoice_id: &str) -> String {
     token
 }
 
+/// Is this the token of [`checkout_token`]? Every character is compared, wherever the first one differs.
+pub fn is_checkout_token(file_secret: &[u8], invoice_id: &str, presented: &str) -> bool {
+    let token = checkout_token(file_secret, invoice_id);
+    let pairs = token.bytes().zip(presented.bytes());
+    let difference = pairs.fold(0, |found, (one, other)| black_box(found | (one ^ other)));
+    token.len() == presented.len() && difference == 0
+}
+
 /// The key of a Standard Webhooks signature.
 fn standard_key(secret: &str) -> Vec<u8> {
     let encoded = secret.strip_prefix(STANDARD_PREFIX);
@@ -85,7 +94,9 @@ pub fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{checkout_token, hex, hmac_sha256, service_signature, standard_signature};
+    use super::{
+        checkout_token, hex, hmac_sha256, is_checkout_token, service_signature, standard_signature,
+    };
 
     #[test]
     fn hmac_is_that_of_rfc_4231() {
@@ -131,5 +142,11 @@ mod tests {
         assert_eq!(token.len(), 32);
         assert_ne!(token, checkout_token(&[7; 32], "b"));
         assert_ne!(token, checkout_token(&[8; 32], "a"));
+        assert!(is_checkout_token(&[7; 32], "a", &token));
+        let almost = format!("{}x", &token[..31]);
+        for wrong in ["", &token[..31], &format!("{token}0"), &almost] {
+            assert!(!is_checkout_token(&[7; 32], "a", wrong), "{wrong}");
+        }
+        assert!(!is_checkout_token(&[7; 32], "b", &token));
     }
 }

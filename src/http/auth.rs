@@ -21,6 +21,8 @@ pub enum Auth {
     Open,
     /// A secret or legacy key.
     Secret,
+    /// A public key, from a page that the account lets use it.
+    Public,
     /// Somebody signed in: an operator, or with [`Role::Merchant`] a merchant's user too.
     Session(Role),
     /// No key, but a caller on this machine that is no foreign page; only there under `coffer sandbox`.
@@ -68,6 +70,20 @@ pub(super) fn admit(
                     Err(Refusal::new(Code::WrongKeyType, message).into())
                 }
             }
+        }
+        Auth::Public => {
+            let caller = front.service.authenticate(now, presented(headers)?)?;
+            if caller.class() != KeyClass::Public {
+                let message = "this takes a public key only; keep the secret one on your server";
+                return Err(Refusal::new(Code::WrongKeyType, message).into());
+            }
+            if let Some(origin) = header(headers, "origin")? {
+                front.service.admit_origin(&caller, origin)?;
+            }
+            Ok(Admitted {
+                caller: Some(caller),
+                member: None,
+            })
         }
         Auth::Session(role) => {
             if method != Method::GET {

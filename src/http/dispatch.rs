@@ -6,7 +6,7 @@
 use super::request::{Call, Query};
 use super::router::Found;
 use super::routes::Route;
-use super::{Front, auth, error, reply::Reply};
+use super::{Front, auth, error, public, reply::Reply};
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
@@ -14,7 +14,7 @@ use hyper::body::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::header::{ALLOW, CONNECTION, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Request, Response};
+use hyper::{HeaderMap, Method, Request, Response};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,6 +57,11 @@ pub(super) async fn dispatch(
         Found::Route(_, route, values) => {
             admitted(&front, route, values, Arrived { parts, body }, &id).await
         }
+        Found::OtherMethods(_) | Found::Nothing
+            if method == Method::OPTIONS && public::covers(&path) =>
+        {
+            public::allowed()
+        }
         Found::OtherMethods(methods) => {
             let refusal = Refusal::new(
                 Code::MethodNotAllowed,
@@ -67,6 +72,9 @@ pub(super) async fn dispatch(
         Found::Nothing => error::answer(Refusal::not_found("path").into(), &id),
     };
     let mut reply = reply.with(REQUEST_ID, &id);
+    if public::covers(&path) {
+        reply = public::share(reply);
+    }
     if !is_whole {
         // What is left of the body would be read as the next request.
         reply = reply.with(CONNECTION, "close");

@@ -16,6 +16,7 @@ mod limit;
 mod metrics;
 mod openapi;
 mod probes;
+mod public;
 mod reply;
 mod request;
 mod router;

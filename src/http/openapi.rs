@@ -38,6 +38,7 @@ const SCHEMAS: [&str; 10] = [
     include_str!("openapi/schemas/transfer.json"),
     include_str!("openapi/schemas/pool.json"),
     include_str!("openapi/schemas/session.json"),
+    include_str!("openapi/schemas/public.json"),
     include_str!("openapi/schemas/sandbox.json"),
     include_str!("openapi/schemas/error.json"),
 ];
@@ -52,6 +53,7 @@ const EXAMPLES: [&str; 10] = [
     include_str!("openapi/examples/transfer.json"),
     include_str!("openapi/examples/pool.json"),
     include_str!("openapi/examples/session.json"),
+    include_str!("openapi/examples/public.json"),
     include_str!("openapi/examples/sandbox.json"),
     include_str!("openapi/examples/error.json"),
 ];
@@ -87,6 +89,7 @@ pub(super) fn document(public_url: &str, sandbox: bool) -> String {
             "headers": headers(),
             "securitySchemes": {
                 "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A secret key." },
+                "publicKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A public key." },
                 "bearer": { "type": "http", "scheme": "bearer", "description": "The same key." },
                 "session": { "type": "apiKey", "in": "cookie", "name": COOKIE, "description": "What signing in sets." },
             },
@@ -111,6 +114,7 @@ fn operation(route: &Route, sandbox: bool, examples: &Map<String, Value>) -> Val
             "security".to_owned(),
             json!([{ "apiKey": [] }, { "bearer": [] }]),
         ),
+        Auth::Public => fields.insert("security".to_owned(), json!([{ "publicKey": [] }])),
         Auth::Session(_) => fields.insert("security".to_owned(), json!([{ "session": [] }])),
         Auth::Open | Auth::Sandbox => fields.insert("security".to_owned(), json!([])),
     };

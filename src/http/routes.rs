@@ -8,6 +8,7 @@ mod dashboard;
 mod merchant;
 mod operation;
 mod pools;
+mod public;
 mod sandbox;
 mod transfers;
 
@@ -22,7 +23,7 @@ use crate::service::Error;
 pub struct Route {
     /// Its name: in the document, in metrics, in idempotency.
     pub operation: &'static str,
-    /// GET, POST, PUT, PATCH or DELETE.
+    /// GET, POST, PUT, PATCH, DELETE or OPTIONS.
     pub method: &'static str,
     /// Its path, parameters in braces.
     pub path: &'static str,
@@ -99,6 +100,7 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
         .iter()
         .chain(&customers::ROUTES)
         .chain(&transfers::MERCHANT)
+        .chain(&public::ROUTES)
         .chain(&dashboard::ROUTES)
         .chain(&transfers::DASHBOARD)
         .chain(&pools::ROUTES)

@@ -33,6 +33,16 @@ impl Caller {
         }
     }
 
+    /// The customer of one invoice, told by its token.
+    pub(super) fn of_customer(account: i64, mode: Mode, invoice_id: &str) -> Caller {
+        Caller {
+            account,
+            mode,
+            class: KeyClass::Public,
+            key: invoice_id.to_owned(),
+        }
+    }
+
     /// Whose data is meant.
     pub(super) fn account(&self) -> i64 {
         self.account

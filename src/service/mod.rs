@@ -9,6 +9,7 @@ pub mod audit;
 pub mod backup;
 mod books;
 mod cache;
+pub mod checkout;
 pub mod customers;
 pub mod deposits;
 mod error;

@@ -6,7 +6,7 @@
 use super::invoices::owned;
 use super::settle::{Cause, judged_at};
 use super::{Caller, Error, Json, Service};
-use crate::domain::asset::{ASSETS, Asset};
+use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::invoice::Invoice;
 use crate::domain::quote::{self, Quote, unavailable};
 use crate::domain::refusal::{Code, Refusal};
@@ -100,16 +100,18 @@ impl Service {
     /// # Errors
     /// None that a caller causes.
     pub fn currencies(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
-        let is_stale = caller.mode().is_live() && self.faults().rates_stale;
-        let offered: &[Asset] = if self.offers(caller.mode()) && !is_stale {
+        let offered = self.offered(caller.mode()).iter();
+        offered.map(|asset| Ok(render::currency(asset)?)).collect()
+    }
+
+    /// The coins that can be picked in this mode.
+    pub(super) fn offered(&self, mode: Mode) -> &'static [Asset] {
+        let is_stale = mode.is_live() && self.faults().rates_stale;
+        if self.offers(mode) && !is_stale {
             &ASSETS
         } else {
             &[]
-        };
-        offered
-            .iter()
-            .map(|asset| Ok(render::currency(asset)?))
-            .collect()
+        }
     }
 }
 

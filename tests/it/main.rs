@@ -35,6 +35,7 @@ mod payouts;
 mod pools;
 mod probes;
 mod process;
+mod public;
 mod readme;
 mod refunds;
 mod refused_customers;

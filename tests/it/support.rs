@@ -90,6 +90,15 @@ impl Shop {
         self.server.file()
     }
 
+    /// Writes into the file beside the server.
+    #[track_caller]
+    pub fn write_beside(&self, statement: &str) {
+        let file = rusqlite::Connection::open(self.file()).unwrap();
+        file.busy_timeout(std::time::Duration::from_secs(10))
+            .unwrap();
+        file.execute_batch(statement).unwrap();
+    }
+
     /// Sends anything; the body as it stands.
     #[track_caller]
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {

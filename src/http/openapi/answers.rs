@@ -5,8 +5,8 @@
 use super::content;
 use crate::domain::refusal::Code;
 use crate::http::auth::Auth;
-use crate::http::error;
 use crate::http::routes::{Content, Route, routes};
+use crate::http::{error, public};
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
@@ -61,6 +61,12 @@ fn refusals(route: &Route) -> Vec<Code> {
     match route.auth {
         Auth::Open => {}
         Auth::Secret => codes.extend([Code::Unauthorized, Code::WrongKeyType]),
+        Auth::Public => codes.extend([
+            Code::Unauthorized,
+            Code::WrongKeyType,
+            Code::Forbidden,
+            Code::InvalidRequest,
+        ]),
         Auth::Session(_) => codes.extend([Code::Unauthorized, Code::Forbidden]),
         Auth::Sandbox => codes.push(Code::Forbidden),
     }
@@ -87,13 +93,24 @@ fn refusals(route: &Route) -> Vec<Code> {
 /// The headers that answers have, by name.
 pub(super) fn headers() -> Value {
     let text = json!({ "type": "string", "minLength": 1 });
-    json!({
+    let mut headers = json!({
         "X-Request-Id": { "required": true, "schema": text, "description": "Id of the request, also in the service's log." },
         "WWW-Authenticate": { "required": true, "schema": { "type": "string", "const": "Bearer" }, "description": "How to send a key." },
         "Retry-After": { "required": true, "schema": { "type": "integer", "minimum": 0 }, "description": "Seconds after which to try again." },
         "RateLimit": { "schema": text, "description": "What is left of the key's rate; absent where there is no limit." },
         "RateLimit-Policy": { "schema": text, "description": "The key's rate; absent where there is no limit." },
-    })
+    });
+    if let Some(headers) = headers.as_object_mut() {
+        headers.extend(public::headers(true).map(|(name, value)| {
+            let always = json!({ "type": "string", "const": value });
+            let about = "What browsers ask for before a page of another site may read this.";
+            (
+                name.to_owned(),
+                json!({ "required": true, "schema": always, "description": about }),
+            )
+        }));
+    }
+    headers
 }
 
 /// The headers of one answer; `refused` is the status of a refusal.
@@ -108,6 +125,11 @@ fn headers_of(route: &Route, refused: Option<StatusCode>) -> Value {
     }
     if route.is_rate_limited && refused != Some(StatusCode::UNAUTHORIZED) {
         names.extend(["RateLimit", "RateLimit-Policy"]);
+    }
+    if public::covers(route.path) {
+        let of_preflight = route.method == "OPTIONS";
+        let cors = public::headers(of_preflight);
+        names.extend(cors.map(|(name, _)| name));
     }
     let reference = |name| json!({ "$ref": format!("#/components/headers/{name}") });
     let headers: Map<String, Value> = names

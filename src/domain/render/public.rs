@@ -1,0 +1,94 @@
+//! The JSON of what a shop's page may know: the public configuration, and where a checkout is.
+//!
+//! What always holds: nothing here tells what only the shop's server may know.
+
+use super::{Links, Rendered};
+use crate::domain::account::Account;
+use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::invoice::Invoice;
+use crate::domain::money::Currency;
+use crate::domain::status::InvoiceStatus;
+use crate::domain::time::Time;
+use serde::Serialize;
+use serde_json::value::to_raw_value;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ConfigView<'a> {
+    merchant: &'a str,
+    livemode: bool,
+    branding: BrandingView<'a>,
+    currencies: &'static [Currency],
+    checkout_lang: &'a str,
+    coins: Vec<CoinView>,
+    widget_url: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BrandingView<'a> {
+    color: Option<&'a str>,
+    logo_url: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct CoinView {
+    id: &'static str,
+    symbol: &'static str,
+    name: &'static str,
+    chain: Chain,
+}
+
+/// The public configuration of an account in one mode, with the coins on offer.
+///
+/// # Errors
+/// serde_json's, which no account causes.
+pub fn public_config(
+    account: &Account,
+    mode: Mode,
+    coins: impl Iterator<Item = &'static Asset>,
+    links: &Links,
+) -> Rendered {
+    let coin = |asset: &'static Asset| CoinView {
+        id: asset.id,
+        symbol: asset.symbol,
+        name: asset.name,
+        chain: asset.chain,
+    };
+    to_raw_value(&ConfigView {
+        merchant: &account.name,
+        livemode: mode.is_live(),
+        branding: BrandingView {
+            color: account.branding.color.as_deref(),
+            logo_url: account.branding.logo_url.as_deref(),
+        },
+        currencies: Currency::ALL,
+        checkout_lang: &account.checkout_lang,
+        coins: coins.map(coin).collect(),
+        widget_url: links.widget(),
+    })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SessionView<'a> {
+    invoice_id: &'a str,
+    token: String,
+    checkout_url: String,
+    status: InvoiceStatus,
+    expires_at: Time,
+}
+
+/// Where the checkout of an invoice is, and what opens it.
+///
+/// # Errors
+/// serde_json's, which no invoice causes.
+pub fn checkout_session(invoice: &Invoice, links: &Links) -> Rendered {
+    to_raw_value(&SessionView {
+        invoice_id: &invoice.id,
+        token: links.token(&invoice.id),
+        checkout_url: links.checkout(&invoice.id),
+        status: invoice.status,
+        expires_at: invoice.expires_at,
+    })
+}

@@ -1,0 +1,65 @@
+//! The operations for shops' pages: under `/v1/public`, with a public key.
+
+use super::{Answer, Body, Content, PLAIN, Route};
+use crate::domain::refusal::Code;
+use crate::http::auth::Auth;
+use crate::http::public;
+
+/// The question a browser asks before it lets a page ask.
+const PREFLIGHT: Route = Route {
+    method: "OPTIONS",
+    summary: "Tells a browser that pages of every site may ask here.",
+    answers: &[Answer {
+        status: 204,
+        about: "They may.",
+        content: Content::Empty,
+    }],
+    handler: |call| Box::pin(public::preflight(call)),
+    ..PLAIN
+};
+
+/// The list.
+pub(super) static ROUTES: [Route; 4] = [
+    Route {
+        operation: "getPublicConfig",
+        path: "/v1/public/config",
+        summary: "Reads what a shop's page may know: name, branding, currencies, coins, the widget's url.",
+        auth: Auth::Public,
+        answers: &[Answer {
+            status: 200,
+            about: "The configuration.",
+            content: Content::Json("PublicConfig"),
+        }],
+        handler: |call| Box::pin(public::config(call)),
+        ..PLAIN
+    },
+    Route {
+        operation: "preflightPublicConfig",
+        path: "/v1/public/config",
+        ..PREFLIGHT
+    },
+    Route {
+        operation: "createCheckoutSession",
+        method: "POST",
+        path: "/v1/public/checkout-sessions",
+        summary: "Says where an invoice that the shop's server made is paid.",
+        auth: Auth::Public,
+        body: Some(Body {
+            schema: "CreateCheckoutSession",
+            required: true,
+        }),
+        answers: &[Answer {
+            status: 200,
+            about: "Where it is paid.",
+            content: Content::Json("CheckoutSession"),
+        }],
+        refusals: &[Code::NotFound],
+        handler: |call| Box::pin(public::checkout_session(call)),
+        ..PLAIN
+    },
+    Route {
+        operation: "preflightCheckoutSessions",
+        path: "/v1/public/checkout-sessions",
+        ..PREFLIGHT
+    },
+];

@@ -1,0 +1,125 @@
+//! The checkout: what a shop's page may ask with a public key, and what a customer may do with an invoice's token.
+//!
+//! What always holds: a token opens its own invoice and nothing else, and with it a coin can be picked, no more.
+
+use super::invoices::owned;
+use super::{Caller, Error, Json, Service};
+use crate::domain::account::Account;
+use crate::domain::asset::{Asset, Mode};
+use crate::domain::invoice::Invoice;
+use crate::domain::money::coin::Units;
+use crate::domain::quote;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::Time;
+use crate::domain::{id, render};
+use crate::store::{Kind, accounts, invoices};
+use std::sync::Arc;
+
+/// What a customer sees of an invoice.
+pub struct Checkout {
+    /// Whose invoice it is.
+    pub account: Account,
+    /// The invoice.
+    pub invoice: Invoice,
+    /// The coins that take this price, each with what would be due in it.
+    pub coins: Vec<(&'static Asset, Units)>,
+    /// Is nothing real paid here?
+    pub is_simulated: bool,
+}
+
+impl Service {
+    /// May a page of this origin use the caller's public key? Programs send no origin.
+    ///
+    /// # Errors
+    /// `forbidden` where the account lists origins and this is none of them.
+    pub fn admit_origin(&self, caller: &Caller, origin: &str) -> Result<(), Error> {
+        let account = self.read(|db| Ok(accounts::by_seq(db, caller.account())?))?;
+        if account.admits(Some(origin)) {
+            return Ok(());
+        }
+        let message = format!("pages of {origin} may not use this account's public keys");
+        Err(Refusal::new(Code::Forbidden, message).into())
+    }
+
+    /// What a shop's page may know of the account.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn public_config(&self, caller: &Caller) -> Result<Json, Error> {
+        let account = self.read(|db| Ok(accounts::by_seq(db, caller.account())?))?;
+        let coins = self.offered(caller.mode()).iter();
+        Ok(render::public_config(
+            &account,
+            caller.mode(),
+            coins,
+            &self.links,
+        )?)
+    }
+
+    /// What opens the checkout of one of the account's invoices.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub fn checkout_session(&self, caller: &Caller, invoice: &str) -> Result<Json, Error> {
+        let invoice = self.read(|db| owned(db, caller, invoice))?;
+        Ok(render::checkout_session(&invoice, &self.links)?)
+    }
+
+    /// What the customer sees of an invoice.
+    ///
+    /// # Errors
+    /// `not_found`, the same for an invoice that is not there and for a token that is not its own.
+    pub fn checkout(&self, id: &str, token: &str) -> Result<Checkout, Error> {
+        let id = self.opened(id, token)?;
+        let (account, invoice) = self.read(|db| {
+            let invoice = invoices::by_id(db, &id)?.ok_or_else(unknown)?;
+            Ok((accounts::by_seq(db, invoice.account)?, invoice))
+        })?;
+        let due = |asset: &'static Asset| {
+            let rate = asset.test_rate(invoice.currency).ok()?;
+            let due = quote::amount_due(asset, rate, invoice.amount).ok()?;
+            Some((asset, due))
+        };
+        let coins = self.offered(invoice.mode).iter().filter_map(due).collect();
+        Ok(Checkout {
+            account,
+            coins,
+            is_simulated: self.is_simulated(invoice.mode),
+            invoice,
+        })
+    }
+
+    /// Picks the coin, as the customer does.
+    ///
+    /// # Errors
+    /// `not_found`, `payment_in_flight`, `invoice_closed`, `coin_unavailable`.
+    pub async fn select_at_checkout(
+        self: &Arc<Self>,
+        now: Time,
+        id: &str,
+        token: &str,
+        asset: String,
+    ) -> Result<(), Error> {
+        let id = self.opened(id, token)?;
+        let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(unknown))?;
+        let customer = Caller::of_customer(invoice.account, invoice.mode, &id);
+        self.select(now, &customer, &id, asset).await.map(drop)
+    }
+
+    /// The id of the invoice that this token opens.
+    fn opened(&self, id: &str, token: &str) -> Result<String, Error> {
+        id::parse(id)
+            .filter(|id| self.links.is_token(id, token))
+            .ok_or_else(unknown)
+    }
+
+    /// Is money of this mode a simulation here?
+    pub(super) fn is_simulated(&self, mode: Mode) -> bool {
+        mode == Mode::Test || self.kind == Kind::Sandbox
+    }
+}
+
+/// 404 for an invoice that is not there, or not for who asks.
+fn unknown() -> Error {
+    Refusal::not_found("invoice").into()
+}

@@ -1,0 +1,247 @@
+//! What a shop's page may ask: `/v1/public`, with a public key, from any site.
+
+use crate::support::{Answer, LIVE, Shop, TEST};
+use coffer::http::{Auth, routes};
+use serde_json::{Value, json};
+
+const CONFIG: &str = "/v1/public/config";
+const SESSIONS: &str = "/v1/public/checkout-sessions";
+const PK_TEST: &str = "pk_test_sandbox";
+const PK_LIVE: &str = "pk_live_sandbox";
+
+/// Asserts that a page of another site may read this answer.
+#[track_caller]
+fn shared(answer: &Answer) {
+    assert_eq!(answer.headers["access-control-allow-origin"], "*");
+    let exposed = &answer.headers["access-control-expose-headers"];
+    assert_eq!(exposed, "X-Request-Id, Retry-After");
+    assert!(answer.headers.contains_key("x-request-id"));
+}
+
+/// The names of an object's fields, in their order.
+fn names(object: &Value) -> Vec<&str> {
+    object
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
+}
+
+#[test]
+fn the_configuration_is_that_of_the_keys_mode() {
+    let shop = Shop::open();
+    for (key, live) in [(PK_TEST, false), (PK_LIVE, true)] {
+        let answer = shop.get(CONFIG, Some(key)).expect(200);
+        shared(&answer);
+        let config = answer.json();
+        assert_eq!(
+            names(&config),
+            [
+                "merchant",
+                "livemode",
+                "branding",
+                "currencies",
+                "checkoutLang",
+                "coins",
+                "widgetUrl"
+            ]
+        );
+        assert_eq!(config["merchant"], "Sandbox Shop");
+        assert_eq!(config["livemode"], live);
+        let nothing = json!({ "color": null, "logoUrl": null });
+        assert_eq!(config["branding"], nothing);
+        assert_eq!(config["currencies"], json!(["EUR", "USD"]));
+        assert_eq!(config["checkoutLang"], "en");
+        assert_eq!(config["widgetUrl"], format!("{}/widget.js", shop.url()));
+        let coins = config["coins"].as_array().unwrap();
+        assert_eq!(coins.len(), 13);
+        assert_eq!(names(&coins[0]), ["id", "symbol", "name", "chain"]);
+        let bitcoin =
+            json!({ "id": "BTC", "symbol": "BTC", "name": "Bitcoin", "chain": "bitcoin" });
+        assert_eq!(coins[0], bitcoin);
+    }
+}
+
+#[test]
+fn a_session_says_where_an_invoice_is_paid() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("20.00", json!({}));
+    let answer = shop.post(
+        SESSIONS,
+        Some(PK_TEST),
+        json!({ "invoiceId": invoice["id"] }),
+    );
+    let answer = answer.expect(200);
+    shared(&answer);
+    let session = answer.json();
+    let fields = ["invoiceId", "token", "checkoutUrl", "status", "expiresAt"];
+    assert_eq!(names(&session), fields);
+    assert_eq!(session["invoiceId"], invoice["id"]);
+    assert_eq!(session["checkoutUrl"], invoice["checkoutUrl"]);
+    assert_eq!(session["status"], "created");
+    assert_eq!(session["expiresAt"], invoice["expiresAt"]);
+    let url = session["checkoutUrl"].as_str().unwrap();
+    assert!(url.ends_with(&format!("?token={}", session["token"].as_str().unwrap())));
+}
+
+#[test]
+fn a_session_is_for_the_accounts_own_invoices_in_the_keys_mode() {
+    let shop = Shop::open();
+    let test = shop.invoice("20.00", json!({}))["id"].clone();
+    let live = json!({ "amount": "20.00", "currency": "EUR" });
+    let live = shop.post("/v1/invoices", Some(LIVE), live).expect(201);
+    let live = live.json()["id"].clone();
+    let unknown = json!("019d9f7b-6a00-7000-8000-000000000001");
+    for (key, id) in [
+        (PK_LIVE, &test),
+        (PK_TEST, &live),
+        (PK_TEST, &unknown),
+        (PK_TEST, &json!("no uuid")),
+        (PK_TEST, &json!("")),
+    ] {
+        let answer = shop.post(SESSIONS, Some(key), json!({ "invoiceId": id }));
+        answer.refused(404, "not_found", None);
+        shared(&answer);
+    }
+    for body in [
+        json!({}),
+        json!({ "invoiceId": null }),
+        json!({ "invoiceId": 1 }),
+    ] {
+        let answer = shop.post(SESSIONS, Some(PK_TEST), body);
+        answer.refused(400, "invalid_request", Some("invoiceId"));
+        shared(&answer);
+    }
+    for body in ["", "[]", "{", "null"] {
+        let answer = shop.send("POST", SESSIONS, &[("X-API-Key", PK_TEST)], body);
+        answer.refused(400, "invalid_request", None);
+        shared(&answer);
+    }
+}
+
+#[test]
+fn only_a_public_key_opens_them() {
+    let shop = Shop::open();
+    let id = shop.invoice("20.00", json!({}))["id"].clone();
+    let body = json!({ "invoiceId": id }).to_string();
+    let of_public = || routes(true).filter(|route| route.auth == Auth::Public);
+    assert_eq!(of_public().count(), 2);
+    for route in of_public() {
+        let call = |headers: &[(&str, &str)]| shop.send(route.method, route.path, headers, &body);
+        for secret in [TEST, LIVE, "sandbox.sandbox"] {
+            let answer = call(&[("X-API-Key", secret)]);
+            answer.refused(403, "wrong_key_type", None);
+            shared(&answer);
+        }
+        for headers in [
+            &[][..],
+            &[("X-API-Key", "pk_test_unknown")],
+            &[("X-API-Key", "")],
+        ] {
+            let answer = call(headers);
+            answer.refused(401, "unauthorized", None);
+            assert_eq!(answer.headers["www-authenticate"], "Bearer");
+            shared(&answer);
+        }
+        call(&[("X-API-Key", PK_TEST)]).expect(200);
+    }
+}
+
+#[test]
+fn a_browser_may_ask_before_it_asks() {
+    let shop = Shop::open();
+    for path in [CONFIG, SESSIONS, "/v1/public/not-there"] {
+        let headers = [
+            ("origin", "https://shop.example"),
+            ("access-control-request-method", "POST"),
+            ("access-control-request-headers", "x-api-key, content-type"),
+        ];
+        for headers in [&headers[..], &[]] {
+            let answer = shop.send("OPTIONS", path, headers, "").expect(204);
+            shared(&answer);
+            for (name, value) in [
+                ("access-control-allow-methods", "GET, POST, OPTIONS"),
+                ("access-control-allow-headers", "X-API-Key, Content-Type"),
+                ("access-control-max-age", "86400"),
+            ] {
+                assert_eq!(answer.headers[name], value, "{path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_error_there_can_be_read_and_nothing_elsewhere() {
+    let shop = Shop::open();
+    let key = ("X-API-Key", PK_TEST);
+    let long = "x".repeat(70_000);
+    for (method, path, body, status, code) in [
+        ("GET", "/v1/public/not-there", "", 404, "not_found"),
+        ("DELETE", CONFIG, "", 405, "method_not_allowed"),
+        ("GET", SESSIONS, "", 405, "method_not_allowed"),
+        ("POST", SESSIONS, &long[..], 413, "payload_too_large"),
+    ] {
+        let answer = shop.send(method, path, &[key], body);
+        answer.refused(status, code, None);
+        shared(&answer);
+    }
+    let long = ("x-long", &"x".repeat(17_000)[..]);
+    let answer = shop.send("GET", CONFIG, &[key, long], "");
+    answer.refused(431, "headers_too_large", None);
+    shared(&answer);
+    let allow = shop.send("DELETE", CONFIG, &[key], "").headers["allow"].clone();
+    assert_eq!(allow, "GET, OPTIONS");
+    for path in [
+        "/v1/merchant",
+        "/v1/public",
+        "/v1/publicx",
+        "/livez",
+        "/sandbox",
+    ] {
+        let answer = shop.get(path, Some(TEST));
+        let named = answer
+            .headers
+            .keys()
+            .find(|name| name.starts_with("access-control"));
+        assert_eq!(named, None, "{path}");
+    }
+    shop.send("OPTIONS", "/v1/merchant", &[], "")
+        .refused(405, "method_not_allowed", None);
+}
+
+#[test]
+fn an_account_may_name_the_sites_whose_pages_use_its_key() {
+    let shop = Shop::open();
+    let from = |origin: &str| {
+        let headers = [("X-API-Key", PK_TEST), ("origin", origin)];
+        shop.send("GET", CONFIG, &headers, "")
+    };
+    from("https://anywhere.example").expect(200);
+    shop.write_beside(r#"update accounts set allowed_origins = '["https://shop.example"]'"#);
+    from("https://shop.example").expect(200);
+    from("HTTPS://Shop.Example").expect(200);
+    shop.get(CONFIG, Some(PK_TEST)).expect(200);
+    for foreign in [
+        "https://shop.example.evil",
+        "http://shop.example",
+        "null",
+        "",
+    ] {
+        let answer = from(foreign);
+        answer.refused(403, "forbidden", None);
+        shared(&answer);
+    }
+}
+
+#[test]
+fn the_configuration_shows_the_accounts_branding() {
+    let shop = Shop::open();
+    shop.write_beside(
+        "update accounts set branding_color = '#aa00ff', branding_logo_url = 'https://shop.example/logo.png', checkout_lang = 'de'",
+    );
+    let config = shop.get(CONFIG, Some(PK_TEST)).expect(200).json();
+    let branding = json!({ "color": "#aa00ff", "logoUrl": "https://shop.example/logo.png" });
+    assert_eq!(config["branding"], branding);
+    assert_eq!(config["checkoutLang"], "de");
+}
