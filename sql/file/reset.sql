@@ -6,6 +6,7 @@ delete from events;
 delete from balances;
 delete from ledger;
 delete from unmatched_payments;
+delete from invoice_steps;
 delete from payments;
 delete from quotes;
 delete from transfers;

@@ -276,3 +276,36 @@ insert into attempts_new select * from attempts;
 drop table attempts;
 alter table attempts_new rename to attempts;
 create index attempts_by_age on attempts (at);
+
+-- A delivery that is sent again begins a new round of eleven attempts; those of earlier rounds are counted here.
+alter table deliveries add column made_before integer not null default 0 check (made_before >= 0);
+-- what has not been taken, for those who look for it
+create index deliveries_not_taken on deliveries (event) where state <> 'delivered';
+create index deliveries_of_endpoint on deliveries (endpoint, event) where endpoint is not null;
+
+-- What happened to an invoice, in its order: a coin was picked, a payment came into a state, the status changed.
+create table invoice_steps (
+  seq     integer primary key,
+  invoice integer not null references invoices (seq),
+  at      integer not null,
+  quote   integer references quotes (seq),
+  payment integer references payments (seq),
+  state   text    check (state in ('seen', 'confirmed', 'dropped')),
+  status  text    check (status in ('created', 'awaiting_payment', 'detected', 'confirmed', 'overpaid',
+            'underpaid', 'expired', 'paid_late', 'cancelled', 'failed')),
+  check ((payment is null) = (state is null)),
+  check ((quote is not null) + (payment is not null) + (status is not null) = 1)
+) strict;
+create index invoice_steps_of_invoice on invoice_steps (invoice, seq);
+-- what can be told of older files
+insert into invoice_steps (invoice, at, quote, payment, state, status)
+select invoice, at, quote, payment, state, status from (
+  select invoice, created_at as at, 1 as place, seq as quote, null as payment, null as state, null as status from quotes
+  union all
+  select invoice, created_at, 2, null, seq, 'seen', null from payments
+  union all
+  select invoice, confirmed_at, 3, null, seq, 'confirmed', null from payments where confirmed_at is not null
+  union all
+  select i.seq, e.created_at, 4, null, null, null, substr(e.type, 9) from events e join invoices i on i.id = e.object_id
+  where e.type like 'invoice.%' and e.type <> 'invoice.created'
+) order by at, place;

@@ -24,6 +24,7 @@ pub mod signature;
 pub mod status;
 pub mod text_enum;
 pub mod time;
+pub mod timeline;
 pub mod transfer;
 pub mod unmatched;
 pub mod user;

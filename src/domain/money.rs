@@ -69,6 +69,19 @@ impl Cents {
         }
     }
 
+    /// Reads an amount of either sign: [`Cents::parse`] with a minus before it or not.
+    ///
+    /// # Errors
+    /// As [`Cents::parse`].
+    pub fn parse_signed(text: &str) -> Result<Cents, AmountError> {
+        match text.strip_prefix('-') {
+            None => Cents::parse(text),
+            Some(size) => Cents::parse(size)?
+                .negated()
+                .map_err(|_| AmountError::TooLarge),
+        }
+    }
+
     /// The sum.
     ///
     /// # Errors
@@ -173,6 +186,24 @@ pub fn reaches(received: Cents, due: Cents, under: Bps) -> bool {
 /// Is `received` more than `due` plus the tolerance? Exact: the bound itself is not more.
 pub fn exceeds(received: Cents, due: Cents, over: Bps) -> bool {
     scaled(received.0, 10_000) > scaled(due.0, 10_000_i64.saturating_add(i64::from(over.0)))
+}
+
+/// The least whole cents that [`reaches`] `due`.
+pub fn least_reaching(due: Cents, under: Bps) -> Cents {
+    let scaled = scaled(due.0, 10_000_i64.saturating_sub(i64::from(under.0)));
+    let up = i128::from(scaled.rem_euclid(10_000) != 0);
+    cents_of(scaled.div_euclid(10_000).saturating_add(up))
+}
+
+/// The most whole cents that do not [`exceeds`] `due`.
+pub fn most_within(due: Cents, over: Bps) -> Cents {
+    let scaled = scaled(due.0, 10_000_i64.saturating_add(i64::from(over.0)));
+    cents_of(scaled.div_euclid(10_000))
+}
+
+/// As many cents, held inside what can be counted.
+fn cents_of(cents: i128) -> Cents {
+    Cents(i64::try_from(cents).unwrap_or(i64::MAX))
 }
 
 /// A product of two 64-bit numbers, which 128 bits always hold.

@@ -8,6 +8,9 @@ mod public;
 mod transfers;
 
 pub use public::{checkout_session, public_config};
+mod desk;
+
+pub use desk::{invoice_detail, timeline_entry};
 pub use transfers::{transfer, transfer_for_dashboard};
 
 use super::account::Account;

@@ -19,6 +19,7 @@ use crate::domain::money::Currency;
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::Code;
 use crate::domain::status::InvoiceStatus;
+use crate::domain::timeline;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Sending, TransferStatus};
 use crate::domain::unmatched::UnmatchedReason;
@@ -29,7 +30,7 @@ use answers::{headers, responses};
 use serde_json::{Map, Value, json};
 
 /// Schemas by topic.
-const SCHEMAS: [&str; 10] = [
+const SCHEMAS: &[&str] = &[
     include_str!("openapi/schemas/invoice.json"),
     include_str!("openapi/schemas/currency.json"),
     include_str!("openapi/schemas/account.json"),
@@ -37,6 +38,8 @@ const SCHEMAS: [&str; 10] = [
     include_str!("openapi/schemas/event.json"),
     include_str!("openapi/schemas/transfer.json"),
     include_str!("openapi/schemas/pool.json"),
+    include_str!("openapi/schemas/invoice_desk.json"),
+    include_str!("openapi/schemas/books.json"),
     include_str!("openapi/schemas/session.json"),
     include_str!("openapi/schemas/public.json"),
     include_str!("openapi/schemas/sandbox.json"),
@@ -44,7 +47,7 @@ const SCHEMAS: [&str; 10] = [
 ];
 
 /// Examples by topic, one for each schema.
-const EXAMPLES: [&str; 10] = [
+const EXAMPLES: &[&str] = &[
     include_str!("openapi/examples/invoice.json"),
     include_str!("openapi/examples/currency.json"),
     include_str!("openapi/examples/account.json"),
@@ -52,6 +55,8 @@ const EXAMPLES: [&str; 10] = [
     include_str!("openapi/examples/event.json"),
     include_str!("openapi/examples/transfer.json"),
     include_str!("openapi/examples/pool.json"),
+    include_str!("openapi/examples/invoice_desk.json"),
+    include_str!("openapi/examples/books.json"),
     include_str!("openapi/examples/session.json"),
     include_str!("openapi/examples/public.json"),
     include_str!("openapi/examples/sandbox.json"),
@@ -63,7 +68,7 @@ const SPAN_PATTERN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
 
 /// The document of a server at this url; the sandbox's has the sandbox's controls too.
 pub(super) fn document(public_url: &str, sandbox: bool) -> String {
-    let examples = merged(&EXAMPLES);
+    let examples = merged(EXAMPLES);
     let mut paths = Map::new();
     for route in routes(sandbox) {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
@@ -171,6 +176,7 @@ fn param_schema(param: &Param) -> Value {
         ParamKind::Span => {
             json!({ "type": "string", "minLength": 2, "pattern": SPAN_PATTERN })
         }
+        ParamKind::Moment => json!({ "type": "string", "format": "date-time" }),
         ParamKind::Uuid => json!({ "type": "string", "format": "uuid" }),
         ParamKind::Text { chars_max } => {
             json!({ "type": "string", "minLength": 1, "maxLength": chars_max })
@@ -180,7 +186,7 @@ fn param_schema(param: &Param) -> Value {
 
 /// Every schema, with the code's own lists put in.
 fn schemas() -> Map<String, Value> {
-    let mut schemas = merged(&SCHEMAS);
+    let mut schemas = merged(SCHEMAS);
     let written = schemas.clone();
     for schema in schemas.values_mut() {
         extend(schema, &written);
@@ -265,6 +271,8 @@ fn texts(name: &str) -> Vec<&'static str> {
         "PaymentStep" => Step::TEXTS.to_vec(),
         "Role" => Role::TEXTS.to_vec(),
         "Sending" => Sending::TEXTS.to_vec(),
+        "TimelineKind" => timeline::EntryKind::TEXTS.to_vec(),
+        "TimelinePaymentStep" => timeline::PaymentStep::TEXTS.to_vec(),
         "TransferAction" => TransferAction::TEXTS.to_vec(),
         "TransferStatus" => TransferStatus::TEXTS.to_vec(),
         "RefType" => RefType::TEXTS.to_vec(),
@@ -279,14 +287,14 @@ mod tests {
 
     #[test]
     fn every_file_parses_and_every_schema_has_its_example() {
-        for text in SCHEMAS.iter().chain(&EXAMPLES) {
+        for text in SCHEMAS.iter().chain(EXAMPLES) {
             assert!(
                 serde_json::from_str::<Map<String, Value>>(text).is_ok(),
                 "{}",
                 text.get(..60).unwrap_or(text)
             );
         }
-        let (schemas, examples) = (merged(&SCHEMAS), merged(&EXAMPLES));
+        let (schemas, examples) = (merged(SCHEMAS), merged(EXAMPLES));
         assert_eq!(
             schemas.keys().collect::<Vec<_>>(),
             examples.keys().collect::<Vec<_>>()

@@ -37,6 +37,8 @@ pub(super) enum ParamKind {
     Span,
     /// An id.
     Uuid,
+    /// A moment.
+    Moment,
 }
 
 /// A request, ready to be handled.
@@ -87,6 +89,11 @@ impl Call {
     /// The path's first parameter, which mostly is its only one.
     pub(super) fn id(&self) -> &str {
         self.path.first().map_or("", String::as_str)
+    }
+
+    /// The path's second parameter: on paths about an account, what of it is meant.
+    pub(super) fn second(&self) -> &str {
+        self.path.get(1).map_or("", String::as_str)
     }
 
     /// The path's only parameter, which must be a UUID to name anything.
@@ -172,6 +179,15 @@ impl Query {
             .map_err(|problem| Refusal::field(name, problem))
     }
 
+    /// A parameter that is a moment.
+    ///
+    /// # Errors
+    /// `invalid_request`, which the route's own check has ruled out.
+    pub(super) fn moment(&self, name: &str) -> Result<Option<Time>, Refusal> {
+        let moment = self.text(name).map(str::parse).transpose();
+        moment.map_err(|problem: String| Refusal::field(name, problem))
+    }
+
     /// The `limit`, or the route's default.
     pub(super) fn limit(&self, default: u32) -> u32 {
         self.text("limit")
@@ -202,6 +218,7 @@ impl ParamKind {
                 }
             }
             ParamKind::Span => parse_span_ms(value).map(drop),
+            ParamKind::Moment => value.parse::<Time>().map(drop),
             ParamKind::Uuid => id::parse(value)
                 .map(drop)
                 .ok_or_else(|| "must be a UUID".to_owned()),

@@ -3,8 +3,10 @@
 //! What lives here: the list that feeds the router, the key check, the document, the metrics and the tests. What
 //! always holds: an operation that is not in it does not exist.
 
+mod books;
 mod customers;
 mod dashboard;
+mod invoice_desk;
 mod merchant;
 mod operation;
 mod pools;
@@ -104,6 +106,8 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
         .chain(&dashboard::ROUTES)
         .chain(&transfers::DASHBOARD)
         .chain(&pools::ROUTES)
+        .chain(&invoice_desk::ROUTES)
+        .chain(&books::ROUTES)
         .chain(&operation::ROUTES)
         .chain(of_sandbox.filter(move |_| sandbox))
 }

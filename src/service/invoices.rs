@@ -214,19 +214,31 @@ impl Service {
     pub async fn cancel_invoice(self: &Arc<Self>, now: Time, id: &str) -> Result<Json, Error> {
         let id = id.to_owned();
         self.write(move |service, tx| {
-            let mut invoice =
-                invoices::by_id(tx, &id)?.ok_or_else(|| Refusal::not_found("invoice"))?;
-            let payments = payments::of_invoice(tx, invoice.seq)?;
-            let open = status(&invoice, &payments, judged_at(&invoice, now))?.is_open();
-            if !open || payments.iter().any(|payment| payment.is_standing()) {
-                let message = "only an invoice that is open and has no payment can be cancelled";
-                return Err(Refusal::new(Code::InvoiceNotCancellable, message).into());
-            }
-            invoice.cancelled_at = Some(now);
-            let invoice = service.settle(tx, now, invoice, Cause::Other)?;
-            Ok(render::invoice(&invoice, &service.links, &[])?)
+            let invoice = invoices::by_id(tx, &id)?.ok_or_else(|| Refusal::not_found("invoice"))?;
+            service.cancel(tx, now, invoice)
         })
         .await
+    }
+
+    /// Calls an invoice off.
+    ///
+    /// # Errors
+    /// `invoice_not_cancellable`.
+    pub(super) fn cancel(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        mut invoice: Invoice,
+    ) -> Result<Json, Error> {
+        let payments = payments::of_invoice(tx, invoice.seq)?;
+        let open = status(&invoice, &payments, judged_at(&invoice, now))?.is_open();
+        if !open || payments.iter().any(|payment| payment.is_standing()) {
+            let message = "only an invoice that is open and has no payment can be cancelled";
+            return Err(Refusal::new(Code::InvoiceNotCancellable, message).into());
+        }
+        invoice.cancelled_at = Some(now);
+        let invoice = self.settle(tx, now, invoice, Cause::Other)?;
+        Ok(render::invoice(&invoice, &self.links, &[])?)
     }
 
     /// Closes invoices whose time is up; how many.

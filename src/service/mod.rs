@@ -5,6 +5,7 @@
 //! caller's cannot be read by mistake.
 
 pub mod accounts;
+mod adjustments;
 pub mod audit;
 pub mod backup;
 mod books;
@@ -16,6 +17,7 @@ mod error;
 pub mod events;
 mod faults;
 pub mod idempotency;
+pub mod invoice_desk;
 pub mod invoices;
 pub mod keys;
 pub mod members;

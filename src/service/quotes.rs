@@ -14,7 +14,7 @@ use crate::domain::render;
 use crate::domain::status::status;
 use crate::domain::time::Time;
 use crate::store::addresses::Owner;
-use crate::store::{Tx, addresses, payments, quotes};
+use crate::store::{Tx, addresses, invoice_steps, payments, quotes};
 use std::sync::Arc;
 
 impl Service {
@@ -57,6 +57,9 @@ impl Service {
             Some(quote) => quote,
             None => self.new_quote(tx, now, invoice, asset)?,
         };
+        if invoice.picked_quote != Some(quote.seq) {
+            invoice_steps::picked(tx, invoice.seq, quote.seq, now)?;
+        }
         invoice.picked_quote = Some(quote.seq);
         Ok(quote)
     }

@@ -12,7 +12,7 @@ use crate::domain::quote::Quote;
 use crate::domain::status::{InvoiceStatus, status};
 use crate::domain::time::Time;
 use crate::domain::{quote, render};
-use crate::store::{Tx, file, invoices, payments, quotes};
+use crate::store::{Tx, file, invoice_steps, invoices, payments, quotes};
 
 /// What made the step necessary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,9 @@ impl Service {
             file::tick(tx, now)?;
         }
         let changed = invoice.status != before;
+        if changed {
+            invoice_steps::status(tx, invoice.seq, invoice.status, now)?;
+        }
         let kind = match cause {
             Cause::Created => Some(EventType::InvoiceCreated),
             Cause::Confirmed => EventType::of_status(invoice.status),

@@ -2,8 +2,9 @@
 
 use super::row::Columns;
 use super::{Reader, StoreError, Tx};
-use crate::domain::asset::{Asset, Mode};
+use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::invoice::{Coin, Invoice};
+use crate::domain::money::Currency;
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
@@ -177,6 +178,74 @@ pub fn list(
             )
         }
     }
+}
+
+/// Which invoices an operator looks for.
+pub struct Search<'a> {
+    /// Only of this status.
+    pub status: Option<InvoiceStatus>,
+    /// Only in this currency.
+    pub currency: Option<Currency>,
+    /// Only made at this moment or later.
+    pub from: Option<Time>,
+    /// Only made before this moment.
+    pub to: Option<Time>,
+    /// Only with this text in id, orderId, description or email, or that is an address or a txid of theirs.
+    pub text: Option<&'a str>,
+    /// Only older than the one with this `seq`.
+    pub before: i64,
+    /// How many at most.
+    pub limit: u32,
+}
+
+/// The newest invoices that fit. Reads every invoice that is newer than the last one found.
+pub fn search(
+    db: &Reader<'_>,
+    account: i64,
+    mode: Mode,
+    search: &Search<'_>,
+) -> Result<Vec<Invoice>, StoreError> {
+    let pools: Vec<&str> = Chain::ALL
+        .iter()
+        .map(|chain| chain.address_pool())
+        .collect();
+    let (pools, chains) = (json_list(&pools)?, json_list(Chain::TEXTS)?);
+    let like = search.text.map(contains);
+    let mut params = named_params! {
+        ":account": account, ":mode": mode, ":currency": search.currency, ":from": search.from, ":to": search.to,
+        ":text": search.text, ":like": like, ":pools": pools, ":chains": chains, ":before": search.before,
+        ":limit": search.limit,
+    }
+    .to_vec();
+    match &search.status {
+        None => db.all(
+            include_str!("../../sql/invoices/search.sql"),
+            params.as_slice(),
+            read,
+        ),
+        Some(status) => {
+            params.push((":status", status));
+            db.all(
+                include_str!("../../sql/invoices/search_by_status.sql"),
+                params.as_slice(),
+                read,
+            )
+        }
+    }
+}
+
+/// A pattern that fits whatever has this text in it.
+fn contains(text: &str) -> String {
+    let literal = text
+        .replace('\\', "\\\\")
+        .replace('%', "\\%")
+        .replace('_', "\\_");
+    format!("%{literal}%")
+}
+
+/// A list as one parameter.
+fn json_list(texts: &[&str]) -> Result<String, StoreError> {
+    serde_json::to_string(texts).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
 /// Open invoices whose time is up, the longest overdue first.

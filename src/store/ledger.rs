@@ -50,7 +50,11 @@ impl Source {
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
-    let mut next = Columns::of(row);
+    entry(&mut Columns::of(row))
+}
+
+/// An entry from the columns that follow.
+fn entry(next: &mut Columns<'_>) -> rusqlite::Result<Entry> {
     Ok(Entry {
         seq: next.take()?,
         id: next.take()?,
@@ -99,6 +103,39 @@ pub fn book(
         booking.currency,
         posting.kind,
         posting.amount,
+    )
+}
+
+/// Books what an operator corrects, and moves the running balance.
+pub fn adjust(
+    tx: &Tx<'_>,
+    account: i64,
+    mode: Mode,
+    entry: &Entry,
+    now: Time,
+) -> Result<(), StoreError> {
+    let params = named_params! {
+        ":id": entry.id,
+        ":account": account,
+        ":mode": mode,
+        ":currency": entry.currency,
+        ":amount": entry.amount,
+        ":memo": entry.memo,
+        ":created_at": now,
+    };
+    tx.insert(include_str!("../../sql/ledger/adjust.sql"), params)?;
+    balances::move_by(tx, account, mode, entry.currency, entry.kind, entry.amount)
+}
+
+/// What the payments of an invoice booked, oldest first, each with its payment.
+pub fn of_invoice(db: &Reader<'_>, invoice: i64) -> Result<Vec<(i64, Entry)>, StoreError> {
+    db.all(
+        include_str!("../../sql/ledger/of_invoice.sql"),
+        named_params! { ":invoice": invoice },
+        |row| {
+            let mut next = Columns::of(row);
+            Ok((next.take()?, entry(&mut next)?))
+        },
     )
 }
 

@@ -18,6 +18,7 @@ pub mod error;
 pub mod events;
 pub mod file;
 pub mod idempotency;
+pub mod invoice_steps;
 pub mod invoices;
 pub mod keys;
 pub mod ledger;

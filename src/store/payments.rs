@@ -1,7 +1,7 @@
 //! The table `payments`.
 
 use super::row::Columns;
-use super::{Reader, StoreError, Tx};
+use super::{Reader, StoreError, Tx, invoice_steps};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::payment::{Payment, PaymentState};
@@ -57,7 +57,9 @@ pub fn insert(tx: &Tx<'_>, payment: &Payment, now: Time) -> Result<i64, StoreErr
         ":seen_at": payment.seen_at,
         ":created_at": now,
     };
-    tx.insert(include_str!("../../sql/payments/insert.sql"), params)
+    let seq = tx.insert(include_str!("../../sql/payments/insert.sql"), params)?;
+    invoice_steps::payment(tx, seq, PaymentState::Seen, now)?;
+    Ok(seq)
 }
 
 /// Moves a payment from one state to the next; it must still be in `before`.
@@ -71,7 +73,7 @@ pub fn update(
     let confirmed_at = (state == PaymentState::Confirmed).then_some(now);
     let params = named_params! { ":seq": seq, ":before": before, ":state": state, ":confirmed_at": confirmed_at };
     match tx.run(include_str!("../../sql/payments/update.sql"), params)? {
-        1 => Ok(()),
+        1 => invoice_steps::payment(tx, seq, state, now),
         _ => Err(StoreError::Failed(format!("payment {seq} is not {before}"))),
     }
 }

@@ -8,6 +8,7 @@
 )]
 
 mod audit;
+mod books;
 mod clock;
 mod coin_of_invoice;
 mod command_line;
@@ -24,6 +25,7 @@ mod first_use;
 mod golden;
 mod idempotency;
 mod inbox;
+mod invoice_desk;
 mod isolation;
 mod keeping;
 mod keys;
@@ -49,6 +51,7 @@ mod sign_in;
 mod simulated_chain;
 mod statuses;
 mod support;
+mod timeline;
 mod too_large;
 mod transfer_desk;
 mod transfer_durability;

@@ -1,6 +1,7 @@
 //! What every test stands on: a shop with a running sandbox, and what it can ask of it.
 
 mod books;
+pub mod desk;
 pub mod receiver;
 pub mod scratch;
 mod transfers;

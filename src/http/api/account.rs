@@ -20,10 +20,15 @@ pub(in crate::http) async fn balances(call: Call) -> Result<Reply, Error> {
 
 /// GET /v1/ledger
 pub(in crate::http) async fn ledger(call: Call) -> Result<Reply, Error> {
-    let wanted = LedgerWanted {
+    let wanted = wanted(&call)?;
+    Reply::page(&call.front.service.ledger(call.caller()?, &wanted)?)
+}
+
+/// Which page of a ledger a query asks for.
+pub(in crate::http) fn wanted(call: &Call) -> Result<LedgerWanted, Error> {
+    Ok(LedgerWanted {
         before: call.query.text("before").map(str::to_owned),
         currency: call.query.choice("currency")?,
         limit: call.query.limit(LIMIT_DEFAULT),
-    };
-    Reply::page(&call.front.service.ledger(call.caller()?, &wanted)?)
+    })
 }

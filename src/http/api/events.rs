@@ -11,13 +11,18 @@ pub(in crate::http) const LIMIT_DEFAULT: u32 = 50;
 
 /// GET /v1/events
 pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
-    let wanted = Wanted {
+    let wanted = wanted(&call)?;
+    Reply::page(&call.front.service.events(call.caller()?, &wanted)?)
+}
+
+/// Which page of events a query asks for.
+pub(in crate::http) fn wanted(call: &Call) -> Result<Wanted, Error> {
+    Ok(Wanted {
         before: call.query.text("before").map(str::to_owned),
         kind: call.query.choice("type")?,
         object: call.query.text("object").map(str::to_owned),
         limit: call.query.limit(LIMIT_DEFAULT),
-    };
-    Reply::page(&call.front.service.events(call.caller()?, &wanted)?)
+    })
 }
 
 /// GET /v1/events/{id}

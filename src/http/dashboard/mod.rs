@@ -3,7 +3,23 @@
 //! What lives here: its handlers, one file a topic. What does not: who may call them (`auth`, by the route's role).
 //! What always holds: a merchant's user reaches its own account only, by [`Call::scope`](super::request::Call::scope).
 
+pub(super) mod books;
+pub(super) mod invoices;
 pub(super) mod pools;
 pub(super) mod session;
 pub(super) mod transfers;
 pub(super) mod unmatched;
+
+use crate::service::Error;
+
+/// Does on a thread of its own what may take longer than a request should hold up others.
+///
+/// # Errors
+/// Those of `work`.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
+}

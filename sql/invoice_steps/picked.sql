@@ -1,0 +1,1 @@
+insert into invoice_steps (invoice, at, quote) values (:invoice, :at, :quote)

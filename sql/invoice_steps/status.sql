@@ -1,0 +1,1 @@
+insert into invoice_steps (invoice, at, status) values (:invoice, :at, :status)

@@ -1,0 +1,197 @@
+//! The JSON of what only the operator interface shows of an invoice.
+
+use super::{Links, Rendered};
+use crate::domain::invoice::Invoice;
+use crate::domain::money::Cents;
+use crate::domain::payment::{Payment, PaymentState};
+use crate::domain::quote::Quote;
+use crate::domain::time::Time;
+use crate::domain::timeline::{Entry, EntryKind, PaymentStep, Sums};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DetailView<'a> {
+    invoice: Box<RawValue>,
+    redirect_url: Option<&'a str>,
+    cancel_url: Option<&'a str>,
+    webhook_url: Option<&'a str>,
+    cancelled_at: Option<Time>,
+    under_tolerance_bps: u32,
+    over_tolerance_bps: u32,
+    sums: Sums,
+    quotes: Vec<QuoteView<'a>>,
+    payments: Vec<PaymentView<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct QuoteView<'a> {
+    asset: &'static str,
+    rate: String,
+    amount_expected: String,
+    address: &'a str,
+    picked: bool,
+    created_at: Time,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PaymentView<'a> {
+    id: &'a str,
+    state: PaymentState,
+    asset: &'static str,
+    chain: crate::domain::asset::Chain,
+    txid: &'a str,
+    position: u32,
+    amount: String,
+    rate: String,
+    value: Cents,
+    on_time: bool,
+    seen_at: Time,
+    confirmed_at: Option<Time>,
+}
+
+/// An invoice with all that is known of it.
+///
+/// # Errors
+/// serde_json's, which no invoice causes.
+pub fn invoice_detail(
+    invoice: &Invoice,
+    quotes: &[Quote],
+    payments: &[Payment],
+    sums: Sums,
+    links: &Links,
+) -> Rendered {
+    let picked = invoice.picked_quote;
+    to_raw_value(&DetailView {
+        invoice: super::invoice(invoice, links, &[])?,
+        redirect_url: invoice.redirect_url.as_deref(),
+        cancel_url: invoice.cancel_url.as_deref(),
+        webhook_url: invoice.webhook_url.as_deref(),
+        cancelled_at: invoice.cancelled_at,
+        under_tolerance_bps: invoice.under.0,
+        over_tolerance_bps: invoice.over.0,
+        sums,
+        quotes: quotes
+            .iter()
+            .map(|one| QuoteView {
+                asset: one.asset.id,
+                rate: one.rate.to_string(),
+                amount_expected: one.asset.text(one.amount_expected),
+                address: &one.address,
+                picked: picked == Some(one.seq),
+                created_at: one.created_at,
+            })
+            .collect(),
+        payments: payments.iter().map(PaymentView::from).collect(),
+    })
+}
+
+impl<'a> From<&'a Payment> for PaymentView<'a> {
+    fn from(of: &'a Payment) -> PaymentView<'a> {
+        PaymentView {
+            id: &of.id,
+            state: of.state,
+            asset: of.asset.id,
+            chain: of.asset.chain,
+            txid: &of.txid,
+            position: of.position,
+            amount: of.asset.text(of.amount),
+            rate: of.rate.to_string(),
+            value: of.value,
+            on_time: of.on_time,
+            seen_at: of.seen_at,
+            confirmed_at: of.confirmed_at,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EntryView<'a> {
+    at: Time,
+    kind: EntryKind,
+    text: &'a str,
+    status: Option<crate::domain::status::InvoiceStatus>,
+    sums: Option<Sums>,
+    coin: Option<CoinView<'a>>,
+    payment: Option<PaidView<'a>>,
+    booking: Option<BookingView<'a>>,
+    refund: Option<RefundView<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CoinView<'a> {
+    asset: &'static str,
+    rate: String,
+    amount_expected: String,
+    address: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PaidView<'a> {
+    id: &'a str,
+    step: PaymentStep,
+    asset: &'static str,
+    amount: String,
+    rate: String,
+    value: Cents,
+    on_time: bool,
+    txid: &'a str,
+}
+
+#[derive(Serialize)]
+struct BookingView<'a> {
+    id: &'a str,
+    kind: crate::domain::ledger::LedgerKind,
+    amount: Cents,
+}
+
+#[derive(Serialize)]
+struct RefundView<'a> {
+    id: &'a str,
+    status: crate::domain::transfer::TransferStatus,
+}
+
+/// An entry of a timeline.
+///
+/// # Errors
+/// serde_json's, which no entry causes.
+pub fn timeline_entry(entry: &Entry) -> Rendered {
+    to_raw_value(&EntryView {
+        at: entry.at,
+        kind: entry.kind,
+        text: &entry.text,
+        status: entry.status,
+        sums: entry.sums,
+        coin: entry.coin.as_ref().map(|coin| CoinView {
+            asset: coin.asset.id,
+            rate: coin.rate.to_string(),
+            amount_expected: coin.asset.text(coin.amount_expected),
+            address: &coin.address,
+        }),
+        payment: entry.payment.as_ref().map(|paid| PaidView {
+            id: &paid.id,
+            step: paid.step,
+            asset: paid.asset.id,
+            amount: paid.asset.text(paid.amount),
+            rate: paid.rate.to_string(),
+            value: paid.value,
+            on_time: paid.on_time,
+            txid: &paid.txid,
+        }),
+        booking: entry.booking.as_ref().map(|booking| BookingView {
+            id: &booking.id,
+            kind: booking.kind,
+            amount: booking.amount,
+        }),
+        refund: entry.refund.as_ref().map(|(id, status)| RefundView {
+            id,
+            status: *status,
+        }),
+    })
+}

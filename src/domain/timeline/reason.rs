@@ -1,0 +1,156 @@
+//! Why: the sums that a status follows from, and each step in words.
+//!
+//! What does not live here: deciding a status (`status`). What always holds: the sums are those that the decision
+//! compares, in whole cents.
+
+use super::{Paid, PaymentStep};
+use crate::domain::invoice::Invoice;
+use crate::domain::money::{Cents, Currency, Overflow, least_reaching, most_within};
+use crate::domain::payment::PaymentState;
+use crate::domain::status::{InvoiceStatus, Judged, Terms};
+use crate::domain::transfer::{Transfer, TransferStatus};
+use serde::Serialize;
+
+/// The sums that a status follows from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sums {
+    /// The price.
+    pub due: Cents,
+    /// From here on it counts as paid: the price less what is tolerated.
+    pub paid_from: Cents,
+    /// Up to here it is not overpaid: the price and what is tolerated.
+    pub paid_up_to: Cents,
+    /// Confirmed, and seen in time.
+    pub confirmed_on_time: Cents,
+    /// Seen in time, and not confirmed.
+    pub unconfirmed_on_time: Cents,
+    /// Confirmed, and seen too late.
+    pub confirmed_late: Cents,
+}
+
+impl Sums {
+    /// The sums of these payments.
+    ///
+    /// # Errors
+    /// [`Overflow`] where they pass 64 bits.
+    pub fn of(terms: &Terms, payments: &[Judged]) -> Result<Sums, Overflow> {
+        let sum = |state: PaymentState, on_time: bool| {
+            let counts =
+                move |payment: &&Judged| payment.state == state && payment.on_time == on_time;
+            Cents::sum(payments.iter().filter(counts).map(|payment| payment.value))
+        };
+        Ok(Sums {
+            due: terms.due,
+            paid_from: least_reaching(terms.due, terms.under),
+            paid_up_to: most_within(terms.due, terms.over),
+            confirmed_on_time: sum(PaymentState::Confirmed, true)?,
+            unconfirmed_on_time: sum(PaymentState::Seen, true)?,
+            confirmed_late: sum(PaymentState::Confirmed, false)?,
+        })
+    }
+
+    /// What is confirmed, as the sentences begin: with what came late where something did.
+    fn confirmed(&self, currency: Currency) -> String {
+        let late = if self.confirmed_late > Cents::ZERO {
+            format!(" in time and {} late", self.confirmed_late)
+        } else {
+            String::new()
+        };
+        format!(
+            "confirmed {}{late} of {} {currency} due",
+            self.confirmed_on_time, self.due
+        )
+    }
+
+    /// What is tolerated, below and above the price.
+    fn tolerance(&self) -> String {
+        // Both lie around the price, so neither difference can overflow.
+        let under = self.due.minus(self.paid_from).unwrap_or(Cents::ZERO);
+        let over = self.paid_up_to.minus(self.due).unwrap_or(Cents::ZERO);
+        if under == over {
+            format!("tolerance {under}")
+        } else {
+            format!("tolerance {under} below and {over} above")
+        }
+    }
+}
+
+/// Why an invoice has this status.
+pub(super) fn why(
+    status: InvoiceStatus,
+    invoice: &Invoice,
+    sums: &Sums,
+    payments: &[Judged],
+) -> String {
+    let currency = invoice.currency;
+    let confirmed = sums.confirmed(currency);
+    let reason = match status {
+        InvoiceStatus::Created => "no coin is picked and nothing is paid".to_owned(),
+        InvoiceStatus::AwaitingPayment => {
+            let (due, until) = (sums.due, invoice.terms().deadline());
+            format!("nothing is paid of {due} {currency} due, time until {until}")
+        }
+        InvoiceStatus::Detected => format!(
+            "{confirmed}, and {} seen in time that is not confirmed yet",
+            sums.unconfirmed_on_time
+        ),
+        InvoiceStatus::Confirmed => format!("{confirmed}, {}", sums.tolerance()),
+        InvoiceStatus::Overpaid => {
+            format!("{confirmed}, more than {} is too much", sums.paid_up_to)
+        }
+        InvoiceStatus::Underpaid => {
+            format!("{confirmed}, less than {} is too little", sums.paid_from)
+        }
+        InvoiceStatus::PaidLate => {
+            format!("{confirmed}: in full, {}, but late", sums.tolerance())
+        }
+        InvoiceStatus::Expired => format!(
+            "nothing was seen of {} {currency} until {}",
+            sums.due, invoice.expires_at
+        ),
+        InvoiceStatus::Cancelled => "called off; what is seen from here on is late".to_owned(),
+        InvoiceStatus::Failed => vanished(payments).to_owned(),
+    };
+    format!("{status}: {reason}")
+}
+
+/// What made an invoice fail.
+fn vanished(payments: &[Judged]) -> &'static str {
+    let was_confirmed =
+        |payment: &Judged| payment.state == PaymentState::Dropped && payment.was_confirmed;
+    if payments.iter().any(was_confirmed) {
+        "a payment that had been confirmed is gone"
+    } else {
+        "a payment that was seen in time is gone, and the time to pay is over"
+    }
+}
+
+/// What happened to a payment.
+pub(super) fn payment_text(paid: &Paid, currency: Currency) -> String {
+    let happened = match paid.step {
+        PaymentStep::Seen => "seen",
+        PaymentStep::Confirmed => "confirmed",
+        PaymentStep::Dropped => "dropped, it is gone from its chain",
+        PaymentStep::Orphaned => "orphaned, its block is gone from its chain",
+    };
+    let (amount, rate, value) = (paid.asset.text(paid.amount), paid.rate, paid.value);
+    let when = if paid.on_time { "in time" } else { "late" };
+    format!(
+        "payment of {amount} {} {happened}: worth {value} {currency} at {rate}, {when}",
+        paid.asset.symbol
+    )
+}
+
+/// A step of a refund.
+pub(super) fn transfer_text(refund: &Transfer, status: TransferStatus) -> String {
+    let what = format!("refund of {} {} {status}", refund.amount, refund.currency);
+    let why = refund
+        .failure_reason
+        .as_ref()
+        .filter(|_| status.is_put_back());
+    match why {
+        Some(why) => format!("{what}: {why}"),
+        None => what,
+    }
+}

@@ -1,0 +1,244 @@
+//! Timelines of invoices made up here.
+
+use super::{Entry, EntryKind, History, Step, What, timeline};
+use crate::domain::asset::{Asset, Mode};
+use crate::domain::invoice::Invoice;
+use crate::domain::ledger::{Entry as Booked, LedgerKind, RefType};
+use crate::domain::money::coin::Units;
+use crate::domain::money::{Bps, Cents, Currency};
+use crate::domain::payment::{Payment, PaymentState};
+use crate::domain::quote::Quote;
+use crate::domain::status::InvoiceStatus;
+use crate::domain::time::Time;
+use serde_json::value::RawValue;
+
+/// 100.00 EUR due at 1000 ms, half a per cent either way.
+fn invoice() -> Invoice {
+    Invoice {
+        seq: 1,
+        id: "i".to_owned(),
+        account: 1,
+        mode: Mode::Test,
+        order_id: None,
+        status: InvoiceStatus::Created,
+        amount: Cents(10_000),
+        currency: Currency::Eur,
+        description: None,
+        coin: None,
+        amount_received: None,
+        picked_quote: Some(1),
+        redirect_url: None,
+        cancel_url: None,
+        webhook_url: None,
+        metadata: RawValue::from_string("{}".to_owned()).unwrap_or_default(),
+        customer_email: None,
+        payment_link_id: None,
+        refunded: None,
+        under: Bps(50),
+        over: Bps(50),
+        created_at: Time(0),
+        expires_at: Time(1000),
+        confirmed_at: None,
+        cancelled_at: None,
+    }
+}
+
+fn litecoin() -> &'static Asset {
+    Asset::find("LTC").unwrap_or(&crate::domain::asset::ASSETS[0])
+}
+
+/// A payment worth so many cents.
+fn payment(seq: i64, value: i64, on_time: bool) -> Option<Payment> {
+    Some(Payment {
+        seq,
+        id: format!("p{seq}"),
+        invoice: 1,
+        quote: 1,
+        mode: Mode::Test,
+        asset: litecoin(),
+        txid: format!("t{seq}"),
+        position: 0,
+        amount: Units(100_000_000),
+        rate: "80".parse().ok()?,
+        value: Cents(value),
+        on_time,
+        state: Seen,
+        was_confirmed: false,
+        seen_at: Time(0),
+        confirmed_at: None,
+    })
+}
+
+fn quote() -> Option<Quote> {
+    Some(Quote {
+        seq: 1,
+        asset: litecoin(),
+        rate: "80".parse().ok()?,
+        amount_expected: Units(125_000_000),
+        address: "tltc1".to_owned(),
+        created_at: Time(1),
+    })
+}
+
+fn booked(payment: i64, kind: LedgerKind, amount: i64, at: i64) -> (i64, Booked) {
+    let entry = Booked {
+        seq: at,
+        id: format!("l{at}"),
+        currency: Currency::Eur,
+        amount: Cents(amount),
+        kind,
+        ref_type: RefType::Invoice,
+        ref_id: None,
+        fee_bps: None,
+        memo: None,
+        created_at: Time(at),
+    };
+    (payment, entry)
+}
+
+/// The texts of a timeline until `now`.
+fn told(
+    payments: &[Option<Payment>],
+    steps: &[(i64, What)],
+    booked: &[(i64, Booked)],
+    now: i64,
+) -> Vec<String> {
+    let payments: Vec<Payment> = payments.iter().flatten().cloned().collect();
+    let steps: Vec<Step> = steps
+        .iter()
+        .map(|(at, what)| Step {
+            at: Time(*at),
+            what: *what,
+        })
+        .collect();
+    let quotes: Vec<Quote> = quote().into_iter().collect();
+    let history = History {
+        invoice: &invoice(),
+        quotes: &quotes,
+        payments: &payments,
+        steps: &steps,
+        booked,
+        refunds: &[],
+    };
+    let entries = timeline(&history, Time(now)).unwrap_or_default();
+    assert!(entries.iter().all(|entry| entry.at.0 <= now));
+    entries.into_iter().map(|entry: Entry| entry.text).collect()
+}
+
+use PaymentState::{Confirmed, Dropped, Seen};
+use What::{Payment as Pay, Picked, Status};
+
+#[test]
+fn a_payment_a_little_short_is_told_with_its_numbers() {
+    let steps = [
+        (1, Picked(1)),
+        (1, Status(InvoiceStatus::AwaitingPayment)),
+        (2, Pay(1, Seen)),
+        (2, Status(InvoiceStatus::Detected)),
+        (3, Pay(1, Confirmed)),
+        (3, Status(InvoiceStatus::Confirmed)),
+    ];
+    let booked = [
+        booked(1, LedgerKind::Sale, 9950, 3),
+        booked(1, LedgerKind::Fee, -100, 3),
+    ];
+    assert_eq!(
+        told(&[payment(1, 9950, true)], &steps, &booked, 10),
+        [
+            "created: 100.00 EUR due until 1970-01-01T00:00:01.000Z",
+            "LTC picked: 1.25 at 80 EUR each, to tltc1",
+            "awaiting_payment: nothing is paid of 100.00 EUR due, time until 1970-01-01T00:00:01.000Z",
+            "payment of 1 LTC seen: worth 99.50 EUR at 80, in time",
+            "detected: confirmed 0.00 of 100.00 EUR due, and 99.50 seen in time that is not confirmed yet",
+            "payment of 1 LTC confirmed: worth 99.50 EUR at 80, in time",
+            "booked 99.50 EUR as sale",
+            "booked -1.00 EUR as fee",
+            "confirmed: confirmed 99.50 of 100.00 EUR due, tolerance 0.50",
+        ]
+    );
+}
+
+#[test]
+fn what_was_orphaned_is_booked_back_and_booked_again() {
+    let steps = [
+        (2, Pay(1, Seen)),
+        (3, Pay(1, Confirmed)),
+        (4, Pay(1, Seen)),
+        (5, Pay(1, Dropped)),
+        (5, Status(InvoiceStatus::Failed)),
+        (6, Pay(1, Confirmed)),
+    ];
+    let booked = [
+        booked(1, LedgerKind::Sale, 9950, 3),
+        booked(1, LedgerKind::Adjustment, -9950, 4),
+        booked(1, LedgerKind::Adjustment, 9950, 6),
+    ];
+    let told = told(&[payment(1, 9950, true)], &steps, &booked, 10);
+    assert_eq!(
+        told.get(2..),
+        Some(
+            [
+                "payment of 1 LTC confirmed: worth 99.50 EUR at 80, in time",
+                "booked 99.50 EUR as sale",
+                "payment of 1 LTC orphaned, its block is gone from its chain: worth 99.50 EUR at 80, in time",
+                "booked -99.50 EUR as adjustment",
+                "payment of 1 LTC dropped, it is gone from its chain: worth 99.50 EUR at 80, in time",
+                "failed: a payment that had been confirmed is gone",
+                "payment of 1 LTC confirmed: worth 99.50 EUR at 80, in time",
+                "booked 99.50 EUR as adjustment",
+            ]
+            .map(str::to_owned)
+            .as_slice()
+        )
+    );
+}
+
+#[test]
+fn late_money_comes_after_the_deadline() {
+    let steps = [
+        (1000, Status(InvoiceStatus::Expired)),
+        (1000, Pay(1, Seen)),
+        (2000, Pay(1, Confirmed)),
+        (2000, Status(InvoiceStatus::PaidLate)),
+    ];
+    let told = told(&[payment(1, 10_000, false)], &steps, &[], 2000);
+    assert_eq!(
+        told.get(1..),
+        Some(
+            [
+                "the time to pay is over; what is seen from here on is late",
+                "expired: nothing was seen of 100.00 EUR until 1970-01-01T00:00:01.000Z",
+                "payment of 1 LTC seen: worth 100.00 EUR at 80, late",
+                "payment of 1 LTC confirmed: worth 100.00 EUR at 80, late",
+                "paid_late: confirmed 0.00 in time and 100.00 late of 100.00 EUR due: in full, tolerance 0.50, but late",
+            ]
+            .map(str::to_owned)
+            .as_slice()
+        )
+    );
+}
+
+#[test]
+fn too_much_and_too_little_name_their_bounds() {
+    for (value, status, text) in [
+        (
+            10_051,
+            InvoiceStatus::Overpaid,
+            "overpaid: confirmed 100.51 of 100.00 EUR due, more than 100.50 is too much",
+        ),
+        (
+            9949,
+            InvoiceStatus::Underpaid,
+            "underpaid: confirmed 99.49 of 100.00 EUR due, less than 99.50 is too little",
+        ),
+    ] {
+        let steps = [(3, Pay(1, Confirmed)), (3, Status(status))];
+        let told = told(&[payment(1, value, true)], &steps, &[], 10);
+        assert_eq!(told.last().map(String::as_str), Some(text));
+    }
+}
+
+#[test]
+fn kinds_have_texts() {
+    assert_eq!(EntryKind::CoinPicked.as_str(), "coin_picked");
+}

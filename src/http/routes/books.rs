@@ -1,0 +1,78 @@
+//! Balances, ledger, corrections and events in the operator interface.
+
+use super::invoice_desk::{BEFORE, CURRENCY, MEMBER, MODE, json, limit};
+use super::{Body, Route};
+use crate::domain::event::EventType;
+use crate::domain::refusal::Code;
+use crate::domain::user::Role;
+use crate::http::api;
+use crate::http::auth::Auth;
+use crate::http::dashboard::books;
+use crate::http::request::{Param, ParamKind};
+
+/// The list.
+pub(super) static ROUTES: [Route; 4] = [
+    Route {
+        operation: "listAccountBalances",
+        path: "/dashboard/api/accounts/{account}/balances",
+        summary: "Reads both balances of an account.",
+        query: &[MODE],
+        answers: &[json(200, "One balance for each currency.", "BalanceList")],
+        handler: |call| Box::pin(books::balances(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "listAccountLedger",
+        path: "/dashboard/api/accounts/{account}/ledger",
+        summary: "Pages through an account's ledger, newest first.",
+        query: &[
+            MODE,
+            limit(200, api::account::LIMIT_DEFAULT),
+            BEFORE,
+            CURRENCY,
+        ],
+        answers: &[json(200, "A page of entries.", "LedgerPage")],
+        handler: |call| Box::pin(books::ledger(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "createAdjustment",
+        method: "POST",
+        path: "/dashboard/api/accounts/{account}/adjustments",
+        summary: "Corrects an account's ledger by an amount of either sign, for a reason that is kept.",
+        auth: Auth::Session(Role::Operator),
+        query: &[MODE],
+        body: Some(Body {
+            schema: "CreateAdjustment",
+            required: true,
+        }),
+        answers: &[json(201, "The entry that was booked.", "LedgerEntry")],
+        refusals: &[Code::IdempotencyConflict],
+        is_idempotent: true,
+        handler: |call| Box::pin(books::adjust(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "listAccountEvents",
+        path: "/dashboard/api/accounts/{account}/events",
+        summary: "Pages through an account's events, newest first, in the bodies of their webhooks.",
+        query: &[
+            MODE,
+            limit(200, api::events::LIMIT_DEFAULT),
+            BEFORE,
+            Param {
+                name: "type",
+                about: "Only events of this type.",
+                kind: ParamKind::OneOf(EventType::TEXTS),
+            },
+            Param {
+                name: "object",
+                about: "Only events about the object with this id.",
+                kind: ParamKind::Text { chars_max: 40 },
+            },
+        ],
+        answers: &[json(200, "A page of events.", "EventPage")],
+        handler: |call| Box::pin(books::events(call)),
+        ..MEMBER
+    },
+];

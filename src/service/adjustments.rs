@@ -1,0 +1,107 @@
+//! Corrections of a ledger by an operator.
+//!
+//! What always holds: a correction says why, and who made it is in the audit log.
+
+use super::idempotency::{Outcome, Slot, once};
+use super::{Caller, Error, Service, members};
+use crate::domain::fields::Fields;
+use crate::domain::id;
+use crate::domain::ledger::{Entry, LedgerKind, RefType};
+use crate::domain::money::{Cents, Currency};
+use crate::domain::refusal::Refusal;
+use crate::domain::render;
+use crate::domain::time::Time;
+use crate::store::{Tx, ledger};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// The longest amount, in characters: far from what cannot be counted, also after many.
+const AMOUNT_CHARS_MAX: usize = 13;
+/// The longest memo, in characters.
+const MEMO_CHARS_MAX: usize = 500;
+
+impl Service {
+    /// Books a correction, or finds the one that its Idempotency-Key already made.
+    ///
+    /// # Errors
+    /// `invalid_request`, `idempotency_conflict`.
+    pub async fn create_adjustment(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        actor: &str,
+        body: Map<String, Value>,
+        client_key: Option<String>,
+    ) -> Result<(Outcome, String), Error> {
+        let (caller, actor) = (caller.clone(), actor.to_owned());
+        let slot = client_key.map(|client_key| Slot {
+            account: caller.account(),
+            mode: caller.mode(),
+            route: "createAdjustment",
+            client_key,
+        });
+        let entry = adjustment(&body, now);
+        self.write(move |_, tx| {
+            once(tx, now, slot.as_ref(), &body, || {
+                let answer = adjust(tx, now, &caller, &actor, entry?)?;
+                Ok((Outcome::Created, answer))
+            })
+        })
+        .await
+    }
+}
+
+/// The entry that a body asks for.
+fn adjustment(body: &Map<String, Value>, now: Time) -> Result<Entry, Refusal> {
+    let fields = Fields::of(body);
+    fields.only(&["currency", "amount", "memo"])?;
+    let currency = fields.choice::<Currency>("currency")?;
+    let amount = fields
+        .text("amount", 1..=AMOUNT_CHARS_MAX)?
+        .ok_or_else(|| Refusal::field("amount", "must be given"))?;
+    let amount = Cents::parse_signed(amount).map_err(|_| {
+        Refusal::field(
+            "amount",
+            "must be a decimal like \"-12.50\", not zero, with at most two decimals",
+        )
+    })?;
+    let memo = fields
+        .text("memo", 1..=MEMO_CHARS_MAX)?
+        .ok_or_else(|| Refusal::field("memo", "must be given: it says why"))?;
+    Ok(Entry {
+        seq: 0,
+        id: id::new(now).to_string(),
+        currency: currency.ok_or_else(|| Refusal::field("currency", "must be given"))?,
+        amount,
+        kind: LedgerKind::Adjustment,
+        ref_type: RefType::Admin,
+        ref_id: None,
+        fee_bps: None,
+        memo: Some(memo.to_owned()),
+        created_at: now,
+    })
+}
+
+/// Books it.
+fn adjust(
+    tx: &Tx<'_>,
+    now: Time,
+    caller: &Caller,
+    actor: &str,
+    entry: Entry,
+) -> Result<String, Error> {
+    ledger::adjust(tx, caller.account(), caller.mode(), &entry, now)?;
+    let detail = json!({
+        "mode": caller.mode(), "currency": entry.currency, "amount": entry.amount, "memo": entry.memo
+    });
+    members::note(
+        tx,
+        actor,
+        "adjustment.create",
+        Some(caller.account()),
+        Some(&entry.id),
+        &detail,
+        now,
+    )?;
+    Ok(render::entry(&entry, caller.mode())?.get().to_owned())
+}

@@ -1,0 +1,88 @@
+//! Balances, ledger and events in the operator interface, and corrections of a ledger.
+
+use crate::support::TEST;
+use crate::support::desk::Desk;
+use serde_json::{Value, json};
+
+#[test]
+fn the_books_are_those_of_the_merchant() {
+    let desk = Desk::open();
+    let invoice = desk.shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let simulate = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
+    desk.shop.post(&simulate, Some(TEST), json!({})).expect(200);
+    for (operation, rest) in [
+        ("listAccountBalances", "balances"),
+        ("listAccountLedger", "ledger?limit=1"),
+        ("listAccountEvents", "events?limit=2&type=invoice.created"),
+    ] {
+        let own = desk.shop.get(&format!("/v1/{rest}"), Some(TEST));
+        assert_eq!(desk.read(rest), own.expect(200).json(), "{rest}");
+        let shown = desk.send(&desk.merchant, "GET", &desk.path(rest), &Value::Null);
+        shown.expect(200);
+        desk.guarded(operation, "GET", rest, false);
+    }
+}
+
+#[test]
+fn a_correction_is_booked_once_with_its_reason() {
+    let desk = Desk::open();
+    let path = desk.path("adjustments");
+    let book = |key: &str, body: &Value| {
+        let headers = [("cookie", desk.operator.as_str()), ("Idempotency-Key", key)];
+        desk.shop.send("POST", &path, &headers, &body.to_string())
+    };
+    let body = json!({ "currency": "EUR", "amount": "-12.5", "memo": "Refunded by hand" });
+    let entry = book("one", &body).expect(201).json();
+    assert_eq!(
+        (&entry["kind"], &entry["refType"], &entry["refId"]),
+        (&json!("adjustment"), &json!("admin"), &Value::Null)
+    );
+    assert_eq!(
+        (&entry["amount"], &entry["memo"], &entry["livemode"]),
+        (&json!("-12.50"), &json!("Refunded by hand"), &json!(false))
+    );
+    assert_eq!(book("one", &body).expect(201).json(), entry, "a replay");
+    let more = json!({ "currency": "EUR", "amount": "2.00", "memo": "Refunded by hand" });
+    book("one", &more).refused(409, "idempotency_conflict", Some("amount"));
+    book("two", &more).expect(201);
+    let ledger = desk.read("ledger")["data"].clone();
+    assert_eq!(ledger.as_array().unwrap().len(), 2);
+    assert_eq!(ledger[1], entry);
+    assert_eq!(desk.read("balances")["data"][0]["available"], "-10.50");
+    let id = entry["id"].as_str().unwrap();
+    assert_eq!(
+        desk.log(id),
+        [(
+            "operator@sandbox.test".to_owned(),
+            "adjustment.create".to_owned()
+        )]
+    );
+    desk.guarded("createAdjustment", "POST", "adjustments", true);
+}
+
+#[test]
+fn a_correction_that_is_none_changes_nothing() {
+    let desk = Desk::open();
+    let whole = json!({ "currency": "EUR", "amount": "1.00", "memo": "why" });
+    for (field, value) in [
+        ("currency", Value::Null),
+        ("currency", json!("GBP")),
+        ("amount", Value::Null),
+        ("amount", json!(1)),
+        ("amount", json!("0.00")),
+        ("amount", json!("--1")),
+        ("amount", json!("+1")),
+        ("amount", json!("1.001")),
+        ("amount", json!("99999999999999")),
+        ("memo", Value::Null),
+        ("memo", json!("")),
+        ("memo", json!("x".repeat(501))),
+        ("note", json!("x")),
+    ] {
+        let mut body = whole.clone();
+        body[field] = value;
+        let refused = desk.act("POST", "adjustments", &body);
+        refused.refused(400, "invalid_request", Some(field));
+    }
+    assert_eq!(desk.read("ledger")["data"], json!([]));
+}

@@ -1,0 +1,220 @@
+//! Invoices in the operator interface: searching, all that is known of one, calling one off.
+
+use crate::support::desk::Desk;
+use crate::support::{LIVE, TEST};
+use serde_json::{Value, json};
+
+/// The ids of a page.
+#[track_caller]
+fn ids(page: &Value) -> Vec<String> {
+    let data = page["data"].as_array().unwrap().iter();
+    data.map(|one| one["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The id of an object.
+#[track_caller]
+fn id(object: &Value) -> String {
+    object["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn invoices_are_found_by_what_is_known_of_them() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    let plain = id(&shop.invoice("10.00", json!({})));
+    let ordered = id(&shop.invoice(
+        "20.00",
+        json!({ "orderId": "A_1%", "description": "Two blue chairs", "customerEmail": "ada@example.com" }),
+    ));
+    shop.advance("1m");
+    let later = shop.now();
+    let body = json!({ "amount": "5.00", "currency": "USD", "asset": "LTC" });
+    let dollars = shop.post("/v1/invoices", Some(TEST), body).expect(201);
+    let dollars = dollars.json();
+    let paid = id(&dollars);
+    shop.pay(json!({ "invoice": paid, "txid": "abcd1234" }));
+    let found = |query: &str| ids(&desk.read(&format!("invoices?{query}")));
+    assert_eq!(
+        found("limit=50"),
+        [paid.clone(), ordered.clone(), plain.clone()]
+    );
+    for text in [
+        "A_1%25",
+        "a_1",
+        "blue+CHAIRS",
+        "ada@example",
+        &ordered,
+        &ordered[10..30],
+    ] {
+        assert_eq!(
+            found(&format!("text={text}")),
+            std::slice::from_ref(&ordered),
+            "{text}"
+        );
+    }
+    let address = dollars["depositAddress"].as_str().unwrap();
+    for text in [address, "abcd1234"] {
+        assert_eq!(
+            found(&format!("text={text}")),
+            std::slice::from_ref(&paid),
+            "{text}"
+        );
+    }
+    for text in ["A%251", "abcd123", "A_2", "%25"] {
+        let expected = if text == "%25" {
+            vec![ordered.clone()]
+        } else {
+            vec![]
+        };
+        assert_eq!(found(&format!("text={text}")), expected, "{text}");
+    }
+    assert_eq!(found("currency=USD"), std::slice::from_ref(&paid));
+    assert_eq!(found("status=detected"), std::slice::from_ref(&paid));
+    assert_eq!(found("status=detected&currency=EUR"), [""; 0]);
+    assert_eq!(found("status=created"), [ordered.clone(), plain.clone()]);
+    assert_eq!(found(&format!("from={later}")), std::slice::from_ref(&paid));
+    assert_eq!(found(&format!("to={later}")), [ordered, plain]);
+    let path = format!("/dashboard/api/accounts/{}/invoices", desk.account);
+    let live = desk.send(&desk.merchant, "GET", &path, &Value::Null);
+    assert_eq!(ids(&live.expect(200).json()), [""; 0], "live by default");
+}
+
+#[test]
+fn pages_go_on_where_the_last_one_ended() {
+    let desk = Desk::open();
+    let mut made: Vec<String> = (0..5)
+        .map(|_| id(&desk.shop.invoice("10.00", json!({}))))
+        .collect();
+    made.reverse();
+    let mut page = desk.read("invoices?limit=2&status=created");
+    let mut seen = ids(&page);
+    while page["hasMore"] == true {
+        // What is made meanwhile does not move the pages.
+        desk.shop.invoice("10.00", json!({}));
+        let before = page["nextBefore"].as_str().unwrap();
+        page = desk.read(&format!("invoices?limit=2&status=created&before={before}"));
+        seen.extend(ids(&page));
+    }
+    assert_eq!(seen, made);
+    assert_eq!(page["nextBefore"], Value::Null);
+    let live = json!({ "amount": "1.00", "currency": "EUR" });
+    let live = id(&desk
+        .shop
+        .post("/v1/invoices", Some(LIVE), live)
+        .expect(201)
+        .json());
+    for (query, param) in [
+        (format!("before={live}"), "before"),
+        ("before=x".to_owned(), "before"),
+        ("limit=0".to_owned(), "limit"),
+        ("limit=201".to_owned(), "limit"),
+        ("status=paid".to_owned(), "status"),
+        ("from=yesterday".to_owned(), "from"),
+        ("to=2026-11-21".to_owned(), "to"),
+        ("text=".to_owned(), "text"),
+    ] {
+        let refused = desk.act("GET", &format!("invoices?{query}"), &Value::Null);
+        refused.refused(400, "invalid_request", Some(param));
+    }
+}
+
+#[test]
+fn all_that_is_known_of_an_invoice_is_told() {
+    let desk = Desk::open();
+    let urls = json!({
+        "asset": "BTC", "redirectUrl": "https://shop.example/thanks", "cancelUrl": "https://shop.example/cart",
+    });
+    let invoice = id(&desk.shop.invoice("100.00", urls));
+    let select = format!("/v1/invoices/{invoice}/select");
+    desk.shop
+        .post(&select, Some(TEST), json!({ "asset": "LTC" }))
+        .expect(200);
+    let payment = desk
+        .shop
+        .pay(json!({ "invoice": invoice, "asset": "LTC", "amount": "1" }));
+    desk.shop.step(&payment, "confirmed");
+    let detail = desk.read(&format!("invoices/{invoice}"));
+    assert_eq!(detail["invoice"], desk.shop.read(&invoice));
+    assert_eq!(detail["redirectUrl"], "https://shop.example/thanks");
+    assert_eq!(detail["cancelUrl"], "https://shop.example/cart");
+    assert_eq!(
+        detail["sums"],
+        json!({
+            "due": "100.00", "paidFrom": "99.50", "paidUpTo": "100.50", "confirmedOnTime": "80.00",
+            "unconfirmedOnTime": "0.00", "confirmedLate": "0.00",
+        })
+    );
+    let quotes = detail["quotes"].as_array().unwrap().iter();
+    let quotes: Vec<_> = quotes
+        .map(|quote| (&quote["asset"], &quote["picked"]))
+        .collect();
+    assert_eq!(
+        quotes,
+        [
+            (&json!("BTC"), &json!(false)),
+            (&json!("LTC"), &json!(true))
+        ]
+    );
+    let paid = &detail["payments"][0];
+    assert_eq!(
+        (&paid["id"], &paid["state"], &paid["value"], &paid["onTime"]),
+        (
+            &json!(payment),
+            &json!("confirmed"),
+            &json!("80.00"),
+            &json!(true)
+        )
+    );
+}
+
+#[test]
+fn an_open_invoice_is_called_off_once_and_by_name() {
+    let desk = Desk::open();
+    let invoice = id(&desk.shop.invoice("10.00", json!({})));
+    let cancel = desk.path(&format!("invoices/{invoice}/cancel"));
+    let cancelled = desk.send(&desk.merchant, "POST", &cancel, &Value::Null);
+    assert_eq!(cancelled.expect(200).json()["status"], "cancelled");
+    let again = desk.send(&desk.operator, "POST", &cancel, &Value::Null);
+    again.refused(409, "invoice_not_cancellable", None);
+    let by = ("merchant@sandbox.test", "invoice.cancel");
+    assert_eq!(desk.log(&invoice), [(by.0.to_owned(), by.1.to_owned())]);
+    assert_eq!(
+        desk.shop.event_types(&invoice, TEST),
+        ["invoice.created", "invoice.cancelled"]
+    );
+}
+
+#[test]
+fn invoices_are_shown_to_their_own() {
+    let desk = Desk::open();
+    let invoice = id(&desk.shop.invoice("10.00", json!({})));
+    for (operation, method, rest) in [
+        ("searchInvoices", "GET", "invoices".to_owned()),
+        ("getInvoiceDetail", "GET", format!("invoices/{invoice}")),
+        (
+            "getInvoiceTimeline",
+            "GET",
+            format!("invoices/{invoice}/timeline"),
+        ),
+        (
+            "cancelInvoice",
+            "POST",
+            format!("invoices/{invoice}/cancel"),
+        ),
+    ] {
+        desk.guarded(operation, method, &rest, false);
+        if rest.contains(&invoice) {
+            // In the other mode, and on the other account, it is not there either.
+            let live = desk.path(&rest).replace("mode=test", "mode=live");
+            let other = desk
+                .path(&rest)
+                .replace(&desk.account, crate::support::desk::OTHER_ACCOUNT);
+            for (cookie, path) in [(&desk.operator, live), (&desk.stranger, other)] {
+                let nothing = desk.send(cookie, method, &path, &Value::Null);
+                nothing.refused(404, "not_found", None);
+            }
+        }
+    }
+    assert_eq!(desk.shop.read(&invoice)["status"], "created");
+}

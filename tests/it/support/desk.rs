@@ -1,0 +1,114 @@
+//! The operator interface: a shop with a second account, and everybody who signs in.
+
+use super::{Answer, LIVE, Shop};
+use rusqlite::Connection;
+use serde_json::Value;
+
+/// The id of the second account.
+pub const OTHER_ACCOUNT: &str = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
+
+/// A shop, its account's id, and the cookies of an operator, of the account's own user and of another account's.
+pub struct Desk {
+    pub shop: Shop,
+    pub account: String,
+    pub operator: String,
+    pub merchant: String,
+    pub stranger: String,
+}
+
+impl Desk {
+    #[track_caller]
+    pub fn open() -> Desk {
+        let shop = Shop::open();
+        let conn = Connection::open(shop.file()).unwrap();
+        // A second account, and users of both with the operator's password.
+        conn.execute_batch(&format!(
+            "create temp table copied as select * from accounts;
+             update copied set seq = 2, id = '{OTHER_ACCOUNT}';
+             insert into accounts select * from copied;
+             insert into users (id, email, password_hash, role, account, created_at)
+               select 'm', 'merchant@sandbox.test', password_hash, 'merchant', 1, 0 from users limit 1;
+             insert into users (id, email, password_hash, role, account, created_at)
+               select 's', 'stranger@sandbox.test', password_hash, 'merchant', 2, 0 from users limit 1;"
+        ))
+        .unwrap();
+        let merchant = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
+        Desk {
+            account: merchant["id"].as_str().unwrap().to_owned(),
+            operator: shop.signed_in("operator@sandbox.test"),
+            merchant: shop.signed_in("merchant@sandbox.test"),
+            stranger: shop.signed_in("stranger@sandbox.test"),
+            shop,
+        }
+    }
+
+    /// The path of something of the account's in test mode.
+    pub fn path(&self, rest: &str) -> String {
+        let sign = if rest.contains('?') { '&' } else { '?' };
+        format!(
+            "/dashboard/api/accounts/{}/{rest}{sign}mode=test",
+            self.account
+        )
+    }
+
+    /// Sends anything, with a cookie.
+    #[track_caller]
+    pub fn send(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        self.shop.send(method, path, &[("cookie", cookie)], &body)
+    }
+
+    /// What the operator reads of the account in test mode.
+    #[track_caller]
+    pub fn read(&self, rest: &str) -> Value {
+        self.send(&self.operator, "GET", &self.path(rest), &Value::Null)
+            .expect(200)
+            .json()
+    }
+
+    /// What the operator does to the account in test mode.
+    #[track_caller]
+    pub fn act(&self, method: &str, rest: &str, body: &Value) -> Answer {
+        self.send(&self.operator, method, &self.path(rest), body)
+    }
+
+    /// What the audit log says of an object: who did what.
+    #[track_caller]
+    pub fn log(&self, id: &str) -> Vec<(String, String)> {
+        let conn = Connection::open(self.shop.file()).unwrap();
+        let mut rows = conn
+            .prepare("select actor, action from audit_log where object_id = ?1 and account = 1 order by seq")
+            .unwrap();
+        let rows = rows
+            .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap();
+        rows.map(Result::unwrap).collect()
+    }
+
+    /// Asserts who may do this: the account's own user or the operator only, never another account's user, and only
+    /// on an account that is there.
+    #[track_caller]
+    pub fn guarded(&self, operation: &str, method: &str, rest: &str, operator_only: bool) {
+        let path = self.path(rest);
+        let code = |cookie: &str, path: &str| {
+            let answer = self.send(cookie, method, path, &Value::Null);
+            (answer.status, answer.json()["error"].clone())
+        };
+        let forbidden = (403, Value::from("forbidden"));
+        let nothing = (404, Value::from("not_found"));
+        if operator_only {
+            assert_eq!(code(&self.merchant, &path), forbidden, "{operation}");
+            assert_eq!(code(&self.stranger, &path), forbidden, "{operation}");
+        } else {
+            assert_eq!(code(&self.stranger, &path), nothing, "{operation}");
+        }
+        let other = path.replace(&self.account, "01a1fd55-7a80-7af2-9132-000000000000");
+        assert_eq!(code(&self.operator, &other), nothing, "{operation}");
+        let nobody = (401, Value::from("unauthorized"));
+        assert_eq!(code("coffer_session=none", &path), nobody, "{operation}");
+    }
+}

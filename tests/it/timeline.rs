@@ -1,0 +1,145 @@
+//! The timeline of an invoice: it tells every change of status with its numbers, in the order of what happened.
+
+use crate::support::desk::Desk;
+use crate::support::{Shop, TEST};
+use serde_json::{Value, json};
+
+/// The entries of a test invoice.
+#[track_caller]
+fn entries(desk: &Desk, invoice: &str) -> Vec<Value> {
+    let timeline = desk.read(&format!("invoices/{invoice}/timeline"));
+    timeline["data"].as_array().unwrap().clone()
+}
+
+/// The entries' texts.
+#[track_caller]
+fn texts(desk: &Desk, invoice: &str) -> Vec<String> {
+    let entries = entries(desk, invoice);
+    let text = |entry: &Value| entry["text"].as_str().unwrap().to_owned();
+    entries.iter().map(text).collect()
+}
+
+/// An invoice of 100.00 EUR in litecoin at 80; its id.
+#[track_caller]
+fn litecoin(shop: &Shop) -> String {
+    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    invoice["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_payment_and_its_refund_are_told_step_by_step() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    let invoice = litecoin(shop);
+    let payment = shop.pay(json!({ "invoice": invoice, "amount": "1.24375" }));
+    shop.step(&payment, "confirmed");
+    shop.advance("1s");
+    let refund = shop.refund(&invoice, Some("10.00"));
+    shop.moved("refunds", &refund, &["reject"]);
+    let told = texts(&desk, &invoice);
+    let address = shop.read(&invoice)["depositAddress"].clone();
+    let until = shop.read(&invoice)["expiresAt"].clone();
+    let (address, until) = (address.as_str().unwrap(), until.as_str().unwrap());
+    let expected = [
+        format!("created: 100.00 EUR due until {until}"),
+        format!("LTC picked: 1.25 at 80 EUR each, to {address}"),
+        format!("awaiting_payment: nothing is paid of 100.00 EUR due, time until {until}"),
+        "payment of 1.24375 LTC seen: worth 99.50 EUR at 80, in time".to_owned(),
+        "detected: confirmed 0.00 of 100.00 EUR due, and 99.50 seen in time that is not confirmed yet"
+            .to_owned(),
+        "payment of 1.24375 LTC confirmed: worth 99.50 EUR at 80, in time".to_owned(),
+        "booked 99.50 EUR as sale".to_owned(),
+        "booked -1.00 EUR as fee".to_owned(),
+        "confirmed: confirmed 99.50 of 100.00 EUR due, tolerance 0.50".to_owned(),
+        "refund of 10.00 EUR requested".to_owned(),
+    ];
+    assert_eq!(told[..10], expected);
+    assert!(
+        told[10].starts_with("refund of 10.00 EUR rejected"),
+        "{told:?}"
+    );
+    let entries = entries(&desk, &invoice);
+    assert_eq!(entries[8]["sums"]["confirmedOnTime"], "99.50");
+    assert_eq!(entries[5]["payment"]["step"], "confirmed");
+    assert_eq!(entries[6]["booking"]["kind"], "sale");
+    assert_eq!(entries[10]["refund"]["id"], refund);
+}
+
+#[test]
+fn every_change_of_status_is_told_whatever_happens() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    let ways: [&[&str]; 6] = [
+        &["seen", "confirmed", "orphaned", "dropped", "20m"],
+        &["seen", "dropped", "seen again", "confirmed"],
+        &["seen", "replaced", "20m"],
+        &["cancel", "seen", "confirmed"],
+        &["20m", "seen", "confirmed", "dropped"],
+        &["seen", "20m", "confirmed", "dropped", "confirmed"],
+    ];
+    for way in ways {
+        let invoice = litecoin(shop);
+        let mut payment = String::new();
+        for step in way {
+            match *step {
+                "seen" => payment = shop.pay(json!({ "invoice": invoice })),
+                "seen again" => drop(shop.step(&payment, "seen")),
+                "cancel" => drop(shop.cancel(&invoice).expect(200)),
+                "20m" => shop.advance("20m"),
+                "replaced" => {
+                    payment = shop.step(&payment, "replaced")["id"]
+                        .as_str()
+                        .unwrap()
+                        .to_owned();
+                }
+                step => drop(shop.step(&payment, step)),
+            }
+        }
+        let entries = entries(&desk, &invoice);
+        let told: Vec<_> = entries
+            .iter()
+            .filter_map(|entry| entry["status"].as_str())
+            .collect();
+        let events = shop.event_types(&invoice, TEST);
+        let of_events: Vec<_> = events
+            .iter()
+            .map(|kind| kind.trim_start_matches("invoice."))
+            .collect();
+        // Only the wait for a payment is told of without an event.
+        let with_event: Vec<_> = told
+            .iter()
+            .filter(|status| **status != "awaiting_payment")
+            .copied()
+            .collect();
+        assert_eq!(with_event, of_events, "{way:?}");
+        assert_eq!(told.last().copied(), shop.read(&invoice)["status"].as_str());
+        let times: Vec<_> = entries.iter().map(|entry| entry["at"].as_str()).collect();
+        assert!(times.is_sorted(), "{way:?}: {times:?}");
+        let booked = entries
+            .iter()
+            .filter(|entry| entry["kind"] == "booking")
+            .count();
+        let in_ledger = shop.booked(&invoice, TEST);
+        let in_ledger = in_ledger.split(", ").filter(|text| !text.is_empty());
+        assert_eq!(booked, in_ledger.count(), "{way:?}");
+    }
+}
+
+#[test]
+fn a_coin_picked_anew_is_told() {
+    let desk = Desk::open();
+    let invoice = litecoin(&desk.shop);
+    for asset in ["BTC", "LTC", "LTC"] {
+        let select = format!("/v1/invoices/{invoice}/select");
+        let body = json!({ "asset": asset });
+        desk.shop.post(&select, Some(TEST), body).expect(200);
+    }
+    let picked: Vec<_> = entries(&desk, &invoice)
+        .iter()
+        .filter_map(|entry| entry["coin"]["asset"].as_str().map(str::to_owned))
+        .collect();
+    assert_eq!(picked, ["LTC", "BTC", "LTC"]);
+    let nothing = desk.path("invoices/x/timeline");
+    desk.send(&desk.operator, "GET", &nothing, &Value::Null)
+        .refused(404, "not_found", None);
+}
