@@ -61,6 +61,7 @@ impl Config {
 /// hand, the writer commits, and a temporary file is removed.
 pub struct Server {
     url: String,
+    setup_url: Option<String>,
     file: PathBuf,
     temporary: bool,
     running: Option<(Runtime, Parts)>,
@@ -91,12 +92,14 @@ impl Server {
         let temporary = durability == Durability::Process;
         let mut server = Server {
             url: String::new(),
+            setup_url: None,
             file,
             temporary,
             running: None,
         };
-        let (parts, url) = Parts::start(&runtime, config, &server.file, durability)?;
+        let (parts, url, setup) = Parts::start(&runtime, config, &server.file, durability)?;
         server.url = url;
+        server.setup_url = setup;
         server.running = Some((runtime, parts));
         Ok(server)
     }
@@ -104,6 +107,11 @@ impl Server {
     /// The url it is known by, without `/v1`.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Where the first operator is made, while there is none: for one person's eyes only.
+    pub fn setup_url(&self) -> Option<&str> {
+        self.setup_url.as_deref()
     }
 
     /// The file it works on.

@@ -6,6 +6,7 @@
 mod keeping;
 mod operator;
 mod server;
+mod users;
 
 use crate::config::of_command;
 use crate::service::Error;
@@ -64,6 +65,10 @@ fn command() -> Command {
             "key",
             "Creates, lists and revokes API keys",
         )))
+        .subcommand(users::command(with_settings(
+            "user",
+            "Creates, lists and changes who may sign in",
+        )))
         .subcommand(keeping::backup_command(with_settings(
             "backup",
             "Copies the file, also while it is in use, and checks the copy",
@@ -86,6 +91,7 @@ fn run(matches: &ArgMatches) -> Result<(), Error> {
         Some(("serve", matches)) => server::serve(matches),
         Some(("account", matches)) => operator::account(matches),
         Some(("key", matches)) => operator::key(matches),
+        Some(("user", matches)) => users::user(matches),
         Some(("backup", matches)) => keeping::backup(matches),
         Some(("restore", matches)) => keeping::restore(matches),
         Some(("audit", matches)) => keeping::audit(matches),

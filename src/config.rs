@@ -24,7 +24,7 @@ pub struct Setting {
 const SERVERS: &[&str] = &["serve", "sandbox"];
 
 /// Every setting.
-pub static SETTINGS: [Setting; 11] = [
+pub static SETTINGS: [Setting; 12] = [
     Setting {
         flag: "listen",
         value: Some("ADDR"),
@@ -44,7 +44,9 @@ pub static SETTINGS: [Setting; 11] = [
         value: Some("PATH"),
         default: Some("coffer.db"),
         help: "The file that holds everything; made on first use",
-        commands: &["serve", "account", "key", "backup", "restore", "audit"],
+        commands: &[
+            "serve", "account", "key", "user", "backup", "restore", "audit",
+        ],
     },
     Setting {
         flag: "file",
@@ -59,7 +61,7 @@ pub static SETTINGS: [Setting; 11] = [
         default: Some("info"),
         help: "What is logged to standard error: error, warn, info, debug or trace",
         commands: &[
-            "serve", "sandbox", "account", "key", "backup", "restore", "audit",
+            "serve", "sandbox", "account", "key", "user", "backup", "restore", "audit",
         ],
     },
     Setting {
@@ -75,6 +77,13 @@ pub static SETTINGS: [Setting; 11] = [
         default: None,
         help: "Ranges that webhooks may reach, http too, although not public; several with commas",
         commands: SERVERS,
+    },
+    Setting {
+        flag: "password-file",
+        value: Some("PATH"),
+        default: None,
+        help: "Where a user's password is read from; standard input if not given",
+        commands: &["user"],
     },
     Setting {
         flag: "allow-remote",

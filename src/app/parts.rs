@@ -38,13 +38,14 @@ struct Shared {
 }
 
 impl Parts {
-    /// Starts every part, and says by which url the server is known.
+    /// Starts every part, and says by which url the server is known and where its first operator is made, while there
+    /// is none.
     pub(super) fn start(
         runtime: &Runtime,
         config: Config,
         file: &Path,
         durability: Durability,
-    ) -> Result<(Parts, String), Error> {
+    ) -> Result<(Parts, String, Option<String>), Error> {
         let bind_failed = |error| Error::Failed(format!("{}: {error}", config.listen));
         let listener = runtime
             .block_on(Listener::bind(config.listen))
@@ -59,6 +60,8 @@ impl Parts {
         };
         let shared = Shared::open(&opening, &config, &url)?;
         let control = shared.control(config.kind)?;
+        let setup = shared.service.begin_setup(shared.clock.now())?;
+        let setup = setup.map(|token| format!("{url}/setup?token={token}"));
         let settings = Settings {
             public_url: url.clone(),
             creations_per_minute: config.creations_per_minute,
@@ -82,6 +85,7 @@ impl Parts {
                 stop_front,
             },
             url,
+            setup,
         ))
     }
 

@@ -72,7 +72,11 @@ pub(super) fn key_command(command: Command) -> Command {
 }
 
 /// The file, open beside whoever else has it open; only a command that begins something makes one.
-fn open(command: &'static str, matches: &ArgMatches, create: bool) -> Result<Store, Error> {
+pub(super) fn open(
+    command: &'static str,
+    matches: &ArgMatches,
+    create: bool,
+) -> Result<Store, Error> {
     // Settings may stand before or after the verb: its matches have both.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let values = Values::new(command, matches);
@@ -190,6 +194,6 @@ fn key_view(key: &KeyRow) -> Value {
 }
 
 /// A required argument.
-fn text(matches: &ArgMatches, name: &str) -> String {
+pub(super) fn text(matches: &ArgMatches, name: &str) -> String {
     matches.get_one::<String>(name).cloned().unwrap_or_default()
 }

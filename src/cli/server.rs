@@ -9,6 +9,7 @@ use crate::store::Kind;
 use crate::store::open::with_suffix;
 use clap::ArgMatches;
 use serde_json::json;
+use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
@@ -93,6 +94,13 @@ fn serve_until_asked(
     // Before anybody is told that it is ready: whoever knows may ask it to end.
     let signals = server.hear_signals()?;
     let line = line(&server);
+    if let Some(url) = server.setup_url() {
+        // Not through the log, which others keep and read.
+        let _ = writeln!(
+            std::io::stderr(),
+            "make the first operator within the hour: {url}"
+        );
+    }
     print(&line)?;
     if let Some(path) = ready_file {
         write_ready_file(Path::new(&path), &line)?;

@@ -14,7 +14,7 @@ pub const EMAIL_CHARS_MAX: usize = 200;
 /// The shortest password that is taken.
 const PASSWORD_CHARS_MIN: usize = 10;
 /// The longest: hashing it costs its length.
-const PASSWORD_CHARS_MAX: usize = 200;
+pub const PASSWORD_CHARS_MAX: usize = 200;
 
 text_enum! {
     /// What a user may do.

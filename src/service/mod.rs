@@ -32,6 +32,7 @@ pub mod sending;
 mod settle;
 pub mod transfers;
 pub mod unmatched;
+pub mod users;
 pub mod webhooks;
 
 pub use error::Error;

@@ -85,6 +85,24 @@ pub fn tick(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
     .map(drop)
 }
 
+/// Keeps the hash of the link by which the first operator is made, and its end; nothing forgets it.
+pub fn set_setup(tx: &Tx<'_>, link: Option<(&[u8; 32], Time)>) -> Result<(), StoreError> {
+    let (hash, expires_at) = (link.map(|(hash, _)| hash), link.map(|(_, end)| end));
+    tx.run(
+        include_str!("../../sql/file/set_setup.sql"),
+        named_params! { ":hash": hash, ":expires_at": expires_at },
+    )
+    .map(drop)
+}
+
+/// The hash of that link, and its end.
+pub fn setup(db: &Reader<'_>) -> Result<Option<([u8; 32], Time)>, StoreError> {
+    db.first(include_str!("../../sql/file/setup.sql"), [], |row| {
+        let mut next = Columns::of(row);
+        Ok((next.take()?, next.take()?))
+    })
+}
+
 /// Counts rows.
 pub fn counts(db: &Reader<'_>) -> Result<Option<Counts>, StoreError> {
     db.first(include_str!("../../sql/file/counts.sql"), [], |row| {

@@ -58,4 +58,5 @@ mod transfer_durability;
 mod transfer_events;
 mod transfer_steps;
 mod unmatched;
+mod users;
 mod webhooks;

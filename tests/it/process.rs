@@ -21,8 +21,14 @@ impl Process {
     /// Starts a program; its standard input stays open until it is dropped.
     #[track_caller]
     pub fn start(command: &mut Command) -> Process {
+        Process::start_with(command, Stdio::inherit())
+    }
+
+    /// [`Process::start`] with its standard error going elsewhere.
+    #[track_caller]
+    pub fn start_with(command: &mut Command, errors: Stdio) -> Process {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.stderr(Stdio::inherit()).spawn().unwrap();
+        let mut child = command.stderr(errors).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = channel();
         std::thread::spawn(move || {

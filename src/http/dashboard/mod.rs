@@ -9,6 +9,7 @@ pub(super) mod pools;
 pub(super) mod session;
 pub(super) mod transfers;
 pub(super) mod unmatched;
+pub(super) mod users;
 
 use crate::service::Error;
 

@@ -5,9 +5,9 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::user::EMAIL_CHARS_MAX;
 use crate::http::auth::{COOKIE, cookie};
-use crate::http::guessing;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
+use crate::http::{error, guessing};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use hyper::header::{RETRY_AFTER, SET_COOKIE};
@@ -28,11 +28,8 @@ pub(in crate::http) async fn sign_in(call: Call) -> Result<Reply, Error> {
         .ok_or_else(|| Refusal::field("password", "must be given"))?
         .to_owned();
     let front = Arc::clone(&call.front);
-    if let Err(seconds) = front.guessing.begin(&email, front.clock.real_now()) {
-        log::warn!("sign-ins as {email:?} are slowed down: too many have failed");
-        let refused =
-            crate::http::error::answer(guessing::refusal(seconds).into(), &call.request_id);
-        return Ok(refused.with(RETRY_AFTER, &seconds.to_string()));
+    if let Some(slowed) = slowed_down(&call, &email) {
+        return Ok(slowed);
     }
     let (service, now, tried) = (Arc::clone(&front.service), call.now, email.clone());
     // One at a time: each takes 19 MB, and a flood of them should take its own time, not everybody's.
@@ -56,6 +53,15 @@ pub(in crate::http) async fn sign_in(call: Call) -> Result<Reply, Error> {
         begun.cookie
     );
     Ok(session(&begun.member, Some(begun.expires_at), StatusCode::CREATED).with(SET_COOKIE, &set))
+}
+
+/// Counts a password that is about to be tried; the answer where that must wait.
+pub(super) fn slowed_down(call: &Call, email: &str) -> Option<Reply> {
+    let front = &call.front;
+    let seconds = front.guessing.begin(email, front.clock.real_now()).err()?;
+    log::warn!("sign-ins as {email:?} are slowed down: too many have failed");
+    let refused = error::answer(guessing::refusal(seconds).into(), &call.request_id);
+    Some(refused.with(RETRY_AFTER, &seconds.to_string()))
 }
 
 /// GET /dashboard/api/session

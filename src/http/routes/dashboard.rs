@@ -4,7 +4,7 @@ use super::{Answer, Body, Content, PLAIN, Route};
 use crate::domain::refusal::Code;
 use crate::domain::user::Role;
 use crate::http::auth::Auth;
-use crate::http::dashboard::session;
+use crate::http::dashboard::{session, users};
 
 /// A route for everybody who is signed in.
 const MEMBER: Route = Route {
@@ -12,8 +12,14 @@ const MEMBER: Route = Route {
     ..PLAIN
 };
 
+/// A route for operators only.
+const OPERATOR: Route = Route {
+    auth: Auth::Session(Role::Operator),
+    ..PLAIN
+};
+
 /// The list.
-pub(super) static ROUTES: [Route; 3] = [
+pub(super) static ROUTES: [Route; 8] = [
     Route {
         operation: "signIn",
         method: "POST",
@@ -56,5 +62,88 @@ pub(super) static ROUTES: [Route; 3] = [
         }],
         handler: |call| Box::pin(session::sign_out(call)),
         ..MEMBER
+    },
+    Route {
+        operation: "changeOwnPassword",
+        method: "PUT",
+        path: "/dashboard/api/session/password",
+        summary: "Changes one's own password, which ends all of one's sessions.",
+        body: Some(Body {
+            schema: "ChangePassword",
+            required: true,
+        }),
+        answers: &[Answer {
+            status: 204,
+            about: "Changed; sign in again.",
+            content: Content::Empty,
+        }],
+        refusals: &[Code::InvalidCredentials, Code::TooManyAttempts],
+        handler: |call| Box::pin(users::own_password(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "setUp",
+        method: "POST",
+        path: "/dashboard/api/setup",
+        summary: "Makes the first operator, with the token of the link that the server printed when it started.",
+        body: Some(Body {
+            schema: "SetUp",
+            required: true,
+        }),
+        answers: &[Answer {
+            status: 201,
+            about: "The operator was made; the link is used up.",
+            content: Content::Json("User"),
+        }],
+        refusals: &[Code::Forbidden],
+        handler: |call| Box::pin(users::set_up(call)),
+        ..PLAIN
+    },
+    Route {
+        operation: "listUsers",
+        path: "/dashboard/api/users",
+        summary: "Lists everybody who may sign in, or might.",
+        answers: &[Answer {
+            status: 200,
+            about: "The users, oldest first.",
+            content: Content::Json("UserList"),
+        }],
+        handler: |call| Box::pin(users::list(call)),
+        ..OPERATOR
+    },
+    Route {
+        operation: "createUser",
+        method: "POST",
+        path: "/dashboard/api/users",
+        summary: "Makes a user: an operator, or one of a merchant's account.",
+        body: Some(Body {
+            schema: "CreateUser",
+            required: true,
+        }),
+        answers: &[Answer {
+            status: 201,
+            about: "The user was made.",
+            content: Content::Json("User"),
+        }],
+        handler: |call| Box::pin(users::create(call)),
+        ..OPERATOR
+    },
+    Route {
+        operation: "changeUser",
+        method: "PATCH",
+        path: "/dashboard/api/users/{id}",
+        summary: "Disables or enables a user, or sets another password; ends their sessions.",
+        body: Some(Body {
+            schema: "ChangeUser",
+            required: true,
+        }),
+        answers: &[Answer {
+            status: 200,
+            about: "The user as it is now.",
+            content: Content::Json("User"),
+        }],
+        refusals: &[Code::InvalidTransition],
+        handler: |call| Box::pin(users::change(call)),
+        ..OPERATOR
     },
 ];

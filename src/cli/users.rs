@@ -1,0 +1,130 @@
+//! `coffer user`: who may sign in, also beside a running server.
+//!
+//! What always holds: a password comes from standard input or a file, never from the arguments, which others can see.
+
+use super::operator::{open, text};
+use super::print;
+use crate::clock::Clock;
+use crate::config::Values;
+use crate::domain::fields::Fields;
+use crate::domain::user::{EMAIL_CHARS_MAX, Role, check_password};
+use crate::service::users::{self, Known, NewUser};
+use crate::service::{Error, passwords};
+use clap::{Arg, ArgMatches, Command};
+use serde_json::{Map, Value, json};
+use std::io::Read;
+
+/// What the audit log calls whoever uses the command line.
+const ACTOR: &str = "command line";
+/// The most that is read of a password.
+const PASSWORD_BYTES_MAX: u64 = 4096;
+
+/// `coffer user` with its verbs.
+pub(super) fn command(command: Command) -> Command {
+    let email = || {
+        Arg::new("email")
+            .value_name("EMAIL")
+            .required(true)
+            .help("What the user signs in with")
+    };
+    let role = Arg::new("role")
+        .long("role")
+        .value_parser(Role::TEXTS.to_vec())
+        .required(true)
+        .help("An operator may do everything, a merchant what concerns its account");
+    let account = Arg::new("account")
+        .long("account")
+        .value_name("ACCOUNT")
+        .help("The account of a merchant's user");
+    let about = |name: &'static str, about: &'static str| Command::new(name).about(about);
+    command
+        .subcommand_required(true)
+        .subcommand(
+            about(
+                "create",
+                "Creates a user; the password comes from standard input",
+            )
+            .arg(email())
+            .arg(role)
+            .arg(account),
+        )
+        .subcommand(about("list", "Lists every user"))
+        .subcommand(about("password", "Sets a password, from standard input").arg(email()))
+        .subcommand(about("disable", "Lets a user in no longer").arg(email()))
+        .subcommand(about("enable", "Lets a user in again").arg(email()))
+}
+
+/// Runs `coffer user …`.
+pub(super) fn user(matches: &ArgMatches) -> Result<(), Error> {
+    let store = open("user", matches, false)?;
+    let now = Clock::new(0, None).now();
+    let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
+    let email = || {
+        let email = text(of_verb, "email");
+        let map = Map::from_iter([("email".to_owned(), Value::from(email.as_str()))]);
+        Fields::of(&map).email("email", EMAIL_CHARS_MAX)?;
+        Ok::<_, Error>(email)
+    };
+    let known = match verb {
+        "create" => {
+            let role = text(of_verb, "role").parse::<Role>();
+            let password = password(of_verb)?;
+            let hash = passwords::hash(&password)?;
+            let new = NewUser {
+                email: email()?,
+                password,
+                role: role.map_err(|error| Error::Failed(error.to_string()))?,
+                account: of_verb.get_one::<String>("account").cloned(),
+            };
+            store.write_and_wait(move |tx| users::make(tx, ACTOR, &new, &hash, now))?
+        }
+        "password" => {
+            let (email, hash) = (email()?, passwords::hash(&password(of_verb)?)?);
+            store.write_and_wait(move |tx| {
+                let user = users::find(tx, &email)?;
+                users::change(tx, ACTOR, user, None, Some(&hash), now)
+            })?
+        }
+        "disable" | "enable" => {
+            let (email, disabled) = (email()?, verb == "disable");
+            store.write_and_wait(move |tx| {
+                let user = users::find(tx, &email)?;
+                users::change(tx, ACTOR, user, Some(disabled), None, now)
+            })?
+        }
+        _ => {
+            let all = store.read(users::list)?;
+            return all.iter().try_for_each(|known| print(&view(known)));
+        }
+    };
+    print(&view(&known))
+}
+
+/// The password: all of the file or of standard input, without the end of its line.
+fn password(matches: &ArgMatches) -> Result<String, Error> {
+    let file = Values::new("user", matches).text("password-file");
+    let mut text = String::new();
+    let read = match file.map_err(Error::Failed)? {
+        Some(path) => std::fs::File::open(&path)
+            .and_then(|file| file.take(PASSWORD_BYTES_MAX).read_to_string(&mut text))
+            .map_err(|error| format!("--password-file {path}: {error}")),
+        None => std::io::stdin()
+            .lock()
+            .take(PASSWORD_BYTES_MAX)
+            .read_to_string(&mut text)
+            .map_err(|error| format!("standard input: {error}")),
+    };
+    read.map_err(Error::Failed)?;
+    let password = text.trim_end_matches(['\r', '\n']);
+    check_password(password)?;
+    Ok(password.to_owned())
+}
+
+/// A user as the command line shows it.
+fn view((user, account): &Known) -> String {
+    json!({
+        "id": user.id, "email": user.email, "role": user.role, "account": account, "createdAt": user.created_at,
+        "disabledAt": user.disabled_at,
+    })
+    .to_string()
+}

@@ -1,0 +1,295 @@
+//! The people who may sign in: the first operator's link, making users, changing them.
+//!
+//! What does not live here: signing in (`members`). What always holds: there is an operator who can sign in once there
+//! was one, and a changed password ends the sessions begun with the old one.
+
+use super::members::{create, note};
+use super::{Error, Member, Service, passwords, random};
+use crate::domain::apikey;
+use crate::domain::id;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::signature::hex;
+use crate::domain::time::{HOUR_MS, Time};
+use crate::domain::user::{Role, User, check_password};
+use crate::store::{Reader, Tx, accounts, file, sessions, users};
+use serde_json::json;
+use std::sync::Arc;
+
+/// How long the first operator's link can be used.
+const SETUP_MS: i64 = HOUR_MS;
+/// What the audit log calls whoever uses it.
+const BY_SETUP: &str = "set-up link";
+
+/// A user to be made.
+pub struct NewUser {
+    /// What they sign in with.
+    pub email: String,
+    /// Their password.
+    pub password: String,
+    /// What they may do.
+    pub role: Role,
+    /// The id of the account of a merchant's user.
+    pub account: Option<String>,
+}
+
+/// What is changed of a user; nothing leaves it.
+#[derive(Default)]
+pub struct UserChange {
+    /// May they no longer sign in?
+    pub disabled: Option<bool>,
+    /// A new password.
+    pub password: Option<String>,
+}
+
+/// A user, and the id of the account of a merchant's user.
+pub type Known = (User, Option<String>);
+
+impl Service {
+    /// The token of a new link by which the first operator is made, while there is none; it replaces the one before.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file or the system's randomness fails.
+    pub fn begin_setup(self: &Arc<Self>, now: Time) -> Result<Option<String>, Error> {
+        if self.read(|db| Ok(users::has_operator(db)?))? {
+            return Ok(None);
+        }
+        let token = hex(&random::<32>()?);
+        let hash = apikey::hash(&token);
+        self.write_and_wait(move |_, tx| {
+            file::set_setup(tx, Some((&hash, now.plus_ms(SETUP_MS))))?;
+            Ok(Some(token))
+        })
+    }
+
+    /// Can this token still be used?
+    ///
+    /// # Errors
+    /// `forbidden` where it is wrong, used, or too old.
+    pub fn check_setup(&self, now: Time, token: &str) -> Result<(), Error> {
+        self.read(|db| check_setup(db, now, token))
+    }
+
+    /// Makes the first operator; the link is used up. Hashes a password: for a thread that may wait.
+    ///
+    /// # Errors
+    /// `forbidden` where the token is wrong, used, or too old; `invalid_request` for a password that is too short.
+    pub fn finish_setup(
+        self: &Arc<Self>,
+        now: Time,
+        token: &str,
+        email: &str,
+        password: &str,
+    ) -> Result<Known, Error> {
+        self.check_setup(now, token)?;
+        check_password(password)?;
+        let hash = passwords::hash(password)?;
+        let (token, email) = (token.to_owned(), email.to_owned());
+        self.write_and_wait(move |_, tx| {
+            check_setup(tx, now, &token)?;
+            file::set_setup(tx, None)?;
+            let user = create(tx, &email, &hash, Role::Operator, None, now)?;
+            told(tx, BY_SETUP, "user.create", &user, now)?;
+            Ok((user, None))
+        })
+    }
+
+    /// Every user, oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn users(&self) -> Result<Vec<Known>, Error> {
+        self.read(list)
+    }
+
+    /// Makes a user. Hashes a password: for a thread that may wait.
+    ///
+    /// # Errors
+    /// As [`make`].
+    pub fn make_user(
+        self: &Arc<Self>,
+        now: Time,
+        actor: &str,
+        new: NewUser,
+    ) -> Result<Known, Error> {
+        check_password(&new.password)?;
+        let (hash, actor) = (passwords::hash(&new.password)?, actor.to_owned());
+        self.write_and_wait(move |_, tx| make(tx, &actor, &new, &hash, now))
+    }
+
+    /// Changes a user. Hashes a password: for a thread that may wait.
+    ///
+    /// # Errors
+    /// As [`change`].
+    pub fn change_user(
+        self: &Arc<Self>,
+        now: Time,
+        actor: &str,
+        user_id: &str,
+        wanted: UserChange,
+    ) -> Result<Known, Error> {
+        let hash = hash_of(&wanted)?;
+        let (actor, user_id) = (actor.to_owned(), user_id.to_owned());
+        self.write_and_wait(move |_, tx| {
+            let user = match id::parse(&user_id) {
+                Some(id) => users::by_id(tx, &id)?,
+                None => None,
+            };
+            let user = user.ok_or_else(|| Refusal::not_found("user"))?;
+            change(tx, &actor, user, wanted.disabled, hash.as_deref(), now)
+        })
+    }
+
+    /// Changes the member's own password, which ends all of the member's sessions. Hashes passwords: for a thread that
+    /// may wait.
+    ///
+    /// # Errors
+    /// `invalid_credentials` where the old one is wrong; `invalid_request` for a new one that is too short.
+    pub fn change_own_password(
+        self: &Arc<Self>,
+        now: Time,
+        member: &Member,
+        old: &str,
+        new: &str,
+    ) -> Result<(), Error> {
+        check_password(new)?;
+        let email = member.user().email.clone();
+        let found = self.read(|db| Ok(users::by_email(db, &email)?))?;
+        let hash = found.as_ref().map(|(_, hash)| hash.as_str());
+        if !passwords::is_right(old, hash) {
+            let message = "password must be your present password";
+            return Err(Refusal::of(Code::InvalidCredentials, "password", message).into());
+        }
+        let (hash, user) = (passwords::hash(new)?, member.user().clone());
+        self.write_and_wait(move |_, tx| change(tx, &email, user, None, Some(&hash), now).map(drop))
+    }
+}
+
+/// Is this the token of a link that can still be used? Hashes are compared, so the time tells nothing of the token.
+fn check_setup(db: &Reader<'_>, now: Time, token: &str) -> Result<(), Error> {
+    // An operator made on the command line meanwhile ends it too.
+    let found = file::setup(db)?.filter(|_| !matches!(users::has_operator(db), Ok(true)));
+    let is_right = found.is_some_and(|(hash, end)| hash == apikey::hash(token) && now < end);
+    if is_right {
+        return Ok(());
+    }
+    let message = "the set-up link is wrong, used, or older than an hour; start the server again for a new one";
+    Err(Refusal::new(Code::Forbidden, message).into())
+}
+
+/// The hash of a new password, where one is wanted.
+fn hash_of(wanted: &UserChange) -> Result<Option<String>, Error> {
+    let Some(password) = &wanted.password else {
+        return Ok(None);
+    };
+    check_password(password)?;
+    passwords::hash(password).map(Some)
+}
+
+/// Makes a user whose password has this hash.
+///
+/// # Errors
+/// `invalid_request` where the email is taken, the account is not there, or an account does not go with the role.
+pub fn make(
+    tx: &Tx<'_>,
+    actor: &str,
+    new: &NewUser,
+    password_hash: &str,
+    now: Time,
+) -> Result<Known, Error> {
+    let account = match (new.role, &new.account) {
+        (Role::Operator, None) => None,
+        (Role::Merchant, Some(id)) => {
+            let found = match id::parse(id) {
+                Some(id) => accounts::by_id(tx, &id)?,
+                None => None,
+            };
+            Some(found.ok_or_else(|| Refusal::field("account", "must be the id of an account"))?)
+        }
+        (Role::Operator, Some(_)) => {
+            return Err(Refusal::field("account", "goes with role \"merchant\" only").into());
+        }
+        (Role::Merchant, None) => {
+            return Err(Refusal::field("account", "must be given for role \"merchant\"").into());
+        }
+    };
+    let seq = account.as_ref().map(|account| account.seq);
+    let user = create(tx, &new.email, password_hash, new.role, seq, now)?;
+    told(tx, actor, "user.create", &user, now)?;
+    Ok((user, account.map(|account| account.id)))
+}
+
+/// Lets a user in again or no longer, or gives them another password; both end their sessions.
+///
+/// # Errors
+/// `invalid_transition` where nobody could operate the service any more.
+pub fn change(
+    tx: &Tx<'_>,
+    actor: &str,
+    mut user: User,
+    disabled: Option<bool>,
+    password_hash: Option<&str>,
+    now: Time,
+) -> Result<Known, Error> {
+    if let Some(disabled) = disabled.filter(|disabled| *disabled != user.disabled_at.is_some()) {
+        user.disabled_at = disabled.then_some(now);
+        users::set_disabled(tx, user.seq, user.disabled_at)?;
+        if user.role == Role::Operator && !users::has_operator(tx)? {
+            let message = "disabled must stay false: this is the last operator who can sign in";
+            return Err(Refusal::of(Code::InvalidTransition, "disabled", message).into());
+        }
+        let action = if disabled {
+            "user.disable"
+        } else {
+            "user.enable"
+        };
+        told(tx, actor, action, &user, now)?;
+    }
+    if let Some(hash) = password_hash {
+        users::set_password(tx, user.seq, hash)?;
+        told(tx, actor, "user.password", &user, now)?;
+    }
+    sessions::delete_of_user(tx, user.seq)?;
+    known(tx, user)
+}
+
+/// Every user, oldest first.
+///
+/// # Errors
+/// [`Error::Failed`] where the file fails.
+pub fn list(db: &Reader<'_>) -> Result<Vec<Known>, Error> {
+    users::all(db)?
+        .into_iter()
+        .map(|user| known(db, user))
+        .collect()
+}
+
+/// The user with this email.
+///
+/// # Errors
+/// `not_found`.
+pub fn find(db: &Reader<'_>, email: &str) -> Result<User, Error> {
+    let found = users::by_email(db, email)?;
+    Ok(found.ok_or_else(|| Refusal::not_found("user"))?.0)
+}
+
+fn known(db: &Reader<'_>, user: User) -> Result<Known, Error> {
+    let account = user
+        .account
+        .map(|seq| accounts::by_seq(db, seq))
+        .transpose()?;
+    Ok((user, account.map(|account| account.id)))
+}
+
+/// Into the audit log.
+fn told(tx: &Tx<'_>, actor: &str, action: &str, user: &User, now: Time) -> Result<(), Error> {
+    let detail = json!({ "email": user.email, "role": user.role });
+    note(
+        tx,
+        actor,
+        action,
+        user.account,
+        Some(&user.id),
+        &detail,
+        now,
+    )
+}
