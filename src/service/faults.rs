@@ -40,3 +40,116 @@ impl Service {
             .store(faults.rates_stale, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::Faults;
+    use crate::domain::id;
+    use crate::domain::refusal::Code;
+    use crate::domain::render::Links;
+    use crate::domain::time::Time;
+    use crate::service::{Caches, Error, Json, Service, begin_file, sandbox};
+    use crate::store::open::with_suffix;
+    use crate::store::{Durability, Kind, Opening, Store};
+    use serde_json::{Map, Value, json};
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    /// Long after the beginning of time, so that the seed's times are valid.
+    const NOW: Time = Time(1_795_253_400_000);
+
+    /// A file that is removed at the end.
+    struct File(PathBuf);
+
+    impl Drop for File {
+        fn drop(&mut self) {
+            for suffix in ["", "-wal", "-shm"] {
+                // What is not there needs no removing.
+                let _ = std::fs::remove_file(with_suffix(&self.0, suffix));
+            }
+        }
+    }
+
+    /// Waits for what a use case comes to.
+    fn done<T>(use_case: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.unwrap().block_on(use_case)
+    }
+
+    /// A seeded sandbox without a front, and its file.
+    fn seeded() -> (Arc<Service>, File) {
+        let name = format!("coffer-faults-{}.db", id::new(NOW));
+        let opening = Opening {
+            path: std::env::temp_dir().join(name),
+            durability: Durability::Process,
+            create: true,
+            exclusive: false,
+        };
+        let store = Store::open(&opening, Box::new(|_| {})).unwrap();
+        let row = begin_file(&store, Kind::Sandbox).unwrap();
+        let links = Links {
+            public_url: "http://127.0.0.1".to_owned(),
+            checkout_secret: row.checkout_secret,
+        };
+        let caches = Arc::new(Caches::default());
+        let check = Box::new(|_: &str| Ok(()));
+        let service = Arc::new(Service::new(store, links, Kind::Sandbox, check, caches));
+        service.seed(NOW).unwrap();
+        (service, File(opening.path))
+    }
+
+    #[track_caller]
+    fn refused(outcome: Result<Json, Error>) -> Code {
+        match outcome {
+            Err(Error::Refused(refusal)) => refusal.code,
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_empty_pool_refuses_who_has_no_address_yet() {
+        let (service, _file) = seeded();
+        let caller = service.authenticate(NOW, sandbox::SECRET_TEST).unwrap();
+        let ask = |name: &'static str| done(service.make_customer_addresses(NOW, &caller, name));
+        let before = ask("ada").unwrap();
+        service.set_faults(Faults {
+            pool_empty: true,
+            rates_stale: false,
+        });
+        assert_eq!(refused(ask("bob")), Code::PoolRefilling);
+        assert_eq!(ask("ada").unwrap().get(), before.get());
+        done(service.reset(NOW)).unwrap();
+        assert_eq!(service.faults(), Faults::default());
+        let caller = service.authenticate(NOW, sandbox::SECRET_TEST).unwrap();
+        let made = done(service.make_customer_addresses(NOW, &caller, "bob"));
+        assert!(made.is_ok());
+    }
+
+    #[test]
+    fn stale_rates_refuse_what_is_not_quoted_yet_in_live_mode() {
+        let (service, _file) = seeded();
+        for (key, stale) in [(sandbox::SECRET_LIVE, true), (sandbox::SECRET_TEST, false)] {
+            service.set_faults(Faults::default());
+            let caller = service.authenticate(NOW, key).unwrap();
+            let body = json!({ "amount": "20.00", "currency": "EUR" });
+            let body: Map<String, Value> = body.as_object().unwrap().clone();
+            let made = done(service.create_invoice(NOW, &caller, body, None));
+            let made: Value = serde_json::from_str(&made.unwrap().1).unwrap();
+            let id = made.get("id").and_then(Value::as_str).unwrap();
+            let pick = |asset: &str| done(service.select(NOW, &caller, id, asset.to_owned()));
+            let standing = pick("LTC").unwrap();
+            service.set_faults(Faults {
+                pool_empty: false,
+                rates_stale: true,
+            });
+            assert_eq!(service.currencies(&caller).unwrap().is_empty(), stale);
+            assert_eq!(pick("LTC").unwrap().get(), standing.get());
+            let other = pick("BTC");
+            assert_eq!(other.is_err(), stale);
+            if stale {
+                assert_eq!(refused(other), Code::CoinUnavailable);
+            }
+        }
+    }
+}

@@ -16,7 +16,7 @@ fn audit(file: &Path) -> Output {
 
 /// The rules of what is found, each line whole.
 #[track_caller]
-fn findings(file: &Path) -> Vec<String> {
+pub fn findings(file: &Path) -> Vec<String> {
     let output = audit(file);
     let printed = String::from_utf8(output.stdout).unwrap();
     let failed = String::from_utf8(output.stderr).unwrap();

@@ -1,5 +1,6 @@
 //! What is paid to customers' addresses on the simulated chain, and what becomes of it.
 
+use crate::audit::findings;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::json;
 
@@ -78,6 +79,7 @@ fn what_happens_to_a_deposit_later_is_adjusted() {
     shop.step(&id, "confirmed");
     let booked = format!("{booked}, adjustment 92.00, adjustment -0.92");
     shop.deposit_stands(TEST, &id, "confirmed", 3, &booked, "91.08");
+    assert!(findings(shop.file()).is_empty());
 }
 
 #[test]
@@ -139,6 +141,7 @@ fn a_deposit_is_replaced_while_it_is_only_seen() {
         "invalid_transition",
         Some("state"),
     );
+    assert!(findings(shop.file()).is_empty());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Pools of addresses that the operator imports: what is taken, and that each is handed out once.
 
+use crate::audit::findings;
 use crate::idempotency::fifty;
 use crate::serve::{SetUp, call, serve};
 use crate::support::{Answer, Shop, agent, send};
@@ -258,4 +259,5 @@ fn fifty_at_once_share_out_a_pool_of_thirty() {
         answer.refused(503, "pool_refilling", None);
     }
     assert_eq!(served.pools(), pool(0, 30));
+    assert!(findings(&served.shop.file()).is_empty());
 }

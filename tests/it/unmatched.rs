@@ -1,5 +1,6 @@
 //! Payments that match nothing: kept for a person to look at.
 
+use crate::audit::findings;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
@@ -129,6 +130,7 @@ fn what_matches_nothing_is_kept_and_books_nothing() {
         (shown("reason"), shown("account")),
         (json!("unknown_address"), Value::Null)
     );
+    assert!(findings(shop.file()).is_empty());
 }
 
 #[test]
