@@ -1,4 +1,4 @@
-select d.id, d.url, d.attempts, d.endpoint, n.secret, n.format, n.seq is null or n.removed_at is not null,
+select d.id, d.url, d.made_before + d.attempts, d.endpoint, n.secret, n.format, n.seq is null or n.removed_at is not null,
   a.legacy_secret, e.id, e.body, e.invoice
 from deliveries d join events e on e.seq = d.event join accounts a on a.seq = e.account
   left join endpoints n on n.seq = d.endpoint

@@ -1,5 +1,5 @@
 -- an attempt that ends after its delivery was given up is counted all the same, and one that was taken was taken
-update deliveries set attempts = :attempts,
+update deliveries set attempts = :number - made_before,
   state = case when state = 'pending' or :state = 'delivered' then :state else state end,
   next_attempt_at = case when state = 'pending' then :next_attempt_at end
-where id = :id and state <> 'delivered' and attempts < :attempts
+where id = :id and state <> 'delivered' and made_before + attempts < :number

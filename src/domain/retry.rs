@@ -1,6 +1,6 @@
 //! When a webhook that was not taken is sent again.
 //!
-//! What lives here: the table of gaps. What does not: sending. What always holds: eleven attempts in all, the
+//! What lives here: the table of gaps. What does not: sending. What always holds: eleven attempts in a round, the
 //! last of them within a day of the first.
 
 use super::time::{HOUR_MS, MINUTE_MS, SECOND_MS, Time};
@@ -19,10 +19,10 @@ const GAPS_MS: [i64; 10] = [
     10 * HOUR_MS,
 ];
 
-/// How often a delivery is tried at most.
+/// How often a delivery is tried at most in one round; being sent again begins a new one.
 pub const ATTEMPTS_MAX: u32 = 11;
 
-/// When to try again after `attempts` attempts, the last of which began at `began`; nothing when that was the last.
+/// When to try again after `attempts` attempts of a round, the last of which began at `began`; nothing when that was the last.
 ///
 /// `shorter_per_cent` (0 to 10) takes that much off the gap, so that many that failed together do not all come
 /// back together.

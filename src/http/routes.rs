@@ -6,6 +6,7 @@
 mod books;
 mod customers;
 mod dashboard;
+mod deliveries;
 mod invoice_desk;
 mod merchant;
 mod operation;
@@ -108,6 +109,7 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
         .chain(&pools::ROUTES)
         .chain(&invoice_desk::ROUTES)
         .chain(&books::ROUTES)
+        .chain(&deliveries::ROUTES)
         .chain(&operation::ROUTES)
         .chain(of_sandbox.filter(move |_| sandbox))
 }

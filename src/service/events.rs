@@ -2,7 +2,7 @@
 //!
 //! What always holds: an event and its deliveries are written in the transaction of the change they tell of.
 
-use super::webhooks::origin;
+use super::webhooks::lane;
 use super::{Caller, Error, Json, Service};
 use crate::domain::asset::Mode;
 use crate::domain::event::{self, EventType};
@@ -60,8 +60,7 @@ pub(super) fn record_with(
     };
     let event = events::insert(tx, &new)?;
     let deliver = |endpoint: Option<i64>, receiver: &str, url: &str| {
-        // Whoever is told has a lane of their own, so that one that hangs delays no other, not even at the same host.
-        let lane = format!("{} {receiver}", origin(url));
+        let lane = lane(url, receiver);
         deliveries::insert(
             tx,
             &id::new(now).to_string(),

@@ -12,6 +12,7 @@ mod books;
 mod cache;
 pub mod checkout;
 pub mod customers;
+pub mod delivery_desk;
 pub mod deposits;
 mod error;
 pub mod events;

@@ -31,10 +31,16 @@ pub struct Outgoing {
 pub struct Done {
     /// The delivery's id.
     pub delivery: String,
-    /// Which attempt of the delivery it was, from 1.
+    /// Which attempt of the delivery it was, from 1, over all rounds.
     pub number: u32,
     /// What came of it.
     pub attempt: Attempt,
+}
+
+/// The lane of a receiver, which is an endpoint's id or an account's: whoever is told has one of their own, so that
+/// one that hangs delays no other, not even at the same host.
+pub(super) fn lane(url: &str, receiver: &str) -> String {
+    format!("{} {receiver}", origin(url))
 }
 
 /// Scheme, host and port of a url.
@@ -109,8 +115,13 @@ impl Service {
                 attempt,
             } in &done
             {
-                let number = (*number).min(ATTEMPTS_MAX);
-                let next = next_attempt(number, attempt.at, service.shorter(delivery, number));
+                let Some(before) = deliveries::made_before(tx, delivery)? else {
+                    continue;
+                };
+                let of_round = number.saturating_sub(before).min(ATTEMPTS_MAX);
+                let shorter = service.shorter(delivery, of_round);
+                let next = next_attempt(of_round, attempt.at, shorter);
+                let number = before.saturating_add(of_round);
                 deliveries::record(tx, delivery, number, attempt, next)?;
             }
             Ok(())

@@ -13,7 +13,7 @@ pub struct Due {
     pub id: String,
     /// Where to.
     pub url: String,
-    /// How often it was tried.
+    /// How often it was tried, in this round and those before.
     pub attempts: u32,
     /// Which body and secret of the endpoint; nothing: the invoice's own webhookUrl.
     pub endpoint: Option<(String, Format)>,
@@ -118,7 +118,17 @@ pub fn due(db: &Reader<'_>, lane: &str, now: Time, limit: usize) -> Result<Vec<D
     )
 }
 
-/// Keeps an attempt and what follows from it; false where the delivery is not there any more.
+/// How many attempts of a delivery were made in the rounds before this one; nothing where it is not there any more.
+pub fn made_before(db: &Reader<'_>, id: &str) -> Result<Option<u32>, StoreError> {
+    db.first(
+        include_str!("../../sql/deliveries/made_before.sql"),
+        named_params! { ":id": id },
+        |row| row.get(0),
+    )
+}
+
+/// Keeps an attempt, by its number over all rounds, and what follows from it; false where the delivery is not there
+/// any more.
 pub fn record(
     tx: &Tx<'_>,
     id: &str,
@@ -136,7 +146,7 @@ pub fn record(
     };
     let next = if delivered { None } else { next };
     let params =
-        named_params! { ":id": id, ":state": state, ":attempts": number, ":next_attempt_at": next };
+        named_params! { ":id": id, ":state": state, ":number": number, ":next_attempt_at": next };
     if tx.run(include_str!("../../sql/deliveries/update.sql"), params)? == 0 {
         return Ok(false);
     }

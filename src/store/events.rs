@@ -47,6 +47,22 @@ pub fn last_seq(db: &Reader<'_>) -> Result<i64, StoreError> {
     Ok(last.unwrap_or(0))
 }
 
+/// Where the newest event stands that is older than a moment; 0 where there is none.
+pub fn last_before(
+    db: &Reader<'_>,
+    account: i64,
+    mode: Mode,
+    since: Time,
+) -> Result<i64, StoreError> {
+    let params = named_params! { ":account": account, ":mode": mode, ":since": since };
+    let last = db.first(
+        include_str!("../../sql/events/last_before.sql"),
+        params,
+        |row| row.get(0),
+    )?;
+    Ok(last.unwrap_or(0))
+}
+
 /// Adds an event; its `seq`.
 pub fn insert(tx: &Tx<'_>, event: &NewEvent<'_>) -> Result<i64, StoreError> {
     let params = named_params! {

@@ -12,6 +12,7 @@ pub mod backup;
 pub mod balances;
 pub mod customers;
 pub mod deliveries;
+pub mod delivery_pages;
 pub mod deposits;
 pub mod endpoints;
 pub mod error;

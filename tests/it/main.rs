@@ -15,6 +15,7 @@ mod command_line;
 mod create;
 mod customers;
 mod deep_metadata;
+mod deliveries;
 mod deposit_steps;
 mod deposits;
 mod document_limits;

@@ -4,6 +4,7 @@
 //! What always holds: a merchant's user reaches its own account only, by [`Call::scope`](super::request::Call::scope).
 
 pub(super) mod books;
+pub(super) mod deliveries;
 pub(super) mod invoices;
 pub(super) mod pools;
 pub(super) mod session;

@@ -42,6 +42,14 @@ impl Desk {
         }
     }
 
+    /// Signs everybody in again: a session lasts half a day.
+    #[track_caller]
+    pub fn sign_in_again(&mut self) {
+        self.operator = self.shop.signed_in("operator@sandbox.test");
+        self.merchant = self.shop.signed_in("merchant@sandbox.test");
+        self.stranger = self.shop.signed_in("stranger@sandbox.test");
+    }
+
     /// The path of something of the account's in test mode.
     pub fn path(&self, rest: &str) -> String {
         let sign = if rest.contains('?') { '&' } else { '?' };

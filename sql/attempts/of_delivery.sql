@@ -1,0 +1,1 @@
+select number, at, status, latency_ms, error, answer from attempts where delivery = :delivery order by number

@@ -1,0 +1,1 @@
+select made_before from deliveries where id = :id

@@ -1,0 +1,65 @@
+//! Deliveries in the operator interface.
+
+use super::invoice_desk::{BEFORE, MEMBER, MODE, json, limit};
+use super::{Body, Route};
+use crate::domain::event::DeliveryState;
+use crate::domain::refusal::Code;
+use crate::http::dashboard::deliveries;
+use crate::http::request::{Param, ParamKind};
+
+/// The list.
+pub(super) static ROUTES: [Route; 3] = [
+    Route {
+        operation: "listDeliveries",
+        path: "/dashboard/api/accounts/{account}/deliveries",
+        summary: "Pages through an account's webhook deliveries, newest first, each with its attempts.",
+        query: &[
+            MODE,
+            limit(100, deliveries::LIMIT_DEFAULT),
+            BEFORE,
+            Param {
+                name: "endpoint",
+                about: "Only those to the endpoint with this id.",
+                kind: ParamKind::Uuid,
+            },
+            Param {
+                name: "state",
+                about: "Only those that stand here.",
+                kind: ParamKind::OneOf(DeliveryState::TEXTS),
+            },
+            Param {
+                name: "event",
+                about: "Only those of the event with this id.",
+                kind: ParamKind::Text { chars_max: 40 },
+            },
+        ],
+        answers: &[json(200, "A page of deliveries.", "DeliveryPage")],
+        handler: |call| Box::pin(deliveries::list(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "resendDelivery",
+        method: "POST",
+        path: "/dashboard/api/accounts/{account}/deliveries/{id}/resend",
+        summary: "Sends a delivery again, whatever came of it so far: a new round of attempts, to where its endpoint is now.",
+        query: &[MODE],
+        answers: &[json(200, "The delivery, due at once.", "Delivery")],
+        refusals: &[Code::InvalidTransition],
+        handler: |call| Box::pin(deliveries::resend(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "resendSince",
+        method: "POST",
+        path: "/dashboard/api/accounts/{account}/resend",
+        summary: "Sends again every delivery of the events since a time, delivered ones too, but none to an endpoint that is gone.",
+        query: &[MODE],
+        body: Some(Body {
+            schema: "Resend",
+            required: true,
+        }),
+        answers: &[json(200, "How many are sent again.", "Resent")],
+        handler: |call| Box::pin(deliveries::resend_since(call)),
+        ..MEMBER
+    },
+];

@@ -1,0 +1,233 @@
+//! Deliveries as an operator or a merchant looks at them: page by page with every attempt, and sending again.
+//!
+//! What always holds: whatever was sent before, sending again begins a new round of attempts and forgets none.
+
+use super::events::{Page, unknown_before};
+use super::webhooks::lane;
+use super::{Caller, Error, Json, Service, members};
+use crate::domain::event::DeliveryState;
+use crate::domain::fields::Fields;
+use crate::domain::id;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::Time;
+use crate::store::delivery_pages::{self, Again, Delivery, Place, Since};
+use crate::store::{Reader, Tx, accounts, endpoints, events};
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Deliveries that one transaction sends again at most.
+const RESEND_BATCH: u32 = 200;
+
+/// Which page of deliveries is asked for.
+#[derive(Clone, Debug)]
+pub struct DeliveriesWanted {
+    /// Only to the endpoint with this id.
+    pub endpoint: Option<String>,
+    /// Only those that stand here.
+    pub state: Option<DeliveryState>,
+    /// Only of the event with this id.
+    pub event: Option<String>,
+    /// Only older than the delivery with this id.
+    pub before: Option<String>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+impl Service {
+    /// A page of deliveries, newest first. May read many: for a thread that may wait.
+    ///
+    /// # Errors
+    /// `invalid_request` where `before` or `event` names nothing of the caller's.
+    pub fn account_deliveries(
+        &self,
+        caller: &Caller,
+        wanted: &DeliveriesWanted,
+    ) -> Result<Page, Error> {
+        let (account, mode) = (caller.account(), caller.mode());
+        self.read(|db| {
+            let before = match &wanted.before {
+                None => Place::LAST,
+                Some(id) => {
+                    delivery_pages::place(db, account, mode, id)?.ok_or_else(unknown_before)?
+                }
+            };
+            let event = match &wanted.event {
+                None => None,
+                Some(id) => Some(events::seq_of(db, account, mode, id)?.ok_or_else(|| {
+                    Refusal::field("event", "must be the id of an event of this account")
+                })?),
+            };
+            let page = delivery_pages::Wanted {
+                endpoint: wanted.endpoint.as_deref(),
+                state: wanted.state,
+                event,
+                before,
+                limit: wanted.limit.saturating_add(1),
+            };
+            let found = delivery_pages::page(db, account, mode, &page)?;
+            let rendered = found.into_iter().map(|delivery| {
+                let json = view(db, &delivery)?;
+                Ok((delivery.id, json))
+            });
+            Ok(Page::cut(
+                rendered.collect::<Result<_, Error>>()?,
+                wanted.limit,
+            ))
+        })
+    }
+
+    /// Sends a delivery again, whatever came of it so far.
+    ///
+    /// # Errors
+    /// `not_found`; `invalid_transition` where its endpoint is gone.
+    pub async fn resend(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        actor: &str,
+        id: &str,
+    ) -> Result<Json, Error> {
+        let (caller, actor, id) = (caller.clone(), actor.to_owned(), id::parse(id));
+        self.write(move |_, tx| {
+            let nothing = || Error::from(Refusal::not_found("delivery"));
+            let id = id.ok_or_else(nothing)?;
+            let (account, mode) = (caller.account(), caller.mode());
+            let again = delivery_pages::to_resend(tx, account, mode, &id)?.ok_or_else(nothing)?;
+            if again.is_removed {
+                let message = "the endpoint of this delivery has been removed";
+                return Err(Refusal::new(Code::InvalidTransition, message).into());
+            }
+            begin_again(tx, account, &again, now)?;
+            let action = "delivery.resend";
+            members::note(
+                tx,
+                &actor,
+                action,
+                Some(account),
+                Some(&id),
+                &json!({}),
+                now,
+            )?;
+            let delivery = delivery_pages::by_id(tx, account, mode, &id)?.ok_or_else(nothing)?;
+            view(tx, &delivery)
+        })
+        .await
+    }
+
+    /// Sends again all deliveries of events from a moment on, to one endpoint or to all that are still there; how many.
+    /// Done in batches, oldest first: where it breaks off, those done so far are sent.
+    ///
+    /// # Errors
+    /// `invalid_request`.
+    pub async fn resend_since(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        actor: &str,
+        body: &Map<String, Value>,
+    ) -> Result<u64, Error> {
+        let (which, mut after) = self.since(caller, body)?;
+        let (mut count, mut more) = (0_u64, true);
+        while more {
+            let (account, mode) = (caller.account(), caller.mode());
+            let (actor, which) = (actor.to_owned(), which.clone());
+            let (sent, last) = self
+                .write(move |_, tx| {
+                    let batch = delivery_pages::to_resend_since(
+                        tx,
+                        account,
+                        mode,
+                        &which,
+                        after,
+                        RESEND_BATCH,
+                    )?;
+                    for again in &batch {
+                        begin_again(tx, account, again, now)?;
+                    }
+                    let sent = u32::try_from(batch.len()).unwrap_or(u32::MAX);
+                    if sent > 0 {
+                        let detail = json!({
+                            "mode": mode, "since": which.since, "endpoint": which.endpoint, "count": sent
+                        });
+                        let action = "deliveries.resend";
+                        members::note(tx, &actor, action, Some(account), None, &detail, now)?;
+                    }
+                    Ok((sent, batch.last().map(|again| again.place)))
+                })
+                .await?;
+            count = count.saturating_add(u64::from(sent));
+            after = last.unwrap_or(after);
+            more = sent == RESEND_BATCH;
+        }
+        Ok(count)
+    }
+
+    /// Which deliveries a body asks for, and the place behind which they begin.
+    fn since(&self, caller: &Caller, body: &Map<String, Value>) -> Result<(Since, Place), Error> {
+        let fields = Fields::of(body);
+        fields.only(&["endpoint", "since"])?;
+        let since: Time = fields
+            .text("since", 1..=40)?
+            .ok_or_else(|| Refusal::field("since", "must be given"))?
+            .parse()
+            .map_err(|problem: String| Refusal::field("since", problem))?;
+        let endpoint = fields
+            .text("endpoint", 1..=36)?
+            .map(str::to_ascii_lowercase);
+        let (account, mode) = (caller.account(), caller.mode());
+        self.read(|db| {
+            if let Some(endpoint) = &endpoint {
+                let known = endpoints::of_account(db, account)?;
+                if !known.iter().any(|one| one.id == *endpoint) {
+                    let problem = "must be the id of an endpoint of this account";
+                    return Err(Refusal::field("endpoint", problem).into());
+                }
+            }
+            let which = Since {
+                since,
+                endpoint: endpoint.clone(),
+                until: events::last_seq(db)?,
+            };
+            let first = Place {
+                event: events::last_before(db, account, mode, since)?,
+                ..Place::LAST
+            };
+            Ok((which, first))
+        })
+    }
+}
+
+/// Begins a new round, to where the endpoint is now.
+fn begin_again(tx: &Tx<'_>, account: i64, again: &Again, now: Time) -> Result<(), Error> {
+    let lane = match &again.endpoint {
+        Some(endpoint) => lane(&again.url, endpoint),
+        None => lane(&again.url, &accounts::by_seq(tx, account)?.id),
+    };
+    Ok(delivery_pages::resend(
+        tx, &again.id, &again.url, &lane, now,
+    )?)
+}
+
+/// A delivery with its attempts.
+fn view(db: &Reader<'_>, delivery: &Delivery) -> Result<Json, Error> {
+    let attempts = delivery_pages::attempts(db, &delivery.id)?;
+    let attempts = attempts.iter().map(|(number, attempt)| {
+        json!({
+            "number": number, "at": attempt.at, "status": attempt.status, "latencyMs": attempt.latency_ms,
+            "error": attempt.error, "answer": attempt.answer,
+        })
+    });
+    Ok(to_raw_value(&json!({
+        "id": delivery.id,
+        "event": delivery.event,
+        "type": delivery.kind,
+        "objectId": delivery.object,
+        "endpoint": delivery.endpoint,
+        "url": delivery.url,
+        "state": delivery.state,
+        "nextAttemptAt": delivery.next_attempt_at,
+        "createdAt": delivery.created_at,
+        "attempts": attempts.collect::<Vec<Value>>(),
+    }))?)
+}
