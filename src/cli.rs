@@ -3,6 +3,7 @@
 //! What lives here: what each command is called and what it prints. What does not: settings (`config`), and what a
 //! command does (`app`, `service`). What always holds: standard output carries the command's result and nothing else.
 
+mod doctor;
 mod keeping;
 mod operator;
 mod server;
@@ -81,6 +82,10 @@ fn command() -> Command {
             "audit",
             "Proves that the file is right, or says what is not",
         ))
+        .subcommand(with_settings(
+            "doctor",
+            "Says what is misconfigured, unreachable or stale, with the mend",
+        ))
         .subcommand(Command::new("openapi").about("Prints the OpenAPI document"))
 }
 
@@ -95,6 +100,7 @@ fn run(matches: &ArgMatches) -> Result<(), Error> {
         Some(("backup", matches)) => keeping::backup(matches),
         Some(("restore", matches)) => keeping::restore(matches),
         Some(("audit", matches)) => keeping::audit(matches),
+        Some(("doctor", matches)) => doctor::doctor(matches),
         Some(("openapi", _)) => print(&crate::http::document("http://127.0.0.1:8080", false)),
         Some(_) | None => Err(Error::Failed("no such command".to_owned())),
     }

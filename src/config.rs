@@ -37,7 +37,7 @@ pub static SETTINGS: [Setting; 12] = [
         value: Some("URL"),
         default: None,
         help: "What urls in answers begin with; the listening address if not given",
-        commands: SERVERS,
+        commands: &["serve", "sandbox", "doctor"],
     },
     Setting {
         flag: "file",
@@ -45,7 +45,7 @@ pub static SETTINGS: [Setting; 12] = [
         default: Some("coffer.db"),
         help: "The file that holds everything; made on first use",
         commands: &[
-            "serve", "account", "key", "user", "backup", "restore", "audit",
+            "serve", "account", "key", "user", "backup", "restore", "audit", "doctor",
         ],
     },
     Setting {
@@ -61,7 +61,7 @@ pub static SETTINGS: [Setting; 12] = [
         default: Some("info"),
         help: "What is logged to standard error: error, warn, info, debug or trace",
         commands: &[
-            "serve", "sandbox", "account", "key", "user", "backup", "restore", "audit",
+            "serve", "sandbox", "account", "key", "user", "backup", "restore", "audit", "doctor",
         ],
     },
     Setting {

@@ -41,7 +41,7 @@ pub(super) fn restore_command(command: Command) -> Command {
 }
 
 /// The file that a command is about.
-fn file(command: &'static str, matches: &ArgMatches) -> Result<PathBuf, Error> {
+pub(super) fn file(command: &'static str, matches: &ArgMatches) -> Result<PathBuf, Error> {
     let values = Values::new(command, matches);
     let text = |flag| values.text(flag).map_err(Error::Failed);
     log_to_stderr(&text("log")?.unwrap_or_default());

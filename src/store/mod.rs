@@ -14,6 +14,7 @@ pub mod customers;
 pub mod deliveries;
 pub mod delivery_pages;
 pub mod deposits;
+pub mod doctor;
 pub mod endpoints;
 pub mod error;
 pub mod events;

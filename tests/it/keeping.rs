@@ -266,3 +266,56 @@ fn a_copy_that_is_wrong_is_not_gone_on_from() {
     refused("restore", &other, &[text(&copy), "--force"]);
     assert!(!other.exists());
 }
+
+#[test]
+fn the_doctor_says_what_to_look_after() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let missing = refused("doctor", &file, &[]);
+    assert!(missing.contains("does not exist; mend: "), "{missing}");
+    run("account", &file, &["create", "Shop"]);
+    let said = refused("doctor", &file, &["--public-url", "http://pay.example.com"]);
+    for about in [
+        "wrong: nobody can sign in",
+        "(Shop) waits for approval; mend: `coffer account approve ",
+        "wrong: the public url is not https",
+        "ok: maintenance",
+    ] {
+        assert!(said.contains(about), "{about}: {said}");
+    }
+    let conn = Connection::open(&file).unwrap();
+    conn.execute_batch(
+        "update accounts set status = 'active';
+        update file set maintenance = 1;
+        insert into users (id, email, password_hash, role, created_at) values ('u', 'a@b', '$argon2id$', 'operator', 0)",
+    )
+    .unwrap();
+    let said = refused(
+        "doctor",
+        &file,
+        &["--public-url", "https://pay.example.com"],
+    );
+    for about in [
+        "(Shop) has no secret key",
+        "wrong: maintenance is on",
+        "ok: operators",
+    ] {
+        assert!(said.contains(about), "{about}: {said}");
+    }
+    conn.execute_batch("update file set maintenance = 0")
+        .unwrap();
+    let account: String = conn
+        .query_row("select id from accounts", [], |row| row.get(0))
+        .unwrap();
+    run("key", &file, &["create", &account, "--mode", "live"]);
+    let said = run(
+        "doctor",
+        &file,
+        &["--public-url", "https://pay.example.com"],
+    );
+    assert!(!said.contains("wrong:"), "{said}");
+    let sandbox_file = scratch.path("sandbox.db");
+    drop(sandbox("127.0.0.1:0", &["--file", text(&sandbox_file)]));
+    let said = refused("doctor", &sandbox_file, &[]);
+    assert!(said.contains("is a sandbox's"), "{said}");
+}

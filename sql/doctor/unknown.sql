@@ -1,0 +1,10 @@
+select format('%s %s waits for a person: nobody knows whether it was sent', kind, id),
+  'look on its chain, then pay (with the txid), fail or release it in the operator interface'
+from transfers where sending = 'unknown'
+union all
+select format('server order %s waits for a person: nobody knows whether it was made', id),
+  'look at the provider, then activate, fail or release it in the operator interface'
+from servers where ordering = 'unknown'
+union all
+select format('%d payments matched nothing', count(*)), 'look at each in the operator interface and note what became of it'
+from unmatched_payments where resolved_at is null having count(*) > 0

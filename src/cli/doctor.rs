@@ -1,0 +1,97 @@
+//! `coffer doctor`: what is misconfigured, unreachable or stale, one line each, with the mend.
+//!
+//! What does not live here: what the file tells (`store::doctor`), and whether its books are right (`coffer audit`).
+
+use super::keeping::file;
+use super::print;
+use crate::clock::Clock;
+use crate::config::Values;
+use crate::service::Error;
+use crate::store::doctor::{Complaint, check};
+use crate::store::{Kind, file as file_row, read_only};
+use clap::ArgMatches;
+use std::path::Path;
+
+/// What was checked, and what was found.
+type Checked = (&'static str, Vec<Complaint>);
+
+/// Runs `coffer doctor`.
+pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
+    let path = file("doctor", matches)?;
+    let values = Values::new("doctor", matches);
+    let text = |flag| values.text(flag).map_err(Error::Failed);
+    let mut checked = vec![of_url(text("public-url")?.as_deref())];
+    checked.push(of_folder(&path));
+    let now = Clock::new(0, None).now();
+    let inside = read_only(&path, |db| {
+        let kind = file_row::load(db)?.map(|row| row.kind);
+        Ok::<_, Error>((kind, check(db, now)?))
+    });
+    match inside {
+        Err(error) => checked.push((
+            "file",
+            vec![Complaint {
+                about: error.to_string(),
+                mend: "name the right one with --file, or start `coffer serve` with it once".into(),
+            }],
+        )),
+        Ok((Some(Kind::Sandbox), _)) => checked.push((
+            "file",
+            vec![Complaint {
+                about: format!("{} is a sandbox's", path.display()),
+                mend: "`coffer serve` does not open it: name another with --file".into(),
+            }],
+        )),
+        Ok((_, found)) => {
+            checked.push(("file", Vec::new()));
+            checked.extend(found);
+        }
+    }
+    let mut count = 0_usize;
+    for (about, complaints) in &checked {
+        if complaints.is_empty() {
+            print(&format!("ok: {about}"))?;
+        }
+        for Complaint { about, mend } in complaints {
+            count = count.saturating_add(1);
+            print(&format!("wrong: {about}; mend: {mend}"))?;
+        }
+    }
+    if count == 0 {
+        return Ok(());
+    }
+    Err(Error::Failed(format!("{count} to look after")))
+}
+
+/// What customers and receivers are told must be reachable by them, and not readable on the way.
+fn of_url(public_url: Option<&str>) -> Checked {
+    let complaint = match public_url {
+        None => Some("no public url is set: checkout links lead to the listening address"),
+        Some(url) if !url.starts_with("https://") => {
+            Some("the public url is not https: checkout links and cookies can be read on the way")
+        }
+        Some(_) => None,
+    };
+    let mend = "start `coffer serve` with --public-url https://…, behind a proxy with TLS";
+    let complaint = complaint.map(|about| Complaint {
+        about: about.to_owned(),
+        mend: mend.to_owned(),
+    });
+    ("public url", complaint.into_iter().collect())
+}
+
+/// SQLite keeps files beside the file, and so does a backup.
+fn of_folder(path: &Path) -> Checked {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let probe = crate::store::open::with_suffix(path, "-doctor");
+    let complaint = std::fs::write(&probe, b"").err().map(|error| Complaint {
+        about: format!("{}: {error}", folder.display()),
+        mend: "let the user that runs coffer write there".to_owned(),
+    });
+    // What was not made needs no removing.
+    let _ = std::fs::remove_file(&probe);
+    ("folder", complaint.into_iter().collect())
+}
