@@ -10,6 +10,7 @@ pub mod asset;
 pub mod customer;
 pub mod deposit;
 pub mod event;
+pub mod export;
 pub mod fields;
 pub mod id;
 pub mod invoice;

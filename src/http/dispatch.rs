@@ -6,10 +6,11 @@
 use super::request::{Call, Query};
 use super::router::Found;
 use super::routes::Route;
+use super::stream::Outgoing;
 use super::{Front, auth, error, public, reply::Reply};
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::header::{ALLOW, CONNECTION, HeaderName, HeaderValue, RETRY_AFTER};
@@ -38,10 +39,7 @@ struct Arrived {
 
 /// Answers a request. Its body is read first, also where it will be refused: a body left unread costs the caller the
 /// connection.
-pub(super) async fn dispatch(
-    front: Arc<Front>,
-    request: Request<Incoming>,
-) -> Response<Full<Bytes>> {
+pub(super) async fn dispatch(front: Arc<Front>, request: Request<Incoming>) -> Response<Outgoing> {
     let id = front.next_request_id();
     let stopwatch = front.clock.stopwatch();
     let (parts, body) = request.into_parts();

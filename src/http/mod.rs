@@ -23,6 +23,7 @@ mod router;
 mod routes;
 mod sandbox;
 mod server;
+mod stream;
 
 pub use auth::Auth;
 pub use routes::{Route, routes};

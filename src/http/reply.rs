@@ -1,5 +1,6 @@
 //! What a handler answers with.
 
+use super::stream::Outgoing;
 use crate::service::events::Page;
 use crate::service::{Error, Json};
 use http_body_util::Full;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    pub(super) body: Bytes,
+    pub(super) body: Outgoing,
 }
 
 /// What a list's own fields take at most, usually.
@@ -62,7 +63,16 @@ impl Reply {
         Reply {
             status,
             headers,
-            body: body.into(),
+            body: Outgoing::Whole(Full::new(body.into())),
+        }
+    }
+
+    /// 200 with a body that is made while it is sent.
+    pub(super) fn stream(content_type: &'static str, body: Outgoing) -> Reply {
+        Reply {
+            status: StatusCode::OK,
+            headers: vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))],
+            body,
         }
     }
 
@@ -109,7 +119,7 @@ impl Reply {
         Reply {
             status: StatusCode::NO_CONTENT,
             headers: Vec::new(),
-            body: Bytes::new(),
+            body: Outgoing::Whole(Full::default()),
         }
     }
 
@@ -122,8 +132,8 @@ impl Reply {
     }
 
     /// On to the wire.
-    pub(super) fn into_response(self) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::new(self.body));
+    pub(super) fn into_response(self) -> Response<Outgoing> {
+        let mut response = Response::new(self.body);
         *response.status_mut() = self.status;
         for (name, value) in self.headers {
             response.headers_mut().append(name, value);

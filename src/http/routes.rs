@@ -7,6 +7,7 @@ mod books;
 mod customers;
 mod dashboard;
 mod deliveries;
+mod exports;
 mod invoice_desk;
 mod merchant;
 mod operation;
@@ -76,6 +77,8 @@ pub(super) enum Content {
     AnyJson,
     /// Plain text.
     Text,
+    /// CSV.
+    Csv,
     /// Nothing.
     Empty,
 }
@@ -110,6 +113,7 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
         .chain(&invoice_desk::ROUTES)
         .chain(&books::ROUTES)
         .chain(&deliveries::ROUTES)
+        .chain(&exports::ROUTES)
         .chain(&operation::ROUTES)
         .chain(of_sandbox.filter(move |_| sandbox))
 }

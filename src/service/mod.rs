@@ -16,6 +16,7 @@ pub mod delivery_desk;
 pub mod deposits;
 mod error;
 pub mod events;
+pub mod exports;
 mod faults;
 pub mod idempotency;
 pub mod invoice_desk;

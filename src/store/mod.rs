@@ -18,6 +18,7 @@ pub mod doctor;
 pub mod endpoints;
 pub mod error;
 pub mod events;
+pub mod exports;
 pub mod file;
 pub mod idempotency;
 pub mod invoice_steps;

@@ -21,6 +21,7 @@ mod deposits;
 mod document_limits;
 mod durability;
 mod environment;
+mod exports;
 mod first_payment;
 mod first_use;
 mod golden;

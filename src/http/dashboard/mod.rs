@@ -5,6 +5,7 @@
 
 pub(super) mod books;
 pub(super) mod deliveries;
+pub(super) mod exports;
 pub(super) mod invoices;
 pub(super) mod pools;
 pub(super) mod session;

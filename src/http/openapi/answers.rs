@@ -26,6 +26,7 @@ pub(super) fn responses(route: &Route, sandbox: bool, examples: &Map<String, Val
             Content::AnyJson => {
                 Some(json!({ "application/json": { "schema": { "type": "object" } } }))
             }
+            Content::Csv => Some(json!({ "text/csv": { "schema": { "type": "string" } } })),
             Content::Text => Some(json!({ "text/plain": { "schema": { "type": "string" } } })),
             Content::Empty => None,
         };

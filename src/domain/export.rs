@@ -1,0 +1,283 @@
+//! Exports: which columns each has, and how a row is written as CSV.
+//!
+//! What lives here: RFC 4180 and what keeps spreadsheets from reading a text as a formula. What does not: reading rows,
+//! sending them. What always holds: a cell reads back as the text it was, except for the apostrophe of that guard.
+
+use super::asset::Asset;
+use super::money::Cents;
+use super::money::coin::Units;
+use super::text_enum::text_enum;
+use super::time::Time;
+
+text_enum! {
+    /// What can be exported.
+    pub enum Export {
+        /// Invoices.
+        Invoices = "invoices",
+        /// Payments of invoices.
+        Payments = "payments",
+        /// Ledger entries.
+        Ledger = "ledger",
+        /// Payouts.
+        Payouts = "payouts",
+        /// Refunds.
+        Refunds = "refunds",
+        /// Deposits of customers.
+        Deposits = "deposits",
+    }
+}
+
+/// How a column is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As it is: ids, states, rates, numbers.
+    Plain,
+    /// Text that somebody else wrote: guarded.
+    Text,
+    /// Cents of fiat money.
+    Cents,
+    /// Base units of the row's coin, which is its column `asset`.
+    Units,
+    /// Milliseconds since 1970.
+    Time,
+    /// 1 or 0.
+    Flag,
+}
+
+/// A column: its name, and how it is written.
+pub type Column = (&'static str, Form);
+
+/// A cell as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// Nothing.
+    Nothing,
+    /// A whole number.
+    Number(i64),
+    /// A text.
+    Text(String),
+}
+
+use Form::{Flag, Plain, Text, Units as InUnits};
+
+impl Export {
+    /// The columns, in the order in which the rows are read.
+    pub const fn columns(self) -> &'static [Column] {
+        match self {
+            Export::Invoices => &[
+                ("id", Plain),
+                ("orderId", Text),
+                ("status", Plain),
+                ("amount", Form::Cents),
+                ("currency", Plain),
+                ("description", Text),
+                ("asset", Plain),
+                ("rate", Plain),
+                ("amountExpected", InUnits),
+                ("amountReceived", InUnits),
+                ("depositAddress", Plain),
+                ("customerEmail", Text),
+                ("refundedAmount", Form::Cents),
+                ("createdAt", Form::Time),
+                ("expiresAt", Form::Time),
+                ("confirmedAt", Form::Time),
+                ("cancelledAt", Form::Time),
+            ],
+            Export::Payments => &[
+                ("id", Plain),
+                ("invoice", Plain),
+                ("orderId", Text),
+                ("state", Plain),
+                ("chain", Plain),
+                ("asset", Plain),
+                ("txid", Text),
+                ("position", Plain),
+                ("amount", InUnits),
+                ("rate", Plain),
+                ("value", Form::Cents),
+                ("currency", Plain),
+                ("onTime", Flag),
+                ("seenAt", Form::Time),
+                ("confirmedAt", Form::Time),
+            ],
+            Export::Ledger => &[
+                ("id", Plain),
+                ("currency", Plain),
+                ("amount", Form::Cents),
+                ("kind", Plain),
+                ("refType", Plain),
+                ("refId", Plain),
+                ("feeBps", Plain),
+                ("memo", Text),
+                ("createdAt", Form::Time),
+            ],
+            Export::Payouts | Export::Refunds => &[
+                ("id", Plain),
+                ("invoice", Plain),
+                ("status", Plain),
+                ("amount", Form::Cents),
+                ("currency", Plain),
+                ("chain", Plain),
+                ("asset", Plain),
+                ("toAddress", Text),
+                ("amountCrypto", InUnits),
+                ("networkFeeCrypto", InUnits),
+                ("rate", Plain),
+                ("txid", Text),
+                ("reason", Text),
+                ("failureReason", Text),
+                ("requestedAt", Form::Time),
+                ("approvedAt", Form::Time),
+                ("finalizedAt", Form::Time),
+            ],
+            Export::Deposits => &[
+                ("id", Plain),
+                ("customer", Text),
+                ("status", Plain),
+                ("chain", Plain),
+                ("asset", Plain),
+                ("address", Plain),
+                ("txid", Text),
+                ("amountCrypto", InUnits),
+                ("rate", Plain),
+                ("grossEur", Form::Cents),
+                ("feeEur", Form::Cents),
+                ("createdAt", Form::Time),
+                ("confirmedAt", Form::Time),
+            ],
+        }
+    }
+}
+
+/// The first line: the names.
+pub fn header(export: Export) -> String {
+    let names: Vec<&str> = export.columns().iter().map(|(name, _)| *name).collect();
+    format!("{}\r\n", names.join(","))
+}
+
+/// Writes one row behind what is in `out`.
+pub fn write_row(columns: &[Column], cells: &[Cell], out: &mut String) {
+    let of_row = columns.iter().zip(cells);
+    let asset = of_row.clone().find_map(|((name, _), cell)| match cell {
+        Cell::Text(id) if *name == "asset" => Asset::find(id),
+        Cell::Text(_) | Cell::Nothing | Cell::Number(_) => None,
+    });
+    for (at, ((_, form), cell)) in of_row.enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        quote(&text(*form, cell, asset), out);
+    }
+    out.push_str("\r\n");
+}
+
+/// A cell as text.
+fn text(form: Form, cell: &Cell, asset: Option<&Asset>) -> String {
+    match (form, cell) {
+        (_, Cell::Nothing) => String::new(),
+        (Form::Cents, Cell::Number(cents)) => Cents(*cents).to_string(),
+        (Form::Time, Cell::Number(at)) => Time(*at).to_string(),
+        (Flag, Cell::Number(flag)) => (*flag != 0).to_string(),
+        (_, Cell::Number(number)) => number.to_string(),
+        (Form::Units, Cell::Text(units)) => match (asset, units.parse()) {
+            (Some(asset), Ok(amount)) => asset.text(Units(amount)),
+            (None, _) | (_, Err(_)) => units.clone(),
+        },
+        (Text, Cell::Text(text)) => guarded(text),
+        (_, Cell::Text(text)) => text.clone(),
+    }
+}
+
+/// What a spreadsheet would take for a formula gets an apostrophe before it.
+fn guarded(text: &str) -> String {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        format!("'{text}")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// A cell by RFC 4180.
+fn quote(text: &str, out: &mut String) {
+    if text.contains([',', '"', '\r', '\n']) {
+        out.push('"');
+        out.push_str(&text.replace('"', "\"\""));
+        out.push('"');
+    } else {
+        out.push_str(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cell, Export, Form, header, write_row};
+
+    /// One row of these cells.
+    fn row(cells: &[(Form, Cell)]) -> String {
+        let mut columns: Vec<_> = cells.iter().map(|(form, _)| ("cell", *form)).collect();
+        columns.push(("asset", Form::Plain));
+        let mut cells: Vec<_> = cells.iter().map(|(_, cell)| cell.clone()).collect();
+        cells.push(Cell::Text("LTC".to_owned()));
+        let mut out = String::new();
+        write_row(&columns, &cells, &mut out);
+        out
+    }
+
+    #[test]
+    fn cells_are_quoted_where_they_need_it() {
+        for (text, written) in [
+            ("plain", "plain"),
+            ("a,b", "\"a,b\""),
+            ("say \"x\"", "\"say \"\"x\"\"\""),
+            ("two\nlines", "\"two\nlines\""),
+            ("", ""),
+        ] {
+            let cell = Cell::Text(text.to_owned());
+            assert_eq!(row(&[(Form::Text, cell)]), format!("{written},LTC\r\n"));
+        }
+    }
+
+    #[test]
+    fn what_looks_like_a_formula_is_guarded_and_numbers_are_not() {
+        for (text, written) in [
+            ("=1+1", "'=1+1"),
+            ("+1", "'+1"),
+            ("-1", "'-1"),
+            ("@x", "'@x"),
+            ("\tx", "'\tx"),
+            ("=a,b", "\"'=a,b\""),
+            ("a=b", "a=b"),
+        ] {
+            let cell = Cell::Text(text.to_owned());
+            assert_eq!(row(&[(Form::Text, cell)]), format!("{written},LTC\r\n"));
+        }
+        assert_eq!(row(&[(Form::Cents, Cell::Number(-150))]), "-1.50,LTC\r\n");
+    }
+
+    #[test]
+    fn each_form_is_written_as_the_interface_writes_it() {
+        let cells = [
+            (Form::Cents, Cell::Number(2000)),
+            (Form::Units, Cell::Text("25000000".to_owned())),
+            (Form::Time, Cell::Number(0)),
+            (Form::Flag, Cell::Number(1)),
+            (Form::Plain, Cell::Number(7)),
+            (Form::Cents, Cell::Nothing),
+        ];
+        assert_eq!(
+            row(&cells),
+            "20.00,0.25,1970-01-01T00:00:00.000Z,true,7,,LTC\r\n"
+        );
+    }
+
+    #[test]
+    fn coin_amounts_have_their_coin_beside_them() {
+        for export in Export::ALL {
+            let columns = export.columns();
+            let has = |form: Form| columns.iter().any(|(_, other)| *other == form);
+            let names_coin = columns.iter().any(|(name, _)| *name == "asset");
+            assert!(!has(Form::Units) || names_coin, "{export}");
+            assert!(header(*export).starts_with("id,"));
+        }
+    }
+}

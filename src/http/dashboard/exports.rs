@@ -1,0 +1,51 @@
+//! Exports in the operator interface.
+
+use super::aside;
+use crate::domain::export::{Export, header};
+use crate::domain::refusal::Refusal;
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::http::stream::{Outgoing, Pieces};
+use crate::service::exports::ExportWanted;
+use crate::service::{Caller, Error, Service};
+use hyper::header::CONTENT_DISPOSITION;
+use std::sync::Arc;
+
+/// GET /dashboard/api/accounts/{account}/exports/{file}
+pub(in crate::http) async fn export(call: Call) -> Result<Reply, Error> {
+    let scope = call.scope()?;
+    let name = call.second().strip_suffix(".csv");
+    let export: Option<Export> = name.and_then(|name| name.parse().ok());
+    let wanted = ExportWanted {
+        export: export.ok_or_else(|| Refusal::not_found("export"))?,
+        from: call.query.moment("from")?,
+        to: call.query.moment("to")?,
+    };
+    let file = format!(
+        "attachment; filename={}-{}.csv",
+        wanted.export,
+        scope.mode()
+    );
+    let service = Arc::clone(&call.front.service);
+    let body = Outgoing::stream(move |pieces| send(service, scope, wanted, pieces));
+    Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
+}
+
+/// Sends an export to its end, or until nobody takes it any more.
+async fn send(
+    service: Arc<Service>,
+    caller: Caller,
+    wanted: ExportWanted,
+    pieces: Pieces,
+) -> Result<(), Error> {
+    let mut taken = pieces.send(header(wanted.export)).await?;
+    let mut after = 0;
+    while taken {
+        let (service, caller, wanted) = (Arc::clone(&service), caller.clone(), wanted.clone());
+        let next = aside(move || service.export_lines(&caller, &wanted, after)).await?;
+        let Some((lines, last)) = next else { break };
+        after = last;
+        taken = pieces.send(lines).await?;
+    }
+    Ok(())
+}

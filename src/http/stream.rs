@@ -1,0 +1,105 @@
+//! Bodies: one piece, or many that are made while they are sent.
+//!
+//! What always holds: at most two pieces of a stream are in memory, and a caller who has gone ends the making.
+
+use crate::service::Error;
+use http_body_util::Full;
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+/// How long a caller may take to accept one piece.
+const ACCEPT_MAX: Duration = Duration::from_secs(60);
+
+/// What an answer holds.
+#[derive(Debug)]
+pub(super) enum Outgoing {
+    /// All of it.
+    Whole(Full<Bytes>),
+    /// One piece after the other.
+    Stream(Receiver<Result<Bytes, Broken>>),
+}
+
+/// A stream that could not be made to its end: the connection is closed, so that what came is not taken for all.
+#[derive(Debug)]
+pub(super) struct Broken;
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("the answer could not be made to its end")
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// Where the pieces of a stream go.
+pub(super) struct Pieces(Sender<Result<Bytes, Broken>>);
+
+impl Pieces {
+    /// Hands one piece over; false where nobody is there any more to take it.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where it is not taken in time: what came so far is not all, so the stream must break off.
+    pub(super) async fn send(&self, piece: String) -> Result<bool, Error> {
+        match tokio::time::timeout(ACCEPT_MAX, self.0.send(Ok(piece.into()))).await {
+            Ok(sent) => Ok(sent.is_ok()),
+            Err(_) => Err(Error::Failed("the caller takes too long".to_owned())),
+        }
+    }
+}
+
+impl Outgoing {
+    /// A body whose pieces `make` sends; where that fails, the connection is broken off.
+    pub(super) fn stream<F>(make: impl FnOnce(Pieces) -> F + Send + 'static) -> Outgoing
+    where
+        F: Future<Output = Result<(), Error>> + Send + 'static,
+    {
+        let (sender, receiver) = channel(1);
+        let end = sender.clone();
+        let making = make(Pieces(sender));
+        tokio::spawn(async move {
+            if let Err(error) = making.await {
+                log::error!("a stream broke off: {error}");
+                // The caller may be gone.
+                let _ = end.send(Err(Broken)).await;
+            }
+        });
+        Outgoing::Stream(receiver)
+    }
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        match self.get_mut() {
+            Outgoing::Whole(body) => Pin::new(body)
+                .poll_frame(context)
+                .map_err(|never| match never {}),
+            Outgoing::Stream(pieces) => pieces
+                .poll_recv(context)
+                .map(|piece| piece.map(|piece| piece.map(Frame::data))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Outgoing::Whole(body) => body.is_end_stream(),
+            Outgoing::Stream(_) => false,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Outgoing::Whole(body) => body.size_hint(),
+            Outgoing::Stream(_) => SizeHint::default(),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Exports as CSV: every row once, however many there are, and texts that stay texts.
+
+use crate::support::TEST;
+use crate::support::desk::Desk;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+/// The lines of an export in test mode, the names first.
+#[track_caller]
+fn lines(desk: &Desk, file: &str) -> Vec<String> {
+    let answer = desk.act("GET", &format!("exports/{file}"), &Value::Null);
+    let answer = answer.expect(200);
+    assert_eq!(answer.headers["content-type"], "text/csv; charset=utf-8");
+    assert!(answer.text.ends_with("\r\n"));
+    let lines = answer.text.split_terminator("\r\n");
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn each_export_has_what_the_interface_shows() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    shop.switch(json!({ "feeBps": 100 }));
+    let body = json!({
+        "asset": "LTC", "orderId": "=1+1", "description": "a \"b\", c", "customerEmail": "ada@example.com",
+    });
+    let invoice = shop.invoice("20.00", body);
+    let id = invoice["id"].as_str().unwrap();
+    let payment = shop.pay(json!({ "invoice": id, "txid": "t1" }));
+    shop.step(&payment, "confirmed");
+    let refund = shop.refund(id, Some("5.00"));
+    let now = shop.now();
+    let read = shop.read(id);
+    let text = |name: &str| read[name].as_str().unwrap().to_owned();
+    let (address, expires) = (text("depositAddress"), text("expiresAt"));
+    assert_eq!(
+        lines(&desk, "invoices.csv"),
+        [
+            "id,orderId,status,amount,currency,description,asset,rate,amountExpected,amountReceived,depositAddress,customerEmail,refundedAmount,createdAt,expiresAt,confirmedAt,cancelledAt".to_owned(),
+            format!("{id},'=1+1,confirmed,20.00,EUR,\"a \"\"b\"\", c\",LTC,80,0.25,0.25,{address},ada@example.com,5.00,{now},{expires},{now},"),
+        ]
+    );
+    assert_eq!(
+        lines(&desk, "payments.csv")[1..],
+        [format!(
+            "{payment},{id},'=1+1,confirmed,litecoin,LTC,t1,0,0.25,80,20.00,EUR,true,{now},{now}"
+        )]
+    );
+    let ledger = lines(&desk, "ledger.csv");
+    let amounts: Vec<_> = ledger[1..]
+        .iter()
+        .map(|line| line.split(',').nth(2).unwrap())
+        .collect();
+    assert_eq!(amounts, ["20.00", "-0.20", "-5.00"], "numbers stay numbers");
+    let refunds = lines(&desk, "refunds.csv");
+    assert!(refunds[1].starts_with(&format!("{refund},{id},requested,5.00,EUR,litecoin,LTC,")));
+    for file in ["payouts.csv", "deposits.csv"] {
+        assert_eq!(lines(&desk, file).len(), 1, "{file}");
+    }
+    let file = desk.act("GET", "exports/ledger.csv", &Value::Null);
+    assert_eq!(
+        file.headers["content-disposition"],
+        "attachment; filename=ledger-test.csv"
+    );
+    desk.shop.advance("1s");
+    let later = desk.shop.now();
+    assert_eq!(lines(&desk, &format!("invoices.csv?from={later}")).len(), 1);
+    assert_eq!(lines(&desk, &format!("invoices.csv?to={later}")).len(), 2);
+    let live = desk.path("exports/invoices.csv").replace("test", "live");
+    let live = desk.send(&desk.merchant, "GET", &live, &Value::Null);
+    assert_eq!(live.expect(200).text.lines().count(), 1);
+}
+
+/// Ten thousand invoices, of which nine thousand are the account's test invoices.
+#[track_caller]
+fn many(desk: &Desk) {
+    let invoice = desk.shop.invoice("1.00", json!({}));
+    let conn = Connection::open(desk.shop.file()).unwrap();
+    conn.execute_batch(
+        "create temp table one as select * from invoices limit 1;
+         create temp table many as
+           with recursive n (n) as (select 2 union all select n + 1 from n where n < 10000) select n from n;
+         create temp table made as select m.n as number, o.* from many m join one o;
+         update made set seq = number, id = 'i' || number, mode = iif(number % 10 = 0, 'live', 'test');
+         alter table made drop column number;
+         insert into invoices select * from made;",
+    )
+    .unwrap();
+    assert_eq!(invoice["status"], "created");
+}
+
+#[test]
+fn many_rows_come_once_each_and_in_order() {
+    let desk = Desk::open();
+    many(&desk);
+    let lines = lines(&desk, "invoices.csv");
+    let ids: Vec<_> = lines[2..]
+        .iter()
+        .map(|line| line.split(',').next().unwrap().to_owned())
+        .collect();
+    let expected: Vec<_> = (2..=10_000)
+        .filter(|number| number % 10 != 0)
+        .map(|number| format!("i{number}"))
+        .collect();
+    assert_eq!(ids, expected);
+}
+
+#[test]
+fn whoever_breaks_off_leaves_nothing_behind() {
+    let desk = Desk::open();
+    many(&desk);
+    let host = desk.shop.url().trim_start_matches("http://").to_owned();
+    let path = desk.path("exports/invoices.csv");
+    for _ in 0..50 {
+        let mut stream = TcpStream::connect(&host).unwrap();
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: {host}\r\ncookie: {}\r\n\r\n",
+            desk.operator
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut start = [0; 100];
+        stream.read_exact(&mut start).unwrap();
+        assert!(start.starts_with(b"HTTP/1.1 200 OK"));
+    }
+    // Reads and writes go on, and dropping the shop ends in time.
+    let invoice = desk.shop.invoice("1.00", json!({}));
+    let id = invoice["id"].as_str().unwrap();
+    let read = desk.shop.get(&format!("/v1/invoices/{id}"), Some(TEST));
+    read.expect(200);
+}
+
+#[test]
+fn exports_are_for_their_own_and_of_what_there_is() {
+    let desk = Desk::open();
+    desk.guarded("export", "GET", "exports/invoices.csv", false);
+    for file in ["invoices", "users.csv", "invoices.json", ".csv"] {
+        desk.act("GET", &format!("exports/{file}"), &Value::Null)
+            .refused(404, "not_found", None);
+    }
+    for (query, param) in [("from=x", "from"), ("to=1", "to"), ("mode=both", "mode")] {
+        let path = desk.path("exports/ledger.csv").replace("mode=test", query);
+        desk.send(&desk.operator, "GET", &path, &Value::Null)
+            .refused(400, "invalid_request", Some(param));
+    }
+}
