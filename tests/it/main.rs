@@ -34,6 +34,7 @@ mod keys;
 mod limits;
 mod lists;
 mod model;
+mod old_files;
 mod payments;
 mod payouts;
 mod pools;
