@@ -30,6 +30,10 @@ pub struct Config {
     pub public_url: Option<String>,
     /// Invoices a key may make in a minute; 0: no limit.
     pub creations_per_minute: u32,
+    /// Invoices a client may make in a minute by payment links; 0: no limit.
+    pub link_invoices_per_minute: u32,
+    /// Address ranges of proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxy: Vec<Cidr>,
     /// Address ranges that webhooks may reach although they are not public.
     pub webhook_allow: Vec<Cidr>,
     /// How long a webhook's receiver may take.
@@ -49,6 +53,8 @@ impl Config {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
             public_url: None,
             creations_per_minute: 0,
+            link_invoices_per_minute: 0,
+            trusted_proxy: Vec::new(),
             webhook_allow: Vec::new(),
             webhook_timeout_ms: 10_000,
             allow_remote: false,

@@ -24,7 +24,7 @@ pub struct Setting {
 const SERVERS: &[&str] = &["serve", "sandbox"];
 
 /// Every setting.
-pub static SETTINGS: [Setting; 12] = [
+pub static SETTINGS: [Setting; 13] = [
     Setting {
         flag: "listen",
         value: Some("ADDR"),
@@ -70,6 +70,13 @@ pub static SETTINGS: [Setting; 12] = [
         default: Some("600"),
         help: "Invoices a key may create in a minute, 100 of them at once; 0 for no limit",
         commands: &["serve"],
+    },
+    Setting {
+        flag: "trusted-proxy",
+        value: Some("CIDR"),
+        default: None,
+        help: "Proxies whose X-Forwarded-For says who the client is; several with commas",
+        commands: SERVERS,
     },
     Setting {
         flag: "webhook-allow",

@@ -12,6 +12,7 @@
 //! | [`store`] | SQLite: one writer that commits in groups, a pool that reads, one module for each table | domain |
 //! | [`service`] | the use cases; each takes `now` and writes in one transaction | domain, store |
 //! | [`http`] | hyper: ROUTES, keys, limits, statuses, the OpenAPI document, the sandbox's controls | service, domain, clock |
+//! | [`web`] | what a browser gets: pages, their style, the widget, as files that are filled in | |
 //! | [`outbound`] | the one way out: sends webhooks, and refuses addresses that are not for them | domain |
 //! | [`worker`] | what time brings about: delivery, expiry, pruning; one loop waits for all of them | service, outbound, domain, clock |
 //! | [`clock`] | what time it is; the only place that asks the system | domain |
@@ -42,6 +43,7 @@ pub mod http;
 pub mod outbound;
 pub mod service;
 pub mod store;
+pub mod web;
 pub mod worker;
 
 pub use app::{Config, Server};

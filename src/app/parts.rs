@@ -62,9 +62,14 @@ impl Parts {
         let control = shared.control(config.kind)?;
         let setup = shared.service.begin_setup(shared.clock.now())?;
         let setup = setup.map(|token| format!("{url}/setup?token={token}"));
+        let proxies = config.trusted_proxy.clone();
         let settings = Settings {
             public_url: url.clone(),
             creations_per_minute: config.creations_per_minute,
+            link_invoices_per_minute: config.link_invoices_per_minute,
+            trusted_proxy: Box::new(move |address| {
+                proxies.iter().any(|range| range.contains(address))
+            }),
             body_timeout_ms: config.limits.body_timeout_ms,
             sandbox: control.map(|control| (control, address)),
         };

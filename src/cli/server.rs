@@ -13,6 +13,9 @@ use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
+/// Invoices that a client may make in a minute by payment links: nobody pays faster.
+const LINK_INVOICES_PER_MINUTE: u32 = 10;
+
 /// Runs a sandbox until it is asked to end.
 pub(super) fn sandbox(matches: &ArgMatches) -> Result<(), Error> {
     let values = Values::new("sandbox", matches);
@@ -44,6 +47,7 @@ pub(super) fn serve(matches: &ArgMatches) -> Result<(), Error> {
         .text("rate-limit")
         .map_err(Error::Failed)?
         .unwrap_or_default();
+    config.link_invoices_per_minute = LINK_INVOICES_PER_MINUTE;
     config.creations_per_minute = parsed("rate-limit", &rate, "a whole number")?;
     serve_until_asked(&values, config, ready_line)
 }
@@ -66,20 +70,26 @@ fn common(values: &Values<'_>, mut config: Config) -> Result<Config, Error> {
         .map_err(Error::Failed)?
         .map(|url| public_url(&url))
         .transpose()?;
-    let ranges = values
-        .text("webhook-allow")
+    config.trusted_proxy = ranges(values, "trusted-proxy")?;
+    config.webhook_allow = ranges(values, "webhook-allow")?;
+    Ok(config)
+}
+
+/// The address ranges of a setting, with commas between them.
+fn ranges(values: &Values<'_>, flag: &str) -> Result<Vec<Cidr>, Error> {
+    let text = values
+        .text(flag)
         .map_err(Error::Failed)?
         .unwrap_or_default();
-    let ranges = ranges
-        .split(',')
-        .map(str::trim)
-        .filter(|range| !range.is_empty());
     let range = |text: &str| {
         text.parse::<Cidr>()
-            .map_err(|problem| Error::Failed(format!("--webhook-allow {text}: {problem}")))
+            .map_err(|problem| Error::Failed(format!("--{flag} {text}: {problem}")))
     };
-    config.webhook_allow = ranges.map(range).collect::<Result<_, _>>()?;
-    Ok(config)
+    text.split(',')
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+        .map(range)
+        .collect()
 }
 
 /// Starts, says that it is ready, runs, stops.

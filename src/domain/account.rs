@@ -143,6 +143,18 @@ impl Account {
         self.allowed_origins.is_empty() || origin.is_none_or(is_listed)
     }
 
+    /// The price of an invoice, if the account allows it; nothing is a price larger than can be counted.
+    ///
+    /// # Errors
+    /// `amount_too_large`.
+    pub fn check_price(&self, amount: Option<Cents>) -> Result<Cents, Refusal> {
+        let max = self.invoice_max;
+        amount.filter(|amount| *amount <= max).ok_or_else(|| {
+            let message = format!("amount must be at most {max} for this account");
+            Refusal::of(Code::AmountTooLarge, "amount", message)
+        })
+    }
+
     /// A new account with the defaults of the interface.
     pub fn new(id: String, name: String, legacy_secret: String, now: Time) -> Account {
         Account {

@@ -15,6 +15,7 @@ pub mod fields;
 pub mod id;
 pub mod invoice;
 pub mod ledger;
+pub mod link;
 pub mod money;
 pub mod payment;
 pub mod quote;

@@ -4,9 +4,11 @@
 //! (`http`). What always holds: an object in an event is byte for byte what its GET answers.
 
 pub mod customer;
+mod links;
 mod public;
 mod transfers;
 
+pub use links::payment_link;
 pub use public::{checkout_session, public_config};
 mod desk;
 

@@ -7,7 +7,7 @@ use super::request::{Call, Query};
 use super::router::Found;
 use super::routes::Route;
 use super::stream::Outgoing;
-use super::{Front, auth, error, public, reply::Reply};
+use super::{Front, auth, error, pages, public, reply::Reply};
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -16,6 +16,7 @@ use hyper::body::{Body, Incoming};
 use hyper::header::{ALLOW, CONNECTION, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,13 +34,27 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 
 /// A request that has come in whole, or as far as it may.
 struct Arrived {
+    peer: IpAddr,
     parts: Parts,
     body: Result<Bytes, Refusal>,
 }
 
+/// The answer to an error under this path.
+fn refused(path: &str, error: Error, id: &str) -> Reply {
+    if pages::covers(path) {
+        pages::error(path, error, id)
+    } else {
+        error::answer(error, id)
+    }
+}
+
 /// Answers a request. Its body is read first, also where it will be refused: a body left unread costs the caller the
 /// connection.
-pub(super) async fn dispatch(front: Arc<Front>, request: Request<Incoming>) -> Response<Outgoing> {
+pub(super) async fn dispatch(
+    front: Arc<Front>,
+    peer: IpAddr,
+    request: Request<Incoming>,
+) -> Response<Outgoing> {
     let id = front.next_request_id();
     let stopwatch = front.clock.stopwatch();
     let (parts, body) = request.into_parts();
@@ -53,7 +68,7 @@ pub(super) async fn dispatch(front: Arc<Front>, request: Request<Incoming>) -> R
     };
     let reply = match found {
         Found::Route(_, route, values) => {
-            admitted(&front, route, values, Arrived { parts, body }, &id).await
+            admitted(&front, route, values, Arrived { peer, parts, body }, &id).await
         }
         Found::OtherMethods(_) | Found::Nothing
             if method == Method::OPTIONS && public::covers(&path) =>
@@ -65,9 +80,9 @@ pub(super) async fn dispatch(front: Arc<Front>, request: Request<Incoming>) -> R
                 Code::MethodNotAllowed,
                 format!("{method} is not a method of {path}; use {methods}"),
             );
-            error::answer(refusal.into(), &id).with(ALLOW, &methods)
+            refused(&path, refusal.into(), &id).with(ALLOW, &methods)
         }
-        Found::Nothing => error::answer(Refusal::not_found("path").into(), &id),
+        Found::Nothing => refused(&path, Refusal::not_found("path").into(), &id),
     };
     let mut reply = reply.with(REQUEST_ID, &id);
     if public::covers(&path) {
@@ -95,13 +110,14 @@ async fn admitted(
     id: &str,
 ) -> Reply {
     let mut limits = Vec::new();
+    let text = arrived.parts.uri.path().to_owned();
     let reply = match call(front, route, path, arrived, &mut limits, id) {
         Ok(call) => (route.handler)(call)
             .await
-            .unwrap_or_else(|error| error::answer(error, id)),
+            .unwrap_or_else(|error| refused(&text, error, id)),
         Err(error) => {
             slow_down_guessing(front, &error).await;
-            error::answer(error, id)
+            refused(&text, error, id)
         }
     };
     Reply {
@@ -125,7 +141,7 @@ fn call(
     front: &Arc<Front>,
     route: &Route,
     path: Vec<String>,
-    Arrived { parts, body }: Arrived,
+    Arrived { peer, parts, body }: Arrived,
     limits: &mut Vec<(HeaderName, HeaderValue)>,
     id: &str,
 ) -> Result<Call, Error> {
@@ -150,6 +166,7 @@ fn call(
         front: Arc::clone(front),
         now: front.now(),
         headers: parts.headers,
+        peer,
         body: body?,
         query,
         path,

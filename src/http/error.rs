@@ -65,6 +65,23 @@ struct Body<'a> {
 
 /// The answer to an error; a failure's cause is logged here.
 pub(super) fn answer(error: Error, request_id: &str) -> Reply {
+    answer_as(error, request_id, |refusal, status| {
+        let body = Body {
+            error: refusal.code,
+            message: &refusal.message,
+            param: refusal.param.as_deref(),
+            request_id,
+        };
+        Reply::json(status, serde_json::to_string(&body).unwrap_or_default())
+    })
+}
+
+/// The answer to an error, its body as `write` makes it.
+pub(super) fn answer_as(
+    error: Error,
+    request_id: &str,
+    write: impl FnOnce(&Refusal, StatusCode) -> Reply,
+) -> Reply {
     let refusal = match error {
         Error::Refused(refusal) => refusal,
         Error::Failed(cause) => {
@@ -76,13 +93,7 @@ pub(super) fn answer(error: Error, request_id: &str) -> Reply {
         }
     };
     let status = status(refusal.code);
-    let body = Body {
-        error: refusal.code,
-        message: &refusal.message,
-        param: refusal.param.as_deref(),
-        request_id,
-    };
-    let mut reply = Reply::json(status, serde_json::to_string(&body).unwrap_or_default());
+    let mut reply = write(&refusal, status);
     if status == StatusCode::UNAUTHORIZED {
         reply
             .headers

@@ -1,4 +1,4 @@
-//! How often a key may make invoices.
+//! How often a key, or a client, may make invoices.
 //!
 //! What always holds: a key that stays under the rate is never refused, and one that passes it is told when to
 //! come back.
@@ -8,14 +8,14 @@ use crate::domain::time::{MINUTE_MS, Time};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// How many may come at once.
-const BURST: u32 = 100;
 /// Keys remembered; one more forgets those that are back to a full burst.
 const KEYS_MAX: usize = 10_000;
 
 /// A token bucket for each key.
 pub(super) struct Limiter {
     per_minute: u32,
+    /// How many may come at once.
+    burst: u32,
     buckets: Mutex<HashMap<String, Bucket>>,
 }
 
@@ -36,10 +36,11 @@ pub(super) struct Verdict {
 }
 
 impl Limiter {
-    /// So many in a minute for each key; 0: no limit.
-    pub(super) fn new(per_minute: u32) -> Limiter {
+    /// So many in a minute for each key, and so many at once; 0 in a minute: no limit.
+    pub(super) fn new(per_minute: u32, burst: u32) -> Limiter {
         Limiter {
             per_minute,
+            burst,
             buckets: Mutex::new(HashMap::new()),
         }
     }
@@ -47,7 +48,7 @@ impl Limiter {
     /// Counts one creation; nothing where there is no limit.
     pub(super) fn count(&self, key: &str, now: Time) -> Option<Verdict> {
         let cost = MINUTE_MS.checked_div(i64::from(self.per_minute))?.max(1);
-        let room = cost.saturating_mul(i64::from(BURST));
+        let room = cost.saturating_mul(i64::from(self.burst));
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= KEYS_MAX && !buckets.contains_key(key) {
             buckets.retain(|_, bucket| bucket.full_at > now);
@@ -76,12 +77,12 @@ impl Limiter {
 
     /// The `RateLimit-Policy` header: so many at once, refilled over so many seconds.
     pub(super) fn policy(&self) -> String {
-        let window = i64::from(BURST)
+        let window = i64::from(self.burst)
             .saturating_mul(60)
             .checked_div(i64::from(self.per_minute))
             .unwrap_or(0)
             .max(1);
-        format!("\"creations\";q={BURST};w={window}")
+        format!("\"creations\";q={};w={window}", self.burst)
     }
 }
 
@@ -94,7 +95,7 @@ impl Verdict {
     /// 429 `rate_limited`.
     pub(super) fn refusal(&self) -> Refusal {
         let message = format!(
-            "this key makes invoices too fast; try again in {} s",
+            "invoices are made too fast; try again in {} s",
             self.wait_seconds
         );
         Refusal::new(Code::RateLimited, message)
@@ -108,11 +109,13 @@ fn seconds_up(ms: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{BURST, Limiter, Time};
+    use super::{Limiter, Time};
+
+    const BURST: u32 = 100;
 
     #[test]
     fn a_burst_then_the_rate() {
-        let limiter = Limiter::new(600);
+        let limiter = Limiter::new(600, BURST);
         for left in (0..BURST).rev() {
             let verdict = limiter.count("a", Time(0));
             assert!(
@@ -148,6 +151,6 @@ mod tests {
 
     #[test]
     fn no_limit_counts_nothing() {
-        assert_eq!(Limiter::new(0).count("a", Time(0)), None);
+        assert_eq!(Limiter::new(0, BURST).count("a", Time(0)), None);
     }
 }

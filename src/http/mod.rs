@@ -6,6 +6,7 @@
 
 mod api;
 mod auth;
+mod client;
 mod dashboard;
 mod dispatch;
 mod error;
@@ -15,6 +16,7 @@ mod guessing;
 mod limit;
 mod metrics;
 mod openapi;
+mod pages;
 mod probes;
 mod public;
 mod reply;
@@ -26,6 +28,7 @@ mod server;
 mod stream;
 
 pub use auth::Auth;
+pub use client::TrustedProxy;
 pub use routes::{Route, routes};
 pub use sandbox::{ClockStep, Control, InboxState};
 pub use server::{Limits, Listener};
@@ -44,12 +47,19 @@ use tokio::sync::watch;
 /// A future that is boxed: what a table of functions, or a handle from `app`, can hold.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// Invoices that a key may make at once.
+const CREATION_BURST: u32 = 100;
+/// Invoices that a client may make at once by payment links.
+const LINK_BURST: u32 = 10;
+
 /// Everything a handler may use.
 pub struct Front {
     service: Arc<Service>,
     clock: Arc<Clock>,
     router: router::Router,
     limiter: limit::Limiter,
+    link_limiter: limit::Limiter,
+    trusted_proxy: TrustedProxy,
     metrics: metrics::Metrics,
     sandbox: Option<sandbox::Sandbox>,
     guessing: guessing::Guessing,
@@ -69,6 +79,10 @@ pub struct Settings {
     pub public_url: String,
     /// Invoices a key may make in a minute; 0: no limit.
     pub creations_per_minute: u32,
+    /// Invoices a client may make in a minute by payment links; 0: no limit.
+    pub link_invoices_per_minute: u32,
+    /// Which proxies say truly who their client is.
+    pub trusted_proxy: TrustedProxy,
     /// How long a body may take to arrive.
     pub body_timeout_ms: u64,
     /// The sandbox's handle and the address it listens on; nothing outside the sandbox.
@@ -94,7 +108,9 @@ impl Front {
             service,
             clock,
             router: router::Router::new(routes(is_sandbox)),
-            limiter: limit::Limiter::new(settings.creations_per_minute),
+            limiter: limit::Limiter::new(settings.creations_per_minute, CREATION_BURST),
+            link_limiter: limit::Limiter::new(settings.link_invoices_per_minute, LINK_BURST),
+            trusted_proxy: settings.trusted_proxy,
             metrics: metrics::Metrics::default(),
             sandbox,
             guessing: guessing::Guessing::default(),

@@ -43,6 +43,7 @@ const SCHEMAS: &[&str] = &[
     include_str!("openapi/schemas/delivery.json"),
     include_str!("openapi/schemas/session.json"),
     include_str!("openapi/schemas/public.json"),
+    include_str!("openapi/schemas/link.json"),
     include_str!("openapi/schemas/sandbox.json"),
     include_str!("openapi/schemas/error.json"),
 ];
@@ -61,6 +62,7 @@ const EXAMPLES: &[&str] = &[
     include_str!("openapi/examples/delivery.json"),
     include_str!("openapi/examples/session.json"),
     include_str!("openapi/examples/public.json"),
+    include_str!("openapi/examples/link.json"),
     include_str!("openapi/examples/sandbox.json"),
     include_str!("openapi/examples/error.json"),
 ];
@@ -72,7 +74,7 @@ const SPAN_PATTERN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
 pub(super) fn document(public_url: &str, sandbox: bool) -> String {
     let examples = merged(EXAMPLES);
     let mut paths = Map::new();
-    for route in routes(sandbox) {
+    for route in routes(sandbox).filter(|route| route.is_documented()) {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(path) = path.as_object_mut() {
             path.insert(
@@ -180,6 +182,7 @@ fn param_schema(param: &Param) -> Value {
         }
         ParamKind::Moment => json!({ "type": "string", "format": "date-time" }),
         ParamKind::Uuid => json!({ "type": "string", "format": "uuid" }),
+        ParamKind::Any => json!({ "type": "string" }),
         ParamKind::Text { chars_max } => {
             json!({ "type": "string", "minLength": 1, "maxLength": chars_max })
         }

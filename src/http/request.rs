@@ -15,6 +15,7 @@ use hyper::HeaderMap;
 use hyper::body::Bytes;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
+use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -33,6 +34,8 @@ pub(super) enum ParamKind {
     OneOf(&'static [&'static str]),
     /// A text of 1 to `chars_max` characters.
     Text { chars_max: usize },
+    /// Any text at all: what is wrong in it is not malformed, only unknown.
+    Any,
     /// A span of time like 5s.
     Span,
     /// An id.
@@ -46,6 +49,8 @@ pub(super) struct Call {
     pub(super) front: Arc<Front>,
     pub(super) now: Time,
     pub(super) headers: HeaderMap,
+    /// Who is connected: the client, or the last proxy before it.
+    pub(super) peer: IpAddr,
     pub(super) body: Bytes,
     pub(super) query: Query,
     pub(super) path: Vec<String>,
@@ -217,6 +222,7 @@ impl ParamKind {
                     Err(UnknownText { known: texts }.to_string())
                 }
             }
+            ParamKind::Any => Ok(()),
             ParamKind::Span => parse_span_ms(value).map(drop),
             ParamKind::Moment => value.parse::<Time>().map(drop),
             ParamKind::Uuid => id::parse(value)
@@ -235,7 +241,7 @@ impl ParamKind {
 }
 
 /// Percent and plus decoded; nothing where that is no UTF-8.
-fn decode(text: &str) -> Option<String> {
+pub(super) fn decode(text: &str) -> Option<String> {
     let spaced = text.replace('+', " ");
     percent_decode_str(&spaced)
         .decode_utf8()

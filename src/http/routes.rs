@@ -9,8 +9,10 @@ mod dashboard;
 mod deliveries;
 mod exports;
 mod invoice_desk;
+mod links;
 mod merchant;
 mod operation;
+mod pages;
 mod pools;
 mod public;
 mod sandbox;
@@ -39,7 +41,7 @@ pub struct Route {
     pub(super) query: &'static [Param],
     /// Its body.
     pub(super) body: Option<Body>,
-    /// How it answers when it does what it is asked.
+    /// How it answers when it does what it is asked; none: it is for browsers, and the document leaves it out.
     pub(super) answers: &'static [Answer],
     /// The refusals of its own, beside those of its key, its body and its path.
     pub(super) refusals: &'static [Code],
@@ -49,6 +51,13 @@ pub struct Route {
     pub(super) is_idempotent: bool,
     /// What does it.
     pub(super) handler: fn(Call) -> Boxed<'static, Result<Reply, Error>>,
+}
+
+impl Route {
+    /// Is it in the document? What is only for browsers is not.
+    pub fn is_documented(&self) -> bool {
+        !self.answers.is_empty()
+    }
 }
 
 /// The body of a request.
@@ -107,6 +116,7 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
         .chain(&customers::ROUTES)
         .chain(&transfers::MERCHANT)
         .chain(&public::ROUTES)
+        .chain(&pages::ROUTES)
         .chain(&dashboard::ROUTES)
         .chain(&transfers::DASHBOARD)
         .chain(&pools::ROUTES)
@@ -114,6 +124,7 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
         .chain(&books::ROUTES)
         .chain(&deliveries::ROUTES)
         .chain(&exports::ROUTES)
+        .chain(&links::ROUTES)
         .chain(&operation::ROUTES)
         .chain(of_sandbox.filter(move |_| sandbox))
 }

@@ -86,7 +86,7 @@ impl Listener {
                     (self.inner.accept().await, place)
                 } => accepted,
             };
-            let (Ok((stream, _)), Ok(place)) = accepted else {
+            let (Ok((stream, peer)), Ok(place)) = accepted else {
                 log::warn!("a connection could not be accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
@@ -96,7 +96,7 @@ impl Listener {
             let front = Arc::clone(&front);
             let service = service_fn(move |request| {
                 let front = Arc::clone(&front);
-                async move { Ok::<_, Infallible>(dispatch::dispatch(front, request).await) }
+                async move { Ok::<_, Infallible>(dispatch::dispatch(front, peer.ip(), request).await) }
             });
             let connection =
                 graceful.watch(builder.serve_connection(TokioIo::new(stream), service));

@@ -91,14 +91,7 @@ impl Service {
         draft: Result<Draft, Refusal>,
     ) -> Result<(Outcome, String), Error> {
         let account = accounts::by_seq(tx, account)?;
-        account.status.may_create_invoices()?;
-        if mode.is_live() && file::load(tx)?.is_some_and(|file| file.maintenance) {
-            return Err(Refusal::new(
-                Code::Maintenance,
-                "live invoices are paused for maintenance",
-            )
-            .into());
-        }
+        may_be_made(tx, &account, mode)?;
         let draft = draft?;
         if let Some(existing) = existing(tx, &account, mode, &draft)? {
             let warnings = differences(&draft, &existing);
@@ -109,15 +102,7 @@ impl Service {
                     .to_owned(),
             ));
         }
-        let amount = draft.amount.filter(|amount| *amount <= account.invoice_max);
-        let amount = amount.ok_or_else(|| {
-            let max = account.invoice_max;
-            Refusal::of(
-                Code::AmountTooLarge,
-                "amount",
-                format!("amount must be at most {max} for this account"),
-            )
-        })?;
+        let amount = account.check_price(draft.amount)?;
         let (preselect, mut warnings) = (draft.asset.clone(), draft.warnings.clone());
         let mut invoice = new_invoice(&account, mode, amount, draft, now);
         invoice.seq = invoices::insert(tx, &invoice)?;
@@ -265,6 +250,16 @@ impl Service {
     }
 }
 
+/// Refuses where the account's state or maintenance keeps invoices from being made.
+pub(super) fn may_be_made(tx: &Tx<'_>, account: &Account, mode: Mode) -> Result<(), Error> {
+    account.status.may_create_invoices()?;
+    if mode.is_live() && file::load(tx)?.is_some_and(|file| file.maintenance) {
+        let message = "live invoices are paused for maintenance";
+        return Err(Refusal::new(Code::Maintenance, message).into());
+    }
+    Ok(())
+}
+
 /// The caller's invoice.
 pub(super) fn owned(db: &Reader<'_>, caller: &Caller, id: &str) -> Result<Invoice, Error> {
     let invoice = match id::parse(id) {
@@ -310,7 +305,13 @@ fn differences(draft: &Draft, existing: &Invoice) -> Vec<String> {
 }
 
 /// The invoice of a draft, before it has a place in the file.
-fn new_invoice(account: &Account, mode: Mode, amount: Cents, draft: Draft, now: Time) -> Invoice {
+pub(super) fn new_invoice(
+    account: &Account,
+    mode: Mode,
+    amount: Cents,
+    draft: Draft,
+    now: Time,
+) -> Invoice {
     let ttl_seconds = draft.ttl_seconds.unwrap_or(account.ttl_seconds);
     Invoice {
         seq: 0,

@@ -22,6 +22,7 @@ pub mod idempotency;
 pub mod invoice_desk;
 pub mod invoices;
 pub mod keys;
+pub mod links;
 pub mod members;
 pub mod passwords;
 pub mod payments;

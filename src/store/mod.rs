@@ -27,6 +27,7 @@ pub mod keys;
 pub mod ledger;
 mod migrate;
 pub mod open;
+pub mod payment_links;
 pub mod payments;
 pub mod payout_addresses;
 pub mod pool_addresses;

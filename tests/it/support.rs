@@ -1,7 +1,9 @@
 //! What every test stands on: a shop with a running sandbox, and what it can ask of it.
 
 mod books;
+pub mod browser;
 pub mod desk;
+pub mod links;
 pub mod receiver;
 pub mod scratch;
 mod transfers;
@@ -98,6 +100,13 @@ impl Shop {
         file.busy_timeout(std::time::Duration::from_secs(10))
             .unwrap();
         file.execute_batch(statement).unwrap();
+    }
+
+    /// The one text that a statement answers, read beside the server.
+    #[track_caller]
+    pub fn read_beside(&self, statement: &str) -> String {
+        let file = rusqlite::Connection::open(self.file()).unwrap();
+        file.query_row(statement, [], |row| row.get(0)).unwrap()
     }
 
     /// Sends anything; the body as it stands.

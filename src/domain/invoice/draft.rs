@@ -101,8 +101,8 @@ impl Draft {
     }
 }
 
-/// The price, from a string or from a number's own digits.
-fn amount(fields: &Fields<'_>) -> Result<Option<Cents>, Refusal> {
+/// The price, from a string or from a number's own digits; nothing where it is larger than can be counted.
+pub(in crate::domain) fn amount(fields: &Fields<'_>) -> Result<Option<Cents>, Refusal> {
     let wrong = || {
         Refusal::field(
             "amount",

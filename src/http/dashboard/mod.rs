@@ -7,6 +7,7 @@ pub(super) mod books;
 pub(super) mod deliveries;
 pub(super) mod exports;
 pub(super) mod invoices;
+pub(super) mod links;
 pub(super) mod pools;
 pub(super) mod session;
 pub(super) mod transfers;

@@ -151,7 +151,7 @@ fn links(route: &Route, sandbox: bool) -> Map<String, Value> {
     let of_one = format!("/{kind}/{{id}}");
     let link = |next: &Route| json!({ "operationId": next.operation, "parameters": { "id": "$response.body#/id" } });
     routes(sandbox)
-        .filter(|next| next.path.contains(&of_one))
+        .filter(|next| next.is_documented() && next.path.contains(&of_one))
         .map(|next| (next.operation.to_owned(), link(next)))
         .collect()
 }

@@ -1,0 +1,1 @@
+select * from payment_links where id = :id

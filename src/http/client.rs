@@ -1,0 +1,87 @@
+//! From which address a request comes, also through proxies.
+//!
+//! What always holds: `X-Forwarded-For` is believed only as far as proxies that the operator named have written it.
+
+use super::request::Call;
+use hyper::HeaderMap;
+use std::net::{IpAddr, Ipv6Addr};
+
+/// Is this address a proxy whose word counts?
+pub type TrustedProxy = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
+
+/// The bits of an IPv6 address that name a site; the rest its owner picks at will.
+const SITE: u128 = u128::MAX << 64;
+
+/// The client behind a call.
+pub(super) fn address(call: &Call) -> IpAddr {
+    behind(call.peer, &call.headers, &call.front.trusted_proxy)
+}
+
+/// Goes back from the peer: whoever is trusted says who came before, the last one that is not is the client.
+fn behind(peer: IpAddr, headers: &HeaderMap, is_trusted: &TrustedProxy) -> IpAddr {
+    let lines = headers.get_all("x-forwarded-for").iter();
+    let texts: Vec<&str> = lines.filter_map(|line| line.to_str().ok()).collect();
+    let said = texts.iter().flat_map(|line| line.split(',')).rev();
+    let mut client = peer.to_canonical();
+    for text in said {
+        if !is_trusted(client) {
+            break;
+        }
+        match text.trim().parse::<IpAddr>() {
+            Ok(before) => client = before.to_canonical(),
+            Err(_) => break,
+        }
+    }
+    client
+}
+
+/// What a client is counted by: its address, or its whole site where that is IPv6.
+pub(super) fn limit_key(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & SITE).to_string(),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{TrustedProxy, behind, limit_key};
+    use hyper::HeaderMap;
+    use hyper::header::HeaderValue;
+
+    #[track_caller]
+    fn client(peer: &str, lines: &[&str]) -> String {
+        let proxies: TrustedProxy = Box::new(|address| address.to_string().starts_with("10."));
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append("x-forwarded-for", HeaderValue::from_str(line).unwrap());
+        }
+        behind(peer.parse().unwrap(), &headers, &proxies).to_string()
+    }
+
+    #[test]
+    fn only_proxies_are_believed() {
+        for (peer, lines, expected) in [
+            ("1.1.1.1", &["2.2.2.2"][..], "1.1.1.1"),
+            ("10.0.0.1", &[], "10.0.0.1"),
+            ("10.0.0.1", &["2.2.2.2"], "2.2.2.2"),
+            ("::ffff:10.0.0.1", &["2.2.2.2"], "2.2.2.2"),
+            ("10.0.0.1", &["3.3.3.3, 2.2.2.2"], "2.2.2.2"),
+            ("10.0.0.1", &["3.3.3.3", "2.2.2.2, 10.0.0.2"], "2.2.2.2"),
+            ("10.0.0.1", &["10.0.0.3,10.0.0.2"], "10.0.0.3"),
+            ("10.0.0.1", &["3.3.3.3, unknown"], "10.0.0.1"),
+            ("10.0.0.1", &["2001:db8::1"], "2001:db8::1"),
+        ] {
+            assert_eq!(client(peer, lines), expected, "{peer} {lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_site_is_counted_once() {
+        let key = |text: &str| limit_key(text.parse().unwrap());
+        assert_eq!(key("2001:db8:1:2:3::4"), key("2001:db8:1:2::"));
+        assert_ne!(key("2001:db8:1:3::"), key("2001:db8:1:2::"));
+        assert_ne!(key("1.1.1.1"), key("1.1.1.2"));
+    }
+}

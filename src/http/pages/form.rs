@@ -1,0 +1,62 @@
+//! What a form sends: `application/x-www-form-urlencoded`.
+
+use crate::domain::refusal::{Code, Refusal};
+use crate::http::request::decode;
+
+/// The fields of a form.
+pub(super) struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// Reads a body; fields nobody knows are of no concern.
+    ///
+    /// # Errors
+    /// `invalid_request` where it is no text.
+    pub(super) fn parse(body: &[u8]) -> Result<Form, Refusal> {
+        let wrong = || Refusal::new(Code::InvalidRequest, "the form must be sent as UTF-8");
+        let text = str::from_utf8(body).map_err(|_| wrong())?;
+        let pairs = text.split('&').filter(|pair| !pair.is_empty());
+        let pair = |pair: &str| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Some((decode(name)?, decode(value)?))
+        };
+        let fields = pairs.map(pair).collect::<Option<_>>().ok_or_else(wrong)?;
+        Ok(Form(fields))
+    }
+
+    /// A field's value, spaces around it left out; empty where there is none.
+    ///
+    /// # Errors
+    /// `invalid_request` where it was sent twice.
+    pub(super) fn text(&self, name: &str) -> Result<&str, Refusal> {
+        let mut found = self.0.iter().filter(|(known, _)| known == name);
+        let value = found.next().map_or("", |(_, value)| value.trim());
+        match found.next() {
+            None => Ok(value),
+            Some(_) => Err(Refusal::field(name, "must be given once")),
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::Form;
+
+    #[test]
+    fn fields_are_decoded() {
+        let form = Form::parse(b"a=1+2&b=%C3%A4%26&&c&d=x=y").unwrap();
+        for (name, value) in [
+            ("a", "1 2"),
+            ("b", "ä&"),
+            ("c", ""),
+            ("d", "x=y"),
+            ("e", ""),
+        ] {
+            assert_eq!(form.text(name).unwrap(), value, "{name}");
+        }
+        assert!(Form::parse(b"a=1&a=2").unwrap().text("a").is_err());
+        for wrong in [&b"a=%ff"[..], b"\xff=1"] {
+            assert!(Form::parse(wrong).is_err());
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! A payment link's page: what is paid for, and the form that makes the invoice.
+
+use super::form::Form;
+use super::{Page, see_other, too_fast};
+use crate::domain::money::Cents;
+use crate::domain::refusal::{Code, Refusal};
+use crate::http::client;
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::service::Error;
+use crate::service::links::OpenLink;
+use crate::web::{AMOUNT, Filling, LINK, Markup, PARAGRAPH, PRICE, PROBLEM};
+use hyper::StatusCode;
+
+/// GET /l/{id}
+pub(in crate::http) async fn show(call: Call) -> Result<Reply, Error> {
+    let opened = call.front.service.open_link(call.id())?;
+    Ok(page(&opened, "", None).reply(StatusCode::OK))
+}
+
+/// POST /l/{id}
+pub(in crate::http) async fn pay(call: Call) -> Result<Reply, Error> {
+    let service = &call.front.service;
+    let opened = service.open_link(call.id())?;
+    let client = client::limit_key(client::address(&call));
+    let now = call.front.clock.real_now();
+    if let Some(verdict) = call.front.link_limiter.count(&client, now)
+        && !verdict.allowed
+    {
+        let path = format!("/l/{}", opened.link.id);
+        let refusal = verdict.refusal().into();
+        return Ok(too_fast(&path, &call, verdict.wait_seconds, refusal));
+    }
+    let form = Form::parse(&call.body)?;
+    let named = form.text("amount")?;
+    let amount = match opened.link.amount {
+        Some(price) => Some(price),
+        None => match Cents::parse(&with_point(named)) {
+            Ok(amount) => Some(amount),
+            Err(_) => return Ok(again(&opened, named, "Enter an amount like 19.99.")),
+        },
+    };
+    match service.invoice_of_link(call.now, call.id(), amount).await {
+        Ok(begun) => Ok(see_other(&format!(
+            "../checkout/{}?token={}",
+            begun.invoice_id, begun.token
+        ))),
+        Err(Error::Refused(Refusal {
+            code: Code::AmountTooLarge,
+            ..
+        })) => {
+            let problem = format!(
+                "The most is {} {}.",
+                opened.account.invoice_max, opened.link.currency
+            );
+            Ok(again(&opened, named, &problem))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Many write the decimals after a comma; with two of them nothing else can be meant.
+fn with_point(text: &str) -> String {
+    match text.split_once(',') {
+        Some((whole, decimals)) if decimals.len() == 2 && !whole.contains('.') => {
+            format!("{whole}.{decimals}")
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// The form once more, with what was wrong.
+fn again(opened: &OpenLink, named: &str, problem: &str) -> Reply {
+    page(opened, named, Some(problem)).reply(StatusCode::BAD_REQUEST)
+}
+
+/// The page; `named` is the amount that the payer has entered.
+fn page(opened: &OpenLink, named: &str, problem: Option<&str>) -> Page {
+    let OpenLink {
+        account,
+        link,
+        is_simulated,
+    } = opened;
+    let paragraph = |template, text: Option<&str>| match text.filter(|text| !text.is_empty()) {
+        Some(text) => Filling::of(template).text("text", text).done(),
+        None => Markup::none(),
+    };
+    let amount = match link.amount {
+        Some(price) => Filling::of(PRICE).text("amount", &price.to_string()),
+        None => Filling::of(AMOUNT).text("value", named),
+    };
+    let body = Filling::of(LINK)
+        .text("name", &link.name)
+        .text("action", &link.id)
+        .part(
+            "description",
+            paragraph(PARAGRAPH, link.description.as_deref()),
+        )
+        .part("problem", paragraph(PROBLEM, problem))
+        .part(
+            "amount",
+            amount.text("currency", link.currency.as_str()).done(),
+        );
+    let title = format!("{} · {}", link.name, account.name);
+    Page {
+        body: body.done(),
+        ..Page::of_shop(account, *is_simulated, "../", title)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_point;
+
+    #[test]
+    fn a_comma_before_two_decimals_is_a_point() {
+        for (text, expected) in [
+            ("12,50", "12.50"),
+            ("12.50", "12.50"),
+            ("1,000", "1,000"),
+            ("1.000,00", "1.000,00"),
+            ("1,2,34", "1,2,34"),
+            (",50", ".50"),
+        ] {
+            assert_eq!(with_point(text), expected);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Payment links: the operator interface's operations on them.
+
+use super::{Answer, Body, Content, PLAIN, Route};
+use crate::domain::asset::Mode;
+use crate::domain::refusal::Code;
+use crate::domain::user::Role;
+use crate::http::auth::Auth;
+use crate::http::dashboard::links;
+use crate::http::request::{Param, ParamKind};
+
+/// `mode` of the operator interface.
+const MODE: Param = Param {
+    name: "mode",
+    about: "Whose data: live or test; live where it is left out.",
+    kind: ParamKind::OneOf(Mode::TEXTS),
+};
+
+/// A route for everybody who is signed in.
+const MEMBER: Route = Route {
+    auth: Auth::Session(Role::Merchant),
+    ..PLAIN
+};
+
+/// A status with this schema.
+const fn json(status: u16, about: &'static str, schema: &'static str) -> Answer {
+    Answer {
+        status,
+        about,
+        content: Content::Json(schema),
+    }
+}
+
+/// A body that must be there.
+const fn body(schema: &'static str) -> Option<Body> {
+    Some(Body {
+        schema,
+        required: true,
+    })
+}
+
+/// The list.
+pub(super) static ROUTES: [Route; 4] = [
+    Route {
+        operation: "createPaymentLink",
+        method: "POST",
+        path: "/dashboard/api/accounts/{account}/payment-links",
+        summary: "Makes a payment link: whoever opens its url makes an invoice and pays it.",
+        query: &[MODE],
+        body: body("CreatePaymentLink"),
+        answers: &[json(201, "The link.", "PaymentLink")],
+        refusals: &[Code::AmountTooLarge],
+        handler: |call| Box::pin(links::create(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "listPaymentLinks",
+        path: "/dashboard/api/accounts/{account}/payment-links",
+        summary: "Pages through an account's payment links, newest first.",
+        query: &[
+            Param {
+                name: "limit",
+                about: "How many at most.",
+                kind: ParamKind::Limit {
+                    max: 200,
+                    default: links::LIMIT_DEFAULT,
+                },
+            },
+            Param {
+                name: "before",
+                about: "The nextBefore of the previous page: only links older than it.",
+                kind: ParamKind::Text { chars_max: 40 },
+            },
+            MODE,
+        ],
+        answers: &[json(200, "A page of links.", "PaymentLinkPage")],
+        handler: |call| Box::pin(links::list(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "getPaymentLink",
+        path: "/dashboard/api/accounts/{account}/payment-links/{id}",
+        summary: "Reads a payment link.",
+        query: &[MODE],
+        answers: &[json(200, "The link.", "PaymentLink")],
+        handler: |call| Box::pin(links::get(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "changePaymentLink",
+        method: "PATCH",
+        path: "/dashboard/api/accounts/{account}/payment-links/{id}",
+        summary: "Changes a payment link, or switches it off or on; invoices that it made stay as they are.",
+        query: &[MODE],
+        body: body("ChangePaymentLink"),
+        answers: &[json(200, "The link.", "PaymentLink")],
+        refusals: &[Code::AmountTooLarge],
+        handler: |call| Box::pin(links::change(call)),
+        ..MEMBER
+    },
+];

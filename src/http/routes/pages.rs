@@ -1,0 +1,58 @@
+//! The pages and the files they load: for browsers, so they have no answers that the document could describe.
+
+use super::{PLAIN, Route};
+use crate::http::pages::{self, checkout, link};
+use crate::http::request::{Param, ParamKind};
+
+/// The list.
+pub(super) static ROUTES: [Route; 6] = [
+    Route {
+        operation: "checkoutPage",
+        path: "/checkout/{id}",
+        summary: "The page on which an invoice is paid.",
+        query: &[Param {
+            name: "token",
+            about: "What opens this invoice's checkout.",
+            kind: ParamKind::Any,
+        }],
+        handler: |call| Box::pin(checkout::show(call)),
+        ..PLAIN
+    },
+    Route {
+        operation: "checkoutSelect",
+        method: "POST",
+        path: "/checkout/{id}/select",
+        summary: "Picks the coin on that page.",
+        handler: |call| Box::pin(checkout::select(call)),
+        ..PLAIN
+    },
+    Route {
+        operation: "linkPage",
+        path: "/l/{id}",
+        summary: "The page of a payment link.",
+        handler: |call| Box::pin(link::show(call)),
+        ..PLAIN
+    },
+    Route {
+        operation: "linkPay",
+        method: "POST",
+        path: "/l/{id}",
+        summary: "Makes the invoice of a payment link.",
+        handler: |call| Box::pin(link::pay(call)),
+        ..PLAIN
+    },
+    Route {
+        operation: "style",
+        path: "/style.css",
+        summary: "The style of the pages.",
+        handler: |call| Box::pin(pages::style(call)),
+        ..PLAIN
+    },
+    Route {
+        operation: "widget",
+        path: "/widget.js",
+        summary: "The script that opens the checkout from a shop's page.",
+        handler: |call| Box::pin(pages::widget(call)),
+        ..PLAIN
+    },
+];

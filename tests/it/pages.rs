@@ -1,0 +1,288 @@
+//! The checkout as a customer sees it.
+
+use crate::support::browser::Page;
+use crate::support::{Answer, LIVE, Shop, TEST};
+use serde_json::{Value, json};
+
+/// The path and the token of an invoice's checkout.
+fn checkout(invoice: &Value) -> (String, String) {
+    let url = invoice["checkoutUrl"].as_str().unwrap();
+    let (address, token) = url.split_once("?token=").unwrap();
+    let path = address.split_once("/checkout/").unwrap().1;
+    (format!("/checkout/{path}"), token.to_owned())
+}
+
+/// What the checkout of an invoice shows.
+#[track_caller]
+fn shown(shop: &Shop, invoice: &Value) -> Page {
+    shop.page(invoice["checkoutUrl"].as_str().unwrap())
+}
+
+/// What no page shows: whose invoice it is, the shop's own data, markup from outside.
+const HIDDEN: [&str; 3] = ["anna@example.com", "only the shop", "<b>"];
+
+/// An invoice with all that a page may show, and more.
+#[track_caller]
+fn books(shop: &Shop) -> Value {
+    let more = json!({
+        "description": "Two <b>books</b>",
+        "redirectUrl": "https://shop.example/thanks?a=1&b=2",
+        "cancelUrl": "https://shop.example/cart",
+        "customerEmail": "anna@example.com",
+        "metadata": { "secret": "only the shop's" },
+    });
+    shop.invoice("20.00", more)
+}
+
+#[test]
+fn a_coin_is_chosen_and_its_address_shown() {
+    let shop = Shop::open();
+    let invoice = books(&shop);
+    let page = shown(&shop, &invoice).says(
+        200,
+        &[
+            "<h1>Pay 20.00 EUR</h1>",
+            "Sandbox Shop",
+            "TEST.",
+            "Two &lt;b&gt;books&lt;/b&gt;",
+            "value=\"LTC\"",
+            "0.25 LTC",
+            "https://shop.example/cart",
+            "http-equiv=\"refresh\"",
+        ],
+    );
+    page.hides(&HIDDEN).hides(&["shop.example/thanks"]);
+
+    let (path, token) = checkout(&invoice);
+    let picked = select(&shop, &path, &format!("token={token}&asset=LTC"));
+    assert_eq!(picked.status, 303, "{}", picked.text);
+    let id = invoice["id"].as_str().unwrap();
+    assert_eq!(picked.headers["location"], format!("../{id}?token={token}"));
+    let quoted = shop.read(id);
+    assert_eq!(quoted["status"], "awaiting_payment");
+    let page = shown(&shop, &invoice).says(
+        200,
+        &[
+            "<h1>Send 0.25 LTC</h1>",
+            quoted["depositAddress"].as_str().unwrap(),
+            "litecoin",
+            "1 LTC is 80 EUR",
+            quoted["expiresAt"].as_str().unwrap(),
+            "TEST.",
+            "http-equiv=\"refresh\" content=\"10\"",
+            "value=\"BTC\"",
+        ],
+    );
+    page.hides(&HIDDEN)
+        .hides(&["litecoin:", "value=\"LTC\"", "shop.example/thanks"]);
+}
+
+#[test]
+fn a_payment_is_seen_then_confirmed_then_there_is_a_way_back() {
+    let shop = Shop::open();
+    let invoice = books(&shop);
+    let payment = shop.pay(json!({ "invoice": invoice["id"], "asset": "LTC" }));
+    let page = shown(&shop, &invoice);
+    let page = page.says(200, &["Your payment was seen", "http-equiv=\"refresh\""]);
+    page.hides(&HIDDEN).hides(&["shop.example"]);
+    shop.step(&payment, "confirmed");
+    let page = shown(&shop, &invoice);
+    let way_back = "href=\"https://shop.example/thanks?a=1&amp;b=2\"";
+    let page = page.says(
+        200,
+        &["<h1>Paid</h1>", "Your payment has arrived", way_back],
+    );
+    page.hides(&HIDDEN)
+        .hides(&["http-equiv", "shop.example/cart", "<form"]);
+}
+
+/// Picks a coin with a form.
+#[track_caller]
+fn select(shop: &Shop, path: &str, body: &str) -> Answer {
+    let id = path.strip_prefix("/checkout/").unwrap();
+    shop.submit(&format!("/checkout/{id}/select"), &[], body)
+}
+
+#[test]
+fn every_status_has_its_page() {
+    let shop = Shop::open();
+    let simulated = |case: &str| {
+        let invoice = shop.invoice("20.00", json!({ "cancelUrl": "https://shop.example/cart" }));
+        let path = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
+        shop.post(&path, Some(TEST), json!({ "case": case, "asset": "LTC" }))
+            .expect(200);
+        invoice
+    };
+    let over = simulated("over");
+    shown(&shop, &over).says(200, &["<h1>Paid</h1>", "more than was due", "0.375 LTC"]);
+    let under = simulated("under");
+    shown(&shop, &under).says(
+        200,
+        &[
+            "Not paid in full",
+            "0.125 LTC",
+            "0.25 LTC",
+            "shop.example/cart",
+        ],
+    );
+    let cancelled = shop.invoice("20.00", json!({}));
+    shop.cancel(cancelled["id"].as_str().unwrap()).expect(200);
+    shown(&shop, &cancelled)
+        .says(200, &["<h1>Cancelled</h1>"])
+        .hides(&["http-equiv", "<form"]);
+    let (late, gone) = (
+        shop.invoice("20.00", json!({ "asset": "LTC" })),
+        shop.invoice("20.00", json!({ "asset": "LTC" })),
+    );
+    let payment = shop.pay(json!({ "invoice": gone["id"] }));
+    shop.step(&payment, "dropped");
+    let expired = shop.invoice("20.00", json!({}));
+    shop.advance("20m");
+    shown(&shop, &expired)
+        .says(200, &["The time is over"])
+        .hides(&["http-equiv", "<form"]);
+    shown(&shop, &gone).says(200, &["did not go through"]);
+    let payment = shop.pay(json!({ "invoice": late["id"] }));
+    shop.step(&payment, "confirmed");
+    shown(&shop, &late)
+        .says(200, &["Paid too late"])
+        .hides(&["http-equiv"]);
+}
+
+#[test]
+fn a_token_opens_its_own_invoice_and_nothing_else() {
+    let shop = Shop::open();
+    let (one, other) = (
+        shop.invoice("20.00", json!({})),
+        shop.invoice("21.00", json!({})),
+    );
+    let ((path, token), (_, wrong)) = (checkout(&one), checkout(&other));
+    let upper = token.to_uppercase();
+    let longer = format!("{token}0");
+    for tried in [
+        "",
+        &wrong,
+        &token[..31],
+        &longer,
+        &upper,
+        "%00",
+        &"x".repeat(5_000),
+    ] {
+        shop.page(&format!("{path}?token={tried}"))
+            .refuses(404)
+            .hides(&["20.00", "Sandbox Shop"]);
+        let answer = select(&shop, &path, &format!("token={tried}&asset=LTC"));
+        Page::of(answer).refuses(404);
+    }
+    shop.page(&path).refuses(404);
+    let unknown = "/checkout/019d9f7b-6a00-7000-8000-000000000001";
+    shop.page(&format!("{unknown}?token={token}")).refuses(404);
+    shop.page("/checkout/x?token=y").refuses(404);
+    shop.page(&format!("/checkout/{}?token=a&token=b", "x"))
+        .refuses(400);
+    assert_eq!(shop.read(one["id"].as_str().unwrap())["status"], "created");
+    let read = format!("/v1/invoices/{}", one["id"].as_str().unwrap());
+    shop.get(&read, Some(&token))
+        .refused(401, "unauthorized", None);
+}
+
+#[test]
+fn a_wrong_choice_is_told_and_changes_nothing() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("20.00", json!({}));
+    let (path, token) = checkout(&invoice);
+    let select = |body: &str| select(&shop, &path, body);
+    for asset in ["", "XYZ", "%3Cscript%3E"] {
+        let answer = select(&format!("token={token}&asset={asset}"));
+        Page::of(answer).refuses(400);
+    }
+    Page::of(select(&format!("token={token}&asset=LTC&asset=BTC"))).refuses(400);
+    Page::of(select("token=%ff")).refuses(400);
+    Page::of(select("")).refuses(404);
+    Page::of(select(&"x".repeat(70_000))).refuses(413);
+    Page::of(shop.send("DELETE", &path, &[], "")).refuses(405);
+    Page::of(shop.send("GET", &format!("{path}/select"), &[], "")).refuses(405);
+    Page::of(shop.send("GET", &format!("{path}/other"), &[], "")).refuses(404);
+    let id = invoice["id"].as_str().unwrap();
+    assert_eq!(shop.read(id)["status"], "created");
+
+    select(&format!("token={token}&asset=LTC"));
+    shop.pay(json!({ "invoice": id }));
+    let late = select(&format!("token={token}&asset=BTC"));
+    assert_eq!(
+        late.status, 303,
+        "the page says what became of it: {}",
+        late.text
+    );
+    assert_eq!(shop.read(id)["asset"], "LTC");
+}
+
+#[test]
+fn what_a_shop_is_called_is_only_a_text() {
+    let shop = Shop::open();
+    shop.write_beside(
+        "update accounts set name = '<script>alert(\"1\")</script>', branding_logo_url = 'https://img.example/\"><script>'",
+    );
+    let invoice = shop.invoice(
+        "20.00",
+        json!({ "description": "\"><script>x</script>{{token}}" }),
+    );
+    let page = shop.send(
+        "GET",
+        &format!("{}?token={}", checkout(&invoice).0, checkout(&invoice).1),
+        &[],
+        "",
+    );
+    assert!(!page.text.contains("<script"), "{}", page.text);
+    assert!(
+        page.text
+            .contains("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;")
+    );
+    assert!(
+        page.text
+            .contains("&quot;&gt;&lt;script&gt;x&lt;/script&gt;{{token}}")
+    );
+    let policy = &page.headers["content-security-policy"];
+    assert!(policy.contains("img-src https://img.example;"), "{policy}");
+    shop.write_beside("update accounts set branding_logo_url = 'javascript:alert(1)'");
+    let page = shown(&shop, &shop.invoice("20.00", json!({})));
+    assert!(page.0.headers["content-security-policy"].contains("img-src 'none'"));
+    page.hides(&["javascript:", "<img"]);
+}
+
+#[test]
+fn live_pages_of_a_sandbox_say_that_they_are_none() {
+    let shop = Shop::open();
+    let body = json!({ "amount": "20.00", "currency": "USD", "asset": "ETH" });
+    let invoice = shop
+        .post("/v1/invoices", Some(LIVE), body)
+        .expect(201)
+        .json();
+    let page = shown(&shop, &invoice).says(200, &["TEST.", "USD", "ETH"]);
+    let policy = &page.0.headers["content-security-policy"];
+    assert!(policy.contains("frame-ancestors *"), "{policy}");
+    page.hides(&["ethereum:"]);
+    let small = shop.invoice("0.01", json!({}));
+    shown(&shop, &small).says(200, &["no coin that this can be paid with"]);
+}
+
+#[test]
+fn the_files_that_pages_load_are_served() {
+    let shop = Shop::open();
+    let style = shop.get("/style.css", None).expect(200);
+    assert_eq!(style.headers["content-type"], "text/css; charset=utf-8");
+    let widget = shop.get("/widget.js", None).expect(200);
+    assert_eq!(
+        widget.headers["content-type"],
+        "text/javascript; charset=utf-8"
+    );
+    assert_eq!(widget.headers["x-content-type-options"], "nosniff");
+    for part in [
+        "data-coffer-key",
+        "CofferWidget",
+        "/v1/public/checkout-sessions",
+        "checkoutUrl",
+    ] {
+        assert!(widget.text.contains(part), "{part}");
+    }
+}

@@ -1,0 +1,172 @@
+//! Payment links as whoever opens them sees them.
+
+use crate::support::browser::Page;
+use crate::support::links::Desk;
+use crate::support::{Shop, TEST};
+use coffer::Config;
+use serde_json::{Value, json};
+
+/// The path under which a link is opened.
+fn path(link: &Value) -> String {
+    format!("/l/{}", link["id"].as_str().unwrap())
+}
+
+/// Submits a link's form; the invoice that it made.
+#[track_caller]
+fn paid_by(shop: &Shop, link: &Value, body: &str) -> Value {
+    let answer = shop.submit(&path(link), &[], body);
+    assert_eq!(answer.status, 303, "{}", answer.text);
+    let location = answer.headers["location"]
+        .strip_prefix("..")
+        .unwrap()
+        .to_owned();
+    shop.page(&location).says(200, &["Choose a coin"]);
+    let id = location.split(['/', '?']).nth(2).unwrap();
+    shop.read(id)
+}
+
+#[test]
+fn a_fixed_price_is_what_is_paid() {
+    let shop = Shop::open();
+    let desk = Desk::of(&shop);
+    shop.write_beside("update accounts set success_url = 'https://shop.example/thanks'");
+    let link = desk.link(json!({ "name": "A <i>coffee</i>", "amount": "3.50", "currency": "USD", "description": "Hot & strong" }));
+    let page = shop.page(&path(&link)).says(
+        200,
+        &[
+            "<h1>A &lt;i&gt;coffee&lt;/i&gt;</h1>",
+            "Hot &amp; strong",
+            "3.50 USD",
+            "Sandbox Shop",
+            "TEST.",
+            "method=\"post\"",
+        ],
+    );
+    let page = page.hides(&["<input", "http-equiv"]);
+    assert!(page.0.headers["content-security-policy"].contains("frame-ancestors 'none'"));
+    let invoice = paid_by(&shop, &link, "amount=0.01");
+    assert_eq!(
+        (&invoice["amount"], &invoice["currency"]),
+        (&json!("3.50"), &json!("USD"))
+    );
+    assert_eq!(invoice["paymentLinkId"], link["id"]);
+    assert_eq!(invoice["description"], "Hot & strong");
+    assert_eq!(
+        shop.event_types(invoice["id"].as_str().unwrap(), TEST),
+        ["invoice.created"]
+    );
+    let second = paid_by(&shop, &link, "");
+    assert_ne!(second["id"], invoice["id"], "each submission makes one");
+}
+
+#[test]
+fn an_open_price_is_named_by_the_payer() {
+    let shop = Shop::open();
+    let link = Desk::of(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
+    shop.page(&path(&link)).says(
+        200,
+        &[
+            "<label for=\"amount\">Amount in EUR</label>",
+            "id=\"amount\"",
+        ],
+    );
+    for (sent, amount) in [
+        ("amount=12.5", "12.50"),
+        ("amount=+7+", "7.00"),
+        ("amount=1%2C25", "1.25"),
+    ] {
+        let invoice = paid_by(&shop, &link, sent);
+        assert_eq!(invoice["amount"], amount);
+        assert_eq!(invoice["description"], "Gift");
+    }
+    for wrong in [
+        "",
+        "amount=",
+        "amount=0",
+        "amount=-1",
+        "amount=1e3",
+        "amount=1%2C000",
+        "amount=%3Cb%3E",
+        "amount=1.001",
+    ] {
+        let page = Page::of(shop.submit(&path(&link), &[], wrong));
+        page.says(400, &["role=\"alert\"", "Enter an amount like 19.99."])
+            .hides(&["<b>"]);
+    }
+    let page = Page::of(shop.submit(&path(&link), &[], "amount=50000.01"));
+    page.says(400, &["The most is 50000.00 EUR.", "value=\"50000.01\""]);
+    let invoices = shop.get("/v1/invoices", Some(TEST)).expect(200).json();
+    assert_eq!(invoices["data"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_link_that_cannot_be_opened_is_a_page_too() {
+    let shop = Shop::open();
+    let desk = Desk::of(&shop);
+    let link = desk.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    desk.change(&link, json!({ "active": false })).expect(200);
+    for path in [
+        &path(&link)[..],
+        "/l/019d9f7b-6a00-7000-8000-000000000001",
+        "/l/x",
+    ] {
+        shop.page(path).refuses(404).hides(&["coffee"]);
+        Page::of(shop.submit(path, &[], "")).refuses(404);
+    }
+    desk.change(&link, json!({ "active": true })).expect(200);
+    shop.page(&path(&link)).says(200, &["A coffee"]);
+    shop.switch(json!({ "status": "suspended" }));
+    Page::of(shop.submit(&path(&link), &[], "")).refuses(403);
+    shop.switch(json!({ "status": "active", "maintenance": true }));
+    paid_by(&shop, &link, "");
+    let live = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
+    let live = desk.create("live", &live).expect(201).json();
+    let paused = shop.submit(&path(&live), &[], "");
+    assert!(paused.headers.contains_key("retry-after"));
+    Page::of(paused).refuses(503);
+}
+
+#[test]
+fn who_makes_too_many_is_told_to_wait() {
+    let config = Config {
+        link_invoices_per_minute: 1,
+        trusted_proxy: vec!["127.0.0.1".parse().unwrap()],
+        ..Config::sandbox()
+    };
+    let shop = Shop::with(config);
+    let link =
+        Desk::of(&shop).link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let from = |client: &str| shop.submit(&path(&link), &[("x-forwarded-for", client)], "");
+    for _ in 0..10 {
+        assert_eq!(from("198.51.100.1").status, 303);
+    }
+    let refused = from("198.51.100.9, 198.51.100.1");
+    assert!(refused.headers["retry-after"].parse::<u32>().unwrap() >= 1);
+    Page::of(refused).refuses(429);
+    assert_eq!(
+        from("198.51.100.2").status,
+        303,
+        "another client has its own"
+    );
+    shop.page(&path(&link)).says(200, &["A coffee"]);
+}
+
+#[test]
+fn nobody_but_a_named_proxy_says_who_the_client_is() {
+    let config = Config {
+        link_invoices_per_minute: 1,
+        ..Config::sandbox()
+    };
+    let shop = Shop::with(config);
+    let link =
+        Desk::of(&shop).link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let from = |client: &str| {
+        shop.submit(&path(&link), &[("x-forwarded-for", client)], "")
+            .status
+    };
+    let answers: Vec<u16> = (0..11)
+        .map(|last| from(&format!("198.51.100.{last}")))
+        .collect();
+    assert_eq!(answers[..10], [303; 10]);
+    assert_eq!(answers[10], 429);
+}

@@ -1,0 +1,100 @@
+//! What a browser sends and sees: forms, pages, redirects.
+
+use super::{Answer, Shop, send};
+
+impl Shop {
+    /// GET of a page by its path or its url.
+    #[track_caller]
+    pub fn page(&self, address: &str) -> Page {
+        let path = address.strip_prefix(self.url()).unwrap_or(address);
+        Page::of(self.send("GET", path, &[], ""))
+    }
+
+    /// Submits a form; redirects are not followed.
+    #[track_caller]
+    pub fn submit(&self, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let config = ureq::Agent::config_builder();
+        let config = config.http_status_as_error(false).proxy(None);
+        let agent: ureq::Agent = config.max_redirects(0).build().into();
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        let headers = [&[form], headers].concat();
+        send(
+            &agent,
+            "POST",
+            &format!("{}{path}", self.url()),
+            &headers,
+            body,
+        )
+    }
+}
+
+/// A page that is whole.
+pub struct Page(pub Answer);
+
+impl Page {
+    /// Asserts that it is a complete page without a script, with the headers of one.
+    #[track_caller]
+    pub fn of(answer: Answer) -> Page {
+        let text = &answer.text;
+        assert!(
+            text.starts_with("<!doctype html>\n<html lang=\"en\">"),
+            "{text}"
+        );
+        assert!(text.ends_with("</html>\n"), "{text}");
+        for (part, times) in [
+            ("<title>", 1),
+            ("<h1>", 1),
+            ("<main>", 1),
+            ("<script", 0),
+            ("{{", 0),
+        ] {
+            assert_eq!(text.matches(part).count(), times, "{part} in {text}");
+        }
+        assert!(
+            !text.contains("<title></title>") && !text.contains("<h1></h1>"),
+            "{text}"
+        );
+        let header = |name: &str| answer.headers[name].as_str();
+        assert_eq!(header("content-type"), "text/html; charset=utf-8");
+        assert_eq!(header("x-content-type-options"), "nosniff");
+        assert_eq!(header("referrer-policy"), "no-referrer");
+        assert_eq!(header("cache-control"), "no-store");
+        let policy = header("content-security-policy");
+        assert!(
+            policy.starts_with("default-src 'none'; style-src 'self'; "),
+            "{policy}"
+        );
+        assert!(policy.contains("form-action 'self'"), "{policy}");
+        Page(answer)
+    }
+
+    /// Asserts the status and texts that are there.
+    #[track_caller]
+    pub fn says(self, status: u16, texts: &[&str]) -> Page {
+        assert_eq!(self.0.status, status, "{}", self.0.text);
+        for text in texts {
+            assert!(
+                self.0.text.contains(text),
+                "{text} is not in {}",
+                self.0.text
+            );
+        }
+        self
+    }
+
+    /// Asserts that texts are not there.
+    #[track_caller]
+    pub fn hides(self, texts: &[&str]) -> Page {
+        for text in texts {
+            assert!(!self.0.text.contains(text), "{text} is in {}", self.0.text);
+        }
+        self
+    }
+
+    /// Asserts that it is the page of an error, with its request's id.
+    #[track_caller]
+    pub fn refuses(self, status: u16) -> Page {
+        let id = self.0.headers["x-request-id"].clone();
+        self.says(status, &[&id])
+    }
+}

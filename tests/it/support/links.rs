@@ -1,0 +1,85 @@
+//! An account's payment links, as somebody who is signed in works on them.
+
+use super::{Answer, Shop, TEST};
+use serde_json::Value;
+
+/// Somebody who is signed in, at one account's payment links.
+pub struct Desk<'a> {
+    pub shop: &'a Shop,
+    pub cookie: String,
+    pub account: String,
+}
+
+impl Desk<'_> {
+    /// The sandbox's operator at the sandbox's account.
+    #[track_caller]
+    pub fn of(shop: &Shop) -> Desk<'_> {
+        let merchant = shop.get("/v1/merchant", Some(TEST)).expect(200).json();
+        Desk {
+            shop,
+            cookie: shop.signed_in("operator@sandbox.test"),
+            account: merchant["id"].as_str().unwrap().to_owned(),
+        }
+    }
+
+    /// The same person at another account's links.
+    pub fn at(&self, account: &str) -> Desk<'_> {
+        Desk {
+            shop: self.shop,
+            cookie: self.cookie.clone(),
+            account: account.to_owned(),
+        }
+    }
+
+    #[track_caller]
+    fn send(&self, method: &str, path: &str, body: &str) -> Answer {
+        self.shop
+            .send(method, path, &[("cookie", &self.cookie)], body)
+    }
+
+    /// Asks for a new link in a mode.
+    #[track_caller]
+    pub fn create(&self, mode: &str, body: &Value) -> Answer {
+        let path = format!(
+            "/dashboard/api/accounts/{}/payment-links?mode={mode}",
+            self.account
+        );
+        self.send("POST", &path, &body.to_string())
+    }
+
+    /// A new link of test mode.
+    #[track_caller]
+    pub fn link(&self, body: Value) -> Value {
+        self.create("test", &body).expect(201).json()
+    }
+
+    /// Asks for a page of links.
+    #[track_caller]
+    pub fn list(&self, query: &str) -> Answer {
+        let path = format!(
+            "/dashboard/api/accounts/{}/payment-links?{query}",
+            self.account
+        );
+        self.send("GET", &path, "")
+    }
+
+    /// Asks for one link of a mode.
+    #[track_caller]
+    pub fn read(&self, mode: &str, id: &str) -> Answer {
+        self.send("GET", &format!("{}?mode={mode}", self.one(id)), "")
+    }
+
+    /// Changes a link of test mode.
+    #[track_caller]
+    pub fn change(&self, link: &Value, body: Value) -> Answer {
+        let path = self.one(link["id"].as_str().unwrap());
+        self.send("PATCH", &format!("{path}?mode=test"), &body.to_string())
+    }
+
+    fn one(&self, id: &str) -> String {
+        format!(
+            "/dashboard/api/accounts/{}/payment-links/{id}",
+            self.account
+        )
+    }
+}
