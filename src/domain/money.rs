@@ -213,7 +213,7 @@ fn scaled(cents: i64, factor: i64) -> i128 {
 
 #[cfg(test)]
 mod tests {
-    use super::{AmountError, Bps, Cents, Overflow, exceeds, reaches};
+    use super::{AmountError, Bps, Cents, Overflow, exceeds, least_reaching, most_within, reaches};
 
     #[test]
     fn reads_only_plain_decimals() {
@@ -293,6 +293,31 @@ mod tests {
             !reaches(Cents(99), Cents(100), Bps(50)),
             "half a per cent of 1.00 is less than a cent"
         );
+    }
+
+    #[test]
+    fn the_bounds_in_whole_cents_are_those_that_decide() {
+        for cents in [1, 99, 100, 199, 1999, 10_000, 5_000_000] {
+            for bps in [Bps(0), Bps(50), Bps(333), Bps(2000)] {
+                let due = Cents(cents);
+                let (least, most) = (least_reaching(due, bps), most_within(due, bps));
+                assert!(reaches(least, due, bps) && !reaches(Cents(least.0 - 1), due, bps));
+                assert!(!exceeds(most, due, bps) && exceeds(Cents(most.0 + 1), due, bps));
+            }
+        }
+    }
+
+    #[test]
+    fn a_signed_amount_is_one_with_a_minus_or_without() {
+        assert_eq!(Cents::parse_signed("-12.5"), Ok(Cents(-1250)));
+        assert_eq!(Cents::parse_signed("12.5"), Ok(Cents(1250)));
+        for text in ["-0", "--1", "+1", "-", "- 1"] {
+            assert_eq!(
+                Cents::parse_signed(text),
+                Err(AmountError::Malformed),
+                "{text}"
+            );
+        }
     }
 
     #[test]
