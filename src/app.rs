@@ -170,6 +170,7 @@ impl Drop for Server {
                 // What is not there needs no removing.
                 let _ = std::fs::remove_file(with_suffix(&self.file, suffix));
             }
+            crate::service::sandbox::snapshots::remove_all(&self.file);
         }
     }
 }

@@ -210,6 +210,8 @@ create index sessions_by_end on sessions (expires_at);
 -- The link by which the first operator is made: single use.
 alter table file add column setup_hash blob check (length(setup_hash) = 32);
 alter table file add column setup_expires_at integer;
+-- in a snapshot of a sandbox: what its clock showed
+alter table file add column snapshot_at integer;
 
 -- Who did what. Rows are only added.
 create table audit_log (

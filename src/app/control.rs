@@ -7,8 +7,10 @@ use crate::clock::Clock;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::http::{Boxed, ClockStep, Control, InboxState};
+use crate::service::sandbox::snapshots;
 use crate::service::{Error, Service};
 use crate::worker::Bells;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::{Mutex, watch};
 
@@ -26,6 +28,7 @@ struct Mover {
     service: Arc<Service>,
     clock: Arc<Clock>,
     bells: Bells,
+    file: PathBuf,
     one_at_a_time: Mutex<()>,
     /// How often everything was put back, which ends a move at once.
     resets: watch::Sender<u64>,
@@ -33,12 +36,18 @@ struct Mover {
 
 impl SandboxControl {
     /// A handle on these parts.
-    pub(super) fn new(service: Arc<Service>, clock: Arc<Clock>, bells: Bells) -> SandboxControl {
+    pub(super) fn new(
+        service: Arc<Service>,
+        clock: Arc<Clock>,
+        bells: Bells,
+        file: PathBuf,
+    ) -> SandboxControl {
         SandboxControl {
             mover: Arc::new(Mover {
                 service,
                 clock,
                 bells,
+                file,
                 one_at_a_time: Mutex::new(()),
                 resets: watch::Sender::new(0),
             }),
@@ -115,6 +124,31 @@ impl Mover {
         self.clock.reset();
         self.service.reset(self.clock.now()).await
     }
+
+    /// Keeps the whole state under a name.
+    async fn snapshot(&self, name: String) -> Result<(), Error> {
+        let _alone = self.one_at_a_time.lock().await;
+        let (file, now) = (self.file.clone(), self.clock.now());
+        aside(move || snapshots::keep(&file, &name, now)).await
+    }
+
+    /// Back to what was kept under a name.
+    async fn restore(&self, name: String) -> Result<(), Error> {
+        self.resets
+            .send_modify(|count| *count = count.wrapping_add(1));
+        let _alone = self.one_at_a_time.lock().await;
+        let (file, wanted) = (self.file.clone(), name.clone());
+        let (at, stood_still) = aside(move || snapshots::clock_of(&file, &wanted)).await?;
+        self.clock.freeze(at);
+        let (file, service) = (self.file.clone(), Arc::clone(&self.service));
+        aside(move || service.restore_snapshot(&file, &name)).await?;
+        if !stood_still {
+            self.clock.run_from(at);
+        }
+        self.keep_clock().await?;
+        self.bells.ring_all();
+        Ok(())
+    }
 }
 
 /// A moment that the clock can be moved to.
@@ -125,6 +159,15 @@ fn reachable(now: Time, target: Time, param: &str) -> Result<Time, Refusal> {
         let message = format!("must lead to a time from the clock's {now} to {LATEST}");
         Err(Refusal::field(param, message))
     }
+}
+
+/// Does on a thread of its own what waits for the disk.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
 }
 
 /// Runs to its end, also where nobody waits for it any more.
@@ -148,6 +191,16 @@ impl Control for SandboxControl {
             self.inboxes.clear();
             to_the_end(async move { mover.reset().await }).await
         })
+    }
+
+    fn snapshot(&self, name: String) -> Boxed<'_, Result<(), Error>> {
+        let mover = Arc::clone(&self.mover);
+        Box::pin(to_the_end(async move { mover.snapshot(name).await }))
+    }
+
+    fn restore(&self, name: String) -> Boxed<'_, Result<(), Error>> {
+        let mover = Arc::clone(&self.mover);
+        Box::pin(to_the_end(async move { mover.restore(name).await }))
     }
 
     fn inboxes(&self) -> &InboxState {

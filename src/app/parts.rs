@@ -59,7 +59,7 @@ impl Parts {
             exclusive: true,
         };
         let shared = Shared::open(&opening, &config, &url)?;
-        let control = shared.control(config.kind)?;
+        let control = shared.control(config.kind, file)?;
         let setup = shared.service.begin_setup(shared.clock.now())?;
         let setup = setup.map(|token| format!("{url}/setup?token={token}"));
         let proxies = config.trusted_proxy.clone();
@@ -137,7 +137,7 @@ impl Shared {
     }
 
     /// The sandbox's handle on itself, over a seeded file; nothing outside the sandbox.
-    fn control(&self, kind: Kind) -> Result<Option<Arc<dyn Control>>, Error> {
+    fn control(&self, kind: Kind, file: &Path) -> Result<Option<Arc<dyn Control>>, Error> {
         match kind {
             Kind::Production => Ok(None),
             Kind::Sandbox => {
@@ -147,6 +147,7 @@ impl Shared {
                     service,
                     clock,
                     self.bells.clone(),
+                    file.to_owned(),
                 ))))
             }
         }

@@ -6,6 +6,7 @@
 use super::request::{Call, Query};
 use super::router::Found;
 use super::routes::Route;
+use super::sandbox::faults;
 use super::stream::Outgoing;
 use super::{Front, auth, error, pages, public, reply::Reply};
 use crate::domain::refusal::{Code, Refusal};
@@ -39,6 +40,18 @@ struct Arrived {
     body: Result<Bytes, Refusal>,
 }
 
+/// The work is done and the answer is not sent: a fault of the sandbox. The connection is closed.
+#[derive(Debug)]
+pub(super) struct Dropped;
+
+impl std::fmt::Display for Dropped {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("a fault of the sandbox dropped the answer")
+    }
+}
+
+impl std::error::Error for Dropped {}
+
 /// The answer to an error under this path.
 fn refused(path: &str, error: Error, id: &str) -> Reply {
     if pages::covers(path) {
@@ -54,7 +67,7 @@ pub(super) async fn dispatch(
     front: Arc<Front>,
     peer: IpAddr,
     request: Request<Incoming>,
-) -> Response<Outgoing> {
+) -> Result<Response<Outgoing>, Dropped> {
     let id = front.next_request_id();
     let stopwatch = front.clock.stopwatch();
     let (parts, body) = request.into_parts();
@@ -66,7 +79,18 @@ pub(super) async fn dispatch(
         Found::Route(number, ..) => Some(*number),
         Found::OtherMethods(_) | Found::Nothing => None,
     };
+    let fault = match (&found, &front.sandbox) {
+        (Found::Route(_, route, _), Some(sandbox)) => sandbox.faults.meet(route),
+        _ => None,
+    };
+    if let Some(fault) = &fault {
+        front.unless_closed(tokio::time::sleep(fault.delay)).await;
+    }
+    let pretended = fault.as_ref().and_then(|fault| fault.status);
     let reply = match found {
+        Found::Route(..) if pretended.is_some() => {
+            faults::answer(pretended.unwrap_or_default(), &id)
+        }
         Found::Route(_, route, values) => {
             admitted(&front, route, values, Arrived { peer, parts, body }, &id).await
         }
@@ -98,7 +122,10 @@ pub(super) async fn dispatch(
         reply.status.as_u16(),
         stopwatch.ms()
     );
-    reply.into_response()
+    if fault.is_some_and(|fault| fault.drops_answer) {
+        return Err(Dropped);
+    }
+    Ok(reply.into_response())
 }
 
 /// A request whose route is known.

@@ -3,6 +3,7 @@
 //! What lives here: their handlers and the guard before them. What does not: what they change. What always holds:
 //! outside `coffer sandbox` none of these paths exists, and a page of another site cannot reach them.
 
+pub(super) mod faults;
 mod inbox;
 
 pub use inbox::InboxState;
@@ -33,6 +34,10 @@ pub trait Control: Send + Sync {
     fn advance(&self, step: ClockStep) -> Boxed<'_, Result<(), Error>>;
     /// Back to the seed and to real time.
     fn reset(&self) -> Boxed<'_, Result<(), Error>>;
+    /// Keeps the whole state under a name.
+    fn snapshot(&self, name: String) -> Boxed<'_, Result<(), Error>>;
+    /// Back to the state that was kept under a name.
+    fn restore(&self, name: String) -> Boxed<'_, Result<(), Error>>;
     /// Where inboxes are kept.
     fn inboxes(&self) -> &InboxState;
 }
@@ -52,6 +57,7 @@ pub enum ClockStep {
 pub(super) struct Sandbox {
     control: Arc<dyn Control>,
     own_hosts: Vec<String>,
+    pub(super) faults: faults::FaultState,
 }
 
 impl Sandbox {
@@ -61,6 +67,7 @@ impl Sandbox {
         Sandbox {
             control,
             own_hosts: vec![listen.to_string(), public.to_ascii_lowercase()],
+            faults: faults::FaultState::default(),
         }
     }
 
@@ -121,17 +128,54 @@ pub(super) async fn state(call: Call) -> Result<Reply, Error> {
 
 /// The state, as `GET /sandbox` answers it, at this moment.
 fn answer_state(call: &Call) -> Result<Reply, Error> {
-    let clock = &call.front.clock;
-    call.front
-        .service
-        .sandbox_state(clock.now(), clock.frozen_at().is_some())
+    let front = &call.front;
+    let (clock, service) = (&front.clock, &front.service);
+    let faults = front.sandbox.as_ref();
+    let faults = faults.map(|sandbox| sandbox.faults.view(service.faults()));
+    service
+        .sandbox_state(
+            clock.now(),
+            clock.frozen_at().is_some(),
+            faults.unwrap_or_default(),
+        )
         .map(Reply::ok)
 }
 
 /// POST /sandbox/reset
 pub(super) async fn reset(call: Call) -> Result<Reply, Error> {
     control(&call)?.reset().await?;
+    if let Some(sandbox) = &call.front.sandbox {
+        sandbox.faults.clear();
+    }
     answer_state(&call)
+}
+
+/// POST /sandbox/snapshots/{name}
+pub(super) async fn snapshot(call: Call) -> Result<Reply, Error> {
+    control(&call)?.snapshot(snapshot_name(&call)?).await?;
+    answer_state(&call)
+}
+
+/// POST /sandbox/snapshots/{name}/restore
+pub(super) async fn restore(call: Call) -> Result<Reply, Error> {
+    control(&call)?.restore(snapshot_name(&call)?).await?;
+    answer_state(&call)
+}
+
+/// The name of a snapshot, which becomes part of a file's name.
+fn snapshot_name(call: &Call) -> Result<String, Refusal> {
+    let name = call.id();
+    let plain = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    if plain && (1..=64).contains(&name.len()) {
+        Ok(name.to_owned())
+    } else {
+        Err(Refusal::field(
+            "name",
+            "must have 1 to 64 letters, digits, '.', '_' or '-'",
+        ))
+    }
 }
 
 /// POST /sandbox/clock

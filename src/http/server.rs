@@ -8,7 +8,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -96,7 +95,7 @@ impl Listener {
             let front = Arc::clone(&front);
             let service = service_fn(move |request| {
                 let front = Arc::clone(&front);
-                async move { Ok::<_, Infallible>(dispatch::dispatch(front, peer.ip(), request).await) }
+                dispatch::dispatch(front, peer.ip(), request)
             });
             let connection =
                 graceful.watch(builder.serve_connection(TokioIo::new(stream), service));

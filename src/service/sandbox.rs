@@ -4,6 +4,7 @@
 //! always holds: nothing here is reachable in a file that the sandbox did not make.
 
 pub mod payments;
+pub mod snapshots;
 mod target;
 
 use super::{Error, Faults, Json, Service, accounts as account_rules, keys, members};
@@ -105,11 +106,11 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn sandbox_state(&self, now: Time, frozen: bool) -> Result<Json, Error> {
+    pub fn sandbox_state(&self, now: Time, frozen: bool, faults: Value) -> Result<Json, Error> {
         self.read(|db| {
             let account = the_account(db)?;
             let switches = switches(db, &account)?;
-            Ok(to_raw_value(&json!({ "time": now, "frozen": frozen, "account": switches, "counts": file::counts(db)? }))?)
+            Ok(to_raw_value(&json!({ "time": now, "frozen": frozen, "account": switches, "faults": faults, "counts": file::counts(db)? }))?)
         })
     }
 

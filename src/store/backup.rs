@@ -7,13 +7,23 @@ use super::open::{lock, open_plain, sync_folder, with_suffix};
 use super::row::Columns;
 use super::{Reader, StoreError};
 use crate::domain::asset::Mode;
+use crate::domain::time::Time;
+use rusqlite::backup::StepResult;
 use rusqlite::{Connection, OpenFlags, named_params};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How far every derivation index is moved: more than a shop hands out between two backups, and within what a wallet can
 /// be told to scan.
 pub const GAP: u64 = 1000;
+
+/// How long another's write is waited for.
+const BUSY: Duration = Duration::from_secs(5);
+/// The same in tries, where SQLite does not wait by itself.
+const BUSY_TRIES: u32 = 5000;
+/// Between two of them.
+const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
 /// Files that SQLite keeps beside one that is open.
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
@@ -55,12 +65,12 @@ pub fn copy(from: &Path, to: &Path) -> Result<Copy, StoreError> {
     // What a copy that was killed has left.
     copy.remove();
     let source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    source.busy_timeout(std::time::Duration::from_secs(5))?;
+    source.busy_timeout(BUSY)?;
     let mut target = Connection::open(&copy.aside)?;
     // All pages in one step: a writer neither waits for it nor spoils it.
     let backup = rusqlite::backup::Backup::new(&source, &mut target)?;
     let step = backup.step(-1)?;
-    if step != rusqlite::backup::StepResult::Done {
+    if step != StepResult::Done {
         let message = format!("{} was not copied: {step:?}", from.display());
         return Err(StoreError::Failed(message));
     }
@@ -69,12 +79,27 @@ pub fn copy(from: &Path, to: &Path) -> Result<Copy, StoreError> {
     Ok(copy)
 }
 
-impl Copy {
-    /// Where the copy is as yet.
-    pub fn path(&self) -> &Path {
-        &self.aside
+/// Puts what another file holds into one that is in use, in one transaction: whoever reads it sees the one or the other.
+///
+/// # Errors
+/// [`StoreError`] where one of them cannot be opened, or the other is written to for longer than a few seconds.
+pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
+    let source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let mut target = Connection::open_with_flags(used, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    target.busy_timeout(BUSY)?;
+    let backup = rusqlite::backup::Backup::new(&source, &mut target)?;
+    for _ in 0..BUSY_TRIES {
+        match backup.step(-1)? {
+            StepResult::Done => return Ok(()),
+            // Somebody writes: the handler that waits is not asked here.
+            _ => std::thread::sleep(BUSY_PAUSE),
+        }
     }
+    let message = format!("{} is written to all the time", used.display());
+    Err(StoreError::Failed(message))
+}
 
+impl Copy {
     /// Changes the copy so that going on from it neither pays nor hands out anything a second time.
     ///
     /// # Errors
@@ -103,6 +128,17 @@ impl Copy {
         tx.commit()?;
         conn.close().map_err(|(_, error)| error)?;
         Ok(held)
+    }
+
+    /// Writes into the copy when it was taken, by the clock of the sandbox.
+    ///
+    /// # Errors
+    /// [`StoreError`] where it cannot be written.
+    pub fn stamp(&self, now: Time) -> Result<(), StoreError> {
+        let conn = open_plain(&self.aside)?;
+        let taken = named_params! { ":now": now };
+        conn.execute(include_str!("../../sql/file/stamp.sql"), taken)?;
+        Ok(conn.close().map_err(|(_, error)| error)?)
     }
 
     /// Reads the copy.

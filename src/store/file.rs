@@ -103,6 +103,14 @@ pub fn setup(db: &Reader<'_>) -> Result<Option<([u8; 32], Time)>, StoreError> {
     })
 }
 
+/// What the clock showed when this was kept as a snapshot.
+pub fn snapshot_at(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
+    let found = db.first(include_str!("../../sql/file/snapshot_at.sql"), [], |row| {
+        row.get(0)
+    })?;
+    Ok(found.flatten())
+}
+
 /// Counts rows.
 pub fn counts(db: &Reader<'_>) -> Result<Option<Counts>, StoreError> {
     db.first(include_str!("../../sql/file/counts.sql"), [], |row| {

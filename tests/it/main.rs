@@ -22,6 +22,7 @@ mod document_limits;
 mod durability;
 mod environment;
 mod exports;
+mod faults;
 mod first_payment;
 mod first_use;
 mod golden;

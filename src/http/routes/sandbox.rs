@@ -28,7 +28,7 @@ const DONE: &[Answer] = &[Answer {
 }];
 
 /// The list.
-pub(super) static ROUTES: [Route; 12] = [
+pub(super) static ROUTES: [Route; 16] = [
     Route {
         operation: "sandboxState",
         path: "/sandbox",
@@ -44,6 +44,46 @@ pub(super) static ROUTES: [Route; 12] = [
         summary: "Back to the seed and to real time.",
         answers: STATE,
         handler: |call| Box::pin(sandbox::reset(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "sandboxSnapshot",
+        method: "POST",
+        path: "/sandbox/snapshots/{name}",
+        summary: "Keeps the whole state, the clock included, under a name.",
+        answers: STATE,
+        handler: |call| Box::pin(sandbox::snapshot(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "sandboxRestore",
+        method: "POST",
+        path: "/sandbox/snapshots/{name}/restore",
+        summary: "Back to the state that was kept under a name.",
+        answers: STATE,
+        handler: |call| Box::pin(sandbox::restore(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "sandboxAddFault",
+        method: "POST",
+        path: "/sandbox/faults",
+        summary: "Lets the next calls fail, wait or go unanswered; or empties the pool, or makes rates stale.",
+        body: Some(Body {
+            schema: "SandboxFault",
+            required: true,
+        }),
+        answers: STATE,
+        handler: |call| Box::pin(sandbox::faults::add(call)),
+        ..LOCAL
+    },
+    Route {
+        operation: "sandboxEndFaults",
+        method: "DELETE",
+        path: "/sandbox/faults",
+        summary: "Ends every fault.",
+        answers: DONE,
+        handler: |call| Box::pin(sandbox::faults::end(call)),
         ..LOCAL
     },
     Route {

@@ -1,0 +1,1 @@
+select snapshot_at from file

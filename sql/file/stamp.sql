@@ -1,0 +1,1 @@
+update file set snapshot_at = :now

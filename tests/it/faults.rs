@@ -1,0 +1,225 @@
+//! Faults that the sandbox pretends, and snapshots of it.
+
+use crate::support::scratch::Scratch;
+use crate::support::{LIVE, Shop, TEST, agent, send};
+use coffer::http::{Auth, routes};
+use coffer::{Config, Server};
+use serde_json::{Value, json};
+use std::time::Instant;
+
+const FAULTS: &str = "/sandbox/faults";
+
+fn order(number: u32) -> Value {
+    json!({ "amount": "20.00", "currency": "EUR", "orderId": format!("order-{number}") })
+}
+
+#[test]
+fn so_many_calls_of_a_route_are_answered_as_told() {
+    let shop = Shop::open();
+    for (status, code) in [
+        (503, "maintenance"),
+        (500, "internal_error"),
+        (429, "rate_limited"),
+        (418, "invalid_request"),
+    ] {
+        let body = json!({ "route": "POST /v1/invoices", "status": status, "times": 2 });
+        let state = shop.post(FAULTS, None, body).expect(200).json();
+        assert_eq!(state["faults"]["calls"][0]["times"], 2);
+        for _ in 0..2 {
+            let refused = shop.post("/v1/invoices", Some(TEST), order(1));
+            refused.refused(status, code, None);
+            assert_eq!(
+                refused.headers.contains_key("retry-after"),
+                [429, 503].contains(&status)
+            );
+        }
+        shop.get("/v1/invoices", Some(TEST)).expect(200);
+    }
+    let state = shop.get("/sandbox", None).expect(200).json();
+    assert_eq!(state["faults"]["calls"], json!([]));
+    assert_eq!(state["counts"]["invoices"], 0, "nothing was done");
+    shop.post("/v1/invoices", Some(TEST), order(1)).expect(201);
+}
+
+#[test]
+fn a_dropped_answer_is_of_work_that_was_done() {
+    let shop = Shop::open();
+    let body = json!({ "route": "POST /v1/invoices", "dropAnswer": true, "times": 1 });
+    shop.post(FAULTS, None, body).expect(200);
+    let headers = [("X-API-Key", TEST), ("Idempotency-Key", "once")];
+    // A new connection: one that was used before would be tried again by the client itself.
+    let url = format!("{}/v1/invoices", shop.url());
+    let mut request = agent().post(&url);
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    assert!(request.send(order(7).to_string()).is_err());
+    let again = shop.send("POST", "/v1/invoices", &headers, &order(7).to_string());
+    let invoice = again.expect(201).json();
+    let listed = shop.get("/v1/invoices", Some(TEST)).expect(200).json();
+    assert_eq!(listed["data"].as_array().unwrap().len(), 1);
+    assert_eq!(listed["data"][0]["id"], invoice["id"]);
+}
+
+#[test]
+fn a_call_waits_and_is_then_done() {
+    let shop = Shop::open();
+    let body = json!({ "delayMs": 50, "times": 1 });
+    shop.post(FAULTS, None, body).expect(200);
+    let begun = Instant::now();
+    shop.post("/v1/invoices", Some(TEST), order(1)).expect(201);
+    assert!(begun.elapsed().as_millis() >= 50);
+    shop.post(FAULTS, None, json!({ "status": 500, "times": 9 }))
+        .expect(200);
+    shop.get("/v1/merchant", Some(TEST))
+        .refused(500, "internal_error", None);
+    shop.send("DELETE", FAULTS, &[], "").expect(204);
+    shop.get("/v1/merchant", Some(TEST)).expect(200);
+}
+
+#[test]
+fn an_empty_pool_and_stale_rates_last_until_they_are_ended() {
+    let shop = Shop::open();
+    let body = json!({ "pool": "empty", "rates": "stale" });
+    let state = shop.post(FAULTS, None, body).expect(200).json();
+    assert_eq!(
+        state["faults"],
+        json!({ "calls": [], "pool": "empty", "rates": "stale" })
+    );
+    let path = "/v1/customers/anna/addresses";
+    let refused = shop.post(path, Some(TEST), json!({}));
+    refused.refused(503, "pool_refilling", None);
+    let invoice = shop
+        .post("/v1/invoices", Some(LIVE), order(1))
+        .expect(201)
+        .json();
+    let select = format!("/v1/invoices/{}/select", invoice["id"].as_str().unwrap());
+    let stale = shop.post(&select, Some(LIVE), json!({ "asset": "BTC" }));
+    stale.refused(400, "coin_unavailable", Some("asset"));
+    shop.post("/sandbox/reset", None, json!({})).expect(200);
+    shop.post(path, Some(TEST), json!({})).expect(201);
+}
+
+#[test]
+fn a_fault_is_as_documented_or_refused() {
+    let shop = Shop::open();
+    for (body, param) in [
+        (
+            json!({ "route": "POST /v1/nothing", "status": 500, "times": 1 }),
+            Some("route"),
+        ),
+        (
+            json!({ "route": "POST /sandbox/reset", "status": 500, "times": 1 }),
+            Some("route"),
+        ),
+        (json!({ "status": 200, "times": 1 }), Some("status")),
+        (json!({ "status": 500 }), Some("times")),
+        (json!({ "status": 500, "times": 0 }), Some("times")),
+        (json!({ "times": 1 }), Some("status")),
+        (json!({ "delayMs": 60_001, "times": 1 }), Some("delayMs")),
+        (
+            json!({ "dropAnswer": true, "status": 500, "times": 1 }),
+            Some("dropAnswer"),
+        ),
+        (json!({ "pool": "full" }), Some("pool")),
+        (json!({ "rates": "old" }), Some("rates")),
+        (json!({ "more": 1 }), Some("more")),
+        (json!({}), None),
+    ] {
+        shop.post(FAULTS, None, body)
+            .refused(400, "invalid_request", param);
+    }
+    let state = shop.get("/sandbox", None).expect(200).json();
+    assert_eq!(
+        state["faults"],
+        json!({ "calls": [], "pool": null, "rates": null })
+    );
+}
+
+#[test]
+fn a_snapshot_is_gone_back_to_with_its_clock() {
+    let shop = Shop::open();
+    let before = shop.invoice("10.00", json!({ "orderId": "before", "ttlSeconds": 60 }));
+    let id = before["id"].as_str().unwrap();
+    let then = shop.now();
+    shop.post("/sandbox/snapshots/one", None, json!({}))
+        .expect(200);
+    shop.invoice("10.00", json!({ "orderId": "after" }));
+    shop.advance("1h");
+    assert_eq!(shop.read(id)["status"], "expired");
+    shop.post("/sandbox/reset", None, json!({})).expect(200);
+    shop.post("/sandbox/clock", None, json!({ "frozen": true }))
+        .expect(200);
+    for _ in 0..2 {
+        let state = shop.post("/sandbox/snapshots/one/restore", None, json!({}));
+        let state = state.expect(200).json();
+        assert_eq!(
+            (&state["time"], &state["frozen"]),
+            (&json!(then), &json!(true))
+        );
+        assert_eq!(shop.read(id), before, "as it was, not from a copy");
+        let listed = shop.get("/v1/invoices", Some(TEST)).expect(200).json();
+        assert_eq!(listed["data"].as_array().unwrap().len(), 1);
+        shop.advance("61s");
+        assert_eq!(
+            shop.read(id)["status"],
+            "expired",
+            "time goes on from there"
+        );
+    }
+    shop.post("/sandbox/snapshots/other/restore", None, json!({}))
+        .refused(404, "not_found", None);
+    let refused = shop.post("/sandbox/snapshots/a%2Fb", None, json!({}));
+    refused.refused(400, "invalid_request", Some("name"));
+}
+
+#[test]
+fn snapshots_go_with_a_temporary_file_and_stay_with_a_kept_one() {
+    let shop = Shop::open();
+    shop.post("/sandbox/snapshots/one", None, json!({}))
+        .expect(200);
+    let file = shop.file().to_owned();
+    let left = |of: &std::path::Path| {
+        let name = of.file_name().unwrap().to_string_lossy().into_owned();
+        let entries = std::fs::read_dir(of.parent().unwrap()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+        names.filter(|other| other.starts_with(&name)).count()
+    };
+    assert!(left(&file) > 1);
+    drop(shop);
+    assert_eq!(left(&file), 0);
+    let scratch = Scratch::new();
+    let mut config = Config::sandbox();
+    config.file = Some(scratch.path("kept.db"));
+    let server = Server::start(config.clone()).unwrap();
+    let call = |server: &Server, path: &str| {
+        send(
+            &agent(),
+            "POST",
+            &format!("{}{path}", server.url()),
+            &[],
+            "",
+        )
+        .expect(200);
+    };
+    call(&server, "/sandbox/snapshots/one");
+    drop(server);
+    let server = Server::start(config).unwrap();
+    call(&server, "/sandbox/snapshots/one/restore");
+}
+
+#[test]
+fn no_control_is_for_pages_of_other_sites() {
+    let shop = Shop::open();
+    for route in routes(true).filter(|route| route.auth == Auth::Sandbox) {
+        let path = route.path.replace("{id}", "x").replace("{name}", "x");
+        for header in [
+            ("Origin", "https://evil.example"),
+            ("Sec-Fetch-Site", "cross-site"),
+            ("Host", "evil.example"),
+        ] {
+            let refused = shop.send(route.method, &path, &[header], "");
+            refused.refused(403, "forbidden", None);
+        }
+    }
+}
