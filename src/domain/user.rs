@@ -12,7 +12,7 @@ pub const SESSION_MS: i64 = 12 * HOUR_MS;
 /// The longest email address.
 pub const EMAIL_CHARS_MAX: usize = 200;
 /// The shortest password that is taken.
-const PASSWORD_CHARS_MIN: usize = 10;
+pub const PASSWORD_CHARS_MIN: usize = 10;
 /// The longest: hashing it costs its length.
 pub const PASSWORD_CHARS_MAX: usize = 200;
 

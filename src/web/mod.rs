@@ -41,6 +41,10 @@ pub const LINK: &str = include_str!("link/link.html");
 pub const PRICE: &str = include_str!("link/price.html");
 /// The field for a price that the payer names.
 pub const AMOUNT: &str = include_str!("link/amount.html");
+/// The first operator, to be made.
+pub const SETUP: &str = include_str!("setup/form.html");
+/// The first operator, made.
+pub const SETUP_DONE: &str = include_str!("setup/done.html");
 /// The style of all pages.
 pub const STYLE: &str = include_str!("style.css");
 /// The script for shops' pages.

@@ -153,6 +153,11 @@ fn what_it_cannot_do_it_says_and_does_not() {
             "--webhook-allow",
         ),
         (
+            &["sandbox", "--trusted-proxy", "10.0.0.1,proxy"],
+            1,
+            "--trusted-proxy",
+        ),
+        (
             &[
                 "serve",
                 "--rate-limit",

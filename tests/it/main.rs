@@ -54,6 +54,7 @@ mod sandbox_account;
 mod schema;
 mod sending;
 mod serve;
+mod setup_page;
 mod sign_in;
 mod simulated_chain;
 mod statuses;

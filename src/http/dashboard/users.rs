@@ -10,21 +10,31 @@ use crate::http::request::Call;
 use crate::service::users::{Known, NewUser, UserChange};
 use crate::service::{Error, Json};
 use hyper::StatusCode;
-use serde_json::json;
 use serde_json::value::to_raw_value;
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// POST /dashboard/api/setup
 pub(in crate::http) async fn set_up(call: Call) -> Result<Reply, Error> {
-    let body = call.object()?;
-    let fields = Fields::of(&body);
+    let made = first_operator(&call, &call.object()?).await?;
+    answer(StatusCode::CREATED, &made)
+}
+
+/// Makes the first operator of a body with `token`, `email` and `password`.
+///
+/// # Errors
+/// `invalid_request`, `forbidden`.
+pub(in crate::http) async fn first_operator(
+    call: &Call,
+    body: &Map<String, Value>,
+) -> Result<Known, Error> {
+    let fields = Fields::of(body);
     fields.only(&["token", "email", "password"])?;
     let (token, email) = (required(&fields, "token")?, email(&fields)?);
     let password = required(&fields, "password")?;
     let (service, now) = (Arc::clone(&call.front.service), call.now);
     let _alone = call.front.hashing.lock().await;
-    let made = aside(move || service.finish_setup(now, &token, &email, &password)).await?;
-    answer(StatusCode::CREATED, &made)
+    aside(move || service.finish_setup(now, &token, &email, &password)).await
 }
 
 /// GET /dashboard/api/users

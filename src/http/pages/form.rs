@@ -28,8 +28,16 @@ impl Form {
     /// # Errors
     /// `invalid_request` where it was sent twice.
     pub(super) fn text(&self, name: &str) -> Result<&str, Refusal> {
+        self.exact(name).map(str::trim)
+    }
+
+    /// A field's value as it was sent; empty where there is none.
+    ///
+    /// # Errors
+    /// `invalid_request` where it was sent twice.
+    pub(super) fn exact(&self, name: &str) -> Result<&str, Refusal> {
         let mut found = self.0.iter().filter(|(known, _)| known == name);
-        let value = found.next().map_or("", |(_, value)| value.trim());
+        let value = found.next().map_or("", |(_, value)| value.as_str());
         match found.next() {
             None => Ok(value),
             Some(_) => Err(Refusal::field(name, "must be given once")),

@@ -7,6 +7,7 @@
 pub(super) mod checkout;
 mod form;
 pub(super) mod link;
+pub(super) mod setup;
 
 use super::reply::Reply;
 use super::request::Call;
@@ -20,7 +21,7 @@ use hyper::header::{
 };
 
 /// The paths of pages begin so; an error there is a page too.
-const ROOTS: [&str; 2] = ["/checkout/", "/l/"];
+const ROOTS: [&str; 3] = ["/checkout/", "/l/", "/setup"];
 
 /// How long a file may be kept before it is asked for again.
 const FILE_CACHE: &str = "public, max-age=300";

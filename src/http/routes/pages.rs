@@ -1,11 +1,11 @@
 //! The pages and the files they load: for browsers, so they have no answers that the document could describe.
 
 use super::{PLAIN, Route};
-use crate::http::pages::{self, checkout, link};
+use crate::http::pages::{self, checkout, link, setup};
 use crate::http::request::{Param, ParamKind};
 
 /// The list.
-pub(super) static ROUTES: [Route; 6] = [
+pub(super) static ROUTES: [Route; 8] = [
     Route {
         operation: "checkoutPage",
         path: "/checkout/{id}",
@@ -39,6 +39,26 @@ pub(super) static ROUTES: [Route; 6] = [
         path: "/l/{id}",
         summary: "Makes the invoice of a payment link.",
         handler: |call| Box::pin(link::pay(call)),
+        ..PLAIN
+    },
+    Route {
+        operation: "setupPage",
+        path: "/setup",
+        summary: "The page of the link by which the first operator is made.",
+        query: &[Param {
+            name: "token",
+            about: "The token of the link.",
+            kind: ParamKind::Any,
+        }],
+        handler: |call| Box::pin(setup::show(call)),
+        ..PLAIN
+    },
+    Route {
+        operation: "setupFinish",
+        method: "POST",
+        path: "/setup",
+        summary: "Makes the first operator.",
+        handler: |call| Box::pin(setup::finish(call)),
         ..PLAIN
     },
     Route {

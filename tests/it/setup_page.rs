@@ -1,0 +1,89 @@
+//! The page of the set-up link.
+
+use crate::support::Shop;
+use crate::support::browser::Page;
+use serde_json::json;
+
+/// What opens the page.
+const LINK: &str = "/setup?token=a+token+for+the+set-up";
+/// The same as a form sends it.
+const TOKEN: &str = "token=a+token+for+the+set-up";
+/// SHA-256 of the token.
+const HASH: &str = "1b24f140e45b76a4d07e45bf716f196b73780090db0c702790d9b43a2375c329";
+
+/// A shop without a user, whose set-up link is good for an hour.
+fn new_shop() -> Shop {
+    let shop = Shop::open();
+    shop.write_beside(&format!(
+        "delete from users;
+         update file set setup_hash = x'{HASH}', setup_expires_at = clock_frozen_at + 3600000;"
+    ));
+    shop
+}
+
+/// Submits the form with these fields besides the token.
+fn submit(shop: &Shop, fields: &str) -> Page {
+    Page::of(shop.submit("/setup", &[], &format!("{TOKEN}&{fields}")))
+}
+
+#[test]
+fn the_first_operator_is_made_once() {
+    let shop = new_shop();
+    let page = shop.page(LINK).says(
+        200,
+        &["name=\"email\"", "type=\"password\"", "action=\"setup\""],
+    );
+    assert!(page.0.headers["content-security-policy"].contains("frame-ancestors 'none'"));
+    page.hides(&["TEST."]);
+    let fields = "email=anna%40shop.test&password=+anna%27s+password+";
+    submit(&shop, fields).says(200, &["anna@shop.test may sign in now"]);
+    let body = json!({ "email": "anna@shop.test", "password": " anna's password " });
+    let begun = shop
+        .post("/dashboard/api/session", None, body)
+        .expect(201)
+        .json();
+    assert_eq!(begun["user"]["role"], "operator");
+    shop.page(LINK).refuses(403).hides(&["<form"]);
+    submit(&shop, "email=eve%40shop.test&password=eve%27s+password").refuses(403);
+    assert_eq!(shop.read_beside("select count(*) || '' from users"), "1");
+}
+
+#[test]
+fn what_is_wrong_is_told_and_the_link_stays_good() {
+    let shop = new_shop();
+    for (fields, told) in [
+        ("email=&password=long+enough", "Email must"),
+        ("email=anna&password=long+enough", "Email must be"),
+        (
+            "email=anna%40shop.test&password=short",
+            "Password must have 10 to 200 characters.",
+        ),
+        ("email=anna%40shop.test", "Password must"),
+        (
+            "email=%22%3E%3Cscript%3E&password=long+enough",
+            "value=\"&quot;&gt;&lt;script&gt;\"",
+        ),
+    ] {
+        submit(&shop, fields)
+            .says(400, &["role=\"alert\"", told])
+            .hides(&["long enough"]);
+    }
+    let twice = "email=a%40shop.test&email=b%40shop.test&password=long+enough";
+    submit(&shop, twice).refuses(400);
+    assert_eq!(shop.read_beside("select count(*) || '' from users"), "0");
+    shop.page(LINK).says(200, &["<form"]);
+}
+
+#[test]
+fn a_wrong_or_old_link_shows_no_form() {
+    let shop = new_shop();
+    for wrong in ["/setup", "/setup?token=", "/setup?token=guessed"] {
+        shop.page(wrong).refuses(403).hides(&["<form"]);
+    }
+    let guess = "token=guessed&email=anna%40shop.test&password=long+enough";
+    Page::of(shop.submit("/setup", &[], guess)).refuses(403);
+    Page::of(shop.send("DELETE", "/setup", &[], "")).refuses(405);
+    shop.advance("1h");
+    shop.page(LINK).refuses(403).hides(&["<form"]);
+    submit(&shop, "email=anna%40shop.test&password=long+enough").refuses(403);
+}
