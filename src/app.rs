@@ -6,11 +6,13 @@
 mod control;
 mod parts;
 
+use crate::domain::server::order::ServerLimits;
 use crate::http::Limits;
 use crate::outbound::Cidr;
 use crate::service::Error;
 use crate::store::open::with_suffix;
 use crate::store::{Durability, Kind};
+use crate::worker::command::Program;
 use parts::Parts;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -40,6 +42,14 @@ pub struct Config {
     pub webhook_timeout_ms: u64,
     /// May the sandbox listen off loopback?
     pub allow_remote: bool,
+    /// How large a server may be that a reseller orders.
+    pub server_limits: ServerLimits,
+    /// What makes and removes ordered servers; never in the sandbox.
+    pub provisioner: Option<Program>,
+    /// What sends approved payouts and refunds; never in the sandbox.
+    pub signer: Option<Program>,
+    /// How long a command may take.
+    pub command_timeout_ms: u64,
     /// What connections may ask of the server.
     pub limits: Limits,
 }
@@ -58,6 +68,10 @@ impl Config {
             webhook_allow: Vec::new(),
             webhook_timeout_ms: 10_000,
             allow_remote: false,
+            server_limits: ServerLimits::default(),
+            provisioner: None,
+            signer: None,
+            command_timeout_ms: 300_000,
             limits: Limits::default(),
         }
     }

@@ -24,7 +24,7 @@ pub struct Setting {
 const SERVERS: &[&str] = &["serve", "sandbox"];
 
 /// Every setting.
-pub static SETTINGS: [Setting; 13] = [
+pub static SETTINGS: &[Setting] = &[
     Setting {
         flag: "listen",
         value: Some("ADDR"),
@@ -91,6 +91,48 @@ pub static SETTINGS: [Setting; 13] = [
         default: None,
         help: "Where a user's password is read from; standard input if not given",
         commands: &["user"],
+    },
+    Setting {
+        flag: "server-cpu-max",
+        value: Some("N"),
+        default: Some("32"),
+        help: "Most processors of a server that a reseller orders",
+        commands: SERVERS,
+    },
+    Setting {
+        flag: "server-ram-mb-max",
+        value: Some("N"),
+        default: Some("131072"),
+        help: "Most memory of a server that a reseller orders, in MB; at least 256",
+        commands: SERVERS,
+    },
+    Setting {
+        flag: "server-disk-gb-max",
+        value: Some("N"),
+        default: Some("2048"),
+        help: "Largest disk of a server that a reseller orders, in GB",
+        commands: SERVERS,
+    },
+    Setting {
+        flag: "provisioner",
+        value: Some("COMMAND"),
+        default: None,
+        help: "Program that makes and removes ordered servers: its path, or a JSON array of path and arguments",
+        commands: &["serve"],
+    },
+    Setting {
+        flag: "signer",
+        value: Some("COMMAND"),
+        default: None,
+        help: "Program that sends approved payouts and refunds: its path, or a JSON array of path and arguments",
+        commands: &["serve"],
+    },
+    Setting {
+        flag: "command-timeout",
+        value: Some("SPAN"),
+        default: Some("5m"),
+        help: "How long a provisioner or signer may take, like 90s; past that its outcome is unknown",
+        commands: &["serve"],
     },
     Setting {
         flag: "allow-remote",

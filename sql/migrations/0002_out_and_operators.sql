@@ -43,6 +43,8 @@ create table transfers (
 create index transfers_of_account on transfers (account, mode, kind, seq);
 create index transfers_of_invoice on transfers (invoice) where invoice is not null;
 create index transfers_approved on transfers (seq) where status in ('approved', 'processing');
+-- one signer at a time
+create unique index transfers_running on transfers (sending) where sending = 'running';
 -- one payout at a time, over both currencies
 create unique index transfers_open_payout on transfers (account)
   where kind = 'payout' and status in ('requested', 'approved', 'processing');
@@ -254,13 +256,22 @@ create table servers (
   failure_reason text,
   created_at     integer not null,
   activated_at   integer,
+  -- since when it is to be removed; it is active until it is gone
+  deletion_requested_at integer,
   deleted_at     integer,
   check ((status = 'deleted') = (deleted_at is not null)),
   check (status <> 'active' or activated_at is not null),
-  check (status <> 'failed' or failure_reason is not null)
+  check (status <> 'failed' or failure_reason is not null),
+  check (status in ('active', 'deleted') or deletion_requested_at is null),
+  -- a command is at an order that is being made, or at one that is being removed
+  check ((status = 'provisioning') <= (ordering is not null)),
+  check (ordering is null or status = 'provisioning' or (status = 'active' and deletion_requested_at is not null))
 ) strict;
 create index servers_of_account on servers (account, seq);
-create index servers_queued on servers (seq) where status in ('queued', 'provisioning');
+create index servers_to_do on servers (seq)
+  where status = 'queued' or (status = 'active' and deletion_requested_at is not null);
+-- one provisioner at a time
+create unique index servers_running on servers (ordering) where ordering = 'running';
 
 -- Deliveries may be sent again after their eleven attempts, so attempts are numbered without an end.
 create table attempts_new (

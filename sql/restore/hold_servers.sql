@@ -1,2 +1,3 @@
--- each may have been ordered since
-update servers set ordering = 'unknown' where status in ('queued', 'provisioning')
+-- each may have been made or removed since
+update servers set status = iif(status = 'queued', 'provisioning', status), ordering = 'unknown'
+where status in ('queued', 'provisioning') or (status = 'active' and deletion_requested_at is not null)

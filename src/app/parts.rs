@@ -10,13 +10,18 @@ use crate::http::{Control, Front, Listener, Settings};
 use crate::outbound::{Guard, Outbound};
 use crate::service::{Caches, Error, Service, begin_file};
 use crate::store::{Changes, Durability, Kind, OnCommit, Opening, Store};
+use crate::worker::command::{Command, Program};
 use crate::worker::deliver::Deliver;
+use crate::worker::errands::{Errands, Runner};
 use crate::worker::expire::Expire;
+use crate::worker::provision::Provision;
 use crate::worker::prune::Prune;
-use crate::worker::{Bells, run};
+use crate::worker::send::Send;
+use crate::worker::{Bell, Bells, run};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -79,7 +84,12 @@ impl Parts {
             settings,
         )?;
         let (stop_workers, stopped) = watch::channel(false);
-        let workers = shared.start_workers(runtime, &stopped);
+        // Before anything can be begun anew: what an earlier process began and did not end.
+        let now = shared.clock.now();
+        shared.service.give_up_server_errand(now)?;
+        runtime.block_on(shared.service.hold_interrupted_sendings(now))?;
+        let mut workers = shared.start_commands(runtime, &config, &stopped);
+        workers.extend(shared.start_workers(runtime, &stopped));
         let (stop_front, stopped) = watch::channel(false);
         let front = runtime.spawn(listener.serve(Arc::new(front), config.limits, stopped));
         Ok((
@@ -127,7 +137,14 @@ impl Shared {
             public_url: url.to_owned(),
             checkout_secret: row.checkout_secret,
         };
-        let service = Arc::new(Service::new(store, links, config.kind, check, caches));
+        let service = Arc::new(Service::new(
+            store,
+            links,
+            config.kind,
+            check,
+            config.server_limits,
+            caches,
+        ));
         Ok(Shared {
             service,
             clock: Arc::new(clock),
@@ -151,6 +168,46 @@ impl Shared {
                 ))))
             }
         }
+    }
+
+    /// Starts what runs commands of the operator's: never in the sandbox.
+    fn start_commands(
+        &self,
+        runtime: &Runtime,
+        config: &Config,
+        stop: &watch::Receiver<bool>,
+    ) -> Vec<JoinHandle<()>> {
+        let allowed = config.kind == Kind::Production;
+        let command = |program: &Option<Program>| {
+            program.clone().filter(|_| allowed).map(|program| Command {
+                program,
+                timeout: Duration::from_millis(config.command_timeout_ms),
+                stop: stop.clone(),
+            })
+        };
+        let service = || Arc::clone(&self.service);
+        let provisioner = command(&config.provisioner).map(|command| {
+            let errands = Provision { service: service() };
+            self.start_errands(runtime, errands, command, &self.bells.provision)
+        });
+        let signer = command(&config.signer).map(|command| {
+            let errands = Send { service: service() };
+            self.start_errands(runtime, errands, command, &self.bells.send)
+        });
+        provisioner.into_iter().chain(signer).collect()
+    }
+
+    /// Starts what sends one command on its errands.
+    fn start_errands<E: Errands>(
+        &self,
+        runtime: &Runtime,
+        errands: E,
+        command: Command,
+        bell: &Bell,
+    ) -> JoinHandle<()> {
+        let (clock, stop) = (Arc::clone(&self.clock), command.stop.clone());
+        let runner = Runner::new(errands, command, Arc::clone(&clock));
+        runtime.spawn(run(runner, clock, bell.clone(), stop))
     }
 
     /// Starts the workers.
@@ -193,6 +250,12 @@ fn on_commit(bells: &Bells, caches: &Arc<Caches>) -> OnCommit {
         }
         if changes.deadlines {
             bells.expire.ring();
+        }
+        if changes.servers {
+            bells.provision.ring();
+        }
+        if changes.transfers {
+            bells.send.ring();
         }
     })
 }

@@ -3,10 +3,13 @@
 use super::{log_to_stderr, print};
 use crate::app::{Config, Server};
 use crate::config::Values;
+use crate::domain::server::order::{RAM_MB_MIN, ServerLimits};
+use crate::domain::time::parse_span_ms;
 use crate::outbound::Cidr;
 use crate::service::{Error, sandbox};
 use crate::store::Kind;
 use crate::store::open::with_suffix;
+use crate::worker::command::Program;
 use clap::ArgMatches;
 use serde_json::json;
 use std::io::Write;
@@ -49,7 +52,55 @@ pub(super) fn serve(matches: &ArgMatches) -> Result<(), Error> {
         .unwrap_or_default();
     config.link_invoices_per_minute = LINK_INVOICES_PER_MINUTE;
     config.creations_per_minute = parsed("rate-limit", &rate, "a whole number")?;
+    commands(&values, &mut config)?;
     serve_until_asked(&values, config, ready_line)
+}
+
+/// The programs that are run for the operator, and how long each may take.
+fn commands(values: &Values<'_>, config: &mut Config) -> Result<(), Error> {
+    config.provisioner = program(values, "provisioner")?;
+    config.signer = program(values, "signer")?;
+    let span = values
+        .text("command-timeout")
+        .map_err(Error::Failed)?
+        .unwrap_or_default();
+    let problem = |problem| Error::Failed(format!("--command-timeout {span}: {problem}"));
+    let span_ms = parse_span_ms(&span).map_err(|text| problem(text))?;
+    config.command_timeout_ms = u64::try_from(span_ms)
+        .ok()
+        .filter(|span_ms| *span_ms > 0)
+        .ok_or_else(|| problem("must not be nothing".to_owned()))?;
+    Ok(())
+}
+
+/// A program, where the setting names one.
+fn program(values: &Values<'_>, flag: &str) -> Result<Option<Program>, Error> {
+    let text = values.text(flag).map_err(Error::Failed)?;
+    let program = text.filter(|text| !text.is_empty()).map(|text| {
+        Program::parse(&text).map_err(|problem| Error::Failed(format!("--{flag} {problem}")))
+    });
+    program.transpose()
+}
+
+/// How large servers may be that resellers order.
+fn server_limits(values: &Values<'_>) -> Result<ServerLimits, Error> {
+    let most = |flag: &str, min: u32| -> Result<u32, Error> {
+        let text = values
+            .text(flag)
+            .map_err(Error::Failed)?
+            .unwrap_or_default();
+        let what = format!("a whole number from {min}");
+        let most: u32 = parsed(flag, &text, &what)?;
+        if most < min {
+            return Err(Error::Failed(format!("--{flag} {text}: must be {what}")));
+        }
+        Ok(most)
+    };
+    Ok(ServerLimits {
+        cpu_max: most("server-cpu-max", 1)?,
+        ram_mb_max: most("server-ram-mb-max", RAM_MB_MIN)?,
+        disk_gb_max: most("server-disk-gb-max", 1)?,
+    })
 }
 
 /// The settings that both servers have.
@@ -72,6 +123,7 @@ fn common(values: &Values<'_>, mut config: Config) -> Result<Config, Error> {
         .transpose()?;
     config.trusted_proxy = ranges(values, "trusted-proxy")?;
     config.webhook_allow = ranges(values, "webhook-allow")?;
+    config.server_limits = server_limits(values)?;
     Ok(config)
 }
 

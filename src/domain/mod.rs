@@ -22,6 +22,7 @@ pub mod quote;
 pub mod refusal;
 pub mod render;
 pub mod retry;
+pub mod server;
 pub mod signature;
 pub mod status;
 pub mod text_enum;

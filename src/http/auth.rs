@@ -25,6 +25,8 @@ pub enum Auth {
     Public,
     /// Somebody signed in: an operator, or with [`Role::Merchant`] a merchant's user too.
     Session(Role),
+    /// A reseller's token.
+    Reseller,
     /// No key, but a caller on this machine that is no foreign page; only there under `coffer sandbox`.
     Sandbox,
 }
@@ -85,6 +87,14 @@ pub(super) fn admit(
                 member: None,
             })
         }
+        Auth::Reseller => {
+            let token = bearer(headers)?
+                .ok_or_else(|| unauthorized("send the token as Authorization: Bearer <token>"))?;
+            Ok(Admitted {
+                caller: Some(front.service.authenticate_reseller(now, token)?),
+                member: None,
+            })
+        }
         Auth::Session(role) => {
             if method != Method::GET {
                 same_site(front, headers)?;
@@ -142,14 +152,7 @@ pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
 pub(super) fn presented(headers: &HeaderMap) -> Result<&str, Refusal> {
     let by_header = header(headers, "x-api-key")
         .map_err(|_| unauthorized("X-API-Key must be printable ASCII"))?;
-    let bearer = header(headers, "authorization")
-        .map_err(|_| unauthorized("Authorization must be printable ASCII"))?;
-    let bearer = match bearer.map(|text| text.split_once(' ')) {
-        None => None,
-        Some(Some((scheme, key))) if scheme.eq_ignore_ascii_case("bearer") => Some(key.trim()),
-        Some(_) => return Err(unauthorized("Authorization must be \"Bearer <key>\"")),
-    };
-    match (by_header, bearer) {
+    match (by_header, bearer(headers)?) {
         (Some(one), Some(other)) if one != other => Err(unauthorized(
             "X-API-Key and Authorization carry different keys; send one",
         )),
@@ -157,5 +160,16 @@ pub(super) fn presented(headers: &HeaderMap) -> Result<&str, Refusal> {
         (None, None) => Err(unauthorized(
             "an API key is needed, in X-API-Key or as Authorization: Bearer",
         )),
+    }
+}
+
+/// What `Authorization: Bearer` carries, where it is there.
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
+    let text = header(headers, "authorization")
+        .map_err(|_| unauthorized("Authorization must be printable ASCII"))?;
+    match text.map(|text| text.split_once(' ')) {
+        None => Ok(None),
+        Some(Some((scheme, key))) if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(key.trim())),
+        Some(_) => Err(unauthorized("Authorization must be \"Bearer <key>\"")),
     }
 }

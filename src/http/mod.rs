@@ -21,6 +21,7 @@ mod probes;
 mod public;
 mod reply;
 mod request;
+mod reseller;
 mod router;
 mod routes;
 mod sandbox;

@@ -18,6 +18,8 @@ use crate::domain::ledger::{LedgerKind, RefType};
 use crate::domain::money::Currency;
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::Code;
+use crate::domain::server::order::ServerType;
+use crate::domain::server::standing::{CommandState, OperatorStep, ServerStatus};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::timeline;
 use crate::domain::transfer::step::TransferAction;
@@ -44,6 +46,7 @@ const SCHEMAS: &[&str] = &[
     include_str!("openapi/schemas/session.json"),
     include_str!("openapi/schemas/public.json"),
     include_str!("openapi/schemas/link.json"),
+    include_str!("openapi/schemas/server.json"),
     include_str!("openapi/schemas/sandbox.json"),
     include_str!("openapi/schemas/error.json"),
 ];
@@ -63,6 +66,7 @@ const EXAMPLES: &[&str] = &[
     include_str!("openapi/examples/session.json"),
     include_str!("openapi/examples/public.json"),
     include_str!("openapi/examples/link.json"),
+    include_str!("openapi/examples/server.json"),
     include_str!("openapi/examples/sandbox.json"),
     include_str!("openapi/examples/error.json"),
 ];
@@ -100,6 +104,7 @@ pub(super) fn document(public_url: &str, sandbox: bool) -> String {
                 "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A secret key." },
                 "publicKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A public key." },
                 "bearer": { "type": "http", "scheme": "bearer", "description": "The same key." },
+                "reseller": { "type": "http", "scheme": "bearer", "description": "A reseller's token." },
                 "session": { "type": "apiKey", "in": "cookie", "name": COOKIE, "description": "What signing in sets." },
             },
         },
@@ -124,6 +129,7 @@ fn operation(route: &Route, sandbox: bool, examples: &Map<String, Value>) -> Val
             json!([{ "apiKey": [] }, { "bearer": [] }]),
         ),
         Auth::Public => fields.insert("security".to_owned(), json!([{ "publicKey": [] }])),
+        Auth::Reseller => fields.insert("security".to_owned(), json!([{ "reseller": [] }])),
         Auth::Session(_) => fields.insert("security".to_owned(), json!([{ "session": [] }])),
         Auth::Open | Auth::Sandbox => fields.insert("security".to_owned(), json!([])),
     };
@@ -281,6 +287,10 @@ fn texts(name: &str) -> Vec<&'static str> {
         "TransferAction" => TransferAction::TEXTS.to_vec(),
         "TransferStatus" => TransferStatus::TEXTS.to_vec(),
         "RefType" => RefType::TEXTS.to_vec(),
+        "ServerAction" => OperatorStep::TEXTS.to_vec(),
+        "ServerCommand" => CommandState::TEXTS.to_vec(),
+        "ServerStatus" => ServerStatus::TEXTS.to_vec(),
+        "ServerType" => ServerType::TEXTS.to_vec(),
         _ => Vec::new(),
     }
 }

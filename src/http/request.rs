@@ -10,6 +10,7 @@ use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::text_enum::UnknownText;
 use crate::domain::time::{Time, parse_span_ms};
+use crate::service::idempotency::KEY_CHARS_MAX;
 use crate::service::{Caller, Error, Member};
 use hyper::HeaderMap;
 use hyper::body::Bytes;
@@ -265,4 +266,25 @@ pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'
         )
     };
     value.to_str().map(Some).map_err(wrong)
+}
+
+/// The Idempotency-Key, where there is one.
+///
+/// # Errors
+/// `invalid_request` where it is too long or not printable ASCII.
+pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    const NAME: &str = "Idempotency-Key";
+    let Some(key) = header(headers, NAME)? else {
+        return Ok(None);
+    };
+    // A tab passes as text of a header; it is no printable character.
+    let printable = key.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    if printable && (1..=KEY_CHARS_MAX).contains(&key.len()) {
+        Ok(Some(key.to_owned()))
+    } else {
+        Err(Refusal::field(
+            NAME,
+            format!("must have 1 to {KEY_CHARS_MAX} printable ASCII characters"),
+        ))
+    }
 }

@@ -15,7 +15,9 @@ mod operation;
 mod pages;
 mod pools;
 mod public;
+mod reseller;
 mod sandbox;
+mod servers;
 mod transfers;
 
 use super::Boxed;
@@ -125,6 +127,8 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
         .chain(&deliveries::ROUTES)
         .chain(&exports::ROUTES)
         .chain(&links::ROUTES)
+        .chain(&reseller::ROUTES)
+        .chain(&servers::ROUTES)
         .chain(&operation::ROUTES)
         .chain(of_sandbox.filter(move |_| sandbox))
 }

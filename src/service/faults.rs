@@ -48,6 +48,7 @@ mod tests {
     use crate::domain::id;
     use crate::domain::refusal::Code;
     use crate::domain::render::Links;
+    use crate::domain::server::order::ServerLimits;
     use crate::domain::time::Time;
     use crate::service::{Caches, Error, Json, Service, begin_file, sandbox};
     use crate::store::open::with_suffix;
@@ -94,7 +95,14 @@ mod tests {
         };
         let caches = Arc::new(Caches::default());
         let check = Box::new(|_: &str| Ok(()));
-        let service = Arc::new(Service::new(store, links, Kind::Sandbox, check, caches));
+        let service = Arc::new(Service::new(
+            store,
+            links,
+            Kind::Sandbox,
+            check,
+            ServerLimits::default(),
+            caches,
+        ));
         service.seed(NOW).unwrap();
         (service, File(opening.path))
     }

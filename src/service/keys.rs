@@ -43,6 +43,16 @@ impl Caller {
         }
     }
 
+    /// A reseller, told by the token; servers have no mode, so it is live.
+    pub(super) fn of_token(account: i64, token_id: String) -> Caller {
+        Caller {
+            account,
+            mode: Mode::Live,
+            class: KeyClass::Secret,
+            key: token_id,
+        }
+    }
+
     /// Whose data is meant.
     pub(super) fn account(&self) -> i64 {
         self.account

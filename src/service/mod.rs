@@ -30,8 +30,10 @@ pub mod payouts;
 pub mod pools;
 mod quotes;
 pub mod refunds;
+pub mod reseller;
 pub mod sandbox;
 pub mod sending;
+pub mod servers;
 mod settle;
 pub mod transfers;
 pub mod unmatched;
@@ -45,6 +47,7 @@ pub use members::Member;
 
 use crate::domain::asset::Mode;
 use crate::domain::render::Links;
+use crate::domain::server::order::ServerLimits;
 use crate::store::{Changes, Durability, Kind, Opening, Reader, Store, StoreError, Tx};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -61,6 +64,7 @@ pub struct Service {
     links: Links,
     kind: Kind,
     webhook_check: WebhookCheck,
+    server_limits: ServerLimits,
     caches: Arc<Caches>,
     faults: faults::FaultSwitches,
 }
@@ -94,6 +98,7 @@ impl Service {
         links: Links,
         kind: Kind,
         webhook_check: WebhookCheck,
+        server_limits: ServerLimits,
         caches: Arc<Caches>,
     ) -> Service {
         Service {
@@ -101,6 +106,7 @@ impl Service {
             links,
             kind,
             webhook_check,
+            server_limits,
             caches,
             faults: faults::FaultSwitches::default(),
         }

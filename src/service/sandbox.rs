@@ -7,7 +7,7 @@ pub mod payments;
 pub mod snapshots;
 mod target;
 
-use super::{Error, Faults, Json, Service, accounts as account_rules, keys, members};
+use super::{Error, Faults, Json, Service, accounts as account_rules, keys, members, reseller};
 use crate::domain::account::{Account, AccountStatus, Endpoint};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, Mode};
@@ -37,6 +37,8 @@ pub const LEGACY: &str = "sandbox.sandbox";
 pub const ENDPOINT_SECRET: &str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
 /// The account's legacy secret.
 pub const LEGACY_SECRET: &str = "legacy_sandbox";
+/// The token of the reseller interface.
+pub const RESELLER_TOKEN: &str = "rt_sandbox";
 /// The operator of the dashboard; the password is `sandbox`.
 pub const OPERATOR: &str = "operator@sandbox.test";
 /// The hash of `sandbox`, made in advance and cheap to check: the password is public, and a start takes milliseconds.
@@ -221,6 +223,7 @@ fn seed(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     ] {
         keys::keep(tx, account.seq, class, mode, text, now)?;
     }
+    reseller::keep(tx, account.seq, RESELLER_TOKEN, now)?;
     members::create(
         tx,
         OPERATOR,

@@ -12,6 +12,8 @@ use crate::domain::ledger::{LedgerKind, RefType};
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Bps, Cents, Currency};
 use crate::domain::payment::PaymentState;
+use crate::domain::server::order::ServerType;
+use crate::domain::server::standing::{CommandState, ServerStatus};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::transfer::{Sending, TransferKind, TransferStatus};
@@ -80,7 +82,10 @@ as_text!(
     TransferKind,
     TransferStatus,
     Sending,
-    UnmatchedReason
+    UnmatchedReason,
+    ServerType,
+    ServerStatus,
+    CommandState
 );
 
 /// Text columns of enumerations.
@@ -114,7 +119,10 @@ enum_to_text!(
     TransferKind,
     TransferStatus,
     Sending,
-    UnmatchedReason
+    UnmatchedReason,
+    ServerType,
+    ServerStatus,
+    CommandState
 );
 
 impl ToSql for Rate {

@@ -83,6 +83,7 @@ pub fn insert(tx: &Tx<'_>, transfer: &Transfer) -> Result<i64, StoreError> {
 
 /// Saves what can change of a transfer that was `before`.
 pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Result<(), StoreError> {
+    tx.note(|changes| changes.transfers = true);
     let terms = transfer.terms.as_ref();
     let params = named_params! {
         ":seq": transfer.seq,

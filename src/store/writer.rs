@@ -35,6 +35,10 @@ pub struct Changes {
     pub deliveries: bool,
     /// Invoices can expire that could not, or were not there.
     pub deadlines: bool,
+    /// Servers were ordered, or moved.
+    pub servers: bool,
+    /// Payouts or refunds were moved.
+    pub transfers: bool,
     /// Anything may be different: another process wrote, or everything was put back.
     pub everything: bool,
 }

@@ -4,10 +4,14 @@
 //! not: rules and statements. What always holds: a step is bounded and says when it wants the next, so that a test
 //! can ask for everything that is due to be done and be told when it is.
 
+pub mod command;
 pub mod deliver;
+pub mod errands;
 pub mod expire;
 mod lanes;
+pub mod provision;
 pub mod prune;
+pub mod send;
 mod senders;
 
 use crate::clock::Clock;
@@ -115,9 +119,14 @@ pub struct Bells {
     pub expire: Bell,
     /// Pruning.
     pub prune: Bell,
+    /// The provisioner; nobody hears it in the sandbox, so nobody waits for it to rest.
+    pub provision: Bell,
+    /// The signer; nobody hears it in the sandbox either.
+    pub send: Bell,
 }
 
 impl Bells {
+    /// Those whose workers run in the sandbox too.
     fn all(&self) -> [&Bell; 3] {
         [&self.expire, &self.deliver, &self.prune]
     }
@@ -127,6 +136,8 @@ impl Bells {
         for bell in self.all() {
             bell.ring();
         }
+        self.provision.ring();
+        self.send.ring();
     }
 
     /// Waits until all that is due is done, also what doing it made due.

@@ -128,7 +128,7 @@ fn the_reference_is_complete() {
         let code = code.as_str().unwrap();
         assert!(README.contains(&format!("`{code}`")), "{code} is not told");
     }
-    for setting in &coffer::config::SETTINGS {
+    for setting in coffer::config::SETTINGS {
         let row = format!("| `--{}", setting.flag);
         assert!(README.contains(&row), "--{} is not told", setting.flag);
     }

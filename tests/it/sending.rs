@@ -2,6 +2,7 @@
 
 use crate::support::{LIVE, Shop, TEST};
 use coffer::domain::render::Links;
+use coffer::domain::server::order::ServerLimits;
 use coffer::domain::time::Time;
 use coffer::domain::transfer::{Sending, TransferKind, TransferStatus};
 use coffer::service::{Caches, Error, Service, open_beside};
@@ -22,6 +23,7 @@ fn beside(shop: &Shop) -> Arc<Service> {
         links,
         Kind::Production,
         Box::new(|_| Ok(())),
+        ServerLimits::default(),
         caches,
     ))
 }

@@ -4,11 +4,11 @@ use crate::domain::fields::Fields;
 use crate::domain::invoice::draft::PaymentCase;
 use crate::domain::refusal::Refusal;
 use crate::http::reply::Reply;
-use crate::http::request::{Call, header};
+use crate::http::request::{Call, idempotency_key};
 use crate::service::Error;
-use crate::service::idempotency::{KEY_CHARS_MAX, Outcome};
+use crate::service::idempotency::Outcome;
 use crate::service::invoices::Wanted;
-use hyper::{HeaderMap, StatusCode};
+use hyper::StatusCode;
 
 /// `limit` where none is given.
 pub(in crate::http) const LIMIT_DEFAULT: u32 = 25;
@@ -80,23 +80,5 @@ pub(in crate::http) fn made(outcome: Outcome) -> StatusCode {
     match outcome {
         Outcome::Created => StatusCode::CREATED,
         Outcome::Existing => StatusCode::OK,
-    }
-}
-
-/// The Idempotency-Key, where there is one.
-pub(in crate::http) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
-    const NAME: &str = "Idempotency-Key";
-    let Some(key) = header(headers, NAME)? else {
-        return Ok(None);
-    };
-    // A tab passes as text of a header; it is no printable character.
-    let printable = key.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-    if printable && (1..=KEY_CHARS_MAX).contains(&key.len()) {
-        Ok(Some(key.to_owned()))
-    } else {
-        Err(Refusal::field(
-            NAME,
-            format!("must have 1 to {KEY_CHARS_MAX} printable ASCII characters"),
-        ))
     }
 }

@@ -1,9 +1,9 @@
 //! `/v1/payouts` and `/v1/refunds`.
 
-use super::invoices::{idempotency_key, made};
+use super::invoices::made;
 use crate::domain::transfer::TransferKind;
 use crate::http::reply::Reply;
-use crate::http::request::Call;
+use crate::http::request::{Call, idempotency_key};
 use crate::service::Error;
 use crate::service::transfers::TransfersWanted;
 

@@ -1,9 +1,9 @@
 //! Balances, ledger and events of an account in the operator interface, and correcting its ledger.
 
 use crate::http::api;
-use crate::http::api::invoices::{idempotency_key, made};
+use crate::http::api::invoices::made;
 use crate::http::reply::Reply;
-use crate::http::request::Call;
+use crate::http::request::{Call, idempotency_key};
 use crate::service::Error;
 
 /// GET /dashboard/api/accounts/{account}/balances

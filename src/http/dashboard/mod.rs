@@ -9,6 +9,7 @@ pub(super) mod exports;
 pub(super) mod invoices;
 pub(super) mod links;
 pub(super) mod pools;
+pub(super) mod servers;
 pub(super) mod session;
 pub(super) mod transfers;
 pub(super) mod unmatched;

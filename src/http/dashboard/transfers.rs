@@ -2,10 +2,10 @@
 
 use crate::domain::asset::Mode;
 use crate::domain::transfer::TransferKind;
-use crate::http::api::invoices::{idempotency_key, made};
+use crate::http::api::invoices::made;
 use crate::http::api::transfers::{LIMIT_DEFAULT, wanted};
 use crate::http::reply::Reply;
-use crate::http::request::Call;
+use crate::http::request::{Call, idempotency_key};
 use crate::service::Error;
 
 /// GET /dashboard/api/accounts/{account}/payouts

@@ -68,6 +68,7 @@ fn refusals(route: &Route) -> Vec<Code> {
             Code::Forbidden,
             Code::InvalidRequest,
         ]),
+        Auth::Reseller => codes.push(Code::Unauthorized),
         Auth::Session(_) => codes.extend([Code::Unauthorized, Code::Forbidden]),
         Auth::Sandbox => codes.push(Code::Forbidden),
     }

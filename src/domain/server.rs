@@ -1,0 +1,174 @@
+//! Servers that resellers order.
+//!
+//! What lives here: a server and its JSON; what can be ordered (`order`), where an order stands (`standing`), how it
+//! goes on (`outcome`). What does not: the command that makes one (`worker`). What always holds: a server moves by [`Server::step`] only.
+
+pub mod order;
+pub mod outcome;
+pub mod standing;
+
+use super::refusal::Refusal;
+use super::render::Rendered;
+use super::time::Time;
+use order::{ServerOrder, ServerType};
+use serde::Serialize;
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+use standing::{CommandState, Errand, ServerStatus, Standing, Step};
+
+/// An ordered server.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Order of insertion.
+    pub seq: i64,
+    /// The name outside the file.
+    pub id: String,
+    /// Whose it is.
+    pub account: i64,
+    /// What was ordered.
+    pub order: ServerOrder,
+    /// Where it stands.
+    pub standing: Standing,
+    /// Where it is reached.
+    pub address: Option<String>,
+    /// What the provisioner calls it.
+    pub provider_ref: Option<String>,
+    /// Why it failed, or why it could not be removed.
+    pub failure_reason: Option<String>,
+    /// When it was ordered.
+    pub created_at: Time,
+    /// When it was there.
+    pub activated_at: Option<Time>,
+    /// Since when it is to be removed.
+    pub deletion_requested_at: Option<Time>,
+    /// When it was gone.
+    pub deleted_at: Option<Time>,
+}
+
+impl Server {
+    /// An order that was just placed.
+    pub fn new(id: String, account: i64, order: ServerOrder, now: Time) -> Server {
+        Server {
+            seq: 0,
+            id,
+            account,
+            order,
+            standing: Standing::Queued,
+            address: None,
+            provider_ref: None,
+            failure_reason: None,
+            created_at: now,
+            activated_at: None,
+            deletion_requested_at: None,
+            deleted_at: None,
+        }
+    }
+
+    /// Takes a step, with the moments that go with it.
+    ///
+    /// # Errors
+    /// `invalid_transition`; nothing is changed then.
+    pub fn step(&mut self, step: Step, now: Time) -> Result<(), Refusal> {
+        self.standing = self.standing.after(step)?;
+        match self.standing {
+            Standing::Active => {
+                self.activated_at = self.activated_at.or(Some(now));
+                self.deletion_requested_at = None;
+            }
+            Standing::Unwanted => {
+                self.deletion_requested_at = self.deletion_requested_at.or(Some(now));
+                self.failure_reason = None;
+            }
+            Standing::Deleted => self.deleted_at = self.deleted_at.or(Some(now)),
+            Standing::Queued | Standing::Creating(_) | Standing::Deleting(_) | Standing::Failed => {
+            }
+        }
+        Ok(())
+    }
+
+    /// What the provisioner reads on its standard input.
+    pub fn errand_json(&self, errand: Errand) -> Value {
+        let order = &self.order;
+        match errand {
+            Errand::Create => json!({
+                "action": "create", "id": self.id, "type": order.kind, "hostname": order.hostname,
+                "cpu": order.cpu, "ramMb": order.ram_mb, "diskGb": order.disk_gb,
+            }),
+            Errand::Delete => json!({
+                "action": "delete", "id": self.id, "ref": self.provider_ref,
+            }),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ServerView<'a> {
+    id: &'a str,
+    object: &'static str,
+    #[serde(rename = "type")]
+    kind: ServerType,
+    hostname: &'a str,
+    cpu: i64,
+    ram_mb: i64,
+    disk_gb: i64,
+    status: ServerStatus,
+    address: Option<&'a str>,
+    failure_reason: Option<&'a str>,
+    created_at: Time,
+    activated_at: Option<Time>,
+    deletion_requested_at: Option<Time>,
+    deleted_at: Option<Time>,
+}
+
+impl<'a> From<&'a Server> for ServerView<'a> {
+    fn from(of: &'a Server) -> ServerView<'a> {
+        ServerView {
+            id: &of.id,
+            object: "server",
+            kind: of.order.kind,
+            hostname: &of.order.hostname,
+            cpu: of.order.cpu,
+            ram_mb: of.order.ram_mb,
+            disk_gb: of.order.disk_gb,
+            status: of.standing.status(),
+            address: of.address.as_deref(),
+            failure_reason: of.failure_reason.as_deref(),
+            created_at: of.created_at,
+            activated_at: of.activated_at,
+            deletion_requested_at: of.deletion_requested_at,
+            deleted_at: of.deleted_at,
+        }
+    }
+}
+
+/// A server as its reseller sees it.
+///
+/// # Errors
+/// serde_json's, which no server causes.
+pub fn render(server: &Server) -> Rendered {
+    to_raw_value(&ServerView::from(server))
+}
+
+#[derive(Serialize)]
+struct OperatorView<'a> {
+    #[serde(flatten)]
+    server: ServerView<'a>,
+    account: &'a str,
+    #[serde(rename = "ref")]
+    provider_ref: Option<&'a str>,
+    command: Option<CommandState>,
+}
+
+/// A server as the operator sees it; `account` is the id of whose it is.
+///
+/// # Errors
+/// serde_json's, which no server causes.
+pub fn render_for_operator(server: &Server, account: &str) -> Rendered {
+    to_raw_value(&OperatorView {
+        server: ServerView::from(server),
+        account,
+        provider_ref: server.provider_ref.as_deref(),
+        command: server.standing.command(),
+    })
+}

@@ -1,0 +1,197 @@
+//! How an order goes on: what the provisioner answered, and what an operator decides.
+//!
+//! What always holds: an answer that is not as documented is no answer, so that nobody acts on a guess.
+
+use super::standing::{Errand, OperatorStep};
+use crate::domain::fields::Fields;
+use crate::domain::refusal::Refusal;
+use serde_json::{Map, Value};
+
+/// The longest address, and the longest reference of the provisioner's own.
+const REFERENCE_CHARS_MAX: usize = 253;
+/// The longest reason.
+const REASON_CHARS_MAX: usize = 500;
+/// The reason of a provisioner that gives none.
+const NO_REASON: &str = "the provisioner gave no reason";
+
+/// What a provisioner that ended well says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It did what it was asked.
+    Done {
+        /// Where the server is reached.
+        address: Option<String>,
+        /// What the provisioner calls it.
+        provider_ref: Option<String>,
+    },
+    /// It did not, and left nothing behind.
+    Declined(String),
+}
+
+impl Answer {
+    /// Reads `{"address"?, "ref"?}` or `{"created": false, "reason"?}`; of a deletion `{}` or
+    /// `{"deleted": false, "reason"?}`.
+    ///
+    /// # Errors
+    /// Says what is not as it should be: then it is not known what was done.
+    pub fn parse(errand: Errand, answer: &Map<String, Value>) -> Result<Answer, Refusal> {
+        let fields = Fields::of(answer);
+        let flag = match errand {
+            Errand::Create => "created",
+            Errand::Delete => "deleted",
+        };
+        if fields.flag(flag)? == Some(false) {
+            let reason = text(&fields, "reason", REASON_CHARS_MAX)?;
+            return Ok(Answer::Declined(
+                reason.unwrap_or_else(|| NO_REASON.to_owned()),
+            ));
+        }
+        Ok(Answer::Done {
+            address: text(&fields, "address", REFERENCE_CHARS_MAX)?,
+            provider_ref: text(&fields, "ref", REFERENCE_CHARS_MAX)?,
+        })
+    }
+}
+
+/// What an operator decides about an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The step.
+    pub step: OperatorStep,
+    /// Where the server is reached.
+    pub address: Option<String>,
+    /// What the provisioner calls it.
+    pub provider_ref: Option<String>,
+    /// Why it failed; there exactly where it did.
+    pub reason: Option<String>,
+}
+
+impl Decision {
+    /// Reads `{action, address?, ref?, reason?}`.
+    ///
+    /// # Errors
+    /// `invalid_request` that names the field.
+    pub fn parse(body: &Map<String, Value>) -> Result<Decision, Refusal> {
+        let fields = Fields::of(body);
+        fields.only(&["action", "address", "ref", "reason"])?;
+        let step = fields.choice("action")?.ok_or_else(|| {
+            let known = OperatorStep::TEXTS.join(", ");
+            Refusal::field("action", format!("must be given: one of {known}"))
+        })?;
+        let decision = Decision {
+            step,
+            address: text(&fields, "address", REFERENCE_CHARS_MAX)?,
+            provider_ref: text(&fields, "ref", REFERENCE_CHARS_MAX)?,
+            reason: text(&fields, "reason", REASON_CHARS_MAX)?,
+        };
+        let (activates, fails) = (step == OperatorStep::Activate, step == OperatorStep::Fail);
+        for (name, given, fits) in [
+            ("address", decision.address.is_some(), activates),
+            ("ref", decision.provider_ref.is_some(), activates),
+            ("reason", decision.reason.is_some(), fails),
+        ] {
+            if given && !fits {
+                return Err(Refusal::field(name, format!("does not go with {step}")));
+            }
+        }
+        if fails && decision.reason.is_none() {
+            return Err(Refusal::field(
+                "reason",
+                "must be given: the reseller is told why",
+            ));
+        }
+        Ok(decision)
+    }
+}
+
+/// A text of one line.
+fn text(fields: &Fields<'_>, name: &str, chars_max: usize) -> Result<Option<String>, Refusal> {
+    let Some(text) = fields.text(name, 1..=chars_max)? else {
+        return Ok(None);
+    };
+    if text.chars().any(char::is_control) {
+        return Err(Refusal::field(name, "must be one line of text"));
+    }
+    Ok(Some(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answer, Decision, Errand, NO_REASON};
+    use serde_json::{Value, json};
+
+    fn answer(errand: Errand, value: &Value) -> Option<Answer> {
+        Answer::parse(errand, value.as_object()?).ok()
+    }
+
+    #[test]
+    fn a_provisioner_says_that_it_did_or_did_not() {
+        let done = |address: Option<&str>, provider_ref: Option<&str>| {
+            Some(Answer::Done {
+                address: address.map(str::to_owned),
+                provider_ref: provider_ref.map(str::to_owned),
+            })
+        };
+        let declined = |reason: &str| Some(Answer::Declined(reason.to_owned()));
+        for (value, expected) in [
+            (json!({}), done(None, None)),
+            (json!({ "created": true, "more": 1 }), done(None, None)),
+            (
+                json!({ "address": "10.0.0.1", "ref": "vm-1" }),
+                done(Some("10.0.0.1"), Some("vm-1")),
+            ),
+            (
+                json!({ "created": false, "reason": "no room" }),
+                declined("no room"),
+            ),
+            (json!({ "created": false }), declined(NO_REASON)),
+            (json!({ "created": "no" }), None),
+            (json!({ "created": false, "reason": 7 }), None),
+            (json!({ "address": ["10.0.0.1"] }), None),
+            (json!({ "ref": "a\nb" }), None),
+            (json!({ "ref": "x".repeat(254) }), None),
+        ] {
+            assert_eq!(answer(Errand::Create, &value), expected, "{value}");
+        }
+        let kept = json!({ "deleted": false, "reason": "in use" });
+        assert_eq!(answer(Errand::Delete, &kept), declined("in use"));
+        assert_eq!(answer(Errand::Delete, &json!({})), done(None, None));
+    }
+
+    #[test]
+    fn a_decision_is_refused_by_its_first_wrong_field() {
+        let param = |value: Value| {
+            let body = value.as_object().cloned().unwrap_or_default();
+            Decision::parse(&body).err()?.param
+        };
+        for (value, wrong) in [
+            (
+                json!({ "action": "activate", "address": "10.0.0.1", "ref": "a" }),
+                None,
+            ),
+            (json!({ "action": "fail", "reason": "no room" }), None),
+            (json!({ "action": "delete" }), None),
+            (json!({ "action": "release" }), None),
+            (json!({}), Some("action")),
+            (json!({ "action": "explode" }), Some("action")),
+            (json!({ "action": "fail" }), Some("reason")),
+            (json!({ "action": "fail", "reason": "" }), Some("reason")),
+            (json!({ "action": "delete", "reason": "x" }), Some("reason")),
+            (
+                json!({ "action": "release", "address": "x" }),
+                Some("address"),
+            ),
+            (
+                json!({ "action": "fail", "reason": "x", "ref": "x" }),
+                Some("ref"),
+            ),
+            (
+                json!({ "action": "activate", "address": "a\tb" }),
+                Some("address"),
+            ),
+            (json!({ "action": "activate", "id": "x" }), Some("id")),
+        ] {
+            assert_eq!(param(value.clone()).as_deref(), wrong, "{value}");
+        }
+    }
+}

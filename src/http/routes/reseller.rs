@@ -1,0 +1,82 @@
+//! The reseller interface: operations under `/reseller`.
+
+use super::{Answer, Body, Content, PLAIN, Route};
+use crate::domain::refusal::Code;
+use crate::http::auth::Auth;
+use crate::http::request::{Param, ParamKind};
+use crate::http::reseller;
+
+/// A route that asks for a reseller's token.
+const RESELLER: Route = Route {
+    auth: Auth::Reseller,
+    ..PLAIN
+};
+
+/// An answer with a server.
+const fn server(status: u16, about: &'static str) -> Answer {
+    Answer {
+        status,
+        about,
+        content: Content::Json("Server"),
+    }
+}
+
+/// The list.
+pub(super) static ROUTES: [Route; 4] = [
+    Route {
+        operation: "createServer",
+        method: "POST",
+        path: "/reseller/servers",
+        summary: "Orders a server. It is queued; read it to see it become active.",
+        body: Some(Body {
+            schema: "CreateServer",
+            required: true,
+        }),
+        answers: &[server(201, "The server was ordered.")],
+        refusals: &[Code::AccountNotActive, Code::IdempotencyConflict],
+        is_idempotent: true,
+        handler: |call| Box::pin(reseller::order(call)),
+        ..RESELLER
+    },
+    Route {
+        operation: "listServers",
+        path: "/reseller/servers",
+        summary: "Lists servers, newest first, those that are gone too.",
+        query: &[Param {
+            name: "limit",
+            about: "How many at most.",
+            kind: ParamKind::Limit {
+                max: 100,
+                default: reseller::LIMIT_DEFAULT,
+            },
+        }],
+        answers: &[Answer {
+            status: 200,
+            about: "The servers.",
+            content: Content::Json("ServerList"),
+        }],
+        handler: |call| Box::pin(reseller::list(call)),
+        ..RESELLER
+    },
+    Route {
+        operation: "getServer",
+        path: "/reseller/servers/{id}",
+        summary: "Reads a server.",
+        answers: &[server(200, "The server.")],
+        handler: |call| Box::pin(reseller::get(call)),
+        ..RESELLER
+    },
+    Route {
+        operation: "deleteServer",
+        method: "DELETE",
+        path: "/reseller/servers/{id}",
+        summary: "Gives a server up. One that is active stays so until it has been removed.",
+        answers: &[
+            server(200, "It is deleted."),
+            server(202, "It is active and will be removed."),
+        ],
+        refusals: &[Code::InvalidTransition],
+        handler: |call| Box::pin(reseller::discard(call)),
+        ..RESELLER
+    },
+];

@@ -1,0 +1,153 @@
+//! The reseller interface: telling a reseller by the token, and what the reseller asks for.
+//!
+//! What does not live here: what happens to an order after that (`servers`). What always holds: a reseller reaches the
+//! servers of the token's account only.
+
+use super::idempotency::{Outcome, Slot, once};
+use super::keys::unauthorized;
+use super::{Caller, Error, Json, Service};
+use crate::domain::account::AccountStatus;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::server::order::ServerOrder;
+use crate::domain::server::standing::{Standing, Step};
+use crate::domain::server::{Server, render};
+use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::{apikey, id};
+use crate::store::{Reader, Tx, accounts, reseller_tokens, servers};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// What became of a server that the reseller wants no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discarded {
+    /// It is gone.
+    Gone,
+    /// It is there until it has been removed.
+    Later,
+}
+
+impl Service {
+    /// The reseller behind a token's text.
+    ///
+    /// # Errors
+    /// `unauthorized` where it is unknown or revoked.
+    pub fn authenticate_reseller(
+        self: &Arc<Self>,
+        now: Time,
+        text: &str,
+    ) -> Result<Arc<Caller>, Error> {
+        let hash = apikey::hash(text);
+        let token = self.read(|db| Ok(reseller_tokens::by_hash(db, &hash)?))?;
+        let token = token.ok_or_else(|| unauthorized("the token is unknown or revoked"))?;
+        let is_noted = token
+            .last_used_at
+            .is_some_and(|at| now.since_ms(at) < MINUTE_MS);
+        if !is_noted {
+            let id = token.id.clone();
+            // No request waits for this, and none fails by it.
+            let told = self.write_unheard(move |_, tx| Ok(reseller_tokens::touch(tx, &id, now)?));
+            if let Err(error) = told {
+                log::debug!("the use of a token was not noted: {error}");
+            }
+        }
+        Ok(Arc::new(Caller::of_token(token.account, token.id)))
+    }
+
+    /// Orders a server, or finds the one that its Idempotency-Key already ordered.
+    ///
+    /// # Errors
+    /// As `POST /reseller/servers` documents them.
+    pub async fn order_server(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        body: Map<String, Value>,
+        client_key: Option<String>,
+    ) -> Result<String, Error> {
+        let account = caller.account();
+        let slot = client_key.map(|client_key| Slot {
+            account,
+            mode: caller.mode(),
+            route: "createServer",
+            client_key,
+        });
+        self.write(move |service, tx| {
+            let order = || {
+                let status = accounts::by_seq(tx, account)?.status;
+                if status != AccountStatus::Active {
+                    let message = format!("the account is {status}; it may not order servers");
+                    return Err(Refusal::new(Code::AccountNotActive, message).into());
+                }
+                let order = ServerOrder::parse(&body, service.server_limits)?;
+                let server = Server::new(id::new(now).to_string(), account, order, now);
+                servers::insert(tx, &server)?;
+                Ok((Outcome::Created, render(&server)?.get().to_owned()))
+            };
+            once(tx, now, slot.as_ref(), &body, order).map(|(_, answer)| answer)
+        })
+        .await
+    }
+
+    /// The caller's servers, newest first.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn servers(&self, caller: &Caller, limit: u32) -> Result<Vec<Json>, Error> {
+        self.read(|db| {
+            let servers = servers::list(db, caller.account(), limit)?;
+            Ok(servers.iter().map(render).collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// One server of the caller's.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub fn server(&self, caller: &Caller, id: &str) -> Result<Json, Error> {
+        self.read(|db| Ok(render(&own(db, caller.account(), id)?)?))
+    }
+
+    /// The reseller wants it no more: what is not made is gone, what is there is removed first.
+    ///
+    /// # Errors
+    /// `not_found`; `invalid_transition` while it is being made.
+    pub async fn discard_server(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<(Discarded, Json), Error> {
+        let (account, id) = (caller.account(), id.to_owned());
+        self.write(move |_, tx| {
+            let mut server = own(tx, account, &id)?;
+            let before = server.standing;
+            server.step(Step::Discard, now)?;
+            if server.standing != before {
+                servers::update(tx, &server, before)?;
+            }
+            let discarded = match server.standing {
+                Standing::Deleted => Discarded::Gone,
+                _ => Discarded::Later,
+            };
+            Ok((discarded, render(&server)?))
+        })
+        .await
+    }
+}
+
+/// A server of this account.
+fn own(db: &Reader<'_>, account: i64, id: &str) -> Result<Server, Error> {
+    let server = servers::by_id(db, id)?.filter(|server| server.account == account);
+    server.ok_or_else(|| Refusal::not_found("server").into())
+}
+
+/// Stores a token whose text is given; its id.
+///
+/// # Errors
+/// [`Error::Failed`] where the file fails, also where the token exists already.
+pub fn keep(tx: &Tx<'_>, account: i64, text: &str, now: Time) -> Result<String, Error> {
+    let id = id::new(now).to_string();
+    let (hash, last4) = (apikey::hash(text), apikey::last4(text));
+    reseller_tokens::insert(tx, &id, account, &hash, &last4, now)?;
+    Ok(id)
+}

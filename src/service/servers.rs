@@ -1,0 +1,206 @@
+//! What happens to an ordered server: the provisioner is sent, an operator decides.
+//!
+//! What does not live here: starting the provisioner (`worker`). What always holds: that it is started is committed
+//! before it is, and one whose answer was lost is never sent again unless a person says so.
+
+use super::{Error, Json, Member, Service, members};
+use crate::domain::id;
+use crate::domain::refusal::Refusal;
+use crate::domain::server::outcome::{Answer, Decision};
+use crate::domain::server::standing::{Errand, OperatorStep, ServerStatus, Step};
+use crate::domain::server::{Server, render_for_operator};
+use crate::domain::time::Time;
+use crate::store::{Reader, Tx, accounts, servers};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Who acted, in the audit log.
+const PROVISIONER: &str = "provisioner";
+
+/// What the provisioner was started for.
+#[derive(Clone, Debug)]
+pub struct ServerErrand {
+    /// The server's id.
+    pub id: String,
+    /// What it is to do.
+    pub errand: Errand,
+    /// What it reads on its standard input.
+    pub input: Value,
+}
+
+impl Service {
+    /// Everybody's servers, newest first, for the operator.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn all_servers(
+        &self,
+        status: Option<ServerStatus>,
+        limit: u32,
+    ) -> Result<Vec<Json>, Error> {
+        self.read(|db| {
+            let servers = servers::list_all(db, status, limit)?;
+            servers.iter().map(|server| rendered(db, server)).collect()
+        })
+    }
+
+    /// An operator decides about an order.
+    ///
+    /// # Errors
+    /// `not_found`, `invalid_transition`.
+    pub async fn decide_server(
+        self: &Arc<Self>,
+        now: Time,
+        member: &Member,
+        id: &str,
+        decision: Decision,
+    ) -> Result<Json, Error> {
+        let id = id::parse(id).ok_or_else(|| Refusal::not_found("server"))?;
+        let actor = member.user().email.clone();
+        self.write(move |_, tx| {
+            let server = servers::by_id(tx, &id)?;
+            let mut server = server.ok_or_else(|| Refusal::not_found("server"))?;
+            let before = server.standing;
+            let detail = json!({
+                "from": before.status(), "address": decision.address, "ref": decision.provider_ref,
+                "reason": decision.reason,
+            });
+            server.step(Step::Operator(decision.step), now)?;
+            server.address = decision.address.or(server.address);
+            server.provider_ref = decision.provider_ref.or(server.provider_ref);
+            server.failure_reason = match decision.step {
+                OperatorStep::Fail => decision.reason,
+                OperatorStep::Activate | OperatorStep::Release => None,
+                OperatorStep::Delete => server.failure_reason,
+            };
+            servers::update(tx, &server, before)?;
+            let action = format!("server.{}", decision.step);
+            note(tx, &actor, &action, &server, &detail, now)?;
+            rendered(tx, &server)
+        })
+        .await
+    }
+
+    /// Takes the oldest order that waits for the provisioner; it is committed as begun when this answers.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails, or where one runs already.
+    pub async fn begin_server_errand(
+        self: &Arc<Self>,
+        now: Time,
+    ) -> Result<Option<ServerErrand>, Error> {
+        if self.read(|db| Ok(servers::next_to_do(db)?))?.is_none() {
+            return Ok(None);
+        }
+        self.write(move |_, tx| {
+            let Some(mut server) = servers::next_to_do(tx)? else {
+                return Ok(None);
+            };
+            let before = server.standing;
+            server.step(Step::Start, now)?;
+            servers::update(tx, &server, before)?;
+            Ok(server.standing.errand().map(|errand| ServerErrand {
+                id: server.id.clone(),
+                errand,
+                input: server.errand_json(errand),
+            }))
+        })
+        .await
+    }
+
+    /// Stores what the provisioner answered; nothing where that is not known, with a text that says why.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub async fn end_server_errand(
+        self: &Arc<Self>,
+        now: Time,
+        id: &str,
+        answer: Result<Answer, String>,
+    ) -> Result<(), Error> {
+        let id = id.to_owned();
+        self.write(move |_, tx| {
+            let server = servers::by_id(tx, &id)?;
+            let server = server.ok_or_else(|| Error::Failed(format!("server {id} is gone")))?;
+            end(tx, server, answer, now)
+        })
+        .await
+    }
+
+    /// An order whose provisioner was lost with the process before this one: its outcome is not known.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn give_up_server_errand(self: &Arc<Self>, now: Time) -> Result<(), Error> {
+        if self.read(|db| Ok(servers::running(db)?))?.is_none() {
+            return Ok(());
+        }
+        self.write_and_wait(move |_, tx| match servers::running(tx)? {
+            Some(server) => {
+                let reason = "coffer ended while the provisioner was at work".to_owned();
+                end(tx, server, Err(reason), now)
+            }
+            None => Ok(()),
+        })
+    }
+}
+
+/// The provisioner has ended, or was lost.
+fn end(
+    tx: &Tx<'_>,
+    mut server: Server,
+    answer: Result<Answer, String>,
+    now: Time,
+) -> Result<(), Error> {
+    let before = server.standing;
+    let (step, action, detail) = match answer {
+        Ok(Answer::Done {
+            address,
+            provider_ref,
+        }) => {
+            let detail = json!({ "address": address, "ref": provider_ref });
+            server.address = address.or(server.address);
+            server.provider_ref = provider_ref.or(server.provider_ref);
+            server.failure_reason = None;
+            (Step::Done, "server.done", detail)
+        }
+        Ok(Answer::Declined(reason)) => {
+            let detail = json!({ "reason": reason });
+            server.failure_reason = Some(reason);
+            (Step::Declined, "server.declined", detail)
+        }
+        Err(reason) => {
+            log::error!(
+                "server {}: what the provisioner did is not known, an operator has to look: {reason}",
+                server.id
+            );
+            (
+                Step::Lost,
+                "server.outcome_unknown",
+                json!({ "reason": reason }),
+            )
+        }
+    };
+    server.step(step, now)?;
+    servers::update(tx, &server, before)?;
+    note(tx, PROVISIONER, action, &server, &detail, now)
+}
+
+/// A line of the audit log about a server.
+fn note(
+    tx: &Tx<'_>,
+    actor: &str,
+    action: &str,
+    server: &Server,
+    detail: &Value,
+    now: Time,
+) -> Result<(), Error> {
+    let (account, id) = (Some(server.account), Some(server.id.as_str()));
+    members::note(tx, actor, action, account, id, detail, now)
+}
+
+/// A server as the operator sees it.
+fn rendered(db: &Reader<'_>, server: &Server) -> Result<Json, Error> {
+    let account = accounts::by_seq(db, server.account)?;
+    Ok(render_for_operator(server, &account.id)?)
+}

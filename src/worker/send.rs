@@ -1,0 +1,133 @@
+//! Has approved payouts and refunds sent by the signer.
+
+use super::command::Answered;
+use super::errands::Errands;
+use crate::domain::fields::Fields;
+use crate::domain::time::Time;
+use crate::domain::transfer::Transfer;
+use crate::domain::transfer::step::{REASON_CHARS_MAX, txid};
+use crate::service::{Error, Service};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The reason of a signer that gives none.
+const NO_REASON: &str = "the signer gave no reason";
+
+/// The transfers that wait for a signer.
+pub struct Send {
+    /// Where they are kept.
+    pub service: Arc<Service>,
+}
+
+impl Errands for Send {
+    const NAME: &'static str = "send";
+    type Order = Transfer;
+
+    async fn begin(&self, now: Time) -> Result<Option<Transfer>, Error> {
+        let Some(next) = self.service.to_send(1)?.into_iter().next() else {
+            return Ok(None);
+        };
+        let begun = self.service.begin_sending(now, next.kind, &next.id).await;
+        begun.map(Some)
+    }
+
+    fn describe(order: &Transfer) -> (String, Value) {
+        let amount = order.terms.map(|terms| terms.amount_crypto);
+        let input = json!({
+            "id": order.id,
+            "kind": order.kind,
+            "asset": order.asset.id,
+            "chain": order.asset.chain,
+            "toAddress": order.to_address,
+            "amount": amount.map(|amount| order.asset.text(amount)),
+            "amountBaseUnits": amount.map(|amount| amount.0.to_string()),
+        });
+        (format!("{} {}", order.kind, order.id), input)
+    }
+
+    async fn end(&self, now: Time, order: &Transfer, answered: &Answered) -> Result<(), Error> {
+        let (service, kind, id) = (&self.service, order.kind, order.id.as_str());
+        let outcome = answered
+            .as_ref()
+            .map_err(Clone::clone)
+            .and_then(|answer| outcome(&Fields::of(answer)));
+        match outcome {
+            Ok(Outcome::Sent(txid)) => service.sent(now, kind, id, &txid).await.map(drop),
+            Ok(Outcome::NotSent(reason)) => {
+                service.not_sent(now, kind, id, &reason).await.map(drop)
+            }
+            Err(cause) => {
+                log::error!(
+                    "{kind} {id}: what the signer sent is not known, a person has to look: {cause}"
+                );
+                service.sending_unknown(now, kind, id, &cause).await
+            }
+        }
+    }
+}
+
+/// What a signer that ended well says.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    /// In this transaction.
+    Sent(String),
+    /// For this reason.
+    NotSent(String),
+}
+
+/// Reads `{"txid"}` or `{"sent": false, "reason"?}`. Anything else is no answer, so that nobody acts on a guess.
+fn outcome(answer: &Fields<'_>) -> Result<Outcome, String> {
+    let told = |refusal: crate::domain::refusal::Refusal| refusal.message;
+    let text = answer.text("txid", 1..=1000).map_err(told)?;
+    match (text, answer.flag("sent").map_err(told)?) {
+        (Some(text), None | Some(true)) => txid(text).map(Outcome::Sent).map_err(told),
+        (None, Some(false)) => {
+            let reason = answer.text("reason", 1..=REASON_CHARS_MAX).map_err(told)?;
+            Ok(Outcome::NotSent(reason.unwrap_or(NO_REASON).to_owned()))
+        }
+        (Some(_), Some(false)) => Err("it says both that it sent and that it did not".to_owned()),
+        (None, None | Some(true)) => {
+            Err("it says neither txid nor that nothing was sent".to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fields, NO_REASON, Outcome, outcome};
+    use serde_json::{Map, Value, json};
+
+    fn read(answer: Value) -> Result<Outcome, String> {
+        let empty = Map::new();
+        outcome(&Fields::of(answer.as_object().unwrap_or(&empty)))
+    }
+
+    #[test]
+    fn an_answer_says_what_was_sent_or_that_nothing_was() {
+        let sent = |text: &str| Ok(Outcome::Sent(text.to_owned()));
+        let not = |text: &str| Ok(Outcome::NotSent(text.to_owned()));
+        assert_eq!(read(json!({ "txid": "0xa" })), sent("0xa"));
+        assert_eq!(read(json!({ "txid": "0xa", "sent": true })), sent("0xa"));
+        assert_eq!(
+            read(json!({ "sent": false, "reason": "empty" })),
+            not("empty")
+        );
+        assert_eq!(read(json!({ "sent": false })), not(NO_REASON));
+    }
+
+    #[test]
+    fn anything_else_is_no_answer() {
+        for answer in [
+            json!({}),
+            json!({ "sent": true }),
+            json!({ "txid": "" }),
+            json!({ "txid": "a b" }),
+            json!({ "txid": 7 }),
+            json!({ "txid": "0xa", "sent": false }),
+            json!({ "sent": "no" }),
+            json!({ "sent": false, "reason": 7 }),
+        ] {
+            assert!(read(answer.clone()).is_err(), "{answer}");
+        }
+    }
+}
