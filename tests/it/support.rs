@@ -6,6 +6,7 @@ pub mod desk;
 pub mod links;
 pub mod receiver;
 pub mod scratch;
+pub mod served;
 mod transfers;
 
 use coffer::{Config, Server};

@@ -1,0 +1,294 @@
+//! Servers that resellers order: what can be ordered, who decides, and the provisioner that is never run twice.
+
+use crate::support::served::{Served, starts};
+use crate::support::{Answer, Shop};
+use serde_json::{Value, json};
+
+const SERVERS: &str = "/reseller/servers";
+
+impl Shop {
+    /// Calls the reseller interface with the sandbox's token.
+    #[track_caller]
+    fn reseller(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        self.send(
+            method,
+            path,
+            &[("Authorization", "Bearer rt_sandbox")],
+            &body,
+        )
+    }
+}
+
+fn order() -> Value {
+    json!({ "type": "kvm", "hostname": "web-1.example.com", "cpu": 2, "ramMb": 2048, "diskGb": 20 })
+}
+
+#[test]
+fn a_server_is_ordered_and_made_by_hand() {
+    let shop = Shop::open();
+    let placed = shop.reseller("POST", SERVERS, &order()).expect(201);
+    let server = placed.json();
+    assert_eq!(
+        (&server["object"], &server["status"]),
+        (&json!("server"), &json!("queued"))
+    );
+    let path = format!("/reseller/servers/{}", server["id"].as_str().unwrap());
+    assert_eq!(
+        shop.reseller("GET", &path, &Value::Null).expect(200).text,
+        placed.text
+    );
+    let operator = shop.operator();
+    let listed = shop
+        .desk(&operator, "GET", "/dashboard/api/servers", &Value::Null)
+        .expect(200)
+        .json();
+    assert_eq!(listed["data"][0]["id"], server["id"]);
+    let decide = |body: Value| {
+        let path = format!("/dashboard/api/servers/{}", server["id"].as_str().unwrap());
+        shop.desk(&operator, "POST", &path, &body)
+    };
+    decide(json!({ "action": "release" })).refused(409, "invalid_transition", None);
+    let made = decide(json!({ "action": "activate", "address": "192.0.2.7", "ref": "vm-7" }));
+    assert_eq!(made.expect(200).json()["status"], "active");
+    let seen = shop.reseller("GET", &path, &Value::Null).expect(200).json();
+    assert_eq!(
+        (&seen["status"], &seen["address"]),
+        (&json!("active"), &json!("192.0.2.7"))
+    );
+    assert!(seen["activatedAt"].is_string() && seen["ref"].is_null());
+    shop.reseller("DELETE", &path, &Value::Null).expect(202);
+    decide(json!({ "action": "delete" })).expect(200);
+    let gone = shop.reseller("GET", &path, &Value::Null).expect(200).json();
+    assert_eq!(gone["status"], "deleted");
+    let again = shop.reseller("POST", SERVERS, &order()).expect(201).json();
+    let path = format!("/reseller/servers/{}", again["id"].as_str().unwrap());
+    let dropped = shop
+        .reseller("DELETE", &path, &Value::Null)
+        .expect(200)
+        .json();
+    assert_eq!(dropped["status"], "deleted", "it was never made");
+    let account = listed["data"][0]["account"].as_str().unwrap();
+    let path = format!("/dashboard/api/accounts/{account}/servers");
+    let own = shop
+        .desk(&operator, "GET", &path, &Value::Null)
+        .expect(200)
+        .json();
+    assert_eq!(own["data"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn an_order_is_as_documented_or_refused() {
+    let shop = Shop::open();
+    for (field, value) in [
+        ("type", json!("lxc")),
+        ("type", json!(null)),
+        ("hostname", json!("-web")),
+        ("hostname", json!("web_1")),
+        ("hostname", json!("a..b")),
+        ("hostname", json!("192.0.2.7")),
+        ("hostname", json!("x".repeat(64))),
+        ("hostname", json!("")),
+        ("cpu", json!(0)),
+        ("cpu", json!(33)),
+        ("cpu", json!("2")),
+        ("cpu", json!(1.5)),
+        ("ramMb", json!(255)),
+        ("ramMb", json!(131_073)),
+        ("diskGb", json!(0)),
+        ("diskGb", json!(2_049)),
+        ("diskGb", json!(null)),
+        ("more", json!(1)),
+    ] {
+        let mut body = order();
+        body[field] = value;
+        let refused = shop.reseller("POST", SERVERS, &body);
+        refused.refused(400, "invalid_request", Some(field));
+    }
+    let listed = shop
+        .reseller("GET", SERVERS, &Value::Null)
+        .expect(200)
+        .json();
+    assert_eq!(listed["data"], json!([]));
+    shop.switch(json!({ "status": "suspended" }));
+    let refused = shop.reseller("POST", SERVERS, &order());
+    refused.refused(403, "account_not_active", None);
+    for token in ["", "Bearer rt_other", "Bearer sk_test_sandbox", "Basic x"] {
+        let refused = shop.send("GET", SERVERS, &[("Authorization", token)], "");
+        refused.refused(401, "unauthorized", None);
+    }
+    let key = shop.send("GET", SERVERS, &[("X-API-Key", "sk_live_sandbox")], "");
+    key.refused(401, "unauthorized", None);
+    let nobody = "/reseller/servers/0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90";
+    shop.reseller("GET", nobody, &Value::Null)
+        .refused(404, "not_found", None);
+    shop.reseller("DELETE", nobody, &Value::Null)
+        .refused(404, "not_found", None);
+}
+
+#[test]
+fn the_same_key_orders_one_server() {
+    let shop = Shop::open();
+    let headers = [
+        ("Authorization", "Bearer rt_sandbox"),
+        ("Idempotency-Key", "one"),
+    ];
+    let body = order().to_string();
+    let first = shop.send("POST", SERVERS, &headers, &body).expect(201);
+    assert_eq!(
+        shop.send("POST", SERVERS, &headers, &body).expect(201).text,
+        first.text
+    );
+    let mut other = order();
+    other["cpu"] = json!(4);
+    let conflict = shop.send("POST", SERVERS, &headers, &other.to_string());
+    conflict.refused(409, "idempotency_conflict", Some("cpu"));
+    let listed = shop
+        .reseller("GET", SERVERS, &Value::Null)
+        .expect(200)
+        .json();
+    assert_eq!(listed["data"].as_array().unwrap().len(), 1);
+}
+
+/// A provisioner that notes its start and its environment, reads its order and answers this.
+fn answering(served: &Served, answer: &str) -> String {
+    let (noted, read) = (served.path("noted"), served.path("read"));
+    let script = format!(
+        "env | grep -v '^PWD=\\|^SHLVL=\\|^_=' > {env}\necho started >> {noted}\ncat > {read}\n{answer}",
+        env = served.path("env").display(),
+        noted = noted.display(),
+        read = read.display()
+    );
+    served.program("provisioner", &script)
+}
+
+#[test]
+fn the_provisioner_makes_and_removes() {
+    let served = Served::new();
+    let program = answering(&served, r#"echo '{"address": "192.0.2.9", "ref": "vm-9"}'"#);
+    let running = served.start(&["--provisioner", &program]);
+    let server = running
+        .reseller("POST", SERVERS, &order())
+        .expect(201)
+        .json();
+    let status = "select status from servers";
+    served.until(status, &["active"]);
+    let read: Value =
+        serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
+    assert_eq!(
+        read,
+        json!({ "action": "create", "id": server["id"], "type": "kvm", "hostname": "web-1.example.com", "cpu": 2,
+            "ramMb": 2048, "diskGb": 20 })
+    );
+    assert_eq!(
+        std::fs::read_to_string(served.path("env")).unwrap(),
+        "",
+        "nothing of ours"
+    );
+    let path = format!("/reseller/servers/{}", server["id"].as_str().unwrap());
+    let seen = running
+        .reseller("GET", &path, &Value::Null)
+        .expect(200)
+        .json();
+    assert_eq!(seen["address"], "192.0.2.9");
+    running.reseller("DELETE", &path, &Value::Null).expect(202);
+    served.until(status, &["deleted"]);
+    let read: Value =
+        serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
+    assert_eq!(
+        read,
+        json!({ "action": "delete", "id": server["id"], "ref": "vm-9" })
+    );
+    assert_eq!(starts(&served.path("noted")), 2);
+}
+
+#[test]
+fn whatever_it_answers_is_known_or_waits_for_a_person() {
+    for (answer, status) in [
+        (
+            r#"echo '{"created": false, "reason": "no room"}'"#,
+            "failed",
+        ),
+        ("exit 1", "provisioning"),
+        ("echo rubbish", "provisioning"),
+        ("head -c 100000 /dev/zero", "provisioning"),
+        ("kill -9 $$", "provisioning"),
+        ("sleep 60", "provisioning"),
+    ] {
+        let served = Served::new();
+        let program = answering(&served, answer);
+        let running = served.start(&["--provisioner", &program, "--command-timeout", "1s"]);
+        let server = running
+            .reseller("POST", SERVERS, &order())
+            .expect(201)
+            .json();
+        let state = "select status || ' ' || ifnull(ordering, '') from servers";
+        let ended = served.until(state, &["failed ", "provisioning unknown"]);
+        assert_eq!(ended.split(' ').next(), Some(status), "{answer}");
+        assert_eq!(starts(&served.path("noted")), 1, "{answer}");
+        if status == "failed" {
+            let path = format!("/reseller/servers/{}", server["id"].as_str().unwrap());
+            let seen = running
+                .reseller("GET", &path, &Value::Null)
+                .expect(200)
+                .json();
+            assert_eq!(seen["failureReason"], "no room");
+        } else {
+            let path = format!("/dashboard/api/servers/{}", server["id"].as_str().unwrap());
+            let body = json!({ "action": "fail", "reason": "looked: it is not there" });
+            running.desk("POST", &path, &body).expect(200);
+        }
+    }
+}
+
+#[test]
+fn a_provisioner_that_was_lost_with_the_process_is_not_run_again() {
+    let served = Served::new();
+    let fifo = served.path("fifo");
+    let made = std::process::Command::new("mkfifo")
+        .arg(&fifo)
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let program = answering(&served, &format!("cat {}", fifo.display()));
+    let mut running = served.start(&["--provisioner", &program]);
+    running.reseller("POST", SERVERS, &order()).expect(201);
+    while starts(&served.path("noted")) == 0 {
+        std::thread::yield_now();
+    }
+    running.process.kill();
+    // Whoever was at work comes to its end, and nobody hears it.
+    std::fs::write(&fifo, r#"{"address": "192.0.2.9"}"#).unwrap();
+    let running = served.start(&["--provisioner", &program]);
+    let state = "select status || ' ' || ifnull(ordering, '') from servers";
+    assert_eq!(
+        served.until(state, &["provisioning unknown"]),
+        "provisioning unknown"
+    );
+    let listed = running
+        .desk("GET", "/dashboard/api/servers", &Value::Null)
+        .expect(200)
+        .json();
+    assert_eq!(listed["data"][0]["command"], "unknown");
+    assert_eq!(starts(&served.path("noted")), 1);
+}
+
+#[test]
+fn the_sandbox_never_runs_a_command() {
+    let served = Served::new();
+    let program = answering(&served, "echo '{}'");
+    let mut config = coffer::Config::sandbox();
+    config.provisioner = Some(coffer::worker::command::Program::parse(&program).unwrap());
+    config.signer = config.provisioner.clone();
+    let shop = Shop::with(config);
+    shop.reseller("POST", SERVERS, &order()).expect(201);
+    shop.fund(crate::support::LIVE, "100.00", "EUR");
+    let payout = shop.payout("20.00");
+    shop.moved("payouts", &payout, &["approve"]);
+    shop.advance("1h");
+    assert_eq!(starts(&served.path("noted")), 0);
+}

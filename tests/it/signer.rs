@@ -1,0 +1,109 @@
+//! The signer: what it is told, what becomes of what it answers, and that nothing is sent twice.
+
+use crate::support::served::{Served, starts};
+use serde_json::{Value, json};
+
+const STATE: &str =
+    "select status || ' ' || ifnull(sending, '') from transfers order by seq desc limit 1";
+
+/// A signer that notes its start, reads its order and answers this.
+fn answering(served: &Served, answer: &str) -> String {
+    let script = format!(
+        "echo started >> {}\ncat > {}\n{answer}",
+        served.path("noted").display(),
+        served.path("read").display()
+    );
+    served.program("signer", &script)
+}
+
+/// A payout as its merchant sees it.
+#[track_caller]
+fn payout(served: &Served, url: &str, id: &str) -> Value {
+    let key = [("X-API-Key", served.key.as_str())];
+    let url = format!("{url}/v1/payouts/{id}");
+    let answer = crate::support::send(&crate::support::agent(), "GET", &url, &key, "");
+    answer.expect(200).json()
+}
+
+#[test]
+fn an_approved_payout_is_sent_once() {
+    let served = Served::new();
+    let program = answering(&served, r#"echo '{"txid": "5wHu1qwD"}'"#);
+    let running = served.start(&["--signer", &program]);
+    let id = served.approved_payout(&running);
+    served.until(STATE, &["paid "]);
+    let read: Value =
+        serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
+    assert_eq!(
+        read,
+        json!({ "id": id, "kind": "payout", "asset": "SOL", "chain": "solana",
+            "toAddress": "So11111111111111111111111111111111111111112", "amount": "0.199",
+            "amountBaseUnits": "199000000" })
+    );
+    let seen = payout(&served, &running.url, &id);
+    assert_eq!(
+        (&seen["status"], &seen["txid"]),
+        (&json!("paid"), &json!("5wHu1qwD"))
+    );
+    assert_eq!(starts(&served.path("noted")), 1);
+}
+
+#[test]
+fn what_it_says_is_known_or_waits_for_a_person() {
+    for (answer, state) in [
+        (r#"echo '{"sent": false, "reason": "no funds"}'"#, "failed "),
+        ("exit 1", "processing unknown"),
+        ("echo '{}'", "processing unknown"),
+        ("sleep 60", "processing unknown"),
+    ] {
+        let served = Served::new();
+        let program = answering(&served, answer);
+        let settings = ["--signer", &program, "--command-timeout", "1s"];
+        let running = served.start(&settings);
+        let id = served.approved_payout(&running);
+        assert_eq!(
+            served.until(STATE, &["failed ", "processing unknown"]),
+            state,
+            "{answer}"
+        );
+        assert_eq!(starts(&served.path("noted")), 1, "{answer}");
+        let seen = payout(&served, &running.url, &id);
+        if state == "failed " {
+            assert_eq!(seen["failureReason"], "no funds");
+        } else {
+            let path = format!("/dashboard/api/payouts/{id}");
+            let body = json!({ "action": "pay", "txid": "found-by-looking" });
+            running.desk("POST", &path, &body).expect(200);
+        }
+    }
+}
+
+#[test]
+fn a_signer_that_was_lost_with_the_process_is_not_run_again() {
+    let served = Served::new();
+    let fifo = served.path("fifo");
+    let made = std::process::Command::new("mkfifo")
+        .arg(&fifo)
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let program = answering(&served, &format!("cat {}", fifo.display()));
+    let mut running = served.start(&["--signer", &program]);
+    let id = served.approved_payout(&running);
+    while starts(&served.path("noted")) == 0 {
+        std::thread::yield_now();
+    }
+    running.process.kill();
+    // It sends, and nobody hears it.
+    std::fs::write(&fifo, r#"{"txid": "sent-unheard"}"#).unwrap();
+    let running = served.start(&["--signer", &program]);
+    assert_eq!(
+        served.until(STATE, &["processing unknown"]),
+        "processing unknown"
+    );
+    let path = format!("/dashboard/api/payouts/{id}");
+    let body = json!({ "action": "pay", "txid": "sent-unheard" });
+    running.desk("POST", &path, &body).expect(200);
+    assert_eq!(payout(&served, &running.url, &id)["status"], "paid");
+    assert_eq!(starts(&served.path("noted")), 1);
+}

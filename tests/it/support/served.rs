@@ -1,0 +1,200 @@
+//! A Coffer in production: the real binary on a file, an operator, an active account, and programs it may run.
+
+use super::scratch::Scratch;
+use super::{Answer, agent, send};
+use crate::process::Process;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The reseller's token.
+const TOKEN: &str = "rt_for_a_test_only";
+const EMAIL: &str = "operator@shop.test";
+const PASSWORD: &str = "operator's password";
+
+/// What was set up.
+pub struct Served {
+    scratch: Scratch,
+    pub file: PathBuf,
+    /// The id of the account.
+    pub account: String,
+    /// Its live secret key.
+    pub key: String,
+}
+
+/// It runs.
+pub struct Running {
+    pub process: Process,
+    pub url: String,
+    cookie: String,
+}
+
+impl Served {
+    /// Sets one up on the command line.
+    #[track_caller]
+    pub fn new() -> Served {
+        let scratch = Scratch::new();
+        let file = scratch.path("shop.db");
+        let run = |args: &[&str], input: &str| -> Value {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+            command
+                .args(args)
+                .args(["--log", "warn", "--file"])
+                .arg(&file);
+            let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut child = piped.spawn().unwrap();
+            let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{args:?}");
+            serde_json::from_slice(&output.stdout).unwrap()
+        };
+        let account = run(&["account", "create", "Shop"], "");
+        let account = account["id"].as_str().unwrap().to_owned();
+        run(&["account", "approve", &account], "");
+        let key = run(&["key", "create", &account, "--mode", "live"], "");
+        run(&["user", "create", EMAIL, "--role", "operator"], PASSWORD);
+        let served = Served {
+            file: file.clone(),
+            account,
+            key: key["key"].as_str().unwrap().to_owned(),
+            scratch,
+        };
+        let hash = coffer::domain::apikey::hash(TOKEN);
+        served
+            .open()
+            .execute(
+                "insert into reseller_tokens (id, account, hash, last4, created_at) values ('t', 1, ?1, 'only', 0)",
+                [&hash[..]],
+            )
+            .unwrap();
+        served
+    }
+
+    /// Its file, open beside it.
+    pub fn open(&self) -> Connection {
+        let conn = Connection::open(&self.file).unwrap();
+        conn.busy_timeout(std::time::Duration::from_secs(5))
+            .unwrap();
+        conn
+    }
+
+    /// A path beside its file.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.scratch.path(name)
+    }
+
+    /// A program of this shell script; how to name it in a setting.
+    #[track_caller]
+    pub fn program(&self, name: &str, script: &str) -> String {
+        let path = self.scratch.path(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// Starts it with these settings.
+    #[track_caller]
+    pub fn start(&self, settings: &[&str]) -> Running {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "off"]);
+        command
+            .args(["--exit-with-parent", "--file"])
+            .arg(&self.file);
+        let process = Process::start(command.args(settings));
+        let line = process.line();
+        let url = line.strip_prefix("coffer ready url=").unwrap();
+        let url = url.split(' ').next().unwrap().to_owned();
+        let body = json!({ "email": EMAIL, "password": PASSWORD }).to_string();
+        let path = format!("{url}/dashboard/api/session");
+        let begun = send(&agent(), "POST", &path, &[], &body).expect(201);
+        let cookie = begun.headers["set-cookie"].split(';').next().unwrap();
+        Running {
+            process,
+            url,
+            cookie: cookie.to_owned(),
+        }
+    }
+
+    /// An approved payout of 20 EUR; its id. The money is the operator's word.
+    #[track_caller]
+    pub fn approved_payout(&self, running: &Running) -> String {
+        let path = format!("/dashboard/api/accounts/{}/adjustments", self.account);
+        let body = json!({ "currency": "EUR", "amount": "500.00", "memo": "for a test" });
+        running.desk("POST", &path, &body).expect(201);
+        let address =
+            "insert or replace into payout_addresses (account, chain, address, changed_at)
+            values (1, 'solana', 'So11111111111111111111111111111111111111112', 0)";
+        self.open().execute(address, []).unwrap();
+        let url = format!("{}/v1/payouts", running.url);
+        let key = [("X-API-Key", self.key.as_str())];
+        let body = json!({ "amount": "20.00" }).to_string();
+        let payout = send(&agent(), "POST", &url, &key, &body).expect(201).json();
+        let id = payout["id"].as_str().unwrap().to_owned();
+        let body = json!({ "action": "approve", "rate": "100", "networkFee": "0.001" });
+        let path = format!("/dashboard/api/payouts/{id}");
+        running.desk("POST", &path, &body).expect(200);
+        id
+    }
+
+    /// Polls the file until this query answers one of these texts; which one.
+    #[track_caller]
+    pub fn until(&self, query: &str, ends: &[&str]) -> String {
+        let conn = self.open();
+        for _ in 0..2_000_000 {
+            let now: Option<String> = conn.query_row(query, [], |row| row.get(0)).unwrap();
+            let now = now.unwrap_or_default();
+            if ends.contains(&now.as_str()) {
+                return now;
+            }
+            std::thread::yield_now();
+        }
+        unreachable!("{query} never became one of {ends:?}")
+    }
+}
+
+impl Running {
+    /// Calls the operator interface.
+    #[track_caller]
+    pub fn desk(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let headers = [("cookie", self.cookie.as_str())];
+        send(
+            &agent(),
+            method,
+            &format!("{}{path}", self.url),
+            &headers,
+            &body,
+        )
+    }
+
+    /// Calls the reseller interface.
+    #[track_caller]
+    pub fn reseller(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let token = format!("Bearer {TOKEN}");
+        let headers = [("Authorization", token.as_str())];
+        send(
+            &agent(),
+            method,
+            &format!("{}{path}", self.url),
+            &headers,
+            &body,
+        )
+    }
+}
+
+/// How often a program noted that it was started.
+pub fn starts(noted: &Path) -> usize {
+    std::fs::read_to_string(noted).map_or(0, |text| text.lines().count())
+}
