@@ -6,12 +6,19 @@ use crate::config::Values;
 use crate::domain::account::{Account, AccountStatus};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
+use crate::domain::text_enum::UnknownText;
 use crate::domain::time::Time;
+use crate::service::key_desk::{self, OVERLAP_SECONDS_MAX};
 use crate::service::{Error, accounts, keys, open_beside};
-use crate::store::Store;
-use crate::store::keys::KeyRow;
+use crate::store::{Kind, Store};
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
+use std::io::Read;
+
+/// What the audit log calls whoever uses the command line.
+const ACTOR: &str = "command line";
+/// The most that is read of a key on standard input.
+const KEY_BYTES_MAX: u64 = 1024;
 
 /// `coffer account` with its verbs.
 pub(super) fn account_command(command: Command) -> Command {
@@ -38,6 +45,10 @@ pub(super) fn account_command(command: Command) -> Command {
         .subcommand(decide("approve", "Makes an account active"))
         .subcommand(decide("reject", "Rejects an account"))
         .subcommand(decide("suspend", "Suspends an account"))
+        .subcommand(decide(
+            "reactivate",
+            "Makes a suspended account active again",
+        ))
 }
 
 /// `coffer key` with its verbs.
@@ -54,21 +65,41 @@ pub(super) fn key_command(command: Command) -> Command {
         .long("mode")
         .value_parser(Mode::TEXTS.to_vec())
         .required(true);
-    let key = Arg::new("key")
-        .value_name("KEY")
-        .required(true)
-        .help("The key's id");
+    let key = || {
+        Arg::new("key")
+            .value_name("KEY")
+            .required(true)
+            .help("The key's id")
+    };
+    let overlap = Arg::new("overlap")
+        .long("overlap")
+        .value_name("SECONDS")
+        .value_parser(clap::value_parser!(i64).range(0..=OVERLAP_SECONDS_MAX))
+        .default_value("86400")
+        .help("How long the old key works on");
     let create = Command::new("create").about("Creates a key and shows it, once");
     command
         .subcommand_required(true)
         .subcommand(
             create
-                .arg(account)
+                .arg(account.clone())
                 .arg(class.help("What it opens"))
+                .arg(mode.clone().help("Live or test")),
+        )
+        .subcommand(
+            Command::new("import")
+                .about("Takes over a legacy key, which it reads from standard input")
+                .arg(account)
                 .arg(mode.help("Live or test")),
         )
         .subcommand(Command::new("list").about("Lists every key by its last four characters"))
-        .subcommand(Command::new("revoke").about("Revokes a key").arg(key))
+        .subcommand(Command::new("revoke").about("Revokes a key").arg(key()))
+        .subcommand(
+            Command::new("roll")
+                .about("Makes a key's successor and shows it, once")
+                .arg(key())
+                .arg(overlap),
+        )
 }
 
 /// The file, open beside whoever else has it open; only a command that begins something makes one.
@@ -114,7 +145,9 @@ pub(super) fn account(matches: &ArgMatches) -> Result<(), Error> {
             }
             print(&view.to_string())
         }
-        Some(("approve", matches)) => decide(&store, matches, AccountStatus::Active, now),
+        Some(("approve" | "reactivate", matches)) => {
+            decide(&store, matches, AccountStatus::Active, now)
+        }
         Some(("reject", matches)) => decide(&store, matches, AccountStatus::Rejected, now),
         Some(("suspend", matches)) => decide(&store, matches, AccountStatus::Suspended, now),
         Some(_) | None => {
@@ -135,8 +168,7 @@ fn decide(
     let id = text(matches, "account");
     let account = store.write_and_wait(move |tx| {
         let mut account = accounts::find(tx, &id)?;
-        let before = std::mem::replace(&mut account.status, status);
-        accounts::save(tx, &account, before, now)?;
+        accounts::decide(tx, ACTOR, &mut account, status, now)?;
         Ok::<_, Error>(account)
     })?;
     print(&account_view(&account).to_string())
@@ -159,38 +191,71 @@ pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
             let (account, class, mode) = (
                 text(matches, "account"),
                 text(matches, "class"),
-                text(matches, "mode"),
+                mode(matches)?,
             );
-            let unknown =
-                |error: crate::domain::text_enum::UnknownText| Error::Failed(error.to_string());
-            let (class, mode): (KeyClass, Mode) = (
-                class.parse().map_err(unknown)?,
-                mode.parse().map_err(unknown)?,
-            );
-            let (id, key) = store.write_and_wait(move |tx| {
+            let class: KeyClass = class.parse().map_err(unknown)?;
+            let made = store.write_and_wait(move |tx| {
                 let account = accounts::find(tx, &account)?;
-                keys::create(tx, account.seq, class, mode, now)
+                key_desk::make(tx, ACTOR, account.seq, class, mode, now)
             })?;
-            print(&json!({ "id": id, "class": class, "mode": mode, "key": key }).to_string())
+            print(&made_view(&made).to_string())
+        }
+        Some(("import", matches)) => {
+            let (account, mode, key) = (text(matches, "account"), mode(matches)?, key_on_stdin()?);
+            let id = store.write_and_wait(move |tx| {
+                let account = accounts::find(tx, &account)?;
+                key_desk::import(tx, Kind::Production, ACTOR, account.seq, mode, &key, now)
+            })?;
+            print(&json!({ "id": id, "class": KeyClass::Legacy, "mode": mode }).to_string())
+        }
+        Some(("roll", matches)) => {
+            let id = text(matches, "key");
+            let overlap = matches
+                .get_one::<i64>("overlap")
+                .copied()
+                .unwrap_or_default();
+            let made = store.write_and_wait(move |tx| {
+                let old = key_desk::in_use(tx, None, &id, now)?;
+                key_desk::roll(tx, ACTOR, &old, overlap, now)
+            })?;
+            print(&made_view(&made).to_string())
         }
         Some(("revoke", matches)) => {
             let id = text(matches, "key");
-            store.write_and_wait(move |tx| keys::revoke(tx, &id, now))
+            store.write_and_wait(move |tx| key_desk::revoke(tx, ACTOR, None, &id, now))
         }
         Some(_) | None => {
             let all = store.read(keys::list)?;
             all.iter()
-                .try_for_each(|key| print(&key_view(key).to_string()))
+                .try_for_each(|key| print(&key_desk::view(key).to_string()))
         }
     }
 }
 
-/// A key as the command line shows it.
-fn key_view(key: &KeyRow) -> Value {
-    json!({
-        "id": key.id, "class": key.class, "mode": key.mode, "last4": key.last4, "createdAt": key.created_at,
-        "lastUsedAt": key.last_used_at, "revokedAt": key.revoked_at,
-    })
+/// A key that was just made, with its text.
+fn made_view(made: &key_desk::Made) -> Value {
+    json!({ "id": made.id, "class": made.class, "mode": made.mode, "key": made.text })
+}
+
+/// The mode that is asked for.
+fn mode(matches: &ArgMatches) -> Result<Mode, Error> {
+    text(matches, "mode").parse().map_err(unknown)
+}
+
+/// A text that the command line's own check has ruled out.
+fn unknown(error: UnknownText) -> Error {
+    Error::Failed(error.to_string())
+}
+
+/// A key's text, which does not belong among the arguments: everybody on the machine can read those.
+fn key_on_stdin() -> Result<String, Error> {
+    let mut text = String::new();
+    let read = std::io::stdin()
+        .lock()
+        .take(KEY_BYTES_MAX)
+        .read_to_string(&mut text);
+    read.map_err(|error| Error::Failed(format!("standard input: {error}")))?;
+    Ok(text.trim().to_owned())
 }
 
 /// A required argument.

@@ -64,6 +64,28 @@ impl AccountStatus {
         }
     }
 
+    /// May an operator move an account from here to there?
+    ///
+    /// # Errors
+    /// `invalid_transition`.
+    pub fn may_become(self, next: AccountStatus) -> Result<(), Refusal> {
+        let is_drawn = match self {
+            AccountStatus::Pending => {
+                matches!(next, AccountStatus::Active | AccountStatus::Rejected)
+            }
+            AccountStatus::Active => next == AccountStatus::Suspended,
+            AccountStatus::Suspended => next == AccountStatus::Active,
+            AccountStatus::Rejected => false,
+        };
+        if is_drawn {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            Code::InvalidTransition,
+            format!("an account that is {self} does not become {next}"),
+        ))
+    }
+
     /// The event of becoming this, coming from `before`.
     pub fn event_after(self, before: AccountStatus) -> Option<EventType> {
         match self {
@@ -224,5 +246,32 @@ impl Endpoint {
                 .types
                 .as_ref()
                 .is_none_or(|types| types.contains(&kind))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AccountStatus::{Active, Pending, Rejected, Suspended};
+    use super::{AccountStatus, Code};
+
+    #[test]
+    fn an_account_moves_as_drawn_and_no_other_way() {
+        let drawn = [
+            (Pending, Active),
+            (Pending, Rejected),
+            (Active, Suspended),
+            (Suspended, Active),
+        ];
+        for from in AccountStatus::ALL {
+            for to in AccountStatus::ALL {
+                let moved = from.may_become(*to).map_err(|refusal| refusal.code);
+                let expected = if drawn.contains(&(*from, *to)) {
+                    Ok(())
+                } else {
+                    Err(Code::InvalidTransition)
+                };
+                assert_eq!(moved, expected, "{from} to {to}");
+            }
+        }
     }
 }

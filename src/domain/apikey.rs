@@ -11,6 +11,10 @@ use sha2::{Digest, Sha256};
 const RANDOM_CHARS: usize = 30;
 /// Characters that hold the CRC-32 of what precedes them.
 const CHECK_CHARS: usize = 6;
+/// The shortest secret of a legacy key that is imported.
+const IMPORT_SECRET_CHARS_MIN: usize = 16;
+/// The longest legacy key that is imported.
+pub const IMPORT_CHARS_MAX: usize = 200;
 /// The digits of base62.
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -75,6 +79,22 @@ pub fn is_plausible(text: &str) -> bool {
     body.is_some_and(|(body, check)| check == check_of(body))
 }
 
+/// Is this text a key of the older form that may be taken over: no easy guess, and none of another class?
+pub fn is_importable(text: &str) -> bool {
+    let plain = |part: &str| {
+        part.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+    };
+    let is_of_today = ["sk_", "pk_", "rt_"]
+        .iter()
+        .any(|prefix| text.starts_with(prefix));
+    let parts = text.split_once('.');
+    let fits = parts.is_some_and(|(id, secret)| {
+        !id.is_empty() && plain(id) && secret.len() >= IMPORT_SECRET_CHARS_MIN && plain(secret)
+    });
+    fits && !is_of_today && text.len() <= IMPORT_CHARS_MAX
+}
+
 /// What is stored of a key.
 pub fn hash(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
@@ -120,7 +140,7 @@ fn digit(value: u32) -> char {
 
 #[cfg(test)]
 mod tests {
-    use super::{KeyClass, Mode, generate, is_plausible, last4};
+    use super::{KeyClass, Mode, generate, is_importable, is_plausible, last4};
 
     fn made(class: KeyClass, mode: Mode) -> String {
         let mut next = 0_u8;
@@ -178,6 +198,24 @@ mod tests {
         ] {
             assert!(!is_plausible(wrong), "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_is_imported_is_of_the_older_form_and_no_easy_guess() {
+        assert!(is_importable("shop.0123456789abcdef") && is_importable("a-b_c.ABCDEFGHIJKLMNOP"));
+        for wrong in [
+            "",
+            "shop",
+            "shop.0123456789abcde",
+            ".0123456789abcdef",
+            "shop.0123456789abcde f",
+            "shop.0123456789abcdef.",
+            "sk_live_x.0123456789abcdef",
+            "shop.0123456789abcdeé",
+        ] {
+            assert!(!is_importable(wrong), "{wrong}");
+        }
+        assert!(!is_importable(&format!("a.{}", "b".repeat(200))));
     }
 
     #[test]

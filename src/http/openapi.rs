@@ -9,6 +9,7 @@ use super::auth::{Auth, COOKIE};
 use super::request::{Param, ParamKind};
 use super::routes::{Route, routes};
 use crate::domain::account::AccountStatus;
+use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
 use crate::domain::customer::{Family, REF_PATTERN};
 use crate::domain::deposit::DepositStatus;
@@ -44,6 +45,9 @@ const SCHEMAS: &[&str] = &[
     include_str!("openapi/schemas/books.json"),
     include_str!("openapi/schemas/delivery.json"),
     include_str!("openapi/schemas/session.json"),
+    include_str!("openapi/schemas/account_settings.json"),
+    include_str!("openapi/schemas/key.json"),
+    include_str!("openapi/schemas/settings.json"),
     include_str!("openapi/schemas/public.json"),
     include_str!("openapi/schemas/link.json"),
     include_str!("openapi/schemas/server.json"),
@@ -64,6 +68,9 @@ const EXAMPLES: &[&str] = &[
     include_str!("openapi/examples/books.json"),
     include_str!("openapi/examples/delivery.json"),
     include_str!("openapi/examples/session.json"),
+    include_str!("openapi/examples/account_settings.json"),
+    include_str!("openapi/examples/key.json"),
+    include_str!("openapi/examples/settings.json"),
     include_str!("openapi/examples/public.json"),
     include_str!("openapi/examples/link.json"),
     include_str!("openapi/examples/server.json"),
@@ -274,6 +281,7 @@ fn texts(name: &str) -> Vec<&'static str> {
         "EventType" => EventType::TEXTS.to_vec(),
         "LedgerKind" => LedgerKind::TEXTS.to_vec(),
         "MerchantStatus" => AccountStatus::TEXTS.to_vec(),
+        "KeyClass" => KeyClass::TEXTS.to_vec(),
         "Mode" => Mode::TEXTS.to_vec(),
         "PaymentCase" => PaymentCase::TEXTS.to_vec(),
         "PaymentState" => PaymentState::TEXTS.to_vec(),

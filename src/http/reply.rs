@@ -81,6 +81,11 @@ impl Reply {
         Reply::json(StatusCode::OK, Box::<str>::from(json).into_string())
     }
 
+    /// 201 with a resource.
+    pub(super) fn created(json: Json) -> Reply {
+        Reply::json(StatusCode::CREATED, Box::<str>::from(json).into_string())
+    }
+
     /// 200 with a resource that others hold too.
     pub(super) fn shared(json: Arc<RawValue>) -> Reply {
         Reply::json(StatusCode::OK, Bytes::from_owner(Shared(json)))

@@ -3,12 +3,15 @@
 //! What lives here: the list that feeds the router, the key check, the document, the metrics and the tests. What
 //! always holds: an operation that is not in it does not exist.
 
+mod accounts;
 mod books;
 mod customers;
 mod dashboard;
 mod deliveries;
+mod endpoints;
 mod exports;
 mod invoice_desk;
+mod keys;
 mod links;
 mod merchant;
 mod operation;
@@ -18,6 +21,7 @@ mod public;
 mod reseller;
 mod sandbox;
 mod servers;
+mod service_settings;
 mod transfers;
 
 use super::Boxed;
@@ -129,6 +133,10 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
         .chain(&links::ROUTES)
         .chain(&reseller::ROUTES)
         .chain(&servers::ROUTES)
+        .chain(&accounts::ROUTES)
+        .chain(&keys::ROUTES)
+        .chain(&endpoints::ROUTES)
+        .chain(&service_settings::ROUTES)
         .chain(&operation::ROUTES)
         .chain(of_sandbox.filter(move |_| sandbox))
 }

@@ -1,7 +1,7 @@
 //! The account: what it is, what it has, what was booked; and its states.
 
 use super::events::{Page, Subject, record, unknown_before};
-use super::{Caller, Error, Json, Service, new_secret};
+use super::{Caller, Error, Json, Service, members, new_secret};
 use crate::domain::account::{Account, AccountStatus, Endpoint};
 use crate::domain::asset::Mode;
 use crate::domain::ledger::Balance;
@@ -10,6 +10,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::store::{Reader, Tx, accounts, balances, endpoints, ledger, payments};
+use serde_json::json;
 
 /// Which page of the ledger is asked for.
 #[derive(Clone, Debug)]
@@ -144,6 +145,38 @@ pub fn find(db: &Reader<'_>, id: &str) -> Result<Account, Error> {
 /// [`Error::Failed`] where the file fails.
 pub fn list(db: &Reader<'_>) -> Result<Vec<Account>, Error> {
     Ok(accounts::all(db)?)
+}
+
+/// Moves an account to a status, tells of it, and notes who did so.
+///
+/// # Errors
+/// `invalid_transition` where no such step is drawn.
+pub fn decide(
+    tx: &Tx<'_>,
+    actor: &str,
+    account: &mut Account,
+    status: AccountStatus,
+    now: Time,
+) -> Result<(), Error> {
+    account.status.may_become(status)?;
+    let before = std::mem::replace(&mut account.status, status);
+    save(tx, account, before, now)?;
+    let action = match (before, status) {
+        (_, AccountStatus::Rejected) => "account.reject",
+        (_, AccountStatus::Suspended) => "account.suspend",
+        (AccountStatus::Suspended, _) => "account.reactivate",
+        (_, AccountStatus::Active | AccountStatus::Pending) => "account.approve",
+    };
+    let detail = json!({ "from": before, "to": status });
+    members::note(
+        tx,
+        actor,
+        action,
+        Some(account.seq),
+        Some(&account.id),
+        &detail,
+        now,
+    )
 }
 
 /// Saves an account whose status was `before`, and tells of it where it has become active or suspended.

@@ -46,12 +46,14 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] where the file fails.
     pub fn public_config(&self, caller: &Caller) -> Result<Json, Error> {
-        let account = self.read(|db| Ok(accounts::by_seq(db, caller.account())?))?;
-        let coins = self.offered(caller.mode()).iter();
+        let (account, coins) = self.read(|db| {
+            let account = accounts::by_seq(db, caller.account())?;
+            Ok((account, self.offered(db, caller.mode())?))
+        })?;
         Ok(render::public_config(
             &account,
             caller.mode(),
-            coins,
+            coins.into_iter(),
             &self.links,
         )?)
     }
@@ -71,16 +73,17 @@ impl Service {
     /// `not_found`, the same for an invoice that is not there and for a token that is not its own.
     pub fn checkout(&self, id: &str, token: &str) -> Result<Checkout, Error> {
         let id = self.opened(id, token)?;
-        let (account, invoice) = self.read(|db| {
+        let (account, offered, invoice) = self.read(|db| {
             let invoice = invoices::by_id(db, &id)?.ok_or_else(unknown)?;
-            Ok((accounts::by_seq(db, invoice.account)?, invoice))
+            let offered = self.offered(db, invoice.mode)?;
+            Ok((accounts::by_seq(db, invoice.account)?, offered, invoice))
         })?;
         let due = |asset: &'static Asset| {
             let rate = asset.test_rate(invoice.currency).ok()?;
             let due = quote::amount_due(asset, rate, invoice.amount).ok()?;
             Some((asset, due))
         };
-        let coins = self.offered(invoice.mode).iter().filter_map(due).collect();
+        let coins = offered.into_iter().filter_map(due).collect();
         Ok(Checkout {
             account,
             coins,

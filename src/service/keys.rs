@@ -78,6 +78,8 @@ impl Caller {
 #[derive(Clone)]
 pub struct Known {
     caller: Arc<Caller>,
+    /// When it stops working, where it was rolled: a copy must not outlive it.
+    expires_at: Option<Time>,
     /// When the file was last told that the key is in use.
     touched_at: Arc<AtomicI64>,
 }
@@ -111,12 +113,16 @@ impl Service {
                 };
                 let known = Known {
                     caller: Arc::new(caller),
+                    expires_at: key.expires_at,
                     touched_at: Arc::new(AtomicI64::new(touched_at)),
                 };
                 self.caches.keys.put(hash, known.clone(), generation);
                 known
             }
         };
+        if known.expires_at.is_some_and(|end| now >= end) {
+            return Err(unauthorized("the API key was rolled and its time is up").into());
+        }
         let touched = Time(known.touched_at.load(Ordering::Relaxed));
         if now.since_ms(touched) >= MINUTE_MS {
             known.touched_at.store(now.0, Ordering::Relaxed);

@@ -29,6 +29,11 @@ impl Member {
         &self.user
     }
 
+    /// The email, which is what the audit log calls them by.
+    pub fn actor(&self) -> String {
+        self.user.email.clone()
+    }
+
     /// May do everything?
     pub fn is_operator(&self) -> bool {
         self.user.role == Role::Operator

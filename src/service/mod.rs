@@ -4,9 +4,12 @@
 //! time, statements. What always holds: every query carries the caller's account and mode, so what is not the
 //! caller's cannot be read by mistake.
 
+mod account_desk;
+mod account_settings;
 pub mod accounts;
 mod adjustments;
 pub mod audit;
+pub mod audit_log;
 pub mod backup;
 mod books;
 mod cache;
@@ -14,6 +17,7 @@ pub mod checkout;
 pub mod customers;
 pub mod delivery_desk;
 pub mod deposits;
+mod endpoint_desk;
 mod error;
 pub mod events;
 pub mod exports;
@@ -21,7 +25,9 @@ mod faults;
 pub mod idempotency;
 pub mod invoice_desk;
 pub mod invoices;
+pub mod key_desk;
 pub mod keys;
+mod legacy_secrets;
 pub mod links;
 pub mod members;
 pub mod passwords;
@@ -34,6 +40,7 @@ pub mod reseller;
 pub mod sandbox;
 pub mod sending;
 pub mod servers;
+mod service_settings;
 mod settle;
 pub mod transfers;
 pub mod unmatched;

@@ -7,7 +7,6 @@ use super::books::{Step, book_step};
 use super::invoices::owned;
 use super::settle::Cause;
 use super::{Caller, Error, Json, Service};
-use crate::domain::asset::ASSETS;
 use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::PaymentCase;
 use crate::domain::ledger::RefType;
@@ -103,8 +102,9 @@ impl Service {
                 .test_rate(invoice.currency)
                 .is_ok_and(|rate| amount_due(asset, rate, invoice.amount).is_ok())
         };
-        let first = ASSETS
-            .iter()
+        let on_offer = self.offered(tx, invoice.mode)?;
+        let first = on_offer
+            .into_iter()
             .find(takes)
             .ok_or_else(|| unavailable("no coin takes so small an amount"))?;
         self.quote(tx, now, invoice, first.id)

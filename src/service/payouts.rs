@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// How long a new payout address waits before it is paid to.
-const COOLING_MS: i64 = DAY_MS;
+pub(super) const COOLING_MS: i64 = DAY_MS;
 
 /// How much is to be paid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use crate::domain::render;
 use crate::domain::status::status;
 use crate::domain::time::Time;
 use crate::store::addresses::Owner;
-use crate::store::{Tx, addresses, invoice_steps, payments, quotes};
+use crate::store::{Reader, Tx, addresses, coins_off, invoice_steps, payments, quotes};
 use std::sync::Arc;
 
 impl Service {
@@ -79,6 +79,9 @@ impl Service {
         if invoice.mode.is_live() && self.faults().rates_stale {
             return Err(refused("has no fresh rate").into());
         }
+        if coins_off::all(tx)?.iter().any(|(off, _)| *off == asset) {
+            return Err(refused("is switched off").into());
+        }
         let rate = asset.test_rate(invoice.currency)?;
         let amount_expected = quote::amount_due(asset, rate, invoice.amount)?;
         let owner = Owner::Invoice(invoice.seq);
@@ -103,18 +106,24 @@ impl Service {
     /// # Errors
     /// None that a caller causes.
     pub fn currencies(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
-        let offered = self.offered(caller.mode()).iter();
-        offered.map(|asset| Ok(render::currency(asset)?)).collect()
+        let offered = self.read(|db| self.offered(db, caller.mode()))?;
+        let rendered = offered.into_iter();
+        rendered.map(|asset| Ok(render::currency(asset)?)).collect()
     }
 
     /// The coins that can be picked in this mode.
-    pub(super) fn offered(&self, mode: Mode) -> &'static [Asset] {
+    pub(super) fn offered(
+        &self,
+        db: &Reader<'_>,
+        mode: Mode,
+    ) -> Result<Vec<&'static Asset>, Error> {
         let is_stale = mode.is_live() && self.faults().rates_stale;
-        if self.offers(mode) && !is_stale {
-            &ASSETS
-        } else {
-            &[]
+        if !self.offers(mode) || is_stale {
+            return Ok(Vec::new());
         }
+        let off = coins_off::all(db)?;
+        let is_on = |asset: &&Asset| off.iter().all(|(other, _)| other != asset);
+        Ok(ASSETS.iter().filter(is_on).collect())
     }
 }
 

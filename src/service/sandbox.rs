@@ -7,13 +7,13 @@ pub mod payments;
 pub mod snapshots;
 mod target;
 
-use super::{Error, Faults, Json, Service, accounts as account_rules, keys, members, reseller};
+use super::{Error, Faults, Json, Service, account_settings, keys, members, reseller};
+use super::{accounts as account_rules, endpoint_desk};
 use crate::domain::account::{Account, AccountStatus, Endpoint};
 use crate::domain::apikey::KeyClass;
-use crate::domain::asset::{Asset, Mode};
-use crate::domain::event::{EventType, Format};
+use crate::domain::asset::Mode;
+use crate::domain::event::Format;
 use crate::domain::fields::Fields;
-use crate::domain::money::{AmountError, Bps, Cents};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::user::Role;
@@ -62,6 +62,11 @@ const SWITCHES: [&str; 11] = [
     "payoutAddress",
     "endpoints",
 ];
+
+/// Is this one of the sandbox's keys? Everybody knows them.
+pub(super) fn is_well_known(key: &str) -> bool {
+    [SECRET_TEST, SECRET_LIVE, PUBLIC_TEST, PUBLIC_LIVE, LEGACY].contains(&key)
+}
 
 impl Service {
     /// Puts the seed into a file that has no account yet.
@@ -178,7 +183,7 @@ impl Service {
             format: fields.choice::<Format>("format")?.unwrap_or(Format::Event),
             types: fields
                 .list("types")?
-                .map(|list| event_types(list))
+                .map(|list| endpoint_desk::event_types(list))
                 .transpose()?,
             enabled: true,
         })
@@ -262,28 +267,8 @@ fn switches(db: &Reader<'_>, account: &Account) -> Result<Value, Error> {
 /// Changes what is a field of the account.
 fn change(account: &mut Account, fields: &Fields<'_>) -> Result<(), Refusal> {
     account.status = fields.choice("status")?.unwrap_or(account.status);
-    if let Some(bps) = fields.integer("feeBps", 0..=10_000)? {
-        account.fee = Bps(u32::try_from(bps).unwrap_or(account.fee.0));
-    }
-    account.customers_enabled = fields
-        .flag("customersEnabled")?
-        .unwrap_or(account.customers_enabled);
-    account.settlement_enabled = fields
-        .flag("settlementEnabled")?
-        .unwrap_or(account.settlement_enabled);
-    account.invoice_max = cents(fields, "maxInvoiceAmount")?.unwrap_or(account.invoice_max);
-    account.payout_min = cents(fields, "payoutMinimum")?.unwrap_or(account.payout_min);
-    account.payout_daily_max =
-        cents(fields, "payoutDailyLimit")?.unwrap_or(account.payout_daily_max);
-    if let Some(asset) = fields.text("payoutAsset", 1..=40)? {
-        account.payout_asset = Asset::find(asset).ok_or_else(|| {
-            Refusal::field(
-                "payoutAsset",
-                format!("must be one of {}", Asset::ids().join(", ")),
-            )
-        })?;
-    }
-    Ok(())
+    account_settings::change_terms(account, fields)?;
+    account_settings::change_payout_asset(account, fields)
 }
 
 /// Sets the address of the payout coin's chain, or removes it where null is sent. Nothing is ever sent from the
@@ -307,34 +292,4 @@ fn change_payout_address(
     let parsed = service.destination(Mode::Live, chain, text);
     let parsed = parsed.map_err(|problem| Refusal::field(NAME, problem))?;
     Ok(payout_addresses::put(tx, account.seq, chain, &parsed, now)?)
-}
-
-/// An amount of fiat money, as text or number.
-fn cents(fields: &Fields<'_>, name: &str) -> Result<Option<Cents>, Refusal> {
-    let Some(value) = fields.get(name) else {
-        return Ok(None);
-    };
-    let text = value
-        .as_str()
-        .or_else(|| value.as_number().map(serde_json::Number::as_str));
-    match text.map(Cents::parse) {
-        Some(Ok(cents)) => Ok(Some(cents)),
-        Some(Err(AmountError::TooLarge)) => Err(Refusal::field(name, "is too large")),
-        Some(Err(AmountError::Malformed)) | None => Err(Refusal::field(
-            name,
-            "must be a positive decimal with at most two decimals",
-        )),
-    }
-}
-
-/// A list of event types.
-fn event_types(list: &[Value]) -> Result<Vec<EventType>, Refusal> {
-    let read = |item: &Value| {
-        let text = item
-            .as_str()
-            .ok_or_else(|| Refusal::field("types", "must be a list of event types"))?;
-        text.parse()
-            .map_err(|problem| Refusal::field("types", problem))
-    };
-    list.iter().map(read).collect()
 }

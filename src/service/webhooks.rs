@@ -69,18 +69,20 @@ pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
         Format::Legacy => legacy_body(&due.body, due.invoice.as_deref())?
             .ok_or_else(|| Error::Failed(format!("{} has no legacy body", due.event)))?,
     };
+    let old = due.old_secret.as_deref();
+    let secrets: Vec<&str> = std::iter::once(secret).chain(old).collect();
     let at = real_now.unix_seconds();
     let headers = vec![
         ("Content-Type", "application/json".to_owned()),
         (
             "X-Service-Signature",
-            service_signature(at, body.as_bytes(), &[secret]),
+            service_signature(at, body.as_bytes(), &secrets),
         ),
         ("webhook-id", due.event.clone()),
         ("webhook-timestamp", at.to_string()),
         (
             "webhook-signature",
-            standard_signature(&due.event, at, body.as_bytes(), &[secret]),
+            standard_signature(&due.event, at, body.as_bytes(), &secrets),
         ),
     ];
     Ok(Outgoing { body, headers })

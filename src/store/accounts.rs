@@ -3,6 +3,7 @@
 use super::row::Columns;
 use super::{Reader, StoreError, Tx};
 use crate::domain::account::{Account, Branding};
+use crate::domain::time::Time;
 use rusqlite::types::Type;
 use rusqlite::{Row, named_params};
 
@@ -125,4 +126,23 @@ pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
     };
     tx.run(include_str!("../../sql/accounts/update.sql"), params)
         .map(drop)
+}
+
+/// Gives an account a new legacy secret; the one before signs beside it until then.
+pub fn roll_legacy_secret(
+    tx: &Tx<'_>,
+    seq: i64,
+    secret: &str,
+    until: Time,
+) -> Result<(), StoreError> {
+    let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };
+    let roll = include_str!("../../sql/accounts/roll_legacy_secret.sql");
+    tx.run(roll, params).map(drop)
+}
+
+/// Until when the legacy secret before the present one signs, or signed; nothing where it was never rolled.
+pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, StoreError> {
+    let read = include_str!("../../sql/accounts/old_secret_until.sql");
+    let found = db.first(read, named_params! { ":seq": seq }, |row| row.get(0))?;
+    Ok(found.flatten())
 }

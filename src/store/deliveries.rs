@@ -21,6 +21,8 @@ pub struct Due {
     pub is_orphan: bool,
     /// Signs what goes to an invoice's own webhookUrl.
     pub legacy_secret: String,
+    /// The secret before the present one, while it still signs.
+    pub old_secret: Option<String>,
     /// The event's id.
     pub event: String,
     /// The event's body.
@@ -113,6 +115,7 @@ pub fn due(db: &Reader<'_>, lane: &str, now: Time, limit: usize) -> Result<Vec<D
                 event: next.take()?,
                 body: next.take()?,
                 invoice: next.take()?,
+                old_secret: next.take()?,
             })
         },
     )

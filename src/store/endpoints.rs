@@ -40,6 +40,14 @@ fn types(text: Option<String>) -> rusqlite::Result<Option<Vec<EventType>>> {
         .map(Some)
 }
 
+/// The types as they stand in the column.
+fn types_text(endpoint: &Endpoint) -> Result<Option<String>, StoreError> {
+    let types = endpoint.types.as_ref().map(serde_json::to_string);
+    types
+        .transpose()
+        .map_err(|error| StoreError::Failed(error.to_string()))
+}
+
 /// The endpoints of an account, oldest first, without removed ones.
 pub fn of_account(db: &Reader<'_>, account: i64) -> Result<Vec<Endpoint>, StoreError> {
     db.all(
@@ -56,12 +64,7 @@ pub fn insert(
     endpoint: &Endpoint,
     now: Time,
 ) -> Result<i64, StoreError> {
-    let types = endpoint
-        .types
-        .as_ref()
-        .map(serde_json::to_string)
-        .transpose();
-    let types = types.map_err(|error| StoreError::Failed(error.to_string()))?;
+    let types = types_text(endpoint)?;
     let params = named_params! {
         ":id": endpoint.id,
         ":account": account,
@@ -76,12 +79,52 @@ pub fn insert(
     tx.insert(include_str!("../../sql/endpoints/insert.sql"), params)
 }
 
+/// Saves what can change of an endpoint, but for its secret.
+pub fn update(tx: &Tx<'_>, endpoint: &Endpoint) -> Result<(), StoreError> {
+    let params = named_params! {
+        ":seq": endpoint.seq,
+        ":mode": endpoint.mode,
+        ":url": endpoint.url,
+        ":format": endpoint.format,
+        ":types": types_text(endpoint)?,
+        ":enabled": endpoint.enabled,
+    };
+    tx.run(include_str!("../../sql/endpoints/update.sql"), params)
+        .map(drop)
+}
+
+/// Gives an endpoint a new secret; the one before signs beside it until then.
+pub fn roll_secret(tx: &Tx<'_>, seq: i64, secret: &str, until: Time) -> Result<(), StoreError> {
+    let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };
+    tx.run(include_str!("../../sql/endpoints/roll_secret.sql"), params)
+        .map(drop)
+}
+
+/// Removes an endpoint of an account, and gives up what was still to be sent to it.
+pub fn remove(tx: &Tx<'_>, account: i64, id: &str, now: Time) -> Result<(), StoreError> {
+    let params = named_params! { ":account": account, ":id": id, ":now": now };
+    tx.run(include_str!("../../sql/endpoints/remove.sql"), params)?;
+    give_up_removed(tx, account)
+}
+
 /// Removes every endpoint of an account, and gives up what was still to be sent to them.
 pub fn remove_all(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), StoreError> {
     let params = named_params! { ":account": account, ":now": now };
     tx.run(include_str!("../../sql/endpoints/remove_all.sql"), params)?;
+    give_up_removed(tx, account)
+}
+
+/// Gives up what is still to be sent to endpoints that are gone.
+fn give_up_removed(tx: &Tx<'_>, account: i64) -> Result<(), StoreError> {
     let params = named_params! { ":account": account };
     let give_up = include_str!("../../sql/deliveries/give_up_removed.sql");
     tx.note(|changes| changes.deliveries = true);
     tx.run(give_up, params).map(drop)
+}
+
+/// Until when the secret before the present one signs, or signed; nothing where it was never rolled.
+pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, StoreError> {
+    let read = include_str!("../../sql/endpoints/old_secret_until.sql");
+    let found = db.first(read, named_params! { ":seq": seq }, |row| row.get(0))?;
+    Ok(found.flatten())
 }

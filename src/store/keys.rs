@@ -5,7 +5,7 @@ use super::{Reader, StoreError, Tx};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::time::Time;
-use rusqlite::named_params;
+use rusqlite::{Row, named_params};
 
 /// What a presented key is found to be.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct Key {
     pub mode: Mode,
     /// When it was used last, to the minute.
     pub last_used_at: Option<Time>,
+    /// When it stops working, where it was rolled.
+    pub expires_at: Option<Time>,
 }
 
 /// A key as the operator sees it.
@@ -41,6 +43,8 @@ pub struct KeyRow {
     pub last_used_at: Option<Time>,
     /// When it was revoked.
     pub revoked_at: Option<Time>,
+    /// When it stops working, where it was rolled.
+    pub expires_at: Option<Time>,
 }
 
 /// A key to be stored.
@@ -61,7 +65,22 @@ pub struct NewKey<'a> {
     pub created_at: Time,
 }
 
-/// The key with this hash, unless revoked.
+fn read(row: &Row<'_>) -> rusqlite::Result<KeyRow> {
+    let mut next = Columns::of(row);
+    Ok(KeyRow {
+        id: next.take()?,
+        account: next.take()?,
+        class: next.take()?,
+        mode: next.take()?,
+        last4: next.take()?,
+        created_at: next.take()?,
+        last_used_at: next.take()?,
+        revoked_at: next.take()?,
+        expires_at: next.take()?,
+    })
+}
+
+/// The key with this hash, unless revoked; it may have expired.
 pub fn by_hash(db: &Reader<'_>, hash: &[u8; 32]) -> Result<Option<Key>, StoreError> {
     db.first(
         include_str!("../../sql/keys/by_hash.sql"),
@@ -74,6 +93,7 @@ pub fn by_hash(db: &Reader<'_>, hash: &[u8; 32]) -> Result<Option<Key>, StoreErr
                 class: next.take()?,
                 mode: next.take()?,
                 last_used_at: next.take()?,
+                expires_at: next.take()?,
             })
         },
     )
@@ -81,19 +101,35 @@ pub fn by_hash(db: &Reader<'_>, hash: &[u8; 32]) -> Result<Option<Key>, StoreErr
 
 /// Every key, oldest first.
 pub fn all(db: &Reader<'_>) -> Result<Vec<KeyRow>, StoreError> {
-    db.all(include_str!("../../sql/keys/all.sql"), [], |row| {
-        let mut next = Columns::of(row);
-        Ok(KeyRow {
-            id: next.take()?,
-            account: next.take()?,
-            class: next.take()?,
-            mode: next.take()?,
-            last4: next.take()?,
-            created_at: next.take()?,
-            last_used_at: next.take()?,
-            revoked_at: next.take()?,
-        })
-    })
+    db.all(include_str!("../../sql/keys/all.sql"), [], read)
+}
+
+/// The keys of an account, oldest first.
+pub fn of_account(db: &Reader<'_>, account: i64) -> Result<Vec<KeyRow>, StoreError> {
+    db.all(
+        include_str!("../../sql/keys/of_account.sql"),
+        named_params! { ":account": account },
+        read,
+    )
+}
+
+/// The key with this id, be it revoked.
+pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<KeyRow>, StoreError> {
+    db.first(
+        include_str!("../../sql/keys/by_id.sql"),
+        named_params! { ":id": id },
+        read,
+    )
+}
+
+/// Was there ever a key with this hash?
+pub fn exists(db: &Reader<'_>, hash: &[u8; 32]) -> Result<bool, StoreError> {
+    let found = db.first(
+        include_str!("../../sql/keys/exists.sql"),
+        named_params! { ":hash": hash },
+        |row| row.get(0),
+    )?;
+    Ok(found.unwrap_or(false))
 }
 
 /// Adds a key.
@@ -127,6 +163,16 @@ pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<bool, StoreError> {
     tx.run(
         include_str!("../../sql/keys/revoke.sql"),
         named_params! { ":id": id, ":now": now },
+    )
+    .map(|rows| rows == 1)
+}
+
+/// Lets a key work until then and no longer; false where there is no such key in use, or its end is set already.
+pub fn expire(tx: &Tx<'_>, id: &str, expires_at: Time) -> Result<bool, StoreError> {
+    tx.note(|changes| changes.keys = true);
+    tx.run(
+        include_str!("../../sql/keys/expire.sql"),
+        named_params! { ":id": id, ":expires_at": expires_at },
     )
     .map(|rows| rows == 1)
 }

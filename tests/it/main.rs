@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod account_desk;
 mod audit;
 mod books;
 mod clock;
@@ -20,6 +21,7 @@ mod deposit_steps;
 mod deposits;
 mod document_limits;
 mod durability;
+mod endpoint_desk;
 mod environment;
 mod exports;
 mod faults;
@@ -31,6 +33,7 @@ mod inbox;
 mod invoice_desk;
 mod isolation;
 mod keeping;
+mod key_desk;
 mod keys;
 mod limits;
 mod link_desk;
@@ -55,6 +58,7 @@ mod schema;
 mod sending;
 mod serve;
 mod servers;
+mod service_settings;
 mod setup_page;
 mod sign_in;
 mod signer;
@@ -70,3 +74,4 @@ mod transfer_steps;
 mod unmatched;
 mod users;
 mod webhooks;
+mod who_may;

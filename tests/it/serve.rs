@@ -64,6 +64,11 @@ pub struct SetUp {
 }
 
 impl SetUp {
+    /// The account's id.
+    pub fn account(&self) -> &str {
+        &self.account
+    }
+
     pub fn new() -> SetUp {
         let scratch = Scratch::new();
         let file = scratch.path("shop.db");

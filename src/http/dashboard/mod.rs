@@ -3,14 +3,18 @@
 //! What lives here: its handlers, one file a topic. What does not: who may call them (`auth`, by the route's role).
 //! What always holds: a merchant's user reaches its own account only, by [`Call::scope`](super::request::Call::scope).
 
+pub(super) mod accounts;
 pub(super) mod books;
 pub(super) mod deliveries;
+pub(super) mod endpoints;
 pub(super) mod exports;
 pub(super) mod invoices;
+pub(super) mod keys;
 pub(super) mod links;
 pub(super) mod pools;
 pub(super) mod servers;
 pub(super) mod session;
+pub(super) mod settings;
 pub(super) mod transfers;
 pub(super) mod unmatched;
 pub(super) mod users;

@@ -97,6 +97,20 @@ impl Desk {
         rows.map(Result::unwrap).collect()
     }
 
+    /// What the account's own user does to the account.
+    #[track_caller]
+    pub fn by_merchant(&self, method: &str, rest: &str, body: &Value) -> Answer {
+        self.send(&self.merchant, method, &self.path(rest), body)
+    }
+
+    /// How much was noted so far.
+    #[track_caller]
+    pub fn log_length(&self) -> i64 {
+        let conn = Connection::open(self.shop.file()).unwrap();
+        let sql = "select count(*) from audit_log";
+        conn.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
     /// Asserts who may do this: the account's own user or the operator only, never another account's user, and only
     /// on an account that is there.
     #[track_caller]

@@ -1,0 +1,1 @@
+select asset, since from coins_off order by asset

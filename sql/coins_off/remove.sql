@@ -1,0 +1,1 @@
+delete from coins_off where asset = :asset

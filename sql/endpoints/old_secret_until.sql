@@ -1,0 +1,1 @@
+select secret_old_until from endpoints where seq = :seq

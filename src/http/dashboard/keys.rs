@@ -1,0 +1,39 @@
+//! Keys in the operator interface.
+
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::service::Error;
+use hyper::StatusCode;
+
+/// GET /dashboard/api/accounts/{account}/keys
+pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
+    Reply::list(&call.front.service.keys_of(&call.scope()?)?)
+}
+
+/// POST /dashboard/api/accounts/{account}/keys
+pub(in crate::http) async fn create(call: Call) -> Result<Reply, Error> {
+    let (scope, member, body) = (call.scope()?, call.member()?, call.object()?);
+    let service = &call.front.service;
+    let made = service.create_key(call.now, &scope, member, body).await?;
+    Ok(Reply::created(made))
+}
+
+/// POST /dashboard/api/accounts/{account}/keys/{id}/roll
+pub(in crate::http) async fn roll(call: Call) -> Result<Reply, Error> {
+    let (scope, member, body) = (call.scope()?, call.member()?, call.optional_object()?);
+    let service = &call.front.service;
+    let made = service
+        .roll_key(call.now, &scope, member, call.second(), body)
+        .await?;
+    Ok(Reply::created(made))
+}
+
+/// DELETE /dashboard/api/accounts/{account}/keys/{id}
+pub(in crate::http) async fn revoke(call: Call) -> Result<Reply, Error> {
+    let (scope, member) = (call.scope()?, call.member()?);
+    let service = &call.front.service;
+    service
+        .revoke_key(call.now, &scope, member, call.second())
+        .await?;
+    Ok(Reply::json(StatusCode::NO_CONTENT, ""))
+}

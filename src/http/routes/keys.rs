@@ -1,0 +1,58 @@
+//! The operator interface: keys.
+
+use super::invoice_desk::{MEMBER, json};
+use super::{Answer, Body, Content, Route};
+use crate::domain::refusal::Code;
+use crate::http::dashboard::keys;
+
+/// The list.
+pub(super) static ROUTES: [Route; 4] = [
+    Route {
+        operation: "listKeys",
+        path: "/dashboard/api/accounts/{account}/keys",
+        summary: "Lists an account's keys of both modes, oldest first, by their last four characters.",
+        answers: &[json(200, "The keys.", "KeyList")],
+        handler: |call| Box::pin(keys::list(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "createKey",
+        method: "POST",
+        path: "/dashboard/api/accounts/{account}/keys",
+        summary: "Makes a key and shows it, once; or takes over a legacy one that a shop has.",
+        body: Some(Body {
+            schema: "CreateKey",
+            required: true,
+        }),
+        answers: &[json(201, "The key.", "CreatedKey")],
+        handler: |call| Box::pin(keys::create(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "rollKey",
+        method: "POST",
+        path: "/dashboard/api/accounts/{account}/keys/{id}/roll",
+        summary: "Makes the successor of a key and shows it, once; the old one works on for a while.",
+        body: Some(Body {
+            schema: "RollKey",
+            required: false,
+        }),
+        answers: &[json(201, "The new key.", "CreatedKey")],
+        refusals: &[Code::InvalidTransition],
+        handler: |call| Box::pin(keys::roll(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "revokeKey",
+        method: "DELETE",
+        path: "/dashboard/api/accounts/{account}/keys/{id}",
+        summary: "Revokes a key at once.",
+        answers: &[Answer {
+            status: 204,
+            about: "Revoked.",
+            content: Content::Empty,
+        }],
+        handler: |call| Box::pin(keys::revoke(call)),
+        ..MEMBER
+    },
+];

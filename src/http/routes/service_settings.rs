@@ -1,0 +1,79 @@
+//! The operator interface: what concerns the whole service, and the audit log.
+
+use super::invoice_desk::{BEFORE, MEMBER, json, limit};
+use super::{Body, Route};
+use crate::domain::refusal::Code;
+use crate::domain::user::Role;
+use crate::http::auth::Auth;
+use crate::http::dashboard::settings;
+use crate::http::request::{Param, ParamKind};
+
+/// A route for operators.
+const OPERATOR: Route = Route {
+    auth: Auth::Session(Role::Operator),
+    ..MEMBER
+};
+
+/// The list.
+pub(super) static ROUTES: [Route; 5] = [
+    Route {
+        operation: "getSettings",
+        path: "/dashboard/api/settings",
+        summary: "Reads the settings of the whole service.",
+        answers: &[json(200, "The settings.", "ServiceSettings")],
+        handler: |call| Box::pin(settings::read(call)),
+        ..OPERATOR
+    },
+    Route {
+        operation: "setSettings",
+        method: "PUT",
+        path: "/dashboard/api/settings",
+        summary: "Sets the settings of the whole service.",
+        body: Some(Body {
+            schema: "SetSettings",
+            required: true,
+        }),
+        answers: &[json(200, "The settings.", "ServiceSettings")],
+        handler: |call| Box::pin(settings::change(call)),
+        ..OPERATOR
+    },
+    Route {
+        operation: "listCoins",
+        path: "/dashboard/api/coins",
+        summary: "Lists every coin and whether it is switched on.",
+        answers: &[json(200, "The coins.", "CoinList")],
+        handler: |call| Box::pin(settings::coins(call)),
+        ..OPERATOR
+    },
+    Route {
+        operation: "switchCoin",
+        method: "PUT",
+        path: "/dashboard/api/coins/{asset}",
+        summary: "Switches a coin on or off. What was quoted stays payable.",
+        body: Some(Body {
+            schema: "SwitchCoin",
+            required: true,
+        }),
+        answers: &[json(200, "The coin.", "Coin")],
+        handler: |call| Box::pin(settings::switch_coin(call)),
+        ..OPERATOR
+    },
+    Route {
+        operation: "listAuditLog",
+        path: "/dashboard/api/audit-log",
+        summary: "Pages through who did what, newest first; a merchant sees what concerns its own account.",
+        answers: &[json(200, "A page of entries.", "AuditLogPage")],
+        query: &[
+            limit(200, settings::AUDIT_LIMIT_DEFAULT),
+            BEFORE,
+            Param {
+                name: "account",
+                about: "Only what concerns the account with this id.",
+                kind: ParamKind::Text { chars_max: 40 },
+            },
+        ],
+        refusals: &[Code::NotFound],
+        handler: |call| Box::pin(settings::audit_log(call)),
+        ..MEMBER
+    },
+];

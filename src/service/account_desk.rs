@@ -1,0 +1,228 @@
+//! Accounts in the operator interface: made, read, changed, decided on, and where their payouts go.
+//!
+//! What does not live here: the fields of a change (`account_settings`) and the states (`domain::account`). What always
+//! holds: an account's terms are changed by operators only, and every change is noted.
+
+use super::account_settings::{SETTINGS, TERMS, change_settings, change_terms};
+use super::payouts::COOLING_MS;
+use super::{Caller, Error, Json, Member, Service, accounts as rules, members};
+use crate::domain::account::{Account, AccountStatus};
+use crate::domain::asset::{Chain, Mode};
+use crate::domain::fields::Fields;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::Time;
+use crate::store::{Reader, Tx, accounts, payout_addresses};
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+impl Service {
+    /// Every account, oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn desk_accounts(&self) -> Result<Vec<Json>, Error> {
+        self.read(|db| {
+            let all = accounts::all(db)?;
+            all.iter().map(|account| shown(db, account)).collect()
+        })
+    }
+
+    /// One account.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn desk_account(&self, caller: &Caller) -> Result<Json, Error> {
+        self.read(|db| shown(db, &accounts::by_seq(db, caller.account())?))
+    }
+
+    /// Makes an account, pending.
+    ///
+    /// # Errors
+    /// `invalid_request`.
+    pub async fn create_account(
+        self: &Arc<Self>,
+        now: Time,
+        member: &Member,
+        body: Map<String, Value>,
+    ) -> Result<Json, Error> {
+        let actor = member.actor();
+        self.write(move |_, tx| {
+            let fields = Fields::of(&body);
+            fields.only(&["name"])?;
+            let name = fields
+                .text("name", 1..=200)?
+                .ok_or_else(|| Refusal::field("name", "must be given"))?;
+            let account = rules::create(tx, name, now)?;
+            let detail = json!({ "name": name });
+            note(tx, &actor, "account.create", &account, &detail, now)?;
+            shown(tx, &account)
+        })
+        .await
+    }
+
+    /// Changes an account's settings, and its terms where an operator does it; all of them or none.
+    ///
+    /// # Errors
+    /// `invalid_request` that names the first that is wrong, `forbidden` for terms that a merchant sends.
+    pub async fn change_account(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+        body: Map<String, Value>,
+    ) -> Result<Json, Error> {
+        let (caller, actor, is_operator) = (caller.clone(), member.actor(), member.is_operator());
+        self.write(move |_, tx| {
+            let fields = Fields::of(&body);
+            fields.only(&[&SETTINGS[..], &TERMS[..]].concat())?;
+            let own_terms = TERMS.into_iter().find(|name| fields.names(name));
+            if let (Some(name), false) = (own_terms, is_operator) {
+                let message = format!("{name} is changed by operators only");
+                return Err(Refusal::of(Code::Forbidden, name, message).into());
+            }
+            let mut account = accounts::by_seq(tx, caller.account())?;
+            change_settings(&mut account, &fields)?;
+            change_terms(&mut account, &fields)?;
+            accounts::update(tx, &account)?;
+            note(tx, &actor, "account.change", &account, &json!(body), now)?;
+            shown(tx, &account)
+        })
+        .await
+    }
+
+    /// Approves, rejects, suspends or reactivates an account.
+    ///
+    /// # Errors
+    /// `invalid_request`, `invalid_transition`.
+    pub async fn decide_on_account(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+        body: Map<String, Value>,
+    ) -> Result<Json, Error> {
+        let (caller, actor) = (caller.clone(), member.actor());
+        self.write(move |_, tx| {
+            let fields = Fields::of(&body);
+            fields.only(&["status"])?;
+            let status = fields
+                .choice::<AccountStatus>("status")?
+                .ok_or_else(|| Refusal::field("status", "must be given"))?;
+            let mut account = accounts::by_seq(tx, caller.account())?;
+            rules::decide(tx, &actor, &mut account, status, now)?;
+            shown(tx, &account)
+        })
+        .await
+    }
+
+    /// Sets where payouts on a chain go; its cooling starts, unless it is the address that is set already.
+    ///
+    /// # Errors
+    /// `not_found` for a chain that is none, `invalid_request`.
+    pub async fn set_payout_address(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+        chain: &str,
+        body: Map<String, Value>,
+    ) -> Result<Json, Error> {
+        let (caller, actor, chain) = (caller.clone(), member.actor(), chain_of(chain)?);
+        self.write(move |service, tx| {
+            let fields = Fields::of(&body);
+            fields.only(&["address"])?;
+            let text = fields
+                .text("address", 1..=128)?
+                .ok_or_else(|| Refusal::field("address", "must be given"))?;
+            let address = service.destination(Mode::Live, chain, text);
+            let address = address.map_err(|problem| Refusal::field("address", problem))?;
+            let account = accounts::by_seq(tx, caller.account())?;
+            let standing = payout_addresses::get(tx, account.seq, chain)?;
+            if standing.as_ref().is_none_or(|(old, _)| *old != address) {
+                payout_addresses::put(tx, account.seq, chain, &address, now)?;
+                let before = standing.map(|(old, _)| old);
+                let detail = json!({ "chain": chain, "address": address, "before": before });
+                note(tx, &actor, "payout_address.set", &account, &detail, now)?;
+            }
+            shown(tx, &account)
+        })
+        .await
+    }
+
+    /// Forgets where payouts on a chain go.
+    ///
+    /// # Errors
+    /// `not_found` where no address is set.
+    pub async fn remove_payout_address(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+        chain: &str,
+    ) -> Result<(), Error> {
+        let (caller, actor, chain) = (caller.clone(), member.actor(), chain_of(chain)?);
+        self.write(move |_, tx| {
+            let account = accounts::by_seq(tx, caller.account())?;
+            let standing = payout_addresses::get(tx, account.seq, chain)?;
+            let (before, _) = standing.ok_or_else(|| Refusal::not_found("payout address"))?;
+            payout_addresses::remove(tx, account.seq, chain)?;
+            let detail = json!({ "chain": chain, "before": before });
+            note(tx, &actor, "payout_address.remove", &account, &detail, now)
+        })
+        .await
+    }
+}
+
+/// The chain of a path.
+fn chain_of(text: &str) -> Result<Chain, Refusal> {
+    text.parse().map_err(|_| Refusal::not_found("chain"))
+}
+
+/// Notes what was done to an account.
+fn note(
+    tx: &Tx<'_>,
+    actor: &str,
+    action: &str,
+    account: &Account,
+    detail: &Value,
+    now: Time,
+) -> Result<(), Error> {
+    let (seq, id) = (Some(account.seq), Some(account.id.as_str()));
+    members::note(tx, actor, action, seq, id, detail, now)
+}
+
+/// An account as the operator interface answers it.
+fn shown(db: &Reader<'_>, account: &Account) -> Result<Json, Error> {
+    let mut addresses = Vec::new();
+    for chain in Chain::ALL {
+        if let Some((address, at)) = payout_addresses::get(db, account.seq, *chain)? {
+            addresses.push(json!({
+                "chain": chain, "address": address, "changedAt": at, "usableAt": at.plus_ms(COOLING_MS),
+            }));
+        }
+    }
+    Ok(to_raw_value(&json!({
+        "object": "account_settings",
+        "id": account.id,
+        "name": account.name,
+        "status": account.status,
+        "feeBps": account.fee.0,
+        "maxInvoiceAmount": account.invoice_max,
+        "payoutMinimum": account.payout_min,
+        "payoutDailyLimit": account.payout_daily_max,
+        "underBps": account.under.0,
+        "overBps": account.over.0,
+        "customersEnabled": account.customers_enabled,
+        "settlementEnabled": account.settlement_enabled,
+        "ttlSeconds": account.ttl_seconds,
+        "successUrl": account.success_url,
+        "cancelUrl": account.cancel_url,
+        "branding": { "color": account.branding.color, "logoUrl": account.branding.logo_url },
+        "checkoutLang": account.checkout_lang,
+        "allowedOrigins": account.allowed_origins,
+        "payoutAsset": account.payout_asset.id,
+        "payoutAddresses": addresses,
+        "createdAt": account.created_at,
+    }))?)
+}

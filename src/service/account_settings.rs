@@ -1,0 +1,231 @@
+//! What can be changed of an account: reading a body of changes, field by field.
+//!
+//! What does not live here: who may change it (`account_desk`) and the account's status (`accounts`). What always
+//! holds: a body is read whole before anything of it is saved.
+
+use crate::domain::account::Account;
+use crate::domain::asset::Asset;
+use crate::domain::fields::Fields;
+use crate::domain::money::{AmountError, Bps, Cents};
+use crate::domain::refusal::Refusal;
+
+/// What only an operator changes: the terms of the account.
+pub(super) const TERMS: [&str; 8] = [
+    "feeBps",
+    "maxInvoiceAmount",
+    "payoutMinimum",
+    "payoutDailyLimit",
+    "underBps",
+    "overBps",
+    "customersEnabled",
+    "settlementEnabled",
+];
+
+/// What the merchant changes too.
+pub(super) const SETTINGS: [&str; 8] = [
+    "name",
+    "ttlSeconds",
+    "successUrl",
+    "cancelUrl",
+    "branding",
+    "checkoutLang",
+    "allowedOrigins",
+    "payoutAsset",
+];
+
+/// The most origins that an account lists.
+const ORIGINS_MAX: usize = 50;
+/// The longest origin, in characters.
+const ORIGIN_CHARS_MAX: usize = 300;
+
+/// Changes the account's terms.
+pub(super) fn change_terms(account: &mut Account, fields: &Fields<'_>) -> Result<(), Refusal> {
+    account.fee = bps(fields, "feeBps", 10_000)?.unwrap_or(account.fee);
+    account.under = bps(fields, "underBps", 2_000)?.unwrap_or(account.under);
+    account.over = bps(fields, "overBps", 2_000)?.unwrap_or(account.over);
+    account.customers_enabled = fields
+        .flag("customersEnabled")?
+        .unwrap_or(account.customers_enabled);
+    account.settlement_enabled = fields
+        .flag("settlementEnabled")?
+        .unwrap_or(account.settlement_enabled);
+    account.invoice_max = cents(fields, "maxInvoiceAmount")?.unwrap_or(account.invoice_max);
+    account.payout_min = cents(fields, "payoutMinimum")?.unwrap_or(account.payout_min);
+    account.payout_daily_max =
+        cents(fields, "payoutDailyLimit")?.unwrap_or(account.payout_daily_max);
+    Ok(())
+}
+
+/// Changes the coin that payouts are sent in.
+pub(super) fn change_payout_asset(
+    account: &mut Account,
+    fields: &Fields<'_>,
+) -> Result<(), Refusal> {
+    if let Some(asset) = fields.text("payoutAsset", 1..=40)? {
+        account.payout_asset = Asset::find(asset).ok_or_else(|| {
+            let known = Asset::ids().join(", ");
+            Refusal::field("payoutAsset", format!("must be one of {known}"))
+        })?;
+    }
+    Ok(())
+}
+
+/// Changes what the merchant may change. Urls and branding are taken away by null.
+pub(super) fn change_settings(account: &mut Account, fields: &Fields<'_>) -> Result<(), Refusal> {
+    if let Some(name) = fields.text("name", 1..=200)? {
+        name.clone_into(&mut account.name);
+    }
+    account.ttl_seconds = fields
+        .integer("ttlSeconds", 60..=86_400)?
+        .unwrap_or(account.ttl_seconds);
+    if fields.names("successUrl") {
+        account.success_url = fields.url("successUrl")?.map(str::to_owned);
+    }
+    if fields.names("cancelUrl") {
+        account.cancel_url = fields.url("cancelUrl")?.map(str::to_owned);
+    }
+    if let Some(branding) = fields.object("branding")? {
+        change_branding(account, &Fields::of(branding))?;
+    }
+    if let Some(lang) = fields.text("checkoutLang", 2..=35)? {
+        if !is_language(lang) {
+            let problem = "must be a language tag like en or pt-BR";
+            return Err(Refusal::field("checkoutLang", problem));
+        }
+        lang.clone_into(&mut account.checkout_lang);
+    }
+    if let Some(list) = fields.list("allowedOrigins")? {
+        if list.len() > ORIGINS_MAX {
+            let problem = format!("must have at most {ORIGINS_MAX} entries");
+            return Err(Refusal::field("allowedOrigins", problem));
+        }
+        let origins = list.iter().map(|item| origin(item.as_str()));
+        account.allowed_origins = origins.collect::<Result<_, _>>()?;
+    }
+    change_payout_asset(account, fields)
+}
+
+/// Changes how the checkout looks.
+fn change_branding(account: &mut Account, fields: &Fields<'_>) -> Result<(), Refusal> {
+    let inside = |refusal: Refusal| Refusal {
+        message: format!("branding: {}", refusal.message),
+        param: Some("branding".to_owned()),
+        ..refusal
+    };
+    fields.only(&["color", "logoUrl"]).map_err(inside)?;
+    if fields.names("color") {
+        let color = fields.text("color", 7..=7).map_err(inside)?;
+        let color = color.map(str::to_ascii_lowercase);
+        if !color.as_deref().is_none_or(is_color) {
+            let problem = "must be # and six hex digits, like #0a84ff";
+            return Err(inside(Refusal::field("color", problem)));
+        }
+        account.branding.color = color;
+    }
+    if fields.names("logoUrl") {
+        let url = fields.url("logoUrl").map_err(inside)?;
+        if url.is_some_and(|url| !url.starts_with("https://")) {
+            return Err(inside(Refusal::field("logoUrl", "must be an https:// url")));
+        }
+        account.branding.logo_url = url.map(str::to_owned);
+    }
+    Ok(())
+}
+
+/// `#` and six lower-case hex digits?
+fn is_color(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    text.strip_prefix('#')
+        .is_some_and(|digits| digits.len() == 6 && digits.bytes().all(is_digit))
+}
+
+/// A language, and what narrows it: `en`, `pt-BR`.
+fn is_language(text: &str) -> bool {
+    let mut parts = text.split('-');
+    let language = parts.next().unwrap_or_default();
+    (2..=3).contains(&language.len())
+        && language.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && parts.all(|part| {
+            (2..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
+}
+
+/// Scheme, host and port as a browser sends them, in lower case.
+fn origin(text: Option<&str>) -> Result<String, Refusal> {
+    let wrong = || {
+        let problem = "must be a list of origins like https://shop.example, without a path";
+        Refusal::field("allowedOrigins", problem)
+    };
+    let text = text.ok_or_else(wrong)?;
+    let rest = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"))
+        .ok_or_else(wrong)?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
+    let begins = rest.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '[');
+    if begins && rest.bytes().all(plain) && text.len() <= ORIGIN_CHARS_MAX {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err(wrong())
+    }
+}
+
+/// Basis points up to `max`.
+fn bps(fields: &Fields<'_>, name: &str, max: i64) -> Result<Option<Bps>, Refusal> {
+    let number = fields.integer(name, 0..=max)?;
+    Ok(number
+        .and_then(|number| u32::try_from(number).ok())
+        .map(Bps))
+}
+
+/// An amount of fiat money, as text or number.
+fn cents(fields: &Fields<'_>, name: &str) -> Result<Option<Cents>, Refusal> {
+    let Some(value) = fields.get(name) else {
+        return Ok(None);
+    };
+    let text = value
+        .as_str()
+        .or_else(|| value.as_number().map(serde_json::Number::as_str));
+    match text.map(Cents::parse) {
+        Some(Ok(cents)) => Ok(Some(cents)),
+        Some(Err(AmountError::TooLarge)) => Err(Refusal::field(name, "is too large")),
+        Some(Err(AmountError::Malformed)) | None => Err(Refusal::field(
+            name,
+            "must be a positive decimal with at most two decimals",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_color, is_language, origin};
+
+    #[test]
+    fn colors_languages_and_origins_are_told_from_others() {
+        assert!(is_color("#0a84ff"));
+        for wrong in ["0a84ff", "#0a84f", "#0A84FF", "#0a84fg", "#0a84fff"] {
+            assert!(!is_color(wrong), "{wrong}");
+        }
+        assert!(is_language("en") && is_language("pt-BR") && is_language("zh-Hant-TW"));
+        for wrong in ["", "e", "english", "en_GB", "en-", "-en", "é"] {
+            assert!(!is_language(wrong), "{wrong}");
+        }
+        let read = |text| origin(Some(text)).ok();
+        assert_eq!(
+            read("https://Shop.Example").as_deref(),
+            Some("https://shop.example")
+        );
+        assert!(read("http://localhost:3000").is_some() && read("http://[::1]:80").is_some());
+        for wrong in [
+            "*",
+            "shop.example",
+            "https://",
+            "https://a/b",
+            "https://a b",
+            "ftp://a",
+            "https://:80",
+        ] {
+            assert!(read(wrong).is_none(), "{wrong}");
+        }
+    }
+}

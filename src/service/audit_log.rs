@@ -1,0 +1,67 @@
+//! The audit log: who did what, paged.
+//!
+//! What does not live here: writing it, which each use case does in its own transaction (`members::note`). What always
+//! holds: a merchant's user reads what concerns its own account, and no more.
+
+use super::events::{Page, unknown_before};
+use super::{Error, Json, Member, Service};
+use crate::domain::id;
+use crate::domain::refusal::Refusal;
+use crate::store::{accounts, audit_log};
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+
+/// Which page of the audit log is asked for.
+pub struct Wanted {
+    /// Only what concerns the account with this id.
+    pub account: Option<String>,
+    /// Only what was done before the entry with this id.
+    pub before: Option<String>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+impl Service {
+    /// A page of the audit log, newest first.
+    ///
+    /// # Errors
+    /// `not_found` for an account that is not there or not the member's; `invalid_request` where `before` is no entry's
+    /// id.
+    pub fn audit_log(&self, member: &Member, wanted: &Wanted) -> Result<Page, Error> {
+        let own = member.user().account;
+        self.read(|db| {
+            let account = match &wanted.account {
+                None => own,
+                Some(text) => {
+                    let id = id::parse(text);
+                    let found = id.map(|id| accounts::by_id(db, &id)).transpose()?.flatten();
+                    let mine = |seq: &i64| member.is_operator() || own == Some(*seq);
+                    let seq = found.map(|account| account.seq).filter(mine);
+                    Some(seq.ok_or_else(|| Refusal::not_found("account"))?)
+                }
+            };
+            let before = match &wanted.before {
+                None => i64::MAX,
+                Some(text) => text.parse().map_err(|_| unknown_before())?,
+            };
+            let limit = wanted.limit.saturating_add(1);
+            let found = audit_log::page(db, account, before, limit)?;
+            let rendered = found.iter().map(shown);
+            Ok(Page::cut(
+                rendered.collect::<Result<_, Error>>()?,
+                wanted.limit,
+            ))
+        })
+    }
+}
+
+/// An entry as it is answered, and its id.
+fn shown(entry: &audit_log::Entry) -> Result<(String, Json), Error> {
+    let id = entry.seq.to_string();
+    let detail: Box<RawValue> = RawValue::from_string(entry.detail.clone())?;
+    let answer = json!({
+        "object": "audit_log_entry", "id": id, "at": entry.at, "actor": entry.actor, "action": entry.action,
+        "account": entry.account, "objectId": entry.object_id, "detail": serde_json::to_value(&detail)?,
+    });
+    Ok((id, to_raw_value(&answer)?))
+}

@@ -1,0 +1,263 @@
+//! Webhook endpoints in the operator interface: made, listed, changed, removed, their secrets shown and rolled.
+//!
+//! What does not live here: what is sent to them (`events`, `webhooks`). What always holds: a secret is made here, shown
+//! only where it is asked for, and whoever is shown it is noted.
+
+use super::legacy_secrets::BOTH_SIGN_MS;
+use super::{Caller, Error, Json, Member, Service, members, new_secret};
+use crate::domain::account::Endpoint;
+use crate::domain::asset::Mode;
+use crate::domain::event::{EventType, Format};
+use crate::domain::fields::Fields;
+use crate::domain::id;
+use crate::domain::refusal::Refusal;
+use crate::domain::time::Time;
+use crate::store::{Reader, Tx, endpoints};
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// The most endpoints of an account.
+const ENDPOINTS_MAX: usize = 50;
+/// What can be said of an endpoint.
+const FIELDS: [&str; 5] = ["url", "types", "format", "mode", "enabled"];
+
+impl Service {
+    /// The endpoints of an account, oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn endpoints(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
+        self.read(|db| {
+            let all = endpoints::of_account(db, caller.account())?;
+            all.iter()
+                .map(|endpoint| Ok(to_raw_value(&view(endpoint))?))
+                .collect()
+        })
+    }
+
+    /// Makes an endpoint; the answer shows its secret.
+    ///
+    /// # Errors
+    /// `invalid_request`.
+    pub async fn create_endpoint(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+        body: Map<String, Value>,
+    ) -> Result<Json, Error> {
+        let (account, actor) = (caller.account(), member.actor());
+        self.write(move |service, tx| {
+            let fields = Fields::of(&body);
+            let mut endpoint = Endpoint {
+                seq: 0,
+                id: id::new(now).to_string(),
+                mode: None,
+                url: String::new(),
+                secret: new_secret("whsec_")?,
+                format: Format::Event,
+                types: None,
+                enabled: true,
+            };
+            service.change(&mut endpoint, &fields)?;
+            if endpoint.url.is_empty() {
+                return Err(Refusal::field("url", "must be given").into());
+            }
+            if endpoints::of_account(tx, account)?.len() >= ENDPOINTS_MAX {
+                let problem = format!("is one too many: an account has at most {ENDPOINTS_MAX}");
+                return Err(Refusal::field("url", problem).into());
+            }
+            endpoint.seq = endpoints::insert(tx, account, &endpoint, now)?;
+            let mut view = view(&endpoint);
+            note(
+                tx,
+                &actor,
+                "endpoint.create",
+                account,
+                &endpoint,
+                &view,
+                now,
+            )?;
+            if let Some(fields) = view.as_object_mut() {
+                fields.insert("secret".to_owned(), Value::from(endpoint.secret));
+            }
+            Ok(to_raw_value(&view)?)
+        })
+        .await
+    }
+
+    /// Changes an endpoint. What was already to be sent goes where it was to go.
+    ///
+    /// # Errors
+    /// `not_found`, `invalid_request`.
+    pub async fn change_endpoint(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+        id: &str,
+        body: Map<String, Value>,
+    ) -> Result<Json, Error> {
+        let (account, actor, id) = (caller.account(), member.actor(), id.to_owned());
+        self.write(move |service, tx| {
+            let mut endpoint = find(tx, account, &id)?;
+            service.change(&mut endpoint, &Fields::of(&body))?;
+            endpoints::update(tx, &endpoint)?;
+            let view = view(&endpoint);
+            note(
+                tx,
+                &actor,
+                "endpoint.change",
+                account,
+                &endpoint,
+                &view,
+                now,
+            )?;
+            Ok(to_raw_value(&view)?)
+        })
+        .await
+    }
+
+    /// Removes an endpoint; what was still to be sent to it is given up.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn remove_endpoint(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+        id: &str,
+    ) -> Result<(), Error> {
+        let (account, actor, id) = (caller.account(), member.actor(), id.to_owned());
+        self.write(move |_, tx| {
+            let endpoint = find(tx, account, &id)?;
+            endpoints::remove(tx, account, &id, now)?;
+            let detail = json!({ "url": endpoint.url });
+            note(
+                tx,
+                &actor,
+                "endpoint.remove",
+                account,
+                &endpoint,
+                &detail,
+                now,
+            )
+        })
+        .await
+    }
+
+    /// Shows an endpoint's secret, and notes to whom.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn show_endpoint_secret(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+        id: &str,
+    ) -> Result<Json, Error> {
+        let (account, actor, id) = (caller.account(), member.actor(), id.to_owned());
+        self.write(move |_, tx| {
+            let endpoint = find(tx, account, &id)?;
+            let action = "endpoint.show_secret";
+            note(tx, &actor, action, account, &endpoint, &json!({}), now)?;
+            let until = endpoints::old_secret_until(tx, endpoint.seq)?;
+            secret(&endpoint.secret, until.filter(|until| now < *until))
+        })
+        .await
+    }
+
+    /// Makes an endpoint's new secret; for a day the old one signs too.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn roll_endpoint_secret(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+        id: &str,
+    ) -> Result<Json, Error> {
+        let (account, actor, id) = (caller.account(), member.actor(), id.to_owned());
+        self.write(move |_, tx| {
+            let endpoint = find(tx, account, &id)?;
+            let (fresh, until) = (new_secret("whsec_")?, now.plus_ms(BOTH_SIGN_MS));
+            endpoints::roll_secret(tx, endpoint.seq, &fresh, until)?;
+            let action = "endpoint.roll_secret";
+            note(tx, &actor, action, account, &endpoint, &json!({}), now)?;
+            secret(&fresh, Some(until))
+        })
+        .await
+    }
+
+    /// Changes what the fields name. Null takes `types` and `mode` away: all types, both modes.
+    fn change(&self, endpoint: &mut Endpoint, fields: &Fields<'_>) -> Result<(), Refusal> {
+        fields.only(&FIELDS)?;
+        if let Some(url) = fields.url("url")? {
+            (self.webhook_check)(url).map_err(|problem| Refusal::field("url", problem))?;
+            url.clone_into(&mut endpoint.url);
+        }
+        if fields.names("types") {
+            let types = fields.list("types")?.map(|list| event_types(list));
+            endpoint.types = types.transpose()?;
+        }
+        if fields.names("mode") {
+            endpoint.mode = fields.choice::<Mode>("mode")?;
+        }
+        endpoint.format = fields.choice("format")?.unwrap_or(endpoint.format);
+        endpoint.enabled = fields.flag("enabled")?.unwrap_or(endpoint.enabled);
+        Ok(())
+    }
+}
+
+/// An endpoint of an account.
+fn find(db: &Reader<'_>, account: i64, id: &str) -> Result<Endpoint, Error> {
+    let of_account = endpoints::of_account(db, account)?.into_iter();
+    let mut found = of_account.filter(|endpoint| endpoint.id == id);
+    found
+        .next()
+        .ok_or_else(|| Refusal::not_found("endpoint").into())
+}
+
+/// An endpoint as it is shown: never its secret.
+fn view(endpoint: &Endpoint) -> Value {
+    json!({
+        "object": "endpoint", "id": endpoint.id, "url": endpoint.url, "types": endpoint.types,
+        "format": endpoint.format, "mode": endpoint.mode, "enabled": endpoint.enabled,
+    })
+}
+
+/// A secret as it is answered, and until when the one before it signs too.
+fn secret(text: &str, until: Option<Time>) -> Result<Json, Error> {
+    let answer = json!({ "object": "secret", "secret": text, "previousUntil": until });
+    Ok(to_raw_value(&answer)?)
+}
+
+/// Notes what was done to an endpoint.
+fn note(
+    tx: &Tx<'_>,
+    actor: &str,
+    action: &str,
+    account: i64,
+    endpoint: &Endpoint,
+    detail: &Value,
+    now: Time,
+) -> Result<(), Error> {
+    let (account, id) = (Some(account), Some(endpoint.id.as_str()));
+    members::note(tx, actor, action, account, id, detail, now)
+}
+
+/// A list of event types.
+pub(super) fn event_types(list: &[Value]) -> Result<Vec<EventType>, Refusal> {
+    let read = |item: &Value| {
+        let text = item
+            .as_str()
+            .ok_or_else(|| Refusal::field("types", "must be a list of event types"))?;
+        text.parse()
+            .map_err(|problem| Refusal::field("types", problem))
+    };
+    list.iter().map(read).collect()
+}

@@ -1,0 +1,280 @@
+//! Keys as operators and merchants handle them: made, imported, rolled, revoked, listed.
+//!
+//! What does not live here: telling a caller by the key (`keys`). What always holds: a key's text is answered once, when
+//! it is made, and neither kept nor noted.
+
+use super::{Caller, Error, Json, Member, Service, keys as rules, members, sandbox};
+use crate::domain::apikey::{self, KeyClass};
+use crate::domain::asset::Mode;
+use crate::domain::fields::Fields;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::Time;
+use crate::store::keys::{self, KeyRow};
+use crate::store::{Kind, Tx};
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// How long a rolled key works on where nobody says: a day.
+const OVERLAP_SECONDS_DEFAULT: i64 = 86_400;
+/// The longest a rolled key works on: a week.
+pub const OVERLAP_SECONDS_MAX: i64 = 604_800;
+
+/// A key that was just made.
+pub struct Made {
+    /// Its id.
+    pub id: String,
+    /// What it opens.
+    pub class: KeyClass,
+    /// Live or test.
+    pub mode: Mode,
+    /// Its text, which is kept nowhere.
+    pub text: String,
+}
+
+impl Service {
+    /// Every key of an account, oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn keys_of(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
+        self.read(|db| {
+            let all = keys::of_account(db, caller.account())?;
+            all.iter()
+                .map(|key| Ok(to_raw_value(&view(key))?))
+                .collect()
+        })
+    }
+
+    /// Makes a key, or imports one of the older form.
+    ///
+    /// # Errors
+    /// `invalid_request`, `forbidden` where somebody else than an operator imports.
+    pub async fn create_key(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+        body: Map<String, Value>,
+    ) -> Result<Json, Error> {
+        let (caller, actor, is_operator) = (caller.clone(), member.actor(), member.is_operator());
+        self.write(move |service, tx| {
+            let fields = Fields::of(&body);
+            fields.only(&["class", "mode", "import"])?;
+            let missing = |name: &str| Refusal::field(name, "must be given");
+            let mode: Mode = fields.choice("mode")?.ok_or_else(|| missing("mode"))?;
+            let class: Option<KeyClass> = fields.choice("class")?;
+            let account = caller.account();
+            let Some(text) = fields.text("import", 1..=apikey::IMPORT_CHARS_MAX)? else {
+                let class = class.ok_or_else(|| missing("class"))?;
+                let made = make(tx, &actor, account, class, mode, now)?;
+                return with_text(tx, &made.id, Some(&made.text));
+            };
+            if !is_operator {
+                let message = "keys are imported by operators only";
+                return Err(Refusal::of(Code::Forbidden, "import", message).into());
+            }
+            if class.is_some_and(|class| class != KeyClass::Legacy) {
+                return Err(
+                    Refusal::field("class", "must be legacy where a key is imported").into(),
+                );
+            }
+            let id = import(tx, service.kind, &actor, account, mode, text, now)?;
+            with_text(tx, &id, None)
+        })
+        .await
+    }
+
+    /// Makes the successor of a key, which works on for a while.
+    ///
+    /// # Errors
+    /// `not_found`, `invalid_request`, `invalid_transition` where it was rolled already.
+    pub async fn roll_key(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+        id: &str,
+        body: Map<String, Value>,
+    ) -> Result<Json, Error> {
+        let (caller, actor, id) = (caller.clone(), member.actor(), id.to_owned());
+        self.write(move |_, tx| {
+            let account = Some(caller.account());
+            let old = in_use(tx, account, &id, now)?;
+            let fields = Fields::of(&body);
+            fields.only(&["overlapSeconds"])?;
+            let seconds = fields
+                .integer("overlapSeconds", 0..=OVERLAP_SECONDS_MAX)?
+                .unwrap_or(OVERLAP_SECONDS_DEFAULT);
+            let made = roll(tx, &actor, &old, seconds, now)?;
+            with_text(tx, &made.id, Some(&made.text))
+        })
+        .await
+    }
+
+    /// Revokes a key of an account.
+    ///
+    /// # Errors
+    /// `not_found` where there is no such key in use.
+    pub async fn revoke_key(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+        id: &str,
+    ) -> Result<(), Error> {
+        let (caller, actor, id) = (caller.clone(), member.actor(), id.to_owned());
+        self.write(move |_, tx| revoke(tx, &actor, Some(caller.account()), &id, now))
+            .await
+    }
+}
+
+/// Makes a key.
+///
+/// # Errors
+/// [`Error::Failed`] where there is no randomness or the file fails.
+pub fn make(
+    tx: &Tx<'_>,
+    actor: &str,
+    account: i64,
+    class: KeyClass,
+    mode: Mode,
+    now: Time,
+) -> Result<Made, Error> {
+    let (id, text) = rules::create(tx, account, class, mode, now)?;
+    let detail = json!({ "class": class, "mode": mode });
+    members::note(
+        tx,
+        actor,
+        "key.create",
+        Some(account),
+        Some(&id),
+        &detail,
+        now,
+    )?;
+    Ok(Made {
+        id,
+        class,
+        mode,
+        text,
+    })
+}
+
+/// Takes over a key of the older form; its id.
+///
+/// # Errors
+/// `invalid_request` where it has not that form, is short, or is a key already.
+pub fn import(
+    tx: &Tx<'_>,
+    kind: Kind,
+    actor: &str,
+    account: i64,
+    mode: Mode,
+    text: &str,
+    now: Time,
+) -> Result<String, Error> {
+    let refused = |problem: &str| Refusal::field("import", problem);
+    let is_public = kind == Kind::Production && sandbox::is_well_known(text);
+    if is_public || !apikey::is_importable(text) {
+        let problem = "must be <id>.<secret> of ASCII letters, digits, - and _, its secret of 16 characters or more";
+        return Err(refused(problem).into());
+    }
+    if keys::exists(tx, &apikey::hash(text))? {
+        return Err(refused("is a key already").into());
+    }
+    let id = rules::keep(tx, account, KeyClass::Legacy, mode, text, now)?;
+    let detail = json!({ "class": KeyClass::Legacy, "mode": mode });
+    members::note(
+        tx,
+        actor,
+        "key.import",
+        Some(account),
+        Some(&id),
+        &detail,
+        now,
+    )?;
+    Ok(id)
+}
+
+/// A key that works now; of this account where one is named.
+///
+/// # Errors
+/// `not_found`.
+pub fn in_use(tx: &Tx<'_>, account: Option<i64>, id: &str, now: Time) -> Result<KeyRow, Error> {
+    let key = keys::by_id(tx, id)?.filter(|key| {
+        key.revoked_at.is_none()
+            && key.expires_at.is_none_or(|end| now < end)
+            && account.is_none_or(|account| account == key.account)
+    });
+    key.ok_or_else(|| Refusal::not_found("key").into())
+}
+
+/// Makes the successor of a key, which works on for so many seconds.
+///
+/// # Errors
+/// `invalid_transition` where it was rolled already.
+pub fn roll(
+    tx: &Tx<'_>,
+    actor: &str,
+    old: &KeyRow,
+    overlap_seconds: i64,
+    now: Time,
+) -> Result<Made, Error> {
+    let expires_at = now.plus_ms(overlap_seconds.saturating_mul(1000));
+    let ended = if overlap_seconds == 0 {
+        keys::revoke(tx, &old.id, now)?
+    } else {
+        keys::expire(tx, &old.id, expires_at)?
+    };
+    if !ended {
+        let message = "the key was rolled already; roll its successor";
+        return Err(Refusal::new(Code::InvalidTransition, message).into());
+    }
+    let (id, text) = rules::create(tx, old.account, old.class, old.mode, now)?;
+    let detail = json!({ "successor": id, "overlapSeconds": overlap_seconds });
+    let (account, of) = (Some(old.account), Some(old.id.as_str()));
+    members::note(tx, actor, "key.roll", account, of, &detail, now)?;
+    Ok(Made {
+        id,
+        class: old.class,
+        mode: old.mode,
+        text,
+    })
+}
+
+/// Revokes a key; of this account where one is named.
+///
+/// # Errors
+/// `not_found` where there is no such key in use.
+pub fn revoke(
+    tx: &Tx<'_>,
+    actor: &str,
+    account: Option<i64>,
+    id: &str,
+    now: Time,
+) -> Result<(), Error> {
+    let key = in_use(tx, account, id, now)?;
+    rules::revoke(tx, &key.id, now)?;
+    let (account, of) = (Some(key.account), Some(key.id.as_str()));
+    members::note(tx, actor, "key.revoke", account, of, &json!({}), now)
+}
+
+/// A key as it is shown: never its text.
+pub fn view(key: &KeyRow) -> Value {
+    json!({
+        "object": "key", "id": key.id, "class": key.class, "mode": key.mode, "last4": key.last4,
+        "createdAt": key.created_at, "lastUsedAt": key.last_used_at, "expiresAt": key.expires_at,
+        "revokedAt": key.revoked_at,
+    })
+}
+
+/// A key that was just made, with its text where it was made here.
+fn with_text(tx: &Tx<'_>, id: &str, text: Option<&str>) -> Result<Json, Error> {
+    let key = keys::by_id(tx, id)?;
+    let key = key.ok_or_else(|| Error::Failed(format!("key {id} is missing")))?;
+    let mut view = view(&key);
+    if let (Some(fields), Some(text)) = (view.as_object_mut(), text) {
+        fields.insert("key".to_owned(), Value::from(text));
+    }
+    Ok(to_raw_value(&view)?)
+}

@@ -1,0 +1,60 @@
+//! The account's legacy secret, which signs deliveries to an invoice's own webhookUrl: shown and rolled.
+//!
+//! What always holds: whoever is shown it is noted, and for a day after it was rolled both sign.
+
+use super::{Caller, Error, Json, Member, Service, members, new_secret};
+use crate::domain::time::{DAY_MS, Time};
+use crate::store::{Tx, accounts};
+use serde_json::json;
+use serde_json::value::to_raw_value;
+use std::sync::Arc;
+
+/// How long a secret that was rolled signs beside the new one.
+pub(super) const BOTH_SIGN_MS: i64 = DAY_MS;
+
+impl Service {
+    /// Shows the legacy secret, and notes to whom.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub async fn show_legacy_secret(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+    ) -> Result<Json, Error> {
+        let (account, actor) = (caller.account(), member.actor());
+        self.write(move |_, tx| shown(tx, &actor, "legacy_secret.show", account, now))
+            .await
+    }
+
+    /// Makes a new legacy secret; for a day the old one signs too.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where there is no randomness or the file fails.
+    pub async fn roll_legacy_secret(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+    ) -> Result<Json, Error> {
+        let (account, actor) = (caller.account(), member.actor());
+        self.write(move |_, tx| {
+            let secret = new_secret("legacy_")?;
+            accounts::roll_legacy_secret(tx, account, &secret, now.plus_ms(BOTH_SIGN_MS))?;
+            shown(tx, &actor, "legacy_secret.roll", account, now)
+        })
+        .await
+    }
+}
+
+/// The secret as it is answered, after noting why.
+fn shown(tx: &Tx<'_>, actor: &str, action: &str, account: i64, now: Time) -> Result<Json, Error> {
+    let account = accounts::by_seq(tx, account)?;
+    let until = accounts::old_secret_until(tx, account.seq)?;
+    let (seq, id) = (Some(account.seq), Some(account.id.as_str()));
+    members::note(tx, actor, action, seq, id, &json!({}), now)?;
+    Ok(to_raw_value(&json!({
+        "object": "secret", "secret": account.legacy_secret, "previousUntil": until.filter(|until| now < *until),
+    }))?)
+}

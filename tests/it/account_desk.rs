@@ -1,0 +1,199 @@
+//! Accounts in the operator interface: made, decided on, changed by operators and by merchants, payout addresses.
+
+use crate::support::desk::Desk;
+use crate::support::{LIVE, TEST};
+use serde_json::{Value, json};
+
+const NULL: Value = Value::Null;
+
+#[test]
+fn an_operator_makes_an_account_and_moves_it_as_drawn() {
+    let desk = Desk::open();
+    let send =
+        |method: &str, path: &str, body: Value| desk.send(&desk.operator, method, path, &body);
+    let made = send(
+        "POST",
+        "/dashboard/api/accounts",
+        json!({ "name": "Corner Shop" }),
+    );
+    let made = made.expect(201).json();
+    let id = made["id"].as_str().unwrap();
+    assert_eq!(
+        (&made["status"], &made["feeBps"], &made["name"]),
+        (&json!("pending"), &json!(100), &json!("Corner Shop"))
+    );
+    let all = send("GET", "/dashboard/api/accounts", NULL)
+        .expect(200)
+        .json();
+    assert_eq!(all["data"].as_array().unwrap().last(), Some(&made));
+    let path = format!("/dashboard/api/accounts/{id}/status");
+    let become_ = |status: &str| send("POST", &path, json!({ "status": status }));
+    become_("suspended").refused(409, "invalid_transition", None);
+    for status in ["active", "suspended", "active"] {
+        assert_eq!(become_(status).expect(200).json()["status"], status);
+        become_(status).refused(409, "invalid_transition", None);
+    }
+    become_("rejected").refused(409, "invalid_transition", None);
+    become_("pending").refused(409, "invalid_transition", None);
+    become_("open").refused(400, "invalid_request", Some("status"));
+    let actions = |name: &str| desk.shop.noted(name).len();
+    assert_eq!(
+        (
+            actions("account.approve"),
+            actions("account.suspend"),
+            actions("account.reactivate")
+        ),
+        (1, 1, 1)
+    );
+    let events = format!("/dashboard/api/accounts/{id}/events");
+    let events = send("GET", &events, NULL).expect(200).json();
+    let types: Vec<&Value> = events["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| &event["type"])
+        .collect();
+    assert_eq!(
+        types,
+        ["account.approved", "account.suspended", "account.approved"]
+    );
+    for wrong in [json!({}), json!({ "name": "" }), json!({ "name": 1 })] {
+        send("POST", "/dashboard/api/accounts", wrong).refused(
+            400,
+            "invalid_request",
+            Some("name"),
+        );
+    }
+}
+
+#[test]
+fn an_operator_changes_terms_and_a_merchant_its_settings() {
+    let desk = Desk::open();
+    let terms = json!({
+        "feeBps": 250, "maxInvoiceAmount": "15.00", "payoutMinimum": "5.00", "payoutDailyLimit": 100.5,
+        "underBps": 0, "overBps": 2000, "customersEnabled": false, "settlementEnabled": false,
+    });
+    let changed = desk.act("PATCH", "", &terms);
+    // The path of the account itself has no slash at its end.
+    changed.refused(404, "not_found", None);
+    let path = format!("/dashboard/api/accounts/{}", desk.account);
+    let by = |cookie: &str, body: &Value| desk.send(cookie, "PATCH", &path, body);
+    let changed = by(&desk.operator, &terms).expect(200).json();
+    assert_eq!(
+        (&changed["feeBps"], &changed["payoutDailyLimit"]),
+        (&json!(250), &json!("100.50"))
+    );
+    let merchant = desk.shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
+    assert_eq!(merchant["feeBps"], 250);
+    let body = json!({ "amount": "20.00", "currency": "EUR" });
+    let refused = desk.shop.post("/v1/invoices", Some(TEST), body);
+    refused.refused(400, "amount_too_large", Some("amount"));
+    for (name, value) in terms.as_object().unwrap() {
+        let refused = by(&desk.merchant, &json!({ name: value }));
+        refused.refused(403, "forbidden", Some(name));
+    }
+    let settings = json!({
+        "name": "My Shop", "ttlSeconds": 600, "successUrl": "https://shop.example/thanks", "cancelUrl": null,
+        "branding": { "color": "#0A84FF", "logoUrl": "https://shop.example/logo.png" }, "checkoutLang": "pt-BR",
+        "allowedOrigins": ["https://Shop.Example"], "payoutAsset": "LTC",
+    });
+    let changed = by(&desk.merchant, &settings).expect(200).json();
+    assert_eq!(
+        (&changed["branding"]["color"], &changed["allowedOrigins"]),
+        (&json!("#0a84ff"), &json!(["https://shop.example"]))
+    );
+    let read = desk.send(&desk.merchant, "GET", &path, &NULL);
+    assert_eq!(read.expect(200).json(), changed);
+    let config = desk
+        .shop
+        .get("/v1/public/config", Some("pk_test_sandbox"))
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&config["branding"]["color"], &config["checkoutLang"]),
+        (&json!("#0a84ff"), &json!("pt-BR"))
+    );
+    let taken_away = json!({ "successUrl": null, "branding": { "color": null } });
+    let changed = by(&desk.merchant, &taken_away).expect(200).json();
+    assert_eq!(
+        (&changed["successUrl"], &changed["branding"]["color"]),
+        (&NULL, &NULL)
+    );
+    assert_eq!(desk.shop.noted("account.change").len(), 3);
+}
+
+#[test]
+fn what_is_wrong_in_a_change_is_named_and_nothing_is_changed() {
+    let desk = Desk::open();
+    let path = format!("/dashboard/api/accounts/{}", desk.account);
+    let before = desk
+        .send(&desk.operator, "GET", &path, &NULL)
+        .expect(200)
+        .json();
+    for (param, value) in [
+        ("name", json!("")),
+        ("ttlSeconds", json!(59)),
+        ("successUrl", json!("/thanks")),
+        ("branding", json!({ "color": "red" })),
+        ("branding", json!({ "logoUrl": "http://shop.example" })),
+        ("branding", json!({ "font": "x" })),
+        ("branding", json!([])),
+        ("checkoutLang", json!("english please")),
+        ("allowedOrigins", json!(["*"])),
+        ("allowedOrigins", json!([1])),
+        ("allowedOrigins", json!(vec!["https://a.example"; 51])),
+        ("payoutAsset", json!("XMR")),
+        ("feeBps", json!(10001)),
+        ("underBps", json!(2001)),
+        ("overBps", json!(-1)),
+        ("maxInvoiceAmount", json!("0")),
+        ("payoutMinimum", json!("1.001")),
+        ("payoutDailyLimit", json!([])),
+        ("customersEnabled", json!("yes")),
+        ("status", json!("active")),
+    ] {
+        let mut body = json!({ "ttlSeconds": 700 });
+        body[param] = value;
+        let refused = desk.send(&desk.operator, "PATCH", &path, &body);
+        refused.refused(400, "invalid_request", Some(param));
+    }
+    let after = desk.send(&desk.operator, "GET", &path, &NULL);
+    assert_eq!(after.expect(200).json(), before);
+}
+
+#[test]
+fn a_payout_address_cools_for_a_day() {
+    let desk = Desk::open();
+    desk.shop.fund(LIVE, "100.00", "EUR");
+    let path = "payout-addresses/solana";
+    desk.guarded("setPayoutAddress", "PUT", path, false);
+    desk.guarded("removePayoutAddress", "DELETE", path, false);
+    let address = bs58::encode([9_u8; 32]).into_string();
+    let body = json!({ "address": address });
+    let set = |chain: &str, body: &Value| {
+        let path = format!("payout-addresses/{chain}");
+        desk.by_merchant("PUT", &path, body)
+    };
+    let account = set("solana", &body).expect(200).json();
+    assert_eq!(account["payoutAddresses"][0]["address"], address);
+    set("solana", &json!({ "address": "x" })).refused(400, "invalid_request", Some("address"));
+    set("solana", &json!({})).refused(400, "invalid_request", Some("address"));
+    set("monero", &body).refused(404, "not_found", None);
+    // A payout of bitcoin does not go to an address of another chain.
+    set("bitcoin", &body).refused(400, "invalid_request", Some("address"));
+    let refused = desk.shop.request_payout("20.00");
+    refused.refused(400, "no_address", None);
+    desk.shop.advance("11h");
+    // The same address again is no change.
+    assert_eq!(set("solana", &body).expect(200).json(), account);
+    assert_eq!(desk.shop.noted("payout_address.set").len(), 1);
+    desk.shop.advance("13h");
+    desk.shop.request_payout("20.00").expect(201);
+    let remove = || desk.by_merchant("DELETE", "payout-addresses/solana", &NULL);
+    let session = desk.shop.signed_in("merchant@sandbox.test");
+    let path = desk.path("payout-addresses/solana");
+    desk.send(&session, "DELETE", &path, &NULL).expect(204);
+    let gone = desk.send(&session, "DELETE", &path, &NULL);
+    gone.refused(404, "not_found", None);
+    remove().refused(401, "unauthorized", None);
+}

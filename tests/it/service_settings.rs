@@ -1,0 +1,133 @@
+//! What concerns the whole service: maintenance, coins on and off, and the audit log.
+
+use crate::support::desk::{Desk, OTHER_ACCOUNT};
+use crate::support::{LIVE, TEST};
+use serde_json::{Value, json};
+
+const NULL: Value = Value::Null;
+
+#[test]
+fn maintenance_pauses_live_invoices() {
+    let desk = Desk::open();
+    let path = "/dashboard/api/settings";
+    let read = || {
+        desk.send(&desk.operator, "GET", path, &NULL)
+            .expect(200)
+            .json()
+    };
+    assert_eq!(read()["maintenance"], false);
+    let set = |body: Value| desk.send(&desk.operator, "PUT", path, &body);
+    set(json!({ "maintenance": true })).expect(200);
+    assert_eq!(read()["maintenance"], true);
+    let create = |key: &str| {
+        let body = json!({ "amount": "20.00", "currency": "EUR" });
+        desk.shop.post("/v1/invoices", Some(key), body)
+    };
+    create(LIVE).refused(503, "maintenance", None);
+    create(TEST).expect(201);
+    set(json!({ "maintenance": false })).expect(200);
+    create(LIVE).expect(201);
+    set(json!({})).refused(400, "invalid_request", Some("maintenance"));
+    set(json!({ "maintenance": 1 })).refused(400, "invalid_request", Some("maintenance"));
+    assert_eq!(desk.shop.noted("settings.change").len(), 2);
+}
+
+#[test]
+fn a_coin_that_is_off_is_offered_to_nobody_and_what_was_quoted_stays_payable() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    let quoted = shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let fresh = shop.invoice("20.00", json!({}));
+    let switch = |asset: &str, body: Value| {
+        let path = format!("/dashboard/api/coins/{asset}");
+        desk.send(&desk.operator, "PUT", &path, &body)
+    };
+    let off = switch("LTC", json!({ "enabled": false }))
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&off["asset"], &off["enabled"]),
+        (&json!("LTC"), &json!(false))
+    );
+    switch("LTC", json!({ "enabled": false })).expect(200);
+    let coins = desk.send(&desk.operator, "GET", "/dashboard/api/coins", &NULL);
+    let coins = coins.expect(200).json();
+    let is_on = |coin: &&Value| coin["enabled"] == true;
+    let count = coins["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(is_on)
+        .count();
+    assert_eq!(count, 12);
+    let ids = |path: &str, key: &str, list: &str| {
+        let answer = shop.get(path, Some(key)).expect(200).json();
+        let all = answer[list].as_array().unwrap().iter();
+        all.map(|coin| coin["id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    for (path, key, list) in [
+        ("/v1/currencies", TEST, "data"),
+        ("/v1/public/config", "pk_test_sandbox", "coins"),
+    ] {
+        let ids = ids(path, key, list);
+        assert!(
+            ids.len() == 12 && !ids.contains(&"LTC".to_owned()),
+            "{path}"
+        );
+    }
+    let select = |invoice: &Value| {
+        let path = format!("/v1/invoices/{}/select", invoice["id"].as_str().unwrap());
+        shop.post(&path, Some(TEST), json!({ "asset": "LTC" }))
+    };
+    select(&fresh).refused(400, "coin_unavailable", Some("asset"));
+    let same = select(&quoted).expect(200).json();
+    assert_eq!(same["depositAddress"], quoted["depositAddress"]);
+    let path = format!("/v1/invoices/{}/simulate", quoted["id"].as_str().unwrap());
+    let paid = shop.post(&path, Some(TEST), json!({})).expect(200).json();
+    assert_eq!(paid["paid"], true);
+    switch("LTC", json!({ "enabled": true })).expect(200);
+    select(&fresh).expect(200);
+    switch("XMR", json!({ "enabled": true })).refused(404, "not_found", None);
+    switch("LTC", json!({})).refused(400, "invalid_request", Some("enabled"));
+    assert_eq!(shop.noted("coin.switch").len(), 2, "only changes are noted");
+}
+
+#[test]
+fn the_audit_log_is_paged_and_a_merchant_sees_its_own() {
+    let desk = Desk::open();
+    let body = json!({ "class": "public", "mode": "test" });
+    for _ in 0..3 {
+        desk.act("POST", "keys", &body).expect(201);
+    }
+    let other = format!("/dashboard/api/accounts/{OTHER_ACCOUNT}/keys");
+    desk.send(&desk.operator, "POST", &other, &body).expect(201);
+    let log = |cookie: &str, query: &str| {
+        let path = format!("/dashboard/api/audit-log?{query}");
+        desk.send(cookie, "GET", &path, &NULL)
+    };
+    let all = log(&desk.operator, "").expect(200).json();
+    assert_eq!(all["data"].as_array().unwrap().len(), 4);
+    assert_eq!(all["data"][0]["account"], OTHER_ACCOUNT);
+    let first = log(&desk.operator, "limit=3").expect(200).json();
+    let next = first["nextBefore"].as_str().unwrap();
+    let rest = log(&desk.operator, &format!("limit=3&before={next}"));
+    let rest = rest.expect(200).json();
+    assert_eq!(
+        (&rest["hasMore"], &rest["data"][0]),
+        (&json!(false), &all["data"][3])
+    );
+    let own = log(&desk.merchant, "").expect(200).json();
+    assert_eq!(
+        own["data"].as_array().unwrap()[..],
+        all["data"].as_array().unwrap()[1..]
+    );
+    let named = format!("account={}", desk.account);
+    assert_eq!(log(&desk.operator, &named).expect(200).json(), own);
+    assert_eq!(log(&desk.merchant, &named).expect(200).json(), own);
+    let foreign = format!("account={OTHER_ACCOUNT}");
+    log(&desk.merchant, &foreign).refused(404, "not_found", None);
+    log(&desk.operator, "account=x").refused(404, "not_found", None);
+    log(&desk.operator, "before=x").refused(400, "invalid_request", Some("before"));
+    log(&desk.operator, "limit=201").refused(400, "invalid_request", Some("limit"));
+}

@@ -1,0 +1,67 @@
+//! Who may do what in the operator interface: a walk over every route of it, with every role.
+
+use crate::support::desk::{Desk, OTHER_ACCOUNT};
+use coffer::http::{Auth, Route, routes};
+use serde_json::{Value, json};
+
+/// The routes that ask for a session, each with the role it asks for at least.
+fn session_routes() -> impl Iterator<Item = (&'static Route, String)> {
+    routes(true).filter_map(|route| match route.auth {
+        Auth::Session(role) => Some((route, role.as_str().to_owned())),
+        _ => None,
+    })
+}
+
+/// The route's path on this account; whatever else it names stands for nothing that is there.
+fn path_on(route: &Route, account: &str) -> String {
+    let path = route.path.replace("{account}", account);
+    let segment = |segment: &str| match segment {
+        "{chain}" => "solana".to_owned(),
+        "{asset}" => "SOL".to_owned(),
+        "{pool}" => "solana".to_owned(),
+        other if other.starts_with('{') => "01a1fd55-7a80-7af2-9132-000000000000".to_owned(),
+        other => other.to_owned(),
+    };
+    let segments: Vec<String> = path.split('/').map(segment).collect();
+    segments.join("/")
+}
+
+#[test]
+fn every_route_asks_who_it_is_and_whose_it_is() {
+    let desk = Desk::open();
+    let before = desk.log_length();
+    let (mut of_accounts, mut of_operators) = (0, 0);
+    for (route, role) in session_routes() {
+        let code = |cookie: &str, account: &str| {
+            let path = path_on(route, account);
+            let body = if route.method == "GET" {
+                Value::Null
+            } else {
+                json!({})
+            };
+            let answer = desk.send(cookie, route.method, &path, &body);
+            (answer.status, answer.json()["error"].clone())
+        };
+        let name = route.operation;
+        let nobody = (401, json!("unauthorized"));
+        assert_eq!(code("", &desk.account), nobody, "{name}");
+        assert_eq!(code("coffer_session=0", &desk.account), nobody, "{name}");
+        if role == "operator" {
+            of_operators += 1;
+            let forbidden = (403, json!("forbidden"));
+            assert_eq!(code(&desk.merchant, &desk.account), forbidden, "{name}");
+            assert_eq!(code(&desk.merchant, OTHER_ACCOUNT), forbidden, "{name}");
+        } else if route.path.contains("{account}") {
+            of_accounts += 1;
+            let nothing = (404, json!("not_found"));
+            assert_eq!(code(&desk.merchant, OTHER_ACCOUNT), nothing, "{name}");
+            assert_eq!(code(&desk.stranger, &desk.account), nothing, "{name}");
+            assert_eq!(code(&desk.merchant, "x"), nothing, "{name}");
+        }
+    }
+    assert!(
+        of_accounts >= 20 && of_operators >= 10,
+        "{of_accounts} {of_operators}"
+    );
+    assert_eq!(desk.log_length(), before, "nothing was done");
+}
