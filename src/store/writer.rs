@@ -20,7 +20,7 @@ const WAITING_MAX: usize = 4096;
 /// Jobs in one transaction.
 const BATCH_MAX: usize = 256;
 /// How often the writer looks whether another process has written.
-const FOREIGN_CHECK: Duration = Duration::from_secs(1);
+const FOREIGN_CHECK: Duration = Duration::from_millis(500);
 
 /// What a batch changed, for those who keep copies or wait for work.
 ///
