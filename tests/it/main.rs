@@ -9,6 +9,7 @@
 
 mod account_desk;
 mod audit;
+mod audited_random;
 mod books;
 mod clock;
 mod coin_of_invoice;

@@ -1,0 +1,149 @@
+//! What a shop does with its secret key.
+
+use super::scene::{Caller, id};
+use super::{Operation, operation};
+use crate::support::Answer;
+use serde_json::{Value, json};
+
+/// Coins, most of them in one pool with another.
+pub(super) const ASSETS: [&str; 13] = [
+    "BTC",
+    "LTC",
+    "DOGE",
+    "ETH",
+    "USDT-ERC20",
+    "USDC-ERC20",
+    "USDC-BASE",
+    "USDC-POLYGON",
+    "TRX",
+    "USDT-TRC20",
+    "SOL",
+    "USDC-SPL",
+    "USDT-SPL",
+];
+
+pub(super) static OPERATIONS: [Operation; 8] = [
+    operation("create an invoice", 120, create),
+    operation("create it again", 20, create_again),
+    operation("pick a coin", 60, select),
+    operation("simulate a payment", 40, simulate),
+    operation("make a customer's addresses", 30, customer),
+    operation("simulate a deposit", 20, deposit),
+    operation("request a payout", 40, payout),
+    operation("read something", 60, read),
+];
+
+fn create(caller: &mut Caller) -> Option<Answer> {
+    let side = caller.side();
+    let dice = &mut caller.dice;
+    let asset = (!dice.once_in(3)).then(|| dice.pick(&ASSETS));
+    let own = format!("{}/sandbox/inbox/own", caller.scene.shop.url());
+    let order = dice.roll(5_000);
+    let body = json!({
+        "amount": dice.pick(&["0.01", "1.00", "19.99", "20", "100.00", "333.33", "5000.00", "60000.00"]),
+        "currency": dice.pick(&["EUR", "USD"]),
+        "asset": asset,
+        "orderId": dice.once_in(4).then(|| format!("order-{order}")),
+        "ttlSeconds": dice.pick(&[60, 300, 1200, 86_400]),
+        "webhookUrl": dice.once_in(5).then_some(own),
+        "metadata": { "cart": order },
+    });
+    let answer = caller.merchant(side, "POST", "/v1/invoices", &body);
+    if let Some(id) = id(&answer) {
+        caller.scene.invoices.add(side, &id, &mut caller.dice);
+    }
+    Some(answer)
+}
+
+/// The same order or the same Idempotency-Key from several connections.
+fn create_again(caller: &mut Caller) -> Option<Answer> {
+    let side = caller.side();
+    let number = caller.dice.roll(500);
+    let by_key = caller.dice.once_in(2);
+    let order = (!by_key).then(|| format!("again-{number}"));
+    let body = json!({ "amount": "25.00", "currency": "EUR", "asset": "BTC", "orderId": order });
+    let once = format!("again-{number}");
+    let key = caller.scene.sides[side].key.clone();
+    let mut headers = vec![("X-API-Key", key.as_str())];
+    if by_key {
+        headers.push(("Idempotency-Key", once.as_str()));
+    }
+    let answer = caller.send("POST", "/v1/invoices", &headers, &body);
+    if let Some(id) = id(&answer) {
+        caller.scene.invoices.add(side, &id, &mut caller.dice);
+    }
+    Some(answer)
+}
+
+fn select(caller: &mut Caller) -> Option<Answer> {
+    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let body = json!({ "asset": caller.dice.pick(&ASSETS) });
+    let path = format!("/v1/invoices/{invoice}/select");
+    Some(caller.merchant(side, "POST", &path, &body))
+}
+
+fn simulate(caller: &mut Caller) -> Option<Answer> {
+    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let case = caller.dice.pick(&["exact", "exact", "under", "over"]);
+    let body = json!({ "case": case, "asset": caller.dice.pick(&ASSETS) });
+    let path = format!("/v1/invoices/{invoice}/simulate");
+    Some(caller.merchant(side, "POST", &path, &body))
+}
+
+fn customer(caller: &mut Caller) -> Option<Answer> {
+    let side = caller.side();
+    let path = format!("/v1/customers/customer-{}/addresses", caller.dice.roll(200));
+    let answer = caller.merchant(side, "POST", &path, &Value::Null);
+    if answer.status == 201 {
+        for entry in answer.json()["addresses"].as_array().unwrap() {
+            let address = entry["address"].as_str().unwrap();
+            caller.scene.addresses.add(side, address, &mut caller.dice);
+        }
+    }
+    Some(answer)
+}
+
+fn deposit(caller: &mut Caller) -> Option<Answer> {
+    let side = caller.side();
+    let body = json!({ "asset": caller.dice.pick(&ASSETS), "amount": caller.dice.pick(&["0.001", "1.5", "20"]) });
+    let path = format!("/v1/customers/customer-{}/simulate", caller.dice.roll(200));
+    Some(caller.merchant(side, "POST", &path, &body))
+}
+
+fn payout(caller: &mut Caller) -> Option<Answer> {
+    let side = caller.side();
+    let amount = caller.dice.pick(&["20.00", "25.50", "100.00", "all"]);
+    let body = json!({ "amount": amount, "currency": caller.dice.pick(&["EUR", "USD"]) });
+    let answer = if caller.dice.once_in(3) {
+        caller.desk(side, "POST", "payouts", &body)
+    } else {
+        caller.merchant(side, "POST", "/v1/payouts", &body)
+    };
+    if let Some(id) = id(&answer) {
+        caller.scene.payouts.add(side, &id, &mut caller.dice);
+    }
+    Some(answer)
+}
+
+fn read(caller: &mut Caller) -> Option<Answer> {
+    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let path = caller.dice.pick(&[
+        "/v1/invoices",
+        "/v1/invoices?status=confirmed",
+        "/v1/invoices/",
+        "/v1/currencies",
+        "/v1/merchant",
+        "/v1/balances",
+        "/v1/ledger?limit=20",
+        "/v1/events?limit=20",
+        "/v1/events?object=",
+        "/v1/payouts",
+        "/v1/refunds?invoiceId=",
+        "/v1/deposits",
+    ]);
+    let of_invoice = path.ends_with(['/', '=']);
+    let path = format!("{path}{}", if of_invoice { &invoice } else { "" });
+    let answer = caller.merchant(side, "GET", &path, &Value::Null);
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    Some(answer)
+}

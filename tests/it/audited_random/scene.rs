@@ -1,0 +1,264 @@
+//! Where everything is done: a shop with two accounts, what there is in it so far, and those who do it.
+
+use crate::support::desk::OTHER_ACCOUNT;
+use crate::support::{Answer, LIVE, Shop, TEST, agent, send};
+use coffer::Config;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+
+/// How many things of a kind are remembered: they are done something to, by whoever picks them.
+const REMEMBERED: usize = 300;
+/// Payouts and refunds come to an end, and there is nothing to do to them any more: only few are remembered.
+const TRANSFERS_REMEMBERED: usize = 8;
+
+/// An account in a mode.
+#[derive(Clone, Debug)]
+pub(super) struct Side {
+    /// The account's id.
+    pub(super) account: String,
+    /// A secret key of it.
+    pub(super) key: String,
+    pub(super) mode: &'static str,
+}
+
+/// Things that were made, of one kind: whose they are, and an id or an address.
+pub(super) struct Things {
+    most: usize,
+    known: Mutex<Vec<(usize, String)>>,
+}
+
+impl Things {
+    /// None yet, and never more than this.
+    const fn new(most: usize) -> Things {
+        let known = Mutex::new(Vec::new());
+        Things { most, known }
+    }
+
+    /// Remembers one more, and forgets an old one where there are too many.
+    pub(super) fn add(&self, side: usize, thing: &str, dice: &mut Dice) {
+        let mut things = self.known.lock().unwrap();
+        if things.len() < self.most {
+            things.push((side, thing.to_owned()));
+        } else {
+            things[dice.roll(self.most)] = (side, thing.to_owned());
+        }
+    }
+
+    /// Any of them.
+    pub(super) fn any(&self, dice: &mut Dice) -> Option<(usize, String)> {
+        let things = self.known.lock().unwrap();
+        (!things.is_empty()).then(|| things[dice.roll(things.len())].clone())
+    }
+}
+
+/// The shop, and what everybody knows of.
+pub(super) struct Scene {
+    pub(super) shop: Shop,
+    pub(super) sides: Vec<Side>,
+    cookie: Mutex<String>,
+    pub(super) invoices: Things,
+    pub(super) payments: Things,
+    pub(super) addresses: Things,
+    pub(super) payouts: Things,
+    pub(super) refunds: Things,
+}
+
+/// What a command prints beside the running server.
+#[track_caller]
+fn printed(file: &Path, args: &[&str]) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    let output = command.args(args).arg("--file").arg(file).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+impl Scene {
+    /// A shop whose two accounts have everything switched on.
+    #[track_caller]
+    pub(super) fn open(file: &Path) -> Scene {
+        let shop = Shop::with(Config {
+            file: Some(file.to_owned()),
+            ..Config::sandbox()
+        });
+        let inbox = format!("{}/sandbox/inbox/shop", shop.url());
+        shop.switch(json!({ "endpoints": [{ "url": inbox }] }));
+        Connection::open(file)
+            .unwrap()
+            .execute_batch(&format!(
+                "create temp table copied as select * from accounts;
+                 update copied set seq = 2, id = '{OTHER_ACCOUNT}';
+                 insert into accounts select * from copied;
+                 insert into payout_addresses select 2, chain, address, changed_at from payout_addresses;
+                 insert into endpoints (id, account, url, secret, format, enabled, created_at)
+                   select 'second', 2, url, secret, 'legacy', 1, created_at from endpoints where removed_at is null;"
+            ))
+            .unwrap();
+        let first = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
+        let side = |account: &str, key: String, mode| Side {
+            account: account.to_owned(),
+            key,
+            mode,
+        };
+        let other = |mode| {
+            let made = printed(file, &["key", "create", OTHER_ACCOUNT, "--mode", mode]);
+            side(
+                OTHER_ACCOUNT,
+                made["key"].as_str().unwrap().to_owned(),
+                mode,
+            )
+        };
+        let account = first["id"].as_str().unwrap();
+        let sides = vec![
+            side(account, TEST.to_owned(), "test"),
+            side(account, LIVE.to_owned(), "live"),
+            other("test"),
+            other("live"),
+        ];
+        let cookie = Mutex::new(shop.signed_in("operator@sandbox.test"));
+        Scene {
+            shop,
+            sides,
+            cookie,
+            invoices: Things::new(REMEMBERED),
+            payments: Things::new(REMEMBERED),
+            addresses: Things::new(REMEMBERED),
+            payouts: Things::new(TRANSFERS_REMEMBERED),
+            refunds: Things::new(TRANSFERS_REMEMBERED),
+        }
+    }
+}
+
+/// A generator that is the same everywhere (SplitMix64).
+pub(super) struct Dice(u64);
+
+impl Dice {
+    pub(super) fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % u64::try_from(sides).unwrap()).unwrap()
+    }
+
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.roll(from.len())]
+    }
+
+    /// Once in so many times.
+    pub(super) fn once_in(&mut self, times: usize) -> bool {
+        self.roll(times) == 0
+    }
+}
+
+/// Whoever does something: a connection of its own, and dice.
+pub(super) struct Caller<'a> {
+    pub(super) scene: &'a Scene,
+    pub(super) dice: Dice,
+    agent: ureq::Agent,
+    place: String,
+    doing: &'static str,
+    last: String,
+}
+
+impl<'a> Caller<'a> {
+    pub(super) fn new(scene: &'a Scene, seed: u64, number: u64) -> Caller<'a> {
+        let place = format!("seed {seed}, connection {number}");
+        let seed = seed
+            .wrapping_mul(0x2545_f491_4f6c_dd1d)
+            .wrapping_add(number);
+        Caller {
+            scene,
+            dice: Dice(seed),
+            agent: agent(),
+            place,
+            doing: "",
+            last: String::new(),
+        }
+    }
+
+    /// This is what comes now.
+    pub(super) fn begin(&mut self, doing: &'static str) {
+        (self.doing, self.last) = (doing, String::new());
+    }
+
+    /// Any account in any mode.
+    pub(super) fn side(&mut self) -> usize {
+        self.dice.roll(self.scene.sides.len())
+    }
+
+    /// Sends JSON, or nothing for null.
+    pub(super) fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &Value,
+    ) -> Answer {
+        self.last = format!("{method} {path} {body}");
+        let text = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let url = format!("{}{path}", self.scene.shop.url());
+        send(&self.agent, method, &url, headers, &text)
+    }
+
+    /// With the key of an account in a mode.
+    pub(super) fn merchant(
+        &mut self,
+        side: usize,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> Answer {
+        let key = &self.scene.sides[side].key;
+        self.send(method, path, &[("X-API-Key", key)], body)
+    }
+
+    /// In the sandbox, without a key.
+    pub(super) fn sandbox(&mut self, method: &str, path: &str, body: &Value) -> Answer {
+        self.send(method, path, &[], body)
+    }
+
+    /// As the operator, who signs in again where the session has ended.
+    pub(super) fn operator(&mut self, method: &str, path: &str, body: &Value) -> Answer {
+        let cookie = self.scene.cookie.lock().unwrap().clone();
+        let answer = self.send(method, path, &[("cookie", &cookie)], body);
+        if answer.status != 401 {
+            return answer;
+        }
+        let mut present = self.scene.cookie.lock().unwrap();
+        if *present == cookie {
+            *present = self.scene.shop.signed_in("operator@sandbox.test");
+        }
+        let cookie = present.clone();
+        drop(present);
+        self.send(method, path, &[("cookie", &cookie)], body)
+    }
+
+    /// As the operator, to something of an account in a mode.
+    pub(super) fn desk(&mut self, side: usize, method: &str, rest: &str, body: &Value) -> Answer {
+        let Side { account, mode, .. } = &self.scene.sides[side];
+        let sign = if rest.contains('?') { '&' } else { '?' };
+        let path = format!("/dashboard/api/accounts/{account}/{rest}{sign}mode={mode}");
+        self.operator(method, &path, body)
+    }
+}
+
+impl Drop for Caller<'_> {
+    #[expect(clippy::print_stderr, reason = "where a failure happened is shown")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}, {}: {}", self.place, self.doing, self.last);
+        }
+    }
+}
+
+/// The field `id`, where something was made.
+pub(super) fn id(answer: &Answer) -> Option<String> {
+    let made = (answer.status < 300).then(|| answer.json())?;
+    made["id"].as_str().map(str::to_owned)
+}

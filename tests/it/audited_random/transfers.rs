@@ -1,0 +1,98 @@
+//! Money on its way out: refunds requested, payouts and refunds moved, by the sandbox and by the operator.
+
+use super::scene::{Caller, Things, id};
+use super::{Operation, operation};
+use crate::support::Answer;
+use serde_json::{Value, json};
+
+pub(super) static OPERATIONS: [Operation; 5] = [
+    operation("request a refund", 60, request),
+    operation("request a refund as the operator", 20, request_as_operator),
+    operation("move a payout", 80, move_payout),
+    operation("move a refund", 80, move_refund),
+    operation("list what goes out", 5, list),
+];
+
+fn amount(caller: &mut Caller) -> Value {
+    let amounts = [
+        None,
+        Some("0.01"),
+        Some("5.00"),
+        Some("19.99"),
+        Some("100.00"),
+    ];
+    json!(caller.dice.pick(&amounts))
+}
+
+fn remember(caller: &mut Caller, side: usize, answer: Answer) -> Option<Answer> {
+    if let Some(id) = id(&answer) {
+        caller.scene.refunds.add(side, &id, &mut caller.dice);
+    }
+    Some(answer)
+}
+
+fn request(caller: &mut Caller) -> Option<Answer> {
+    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let body = json!({ "invoice": invoice, "amount": amount(caller) });
+    let answer = caller.sandbox("POST", "/sandbox/refunds", &body);
+    remember(caller, side, answer)
+}
+
+fn request_as_operator(caller: &mut Caller) -> Option<Answer> {
+    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let body = json!({
+        "invoice": invoice, "amount": amount(caller), "asset": "SOL",
+        "toAddress": bs58::encode([7; 32]).into_string(), "reason": "sent back",
+    });
+    let answer = caller.desk(side, "POST", "refunds", &body);
+    remember(caller, side, answer)
+}
+
+/// One step of a transfer: most often the next one on its way.
+fn moved(caller: &mut Caller, kind: &str, things: &Things) -> Option<Answer> {
+    let (_, transfer) = things.any(&mut caller.dice)?;
+    let actions = [
+        "approve", "approve", "process", "process", "pay", "pay", "fail", "reject", "cancel",
+        "release",
+    ];
+    let action = caller.dice.pick(&actions);
+    if caller.dice.once_in(2) {
+        let path = format!("/sandbox/{kind}/{transfer}");
+        return Some(caller.sandbox("POST", &path, &json!({ "action": action })));
+    }
+    let approves = action == "approve";
+    let ends = ["fail", "reject", "cancel"].contains(&action);
+    let txid = format!("sent-{}", caller.dice.roll(1_000_000_000));
+    let body = json!({
+        "action": action,
+        "rate": approves.then_some("2.5"),
+        "networkFee": approves.then_some("0.0001"),
+        "txid": (action == "pay").then_some(txid),
+        "reason": ends.then_some("not wanted"),
+    });
+    let path = format!("/dashboard/api/{kind}/{transfer}");
+    Some(caller.operator("POST", &path, &body))
+}
+
+fn move_payout(caller: &mut Caller) -> Option<Answer> {
+    let scene = caller.scene;
+    moved(caller, "payouts", &scene.payouts)
+}
+
+fn move_refund(caller: &mut Caller) -> Option<Answer> {
+    let scene = caller.scene;
+    moved(caller, "refunds", &scene.refunds)
+}
+
+fn list(caller: &mut Caller) -> Option<Answer> {
+    let side = caller.side();
+    let kind = caller.dice.pick(&["payouts", "refunds"]);
+    let answer = if caller.dice.once_in(2) {
+        caller.desk(side, "GET", kind, &Value::Null)
+    } else {
+        let path = format!("/dashboard/api/{kind}?mode=live&status=processing");
+        caller.operator("GET", &path, &Value::Null)
+    };
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    Some(answer)
+}
