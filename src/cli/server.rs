@@ -65,7 +65,7 @@ fn commands(values: &Values<'_>, config: &mut Config) -> Result<(), Error> {
         .map_err(Error::Failed)?
         .unwrap_or_default();
     let problem = |problem| Error::Failed(format!("--command-timeout {span}: {problem}"));
-    let span_ms = parse_span_ms(&span).map_err(|text| problem(text))?;
+    let span_ms = parse_span_ms(&span).map_err(problem)?;
     config.command_timeout_ms = u64::try_from(span_ms)
         .ok()
         .filter(|span_ms| *span_ms > 0)

@@ -238,4 +238,5 @@ fn answer(output: &[u8]) -> Answered {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests;

@@ -39,7 +39,7 @@ async fn it_reads_json_and_answers_json() {
 
 #[tokio::test]
 async fn its_environment_is_empty_and_it_stands_in_the_root() {
-    let script = "printf '{\"environ\": \"%s\", \"at\": \"%s\"}' \"$(tr '\\0' ' ' </proc/$$/environ)\" \"$(pwd)\"";
+    let script = "printf '{\"environ\": \"%s\", \"at\": \"%s\"}' \"$(cat /proc/$$/environ | tr '\\0' ' ')\" \"$(pwd)\"";
     let answered = run(script, 60_000).await;
     assert_eq!(answered, Ok(object(json!({ "environ": "", "at": "/" }))));
 }
