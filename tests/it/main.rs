@@ -28,6 +28,7 @@ mod exports;
 mod faults;
 mod first_payment;
 mod first_use;
+mod foreign;
 mod golden;
 mod idempotency;
 mod inbox;

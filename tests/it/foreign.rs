@@ -1,0 +1,332 @@
+//! What is another account's, or of the other mode, is not there: on every route that names a thing.
+
+use crate::support::{LIVE, Shop, TEST, agent, send};
+use coffer::http::{Auth, Route, routes};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::process::Command;
+
+const OTHERS_TOKEN: &str = "rt_of_another_account";
+
+/// What there is in one mode: the path's collection and the id of one of its things.
+type Things = BTreeMap<&'static str, String>;
+
+/// Another account: its id and its keys.
+struct Other {
+    account: String,
+    secret: BTreeMap<&'static str, String>,
+    public: BTreeMap<&'static str, String>,
+}
+
+/// Makes another account beside the running shop, which may do all that the first may.
+fn other(shop: &Shop) -> Other {
+    let run = |args: &[&str]| -> Value {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        let output = command.args(args).arg("--file").arg(shop.file()).output();
+        serde_json::from_slice(&output.unwrap().stdout).unwrap()
+    };
+    let account = run(&["account", "create", "Other"])["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    run(&["account", "approve", &account]);
+    let keys = |class: &str| {
+        let key = |mode: &'static str| {
+            let made = run(&["key", "create", &account, "--mode", mode, "--class", class]);
+            (mode, made["key"].as_str().unwrap().to_owned())
+        };
+        ["test", "live"].map(key).into()
+    };
+    let (secret, public) = (keys("secret"), keys("public"));
+    let conn = rusqlite::Connection::open(shop.file()).unwrap();
+    conn.execute("update accounts set customers_enabled = 1", [])
+        .unwrap();
+    let hash = coffer::domain::apikey::hash(OTHERS_TOKEN);
+    conn.execute(
+        "insert into reseller_tokens (id, account, hash, last4, created_at)
+            values ('t', (select seq from accounts where id = ?1), ?2, 'last', 0)",
+        rusqlite::params![account, &hash[..]],
+    )
+    .unwrap();
+    Other {
+        account,
+        secret,
+        public,
+    }
+}
+
+fn id(of: &Value) -> String {
+    of["id"].as_str().unwrap().to_owned()
+}
+
+/// Makes one of everything in a mode.
+fn things(shop: &Shop, operator: &str, account: &str, mode: &str, key: &str) -> Things {
+    let invoice = shop.fund(key, "900.00", "EUR");
+    let events = shop.get("/v1/events?limit=1", Some(key)).expect(200).json();
+    let refund = shop.refund(&invoice, Some("1.00"));
+    let customer = format!("customer-{mode}");
+    let path = format!("/v1/customers/{customer}/addresses");
+    let addresses = shop.post(&path, Some(key), json!({})).expect(201).json();
+    let solana = addresses["addresses"].as_array().unwrap().iter();
+    let address = solana
+        .clone()
+        .find(|entry| entry["family"] == "solana")
+        .unwrap();
+    let body = json!({ "address": address["address"], "asset": "SOL", "amount": "1" });
+    let deposit = shop
+        .post("/sandbox/payments", None, body)
+        .expect(201)
+        .json();
+    let path = format!("/dashboard/api/accounts/{account}/payment-links?mode={mode}");
+    let body = json!({ "name": "Tip", "currency": "EUR", "amount": "5.00" });
+    let link = shop.desk(operator, "POST", &path, &body).expect(201).json();
+    let path = format!("/dashboard/api/accounts/{account}/deliveries?mode={mode}");
+    let deliveries = shop
+        .desk(operator, "GET", &path, &Value::Null)
+        .expect(200)
+        .json();
+    BTreeMap::from([
+        ("invoices", invoice),
+        ("events", id(&events["data"][0])),
+        ("refunds", refund),
+        ("customers", customer),
+        ("deposits", id(&deposit)),
+        ("payment-links", id(&link)),
+        ("deliveries", id(&deliveries["data"][0])),
+    ])
+}
+
+/// What exists once, whatever the mode: added to the things of live mode.
+fn once(shop: &Shop, operator: &str, account: &str, of_live: &mut Things) {
+    of_live.insert("payouts", shop.payout("20.00"));
+    let order = json!({ "type": "kvm", "hostname": "web", "cpu": 1, "ramMb": 512, "diskGb": 5 });
+    let token = [("Authorization", "Bearer rt_sandbox")];
+    let server = shop.send("POST", "/reseller/servers", &token, &order.to_string());
+    of_live.insert("servers", id(&server.expect(201).json()));
+    for (collection, body) in [
+        ("keys", json!({ "class": "secret", "mode": "live" })),
+        ("endpoints", json!({ "url": "http://127.0.0.1:9/" })),
+        ("reseller-tokens", json!({})),
+    ] {
+        let path = format!("/dashboard/api/accounts/{account}/{collection}");
+        let made = shop.desk(operator, "POST", &path, &body);
+        // What another build has no route for has no route that names it either.
+        if made.status == 201 {
+            of_live.insert(collection, id(&made.json()));
+        }
+    }
+}
+
+/// The collection that the route's last parameter but `{account}` is of.
+fn collection(route: &Route) -> Option<&'static str> {
+    let segments: Vec<&str> = route.path.split('/').collect();
+    let named =
+        |pair: &[&'static str]| (pair[1] == "{id}" || pair[1] == "{ref}").then_some(pair[0]);
+    segments
+        .windows(2)
+        .filter_map(named)
+        .next_back()
+}
+
+/// The route's path on this account and this thing.
+fn path(route: &Route, account: &str, thing: &str) -> String {
+    let path = route.path.replace("{account}", account);
+    path.replace("{id}", thing).replace("{ref}", thing)
+}
+
+/// A body that is right, so that it is the thing that is missing.
+fn body(route: &Route) -> Value {
+    match route.operation {
+        "selectCoin" => json!({ "asset": "BTC" }),
+        "simulateDeposit" => json!({ "asset": "SOL", "amount": "1" }),
+        "changePaymentLink" => json!({ "active": true }),
+        "changeEndpoint" => json!({ "enabled": true }),
+        _ if route.method == "GET" => Value::Null,
+        _ => json!({}),
+    }
+}
+
+struct Scene {
+    shop: Shop,
+    operator: String,
+    account: String,
+    other: Other,
+    test: Things,
+    live: Things,
+}
+
+impl Scene {
+    fn open() -> Scene {
+        let shop = Shop::open();
+        shop.switch(json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }));
+        let operator = shop.operator();
+        let account = id(&shop.get("/v1/merchant", Some(TEST)).expect(200).json());
+        let test = things(&shop, &operator, &account, "test", TEST);
+        let mut live = things(&shop, &operator, &account, "live", LIVE);
+        once(&shop, &operator, &account, &mut live);
+        let other = other(&shop);
+        Scene {
+            shop,
+            operator,
+            account,
+            other,
+            test,
+            live,
+        }
+    }
+
+    /// Asks with a key.
+    fn ask(&self, route: &Route, header: (&str, &str), thing: &str) -> u16 {
+        let path = path(route, &self.account, thing);
+        let body = body(route);
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        self.shop.send(route.method, &path, &[header], &body).status
+    }
+}
+
+#[test]
+fn no_key_reaches_what_is_not_its_own() {
+    let scene = Scene::open();
+    let mut walked = 0;
+    for route in routes(false).filter(|route| matches!(route.auth, Auth::Secret)) {
+        // A customer's addresses are made where there are none.
+        let Some(kind) = collection(route).filter(|_| route.operation != "makeCustomerAddresses")
+        else {
+            continue;
+        };
+        let name = route.operation;
+        for (mode, things, own, foreign) in [
+            ("test", &scene.test, TEST, LIVE),
+            ("live", &scene.live, LIVE, TEST),
+        ] {
+            let Some(thing) = things.get(kind) else {
+                assert!(
+                    kind == "payouts" && mode == "test",
+                    "{name}: make one of {kind} in `things`"
+                );
+                continue;
+            };
+            walked += 1;
+            for key in [
+                foreign,
+                &scene.other.secret["test"],
+                &scene.other.secret["live"],
+            ] {
+                let status = scene.ask(route, ("X-API-Key", key), thing);
+                // A live key is told first that it cannot simulate at all.
+                let is_hidden = status == 404 || (status == 403 && name.starts_with("simulate"));
+                assert!(
+                    is_hidden,
+                    "{name} of a {mode} thing with another key: {status}"
+                );
+            }
+            let status = scene.ask(route, ("X-API-Key", own), thing);
+            assert_ne!(status, 404, "{name} of its own in {mode} mode");
+        }
+    }
+    assert!(walked >= 12, "{walked}");
+}
+
+#[test]
+fn no_public_key_reaches_an_invoice_that_is_not_its_own() {
+    let scene = Scene::open();
+    let ask = |key: &str, invoice: &str| {
+        let body = json!({ "invoiceId": invoice });
+        let path = "/v1/public/checkout-sessions";
+        scene.shop.post(path, Some(key), body).status
+    };
+    for (things, own, foreign) in [
+        (&scene.test, "pk_test_sandbox", "pk_live_sandbox"),
+        (&scene.live, "pk_live_sandbox", "pk_test_sandbox"),
+    ] {
+        let invoice = &things["invoices"];
+        assert_eq!(ask(own, invoice), 200);
+        for key in [
+            foreign,
+            &scene.other.public["test"],
+            &scene.other.public["live"],
+        ] {
+            assert_eq!(ask(key, invoice), 404);
+        }
+    }
+}
+
+#[test]
+fn no_reseller_reaches_a_server_that_is_not_its_own() {
+    let scene = Scene::open();
+    let server = &scene.live["servers"];
+    let others = format!("Bearer {OTHERS_TOKEN}");
+    for route in routes(false).filter(|route| matches!(route.auth, Auth::Reseller)) {
+        if collection(route).is_none() {
+            continue;
+        }
+        let name = route.operation;
+        assert_eq!(
+            scene.ask(route, ("Authorization", &others), server),
+            404,
+            "{name}"
+        );
+        assert_eq!(
+            scene.ask(route, ("Authorization", "Bearer rt_sandbox"), server),
+            200,
+            "{name}"
+        );
+    }
+    let path = format!("{}/reseller/servers", scene.shop.url());
+    let listed = send(&agent(), "GET", &path, &[("Authorization", &others)], "");
+    assert_eq!(listed.expect(200).json()["data"], json!([]));
+}
+
+#[test]
+fn no_account_in_a_path_reaches_what_is_not_its_own() {
+    let scene = Scene::open();
+    let of_accounts = routes(false).filter(|route| {
+        matches!(route.auth, Auth::Session(_)) && route.path.contains("/{account}/")
+    });
+    let mut of_accounts: Vec<&Route> = of_accounts.collect();
+    // What is removed is not there for the next.
+    of_accounts.sort_by_key(|route| route.method == "DELETE");
+    let mut walked = 0;
+    for route in of_accounts {
+        let Some(kind) = collection(route) else {
+            continue;
+        };
+        let name = route.operation;
+        let ask = |account: &str, mode: &str, thing: &str| {
+            let path = format!("{}?mode={mode}", path(route, account, thing));
+            let answer = scene
+                .shop
+                .desk(&scene.operator, route.method, &path, &body(route));
+            answer.status
+        };
+        let has_mode = scene.test.contains_key(kind);
+        let thing = scene
+            .live
+            .get(kind)
+            .unwrap_or_else(|| unreachable!("{name}: make one of {kind}"));
+        assert_eq!(
+            ask(&scene.other.account, "live", thing),
+            404,
+            "{name} of another account"
+        );
+        if has_mode {
+            assert_eq!(
+                ask(&scene.account, "test", thing),
+                404,
+                "{name} of the other mode"
+            );
+            assert_eq!(
+                ask(&scene.account, "live", &scene.test[kind]),
+                404,
+                "{name} of the other mode"
+            );
+        }
+        assert_ne!(ask(&scene.account, "live", thing), 404, "{name} of its own");
+        walked += 1;
+    }
+    assert!(walked >= 10, "{walked}");
+}
