@@ -122,10 +122,7 @@ fn collection(route: &Route) -> Option<&'static str> {
     let segments: Vec<&str> = route.path.split('/').collect();
     let named =
         |pair: &[&'static str]| (pair[1] == "{id}" || pair[1] == "{ref}").then_some(pair[0]);
-    segments
-        .windows(2)
-        .filter_map(named)
-        .next_back()
+    segments.windows(2).filter_map(named).next_back()
 }
 
 /// The route's path on this account and this thing.

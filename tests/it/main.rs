@@ -57,6 +57,7 @@ mod refused_rows;
 mod retries;
 mod sandbox_account;
 mod schema;
+mod secrets;
 mod sending;
 mod serve;
 mod servers;

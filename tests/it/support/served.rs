@@ -98,12 +98,24 @@ impl Served {
     /// Starts it with these settings.
     #[track_caller]
     pub fn start(&self, settings: &[&str]) -> Running {
+        self.run("off", Stdio::inherit(), settings)
+    }
+
+    /// Starts it so that it logs this much into a file.
+    #[track_caller]
+    pub fn start_logging(&self, filter: &str, to: &Path) -> Running {
+        let file = std::fs::File::create(to).unwrap();
+        self.run(filter, file.into(), &[])
+    }
+
+    #[track_caller]
+    fn run(&self, log: &str, errors: Stdio, settings: &[&str]) -> Running {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "off"]);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log", log]);
         command
             .args(["--exit-with-parent", "--file"])
             .arg(&self.file);
-        let process = Process::start(command.args(settings));
+        let process = Process::start_with(command.args(settings), errors);
         let line = process.line();
         let url = line.strip_prefix("coffer ready url=").unwrap();
         let url = url.split(' ').next().unwrap().to_owned();
@@ -156,6 +168,11 @@ impl Served {
 }
 
 impl Running {
+    /// The operator's cookie.
+    pub fn cookie(&self) -> &str {
+        &self.cookie
+    }
+
     /// Calls the operator interface.
     #[track_caller]
     pub fn desk(&self, method: &str, path: &str, body: &Value) -> Answer {
