@@ -5,11 +5,14 @@
 
 mod control;
 mod parts;
+mod sandbox;
+
+pub use crate::service::Error;
+pub use sandbox::Sandbox;
 
 use crate::domain::server::order::ServerLimits;
 use crate::http::Limits;
 use crate::outbound::Cidr;
-use crate::service::Error;
 use crate::store::open::with_suffix;
 use crate::store::{Durability, Kind};
 use crate::worker::command::Program;

@@ -18,7 +18,7 @@
 //! | [`clock`] | what time it is; the only place that asks the system | domain |
 //! | [`config`] | SETTINGS: every flag with its environment name, default and help | |
 //! | [`cli`] | the commands and what they print | all |
-//! | [`app`] | wiring: opens, starts, stops in the reverse order; [`Server`] in-process | all |
+//! | [`app`] | wiring: opens, starts, stops in the reverse order; [`Server`] and [`Sandbox`] in-process | all |
 //! | `main` | argv in, one command run, exit code out | cli |
 //!
 //! Outside `src`: `sql/migrations` is the schema, `sql/<table>/<verb>.sql` one statement each, `sql/template.db` what
@@ -46,4 +46,4 @@ pub mod store;
 pub mod web;
 pub mod worker;
 
-pub use app::{Config, Server};
+pub use app::{Config, Error, Sandbox, Server};

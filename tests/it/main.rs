@@ -29,6 +29,7 @@ mod faults;
 mod first_payment;
 mod first_use;
 mod foreign;
+mod fixtures;
 mod golden;
 mod idempotency;
 mod inbox;

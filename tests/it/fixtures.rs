@@ -1,0 +1,136 @@
+//! The sandbox inside other people's tests: in a Rust test's own process, in pytest, in node:test.
+//!
+//! The fixtures of `examples` are run where their tool is. Where it is not, the test says so and passes, unless
+//! `COFFER_NEED_TOOLS` is set, as CI does.
+
+use crate::support::{agent, send};
+use coffer::Sandbox;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Invoices that one of several sandboxes is given.
+const MOST: usize = 8;
+
+fn create(sandbox: &Sandbox, order: usize) -> Value {
+    let url = format!("{}/v1/invoices", sandbox.url());
+    let body = json!({ "amount": "20.00", "currency": "EUR", "orderId": format!("order-{order}") });
+    let headers = [("X-API-Key", Sandbox::SECRET_TEST)];
+    send(&agent(), "POST", &url, &headers, &body.to_string())
+        .expect(201)
+        .json()
+}
+
+/// `GET` with a key; the JSON.
+fn get(sandbox: &Sandbox, path: &str) -> Value {
+    let headers = [("X-API-Key", Sandbox::SECRET_TEST)];
+    let url = format!("{}{path}", sandbox.url());
+    send(&agent(), "GET", &url, &headers, "").expect(200).json()
+}
+
+#[test]
+fn eight_sandboxes_in_one_process_do_not_meet() {
+    std::thread::scope(|scope| {
+        for number in 1..=MOST {
+            scope.spawn(move || {
+                let sandbox = Sandbox::start().unwrap();
+                for order in 0..number {
+                    create(&sandbox, order);
+                }
+                let clock = format!("{}/sandbox/clock", sandbox.url());
+                let step = json!({ "advance": format!("{number}d") });
+                let before = get(&sandbox, "/sandbox")["counts"]["events"].clone();
+                send(&agent(), "POST", &clock, &[], &step.to_string()).expect(200);
+                let state = get(&sandbox, "/sandbox");
+                assert_eq!(before, number, "created, each");
+                assert_eq!(state["counts"]["invoices"], number);
+                assert_eq!(state["counts"]["events"], 2 * number, "expired, each");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_sandbox_is_started_and_dropped_inside_a_runtime() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let url = runtime.block_on(async {
+        let sandbox = Sandbox::start().unwrap();
+        create(&sandbox, 1);
+        sandbox.url().to_owned()
+    });
+    let gone = agent().get(format!("{url}/livez")).call();
+    assert!(gone.is_err(), "dropping it stopped it");
+}
+
+#[test]
+fn its_keys_are_the_sandboxs() {
+    let sandbox = Sandbox::start().unwrap();
+    let status = |path: &str, key: &str| {
+        let url = format!("{}{path}", sandbox.url());
+        send(&agent(), "GET", &url, &[("X-API-Key", key)], "").status
+    };
+    for key in [Sandbox::SECRET_TEST, Sandbox::SECRET_LIVE, Sandbox::LEGACY] {
+        assert_eq!(status("/v1/merchant", key), 200, "{key}");
+    }
+    for key in [Sandbox::PUBLIC_TEST, Sandbox::PUBLIC_LIVE] {
+        assert_eq!(status("/v1/public/config", key), 200, "{key}");
+    }
+}
+
+/// Runs the tool where it is, from the folder of the examples, against the binary of this build.
+#[track_caller]
+#[expect(
+    clippy::print_stderr,
+    reason = "whoever runs the tests is told what was not tested"
+)]
+fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
+    let output = Command::new(tool)
+        .args(arguments)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"))
+        .env("COFFER_BINARY", env!("CARGO_BIN_EXE_coffer"))
+        // Nothing is left in the folder.
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .output();
+    match output {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let needed = std::env::var_os("COFFER_NEED_TOOLS").is_some();
+            assert!(!needed, "{tool} is not on this machine and is needed");
+            eprintln!("{tool} is not on this machine: its fixture is not tested");
+            None
+        }
+        output => Some(output.unwrap()),
+    }
+}
+
+/// The tests passed, so many, and said how long a start takes.
+#[track_caller]
+#[expect(
+    clippy::print_stdout,
+    reason = "whoever runs the tests may see what was measured"
+)]
+fn passed(output: &Output, count: &str) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{out}\n{err}");
+    assert!(out.contains(count), "{out}\n{err}");
+    let says = |line: &&str| line.contains("exec to first created invoice, median of 20: ");
+    println!("{}", out.lines().find(says).unwrap());
+}
+
+#[test]
+fn the_fixture_for_pytest() {
+    let arguments = ["-q", "-p", "no:cacheprovider", "pytest"];
+    if let Some(output) = run("pytest", &arguments) {
+        passed(&output, "5 passed");
+    }
+}
+
+#[test]
+fn the_fixture_for_node() {
+    let arguments = ["--test", "--test-reporter=tap", "node-test/shop.test.mjs"];
+    if let Some(output) = run("node", &arguments) {
+        passed(&output, "# pass 5");
+    }
+}
