@@ -11,10 +11,10 @@
 //! | [`domain`] | the rules, pure: money, coins, the status of an invoice, what is booked, how events are signed | libraries that compute |
 //! | [`store`] | SQLite: one writer that commits in groups, a pool that reads, one module for each table | domain |
 //! | [`service`] | the use cases; each takes `now` and writes in one transaction | domain, store |
-//! | [`http`] | hyper: ROUTES, keys, limits, statuses, the OpenAPI document, the sandbox's controls | service, domain, clock |
+//! | [`http`] | hyper: ROUTES, keys and sessions, limits, statuses, the OpenAPI document, pages, the operator interface, the sandbox's controls | service, domain, clock, web |
 //! | [`web`] | what a browser gets: pages, their style, the widget, as files that are filled in | |
 //! | [`outbound`] | the one way out: sends webhooks, and refuses addresses that are not for them | domain |
-//! | [`worker`] | what time brings about: delivery, expiry, pruning; one loop waits for all of them | service, outbound, domain, clock |
+//! | [`worker`] | what time brings about: delivery, expiry, pruning; the operator's signer and provisioner; one loop waits for all of them | service, outbound, domain, clock |
 //! | [`clock`] | what time it is; the only place that asks the system | domain |
 //! | [`config`] | SETTINGS: every flag with its environment name, default and help | |
 //! | [`cli`] | the commands and what they print | all |
