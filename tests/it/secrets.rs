@@ -1,6 +1,6 @@
 //! No secret in the log, in errors or in metrics, however much is logged.
 
-use crate::support::served::Served;
+use crate::support::served::{Running, Served};
 use crate::support::{Answer, agent, send};
 use serde_json::{Value, json};
 
@@ -13,66 +13,86 @@ fn text(of: &Value, name: &str) -> String {
         .to_owned()
 }
 
+/// An invoice of this key: its checkout's address and the token in that.
+fn checkout(running: &Running, key: &str) -> (String, String) {
+    let order =
+        json!({ "amount": "20.00", "currency": "EUR", "customerEmail": "anna@example.com" });
+    let invoice = call(running, "POST", "/v1/invoices", key, &order);
+    let url = text(&invoice.expect(201).json(), "checkoutUrl");
+    let token = url.rsplit_once('=').unwrap().1.to_owned();
+    (url, token)
+}
+
+/// A call of the merchant's interface with this key.
+fn call(running: &Running, method: &str, path: &str, key: &str, body: &Value) -> Answer {
+    let url = format!("{}{path}", running.url);
+    send(
+        &agent(),
+        method,
+        &url,
+        &[("X-API-Key", key)],
+        &body.to_string(),
+    )
+}
+
+/// What is answered to keys, passwords and cookies that are wrong, in one text.
+fn refusals(running: &Running, wrong_keys: &[&str], password: &str, cookie: &str) -> String {
+    let session = format!("{}/dashboard/api/session", running.url);
+    let body = json!({ "email": "operator@shop.test", "password": password }).to_string();
+    let cookie = format!("coffer_session={cookie}");
+    let mut answers: Vec<Answer> = wrong_keys
+        .iter()
+        .map(|key| call(running, "GET", "/v1/invoices", key, &Value::Null))
+        .collect();
+    answers.push(send(&agent(), "POST", &session, &[], &body));
+    answers.push(send(&agent(), "GET", &session, &[("cookie", &cookie)], ""));
+    answers
+        .iter()
+        .inspect(|answer| assert_eq!(answer.status, 401, "{}", answer.text))
+        .map(|answer| answer.text.as_str())
+        .collect()
+}
+
 #[test]
 fn no_secret_is_logged_or_told() {
     let served = Served::new();
     let log = served.path("log");
     let running = served.start_logging("trace", &log);
-    let account = format!("/dashboard/api/accounts/{}", served.account);
     let desk = |method: &str, path: &str, body: Value| {
-        running.desk(method, &format!("{account}/{path}"), &body)
-    };
-    let call = |method: &str, path: &str, key: &str, body: Value| -> Answer {
-        let url = format!("{}{path}", running.url);
-        send(
-            &agent(),
-            method,
-            &url,
-            &[("X-API-Key", key)],
-            &body.to_string(),
-        )
+        let path = format!("/dashboard/api/accounts/{}/{path}", served.account);
+        running.desk(method, &path, &body)
     };
     let made = desk("POST", "keys", json!({ "class": "secret", "mode": "test" })).expect(201);
     let key = text(&made.json(), "key");
-    let endpoint = desk(
-        "POST",
-        "endpoints",
-        json!({ "url": "https://shop.example/hook" }),
-    );
-    let endpoint = endpoint.expect(201).json();
+    let hook = json!({ "url": "https://shop.example/hook" });
+    let endpoint = desk("POST", "endpoints", hook).expect(201).json();
     let legacy = desk("GET", "legacy-secret", Value::Null).expect(200).json();
-    let order =
-        json!({ "amount": "20.00", "currency": "EUR", "customerEmail": "anna@example.com" });
-    let invoice = call("POST", "/v1/invoices", &key, order).expect(201).json();
-    let checkout = text(&invoice, "checkoutUrl");
-    let token = checkout.rsplit_once('=').unwrap().1;
-    send(&agent(), "GET", &checkout, &[], "").expect(200);
+    let (page, token) = checkout(&running, &key);
+    send(&agent(), "GET", &page, &[], "").expect(200);
+    call(
+        &running,
+        "POST",
+        "/v1/invoices",
+        &key,
+        &json!({ "amount": "none" }),
+    )
+    .expect(400);
     let guessed = format!("{}x", &served.key[..served.key.len() - 1]);
     let unknown = "sk_live_000000000000000000000000000000000000";
-    let body = json!({ "email": "operator@shop.test", "password": "a guessed password" });
-    let session = format!("{}/dashboard/api/session", running.url);
-    let refused = [
-        call("GET", "/v1/invoices", &guessed, Value::Null),
-        call("GET", "/v1/invoices", unknown, Value::Null),
-        call("POST", "/v1/invoices", &key, json!({ "amount": "none" })),
-        send(&agent(), "POST", &session, &[], &body.to_string()),
-        send(
-            &agent(),
-            "GET",
-            &session,
-            &[("cookie", "coffer_session=guessed-cookie")],
-            "",
-        ),
-    ];
+    let told = refusals(
+        &running,
+        &[&guessed, unknown],
+        "a guessed password",
+        "guessed-cookie",
+    );
     let metrics = send(
         &agent(),
         "GET",
         &format!("{}/metrics", running.url),
         &[],
         "",
-    )
-    .expect(200);
-    let told: String = refused.iter().map(|answer| answer.text.as_str()).collect();
+    );
+    let metrics = metrics.expect(200).text;
     let cookie = running.cookie().split_once('=').unwrap().1.to_owned();
     drop(running);
     let logged = std::fs::read_to_string(&log).unwrap();
@@ -91,14 +111,10 @@ fn no_secret_is_logged_or_told() {
         "a guessed password",
         &text(&endpoint, "secret"),
         &text(&legacy, "secret"),
-        token,
+        &token,
         "anna@example.com",
     ] {
-        for (place, text) in [
-            ("log", &logged),
-            ("errors", &told),
-            ("metrics", &metrics.text),
-        ] {
+        for (place, text) in [("log", &logged), ("errors", &told), ("metrics", &metrics)] {
             assert!(!text.contains(secret), "{secret} in {place}");
         }
     }
