@@ -6,6 +6,7 @@
 mod control;
 mod parts;
 mod sandbox;
+mod temporary;
 
 pub use crate::service::Error;
 pub use sandbox::Sandbox;
@@ -13,12 +14,12 @@ pub use sandbox::Sandbox;
 use crate::domain::server::order::ServerLimits;
 use crate::http::Limits;
 use crate::outbound::Cidr;
-use crate::store::open::with_suffix;
 use crate::store::{Durability, Kind};
 use crate::worker::command::Program;
 use parts::Parts;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use temporary::Temporary;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -86,8 +87,9 @@ pub struct Server {
     url: String,
     setup_url: Option<String>,
     file: PathBuf,
-    temporary: bool,
     running: Option<(Runtime, Parts)>,
+    /// Where the file goes with the server. It is dropped last, after [`Drop`] has stopped what works on it.
+    _temporary: Option<Temporary>,
 }
 
 impl Server {
@@ -108,17 +110,20 @@ impl Server {
             .enable_all()
             .build();
         let runtime = runtime.map_err(|error| Error::Failed(error.to_string()))?;
-        let (file, durability) = match config.file.clone() {
-            Some(file) => (file, Durability::Full),
-            None => (temporary_file()?, Durability::Process),
+        let (file, durability, temporary) = match config.file.clone() {
+            Some(file) => (file, Durability::Full, None),
+            None => {
+                let temporary = Temporary::new()?;
+                let file = temporary.path().to_owned();
+                (file, Durability::Process, Some(temporary))
+            }
         };
-        let temporary = durability == Durability::Process;
         let mut server = Server {
             url: String::new(),
             setup_url: None,
             file,
-            temporary,
             running: None,
+            _temporary: temporary,
         };
         let (parts, url, setup) = Parts::start(&runtime, config, &server.file, durability)?;
         server.url = url;
@@ -182,18 +187,5 @@ impl Drop for Server {
             runtime.block_on(parts.stop());
             drop(runtime);
         }
-        if self.temporary {
-            for suffix in ["", "-wal", "-shm", "-lock"] {
-                // What is not there needs no removing.
-                let _ = std::fs::remove_file(with_suffix(&self.file, suffix));
-            }
-            crate::service::sandbox::snapshots::remove_all(&self.file);
-        }
     }
-}
-
-/// A name in the system's folder for temporary files that nobody else has.
-fn temporary_file() -> Result<PathBuf, Error> {
-    let name = crate::domain::signature::hex(&crate::service::random::<8>()?);
-    Ok(std::env::temp_dir().join(format!("coffer-sandbox-{name}.db")))
 }

@@ -38,6 +38,7 @@ mod isolation;
 mod keeping;
 mod key_desk;
 mod keys;
+mod left_behind;
 mod limits;
 mod link_desk;
 mod lists;

@@ -33,23 +33,6 @@ pub fn keep(of: &Path, name: &str, now: Time) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes every snapshot of a file that is going away; what cannot be removed stays.
-pub fn remove_all(of: &Path) {
-    let name = with_suffix(of, SUFFIX);
-    let (Some(folder), Some(prefix)) = (of.parent(), name.file_name()) else {
-        return;
-    };
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let is_snapshot = entry
-            .file_name()
-            .to_string_lossy()
-            .starts_with(prefix.to_string_lossy().as_ref());
-        if is_snapshot {
-            let _ = std::fs::remove_file(entry.path());
-        }
-    }
-}
-
 /// What a snapshot's clock showed, and whether it stood still. For a thread that may wait.
 ///
 /// # Errors
