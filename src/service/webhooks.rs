@@ -10,7 +10,7 @@ use crate::domain::signature::{service_signature, standard_signature};
 use crate::domain::time::{DAY_MS, Time};
 use crate::store::deliveries::{self, DeliveryRow};
 pub use crate::store::deliveries::{Attempt, Due};
-use crate::store::{Kind, idempotency, sessions};
+use crate::store::{Kind, accounts, endpoints, idempotency, sessions};
 use std::sync::Arc;
 
 /// Attempts and idempotency answers that one pruning step removes at most.
@@ -168,6 +168,8 @@ impl Service {
             let attempts =
                 deliveries::prune_attempts(tx, now.plus_ms(-ATTEMPTS_KEPT_MS), PRUNE_BATCH_MAX)?;
             sessions::prune(tx, now)?;
+            accounts::forget_old_secrets(tx, now)?;
+            endpoints::forget_old_secrets(tx, now)?;
             let full = usize::try_from(PRUNE_BATCH_MAX).unwrap_or(usize::MAX);
             Ok(answers.max(attempts) >= full)
         })

@@ -128,3 +128,9 @@ pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, Store
     let found = db.first(read, named_params! { ":seq": seq }, |row| row.get(0))?;
     Ok(found.flatten())
 }
+
+/// Forgets the rolled secrets whose time is up.
+pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
+    let forget = include_str!("../../sql/endpoints/forget_old_secrets.sql");
+    tx.run(forget, named_params! { ":now": now }).map(drop)
+}

@@ -1,4 +1,5 @@
-//! Removes what is kept for a while only: idempotency answers and attempts. Never events or deliveries.
+//! Removes what is kept for a while only: idempotency answers, attempts, sessions, rolled secrets. Never events or
+//! deliveries.
 
 use super::{Next, Worker};
 use crate::domain::time::{HOUR_MS, Time};

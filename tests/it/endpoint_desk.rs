@@ -116,6 +116,11 @@ fn after_a_roll_both_secrets_sign_for_a_day() {
     let path = desk.path(&format!("endpoints/{id}/secret"));
     let shown = desk.send(&cookie, "GET", &path, &NULL).expect(200).json();
     assert_eq!(shown["previousUntil"], NULL);
+    desk.shop.advance("1h");
+    let kept = desk
+        .shop
+        .read_beside("select count(secret_old) || '' from endpoints");
+    assert_eq!(kept, "0", "a secret that signs nothing any more is kept");
     let actions: Vec<String> = desk.log(id).into_iter().map(|(_, action)| action).collect();
     assert_eq!(
         actions,
