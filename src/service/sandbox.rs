@@ -18,7 +18,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::user::Role;
 use crate::domain::{address, id};
-use crate::store::{Reader, Tx, accounts, endpoints, file, payout_addresses};
+use crate::store::{Reader, Tx, accounts, endpoints, file, payout_addresses, users};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -75,10 +75,11 @@ impl Service {
     /// [`Error::Failed`] where the file fails.
     pub fn seed(self: &Arc<Self>, now: Time) -> Result<(), Error> {
         self.write_and_wait(move |_, tx| {
-            if accounts::all(tx)?.is_empty() {
-                seed(tx, now)
-            } else {
-                Ok(())
+            match accounts::all(tx)?.first() {
+                None => seed(tx, now),
+                // A file of the first version has nobody who signs in.
+                Some(account) if users::all(tx)?.is_empty() => seed_people(tx, account.seq, now),
+                Some(_) => Ok(()),
             }
         })
     }
@@ -228,7 +229,12 @@ fn seed(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     ] {
         keys::keep(tx, account.seq, class, mode, text, now)?;
     }
-    reseller::keep(tx, account.seq, RESELLER_TOKEN, now)?;
+    seed_people(tx, account.seq, now)
+}
+
+/// The operator and the reseller.
+fn seed_people(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
+    reseller::keep(tx, account, RESELLER_TOKEN, now)?;
     members::create(
         tx,
         OPERATOR,

@@ -128,6 +128,24 @@ fn an_old_file_has_the_schema_of_a_new_one() {
 }
 
 #[test]
+fn an_old_sandbox_has_an_operator_and_a_reseller_as_a_new_one() {
+    let scratch = Scratch::new();
+    let file = copied(&scratch, "file.db");
+    // Opened twice: they are made once.
+    for _ in 0..2 {
+        let (mut process, url) = opened(&file);
+        let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
+        let session = format!("{url}/dashboard/api/session");
+        send(&agent(), "POST", &session, &[], &body.to_string()).expect(201);
+        let bearer = [("Authorization", "Bearer rt_sandbox")];
+        let servers = format!("{url}/reseller/servers");
+        send(&agent(), "GET", &servers, &bearer, "").expect(200);
+        assert!(process.close());
+    }
+    is_right(&file);
+}
+
+#[test]
 fn an_old_file_is_gone_on_from() {
     let scratch = Scratch::new();
     let (file, old) = (copied(&scratch, "file.db"), copied(&scratch, "old.db"));
