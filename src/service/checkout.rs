@@ -3,6 +3,7 @@
 //! What always holds: a token opens its own invoice and nothing else, and with it a coin can be picked, no more.
 
 use super::invoices::owned;
+use super::payments::still_due;
 use super::{Caller, Error, Json, Service};
 use crate::domain::account::Account;
 use crate::domain::asset::{Asset, Mode};
@@ -10,9 +11,10 @@ use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
 use crate::domain::quote;
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::store::{Kind, accounts, invoices};
+use crate::store::{Kind, Reader, accounts, invoices, payments};
 use std::sync::Arc;
 
 /// What a customer sees of an invoice.
@@ -23,6 +25,8 @@ pub struct Checkout {
     pub invoice: Invoice,
     /// The coins that take this price, each with what would be due in it.
     pub coins: Vec<(&'static Asset, Units)>,
+    /// What is still to be sent in the invoice's coin: where less has come than was due, and there is time.
+    pub rest: Option<Units>,
     /// Is nothing real paid here?
     pub is_simulated: bool,
 }
@@ -71,12 +75,14 @@ impl Service {
     ///
     /// # Errors
     /// `not_found`, the same for an invoice that is not there and for a token that is not its own.
-    pub fn checkout(&self, id: &str, token: &str) -> Result<Checkout, Error> {
+    pub fn checkout(&self, now: Time, id: &str, token: &str) -> Result<Checkout, Error> {
         let id = self.opened(id, token)?;
-        let (account, offered, invoice) = self.read(|db| {
+        let (account, offered, invoice, rest) = self.read(|db| {
             let invoice = invoices::by_id(db, &id)?.ok_or_else(unknown)?;
             let offered = self.offered(db, invoice.mode)?;
-            Ok((accounts::by_seq(db, invoice.account)?, offered, invoice))
+            let rest = rest(db, &invoice, now)?;
+            let account = accounts::by_seq(db, invoice.account)?;
+            Ok((account, offered, invoice, rest))
         })?;
         let due = |asset: &'static Asset| {
             let rate = asset.test_rate(invoice.currency).ok()?;
@@ -87,6 +93,7 @@ impl Service {
         Ok(Checkout {
             account,
             coins,
+            rest,
             is_simulated: self.is_simulated(invoice.mode),
             invoice,
         })
@@ -120,6 +127,16 @@ impl Service {
     pub(super) fn is_simulated(&self, mode: Mode) -> bool {
         mode == Mode::Test || self.kind == Kind::Sandbox
     }
+}
+
+/// What is still to be sent to an underpaid invoice, at the rate and in the places of its quote.
+fn rest(db: &Reader<'_>, invoice: &Invoice, now: Time) -> Result<Option<Units>, Error> {
+    let is_open = invoice.status == InvoiceStatus::Underpaid && now < invoice.terms().deadline();
+    let Some(coin) = invoice.coin.as_ref().filter(|_| is_open) else {
+        return Ok(None);
+    };
+    let due = still_due(invoice, &payments::of_invoice(db, invoice.seq)?)?;
+    Ok(Some(coin.rate.units_for(due, coin.asset.decimals)?))
 }
 
 /// 404 for an invoice that is not there, or not for who asks.

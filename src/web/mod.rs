@@ -27,7 +27,7 @@ pub const CHOOSE: &str = include_str!("checkout/choose.html");
 pub const COINS: &str = include_str!("checkout/coins.html");
 /// One coin of it.
 pub const COIN: &str = include_str!("checkout/coin.html");
-/// An invoice with a coin: how much, where to, until when.
+/// An invoice with a coin: how much is to be sent, where to, until when.
 pub const PAY: &str = include_str!("checkout/pay.html");
 /// The title before the form that picks another coin.
 pub const OTHER_COIN: &str = include_str!("checkout/other_coin.html");

@@ -116,15 +116,20 @@ fn every_status_has_its_page() {
     let over = simulated("over");
     shown(&shop, &over).says(200, &["<h1>Paid</h1>", "more than was due", "0.375 LTC"]);
     let under = simulated("under");
-    shown(&shop, &under).says(
-        200,
-        &[
-            "Not paid in full",
-            "0.125 LTC",
-            "0.25 LTC",
-            "shop.example/cart",
-        ],
-    );
+    shown(&shop, &under)
+        .says(
+            200,
+            &[
+                "<h1>Send 0.125 LTC</h1>",
+                "0.125 LTC has arrived, less than was due. Send the rest.",
+                shop.read(under["id"].as_str().unwrap())["depositAddress"]
+                    .as_str()
+                    .unwrap(),
+                "shop.example/cart",
+                "http-equiv=\"refresh\"",
+            ],
+        )
+        .hides(&["<form"]);
     let cancelled = shop.invoice("20.00", json!({}));
     shop.cancel(cancelled["id"].as_str().unwrap()).expect(200);
     shown(&shop, &cancelled)
@@ -142,6 +147,15 @@ fn every_status_has_its_page() {
         .says(200, &["The time is over"])
         .hides(&["http-equiv", "<form"]);
     shown(&shop, &gone).says(200, &["did not go through"]);
+    let over_and_less = [
+        "Not paid in full",
+        "0.125 LTC",
+        "0.25 LTC",
+        "shop.example/cart",
+    ];
+    shown(&shop, &under)
+        .says(200, &over_and_less)
+        .hides(&["http-equiv", "<form"]);
     let payment = shop.pay(json!({ "invoice": late["id"] }));
     shop.step(&payment, "confirmed");
     shown(&shop, &late)

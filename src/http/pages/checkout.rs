@@ -3,6 +3,7 @@
 use super::form::Form;
 use super::{Page, readable, see_other, way_out};
 use crate::domain::invoice::{Coin, Invoice};
+use crate::domain::money::coin::Units;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::InvoiceStatus;
 use crate::http::reply::Reply;
@@ -20,7 +21,7 @@ const WAITING_SECONDS: u32 = 10;
 /// GET /checkout/{id}
 pub(in crate::http) async fn show(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
-    let checkout = call.front.service.checkout(call.id(), token)?;
+    let checkout = call.front.service.checkout(call.now, call.id(), token)?;
     let invoice = &checkout.invoice;
     let (body, refresh_seconds) = match invoice.status {
         InvoiceStatus::Created | InvoiceStatus::AwaitingPayment => match &invoice.coin {
@@ -28,9 +29,12 @@ pub(in crate::http) async fn show(call: Call) -> Result<Reply, Error> {
             None => (choose(&checkout, token), Some(CHOOSING_SECONDS)),
         },
         InvoiceStatus::Detected => (state(&checkout), Some(WAITING_SECONDS)),
+        InvoiceStatus::Underpaid => match invoice.coin.as_ref().zip(checkout.rest) {
+            Some((coin, rest)) => (top_up(invoice, coin, rest), Some(WAITING_SECONDS)),
+            None => (state(&checkout), None),
+        },
         InvoiceStatus::Confirmed
         | InvoiceStatus::Overpaid
-        | InvoiceStatus::Underpaid
         | InvoiceStatus::PaidLate
         | InvoiceStatus::Expired
         | InvoiceStatus::Cancelled
@@ -106,22 +110,37 @@ fn coins(checkout: &Checkout, token: &str, picked: Option<&Coin>) -> Markup {
 
 /// A coin is picked, nothing was seen.
 fn pay(checkout: &Checkout, coin: &Coin, token: &str) -> Markup {
-    let invoice = &checkout.invoice;
     let other = Markup::all([
         Filling::of(OTHER_COIN).done(),
         coins(checkout, token, Some(coin)),
     ]);
+    send(&checkout.invoice, coin, coin.amount_expected)
+        .text("status", "Waiting for your payment.")
+        .part("other", other)
+        .done()
+}
+
+/// Less has come than was due, and there is time for the rest.
+fn top_up(invoice: &Invoice, coin: &Coin, rest: Units) -> Markup {
+    let received = coin
+        .asset
+        .text(invoice.amount_received.unwrap_or(Units::ZERO));
+    let symbol = coin.asset.symbol;
+    let status = format!("{received} {symbol} has arrived, less than was due. Send the rest.");
+    send(invoice, coin, rest).text("status", &status).done()
+}
+
+/// How much of the coin is to be sent, where to and until when.
+fn send(invoice: &Invoice, coin: &Coin, due: Units) -> Filling {
     priced(PAY, invoice)
-        .text("due", &coin.asset.text(coin.amount_expected))
+        .text("due", &coin.asset.text(due))
         .text("symbol", coin.asset.symbol)
         .text("chain", coin.asset.chain.as_str())
         .text("address", &coin.address)
         .text("rate", &coin.rate.to_string())
         .text("moment", &invoice.expires_at.to_string())
         .text("until", &readable(invoice.expires_at))
-        .part("other", other)
         .part("way_out", back(invoice))
-        .done()
 }
 
 /// Something came, or nothing will.
