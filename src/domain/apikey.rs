@@ -1,4 +1,4 @@
-//! API keys: their text, their classes, and telling a typing error without a look-up.
+//! API keys and resellers' tokens: their text, their classes, and telling a typing error without a look-up.
 //!
 //! What lives here: making and reading key texts. What does not: which keys exist. What always holds: a key is
 //! stored as its SHA-256 only, and a made key carries a CRC-32 of itself.
@@ -15,6 +15,8 @@ const CHECK_CHARS: usize = 6;
 const IMPORT_SECRET_CHARS_MIN: usize = 16;
 /// The longest legacy key that is imported.
 pub const IMPORT_CHARS_MAX: usize = 200;
+/// What every reseller's token begins with; it has neither class nor mode.
+const TOKEN_PREFIX: &str = "rt_";
 /// The digits of base62.
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -45,19 +47,28 @@ const fn prefix(class: KeyClass, mode: Mode) -> &'static str {
 ///
 /// A legacy key is `<16 characters>.<30 characters>`; the others are prefix, random part and check.
 pub fn generate(class: KeyClass, mode: Mode, random: &mut dyn FnMut() -> u8) -> String {
-    let mut text = prefix(class, mode).to_owned();
     match class {
         KeyClass::Legacy => {
-            text.push_str(&random_text(16, random));
+            let mut text = random_text(16, random);
             text.push('.');
             text.push_str(&random_text(RANDOM_CHARS, random));
+            text
         }
-        KeyClass::Secret | KeyClass::Public => {
-            text.push_str(&random_text(RANDOM_CHARS, random));
-            let check = check_of(&text);
-            text.push_str(&check);
-        }
+        KeyClass::Secret | KeyClass::Public => with_check(prefix(class, mode), random),
     }
+}
+
+/// Makes a reseller's token from random bytes; `random` is asked as often as needed.
+pub fn generate_token(random: &mut dyn FnMut() -> u8) -> String {
+    with_check(TOKEN_PREFIX, random)
+}
+
+/// Prefix, random part and check.
+fn with_check(prefix: &str, random: &mut dyn FnMut() -> u8) -> String {
+    let mut text = prefix.to_owned();
+    text.push_str(&random_text(RANDOM_CHARS, random));
+    let check = check_of(&text);
+    text.push_str(&check);
     text
 }
 
@@ -72,6 +83,16 @@ pub fn is_plausible(text: &str) -> bool {
             .split_once('.')
             .is_some_and(|(id, secret)| !id.is_empty() && !secret.is_empty());
     }
+    has_check(text)
+}
+
+/// Could this text be a reseller's token that was made here? False tells a typing error.
+pub fn is_plausible_token(text: &str) -> bool {
+    text.starts_with(TOKEN_PREFIX) && has_check(text)
+}
+
+/// Does it end in the CRC-32 of what precedes that?
+fn has_check(text: &str) -> bool {
     let body = text
         .len()
         .checked_sub(CHECK_CHARS)
@@ -85,7 +106,7 @@ pub fn is_importable(text: &str) -> bool {
         part.bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
     };
-    let is_of_today = ["sk_", "pk_", "rt_"]
+    let is_of_today = ["sk_", "pk_", TOKEN_PREFIX]
         .iter()
         .any(|prefix| text.starts_with(prefix));
     let parts = text.split_once('.');
@@ -140,7 +161,10 @@ fn digit(value: u32) -> char {
 
 #[cfg(test)]
 mod tests {
-    use super::{KeyClass, Mode, generate, is_importable, is_plausible, last4};
+    use super::{
+        KeyClass, Mode, generate, generate_token, is_importable, is_plausible, is_plausible_token,
+        last4,
+    };
 
     fn made(class: KeyClass, mode: Mode) -> String {
         let mut next = 0_u8;
@@ -167,6 +191,23 @@ mod tests {
             legacy.split_once('.').is_some() && is_plausible(&legacy),
             "{legacy}"
         );
+    }
+
+    #[test]
+    fn a_token_has_its_form_and_is_no_key() {
+        let mut next = 0_u8;
+        let token = generate_token(&mut || {
+            next = next.wrapping_add(7);
+            next
+        });
+        assert!(token.starts_with("rt_") && token.len() == 39, "{token}");
+        assert!(is_plausible_token(&token) && !is_plausible(&token));
+        assert!(!is_plausible_token(&made(KeyClass::Secret, Mode::Live)));
+        for wrong in [token.to_ascii_uppercase().as_str(), "", "rt_", "rt_sandbox"] {
+            assert!(!is_plausible_token(wrong), "{wrong}");
+        }
+        let (body, _) = token.split_at(38);
+        assert!(!is_plausible_token(body) && !is_plausible_token(&format!("{token}0")));
     }
 
     #[test]

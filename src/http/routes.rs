@@ -22,6 +22,7 @@ mod reseller;
 mod sandbox;
 mod servers;
 mod service_settings;
+mod tokens;
 mod transfers;
 
 use super::Boxed;
@@ -135,6 +136,7 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
         .chain(&servers::ROUTES)
         .chain(&accounts::ROUTES)
         .chain(&keys::ROUTES)
+        .chain(&tokens::ROUTES)
         .chain(&endpoints::ROUTES)
         .chain(&service_settings::ROUTES)
         .chain(&operation::ROUTES)

@@ -148,9 +148,21 @@ pub fn create(
     mode: Mode,
     now: Time,
 ) -> Result<(String, String), Error> {
+    let text = from_chance(|random| apikey::generate(class, mode, random))?;
+    let id = keep(tx, account, class, mode, &text, now)?;
+    Ok((id, text))
+}
+
+/// A text that is made from random bytes.
+///
+/// # Errors
+/// [`Error::Failed`] where there is no randomness, or not enough.
+pub(super) fn from_chance(
+    make: impl FnOnce(&mut dyn FnMut() -> u8) -> String,
+) -> Result<String, Error> {
     let mut pool = random::<128>()?.into_iter();
     let mut exhausted = false;
-    let text = apikey::generate(class, mode, &mut || {
+    let text = make(&mut || {
         pool.next().unwrap_or_else(|| {
             exhausted = true;
             0
@@ -159,8 +171,7 @@ pub fn create(
     if exhausted {
         return Err(Error::Failed("randomness ran out".to_owned()));
     }
-    let id = keep(tx, account, class, mode, &text, now)?;
-    Ok((id, text))
+    Ok(text)
 }
 
 /// Stores a key whose text is given; its id.

@@ -13,7 +13,7 @@ use crate::domain::server::standing::{Standing, Step};
 use crate::domain::server::{Server, render};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::{apikey, id};
-use crate::store::{Reader, Tx, accounts, reseller_tokens, servers};
+use crate::store::{Kind, Reader, Tx, accounts, reseller_tokens, servers};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -30,12 +30,16 @@ impl Service {
     /// The reseller behind a token's text.
     ///
     /// # Errors
-    /// `unauthorized` where it is unknown or revoked.
+    /// `unauthorized` where it is unknown or revoked; a typing error is told without asking the file, and so is the
+    /// sandbox's token, which has no check.
     pub fn authenticate_reseller(
         self: &Arc<Self>,
         now: Time,
         text: &str,
     ) -> Result<Arc<Caller>, Error> {
+        if self.kind == Kind::Production && !apikey::is_plausible_token(text) {
+            return Err(unauthorized("the token is mistyped: its check does not match").into());
+        }
         let hash = apikey::hash(text);
         let token = self.read(|db| Ok(reseller_tokens::by_hash(db, &hash)?))?;
         let token = token.ok_or_else(|| unauthorized("the token is unknown or revoked"))?;

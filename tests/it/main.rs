@@ -56,6 +56,7 @@ mod readme;
 mod refunds;
 mod refused_customers;
 mod refused_rows;
+mod reseller_tokens;
 mod retries;
 mod sandbox_account;
 mod schema;

@@ -35,6 +35,17 @@ fn call(running: &Running, method: &str, path: &str, key: &str, body: &Value) ->
     )
 }
 
+/// A reseller's token that was made and used.
+fn reseller_token(running: &Running, served: &Served) -> String {
+    let path = format!("/dashboard/api/accounts/{}/reseller-tokens", served.account);
+    let made = running.desk("POST", &path, &Value::Null).expect(201);
+    let token = text(&made.json(), "token");
+    let bearer = format!("Bearer {token}");
+    let url = format!("{}/reseller/servers", running.url);
+    send(&agent(), "POST", &url, &[("Authorization", &bearer)], "{").expect(400);
+    token
+}
+
 /// What is answered to keys, passwords and cookies that are wrong, in one text.
 fn refusals(running: &Running, wrong_keys: &[&str], password: &str, cookie: &str) -> String {
     let session = format!("{}/dashboard/api/session", running.url);
@@ -64,6 +75,7 @@ fn no_secret_is_logged_or_told() {
     };
     let made = desk("POST", "keys", json!({ "class": "secret", "mode": "test" })).expect(201);
     let key = text(&made.json(), "key");
+    let reseller = reseller_token(&running, &served);
     let hook = json!({ "url": "https://shop.example/hook" });
     let endpoint = desk("POST", "endpoints", hook).expect(201).json();
     let legacy = desk("GET", "legacy-secret", Value::Null).expect(200).json();
@@ -112,6 +124,7 @@ fn no_secret_is_logged_or_told() {
         &text(&endpoint, "secret"),
         &text(&legacy, "secret"),
         &token,
+        &reseller,
         "anna@example.com",
     ] {
         for (place, text) in [("log", &logged), ("errors", &told), ("metrics", &metrics)] {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The reseller's token.
-const TOKEN: &str = "rt_for_a_test_only";
+const TOKEN: &str = "rt_ForATestOnly0000000000000000000Rco1f";
 const EMAIL: &str = "operator@shop.test";
 const PASSWORD: &str = "operator's password";
 

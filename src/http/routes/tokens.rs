@@ -1,0 +1,39 @@
+//! The operator interface: resellers' tokens.
+
+use super::invoice_desk::{MEMBER, json};
+use super::{Answer, Content, Route};
+use crate::http::dashboard::tokens;
+
+/// The list.
+pub(super) static ROUTES: [Route; 3] = [
+    Route {
+        operation: "listResellerTokens",
+        path: "/dashboard/api/accounts/{account}/reseller-tokens",
+        summary: "Lists an account's reseller tokens, oldest first, by their last four characters.",
+        answers: &[json(200, "The tokens.", "ResellerTokenList")],
+        handler: |call| Box::pin(tokens::list(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "createResellerToken",
+        method: "POST",
+        path: "/dashboard/api/accounts/{account}/reseller-tokens",
+        summary: "Makes a token of the reseller interface and shows it, once.",
+        answers: &[json(201, "The token.", "CreatedResellerToken")],
+        handler: |call| Box::pin(tokens::create(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "revokeResellerToken",
+        method: "DELETE",
+        path: "/dashboard/api/accounts/{account}/reseller-tokens/{id}",
+        summary: "Revokes a reseller token at once; the servers that were ordered with it stay.",
+        answers: &[Answer {
+            status: 204,
+            about: "Revoked.",
+            content: Content::Empty,
+        }],
+        handler: |call| Box::pin(tokens::revoke(call)),
+        ..MEMBER
+    },
+];

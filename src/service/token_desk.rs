@@ -1,0 +1,101 @@
+//! Resellers' tokens as operators and merchants handle them: made, listed, revoked.
+//!
+//! What does not live here: telling a reseller by the token (`reseller`). What always holds: a token's text is answered
+//! once, when it is made, and neither kept nor noted; one that is revoked opens nothing from that moment on.
+
+use super::{Caller, Error, Json, Member, Service, keys, members, reseller};
+use crate::domain::apikey;
+use crate::domain::refusal::Refusal;
+use crate::domain::time::Time;
+use crate::store::reseller_tokens::{self, TokenRow};
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+impl Service {
+    /// Every reseller token of an account, oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn reseller_tokens_of(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
+        self.read(|db| {
+            let all = reseller_tokens::of_account(db, caller.account())?;
+            all.iter()
+                .map(|token| Ok(to_raw_value(&view(token))?))
+                .collect()
+        })
+    }
+
+    /// Makes a reseller token.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where there is no randomness or the file fails.
+    pub async fn create_reseller_token(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+    ) -> Result<Json, Error> {
+        let (account, actor) = (caller.account(), member.actor());
+        self.write(move |_, tx| {
+            let text = keys::from_chance(apikey::generate_token)?;
+            let id = reseller::keep(tx, account, &text, now)?;
+            let (seq, of) = (Some(account), Some(id.as_str()));
+            members::note(
+                tx,
+                &actor,
+                "reseller_token.create",
+                seq,
+                of,
+                &json!({}),
+                now,
+            )?;
+            let token = reseller_tokens::by_id(tx, account, &id)?;
+            let token = token.ok_or_else(|| Error::Failed(format!("token {id} is missing")))?;
+            let mut view = view(&token);
+            if let Some(fields) = view.as_object_mut() {
+                fields.insert("token".to_owned(), Value::from(text));
+            }
+            Ok(to_raw_value(&view)?)
+        })
+        .await
+    }
+
+    /// Revokes a reseller token of an account.
+    ///
+    /// # Errors
+    /// `not_found` where there is no such token in use.
+    pub async fn revoke_reseller_token(
+        self: &Arc<Self>,
+        now: Time,
+        caller: &Caller,
+        member: &Member,
+        id: &str,
+    ) -> Result<(), Error> {
+        let (account, actor, id) = (caller.account(), member.actor(), id.to_owned());
+        self.write(move |_, tx| {
+            if !reseller_tokens::revoke(tx, account, &id, now)? {
+                return Err(Refusal::not_found("reseller token").into());
+            }
+            let (seq, of) = (Some(account), Some(id.as_str()));
+            members::note(
+                tx,
+                &actor,
+                "reseller_token.revoke",
+                seq,
+                of,
+                &json!({}),
+                now,
+            )
+        })
+        .await
+    }
+}
+
+/// A token as it is shown: never its text.
+fn view(token: &TokenRow) -> Value {
+    json!({
+        "object": "reseller_token", "id": token.id, "last4": token.last4, "createdAt": token.created_at,
+        "lastUsedAt": token.last_used_at, "revokedAt": token.revoked_at,
+    })
+}

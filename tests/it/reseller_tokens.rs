@@ -1,0 +1,171 @@
+//! Resellers' tokens: made in the operator interface, shown once, revoked, and told from typing errors.
+
+use crate::support::desk::{Desk, OTHER_ACCOUNT};
+use crate::support::served::{Running, Served};
+use crate::support::{Answer, agent, send};
+use serde_json::{Value, json};
+
+const NULL: Value = Value::Null;
+
+fn order() -> String {
+    json!({ "type": "kvm", "hostname": "web", "cpu": 1, "ramMb": 512, "diskGb": 5 }).to_string()
+}
+
+/// Orders a server with this token.
+#[track_caller]
+fn order_with(url: &str, token: &str) -> Answer {
+    let token = format!("Bearer {token}");
+    let headers = [("Authorization", token.as_str())];
+    let url = format!("{url}/reseller/servers");
+    send(&agent(), "POST", &url, &headers, &order())
+}
+
+/// The path of this account's tokens.
+fn tokens_of(account: &str) -> String {
+    format!("/dashboard/api/accounts/{account}/reseller-tokens")
+}
+
+/// What the list says of this token.
+#[track_caller]
+fn listed(list: &Value, id: &str) -> Value {
+    let mut all = list["data"].as_array().unwrap().iter();
+    all.find(|token| token["id"] == id).unwrap().clone()
+}
+
+/// Makes a token under `serve`: its id and its text.
+#[track_caller]
+fn made(running: &Running, served: &Served) -> (String, String) {
+    let made = running.desk("POST", &tokens_of(&served.account), &NULL);
+    let made = made.expect(201).json();
+    let text = |name: &str| made[name].as_str().unwrap().to_owned();
+    (text("id"), text("token"))
+}
+
+#[test]
+fn a_token_is_shown_once_and_told_by_its_last_four_characters() {
+    let desk = Desk::open();
+    let made = desk.by_merchant("POST", "reseller-tokens", &json!({}));
+    let made = made.expect(201).json();
+    let (id, text) = (
+        made["id"].as_str().unwrap(),
+        made["token"].as_str().unwrap(),
+    );
+    assert!(text.starts_with("rt_") && text.len() == 39, "{text}");
+    assert!(
+        text.bytes()
+            .skip(3)
+            .all(|byte| byte.is_ascii_alphanumeric())
+    );
+    assert!(text.ends_with(made["last4"].as_str().unwrap()));
+    let list = desk.read("reseller-tokens");
+    assert!(!list.to_string().contains(text));
+    let mut shown = made.clone();
+    shown.as_object_mut().unwrap().remove("token");
+    assert_eq!(listed(&list, id), shown);
+    assert_eq!(
+        (&shown["object"], &shown["lastUsedAt"]),
+        (&json!("reseller_token"), &NULL)
+    );
+    let other = desk
+        .act("POST", "reseller-tokens", &NULL)
+        .expect(201)
+        .json();
+    assert_ne!(other["token"], made["token"]);
+    let file = rusqlite::Connection::open(desk.shop.file()).unwrap();
+    let kept = |hash: &[u8]| -> i64 {
+        let sql = "select count(*) from reseller_tokens where hash = ?1";
+        file.query_row(sql, [hash], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(kept(&coffer::domain::apikey::hash(text)), 1);
+    let details: String = file
+        .query_row("select group_concat(detail) from audit_log", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    assert!(!details.contains(text) && !details.contains(&text[3..]));
+}
+
+#[test]
+fn a_token_orders_until_it_is_revoked() {
+    let desk = Desk::open();
+    let made = desk.by_merchant("POST", "reseller-tokens", &NULL);
+    let made = made.expect(201).json();
+    let (id, text) = (
+        made["id"].as_str().unwrap(),
+        made["token"].as_str().unwrap(),
+    );
+    let server = order_with(desk.shop.url(), text).expect(201).json();
+    let now = desk.shop.now();
+    desk.shop.advance("1s");
+    assert_eq!(listed(&desk.read("reseller-tokens"), id)["lastUsedAt"], now);
+    let path = format!("reseller-tokens/{id}");
+    desk.guarded("revokeResellerToken", "DELETE", &path, false);
+    let of_other = format!("{}/{id}", tokens_of(OTHER_ACCOUNT));
+    for cookie in [&desk.operator, &desk.stranger] {
+        let refused = desk.send(cookie, "DELETE", &of_other, &NULL);
+        refused.refused(404, "not_found", None);
+    }
+    let others = desk.send(&desk.stranger, "GET", &tokens_of(OTHER_ACCOUNT), &NULL);
+    assert_eq!(others.expect(200).json()["data"], json!([]));
+    let refused = desk.send(&desk.stranger, "GET", &desk.path("reseller-tokens"), &NULL);
+    refused.refused(404, "not_found", None);
+    let revoked_at = desk.shop.now();
+    desk.act("DELETE", &path, &NULL).expect(204);
+    order_with(desk.shop.url(), text).refused(401, "unauthorized", None);
+    let again = desk.act("DELETE", &path, &NULL);
+    again.refused(404, "not_found", None);
+    let list = desk.read("reseller-tokens");
+    assert_eq!(listed(&list, id)["revokedAt"], json!(revoked_at));
+    let by = |who: &str, action: &str| (format!("{who}@sandbox.test"), action.to_owned());
+    assert_eq!(
+        desk.log(id),
+        [
+            by("merchant", "reseller_token.create"),
+            by("operator", "reseller_token.revoke")
+        ]
+    );
+    let servers = desk.read("servers");
+    assert_eq!(
+        servers["data"][0]["id"], server["id"],
+        "what it ordered stays"
+    );
+}
+
+#[test]
+fn serve_takes_a_made_token_until_it_is_revoked_and_no_other() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    let (id, text) = made(&running, &served);
+    order_with(&running.url, &text).expect(201);
+    let last = if text.ends_with('x') { 'y' } else { 'x' };
+    let mistyped = format!("{}{last}", &text[..text.len() - 1]);
+    // Even where the file knows them, they are refused: nobody looks.
+    for planted in [mistyped.as_str(), "rt_sandbox"] {
+        let hash = coffer::domain::apikey::hash(planted);
+        let statement = "insert into reseller_tokens (id, account, hash, last4, created_at)
+            values (?1, 1, ?2, 'none', 0)";
+        let params = rusqlite::params![planted, &hash[..]];
+        served.open().execute(statement, params).unwrap();
+        let refused = order_with(&running.url, planted);
+        refused.refused(401, "unauthorized", None);
+        assert!(refused.text.contains("mistyped"), "{}", refused.text);
+    }
+    let (_, other) = made(&running, &served);
+    let path = format!("{}/{id}", tokens_of(&served.account));
+    running.desk("DELETE", &path, &NULL).expect(204);
+    let refused = order_with(&running.url, &text);
+    refused.refused(401, "unauthorized", None);
+    assert!(refused.text.contains("revoked"), "{}", refused.text);
+    order_with(&running.url, &other).expect(201);
+}
+
+#[test]
+fn a_token_is_no_key_and_a_key_is_no_token() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    let (_, text) = made(&running, &served);
+    let url = format!("{}/v1/merchant", running.url);
+    let as_key = send(&agent(), "GET", &url, &[("X-API-Key", &text)], "");
+    as_key.refused(401, "unauthorized", None);
+    order_with(&running.url, &served.key).refused(401, "unauthorized", None);
+}
