@@ -22,6 +22,7 @@ mod reseller;
 mod sandbox;
 mod servers;
 mod service_settings;
+mod summary;
 mod tokens;
 mod transfers;
 
@@ -137,6 +138,7 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
         .chain(&accounts::ROUTES)
         .chain(&keys::ROUTES)
         .chain(&tokens::ROUTES)
+        .chain(&summary::ROUTES)
         .chain(&endpoints::ROUTES)
         .chain(&service_settings::ROUTES)
         .chain(&operation::ROUTES)

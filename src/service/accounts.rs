@@ -88,7 +88,11 @@ impl Service {
 }
 
 /// One balance for each currency, always both, with what is pending.
-fn balances_of(db: &Reader<'_>, account: &Account, mode: Mode) -> Result<Vec<Balance>, Error> {
+pub(super) fn balances_of(
+    db: &Reader<'_>,
+    account: &Account,
+    mode: Mode,
+) -> Result<Vec<Balance>, Error> {
     let booked = balances::of_account(db, account.seq, mode)?;
     let pending = payments::pending(db, account.seq, mode)?;
     let balance = |currency: &Currency| {

@@ -42,6 +42,7 @@ pub mod sending;
 pub mod servers;
 mod service_settings;
 mod settle;
+mod summary;
 mod token_desk;
 pub mod transfers;
 pub mod unmatched;

@@ -37,6 +37,7 @@ pub mod reseller_tokens;
 mod row;
 pub mod servers;
 pub mod sessions;
+pub mod summary;
 pub mod transfers;
 pub mod unmatched_payments;
 pub mod users;

@@ -70,6 +70,7 @@ mod sign_in;
 mod signer;
 mod simulated_chain;
 mod statuses;
+mod summary;
 mod support;
 mod timeline;
 mod too_large;

@@ -15,6 +15,7 @@ pub(super) mod pools;
 pub(super) mod servers;
 pub(super) mod session;
 pub(super) mod settings;
+pub(super) mod summary;
 pub(super) mod tokens;
 pub(super) mod transfers;
 pub(super) mod unmatched;

@@ -1,0 +1,14 @@
+-- an endpoint fails where what was tried after the last event that it took was not taken
+with tried as (
+  select p.seq as endpoint, t.at, t.status, t.error, min(t.at) over (partition by p.seq) as since,
+    count(*) over (partition by p.seq) as number,
+    row_number() over (partition by p.seq order by t.at desc, d.event desc) as place
+  from endpoints p join deliveries d on d.endpoint = p.seq
+    join attempts t on t.delivery = d.id and t.number > d.made_before
+  where p.account = :account and p.removed_at is null and p.enabled and (p.mode is null or p.mode = :mode)
+    and d.event > ifnull((select l.event from deliveries l
+      where l.endpoint = p.seq and l.state = 'delivered' order by l.event desc limit 1), 0)
+)
+select p.id, p.url, tried.since, tried.number, tried.at, tried.status, tried.error
+from tried join endpoints p on p.seq = tried.endpoint
+where tried.place = 1 order by p.seq

@@ -1,0 +1,6 @@
+-- from the newest back to the first that is too old, not through all there ever were
+select status, count(*) from invoices
+where account = :account and mode = :mode and created_at >= :since
+  and seq > ifnull((select seq from invoices
+    where account = :account and mode = :mode and created_at < :since order by seq desc limit 1), 0)
+group by status

@@ -1,0 +1,1 @@
+select count(*) from transfers where mode = :mode and sending = 'unknown'

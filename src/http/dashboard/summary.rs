@@ -1,0 +1,26 @@
+//! An account in numbers, and what waits for an operator, in the operator interface.
+//!
+//! What always holds: counting never holds up other requests.
+
+use super::aside;
+use crate::domain::asset::Mode;
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::service::Error;
+use std::sync::Arc;
+
+/// GET /dashboard/api/accounts/{account}/summary
+pub(in crate::http) async fn of_account(call: Call) -> Result<Reply, Error> {
+    let (scope, now) = (call.scope()?, call.now);
+    let service = Arc::clone(&call.front.service);
+    aside(move || service.account_summary(now, &scope))
+        .await
+        .map(Reply::ok)
+}
+
+/// GET /dashboard/api/summary
+pub(in crate::http) async fn of_all(call: Call) -> Result<Reply, Error> {
+    let mode = call.query.choice("mode")?.unwrap_or(Mode::Live);
+    let service = Arc::clone(&call.front.service);
+    aside(move || service.summary(mode)).await.map(Reply::ok)
+}

@@ -1,0 +1,149 @@
+//! What the first page of the dashboard shows: an account in numbers, and what waits for an operator.
+//!
+//! What does not live here: the lists behind the numbers. What always holds: each answer is of one moment, and only
+//! reads.
+
+use super::accounts::balances_of;
+use super::{Caller, Error, Json, Service};
+use crate::domain::asset::Mode;
+use crate::domain::render;
+use crate::domain::status::InvoiceStatus;
+use crate::domain::time::{DAY_MS, Time};
+use crate::domain::transfer::{TransferKind, TransferStatus};
+use crate::store::summary::{self, FailingEndpoint};
+use crate::store::{Reader, accounts, file};
+use serde::Serialize;
+use serde_json::value::to_raw_value;
+
+/// How far back invoices count as recent: 30 days.
+const RECENT_MS: i64 = 30 * DAY_MS;
+
+/// The statuses of an invoice that is neither paid nor given up.
+const OPEN: [InvoiceStatus; 3] = [
+    InvoiceStatus::Created,
+    InvoiceStatus::AwaitingPayment,
+    InvoiceStatus::Detected,
+];
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AccountSummary {
+    object: &'static str,
+    mode: Mode,
+    balances: Vec<Json>,
+    open_invoices: Vec<InvoiceCount>,
+    recent_invoices: Vec<InvoiceCount>,
+    payouts: OpenTransfers,
+    refunds: OpenTransfers,
+    failing_endpoints: Vec<FailingEndpoint>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    object: &'static str,
+    mode: Mode,
+    accounts_pending: i64,
+    payouts: OpenTransfers,
+    refunds: OpenTransfers,
+    transfers_unknown: i64,
+    servers_waiting: i64,
+    servers_unknown: i64,
+    unmatched_payments: i64,
+    failing_endpoints: i64,
+    maintenance: bool,
+}
+
+#[derive(Serialize)]
+struct InvoiceCount {
+    status: InvoiceStatus,
+    count: i64,
+}
+
+#[derive(Serialize)]
+struct OpenTransfers {
+    requested: i64,
+    approved: i64,
+    processing: i64,
+}
+
+impl Service {
+    /// An account in numbers, in the mode of the caller.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn account_summary(&self, now: Time, caller: &Caller) -> Result<Json, Error> {
+        let (seq, mode) = (caller.account(), caller.mode());
+        self.read(|db| {
+            let account = accounts::by_seq(db, seq)?;
+            let balances = balances_of(db, &account, mode)?;
+            let balances = balances.iter().map(render::balance);
+            let open = summary::open_invoices(db, seq, mode)?;
+            let recent = summary::recent_invoices(db, seq, mode, now.plus_ms(-RECENT_MS))?;
+            Ok(to_raw_value(&AccountSummary {
+                object: "account_summary",
+                mode,
+                balances: balances.collect::<Result<_, _>>()?,
+                open_invoices: counted(&OPEN, &open),
+                recent_invoices: counted(InvoiceStatus::ALL, &recent),
+                payouts: open_transfers(db, Some(seq), mode, TransferKind::Payout)?,
+                refunds: open_transfers(db, Some(seq), mode, TransferKind::Refund)?,
+                failing_endpoints: summary::failing_endpoints(db, seq, mode)?,
+            })?)
+        })
+    }
+
+    /// What waits for an operator, over all accounts; what has a mode in this one.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub fn summary(&self, mode: Mode) -> Result<Json, Error> {
+        self.read(|db| {
+            Ok(to_raw_value(&Summary {
+                object: "summary",
+                mode,
+                accounts_pending: summary::pending_accounts(db)?,
+                payouts: open_transfers(db, None, mode, TransferKind::Payout)?,
+                refunds: open_transfers(db, None, mode, TransferKind::Refund)?,
+                transfers_unknown: summary::unknown_transfers(db, mode)?,
+                servers_waiting: summary::waiting_servers(db)?,
+                servers_unknown: summary::unknown_servers(db)?,
+                unmatched_payments: summary::unmatched_payments(db, mode)?,
+                failing_endpoints: summary::count_failing_endpoints(db, mode)?,
+                maintenance: file::load(db)?.is_some_and(|file| file.maintenance),
+            })?)
+        })
+    }
+}
+
+/// A count for each of these statuses, also where there is none.
+fn counted(statuses: &[InvoiceStatus], found: &[(InvoiceStatus, i64)]) -> Vec<InvoiceCount> {
+    let statuses = statuses.iter().copied();
+    statuses
+        .map(|status| InvoiceCount {
+            status,
+            count: number(found, status),
+        })
+        .collect()
+}
+
+/// The open payouts or refunds of this account, or of all.
+fn open_transfers(
+    db: &Reader<'_>,
+    account: Option<i64>,
+    mode: Mode,
+    kind: TransferKind,
+) -> Result<OpenTransfers, Error> {
+    let found = summary::open_transfers(db, account, mode, kind)?;
+    Ok(OpenTransfers {
+        requested: number(&found, TransferStatus::Requested),
+        approved: number(&found, TransferStatus::Approved),
+        processing: number(&found, TransferStatus::Processing),
+    })
+}
+
+/// What was counted of this status.
+fn number<T: PartialEq>(found: &[(T, i64)], status: T) -> i64 {
+    let mut of_status = found.iter().filter(|(other, _)| *other == status);
+    of_status.next().map_or(0, |(_, count)| *count)
+}
