@@ -139,12 +139,20 @@ impl Mover {
         let _alone = self.one_at_a_time.lock().await;
         let (file, wanted) = (self.file.clone(), name.clone());
         let (at, stood_still) = aside(move || snapshots::clock_of(&file, &wanted)).await?;
+        let (before, stood_still_before) = (self.clock.now(), self.clock.frozen_at().is_some());
         self.clock.freeze(at);
         let (file, service) = (self.file.clone(), Arc::clone(&self.service));
-        aside(move || service.restore_snapshot(&file, &name)).await?;
-        if !stood_still {
-            self.clock.run_from(at);
+        let restored = aside(move || service.restore_snapshot(&file, &name)).await;
+        let (shows, stands_still) = match restored {
+            Ok(()) => (at, stood_still),
+            Err(_) => (before, stood_still_before),
+        };
+        if stands_still {
+            self.clock.freeze(shows);
+        } else {
+            self.clock.run_from(shows);
         }
+        restored?;
         self.keep_clock().await?;
         self.bells.ring_all();
         Ok(())

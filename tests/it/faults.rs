@@ -174,6 +174,30 @@ fn a_snapshot_is_gone_back_to_with_its_clock() {
 }
 
 #[test]
+fn a_damaged_snapshot_is_not_gone_back_to_and_nothing_changes() {
+    let shop = Shop::open();
+    shop.post("/sandbox/snapshots/one", None, json!({}))
+        .expect(200);
+    shop.advance("1h");
+    let invoice = shop.invoice("10.00", json!({}));
+    let mut snapshot = shop.file().as_os_str().to_owned();
+    snapshot.push("-snapshot-one");
+    let file = std::fs::File::options().write(true).open(snapshot).unwrap();
+    file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+    shop.post("/sandbox/clock", None, json!({ "frozen": false }))
+        .expect(200);
+    let before = shop.now();
+    shop.post("/sandbox/snapshots/one/restore", None, json!({}))
+        .refused(500, "internal_error", None);
+    let state = shop.get("/sandbox", None).expect(200).json();
+    assert!(
+        state["time"].as_str().unwrap() >= before.as_str() && state["frozen"] == false,
+        "{before}: {state}"
+    );
+    assert_eq!(shop.read(invoice["id"].as_str().unwrap()), invoice);
+}
+
+#[test]
 fn snapshots_go_with_a_temporary_file_and_stay_with_a_kept_one() {
     let shop = Shop::open();
     shop.post("/sandbox/snapshots/one", None, json!({}))
