@@ -3,7 +3,7 @@
 //! The fixtures of `examples` are run where their tool is. Where it is not, the test says so and passes, unless
 //! `COFFER_NEED_TOOLS` is set, as CI does.
 
-use crate::support::{agent, send};
+use crate::support::{agent, send, tools};
 use coffer::Sandbox;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -81,27 +81,15 @@ fn its_keys_are_the_sandboxs() {
 
 /// Runs the tool where it is, from the folder of the examples, against the binary of this build.
 #[track_caller]
-#[expect(
-    clippy::print_stderr,
-    reason = "whoever runs the tests is told what was not tested"
-)]
 fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
-    let output = Command::new(tool)
+    let mut command = Command::new(tool);
+    command
         .args(arguments)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"))
         .env("COFFER_BINARY", env!("CARGO_BIN_EXE_coffer"))
         // Nothing is left in the folder.
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .output();
-    match output {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let needed = std::env::var_os("COFFER_NEED_TOOLS").is_some();
-            assert!(!needed, "{tool} is not on this machine and is needed");
-            eprintln!("{tool} is not on this machine: its fixture is not tested");
-            None
-        }
-        output => Some(output.unwrap()),
-    }
+        .env("PYTHONDONTWRITEBYTECODE", "1");
+    tools::output(&mut command, "its fixture")
 }
 
 /// The tests passed, so many, and said how long a start takes.

@@ -18,6 +18,7 @@ mod create;
 mod customers;
 mod deep_metadata;
 mod deliveries;
+mod deploy;
 mod deposit_steps;
 mod deposits;
 mod document_limits;

@@ -7,6 +7,7 @@ pub mod links;
 pub mod receiver;
 pub mod scratch;
 pub mod served;
+pub mod tools;
 mod transfers;
 
 use coffer::{Config, Server};

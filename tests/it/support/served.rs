@@ -130,16 +130,27 @@ impl Served {
         }
     }
 
-    /// An approved payout of 20 EUR; its id. The money is the operator's word.
+    /// An approved payout of 20 EUR, which come to 0.199 SOL; its id. The money is the operator's word.
     #[track_caller]
     pub fn approved_payout(&self, running: &Running) -> String {
+        let to = "So11111111111111111111111111111111111111112";
+        self.approved_payout_in(running, ["SOL", "solana", to])
+    }
+
+    /// [`Served::approved_payout`] in this coin, on its chain, to this address: 0.199 of it too.
+    #[track_caller]
+    pub fn approved_payout_in(&self, running: &Running, payee: [&str; 3]) -> String {
         let path = format!("/dashboard/api/accounts/{}/adjustments", self.account);
         let body = json!({ "currency": "EUR", "amount": "500.00", "memo": "for a test" });
         running.desk("POST", &path, &body).expect(201);
+        let [asset, chain, to] = payee;
         let address =
             "insert or replace into payout_addresses (account, chain, address, changed_at)
-            values (1, 'solana', 'So11111111111111111111111111111111111111112', 0)";
-        self.open().execute(address, []).unwrap();
+            values (1, ?1, ?2, 0)";
+        let file = self.open();
+        file.execute(address, [chain, to]).unwrap();
+        file.execute("update accounts set payout_asset = ?1", [asset])
+            .unwrap();
         let url = format!("{}/v1/payouts", running.url);
         let key = [("X-API-Key", self.key.as_str())];
         let body = json!({ "amount": "20.00" }).to_string();

@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+"""A signer for Ethereum: `coffer serve` runs it for every approved payout and refund. Copy it and read it first.
+
+    signer-ethereum.py SETTINGS
+
+It reads the order on standard input, signs one transaction, hands it to a node and answers. What it needs is
+Python 3 and eth-account (`pip install eth-account`), which does all cryptography.
+
+What always holds:
+- the signed transaction is on the disk, under the order's id, before it leaves; the same order again means the same
+  transaction again, which a chain takes once. So nothing is sent twice, whatever is repeated;
+- `{"sent": false}` is said only where nothing was signed, and then that order is never signed later;
+- everything else ends with exit code 1, and a person has to look.
+
+SETTINGS is a JSON file that only the user of Coffer may read (mode 0600):
+
+    {
+      "rpc": "https://a.node.of.yours",     the node; what its address holds is a secret too
+      "chainId": 1,
+      "address": "0x...",                   who pays, and whose key this must be
+      "key": "0x...",
+      "records": "/var/lib/coffer/signer",  a folder that is there, mode 0700: in your backups, and never emptied
+      "maxFeePerGasGwei": 100,              above this nothing is sent
+      "tokens": {
+        "USDT-ERC20": "0xdAC17F958D2ee523a2206206994597C13D831ec7",
+        "USDC-ERC20": "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+      }
+    }
+"""
+
+import fcntl
+import json
+import os
+import re
+import stat
+import sys
+import urllib.request
+from decimal import Decimal
+from pathlib import Path
+
+from eth_account import Account
+from eth_utils import is_checksum_address, to_checksum_address
+
+CHAIN = "ethereum"
+NATIVE = "ETH"
+NATIVE_DECIMALS = 18
+GWEI = 10**9
+# One question to the node; there are about ten, and Coffer waits for five minutes in all.
+SECONDS_MAX = 15
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+
+
+class NotSent(Exception):
+    """Nothing was signed, for this reason. The merchant reads it: no secrets."""
+
+
+class Unknown(Exception):
+    """What was sent is not known."""
+
+
+class NodeRefused(Exception):
+    """The node answered with an error."""
+
+
+def is_address(text):
+    """Is it an address, its checksum right where it has one?"""
+    one_case = text[2:] in (text[2:].lower(), text[2:].upper())
+    return ADDRESS.fullmatch(text) is not None and (one_case or is_checksum_address(text))
+
+
+def read_settings(path):
+    """The settings, where nobody else may read them."""
+    with open(path, encoding="utf-8") as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode) or about.st_mode & 0o077 or about.st_uid != os.geteuid():
+            raise Unknown(f"{path} must be a file of the user that runs this, of mode 0600")
+        settings = json.load(file)
+    if not re.match("https?://", settings["rpc"]):
+        raise Unknown("rpc must begin with http:// or https://")
+    return settings
+
+
+class Node:
+    """An Ethereum node, by JSON-RPC."""
+
+    def __init__(self, url):
+        self.url = url
+
+    def ask(self, method, *params):
+        """The result; NodeRefused where it answers with an error, OSError or ValueError where it does not answer."""
+        question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        headers = {"Content-Type": "application/json", "User-Agent": "coffer-signer"}
+        request = urllib.request.Request(self.url, json.dumps(question).encode(), headers)
+        with urllib.request.urlopen(request, timeout=SECONDS_MAX) as answer:
+            answer = json.load(answer)
+        if "error" in answer:
+            raise NodeRefused(str(answer["error"].get("message"))[:200])
+        return answer["result"]
+
+    def number(self, method, *params):
+        """The result of a question whose answer is a number."""
+        return int(self.ask(method, *params), 16)
+
+    def knows(self, txid):
+        """Does it have this transaction, mined or waiting?"""
+        found = self.ask("eth_getTransactionByHash", txid)
+        return found is not None and found["hash"] == txid
+
+
+class Records:
+    """What became of each order: one file each, which is never changed."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        # Held until this process ends: one order at a time, so that no two take the same nonce.
+        self.lock = open(self.folder / "lock", "a", encoding="utf-8")
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+
+    def find(self, order_id):
+        """The record of an order."""
+        path = self.folder / f"{order_id}.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+    def add(self, order_id, record):
+        """Writes one; it is on the disk when this returns."""
+        new = self.folder / "new"
+        with open(new, "w", encoding="utf-8") as file:
+            json.dump(record, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(new, self.folder / f"{order_id}.json")
+        os.unlink(new)
+        folder = os.open(self.folder, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+
+    def with_nonce_from(self, nonce, chain_id, sender):
+        """The records whose transactions have this nonce or a later one."""
+        for path in self.folder.glob("*.json"):
+            record = json.loads(path.read_text(encoding="utf-8"))
+            is_ours = record.get("chainId") == chain_id and record.get("from") == sender
+            if is_ours and record["nonce"] >= nonce:
+                yield record
+
+
+def word(number):
+    """32 bytes of a contract's input, in hexadecimal."""
+    return f"{number:064x}"
+
+
+def what_is_paid(order, settings, node, sender):
+    """`to`, `value` and `data` of the transaction; it has been made sure that the sender can pay it."""
+    if order["chain"] != CHAIN:
+        raise NotSent(f"this signer sends on {CHAIN} only")
+    to, amount = order["toAddress"], int(order["amountBaseUnits"])
+    if not is_address(to) or amount <= 0:
+        raise NotSent("the order's address or amount is not right")
+    if order["asset"] == NATIVE:
+        paid, decimals = {"to": to_checksum_address(to), "value": amount, "data": "0x"}, NATIVE_DECIMALS
+        has = node.number("eth_getBalance", sender, "latest")
+    else:
+        token = settings.get("tokens", {}).get(order["asset"])
+        if token is None or not is_address(token):
+            raise NotSent(f"this signer is not told which contract {order['asset']} is")
+
+        def call(data):
+            return node.ask("eth_call", {"from": sender, "to": token, "data": data}, "latest")
+
+        # decimals(), balanceOf(address), transfer(address, uint256)
+        decimals = int(call("0x313ce567"), 16)
+        has = int(call("0x70a08231" + word(int(sender, 16))), 16)
+        data = "0xa9059cbb" + word(int(to, 16)) + word(amount)
+        paid = {"to": to_checksum_address(token), "value": 0, "data": data}
+    if Decimal(order["amount"]).scaleb(decimals) != amount:
+        raise NotSent(f"{order['amount']} {order['asset']} is not {amount} of its base units")
+    if has < amount:
+        raise NotSent(f"there is not enough {order['asset']} to pay from")
+    # There are tokens that say false where they do not pay, and others that say nothing where they do.
+    if paid["value"] == 0 and (said := call(paid["data"])) != "0x" and int(said, 16) != 1:
+        raise NotSent(f"the contract of {order['asset']} refuses to pay")
+    return paid
+
+
+def fees(settings, node):
+    """What is offered for a unit of gas: room for the base fee to double, within the limit of the settings."""
+    most = int(Decimal(settings["maxFeePerGasGwei"]) * GWEI)
+    base = int(node.ask("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16)
+    tip = node.number("eth_maxPriorityFeePerGas")
+    if base + tip > most:
+        raise NotSent("the chain's fees are above the limit of this signer")
+    return {"maxFeePerGas": min(2 * base + tip, most), "maxPriorityFeePerGas": tip}
+
+
+def transaction(order, settings, node, records, sender):
+    """The transaction of an order, not signed."""
+    chain_id = node.number("eth_chainId")
+    if chain_id != settings["chainId"]:
+        raise NotSent("the node is of another chain than the settings")
+    nonce = node.number("eth_getTransactionCount", sender, "pending")
+    for earlier in records.with_nonce_from(nonce, chain_id, sender):
+        if not node.knows(earlier["txid"]):
+            # Ours would take the place of one that may have been sent.
+            which = earlier["order"]["id"]
+            raise NotSent(f"the node does not know the transaction of {which}: a person has to look at that one first")
+        nonce = max(nonce, earlier["nonce"] + 1)
+    paid = what_is_paid(order, settings, node, sender)
+    offered = fees(settings, node)
+    asked = {"from": sender, "to": paid["to"], "value": hex(paid["value"]), "data": paid["data"]}
+    gas = node.number("eth_estimateGas", asked) * 5 // 4
+    if node.number("eth_getBalance", sender, "latest") < paid["value"] + gas * offered["maxFeePerGas"]:
+        raise NotSent("there is not enough ETH to pay the network fee from")
+    return {"type": 2, "chainId": chain_id, "nonce": nonce, "gas": gas, **paid, **offered}
+
+
+def sign(order, settings, node, records):
+    """The record of an order that was not signed before."""
+    try:
+        account = Account.from_key(settings["key"])
+    except Exception as error:
+        # Whatever it says may have the key in it.
+        raise NotSent("the signer's key is no private key") from error
+    if account.address.lower() != settings["address"].lower():
+        raise NotSent("the signer's key is not the key of its address")
+    try:
+        unsigned = transaction(order, settings, node, records, account.address)
+    except NodeRefused as error:
+        raise NotSent(f"the node refuses: {error}") from error
+    except OSError as error:
+        print(f"the node: {error}", file=sys.stderr)
+        raise NotSent("the node cannot be reached") from error
+    signed = account.sign_transaction(unsigned)
+    return {
+        "order": order,
+        "from": account.address,
+        "chainId": unsigned["chainId"],
+        "nonce": unsigned["nonce"],
+        "txid": "0x" + bytes(signed.hash).hex(),
+        "raw": "0x" + bytes(signed.raw_transaction).hex(),
+    }
+
+
+def broadcast(record, node):
+    """Hands a signed transaction to the node, where that does not have it; it has it when this returns."""
+    txid = record["txid"]
+    if node.knows(txid):
+        return
+    try:
+        node.ask("eth_sendRawTransaction", record["raw"])
+    except (NodeRefused, OSError, ValueError, KeyError) as error:
+        # It may have taken it and only the answer is lost.
+        if not node.knows(txid):
+            raise Unknown(f"the node did not take {txid}: {error}") from error
+
+
+def answer_to(order, settings):
+    """Does what is ordered; what Coffer is answered."""
+    if not ID.fullmatch(order["id"]):
+        raise Unknown("the order has no id")
+    node, records = Node(settings["rpc"]), Records(settings["records"])
+    record = records.find(order["id"])
+    if record is None:
+        try:
+            record = sign(order, settings, node, records)
+        except NotSent as refused:
+            record = {"order": order, "refused": str(refused)}
+        records.add(order["id"], record)
+    if record["order"] != order:
+        raise Unknown(f"{order['id']} was another order before")
+    if "refused" in record:
+        return {"sent": False, "reason": record["refused"][:500]}
+    if record["chainId"] != settings["chainId"]:
+        raise Unknown(f"{order['id']} was signed for another chain")
+    broadcast(record, node)
+    return {"txid": record["txid"]}
+
+
+def main():
+    os.umask(0o077)
+    try:
+        answer = answer_to(json.load(sys.stdin), read_settings(sys.argv[1]))
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(1)
+    print(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+//! The provisioner for QEMU: the disk is as large as ordered, the machine runs, and both are gone when it is given up.
+
+use super::example;
+use crate::support::scratch::Scratch;
+use crate::support::served::Served;
+use crate::support::tools;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const UNTESTED: &str = "the provisioner for QEMU";
+const GIB: u64 = 1024 * 1024 * 1024;
+
+/// Where servers are made. What is still there when it is dropped is removed as the provisioner does it.
+struct Host {
+    folder: PathBuf,
+    /// Of this process alone, so that its ports are free.
+    address: String,
+}
+
+impl Host {
+    /// An empty one; nothing where the machine lacks one of these tools.
+    #[track_caller]
+    fn new(folder: PathBuf, needed: &[&str]) -> Option<Host> {
+        for tool in needed {
+            tools::says(tool, &["--version"], UNTESTED)?;
+        }
+        std::fs::create_dir(&folder).unwrap();
+        let [.., high, middle, low] = std::process::id().to_be_bytes();
+        Some(Host {
+            folder,
+            address: format!("127.{}.{middle}.{low}", high.saturating_add(1)),
+        })
+    }
+
+    fn disk(&self, id: &str) -> PathBuf {
+        self.folder.join(id).join("disk.qcow2")
+    }
+
+    /// How large the disk of a server is for its guest, in bytes.
+    #[track_caller]
+    fn disk_size(&self, id: &str) -> u64 {
+        let mut command = Command::new("qemu-img");
+        command.args(["info", "--force-share", "--output", "json"]);
+        let output = command.arg(self.disk(id)).output().unwrap();
+        let about: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(about["format"], "qcow2");
+        about["virtual-size"].as_u64().unwrap()
+    }
+
+    /// Runs it by hand; its answer where it ended well.
+    #[track_caller]
+    fn run(&self, more: &[&str], order: &Value) -> Option<Value> {
+        let mut command = Command::new(example("provision-qemu.sh"));
+        let command = command.args(more).arg(&self.folder).arg(&self.address);
+        let piped = command.env_clear().stdin(Stdio::piped());
+        let piped = piped.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = piped.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(order.to_string().as_bytes()).unwrap();
+        drop(stdin);
+        let output = child.wait_with_output().unwrap();
+        let answer = || serde_json::from_slice(&output.stdout).unwrap();
+        output.status.success().then(answer)
+    }
+
+    /// The servers there are.
+    fn servers(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.folder).unwrap();
+        let folders = entries
+            .map(Result::unwrap)
+            .filter(|entry| entry.path().is_dir());
+        folders
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .collect()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        for id in self.servers() {
+            self.run(&[], &json!({ "action": "delete", "id": id, "ref": id }));
+        }
+    }
+}
+
+/// Is this process QEMU with this disk?
+fn runs_with(pid: &str, disk: &Path) -> bool {
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let command = String::from_utf8_lossy(&command).into_owned();
+    command.starts_with("qemu-system-x86_64") && command.contains(disk.to_str().unwrap())
+}
+
+#[test]
+fn a_server_is_made_started_and_removed() {
+    let served = Served::new();
+    let needed = ["jq", "flock", "qemu-img", "qemu-system-x86_64"];
+    let Some(host) = Host::new(served.path("servers"), &needed) else {
+        return;
+    };
+    let program = json!([example("provision-qemu.sh"), host.folder, host.address]);
+    let running = served.start(&["--provisioner", &program.to_string()]);
+    let body = json!({ "type": "kvm", "hostname": "web-1.example.com", "cpu": 1, "ramMb": 256, "diskGb": 3 });
+    let placed = running.reseller("POST", "/reseller/servers", &body);
+    let id = placed.expect(201).json()["id"].as_str().unwrap().to_owned();
+    let status = "select status from servers";
+    assert_eq!(served.until(status, &["active", "failed"]), "active");
+    let path = format!("/reseller/servers/{id}");
+    let seen = running.reseller("GET", &path, &Value::Null).expect(200);
+    let address = format!("{}:22001", host.address);
+    assert_eq!(seen.json()["address"], json!(address));
+    assert_eq!(host.disk_size(&id), 3 * GIB);
+    let pid = std::fs::read_to_string(host.folder.join(&id).join("pid")).unwrap();
+    assert!(runs_with(pid.trim(), &host.disk(&id)));
+    // QEMU itself waits there for whoever calls the guest.
+    std::net::TcpStream::connect(&address).unwrap();
+    running.reseller("DELETE", &path, &Value::Null).expect(202);
+    served.until(status, &["deleted"]);
+    assert!(!runs_with(pid.trim(), &host.disk(&id)));
+    assert_eq!(host.servers(), [""; 0]);
+}
+
+#[test]
+fn the_same_order_finds_its_server() {
+    let scratch = Scratch::new();
+    let needed = ["jq", "flock", "qemu-img"];
+    let Some(host) = Host::new(scratch.path("servers"), &needed) else {
+        return;
+    };
+    let id = "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90";
+    let mut order = json!({ "action": "create", "id": id, "type": "kvm", "hostname": "web-1.example.com",
+        "cpu": 2, "ramMb": 2048, "diskGb": 20 });
+    let made = Some(json!({ "ref": id }));
+    assert_eq!(host.run(&["--disk-only"], &order), made);
+    assert_eq!(host.disk_size(id), 20 * GIB);
+    let mark = |disk: &Path| std::fs::metadata(disk).unwrap().modified().unwrap();
+    let before = mark(&host.disk(id));
+    assert_eq!(host.run(&["--disk-only"], &order), made);
+    assert_eq!(mark(&host.disk(id)), before, "it is the same disk");
+    order["diskGb"] = json!(21);
+    assert_eq!(host.run(&["--disk-only"], &order), None, "another order");
+    assert_eq!(host.disk_size(id), 20 * GIB);
+    let removal = json!({ "action": "delete", "id": id, "ref": id });
+    for _ in 0..2 {
+        assert_eq!(host.run(&["--disk-only"], &removal), Some(json!({})));
+        assert_eq!(host.servers(), [""; 0]);
+    }
+}
+
+#[test]
+fn what_cannot_be_made_leaves_nothing_behind() {
+    let scratch = Scratch::new();
+    let needed = ["jq", "flock", "qemu-img", "qemu-system-x86_64"];
+    let Some(mut host) = Host::new(scratch.path("servers"), &needed) else {
+        return;
+    };
+    let id = "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a91";
+    let order = json!({ "action": "create", "id": id, "type": "kvm", "hostname": "web-1.example.com",
+        "cpu": 1, "ramMb": 256, "diskGb": 1 });
+    // No machine has this address, so that no port of it can be had.
+    let own = std::mem::replace(&mut host.address, "192.0.2.1".to_owned());
+    let answer = host.run(&[], &order).unwrap();
+    assert_eq!(
+        answer,
+        json!({ "created": false, "reason": "the server could not be started" })
+    );
+    assert_eq!(host.servers(), [""; 0]);
+    // One that was handed over is not taken away because it cannot be started again.
+    host.address = own;
+    host.run(&["--disk-only"], &order).unwrap();
+    host.address = "192.0.2.1".to_owned();
+    assert_eq!(host.run(&[], &order), None);
+    assert_eq!(host.disk_size(id), GIB);
+    let rebuild = json!({ "action": "rebuild", "id": id });
+    assert_eq!(host.run(&[], &rebuild), None);
+}

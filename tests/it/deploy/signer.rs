@@ -1,0 +1,246 @@
+//! The signer for Ethereum: what it sends arrives, once, and what it does not send is said to be so.
+
+use super::example;
+use super::node::{ADDRESS, CHAIN_ID, KEY, Node};
+use crate::support::scratch::Scratch;
+use crate::support::served::Served;
+use crate::support::{agent, send, tools};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const UNTESTED: &str = "the signer for Ethereum";
+const STATE: &str =
+    "select status || ' ' || ifnull(sending, '') from transfers order by seq desc limit 1";
+/// Nobody's, with nothing on it.
+const TO: &str = "0x1111111111111111111111111111111111111111";
+/// What a payout sends of ETH, in wei.
+const WEI: u128 = 199_000_000_000_000_000;
+
+/// The signer as its operator sets it up.
+struct Signer {
+    python: String,
+    settings: PathBuf,
+}
+
+impl Signer {
+    /// Writes its settings, with these changes, into a folder; nothing where the machine has no eth-account.
+    #[track_caller]
+    fn set_up(folder: &Path, url: &str, changes: Value) -> Option<Signer> {
+        let program = "import eth_account, sys; print(sys.executable)";
+        let python = tools::says("python3", &["-c", program], UNTESTED)?;
+        let records = folder.join("records");
+        std::fs::create_dir(&records).unwrap();
+        let mut settings = json!({ "rpc": url, "chainId": CHAIN_ID, "address": ADDRESS, "key": KEY,
+            "records": records, "maxFeePerGasGwei": 100 });
+        for (name, value) in changes.as_object().unwrap() {
+            settings[name] = value.clone();
+        }
+        let path = folder.join("signer.json");
+        std::fs::write(&path, settings.to_string()).unwrap();
+        let signer = Signer {
+            python,
+            settings: path,
+        };
+        signer.readable(0o600);
+        Some(signer)
+    }
+
+    #[track_caller]
+    fn readable(&self, mode: u32) {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(&self.settings, mode).unwrap();
+    }
+
+    /// As a setting names it.
+    fn command(&self) -> String {
+        json!([self.python, example("signer-ethereum.py"), self.settings]).to_string()
+    }
+
+    /// Runs it by hand; its answer where it ended well.
+    #[track_caller]
+    fn run(&self, order: &Value) -> Option<Value> {
+        let mut command = Command::new(&self.python);
+        let command = command
+            .arg(example("signer-ethereum.py"))
+            .arg(&self.settings);
+        let piped = command.env_clear().stdin(Stdio::piped());
+        let piped = piped.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = piped.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(order.to_string().as_bytes()).unwrap();
+        drop(stdin);
+        let output = child.wait_with_output().unwrap();
+        let answer = || serde_json::from_slice(&output.stdout).unwrap();
+        output.status.success().then(answer)
+    }
+}
+
+/// What the signer is told of a payout of 0.199 ETH.
+fn order(number: u32) -> Value {
+    json!({ "id": format!("0199a0c4-5f3e-7c11-8a52-{number:012x}"), "kind": "payout", "asset": "ETH",
+        "chain": "ethereum", "toAddress": TO, "amount": "0.199", "amountBaseUnits": WEI.to_string() })
+}
+
+/// Has a payout sent; how it ended, and the payout as its merchant sees it.
+#[track_caller]
+fn pay(served: &Served, signer: &Signer, asset: &str) -> (String, Value) {
+    let running = served.start(&["--signer", &signer.command()]);
+    let id = served.approved_payout_in(&running, [asset, "ethereum", TO]);
+    let state = served.until(STATE, &["paid ", "failed ", "processing unknown"]);
+    let url = format!("{}/v1/payouts/{id}", running.url);
+    let key = [("X-API-Key", served.key.as_str())];
+    let seen = send(&agent(), "GET", &url, &key, "").expect(200).json();
+    (state, seen)
+}
+
+/// The folder of a served Coffer.
+fn folder(served: &Served) -> PathBuf {
+    served.file.parent().unwrap().to_owned()
+}
+
+#[test]
+fn a_payout_reaches_its_address_once() {
+    let Some(node) = Node::start(UNTESTED) else {
+        return;
+    };
+    let served = Served::new();
+    let Some(signer) = Signer::set_up(&folder(&served), &node.url, json!({})) else {
+        return;
+    };
+    let (state, seen) = pay(&served, &signer, "ETH");
+    assert_eq!(state, "paid ");
+    assert_eq!(
+        (&seen["status"], &seen["amountCrypto"]),
+        (&json!("paid"), &json!("0.199"))
+    );
+    let receipt = node.ask("eth_getTransactionReceipt", json!([seen["txid"]]));
+    assert_eq!(receipt["status"], "0x1", "{receipt}");
+    assert_eq!((node.balance(TO), node.sent()), (WEI, 1));
+    // The same order, once more.
+    let mut same = order(0);
+    same["id"] = seen["id"].clone();
+    let answer = signer.run(&same);
+    assert_eq!(answer, Some(json!({ "txid": seen["txid"] })));
+    assert_eq!((node.balance(TO), node.sent()), (WEI, 1));
+    // Another order by the same name is none.
+    same["amount"] = json!("0.198");
+    assert_eq!(signer.run(&same), None);
+    assert_eq!(node.sent(), 1);
+}
+
+#[test]
+fn a_payout_in_a_token_reaches_its_address() {
+    let Some(node) = Node::start(UNTESTED) else {
+        return;
+    };
+    let token = node.token();
+    let served = Served::new();
+    let tokens = json!({ "tokens": { "USDC-ERC20": token } });
+    let Some(signer) = Signer::set_up(&folder(&served), &node.url, tokens) else {
+        return;
+    };
+    let (state, seen) = pay(&served, &signer, "USDC-ERC20");
+    assert_eq!(state, "paid ");
+    let receipt = node.ask("eth_getTransactionReceipt", json!([seen["txid"]]));
+    assert_eq!(receipt["status"], "0x1", "{receipt}");
+    assert_eq!(node.token_balance(&token, TO), 199_000);
+    assert_eq!(node.token_balance(&token, ADDRESS), 1_000_000_000 - 199_000);
+}
+
+#[test]
+fn what_is_certainly_not_sent_is_said_to_be_so() {
+    let Some(node) = Node::start(UNTESTED) else {
+        return;
+    };
+    // The second account of every anvil.
+    let other = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
+    let poor = json!({ "key": format!("0x{:064x}", 1),
+        "address": "0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf" });
+    let gone = "http://127.0.0.1:1";
+    for (changes, asset, reason) in [
+        (
+            json!({ "key": other }),
+            "ETH",
+            "the signer's key is not the key of its address",
+        ),
+        (
+            json!({ "key": "0x12" }),
+            "ETH",
+            "the signer's key is no private key",
+        ),
+        (poor, "ETH", "there is not enough ETH to pay from"),
+        (json!({ "rpc": gone }), "ETH", "the node cannot be reached"),
+        (
+            json!({ "chainId": 1 }),
+            "ETH",
+            "the node is of another chain than the settings",
+        ),
+        (
+            json!({ "maxFeePerGasGwei": "0.1" }),
+            "ETH",
+            "the chain's fees are above the limit of this signer",
+        ),
+        (
+            json!({}),
+            "USDT-ERC20",
+            "this signer is not told which contract USDT-ERC20 is",
+        ),
+    ] {
+        let served = Served::new();
+        let Some(signer) = Signer::set_up(&folder(&served), &node.url, changes) else {
+            return;
+        };
+        let (state, seen) = pay(&served, &signer, asset);
+        assert_eq!(state, "failed ", "{reason}");
+        assert_eq!(seen["failureReason"], reason);
+        assert!(seen["txid"].is_null(), "{reason}");
+    }
+    assert_eq!((node.balance(TO), node.sent()), (0, 0));
+}
+
+#[test]
+fn settings_that_others_may_read_are_not_used() {
+    let Some(node) = Node::start(UNTESTED) else {
+        return;
+    };
+    let served = Served::new();
+    let Some(signer) = Signer::set_up(&folder(&served), &node.url, json!({})) else {
+        return;
+    };
+    signer.readable(0o640);
+    let (state, _) = pay(&served, &signer, "ETH");
+    assert_eq!(state, "processing unknown");
+    assert_eq!((node.balance(TO), node.sent()), (0, 0));
+}
+
+#[test]
+fn a_signed_transaction_that_was_lost_is_handed_in_again_as_it_was() {
+    let Some(node) = Node::start(UNTESTED) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let folder = scratch.path("signer");
+    std::fs::create_dir(&folder).unwrap();
+    let Some(signer) = Signer::set_up(&folder, &node.url, json!({})) else {
+        return;
+    };
+    node.ask("evm_setAutomine", json!([false]));
+    let first = signer.run(&order(1)).unwrap();
+    node.ask("anvil_dropAllTransactions", json!([]));
+    // It has the nonce that the next would take.
+    let refused = signer.run(&order(2)).unwrap();
+    assert_eq!(refused["sent"], false, "{refused}");
+    assert_eq!(
+        signer.run(&order(2)),
+        Some(refused),
+        "what was not sent stays so"
+    );
+    assert_eq!(signer.run(&order(1)), Some(first.clone()));
+    let second = signer.run(&order(3)).unwrap();
+    assert!(second["txid"].is_string() && second != first, "{second}");
+    node.ask("evm_mine", json!([]));
+    assert_eq!((node.balance(TO), node.sent()), (2 * WEI, 2));
+}

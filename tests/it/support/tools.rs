@@ -1,0 +1,40 @@
+//! Programs of other people's that some tests need.
+//!
+//! What always holds: where one is not on the machine, the test is told so and says so, unless `COFFER_NEED_TOOLS` is
+//! set, as CI does: then it fails.
+
+use std::process::{Command, Output};
+
+/// Runs a program to its end; nothing where the machine has none of that name, and `untested` is passed over.
+#[track_caller]
+pub fn output(command: &mut Command, untested: &str) -> Option<Output> {
+    match command.output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            passed_over(&command.get_program().to_string_lossy(), untested);
+            None
+        }
+        output => Some(output.unwrap()),
+    }
+}
+
+/// What a program says of itself, in one run; nothing where it, or what it was asked for, is not on the machine.
+#[track_caller]
+pub fn says(tool: &str, arguments: &[&str], untested: &str) -> Option<String> {
+    let output = output(Command::new(tool).args(arguments), untested)?;
+    if !output.status.success() {
+        passed_over(&format!("{tool} {}", arguments.join(" ")), untested);
+        return None;
+    }
+    Some(String::from_utf8(output.stdout).unwrap().trim().to_owned())
+}
+
+#[track_caller]
+#[expect(
+    clippy::print_stderr,
+    reason = "whoever runs the tests is told what was not tested"
+)]
+fn passed_over(missing: &str, untested: &str) {
+    let needed = std::env::var_os("COFFER_NEED_TOOLS").is_some();
+    assert!(!needed, "{missing} is not on this machine and is needed");
+    eprintln!("{missing} is not on this machine: {untested} is not tested");
+}
