@@ -53,6 +53,21 @@ impl Node {
         u128::from_str_radix(digits, 16).unwrap()
     }
 
+    /// Waits until a transaction is on the chain, which is soon after the node has taken it; its receipt, which says
+    /// that it did what it should.
+    #[track_caller]
+    pub fn mined(&self, txid: &Value) -> Value {
+        let mut asked =
+            std::iter::repeat_with(|| self.ask("eth_getTransactionReceipt", json!([txid])));
+        let receipt = asked
+            .by_ref()
+            .take(10_000)
+            .find(|receipt| !receipt.is_null());
+        let receipt = receipt.unwrap();
+        assert_eq!(receipt["status"], "0x1", "{receipt}");
+        receipt
+    }
+
     /// How many transactions of the account are on the chain.
     #[track_caller]
     pub fn sent(&self) -> u128 {
@@ -70,8 +85,10 @@ impl Node {
     pub fn token(&self) -> String {
         let creation = json!([{ "from": ADDRESS, "data": format!("0x{}", TOKEN.trim()) }]);
         let txid = self.ask("eth_sendTransaction", creation);
-        let receipt = self.ask("eth_getTransactionReceipt", json!([txid]));
-        receipt["contractAddress"].as_str().unwrap().to_owned()
+        self.mined(&txid)["contractAddress"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     /// What an address has of a token, in its base units.
