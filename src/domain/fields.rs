@@ -176,7 +176,7 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| Refusal::field(name, "must be a JSON array"))
     }
 
-    /// An absolute http or https url.
+    /// An absolute http or https url, in plain ASCII.
     ///
     /// # Errors
     /// `invalid_request` for anything else.
@@ -189,16 +189,14 @@ impl<'a> Fields<'a> {
             .or_else(|| text.strip_prefix("http://"));
         let has_host =
             rest.is_some_and(|rest| !rest.starts_with(['/', '?', '#', ':']) && !rest.is_empty());
-        let plain = text.chars().all(|c| {
-            !c.is_whitespace() && !c.is_control() && !matches!(c, '"' | '<' | '>' | '\\' | '`')
-        });
+        let plain = text
+            .chars()
+            .all(|c| c.is_ascii_graphic() && !matches!(c, '"' | '<' | '>' | '\\' | '`'));
         if has_host && plain {
             Ok(Some(text))
         } else {
-            Err(Refusal::field(
-                name,
-                "must be an absolute http:// or https:// url",
-            ))
+            let problem = "must be an absolute http:// or https:// url in plain ASCII; a host name in punycode";
+            Err(Refusal::field(name, problem))
         }
     }
 

@@ -61,6 +61,12 @@ impl Guessing {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.remove(&email.to_lowercase());
     }
+
+    /// Nobody has tried anything.
+    pub(super) fn forget(&self) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.clear();
+    }
 }
 
 /// How long to wait after so many failures.

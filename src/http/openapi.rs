@@ -4,14 +4,15 @@
 //! `openapi/`. What always holds: an enumeration in the document is the one in the code; nothing is listed twice.
 
 mod answers;
+mod bodies;
+mod parameters;
 
 use super::auth::{Auth, COOKIE};
-use super::request::{Param, ParamKind};
 use super::routes::{Route, routes};
 use crate::domain::account::AccountStatus;
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
-use crate::domain::customer::{Family, REF_PATTERN};
+use crate::domain::customer::Family;
 use crate::domain::deposit::DepositStatus;
 use crate::domain::event::{DeliveryState, EventType, Format};
 use crate::domain::invoice::draft::PaymentCase;
@@ -27,9 +28,9 @@ use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Sending, TransferStatus};
 use crate::domain::unmatched::UnmatchedReason;
 use crate::domain::user::Role;
-use crate::service::idempotency::KEY_CHARS_MAX;
 use crate::service::sandbox::payments::{SHOWN_STATES, Step};
 use answers::{headers, responses};
+use parameters::parameters;
 use serde_json::{Map, Value, json};
 
 /// Schemas by topic.
@@ -82,9 +83,6 @@ const EXAMPLES: &[&str] = &[
     include_str!("openapi/examples/error.json"),
 ];
 
-/// What a span of time looks like.
-const SPAN_PATTERN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
-
 /// The document of a server at this url; the sandbox's has the sandbox's controls too.
 pub(super) fn document(public_url: &str, sandbox: bool) -> String {
     let examples = merged(EXAMPLES);
@@ -109,7 +107,7 @@ pub(super) fn document(public_url: &str, sandbox: bool) -> String {
         "servers": [{ "url": public_url }],
         "paths": paths,
         "components": {
-            "schemas": schemas(),
+            "schemas": schemas(sandbox),
             "headers": headers(),
             "securitySchemes": {
                 "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A secret key." },
@@ -163,56 +161,18 @@ fn content(schema: &str, examples: &Map<String, Value>) -> Value {
     json!({ "application/json": media })
 }
 
-/// Path, query and header parameters.
-fn parameters(route: &Route) -> Vec<Value> {
-    let braced = route
-        .path
-        .split('/')
-        .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
-    let of_path = braced.map(|name| {
-        let schema = match name {
-            "ref" => json!({ "type": "string", "pattern": REF_PATTERN }),
-            _ => json!({ "type": "string", "minLength": 1 }),
-        };
-        json!({ "name": name, "in": "path", "required": true, "schema": schema })
-    });
-    let of_query = route.query.iter().map(|param| {
-        json!({ "name": param.name, "in": "query", "description": param.about, "schema": param_schema(param) })
-    });
-    let idempotency = route.is_idempotent.then(|| {
-        let about = "Makes a retry safe: the same key and body answer again what they answered, for 24 hours.";
-        let schema = json!({ "type": "string", "minLength": 1, "maxLength": KEY_CHARS_MAX, "pattern": "^[ -~]+$" });
-        json!({ "name": "Idempotency-Key", "in": "header", "description": about, "schema": schema })
-    });
-    of_path.chain(of_query).chain(idempotency).collect()
-}
-
-/// The schema of a query's parameter.
-fn param_schema(param: &Param) -> Value {
-    match &param.kind {
-        ParamKind::Limit { max, default } => {
-            json!({ "type": "integer", "minimum": 1, "maximum": max, "default": default })
-        }
-        ParamKind::OneOf(texts) => json!({ "type": "string", "enum": texts }),
-        ParamKind::Span => {
-            json!({ "type": "string", "minLength": 2, "pattern": SPAN_PATTERN })
-        }
-        ParamKind::Moment => json!({ "type": "string", "format": "date-time" }),
-        ParamKind::Uuid => json!({ "type": "string", "format": "uuid" }),
-        ParamKind::Any => json!({ "type": "string" }),
-        ParamKind::Text { chars_max } => {
-            json!({ "type": "string", "minLength": 1, "maxLength": chars_max })
-        }
-    }
-}
-
 /// Every schema, with the code's own lists put in.
-fn schemas() -> Map<String, Value> {
+fn schemas(sandbox: bool) -> Map<String, Value> {
     let mut schemas = merged(SCHEMAS);
     let written = schemas.clone();
     for schema in schemas.values_mut() {
         extend(schema, &written);
         fill_lists(schema);
+    }
+    for body in routes(sandbox).filter_map(|route| route.body.as_ref()) {
+        if let Some(schema) = schemas.get_mut(body.schema) {
+            bodies::let_optional_be_null(schema);
+        }
     }
     schemas
 }
@@ -332,7 +292,7 @@ mod tests {
     fn nothing_unfilled_remains() {
         let text = document("http://127.0.0.1:1", true);
         assert!(!text.contains("\"@") && !text.contains("\"enum\":[]"));
-        let created = schemas().remove("CreatedInvoice").unwrap_or_default();
+        let created = schemas(true).remove("CreatedInvoice").unwrap_or_default();
         assert!(
             created.pointer("/properties/warnings").is_some()
                 && created.pointer("/properties/id").is_some()

@@ -27,6 +27,8 @@ use std::time::Duration;
 
 /// The longest wait for a message.
 const WAIT_MS_MAX: i64 = 60_000;
+/// What the name of a snapshot looks like.
+pub(super) const SNAPSHOT_PATTERN: &str = "^[A-Za-z0-9._-]{1,64}$";
 
 /// What the sandbox can do to itself: given by `app`, which alone knows clock, workers and file together.
 pub trait Control: Send + Sync {
@@ -147,6 +149,7 @@ pub(super) async fn reset(call: Call) -> Result<Reply, Error> {
     if let Some(sandbox) = &call.front.sandbox {
         sandbox.faults.clear();
     }
+    call.front.guessing.forget();
     answer_state(&call)
 }
 

@@ -1,7 +1,8 @@
-//! What is refused because the document does not have it: keys, times out of reach, an inbox's behaviour.
+//! What is refused because the document does not have it, and what it says: keys, times, an inbox, null, lists in paths.
 
+use crate::support::desk::Desk;
 use crate::support::{Shop, TEST};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn the_clock_is_moved_forward_and_not_out_of_the_calendar() {
@@ -43,4 +44,109 @@ fn an_inbox_is_told_within_limits() {
         let answer = shop.get(&format!("/sandbox/inbox/a?wait={wait}"), None);
         answer.refused(400, "invalid_request", Some("wait"));
     }
+}
+
+#[test]
+fn what_a_body_may_leave_out_may_be_null_and_the_document_says_so() {
+    let desk = Desk::open();
+    let document = desk.shop.get("/v1/openapi.json", None).expect(200).json();
+    let schemas = &document["components"]["schemas"];
+    for (schema, field) in [
+        ("ChangeAccount", "name"),
+        ("CreateEndpoint", "enabled"),
+        ("ChangeEndpoint", "url"),
+        ("CreateKey", "import"),
+        ("SandboxFault", "times"),
+    ] {
+        let kinds = &schemas[schema]["properties"][field]["type"];
+        assert!(
+            kinds.as_array().unwrap().contains(&json!("null")),
+            "{schema}.{field}: {kinds}"
+        );
+    }
+    let send = |method, rest: &str, body| {
+        let path = format!("/dashboard/api/accounts/{}{rest}", desk.account);
+        desk.send(&desk.operator, method, &path, &body)
+    };
+    let body = json!({ "name": null, "feeBps": 7 });
+    let changed = send("PATCH", "", body).expect(200).json();
+    assert_eq!(
+        (&changed["name"], &changed["feeBps"]),
+        (&json!("Sandbox Shop"), &json!(7))
+    );
+    let body = json!({ "url": "https://shop.example/hooks", "enabled": null });
+    let made = send("POST", "/endpoints", body).expect(201).json();
+    assert_eq!(made["enabled"], true);
+    let path = format!("/endpoints/{}", made["id"].as_str().unwrap());
+    let kept = send("PATCH", &path, json!({ "url": null }))
+        .expect(200)
+        .json();
+    assert_eq!(kept["url"], "https://shop.example/hooks");
+    let body = json!({ "mode": "test", "class": "secret", "import": null });
+    send("POST", "/keys", body).expect(201);
+}
+
+#[test]
+fn the_document_lists_what_a_path_can_name() {
+    let shop = Shop::open();
+    let document = shop.get("/v1/openapi.json", None).expect(200).json();
+    let account = "/dashboard/api/accounts/{account}";
+    for (path, method, name, one) in [
+        (
+            format!("{account}/payout-addresses/{{chain}}"),
+            "put",
+            "chain",
+            "litecoin",
+        ),
+        (
+            format!("{account}/exports/{{file}}"),
+            "get",
+            "file",
+            "ledger.csv",
+        ),
+        (
+            "/dashboard/api/coins/{asset}".to_owned(),
+            "put",
+            "asset",
+            "LTC",
+        ),
+        (
+            "/dashboard/api/pools/{pool}/addresses".to_owned(),
+            "post",
+            "pool",
+            "solana",
+        ),
+    ] {
+        let parameters = &document["paths"][&path][method]["parameters"];
+        let named = |parameter: &&Value| parameter["name"] == name;
+        let parameter = parameters.as_array().unwrap().iter().find(named).unwrap();
+        let texts = parameter["schema"]["enum"].as_array().unwrap();
+        assert!(texts.contains(&json!(one)), "{path}: {texts:?}");
+    }
+    let of_snapshot = &document["paths"]["/sandbox/snapshots/{name}"]["post"]["parameters"][0];
+    assert!(of_snapshot["schema"]["pattern"].is_string());
+    shop.post("/sandbox/snapshots/a%20b", None, json!({}))
+        .refused(400, "invalid_request", Some("name"));
+}
+
+#[test]
+fn a_url_is_plain_ascii() {
+    let desk = Desk::open();
+    let path = format!("/dashboard/api/accounts/{}", desk.account);
+    let change = |body| desk.send(&desk.operator, "PATCH", &path, &body);
+    for name in ["successUrl", "cancelUrl"] {
+        change(json!({ name: "https://m\u{fc}ller.example/" })).refused(
+            400,
+            "invalid_request",
+            Some(name),
+        );
+        change(json!({ name: "https://xn--mller-kva.example/?a=%20" })).expect(200);
+    }
+    let body =
+        json!({ "amount": "1.00", "currency": "EUR", "redirectUrl": "https://a.example/\u{e9}" });
+    desk.shop.post("/v1/invoices", Some(TEST), body).refused(
+        400,
+        "invalid_request",
+        Some("redirectUrl"),
+    );
 }

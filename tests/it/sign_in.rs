@@ -69,6 +69,17 @@ fn who_guesses_is_slowed_down_and_told_nothing() {
 }
 
 #[test]
+fn a_reset_forgets_who_guessed() {
+    let shop = Shop::open();
+    for _ in 0..6 {
+        sign_in(&shop, "wrong").refused(401, "invalid_credentials", None);
+    }
+    sign_in(&shop, "sandbox").refused(429, "too_many_attempts", None);
+    shop.post("/sandbox/reset", None, json!({})).expect(200);
+    sign_in(&shop, "sandbox").expect(201);
+}
+
+#[test]
 fn pages_of_other_sites_do_not_act_in_a_session() {
     let shop = Shop::open();
     let begun = sign_in(&shop, "sandbox").expect(201);

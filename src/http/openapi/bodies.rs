@@ -1,0 +1,80 @@
+//! The schemas of requests in the OpenAPI document: what all of them have in common.
+//!
+//! What always holds: a field that may be left out may be null too, which counts as leaving it out.
+
+use serde_json::{Value, json};
+
+/// Says of every optional field of an object, and of the objects in it, that it may be null.
+pub(super) fn let_optional_be_null(schema: &mut Value) {
+    let required: Vec<Value> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        let_optional_be_null(property);
+        if let Some(items) = property.get_mut("items") {
+            let_optional_be_null(items);
+        }
+        if !required.contains(&json!(name)) {
+            let_be_null(property);
+        }
+    }
+}
+
+/// Says of a value that it may be null, unless it says so.
+fn let_be_null(schema: &mut Value) {
+    let nothing = json!("null");
+    let Some(fields) = schema.as_object_mut() else {
+        return;
+    };
+    match fields.get_mut("type") {
+        Some(Value::Array(kinds)) if !kinds.contains(&nothing) => kinds.push(nothing),
+        Some(kind) if kind.is_string() => *kind = json!([kind, nothing]),
+        _ => {}
+    }
+    match fields.get_mut("enum") {
+        Some(Value::Array(texts)) if !texts.contains(&Value::Null) => texts.push(Value::Null),
+        _ => {}
+    }
+    for word in ["anyOf", "oneOf"] {
+        let of_null = json!({ "type": "null" });
+        match fields.get_mut(word) {
+            Some(Value::Array(kinds)) if !kinds.contains(&of_null) => kinds.push(of_null),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::let_optional_be_null;
+    use serde_json::json;
+
+    #[test]
+    fn what_may_be_left_out_may_be_null() {
+        let mut schema = json!({
+            "required": ["needed"],
+            "properties": {
+                "needed": { "type": "string", "enum": ["a"] },
+                "choice": { "type": "string", "enum": ["a", "b"] },
+                "amount": { "anyOf": [{ "type": "string" }, { "type": "number" }] },
+                "known": { "type": ["integer", "null"] },
+                "list": { "type": "array", "items": { "properties": { "inner": { "type": "boolean" } } } },
+            },
+        });
+        let_optional_be_null(&mut schema);
+        let list = json!({ "type": ["array", "null"], "items": { "properties": { "inner": { "type": ["boolean", "null"] } } } });
+        assert_eq!(
+            schema["properties"],
+            json!({
+                "needed": { "type": "string", "enum": ["a"] },
+                "choice": { "type": ["string", "null"], "enum": ["a", "b", null] },
+                "amount": { "anyOf": [{ "type": "string" }, { "type": "number" }, { "type": "null" }] },
+                "known": { "type": ["integer", "null"] },
+                "list": list,
+            })
+        );
+    }
+}

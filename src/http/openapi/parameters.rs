@@ -1,0 +1,81 @@
+//! The parameters in the OpenAPI document: of path, query and header.
+//!
+//! What lives here: their schemas. What does not: which a route has, which is said in ROUTES. What always holds: what
+//! can be listed in a path is the code's own list.
+
+use crate::domain::asset::{Asset, Chain, IMPORTED_CHAINS};
+use crate::domain::customer::REF_PATTERN;
+use crate::domain::export::Export;
+use crate::http::request::{Param, ParamKind};
+use crate::http::routes::Route;
+use crate::http::sandbox::SNAPSHOT_PATTERN;
+use crate::service::idempotency::KEY_CHARS_MAX;
+use serde_json::{Value, json};
+
+/// How a moment begins: none is before 1970.
+const MOMENT_PATTERN: &str = "^(19[7-9][0-9]|[2-9][0-9]{3})-";
+/// What a span of time looks like.
+const SPAN_PATTERN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
+
+/// Path, query and header parameters.
+pub(super) fn parameters(route: &Route) -> Vec<Value> {
+    let braced = route
+        .path
+        .split('/')
+        .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+    let of_path = braced.map(|name| {
+        json!({ "name": name, "in": "path", "required": true, "schema": path_schema(route, name) })
+    });
+    let of_query = route.query.iter().map(|param| {
+        json!({ "name": param.name, "in": "query", "description": param.about, "schema": param_schema(param) })
+    });
+    let idempotency = route.is_idempotent.then(|| {
+        let about = "Makes a retry safe: the same key and body answer again what they answered, for 24 hours.";
+        let schema = json!({ "type": "string", "minLength": 1, "maxLength": KEY_CHARS_MAX, "pattern": "^[ -~]+$" });
+        json!({ "name": "Idempotency-Key", "in": "header", "description": about, "schema": schema })
+    });
+    of_path.chain(of_query).chain(idempotency).collect()
+}
+
+/// The schema of a parameter in the path.
+fn path_schema(route: &Route, name: &str) -> Value {
+    let one_of = |texts: Vec<String>| json!({ "type": "string", "enum": texts });
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    match name {
+        "ref" => json!({ "type": "string", "pattern": REF_PATTERN }),
+        "chain" => one_of(owned(Chain::TEXTS)),
+        "asset" => one_of(owned(&Asset::ids())),
+        "pool" => one_of(owned(&IMPORTED_CHAINS.map(Chain::address_pool))),
+        "file" => one_of(
+            Export::TEXTS
+                .iter()
+                .map(|text| format!("{text}.csv"))
+                .collect(),
+        ),
+        "name" if route.path.starts_with("/sandbox/snapshots/") => {
+            json!({ "type": "string", "pattern": SNAPSHOT_PATTERN })
+        }
+        _ => json!({ "type": "string", "minLength": 1 }),
+    }
+}
+
+/// The schema of a query's parameter.
+fn param_schema(param: &Param) -> Value {
+    match &param.kind {
+        ParamKind::Limit { max, default } => {
+            json!({ "type": "integer", "minimum": 1, "maximum": max, "default": default })
+        }
+        ParamKind::OneOf(texts) => json!({ "type": "string", "enum": texts }),
+        ParamKind::Span => {
+            json!({ "type": "string", "minLength": 2, "pattern": SPAN_PATTERN })
+        }
+        ParamKind::Moment => {
+            json!({ "type": "string", "format": "date-time", "pattern": MOMENT_PATTERN })
+        }
+        ParamKind::Uuid => json!({ "type": "string", "format": "uuid" }),
+        ParamKind::Any => json!({ "type": "string" }),
+        ParamKind::Text { chars_max } => {
+            json!({ "type": "string", "minLength": 1, "maxLength": chars_max })
+        }
+    }
+}
