@@ -28,13 +28,14 @@ APART = [
     ["changeOwnPassword"],
     ["createUser", "changeUser"],
     ["createKey", "rollKey", "revokeKey"],
+    ["createResellerToken", "revokeResellerToken"],
     ["changeAccount"],
     ["decideOnAccount"],
     ["setSettings"],
     ["switchCoin"],
 ]
 # What is made apart too does not spoil anything.
-HARMLESS = {"sandboxSnapshot", "createUser", "createKey"}
+HARMLESS = {"sandboxSnapshot", "createUser", "createKey", "createResellerToken"}
 
 
 def send(method, path, body=None, **headers):
@@ -74,8 +75,7 @@ def begin():
 
 
 def make_one_of_each(mode):
-    """The ids of an open invoice, a paid one, a payment seen, a refund and a payout; besides a customer and a payment of
-    nobody's."""
+    """Ids of an open and a paid invoice, a payment seen, a refund, a payout; a customer too, and a payment of nobody's."""
     key = {"X-API-Key": f"sk_{mode}_sandbox"}
     wanted = {"amount": "2000.00", "currency": "EUR", "asset": "LTC"}
     opened, paid, seen = (send("POST", "/v1/invoices", wanted, **key)[0]["id"] for _ in range(3))
@@ -111,9 +111,8 @@ def operations():
 
 
 def hold(title, credentials, *arguments, opens=None, tells_idle=False):
-    """One run; answers whether nothing was found. `credentials`: the secret key, the public one, the reseller's token
-    and the session, or none of them. `opens`: the scheme of the only operations, beside open ones, that may do anything.
-    """
+    """One run; answers whether nothing was found. `credentials`: a secret key, a public one, a reseller's token and a
+    session, or none. `opens`: the security scheme of the operations that may do anything, beside open ones."""
     sessions, known = begin()
     names = ("SECRET", "PUBLIC", "RESELLER", "SESSION")
     held = {name: sessions.get(one, one) for name, one in zip(names, credentials or ())}
@@ -131,7 +130,8 @@ def hold(title, credentials, *arguments, opens=None, tells_idle=False):
     run = subprocess.run([*command, *arguments], cwd=NOTES, text=True, stdout=subprocess.PIPE)
     send("DELETE", "/sandbox/faults")
     grown = {one for one, times in done().items() if times > before.get(one, 0)}
-    told = [line.strip("= ") for line in run.stdout.splitlines() if " generated, " in line or "No issues found" in line]
+    lines = [line.strip("= ") for line in run.stdout.splitlines()]
+    told = [line for line in lines if " generated, " in line or "No issues found" in line]
     print("\n".join(told) if run.returncode == 0 else run.stdout, flush=True)
     schemes = operations()
     if opens is not None:
@@ -145,6 +145,11 @@ def hold(title, credentials, *arguments, opens=None, tells_idle=False):
     return run.returncode == 0
 
 
+def only(operations):
+    """The arguments that leave out all but these."""
+    return [f"--include-operation-id={operation}" for operation in operations]
+
+
 def without(operations):
     """The arguments that leave these out."""
     return [f"--exclude-operation-id={operation}" for operation in operations]
@@ -155,12 +160,17 @@ def main():
     test = ("sk_test_sandbox", "pk_test_sandbox", "rt_sandbox", "operator")
     live = ("sk_live_sandbox", "pk_live_sandbox", "rt_sandbox", "merchant")
     rest = without(sorted(spoiling))
-    good = hold("test keys, the reseller's token, an operator", test, "--max-examples", "20", *rest, tells_idle=True)
-    good &= hold("live keys, the reseller's token, a merchant's user", live, "--max-examples", "10", *rest, tells_idle=True)
+    whole = ["--max-examples", "20", *rest]
+    good = hold("test keys, the reseller's token, an operator", test, *whole, tells_idle=True)
+    whole = ["--max-examples", "10", *rest]
+    good &= hold("live keys, the reseller's token, a merchant's user", live, *whole, tells_idle=True)
+    # Payouts are of live mode, and an operator decides on them.
+    of_payouts = ["createPayout", "requestPayout", "getPayout", "movePayout", "sandboxMovePayout"]
+    whole = ["--max-examples", "30", *only(of_payouts)]
+    good &= hold("payouts, with a live key and an operator", (*live[:3], "operator"), *whole)
     for group in APART:
-        only = [f"--include-operation-id={operation}" for operation in group]
         phases = "examples,coverage,fuzzing" + (",stateful" if len(group) > 1 else "")
-        good &= hold(" and ".join(group), test, "--max-examples", "50", "--phases", phases, *only)
+        good &= hold(" and ".join(group), test, "--max-examples", "50", "--phases", phases, *only(group))
     # One credential wherever any is asked for: right at some operations, of the wrong class or none at all others.
     schemes = {"sk": "apiKey", "pk": "publicKey", "rt": "reseller", "operator": "session", "merchant": "session"}
     light = ["--phases", "examples,fuzzing", "--max-examples", "3", *rest]
