@@ -75,7 +75,7 @@ def begin():
 
 
 def make_one_of_each(mode):
-    """Ids of an open and a paid invoice, a payment seen, a refund, a payout; a customer too, and a payment of nobody's."""
+    """Ids of an open and a paid invoice, a payment seen, a refund, a payout; besides a customer and a lost payment."""
     key = {"X-API-Key": f"sk_{mode}_sandbox"}
     wanted = {"amount": "2000.00", "currency": "EUR", "asset": "LTC"}
     opened, paid, seen = (send("POST", "/v1/invoices", wanted, **key)[0]["id"] for _ in range(3))

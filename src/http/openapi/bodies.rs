@@ -67,7 +67,7 @@ mod tests {
         let_optional_be_null(&mut schema);
         let list = json!({ "type": ["array", "null"], "items": { "properties": { "inner": { "type": ["boolean", "null"] } } } });
         assert_eq!(
-            schema["properties"],
+            schema.get("properties").cloned().unwrap_or_default(),
             json!({
                 "needed": { "type": "string", "enum": ["a"] },
                 "choice": { "type": ["string", "null"], "enum": ["a", "b", null] },
