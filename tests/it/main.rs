@@ -27,6 +27,7 @@ mod endpoint_desk;
 mod environment;
 mod exports;
 mod faults;
+mod fields;
 mod first_payment;
 mod first_use;
 mod fixtures;

@@ -5,6 +5,7 @@ pub mod browser;
 pub mod desk;
 pub mod links;
 pub mod receiver;
+pub mod resource;
 pub mod scratch;
 pub mod served;
 pub mod tools;

@@ -1,0 +1,350 @@
+//! The fields of every resource: the type of each, what may be null and is, every text of an enumeration, no other
+//! field; and that the document says the same.
+
+mod documented;
+
+use crate::support::desk::Desk;
+use crate::support::resource::Resource;
+use crate::support::{LIVE, Shop, TEST, links};
+use documented::{BALANCE, CURRENCY, EVENT, INVOICE, LEDGER_ENTRY, MERCHANT, PAYOUT, REFUND};
+use serde_json::{Value, json};
+
+/// The page's entries.
+#[track_caller]
+fn entries(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
+    let page = shop.get(path, Some(key)).expect(200).json();
+    page["data"].as_array().unwrap().clone()
+}
+
+#[test]
+fn the_document_has_these_fields() {
+    let shop = Shop::open();
+    let document = shop.get("/v1/openapi.json", None).expect(200).json();
+    for (name, fields) in [
+        ("Invoice", INVOICE),
+        ("Payout", PAYOUT),
+        ("Refund", REFUND),
+        ("Merchant", MERCHANT),
+        ("Balance", BALANCE),
+        ("LedgerEntry", LEDGER_ENTRY),
+        ("Currency", CURRENCY),
+        ("Event", EVENT),
+    ] {
+        let schema = &document["components"]["schemas"][name];
+        Resource::of(fields).is_schema(schema);
+    }
+}
+
+/// An invoice of a payment link, and live ones with and without everything that a shop may say.
+#[track_caller]
+fn invoices_of_all_origins(shop: &Shop) {
+    let link =
+        links::Desk::of(shop).link(json!({ "name": "Tea", "amount": "2.00", "currency": "EUR" }));
+    let path = format!("/l/{}", link["id"].as_str().unwrap());
+    assert_eq!(shop.submit(&path, &[], "").status, 303);
+    let order = json!({ "amount": "3.00", "currency": "USD", "orderId": "a", "description": "Tea",
+        "customerEmail": "ada@example.com", "metadata": { "a": 1 } });
+    shop.post("/v1/invoices", Some(LIVE), order).expect(201);
+    shop.fund(LIVE, "10.00", "USD");
+}
+
+#[test]
+fn an_invoice_in_every_status() {
+    let shop = Shop::open();
+    invoices_of_all_origins(&shop);
+    let quoted = || shop.invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
+    let text = |id: Value| id.as_str().unwrap().to_owned();
+    let (late, failing, cancelled) = (quoted(), quoted(), text(quoted()));
+    shop.cancel(&cancelled).expect(200);
+    quoted();
+    let payment = shop.pay(json!({ "invoice": failing }));
+    shop.step(&payment, "dropped");
+    shop.advance("20m");
+    let payment = shop.pay(json!({ "invoice": late }));
+    shop.step(&payment, "confirmed");
+    for case in ["exact", "under", "over"] {
+        let id = text(quoted());
+        let body = json!({ "case": case });
+        shop.post(&format!("/v1/invoices/{id}/simulate"), Some(TEST), body)
+            .expect(200);
+        if case == "over" {
+            shop.refund(&id, Some("1.00"));
+        }
+    }
+    shop.pay(json!({ "invoice": quoted() }));
+    quoted();
+    shop.invoice("20.00", json!({}));
+    let mut resource = Resource::of(INVOICE);
+    for key in [TEST, LIVE] {
+        for invoice in entries(&shop, "/v1/invoices?limit=100", key) {
+            resource.check(&invoice);
+            let is_paid = ["confirmed", "overpaid"].map(|status| invoice["status"] == status);
+            assert_eq!(invoice["paid"], is_paid.contains(&true), "{invoice}");
+            assert_eq!(invoice["livemode"], key == LIVE);
+        }
+    }
+    resource.was_seen_whole();
+    resource.has_shown_every("status");
+    resource.has_shown_every("currency");
+}
+
+#[test]
+fn payouts_and_refunds_in_every_status() {
+    let shop = Shop::open();
+    let live = shop.fund(LIVE, "1000.00", "EUR");
+    let test = shop.fund(TEST, "1000.00", "USD");
+    for way in [
+        &["reject"][..],
+        &["cancel"],
+        &["approve", "fail"],
+        &["approve", "process", "pay"],
+    ] {
+        shop.moved("payouts", &shop.payout("20.00"), way);
+    }
+    let id = shop.payout("20.00");
+    let (mut payouts, mut refunds) = (Resource::of(PAYOUT), Resource::of(REFUND));
+    for action in ["approve", "process", "fail"] {
+        for payout in entries(&shop, "/v1/payouts", LIVE) {
+            payouts.check(&payout);
+        }
+        let body = json!({ "action": action, "reason": (action == "fail").then_some("No") });
+        shop.post(&format!("/sandbox/payouts/{id}"), None, body)
+            .expect(200);
+    }
+    for payout in entries(&shop, "/v1/payouts", LIVE) {
+        payouts.check(&payout);
+    }
+    for way in [
+        &[][..],
+        &["approve"],
+        &["approve", "process"],
+        &["approve", "process", "pay"],
+        &["approve", "fail"],
+        &["reject"],
+        &["cancel"],
+    ] {
+        shop.moved("refunds", &shop.refund(&test, Some("1.00")), way);
+    }
+    let body = json!({ "invoice": live, "amount": "1.00", "reason": "Late" });
+    let refund = shop.post("/sandbox/refunds", None, body).expect(201).json();
+    let path = format!("/sandbox/refunds/{}", refund["id"].as_str().unwrap());
+    let body = json!({ "action": "cancel", "reason": "Not late" });
+    shop.post(&path, None, body).expect(200);
+    for refund in [TEST, LIVE]
+        .iter()
+        .flat_map(|key| entries(&shop, "/v1/refunds", key))
+    {
+        refunds.check(&refund);
+    }
+    refunds.has_shown_every("currency");
+    for resource in [payouts, refunds] {
+        resource.was_seen_whole();
+        resource.has_shown_every("status");
+    }
+}
+
+#[test]
+fn the_account_and_its_balances() {
+    let shop = Shop::open();
+    let (mut merchant, mut balance) = (Resource::of(MERCHANT), Resource::of(BALANCE));
+    let ends = [
+        json!({ "status": "pending", "customersEnabled": false, "settlementEnabled": false }),
+        json!({ "status": "rejected", "endpoints": [{ "url": "http://127.0.0.1:9/" }] }),
+        json!({ "status": "suspended", "customersEnabled": true, "settlementEnabled": true, "feeBps": 5 }),
+        json!({ "status": "active" }),
+    ];
+    for end in ends {
+        shop.switch(end);
+        for key in [TEST, LIVE] {
+            let read = shop.get("/v1/merchant", Some(key)).expect(200).json();
+            merchant.check(&read);
+            let balances = entries(&shop, "/v1/balances", key);
+            assert_eq!(read["balances"], json!(balances));
+            let currencies: Vec<&Value> = balances.iter().map(|one| &one["currency"]).collect();
+            assert_eq!(currencies, ["EUR", "USD"]);
+            balances.iter().for_each(|one| balance.check(one));
+        }
+    }
+    merchant.was_seen_whole();
+    merchant.has_shown_every("status");
+    assert_eq!(
+        shop.get("/v1/merchant", Some(TEST)).json()["feePercent"],
+        "0.05"
+    );
+}
+
+#[test]
+fn a_ledger_entry_of_every_kind() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    let correction = json!({ "currency": "EUR", "amount": "-1.00", "memo": "By hand" });
+    desk.act("POST", "adjustments", &correction).expect(201);
+    shop.addresses(TEST, "ada").expect(201);
+    let deposit = json!({ "asset": "BTC", "amount": "0.01" });
+    shop.post("/v1/customers/ada/simulate", Some(TEST), deposit)
+        .expect(201);
+    let invoice = shop.fund(LIVE, "500.00", "EUR");
+    shop.fund(LIVE, "500.00", "USD");
+    shop.moved("payouts", &shop.payout("20.00"), &["reject"]);
+    shop.moved("refunds", &shop.refund(&invoice, Some("1.00")), &["reject"]);
+    let mut resource = Resource::of(LEDGER_ENTRY);
+    for key in [TEST, LIVE] {
+        for entry in entries(shop, "/v1/ledger?limit=200", key) {
+            resource.check(&entry);
+            let is_negative = ["fee", "payout", "refund"].map(|kind| entry["kind"] == kind);
+            if entry["kind"] != "adjustment" {
+                let starts = entry["amount"].as_str().unwrap().starts_with('-');
+                assert_eq!(starts, is_negative.contains(&true), "{entry}");
+            }
+            let fee = if entry["kind"] == "fee" {
+                json!(100)
+            } else {
+                Value::Null
+            };
+            assert_eq!(entry["feeBps"], fee, "the fee of a fee: {entry}");
+        }
+    }
+    resource.was_seen_whole();
+    for name in ["currency", "kind", "refType"] {
+        resource.has_shown_every(name);
+    }
+}
+
+#[test]
+fn the_coins() {
+    let shop = Shop::open();
+    let mut resource = Resource::of(CURRENCY);
+    for coin in entries(&shop, "/v1/currencies", TEST) {
+        resource.check(&coin);
+    }
+    resource.has_shown_every("kind");
+}
+
+#[test]
+fn a_customers_addresses() {
+    let shop = Shop::open();
+    let made = shop.addresses(TEST, "ada").expect(201).json();
+    Resource::of("customer =ada\n conversion object\n addresses list").check(&made);
+    Resource::of("provider text\n target text\n feesPaidBy text").check(&made["conversion"]);
+    let family = "family solana|evm|tron|utxo\n chainIds list\n address text\n assets list";
+    let (mut family, mut asset) = (
+        Resource::of(family),
+        Resource::of("id text\n symbol text\n chainId text\n kind text"),
+    );
+    for entry in made["addresses"].as_array().unwrap() {
+        family.check(entry);
+        for coin in entry["assets"].as_array().unwrap() {
+            asset.check(coin);
+            let chains = entry["chainIds"].as_array().unwrap();
+            assert!(chains.contains(&coin["chainId"]), "{entry}");
+        }
+    }
+    family.has_shown_every("family");
+}
+
+#[test]
+fn an_event_of_every_type() {
+    let shop = Shop::open();
+    shop.switch(json!({ "status": "suspended" }));
+    shop.switch(json!({ "status": "active" }));
+    let invoice = shop.fund(LIVE, "500.00", "EUR");
+    for end in [&["approve", "fail"][..], &["approve", "process", "pay"]] {
+        shop.moved("payouts", &shop.payout("20.00"), end);
+        shop.moved("refunds", &shop.refund(&invoice, Some("1.00")), end);
+    }
+    let quoted = || shop.invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
+    let paid = |amount: &str| {
+        let payment = shop.pay(json!({ "invoice": quoted(), "amount": amount }));
+        shop.step(&payment, "confirmed");
+        payment
+    };
+    for amount in ["0.25", "0.5", "0.1"] {
+        paid(amount);
+    }
+    shop.step(&paid("0.25"), "dropped");
+    shop.cancel(quoted().as_str().unwrap()).expect(200);
+    shop.addresses(TEST, "ada").expect(201);
+    let deposit = json!({ "asset": "BTC", "amount": "0.01" });
+    shop.post("/v1/customers/ada/simulate", Some(TEST), deposit)
+        .expect(201);
+    let late = quoted();
+    shop.advance("20m");
+    let late = shop.pay(json!({ "invoice": late }));
+    shop.step(&late, "confirmed");
+    let mut resource = Resource::of(EVENT);
+    for key in [TEST, LIVE] {
+        for event in entries(&shop, "/v1/events?limit=200", key) {
+            resource.check(&event);
+            assert_eq!(event["livemode"], key == LIVE);
+            let kind = event["type"].as_str().unwrap();
+            // Every type may be asked for by its name.
+            let of_type = entries(&shop, &format!("/v1/events?limit=200&type={kind}"), key);
+            assert!(of_type.contains(&event) && of_type.iter().all(|one| one["type"] == kind));
+            let object = &event["data"]["object"]["object"];
+            let named = kind.split('.').next().unwrap();
+            assert!(
+                object == named || (object.is_null() && named == "payout"),
+                "{event}"
+            );
+        }
+    }
+    resource.was_seen_whole();
+    resource.has_shown_every("type");
+}
+
+#[test]
+fn what_a_page_is_told() {
+    let shop = Shop::open();
+    let mut config = Resource::of(
+        "merchant text\n livemode flag\n branding object\n currencies list\n checkoutLang text\n coins list\n widgetUrl uri",
+    );
+    let mut branding = Resource::of("color text or null\n logoUrl uri or null");
+    let mut coin = Resource::of("id text\n symbol text\n name text\n chain text");
+    for key in ["pk_test_sandbox", "pk_live_sandbox"] {
+        let told = shop.get("/v1/public/config", Some(key)).expect(200).json();
+        config.check(&told);
+        branding.check(&told["branding"]);
+        told["coins"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .for_each(|one| coin.check(one));
+        shop.write_beside(
+            "update accounts set branding_color = '#aa00ff', branding_logo_url = 'https://shop.example/logo.png'",
+        );
+    }
+    config.was_seen_whole();
+    branding.was_seen_whole();
+    let statuses = INVOICE
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("status "));
+    assert_eq!(statuses.unwrap().split('|').count(), 10);
+    let mut session = Resource::of(
+        "invoiceId uuid\n token text\n checkoutUrl uri\n status created|awaiting_payment\n expiresAt time",
+    );
+    for asset in [Value::Null, json!("LTC")] {
+        let invoice = shop.invoice("20.00", json!({ "asset": asset }));
+        let body = json!({ "invoiceId": invoice["id"] });
+        let begun = shop.post(
+            "/v1/public/checkout-sessions",
+            Some("pk_test_sandbox"),
+            body,
+        );
+        session.check(&begun.expect(200).json());
+    }
+    session.has_shown_every("status");
+}
+
+#[test]
+fn what_is_refused() {
+    let shop = Shop::open();
+    let bare = shop.get("/v1/invoices/x", Some(TEST)).expect(404).json();
+    let mut error = Resource::of("error text\n message text\n requestId text");
+    error.check(&bare);
+    let named = shop
+        .get("/v1/invoices?limit=0", Some(TEST))
+        .expect(400)
+        .json();
+    let mut error = Resource::of("error text\n message text\n param text\n requestId text");
+    error.check(&named);
+}
