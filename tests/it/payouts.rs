@@ -296,3 +296,36 @@ fn payouts_are_listed_newest_first_within_limits() {
         answer.refused(404, "not_found", None);
     }
 }
+
+#[test]
+fn a_payout_goes_in_the_coin_of_its_request() {
+    let shop = Shop::open();
+    shop.fund(LIVE, "100.00", "EUR");
+    let requested = shop.request_payout("20.00").expect(201).json();
+    shop.switch(json!({ "payoutAsset": "LTC", "payoutAddress": LITECOIN }));
+    let id = requested["id"].as_str().unwrap();
+    let approved = shop.moved("payouts", id, &["approve"]);
+    for field in ["asset", "assetSymbol", "chain", "toAddress", "currency"] {
+        assert_eq!(approved[field], requested[field], "{field}");
+    }
+    assert_eq!(
+        (&approved["asset"], &approved["rate"]),
+        (&json!("SOL"), &json!("150"))
+    );
+}
+
+#[test]
+fn an_amount_has_at_most_two_decimals() {
+    let shop = Shop::open();
+    shop.fund(LIVE, "100.00", "EUR");
+    for (amount, printed) in [("20", "20.00"), ("20.5", "20.50"), ("20.55", "20.55")] {
+        let payout = shop.request_payout(amount).expect(201).json();
+        assert_eq!(
+            (&payout["amount"], &payout["currency"]),
+            (&json!(printed), &json!("EUR"))
+        );
+        shop.moved("payouts", payout["id"].as_str().unwrap(), &["reject"]);
+    }
+    shop.request_payout("20.555")
+        .refused(400, "invalid_amount", Some("amount"));
+}

@@ -134,6 +134,8 @@ fn only_a_public_key_opens_them() {
             answer.refused(403, "wrong_key_type", None);
             shared(&answer);
         }
+        let bearer = format!("Bearer {TEST}");
+        call(&[("Authorization", &bearer)]).refused(403, "wrong_key_type", None);
         for headers in [
             &[][..],
             &[("X-API-Key", "pk_test_unknown")],

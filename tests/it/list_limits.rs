@@ -1,0 +1,127 @@
+//! How much a list answers: its default, its most, its order, and that its filters take every documented text.
+
+use crate::support::{LIVE, Shop, TEST};
+use serde_json::{Value, json};
+
+/// The ids of a list.
+#[track_caller]
+fn ids(shop: &Shop, path: &str, key: &str) -> Vec<String> {
+    let list = shop.get(path, Some(key)).expect(200).json();
+    let entries = list["data"].as_array().unwrap().iter();
+    entries
+        .map(|entry| entry["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Asserts the list's default and its most, and that the shorter lists are the beginning of the longer.
+#[track_caller]
+fn has_limits(shop: &Shop, path: &str, key: &str, default: usize, most: usize) {
+    let list = |limit: usize| ids(shop, &format!("{path}?limit={limit}"), key);
+    let all = list(most);
+    assert!(all.len() > default, "{path} has only {}", all.len());
+    assert_eq!(ids(shop, path, key), all[..default], "{path}");
+    assert_eq!(list(1), all[..1], "{path}");
+    for wrong in [0, most + 1] {
+        let refused = shop.get(&format!("{path}?limit={wrong}"), Some(key));
+        refused.refused(400, "invalid_request", Some("limit"));
+    }
+}
+
+#[test]
+fn every_list_has_its_default_and_its_most() {
+    let shop = Shop::open();
+    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    let mut made = Vec::new();
+    for _ in 0..26 {
+        let payout = shop.payout("20.00");
+        shop.moved("payouts", &payout, &["reject"]);
+        shop.refund(&invoice, Some("1.00"));
+        made.insert(0, payout);
+    }
+    assert_eq!(ids(&shop, "/v1/payouts?limit=100", LIVE), made);
+    has_limits(&shop, "/v1/payouts", LIVE, 25, 100);
+    has_limits(&shop, "/v1/refunds", LIVE, 25, 100);
+    has_limits(&shop, "/v1/ledger", LIVE, 50, 200);
+    for _ in 0..101 {
+        shop.invoice("1.00", json!({}));
+    }
+    has_limits(&shop, "/v1/invoices", TEST, 25, 100);
+    assert_eq!(ids(&shop, "/v1/invoices?limit=100", TEST).len(), 100);
+    has_limits(&shop, "/v1/events", TEST, 50, 200);
+    for _ in 0..100 {
+        shop.invoice("1.00", json!({}));
+    }
+    assert_eq!(ids(&shop, "/v1/events?limit=200", TEST).len(), 200);
+    let page = shop.get("/v1/events", Some(TEST)).expect(200).json();
+    assert_eq!(page["nextBefore"], page["data"][49]["id"], "the last one's");
+}
+
+#[test]
+fn invoices_are_asked_for_by_every_status() {
+    let shop = Shop::open();
+    let quoted = || shop.invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
+    let text = |id: Value| id.as_str().unwrap().to_owned();
+    let pay = |id: &Value, amount: &str, state: &str| {
+        let payment = shop.pay(json!({ "invoice": id, "amount": amount }));
+        shop.step(&payment, state);
+    };
+    let (expired, late, failed) = (text(quoted()), quoted(), quoted());
+    pay(&failed, "0.25", "dropped");
+    shop.advance("20m");
+    pay(&late, "0.25", "confirmed");
+    let created = text(shop.invoice("20.00", json!({}))["id"].clone());
+    let (waiting, cancelled, detected) = (text(quoted()), text(quoted()), quoted());
+    shop.cancel(&cancelled).expect(200);
+    shop.pay(json!({ "invoice": detected }));
+    let (confirmed, over, under) = (quoted(), quoted(), quoted());
+    pay(&confirmed, "0.25", "confirmed");
+    pay(&over, "0.5", "confirmed");
+    pay(&under, "0.1", "confirmed");
+    for (status, id) in [
+        ("created", created),
+        ("awaiting_payment", waiting),
+        ("detected", text(detected)),
+        ("confirmed", text(confirmed)),
+        ("overpaid", text(over)),
+        ("underpaid", text(under)),
+        ("expired", expired),
+        ("paid_late", text(late)),
+        ("cancelled", cancelled),
+        ("failed", text(failed)),
+    ] {
+        let path = format!("/v1/invoices?status={status}");
+        assert_eq!(ids(&shop, &path, TEST), [id], "{status}");
+    }
+}
+
+#[test]
+fn a_page_goes_on_with_the_same_filter() {
+    let shop = Shop::open();
+    for currency in ["EUR", "USD", "EUR", "USD", "EUR"] {
+        shop.fund(TEST, "20.00", currency);
+    }
+    for path in ["/v1/ledger?currency=EUR", "/v1/events?type=invoice.created"] {
+        let all = ids(&shop, path, TEST);
+        let (mut seen, mut before) = (Vec::new(), String::new());
+        while seen.len() < all.len() {
+            let page = shop
+                .get(&format!("{path}&limit=1{before}"), Some(TEST))
+                .expect(200)
+                .json();
+            seen.push(page["data"][0]["id"].as_str().unwrap().to_owned());
+            let is_last = seen.len() == all.len();
+            assert_eq!(
+                (&page["hasMore"], page["nextBefore"].is_null()),
+                (&json!(!is_last), is_last)
+            );
+            before = format!(
+                "&before={}",
+                page["nextBefore"].as_str().unwrap_or_default()
+            );
+        }
+        assert_eq!(seen, all);
+    }
+    let other = ids(&shop, "/v1/ledger", TEST).remove(0);
+    let live = shop.get(&format!("/v1/ledger?before={other}"), Some(LIVE));
+    live.refused(400, "invalid_request", Some("before"));
+}
