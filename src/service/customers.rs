@@ -46,12 +46,7 @@ impl Service {
         if is_there || !self.has_pool(tx, customer.mode, chain)? {
             return Ok(());
         }
-        let claimed = if self.faults().pool_empty {
-            None
-        } else {
-            self.claim(tx, customer.mode, chain, owner)?
-        };
-        match claimed {
+        match self.claim(tx, customer.mode, chain, owner)? {
             Some(_) => Ok(()),
             None => {
                 let message = format!("no {family} address is left; the pool is being refilled");

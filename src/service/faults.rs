@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What is pretended to be wrong; nothing at first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// No address is left for customers who do not have theirs yet.
+    /// No address is left for customers and invoices that do not have theirs yet.
     pub pool_empty: bool,
     /// No rate is fresh enough to quote a coin of live mode.
     pub rates_stale: bool,

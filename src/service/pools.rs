@@ -36,6 +36,9 @@ impl Service {
         chain: Chain,
         owner: Owner,
     ) -> Result<Option<String>, Error> {
+        if self.faults().pool_empty {
+            return Ok(None);
+        }
         let address = if self.simulates(mode) {
             let index = addresses::next_index(tx, mode, chain)?;
             let label = format!("coffer {mode} {}", chain.address_pool());

@@ -101,6 +101,33 @@ fn an_empty_pool_and_stale_rates_last_until_they_are_ended() {
 }
 
 #[test]
+fn where_no_address_is_to_be_had_the_coin_is_not_available() {
+    let shop = Shop::open();
+    let quoted = shop.invoice("20.00", json!({ "asset": "BTC" }));
+    shop.post(FAULTS, None, json!({ "pool": "empty" }))
+        .expect(200);
+    let select = |invoice: &Value| {
+        let path = format!("/v1/invoices/{}/select", invoice["id"].as_str().unwrap());
+        shop.post(&path, Some(TEST), json!({ "asset": "BTC" }))
+    };
+    let invoice = shop.invoice("20.00", json!({ "asset": "BTC" }));
+    assert_eq!(
+        (
+            &invoice["status"],
+            invoice["warnings"].as_array().unwrap().len()
+        ),
+        (&json!("created"), 1)
+    );
+    select(&invoice).refused(400, "coin_unavailable", Some("asset"));
+    assert_eq!(
+        select(&quoted).expect(200).json()["depositAddress"],
+        quoted["depositAddress"]
+    );
+    shop.send("DELETE", FAULTS, &[], "").expect(204);
+    select(&invoice).expect(200);
+}
+
+#[test]
 fn a_fault_is_as_documented_or_refused() {
     let shop = Shop::open();
     for (body, param) in [

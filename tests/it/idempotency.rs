@@ -1,5 +1,6 @@
 //! One effect for each Idempotency-Key and for each orderId, however often and however many at once ask.
 
+use crate::customers::another_account;
 use crate::support::{Answer, LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
@@ -125,4 +126,30 @@ fn a_refusal_is_not_kept_and_a_replay_asks_nothing_again() {
     shop.switch(json!({ "status": "suspended", "maintenance": true }));
     assert_eq!(create(&shop, TEST, "k", BODY).expect(201).text, first);
     create(&shop, TEST, "other", BODY).refused(403, "account_suspended", None);
+}
+
+#[test]
+fn a_key_and_an_order_id_are_of_their_account() {
+    let shop = Shop::open();
+    let foreign = another_account(shop.file(), "test");
+    let body = "{\"amount\":\"20.00\",\"currency\":\"EUR\",\"orderId\":\"a\"}";
+    let own = create(&shop, TEST, "k", body).expect(201).json();
+    let other = create(&shop, &foreign, "k", body).expect(201).json();
+    assert_ne!(own["id"], other["id"]);
+    // The answer to the other key is kept as it was: the order exists.
+    let again = create(&shop, TEST, "other", body).expect(200).json();
+    assert_eq!(again["id"], own["id"]);
+    create(&shop, TEST, "other", body).expect(200);
+    assert_eq!(invoices(&shop), 2);
+}
+
+#[test]
+fn a_key_is_of_its_route() {
+    let shop = Shop::open();
+    shop.fund(LIVE, "100.00", "EUR");
+    create(&shop, LIVE, "k", BODY).expect(201);
+    let headers = [("X-API-Key", LIVE), ("Idempotency-Key", "k")];
+    let payout = json!({ "amount": "20.00" }).to_string();
+    let payout = shop.send("POST", "/v1/payouts", &headers, &payout);
+    assert_eq!(payout.expect(201).json()["status"], "requested");
 }

@@ -1,7 +1,7 @@
 //! What machines ask of the process itself, and what it says of what it offers.
 
 use crate::support::{Shop, TEST};
-use coffer::http::routes;
+use coffer::http::{Auth, routes};
 use serde_json::json;
 
 #[test]
@@ -49,9 +49,15 @@ fn the_document_has_every_route_for_programs_and_this_server() {
     let shop = Shop::open();
     let document = shop.get("/v1/openapi.json", None).expect(200).json();
     assert_eq!(document["servers"][0]["url"], shop.url());
+    assert_eq!(document["info"]["version"], "1.0.0");
     for route in routes(true).filter(|route| route.is_documented()) {
         let operation = &document["paths"][route.path][route.method.to_ascii_lowercase()];
         assert_eq!(operation["operationId"], route.operation);
+        let takes_a_key = matches!(route.auth, Auth::Secret | Auth::Public);
+        assert_eq!(
+            takes_a_key,
+            route.path.starts_with("/v1/") && route.auth != Auth::Open
+        );
     }
 }
 

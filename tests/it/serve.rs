@@ -278,4 +278,19 @@ fn a_file_is_one_servers_and_of_one_kind() {
     let served = run(&["serve", "--listen", "127.0.0.1:0", "--file", other]);
     let message = String::from_utf8(served.stderr).unwrap();
     assert!(message.contains("made by a sandbox server"), "{message}");
+    let ours = SetUp::new();
+    let sandboxed = ours.file();
+    let sandboxed = [
+        "sandbox",
+        "--listen",
+        "127.0.0.1:0",
+        "--file",
+        sandboxed.to_str().unwrap(),
+    ];
+    let sandboxed = run(&sandboxed);
+    let message = String::from_utf8(sandboxed.stderr).unwrap();
+    assert!(
+        message.contains("a sandbox server does not open it"),
+        "{message}"
+    );
 }

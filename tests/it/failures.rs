@@ -1,0 +1,52 @@
+//! What goes wrong inside: the caller is told that it did and under which id, the log is told why.
+
+use crate::support::served::Served;
+use crate::support::{Shop, TEST, agent, send};
+
+#[test]
+fn a_failure_says_nothing_of_its_cause() {
+    let shop = Shop::open();
+    shop.write_beside("alter table ledger rename to misplaced");
+    let failed = shop.get("/v1/ledger", Some(TEST));
+    failed.refused(500, "internal_error", None);
+    for cause in ["ledger", "table", "sql", "misplaced"] {
+        assert!(
+            !failed.text.to_lowercase().contains(cause),
+            "{}",
+            failed.text
+        );
+    }
+    shop.get("/v1/merchant", Some(TEST)).expect(200);
+}
+
+#[test]
+fn the_log_has_the_id_that_the_caller_was_told() {
+    let served = Served::new();
+    let log = served.path("log");
+    let running = served.start_logging("debug", &log);
+    let call = |path: &str| {
+        let url = format!("{}{path}", running.url);
+        send(&agent(), "GET", &url, &[("X-API-Key", &served.key)], "")
+    };
+    let (fine, missing) = (
+        call("/v1/merchant").expect(200),
+        call("/v1/invoices/x").expect(404),
+    );
+    served
+        .open()
+        .execute_batch("alter table ledger rename to misplaced")
+        .unwrap();
+    let failed = call("/v1/ledger");
+    failed.refused(500, "internal_error", None);
+    drop(running);
+    let logged = std::fs::read_to_string(&log).unwrap();
+    let line = |id: &str, words: &str| {
+        let has = |line: &str| line.contains(id) && line.contains(words);
+        assert!(logged.lines().any(has), "{id} {words}: {logged}");
+    };
+    let id = |answer: &crate::support::Answer| answer.headers["x-request-id"].clone();
+    line(&id(&fine), "GET /v1/merchant 200");
+    line(&id(&missing), "GET /v1/invoices/x 404");
+    line(&id(&failed), "failed: ");
+    assert_ne!(id(&fine), id(&missing));
+}
