@@ -106,3 +106,51 @@ pub(super) fn answer_as(
     }
     reply
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, Error, Refusal, answer};
+
+    /// Every status with its codes, as they are documented.
+    const DOCUMENTED: [(u16, &str); 11] = [
+        (
+            400,
+            "invalid_request amount_too_large coin_unavailable payment_in_flight invoice_closed invalid_amount \
+             below_minimum insufficient_balance daily_limit no_address test_mode invoice_not_refundable",
+        ),
+        (401, "unauthorized invalid_credentials"),
+        (
+            403,
+            "wrong_key_type account_not_approved account_suspended account_not_active not_test_invoice \
+             customers_disabled forbidden",
+        ),
+        (404, "not_found"),
+        (405, "method_not_allowed"),
+        (408, "request_timeout"),
+        (409, "idempotency_conflict payout_open invoice_not_cancellable invalid_transition"),
+        (413, "payload_too_large"),
+        (429, "rate_limited too_many_attempts"),
+        (431, "headers_too_large"),
+        (500, "internal_error"),
+    ];
+    /// The same of what passes: each says when to ask again.
+    const PASSING: (u16, &str) = (503, "maintenance pool_refilling overloaded");
+
+    #[test]
+    fn every_code_has_its_documented_status() {
+        let mut codes: Vec<Code> = Code::ALL.to_vec();
+        for (status, texts) in DOCUMENTED.iter().chain([&PASSING]) {
+            for text in texts.split(' ') {
+                let code = codes.iter().position(|code| code.as_str() == text);
+                let code = code.map(|at| codes.remove(at)).unwrap();
+                let refusal = Refusal::new(code, "why");
+                let reply = answer(Error::Refused(refusal), "req_1");
+                assert_eq!(reply.status.as_u16(), *status, "{text}");
+                let has = |name: &str| reply.headers.iter().any(|(header, _)| header == name);
+                assert_eq!(has("www-authenticate"), *status == 401, "{text}");
+                assert_eq!(has("retry-after"), *status == 503, "{text}");
+            }
+        }
+        assert_eq!(codes, [], "documented nowhere");
+    }
+}
