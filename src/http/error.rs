@@ -108,6 +108,7 @@ pub(super) fn answer_as(
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{Code, Error, Refusal, answer};
 
@@ -127,7 +128,10 @@ mod tests {
         (404, "not_found"),
         (405, "method_not_allowed"),
         (408, "request_timeout"),
-        (409, "idempotency_conflict payout_open invoice_not_cancellable invalid_transition"),
+        (
+            409,
+            "idempotency_conflict payout_open invoice_not_cancellable invalid_transition",
+        ),
         (413, "payload_too_large"),
         (429, "rate_limited too_many_attempts"),
         (431, "headers_too_large"),
