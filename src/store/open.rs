@@ -34,6 +34,11 @@ text_enum! {
     }
 }
 
+/// How often a lock is asked for: a process that is being started shares its parent's locks for a moment.
+const LOCK_TRIES: u32 = 25;
+/// How long between two of these.
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
 /// How much a commit is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
@@ -141,16 +146,18 @@ pub(super) fn lock(path: &Path) -> Result<File, StoreError> {
         .open(&beside);
     let file =
         file.map_err(|error| StoreError::Failed(format!("{}: {error}", beside.display())))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Failed(format!(
-            "{} is in use by another coffer",
-            path.display()
-        ))),
-        Err(TryLockError::Error(error)) => {
-            Err(StoreError::Failed(format!("{}: {error}", beside.display())))
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::Error(error)) => {
+                let message = format!("{}: {error}", beside.display());
+                return Err(StoreError::Failed(message));
+            }
         }
     }
+    let message = format!("{} is in use by another coffer", path.display());
+    Err(StoreError::Failed(message))
 }
 
 /// Copies the template aside, syncs it and puts it in place; where another process was first, its file stays.

@@ -3,9 +3,11 @@
 use crate::process::Process;
 use crate::support::scratch::Scratch;
 use crate::support::{agent, send};
+use coffer::{Config, Server};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// A sandbox whose folder for temporary files this is.
@@ -67,4 +69,26 @@ fn what_a_killed_sandbox_left_goes_with_the_next_and_what_is_in_use_stays() {
     assert_eq!((databases(gone), databases(after.iter().collect())), (1, 2));
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
     assert!(in_use.close());
+}
+
+#[test]
+fn a_file_is_free_again_also_while_other_programs_are_started() {
+    // A program that is being started shares the locks of who starts it, until it runs.
+    let scratch = Scratch::new();
+    let config = Config {
+        file: Some(scratch.path("kept.db")),
+        ..Config::sandbox()
+    };
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                assert!(Command::new("true").status().unwrap().success());
+            }
+        });
+        let opened = (0..100).map(|_| Server::start(config.clone()).map(drop));
+        let refused: Vec<_> = opened.filter_map(Result::err).collect();
+        done.store(true, Ordering::SeqCst);
+        assert!(refused.is_empty(), "{refused:?}");
+    });
 }
