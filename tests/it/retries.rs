@@ -140,6 +140,44 @@ fn whoever_recovers_is_told_at_the_next_attempt() {
 }
 
 #[test]
+fn what_a_receiver_asks_for_is_not_waited_for() {
+    let shop = Shop::open();
+    let receiver = Receiver::that(Does::AskLater(86_400));
+    let types = json!(["invoice.created"]);
+    shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": types }] }));
+    let start = shop.invoice("20.00", json!({}))["createdAt"].clone();
+    shop.advance("2m");
+    let delivery = shop.delivery_to(&receiver.url());
+    assert_eq!(attempts(&delivery, &start), TABLE[..3]);
+    assert_eq!(delivery["attempts"][0]["status"], 503);
+}
+
+#[test]
+fn a_gap_is_counted_from_the_start_of_the_attempt() {
+    let shop = Shop::open();
+    let inbox = "/sandbox/inbox/slow";
+    let behaviour = json!({ "status": 500, "delayMs": 400, "times": 1 });
+    shop.send("PUT", inbox, &[], &behaviour.to_string())
+        .expect(204);
+    let url = format!("{}{inbox}", shop.url());
+    shop.switch(json!({ "endpoints": [{ "url": url, "types": ["invoice.created"] }] }));
+    shop.post("/sandbox/clock", None, json!({ "frozen": false }))
+        .expect(200);
+    shop.invoice("20.00", json!({}));
+    let attempted = loop {
+        let delivery = shop.delivery_to(&url);
+        if delivery["attempts"][0]["at"].is_string() {
+            break delivery;
+        }
+    };
+    let ms = |at: &Value| at.as_str().unwrap().parse::<Time>().unwrap().0;
+    let attempt = &attempted["attempts"][0];
+    assert!(attempt["latencyMs"].as_i64().unwrap() >= 400, "{attempt}");
+    let gap = ms(&attempted["nextAttemptAt"]) - ms(&attempt["at"]);
+    assert_eq!(gap, 10_000);
+}
+
+#[test]
 fn what_a_removed_endpoint_was_to_be_told_is_given_up() {
     let shop = Shop::open();
     let failing = Receiver::that(Does::Answer(500));

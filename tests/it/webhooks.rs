@@ -250,3 +250,25 @@ fn the_legacy_body_tells_overpaid_as_confirmed_and_nothing_of_accounts() {
         (&json!("underpaid"), &json!(false), &json!(true))
     );
 }
+
+#[test]
+fn an_invoices_own_url_is_told_of_the_invoice_only() {
+    let shop = Shop::open();
+    let (all, own) = (
+        Receiver::that(Does::Answer(200)),
+        Receiver::that(Does::Answer(200)),
+    );
+    shop.switch(json!({ "endpoints": [{ "url": all.url() }] }));
+    let more = json!({ "asset": "LTC", "webhookUrl": own.url() });
+    let invoice = shop.invoice("20.00", more);
+    let payment = shop.pay(json!({ "invoice": invoice["id"] }));
+    shop.step(&payment, "confirmed");
+    let refund = shop.refund(invoice["id"].as_str().unwrap(), Some("1.00"));
+    shop.moved("refunds", &refund, &["approve", "fail"]);
+    shop.invoice("20.00", json!({}));
+    shop.advance("0s");
+    let of_invoice = ["invoice.created", "invoice.detected", "invoice.confirmed"];
+    assert_eq!(types(&own), of_invoice);
+    let more = ["refund.failed", "invoice.created"];
+    assert_eq!(types(&all), [&of_invoice[..], &more].concat());
+}

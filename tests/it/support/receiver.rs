@@ -17,6 +17,8 @@ pub enum Does {
     Answer(u16),
     /// Sends the caller elsewhere.
     Redirect(String),
+    /// Answers 503 and asks to be left alone for so many seconds.
+    AskLater(u32),
     /// Answers after a while.
     Slow(Duration),
     /// Says nothing until the caller gives up.
@@ -157,6 +159,7 @@ impl Shared {
             let answer = match does {
                 Does::Answer(status) => status_line(status, ""),
                 Does::Redirect(url) => status_line(302, &format!("location: {url}\r\n")),
+                Does::AskLater(seconds) => status_line(503, &format!("retry-after: {seconds}\r\n")),
                 Does::Slow(wait) => {
                     self.pass(wait);
                     status_line(200, "")
