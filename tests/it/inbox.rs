@@ -37,6 +37,14 @@ fn it_keeps_what_comes_as_it_comes() {
     assert_eq!(kept[0]["body"], " not JSON\n");
     assert_eq!(kept[0]["headers"]["x-custom"], "a");
     assert_eq!(kept[0]["receivedAt"], shop.now());
+    shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
+        .expect(200);
+    let bodies: Vec<Value> = shop
+        .inbox("")
+        .iter()
+        .map(|one| one["body"].clone())
+        .collect();
+    assert_eq!(bodies, [" not JSON\n", "{}"], "oldest first");
     assert_eq!(
         shop.get("/sandbox/inbox/other", None).expect(200).json()["data"],
         json!([])

@@ -62,6 +62,30 @@ fn keys_of_every_class_and_mode_are_made_and_shown_once() {
 }
 
 #[test]
+fn a_key_is_kept_as_its_hash_only() {
+    let desk = Desk::open();
+    for class in ["secret", "public", "legacy"] {
+        let body = json!({ "class": class, "mode": "live" });
+        let made = desk.act("POST", "keys", &body).expect(201).json();
+        let text = made["key"].as_str().unwrap();
+        let hash = coffer::domain::apikey::hash(text);
+        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let sql = format!("select class from keys where hex(hash) = upper('{hex}')");
+        assert_eq!(desk.shop.read_beside(&sql), class);
+        let file = desk.shop.file().to_str().unwrap().to_owned();
+        for part in [file.clone(), format!("{file}-wal")] {
+            let bytes = std::fs::read(&part).unwrap_or_default();
+            let holds = |secret: &str| {
+                bytes
+                    .windows(secret.len())
+                    .any(|at| at == secret.as_bytes())
+            };
+            assert!(!holds(text) && !holds(&text[12..]), "{class} in {part}");
+        }
+    }
+}
+
+#[test]
 fn a_legacy_key_that_a_shop_has_is_taken_over_by_an_operator() {
     let desk = Desk::open();
     let text = "corner-shop.0123456789abcdef";

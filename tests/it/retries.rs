@@ -1,8 +1,8 @@
 //! When a webhook that was not taken is sent again, and when no more.
 
-use crate::support::Shop;
 use crate::support::receiver::{Does, Receiver};
 use crate::support::scratch::Scratch;
+use crate::support::{Shop, TEST};
 use coffer::Config;
 use coffer::domain::time::Time;
 use serde_json::{Value, json};
@@ -163,7 +163,7 @@ fn a_gap_is_counted_from_the_start_of_the_attempt() {
     shop.switch(json!({ "endpoints": [{ "url": url, "types": ["invoice.created"] }] }));
     shop.post("/sandbox/clock", None, json!({ "frozen": false }))
         .expect(200);
-    shop.invoice("20.00", json!({}));
+    let invoice = shop.invoice("20.00", json!({}));
     let attempted = loop {
         let delivery = shop.delivery_to(&url);
         if delivery["attempts"][0]["at"].is_string() {
@@ -175,6 +175,9 @@ fn a_gap_is_counted_from_the_start_of_the_attempt() {
     assert!(attempt["latencyMs"].as_i64().unwrap() >= 400, "{attempt}");
     let gap = ms(&attempted["nextAttemptAt"]) - ms(&attempt["at"]);
     assert_eq!(gap, 10_000);
+    let path = format!("/v1/events/{}", attempted["event"].as_str().unwrap());
+    let event = shop.get(&path, Some(TEST)).expect(200).json();
+    assert_eq!(event["data"]["object"], invoice);
 }
 
 #[test]
