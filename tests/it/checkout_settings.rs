@@ -1,4 +1,4 @@
-//! What an account's settings do to its invoices, and what they are where nobody has changed them.
+//! An account's settings: what they are where nobody has changed them, its tolerances, its webhook's url.
 
 use crate::support::TEST;
 use crate::support::desk::Desk;
@@ -7,13 +7,6 @@ use serde_json::{Value, json};
 /// The account's own path in the operator interface.
 fn path(desk: &Desk) -> String {
     format!("/dashboard/api/accounts/{}", desk.account)
-}
-
-/// Changes the account as its own user.
-#[track_caller]
-fn change(desk: &Desk, body: Value) {
-    desk.send(&desk.merchant, "PATCH", &path(desk), &body)
-        .expect(200);
 }
 
 #[test]
@@ -38,42 +31,6 @@ fn an_account_begins_with_the_documented_defaults() {
     ] {
         assert_eq!(made[name], value, "{name}");
     }
-}
-
-#[test]
-fn what_an_invoice_does_not_say_is_as_the_settings_say() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
-    let at = json!({ "set": "2099-01-01T00:00:00Z" });
-    shop.post("/sandbox/clock", None, at).expect(200);
-    let before = shop.invoice("20.00", json!({}));
-    let mut desk = desk;
-    desk.sign_in_again();
-    let shop = &desk.shop;
-    let (success, cancel) = ("https://shop.example/thanks", "https://shop.example/cart");
-    change(
-        &desk,
-        json!({ "ttlSeconds": 600, "successUrl": success, "cancelUrl": cancel }),
-    );
-    let (own_success, own_cancel) = ("https://own.example/thanks", "https://own.example/cart");
-    let own = json!({ "ttlSeconds": 60, "redirectUrl": own_success, "cancelUrl": own_cancel });
-    let (plain, own) = (shop.invoice("20.00", json!({})), shop.invoice("20.00", own));
-    let until = |invoice: &Value| invoice["expiresAt"].as_str().unwrap().to_owned();
-    assert_eq!(until(&before), "2099-01-01T00:20:00.000Z");
-    assert_eq!(until(&plain), "2099-01-01T00:10:00.000Z");
-    assert_eq!(until(&own), "2099-01-01T00:01:00.000Z");
-    let page = |invoice: &Value| shop.page(invoice["checkoutUrl"].as_str().unwrap());
-    page(&before).says(200, &[]).hides(&["shop.example"]);
-    page(&plain).says(200, &[cancel]);
-    page(&own).says(200, &[own_cancel]).hides(&["shop.example"]);
-    for invoice in [&plain, &own] {
-        let path = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
-        shop.post(&path, Some(TEST), json!({})).expect(200);
-    }
-    page(&plain).says(200, &[success]);
-    page(&own)
-        .says(200, &[own_success])
-        .hides(&["shop.example"]);
 }
 
 #[test]
