@@ -50,3 +50,33 @@ fn paying_in_the_coin_of_the_invoice_does_not_pick_it() {
         (&json!("awaiting_payment"), &json!("BTC"))
     );
 }
+
+/// What the rate is now counts for what comes late; what is in time counts at the rate that was frozen.
+#[test]
+fn the_rate_is_that_of_the_pick_until_the_deadline() {
+    let shop = Shop::open();
+    let picked = || shop.invoice("100.00", json!({ "asset": "LTC" }))["id"].clone();
+    let (in_time, late) = (picked(), picked());
+    // As if it had been half of what it is now when the coin was picked.
+    shop.write_beside("update quotes set rate = '40'; update invoices set rate = '40'");
+    let paid = |id: &serde_json::Value, amount: &str| {
+        let payment = shop.pay(json!({ "invoice": id, "amount": amount }));
+        shop.step(&payment, "confirmed");
+        shop.read(id.as_str().unwrap())
+    };
+    let invoice = paid(&in_time, "2.5");
+    assert_eq!(
+        (&invoice["status"], &invoice["rate"]),
+        (&json!("confirmed"), &json!("40"))
+    );
+    assert_eq!(
+        shop.booked(in_time.as_str().unwrap(), TEST),
+        "sale 100.00, fee -1.00"
+    );
+    shop.advance("20m");
+    assert_eq!(paid(&late, "1.25")["status"], "paid_late");
+    assert_eq!(
+        shop.booked(late.as_str().unwrap(), TEST),
+        "sale 100.00, fee -1.00"
+    );
+}
