@@ -80,3 +80,54 @@ fn the_rate_is_that_of_the_pick_until_the_deadline() {
         "sale 100.00, fee -1.00"
     );
 }
+
+/// Asserts that no coin can be picked, and why; and that trying changes nothing.
+#[track_caller]
+fn cannot_pick(shop: &Shop, id: &str, status: &str, code: &str) {
+    let before = shop.read(id);
+    assert_eq!(before["status"], status);
+    let path = format!("/v1/invoices/{id}/select");
+    for asset in ["SOL", "LTC", "XYZ"] {
+        let refused = shop.post(&path, Some(TEST), json!({ "asset": asset }));
+        refused.refused(400, code, None);
+    }
+    assert_eq!(shop.read(id), before, "{status}");
+}
+
+#[test]
+fn a_coin_is_picked_while_nothing_is_paid_and_there_is_time() {
+    let shop = Shop::open();
+    let make = || {
+        let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+        invoice["id"].as_str().unwrap().to_owned()
+    };
+    for (amount, status) in [
+        ("1.25", "confirmed"),
+        ("1.5", "overpaid"),
+        ("0.5", "underpaid"),
+    ] {
+        let id = make();
+        let payment = shop.pay(json!({ "invoice": id, "amount": amount }));
+        cannot_pick(&shop, &id, "detected", "payment_in_flight");
+        shop.step(&payment, "confirmed");
+        cannot_pick(&shop, &id, status, "payment_in_flight");
+        shop.step(&payment, "dropped");
+        cannot_pick(&shop, &id, "failed", "invoice_closed");
+    }
+    let [waiting, cancelled, expired] = std::array::from_fn(|_| make());
+    let payment = shop.pay(json!({ "invoice": waiting }));
+    shop.step(&payment, "dropped");
+    let path = format!("/v1/invoices/{waiting}/select");
+    let picked = shop.post(&path, Some(TEST), json!({ "asset": "SOL" }));
+    assert_eq!(picked.expect(200).json()["asset"], "SOL");
+    shop.cancel(&cancelled).expect(200);
+    cannot_pick(&shop, &cancelled, "cancelled", "invoice_closed");
+    shop.pay(json!({ "invoice": cancelled }));
+    cannot_pick(&shop, &cancelled, "cancelled", "invoice_closed");
+    shop.advance("20m");
+    cannot_pick(&shop, &expired, "expired", "invoice_closed");
+    cannot_pick(&shop, &waiting, "failed", "invoice_closed");
+    let late = shop.pay(json!({ "invoice": expired }));
+    shop.step(&late, "confirmed");
+    cannot_pick(&shop, &expired, "paid_late", "invoice_closed");
+}

@@ -145,3 +145,21 @@ fn what_it_cannot_do_is_refused() {
     shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
         .expect(200);
 }
+
+#[test]
+fn past_the_most_inboxes_there_is_none_more() {
+    let shop = Shop::open();
+    let send = |name: &str| {
+        let path = format!("/sandbox/inbox/{name}");
+        shop.send("POST", &path, &[], "{}")
+    };
+    for number in 0..1000 {
+        send(&format!("inbox-{number}")).expect(200);
+    }
+    let refused = send("one-more");
+    refused.refused(503, "overloaded", None);
+    assert!(refused.headers["retry-after"].parse::<u32>().unwrap() >= 1);
+    send("inbox-7").expect(200);
+    shop.post("/sandbox/reset", None, json!({})).expect(200);
+    send("one-more").expect(200);
+}

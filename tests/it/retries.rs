@@ -279,3 +279,8 @@ fn a_server_stops_within_seconds_whoever_hangs_and_sends_again_afterwards() {
         );
     }
 }
+
+#[test]
+fn a_receiver_is_given_ten_seconds() {
+    assert_eq!(Config::sandbox().webhook_timeout_ms, 10_000);
+}

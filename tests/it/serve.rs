@@ -179,6 +179,7 @@ fn nothing_of_the_sandbox_opens_a_served_shop() {
         "sk_live_sandbox",
         "sandbox.sandbox",
         "pk_test_sandbox",
+        "pk_live_sandbox",
     ] {
         call(&url, key, "GET", "/v1/merchant", json!({})).refused(401, "unauthorized", None);
     }
