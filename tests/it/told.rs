@@ -290,3 +290,45 @@ fn no_list_shows_what_is_not_the_keys_own() {
         }
     }
 }
+
+#[test]
+fn a_filter_shows_a_part_of_what_the_list_shows() {
+    let shop = Shop::open();
+    let others = ["test", "live"].map(|mode| another_account(shop.file(), mode));
+    let keys = [TEST, LIVE, &others[0], &others[1]];
+    for key in keys {
+        for currency in ["EUR", "USD"] {
+            shop.fund(key, "100.00", currency);
+        }
+        let body = json!({ "amount": "20.00", "currency": "EUR", "orderId": "a" });
+        shop.post("/v1/invoices", Some(key), body).expect(201);
+        let address = shop.address_of(key, "ada", "utxo");
+        let deposit = shop.pay(json!({ "address": address, "amount": "0.001" }));
+        shop.step(&deposit, "confirmed");
+    }
+    for key in keys {
+        for (list, filter, field, value) in [
+            ("invoices", "status=confirmed", "/status", "confirmed"),
+            ("invoices", "status=created", "/status", "created"),
+            ("invoices", "orderId=a", "/orderId", "a"),
+            ("invoices", "orderId=a&status=created", "/orderId", "a"),
+            ("ledger", "currency=EUR", "/currency", "EUR"),
+            ("ledger", "currency=USD", "/currency", "USD"),
+            ("events", "type=invoice.created", "/type", "invoice.created"),
+            (
+                "events",
+                "type=deposit.confirmed",
+                "/type",
+                "deposit.confirmed",
+            ),
+            ("deposits", "customer=ada", "/customer", "ada"),
+        ] {
+            let path = format!("/v1/{list}?limit=100");
+            let mut expected = listed(&shop, &path, key);
+            expected.retain(|entry| entry.pointer(field) == Some(&json!(value)));
+            let found = listed(&shop, &format!("{path}&{filter}"), key);
+            assert_eq!(found, expected, "{list}?{filter}");
+            assert!(!found.is_empty(), "{list}?{filter}");
+        }
+    }
+}
