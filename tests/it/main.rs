@@ -8,6 +8,7 @@
 )]
 
 mod account_desk;
+mod apart;
 mod audit;
 mod audited_random;
 mod books;
