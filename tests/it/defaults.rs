@@ -11,48 +11,6 @@ use serde_json::{Value, json};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How many entries a list has.
-#[track_caller]
-fn count(shop: &Shop, path: &str, key: &str) -> usize {
-    let list = shop.get(path, Some(key)).expect(200).json();
-    list["data"].as_array().unwrap().len()
-}
-
-#[test]
-fn a_list_is_as_long_as_documented() {
-    let shop = Shop::open();
-    let invoice = shop.fund(TEST, "100.00", "EUR");
-    shop.fund(LIVE, "100.00", "EUR");
-    for _ in 0..26 {
-        shop.refund(&invoice, Some("0.01"));
-        shop.moved("payouts", &shop.payout("20.00"), &["reject"]);
-    }
-    for (path, key) in [("/v1/refunds", TEST), ("/v1/payouts", LIVE)] {
-        assert_eq!(count(&shop, path, key), 25, "{path} unless said otherwise");
-        assert_eq!(count(&shop, &format!("{path}?limit=1"), key), 1);
-        assert_eq!(count(&shop, &format!("{path}?limit=100"), key), 26);
-    }
-}
-
-#[test]
-fn a_page_has_fifty_entries_unless_said_otherwise() {
-    let shop = Shop::open();
-    for _ in 0..26 {
-        let id = shop.invoice("20.00", json!({}))["id"].clone();
-        let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
-        shop.post(&path, Some(TEST), json!({})).expect(200);
-    }
-    for (path, all) in [("/v1/ledger", 52), ("/v1/events", 78)] {
-        let page = shop.get(path, Some(TEST)).expect(200).json();
-        assert_eq!(page["data"].as_array().unwrap().len(), 50, "{path}");
-        assert_eq!(page["hasMore"], true);
-        assert_eq!(count(&shop, &format!("{path}?limit=200"), TEST), all);
-        let next = page["nextBefore"].as_str().unwrap();
-        let rest = count(&shop, &format!("{path}?before={next}"), TEST);
-        assert_eq!(rest, all - 50, "{path}");
-    }
-}
-
 /// Seconds from an invoice's creation to its end.
 #[track_caller]
 fn seconds_to_pay(invoice: &Value) -> i64 {
