@@ -64,8 +64,7 @@ impl Parts {
             exclusive: true,
         };
         let shared = Shared::open(&opening, &config, &url)?;
-        let control = shared.control(config.kind, file)?;
-        let setup = shared.service.begin_setup(shared.clock.now())?;
+        let setup = shared.begin(runtime, config.kind)?;
         let setup = setup.map(|token| format!("{url}/setup?token={token}"));
         let proxies = config.trusted_proxy.clone();
         let settings = Settings {
@@ -76,7 +75,7 @@ impl Parts {
                 proxies.iter().any(|range| range.contains(address))
             }),
             body_timeout_ms: config.limits.body_timeout_ms,
-            sandbox: control.map(|control| (control, address)),
+            sandbox: (config.kind == Kind::Sandbox).then(|| (shared.control(file), address)),
         };
         let front = Front::new(
             Arc::clone(&shared.service),
@@ -84,12 +83,8 @@ impl Parts {
             settings,
         )?;
         let (stop_workers, stopped) = watch::channel(false);
-        // Before anything can be begun anew: what an earlier process began and did not end.
-        let now = shared.clock.now();
-        shared.service.give_up_server_errand(now)?;
-        runtime.block_on(shared.service.hold_interrupted_sendings(now))?;
         let mut workers = shared.start_commands(runtime, &config, &stopped);
-        workers.extend(shared.start_workers(runtime, &stopped));
+        workers.push(shared.start_workers(runtime, &stopped));
         let (stop_front, stopped) = watch::channel(false);
         let front = runtime.spawn(listener.serve(Arc::new(front), config.limits, stopped));
         Ok((
@@ -153,21 +148,34 @@ impl Shared {
         })
     }
 
-    /// The sandbox's handle on itself, over a seeded file; nothing outside the sandbox.
-    fn control(&self, kind: Kind, file: &Path) -> Result<Option<Arc<dyn Control>>, Error> {
-        match kind {
-            Kind::Production => Ok(None),
+    /// What has to be in the file before anything is begun: the sandbox's seed; elsewhere, that what an earlier process
+    /// began and did not end is no longer under way. The token by which the first operator is made, while there is none
+    /// (the seed has one).
+    fn begin(&self, runtime: &Runtime, kind: Kind) -> Result<Option<String>, Error> {
+        let (service, now) = (&self.service, self.clock.now());
+        let setup = match kind {
             Kind::Sandbox => {
-                self.service.seed(self.clock.now())?;
-                let (service, clock) = (Arc::clone(&self.service), Arc::clone(&self.clock));
-                Ok(Some(Arc::new(SandboxControl::new(
-                    service,
-                    clock,
-                    self.bells.clone(),
-                    file.to_owned(),
-                ))))
+                service.seed(now)?;
+                None
             }
-        }
+            Kind::Production => {
+                service.give_up_server_errand(now)?;
+                runtime.block_on(service.hold_interrupted_sendings(now))?;
+                service.begin_setup(now)?
+            }
+        };
+        service.open_reader()?;
+        Ok(setup)
+    }
+
+    /// The sandbox's handle on itself.
+    fn control(&self, file: &Path) -> Arc<dyn Control> {
+        Arc::new(SandboxControl::new(
+            Arc::clone(&self.service),
+            Arc::clone(&self.clock),
+            self.bells.clone(),
+            file.to_owned(),
+        ))
     }
 
     /// Starts what runs commands of the operator's: never in the sandbox.
@@ -211,7 +219,7 @@ impl Shared {
     }
 
     /// Starts the workers.
-    fn start_workers(self, runtime: &Runtime, stop: &watch::Receiver<bool>) -> Vec<JoinHandle<()>> {
+    fn start_workers(self, runtime: &Runtime, stop: &watch::Receiver<bool>) -> JoinHandle<()> {
         let Shared {
             service,
             clock,
@@ -223,16 +231,14 @@ impl Shared {
         };
         let prune = Prune::new(Arc::clone(&service));
         let deliver = Deliver::new(service, Arc::clone(&clock), outbound, bells.deliver.clone());
-        vec![
-            runtime.spawn(run(expire, Arc::clone(&clock), bells.expire, stop.clone())),
-            runtime.spawn(run(
-                deliver,
-                Arc::clone(&clock),
-                bells.deliver,
-                stop.clone(),
-            )),
-            runtime.spawn(run(prune, clock, bells.prune, stop.clone())),
-        ]
+        let stop = || stop.clone();
+        let expire = run(expire, Arc::clone(&clock), bells.expire, stop());
+        let deliver = run(deliver, Arc::clone(&clock), bells.deliver, stop());
+        let prune = run(prune, clock, bells.prune, stop());
+        // They take turns in one task: all of them read by one connection.
+        runtime.spawn(async {
+            tokio::join!(expire, deliver, prune);
+        })
     }
 }
 

@@ -57,7 +57,7 @@ pub use members::Member;
 use crate::domain::asset::Mode;
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
-use crate::store::{Changes, Durability, Kind, Opening, Reader, Store, StoreError, Tx};
+use crate::store::{Changes, Durability, Kind, Opening, Reader, Store, Tx};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -124,6 +124,14 @@ impl Service {
     /// Are coins of this mode to be had? Live ones need a configured chain, unless they are simulated.
     fn offers(&self, mode: Mode) -> bool {
         self.simulates(mode)
+    }
+
+    /// Opens a connection to read with and has it read the schema. Two that do so at once wait for one another.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file cannot be read.
+    pub fn open_reader(&self) -> Result<(), Error> {
+        self.read(|db| Ok(crate::store::file::load(db).map(drop)?))
     }
 
     /// A short read.
@@ -200,10 +208,13 @@ fn new_secret(prefix: &str) -> Result<String, Error> {
 /// A text for a person where the file is of the other kind.
 pub fn begin_file(store: &Store, kind: Kind) -> Result<crate::store::file::FileRow, Error> {
     use crate::store::file;
-    let row = match store.read(|db| file::load(db).map_err(Error::from))? {
-        Some(row) => row,
-        None => begin_now(store, kind)?,
-    };
+    let secret = random::<32>()?;
+    let row = store.write_and_wait(move |tx| -> Result<_, Error> {
+        if file::load(tx)?.is_none() {
+            file::insert(tx, kind, &secret)?;
+        }
+        file::load(tx)?.ok_or_else(|| Error::Failed("the file's row is missing".to_owned()))
+    })?;
     if row.kind == kind {
         return Ok(row);
     }
@@ -211,20 +222,6 @@ pub fn begin_file(store: &Store, kind: Kind) -> Result<crate::store::file::FileR
     Err(Error::Failed(format!(
         "the file was made by a {made} server; a {asked} server does not open it"
     )))
-}
-
-/// Writes the file's row, unless another process was first.
-fn begin_now(store: &Store, kind: Kind) -> Result<crate::store::file::FileRow, Error> {
-    use crate::store::file;
-    let secret = random::<32>()?;
-    store.write_and_wait(move |tx| {
-        if let Some(row) = file::load(tx)? {
-            return Ok(row);
-        }
-        file::insert(tx, kind, &secret)?;
-        file::load(tx)?
-            .ok_or_else(|| StoreError::Failed("the file's row is missing".to_owned()).into())
-    })
 }
 
 /// Opens a file beside whoever else has it open; where there is none, makes it for production if `create`.

@@ -132,9 +132,6 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] where the file fails.
     pub fn give_up_server_errand(self: &Arc<Self>, now: Time) -> Result<(), Error> {
-        if self.read(|db| Ok(servers::running(db)?))?.is_none() {
-            return Ok(());
-        }
         self.write_and_wait(move |_, tx| match servers::running(tx)? {
             Some(server) => {
                 let reason = "coffer ended while the provisioner was at work".to_owned();

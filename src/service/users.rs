@@ -50,12 +50,12 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] where the file or the system's randomness fails.
     pub fn begin_setup(self: &Arc<Self>, now: Time) -> Result<Option<String>, Error> {
-        if self.read(|db| Ok(users::has_operator(db)?))? {
-            return Ok(None);
-        }
         let token = hex(&random::<32>()?);
         let hash = apikey::hash(&token);
         self.write_and_wait(move |_, tx| {
+            if users::has_operator(tx)? {
+                return Ok(None);
+            }
             file::set_setup(tx, Some((&hash, now.plus_ms(SETUP_MS))))?;
             Ok(Some(token))
         })
