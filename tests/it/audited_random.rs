@@ -23,8 +23,8 @@ use std::path::Path;
 const OPERATIONS: u64 = 3_000;
 const CONNECTIONS: u64 = 8;
 const SEED: u64 = 1;
-/// From so many operations on, each kind of operation has been done at least once.
-const OPERATIONS_TO_SEE_ALL: u64 = 3_000;
+/// From so many operations on, each kind of operation has been done at least once, whatever the chance.
+const OPERATIONS_TO_SEE_ALL: u64 = 20_000;
 /// How often the file is audited while everybody works.
 const AUDITS: u64 = 3;
 

@@ -90,9 +90,15 @@ fn simulate(caller: &mut Caller) -> Option<Answer> {
     Some(caller.merchant(side, "POST", &path, &body))
 }
 
+/// One of the few who come often, or anybody.
+fn customer_name(caller: &mut Caller) -> String {
+    let of = if caller.dice.once_in(2) { 10 } else { 200 };
+    format!("customer-{}", caller.dice.roll(of))
+}
+
 fn customer(caller: &mut Caller) -> Option<Answer> {
     let side = caller.side();
-    let path = format!("/v1/customers/customer-{}/addresses", caller.dice.roll(200));
+    let path = format!("/v1/customers/{}/addresses", customer_name(caller));
     let answer = caller.merchant(side, "POST", &path, &Value::Null);
     if answer.status == 201 {
         for entry in answer.json()["addresses"].as_array().unwrap() {
@@ -106,7 +112,7 @@ fn customer(caller: &mut Caller) -> Option<Answer> {
 fn deposit(caller: &mut Caller) -> Option<Answer> {
     let side = caller.side();
     let body = json!({ "asset": caller.dice.pick(&ASSETS), "amount": caller.dice.pick(&["0.001", "1.5", "20"]) });
-    let path = format!("/v1/customers/customer-{}/simulate", caller.dice.roll(200));
+    let path = format!("/v1/customers/{}/simulate", customer_name(caller));
     Some(caller.merchant(side, "POST", &path, &body))
 }
 
