@@ -47,11 +47,12 @@ server=$folder/$id
 exec 9>>"$folder/lock"
 flock 9
 
-# The process of the server, where it runs. A number alone may be another's by now.
+# Is process $1 the server? A number alone may be another's by now.
+is_server() { tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null | grep -qF "file=$server/disk.qcow2,"; }
+
+# The process of the server, where it runs.
 running() {
-  pid=$(cat "$server/pid" 2>/dev/null) || return 1
-  tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF "file=$server/disk.qcow2," || return 1
-  echo "$pid"
+  pid=$(cat "$server/pid" 2>/dev/null) && is_server "$pid" && echo "$pid"
 }
 
 # Ends the server's process, and takes the folder away.
@@ -59,7 +60,8 @@ remove() {
   if pid=$(running); then
     kill "$pid"
     tenths=0
-    while running >/dev/null; do
+    # It takes its pid file away before it ends: only the process itself tells.
+    while is_server "$pid"; do
       if [ "$tenths" -eq "$END_TENTHS_MAX" ]; then kill -KILL "$pid"; fi
       [ "$tenths" -le $((2 * END_TENTHS_MAX)) ] || fail "process $pid does not end"
       sleep 0.1
