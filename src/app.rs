@@ -105,11 +105,6 @@ impl Server {
                 format!("a sandbox listens off loopback ({address}) with --allow-remote only");
             return Err(Error::Failed(problem));
         }
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build();
-        let runtime = runtime.map_err(|error| Error::Failed(error.to_string()))?;
         let (file, durability, temporary) = match config.file.clone() {
             Some(file) => (file, Durability::Full, None),
             None => {
@@ -125,10 +120,10 @@ impl Server {
             running: None,
             _temporary: temporary,
         };
-        let (parts, url, setup) = Parts::start(&runtime, config, &server.file, durability)?;
-        server.url = url;
-        server.setup_url = setup;
-        server.running = Some((runtime, parts));
+        let started = Parts::start(config, &server.file, durability)?;
+        server.url = started.url;
+        server.setup_url = started.setup_url;
+        server.running = Some((started.runtime, started.parts));
         Ok(server)
     }
 

@@ -8,7 +8,8 @@ use crate::clock::Clock;
 use crate::domain::render::Links;
 use crate::http::{Control, Front, Listener, Settings};
 use crate::outbound::{Guard, Outbound};
-use crate::service::{Caches, Error, Service, begin_file};
+use crate::service::{Caches, Error, Service, begin_file, sandbox};
+use crate::store::file::FileRow;
 use crate::store::{Changes, Durability, Kind, OnCommit, Opening, Store};
 use crate::worker::command::{Command, Program};
 use crate::worker::deliver::Deliver;
@@ -18,7 +19,7 @@ use crate::worker::provision::Provision;
 use crate::worker::prune::Prune;
 use crate::worker::send::Send;
 use crate::worker::{Bell, Bells, run};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +35,16 @@ pub(super) struct Parts {
     stop_front: watch::Sender<bool>,
 }
 
+/// A server that has just been started.
+pub(super) struct Started {
+    pub(super) runtime: Runtime,
+    pub(super) parts: Parts,
+    /// The url by which it is known.
+    pub(super) url: String,
+    /// Where its first operator is made, while there is none.
+    pub(super) setup_url: Option<String>,
+}
+
 /// What every part of one server is made with.
 struct Shared {
     service: Arc<Service>,
@@ -43,19 +54,15 @@ struct Shared {
 }
 
 impl Parts {
-    /// Starts every part, and says by which url the server is known and where its first operator is made, while there
-    /// is none.
+    /// Starts every part.
     pub(super) fn start(
-        runtime: &Runtime,
         config: Config,
         file: &Path,
         durability: Durability,
-    ) -> Result<(Parts, String, Option<String>), Error> {
+    ) -> Result<Started, Error> {
         let bind_failed = |error| Error::Failed(format!("{}: {error}", config.listen));
-        let listener = runtime
-            .block_on(Listener::bind(config.listen))
-            .map_err(bind_failed)?;
-        let address = listener.address().map_err(bind_failed)?;
+        let socket = TcpListener::bind(config.listen).map_err(bind_failed)?;
+        let address = socket.local_addr().map_err(bind_failed)?;
         let url = config.public_url.clone().unwrap_or_else(|| url_of(address));
         let opening = Opening {
             path: file.to_owned(),
@@ -63,9 +70,13 @@ impl Parts {
             create: true,
             exclusive: true,
         };
-        let shared = Shared::open(&opening, &config, &url)?;
-        let setup = shared.begin(runtime, config.kind)?;
-        let setup = setup.map(|token| format!("{url}/setup?token={token}"));
+        let (shared, runtime) = Shared::open(&opening, &config, &url)?;
+        let listener = {
+            let _inside = runtime.enter();
+            Listener::new(socket).map_err(bind_failed)?
+        };
+        let setup = shared.begin(&runtime, config.kind)?;
+        let setup_url = setup.map(|token| format!("{url}/setup?token={token}"));
         let proxies = config.trusted_proxy.clone();
         let settings = Settings {
             public_url: url.clone(),
@@ -83,20 +94,22 @@ impl Parts {
             settings,
         )?;
         let (stop_workers, stopped) = watch::channel(false);
-        let mut workers = shared.start_commands(runtime, &config, &stopped);
-        workers.push(shared.start_workers(runtime, &stopped));
+        let mut workers = shared.start_commands(&runtime, &config, &stopped);
+        workers.push(shared.start_workers(&runtime, &stopped));
         let (stop_front, stopped) = watch::channel(false);
         let front = runtime.spawn(listener.serve(Arc::new(front), config.limits, stopped));
-        Ok((
-            Parts {
-                workers,
-                stop_workers,
-                front,
-                stop_front,
-            },
+        let parts = Parts {
+            workers,
+            stop_workers,
+            front,
+            stop_front,
+        };
+        Ok(Started {
+            runtime,
+            parts,
             url,
-            setup,
-        ))
+            setup_url,
+        })
     }
 
     /// Stops taking requests, lets those under way be answered, then lets the workers finish the job in hand.
@@ -115,15 +128,21 @@ impl Parts {
 }
 
 impl Shared {
-    /// Opens the file and puts the use cases on top of it.
-    fn open(opening: &Opening, config: &Config, url: &str) -> Result<Shared, Error> {
+    /// Opens the file and puts the use cases on top of it; makes the runtime while the file is begun.
+    fn open(opening: &Opening, config: &Config, url: &str) -> Result<(Shared, Runtime), Error> {
         let (bells, caches) = (Bells::default(), Arc::new(Caches::default()));
         let store = Store::open(opening, on_commit(&bells, &caches))?;
-        let row = begin_file(&store, config.kind)?;
-        let clock = match config.kind {
-            Kind::Sandbox => Clock::new(row.clock_offset_ms, row.clock_frozen_at),
-            Kind::Production => Clock::new(0, None),
-        };
+        let begun = begin_file(&store, config.kind, |tx, row| match row.kind {
+            Kind::Sandbox => sandbox::fill(tx, clock_of(row).now()),
+            Kind::Production => Ok(()),
+        })?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build();
+        let runtime = runtime.map_err(|error| Error::Failed(error.to_string()))?;
+        let row = begun()?;
+        let clock = clock_of(&row);
         let guard = Guard::new(config.kind == Kind::Sandbox, config.webhook_allow.clone());
         let outbound = Outbound::new(guard, config.webhook_timeout_ms);
         let asked = outbound.clone();
@@ -140,24 +159,22 @@ impl Shared {
             config.server_limits,
             caches,
         ));
-        Ok(Shared {
+        let shared = Shared {
             service,
             clock: Arc::new(clock),
             bells,
             outbound,
-        })
+        };
+        Ok((shared, runtime))
     }
 
-    /// What has to be in the file before anything is begun: the sandbox's seed; elsewhere, that what an earlier process
-    /// began and did not end is no longer under way. The token by which the first operator is made, while there is none
-    /// (the seed has one).
+    /// What has to be done before anything is begun: outside the sandbox, that what an earlier process began and did not
+    /// end is no longer under way; then a connection to read with. The token by which the first operator is made, while
+    /// there is none (the sandbox has one).
     fn begin(&self, runtime: &Runtime, kind: Kind) -> Result<Option<String>, Error> {
         let (service, now) = (&self.service, self.clock.now());
         let setup = match kind {
-            Kind::Sandbox => {
-                service.seed(now)?;
-                None
-            }
+            Kind::Sandbox => None,
             Kind::Production => {
                 service.give_up_server_errand(now)?;
                 runtime.block_on(service.hold_interrupted_sendings(now))?;
@@ -264,6 +281,14 @@ fn on_commit(bells: &Bells, caches: &Arc<Caches>) -> OnCommit {
             bells.send.ring();
         }
     })
+}
+
+/// The clock of a file: only a sandbox's can be moved.
+fn clock_of(row: &FileRow) -> Clock {
+    match row.kind {
+        Kind::Sandbox => Clock::new(row.clock_offset_ms, row.clock_frozen_at),
+        Kind::Production => Clock::new(0, None),
+    }
 }
 
 /// The url of a listening address; one that means "every address" is called by loopback's.

@@ -9,7 +9,6 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -44,28 +43,19 @@ const BUFFER_BYTES_MAX: usize = 32 * 1024;
 /// How long to wait after accepting failed, for example because there are no more file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// A bound address that is not served yet.
+/// A socket that is not served yet.
 pub struct Listener {
     inner: TcpListener,
 }
 
 impl Listener {
-    /// Binds an address; port 0 picks a free one.
+    /// Takes a socket that listens already. To be called inside the runtime that is to serve it.
     ///
     /// # Errors
     /// The system's.
-    pub async fn bind(address: SocketAddr) -> io::Result<Listener> {
-        TcpListener::bind(address)
-            .await
-            .map(|inner| Listener { inner })
-    }
-
-    /// The address that was bound.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn address(&self) -> io::Result<SocketAddr> {
-        self.inner.local_addr()
+    pub fn new(socket: std::net::TcpListener) -> io::Result<Listener> {
+        socket.set_nonblocking(true)?;
+        TcpListener::from_std(socket).map(|inner| Listener { inner })
     }
 
     /// Serves until `stop` is true, then lets what has begun come to its end.

@@ -88,7 +88,8 @@ mod tests {
             exclusive: false,
         };
         let store = Store::open(&opening, Box::new(|_| {})).unwrap();
-        let row = begin_file(&store, Kind::Sandbox).unwrap();
+        let row = begin_file(&store, Kind::Sandbox, |tx, _| sandbox::fill(tx, NOW)).unwrap();
+        let row = row().unwrap();
         let links = Links {
             public_url: "http://127.0.0.1".to_owned(),
             checkout_secret: row.checkout_secret,
@@ -103,7 +104,6 @@ mod tests {
             ServerLimits::default(),
             caches,
         ));
-        service.seed(NOW).unwrap();
         (service, File(opening.path))
     }
 

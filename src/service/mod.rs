@@ -57,6 +57,7 @@ pub use members::Member;
 use crate::domain::asset::Mode;
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
+use crate::store::file::{self, FileRow};
 use crate::store::{Changes, Durability, Kind, Opening, Reader, Store, Tx};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -131,7 +132,7 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] where the file cannot be read.
     pub fn open_reader(&self) -> Result<(), Error> {
-        self.read(|db| Ok(crate::store::file::load(db).map(drop)?))
+        self.read(|db| Ok(file::load(db).map(drop)?))
     }
 
     /// A short read.
@@ -176,7 +177,7 @@ impl Service {
     /// # Errors
     /// Why not.
     pub fn check_file(&self) -> Result<(), Error> {
-        self.read(|db| crate::store::file::load(db).map(drop).map_err(Error::from))
+        self.read(|db| file::load(db).map(drop).map_err(Error::from))
     }
 }
 
@@ -202,26 +203,32 @@ fn new_secret(prefix: &str) -> Result<String, Error> {
     ))
 }
 
-/// The file was begun by this kind of server, or is begun now.
+/// The file was begun by this kind of server, or is begun now; then `fill` puts into it what belongs there at every
+/// start. It is under way when this returns, and what this returns waits for it.
 ///
 /// # Errors
-/// A text for a person where the file is of the other kind.
-pub fn begin_file(store: &Store, kind: Kind) -> Result<crate::store::file::FileRow, Error> {
-    use crate::store::file;
+/// A text for a person where the file is of the other kind: nothing is put into it.
+pub fn begin_file(
+    store: &Store,
+    kind: Kind,
+    fill: impl FnOnce(&Tx<'_>, &FileRow) -> Result<(), Error> + Send + 'static,
+) -> Result<impl FnOnce() -> Result<FileRow, Error>, Error> {
     let secret = random::<32>()?;
-    let row = store.write_and_wait(move |tx| -> Result<_, Error> {
+    store.begin_write(move |tx| {
         if file::load(tx)?.is_none() {
             file::insert(tx, kind, &secret)?;
         }
-        file::load(tx)?.ok_or_else(|| Error::Failed("the file's row is missing".to_owned()))
-    })?;
-    if row.kind == kind {
-        return Ok(row);
-    }
-    let (made, asked) = (row.kind, kind);
-    Err(Error::Failed(format!(
-        "the file was made by a {made} server; a {asked} server does not open it"
-    )))
+        let row =
+            file::load(tx)?.ok_or_else(|| Error::Failed("the file's row is missing".to_owned()))?;
+        if row.kind != kind {
+            let made = row.kind;
+            return Err(Error::Failed(format!(
+                "the file was made by a {made} server; a {kind} server does not open it"
+            )));
+        }
+        fill(tx, &row)?;
+        Ok(row)
+    })
 }
 
 /// Opens a file beside whoever else has it open; where there is none, makes it for production if `create`.
@@ -237,10 +244,10 @@ pub fn open_beside(path: &std::path::Path, create: bool) -> Result<Store, Error>
     };
     let store = Store::open(&opening, Box::new(|_| {}))?;
     if store
-        .read(|db| crate::store::file::load(db).map_err(Error::from))?
+        .read(|db| file::load(db).map_err(Error::from))?
         .is_none()
     {
-        begin_file(&store, Kind::Production)?;
+        begin_file(&store, Kind::Production, |_, _| Ok(()))?()?;
     }
     Ok(store)
 }

@@ -69,21 +69,6 @@ pub(super) fn is_well_known(key: &str) -> bool {
 }
 
 impl Service {
-    /// Puts the seed into a file that has no account yet.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
-    pub fn seed(self: &Arc<Self>, now: Time) -> Result<(), Error> {
-        self.write_and_wait(move |_, tx| {
-            match accounts::all(tx)?.first() {
-                None => seed(tx, now),
-                // A file of the first version has nobody who signs in.
-                Some(account) if users::all(tx)?.is_empty() => seed_people(tx, account.seq, now),
-                Some(_) => Ok(()),
-            }
-        })
-    }
-
     /// Back to the seed.
     ///
     /// # Errors
@@ -197,6 +182,19 @@ pub(super) fn the_account(db: &Reader<'_>) -> Result<Account, Error> {
         .into_iter()
         .next()
         .ok_or_else(|| Error::Failed("the sandbox has no account".to_owned()))
+}
+
+/// Puts the seed into a file that has no account yet.
+///
+/// # Errors
+/// [`Error::Failed`] where the file fails.
+pub fn fill(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
+    match accounts::all(tx)?.first() {
+        None => seed(tx, now),
+        // A file of the first version has nobody who signs in.
+        Some(account) if users::all(tx)?.is_empty() => seed_people(tx, account.seq, now),
+        Some(_) => Ok(()),
+    }
 }
 
 /// The sandbox's one account with its keys.

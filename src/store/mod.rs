@@ -163,11 +163,29 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        self.begin_write(work)?()
+    }
+
+    /// [`Store::write`] for a thread that has something else to do meanwhile, and then calls what this returns, which
+    /// waits.
+    ///
+    /// # Errors
+    /// [`StoreError::Overloaded`] where it is not even begun.
+    pub fn begin_write<T, E>(
+        &self,
+        work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<impl FnOnce() -> Result<T, E>, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
         let answered = self.shared.writer.submit(work).map_err(E::from)?;
-        answered
-            .blocking_recv()
-            .unwrap_or_else(|_| Err(WriteError::Store(StoreError::closed())))
-            .map_err(WriteError::flatten)
+        Ok(|| {
+            answered
+                .blocking_recv()
+                .unwrap_or_else(|_| Err(WriteError::Store(StoreError::closed())))
+                .map_err(WriteError::flatten)
+        })
     }
 
     /// [`Store::write`] without waiting for its end.

@@ -9,6 +9,7 @@ use crate::domain::text_enum::text_enum;
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
+use scheduled_thread_pool::ScheduledThreadPool;
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -247,6 +248,7 @@ fn pool(path: &Path) -> r2d2::Pool<SqliteConnectionManager> {
         .with_flags(OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         .with_init(|conn| prepare(conn));
     r2d2::Pool::builder()
+        .thread_pool(Arc::new(ScheduledThreadPool::new(1)))
         .max_size(READERS_MAX)
         .min_idle(Some(0))
         .idle_timeout(None)
