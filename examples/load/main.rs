@@ -74,9 +74,10 @@ fn measure(quick: bool, as_json: bool) -> Result<(), Failure> {
     let plan = if quick { Plan::quick() } else { Plan::full() };
     let place = Place::make()?;
     let rows = rows::Rows::from_coffer(&place)?;
-    let (book, busy) = rounds::run(&plan, &place, &rows)?;
+    // First: what the rounds write is on its way to the disk long after them, and a start would wait for it.
     eprintln!("how fast it starts …");
     let starts = startup::measure(&plan, &place)?;
+    let (book, busy) = rounds::run(&plan, &place, &rows)?;
     let growth = growth::measure(&plan, &place, &rows.delivered())?;
     let report = report::Report {
         plan,
