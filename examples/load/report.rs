@@ -61,15 +61,6 @@ fn single(number: f64) -> Range {
     }
 }
 
-/// How much later one start answers than another.
-fn later(one: Range, other: Range) -> Range {
-    Range {
-        median: one.median - other.median,
-        low: one.low - other.low,
-        high: one.high - other.high,
-    }
-}
-
 fn megabytes(kilobytes: u64) -> f64 {
     kilobytes as f64 / 1024.0
 }
@@ -120,13 +111,13 @@ impl Report {
             Target::at_most(
                 "first answer, ms after the bare server's",
                 "≤ 3",
-                later(starts.throwaway, starts.bare),
+                starts.throwaway_later,
                 3.0,
             ),
             Target::at_most(
                 "the same with a file made and synced",
                 "≤ 3",
-                later(starts.fresh, starts.bare),
+                starts.fresh_later,
                 3.0,
             ),
             Target::at_most(

@@ -21,6 +21,10 @@ pub struct Starts {
     pub fresh: Range,
     /// `coffer sandbox --file`, which is there.
     pub existing: Range,
+    /// How much later the throwaway one was than the server without a database of the same turn.
+    pub throwaway_later: Range,
+    /// The same of the one that is made and synced.
+    pub fresh_later: Range,
 }
 
 /// Starts each kind in turn.
@@ -34,12 +38,18 @@ pub fn measure(plan: &Plan, place: &Place) -> Result<Starts, Failure> {
         existing.push(first_answer(|| place.coffer(Some(FILE)))?);
     }
     place.remove(FILE);
-    let range = |times: Vec<f64>| Range::of(times.into_iter()).ok_or("nothing was started");
+    let range = |times: &[f64]| Range::of(times.iter().copied()).ok_or("nothing was started");
+    let later = |times: &[f64]| {
+        let turns = times.iter().zip(&bare);
+        Range::of(turns.map(|(time, bare)| time - bare)).ok_or("nothing was started")
+    };
     Ok(Starts {
-        bare: range(bare)?,
-        throwaway: range(throwaway)?,
-        fresh: range(fresh)?,
-        existing: range(existing)?,
+        throwaway_later: later(&throwaway)?,
+        fresh_later: later(&fresh)?,
+        bare: range(&bare)?,
+        throwaway: range(&throwaway)?,
+        fresh: range(&fresh)?,
+        existing: range(&existing)?,
     })
 }
 
