@@ -108,6 +108,13 @@ impl Server {
         }
     }
 
+    /// Ends it as those do who start one for a test: its input ends, and it goes with what it made.
+    pub fn end(mut self) {
+        drop(self.child.stdin.take());
+        // It may have ended by itself.
+        let _ = self.child.wait();
+    }
+
     /// Its CPU time so far.
     pub fn cpu(&self) -> Result<Duration, Failure> {
         cpu_of(self.child.id())

@@ -1,7 +1,8 @@
 //! How long a server takes from its start to its first answer.
 //!
-//! What always holds: the kinds of start take turns, and the answer that counts needs a key and the file, where there
-//! is one.
+//! What always holds: the kinds of start take turns, the answer that counts needs a key and the file, where there is
+//! one, and no start finds what the one before left: one that is killed leaves its file, and the next writes to memory
+//! that is new to the machine.
 
 use crate::book::Range;
 use crate::plan::Plan;
@@ -31,11 +32,11 @@ pub struct Starts {
 pub fn measure(plan: &Plan, place: &Place) -> Result<Starts, Failure> {
     let [mut bare, mut throwaway, mut fresh, mut existing] = [const { Vec::new() }; 4];
     for _ in 0..plan.starts {
-        bare.push(first_answer(|| place.own(&[bare::COMMAND.as_ref()]))?);
-        throwaway.push(first_answer(|| place.coffer(None))?);
+        bare.push(first_answer(|| place.own(&[bare::COMMAND.as_ref()]), drop)?);
+        throwaway.push(first_answer(|| place.coffer(None), Server::end)?);
         place.remove(FILE);
-        fresh.push(first_answer(|| place.coffer(Some(FILE)))?);
-        existing.push(first_answer(|| place.coffer(Some(FILE)))?);
+        fresh.push(first_answer(|| place.coffer(Some(FILE)), Server::end)?);
+        existing.push(first_answer(|| place.coffer(Some(FILE)), Server::end)?);
     }
     place.remove(FILE);
     let range = |times: &[f64]| Range::of(times.iter().copied()).ok_or("nothing was started");
@@ -54,9 +55,14 @@ pub fn measure(plan: &Plan, place: &Place) -> Result<Starts, Failure> {
 }
 
 /// From before the process is there to its first answer.
-fn first_answer(start: impl FnOnce() -> Result<Server, Failure>) -> Result<f64, Failure> {
+fn first_answer(
+    start: impl FnOnce() -> Result<Server, Failure>,
+    end: impl FnOnce(Server),
+) -> Result<f64, Failure> {
     let begun = Instant::now();
     let server = start()?;
     wire::ask(server.address, &wire::request("GET", "/v1/merchant", ""))?;
-    Ok(begun.elapsed().as_secs_f64() * 1e3)
+    let elapsed = begun.elapsed();
+    end(server);
+    Ok(elapsed.as_secs_f64() * 1e3)
 }
