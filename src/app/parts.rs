@@ -181,7 +181,8 @@ impl Shared {
                 service.begin_setup(now)?
             }
         };
-        service.open_reader()?;
+        // Alone: two connections that read the schema at once wait for one another.
+        service.check_file()?;
         Ok(setup)
     }
 

@@ -127,14 +127,6 @@ impl Service {
         self.simulates(mode)
     }
 
-    /// Opens a connection to read with and has it read the schema. Two that do so at once wait for one another.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file cannot be read.
-    pub fn open_reader(&self) -> Result<(), Error> {
-        self.read(|db| Ok(file::load(db).map(drop)?))
-    }
-
     /// A short read.
     fn read<T>(&self, work: impl FnOnce(&Reader<'_>) -> Result<T, Error>) -> Result<T, Error> {
         self.store.read(work)
@@ -172,7 +164,7 @@ impl Service {
         self.store.waiting()
     }
 
-    /// Can the file be read? For the readiness probe.
+    /// Can the file be read? Afterwards there is a connection to read with.
     ///
     /// # Errors
     /// Why not.
@@ -215,11 +207,12 @@ pub fn begin_file(
 ) -> Result<impl FnOnce() -> Result<FileRow, Error>, Error> {
     let secret = random::<32>()?;
     store.begin_write(move |tx| {
-        if file::load(tx)?.is_none() {
+        let mut row = file::load(tx)?;
+        if row.is_none() {
             file::insert(tx, kind, &secret)?;
+            row = file::load(tx)?;
         }
-        let row =
-            file::load(tx)?.ok_or_else(|| Error::Failed("the file's row is missing".to_owned()))?;
+        let row = row.ok_or_else(|| Error::Failed("the file's row is missing".to_owned()))?;
         if row.kind != kind {
             let made = row.kind;
             return Err(Error::Failed(format!(
