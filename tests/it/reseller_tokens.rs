@@ -2,7 +2,7 @@
 
 use crate::support::desk::{Desk, OTHER_ACCOUNT};
 use crate::support::served::{Running, Served};
-use crate::support::{Answer, agent, send};
+use crate::support::{Answer, agent, mistyped, send};
 use serde_json::{Value, json};
 
 const NULL: Value = Value::Null;
@@ -137,8 +137,7 @@ fn serve_takes_a_made_token_until_it_is_revoked_and_no_other() {
     let running = served.start(&[]);
     let (id, text) = made(&running, &served);
     order_with(&running.url, &text).expect(201);
-    let last = if text.ends_with('x') { 'y' } else { 'x' };
-    let mistyped = format!("{}{last}", &text[..text.len() - 1]);
+    let mistyped = mistyped(&text);
     // Even where the file knows them, they are refused: nobody looks.
     for planted in [mistyped.as_str(), "rt_sandbox"] {
         let hash = coffer::domain::apikey::hash(planted);

@@ -1,7 +1,7 @@
 //! No secret in the log, in errors or in metrics, however much is logged.
 
 use crate::support::served::{Running, Served};
-use crate::support::{Answer, agent, send};
+use crate::support::{Answer, agent, mistyped, send};
 use serde_json::{Value, json};
 
 /// A text of an answer.
@@ -44,12 +44,6 @@ fn reseller_token(running: &Running, served: &Served) -> String {
     let url = format!("{}/reseller/servers", running.url);
     send(&agent(), "POST", &url, &[("Authorization", &bearer)], "{").expect(400);
     token
-}
-
-/// This key with another last letter.
-fn one_off(key: &str) -> String {
-    let other = if key.ends_with('x') { 'y' } else { 'x' };
-    format!("{}{other}", &key[..key.len() - 1])
 }
 
 /// What is answered to keys, passwords and cookies that are wrong, in one text.
@@ -95,7 +89,7 @@ fn no_secret_is_logged_or_told() {
         &json!({ "amount": "none" }),
     )
     .expect(400);
-    let guessed = one_off(&served.key);
+    let guessed = mistyped(&served.key);
     let unknown = "sk_live_000000000000000000000000000000000000";
     let told = refusals(
         &running,

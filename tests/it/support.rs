@@ -227,6 +227,12 @@ fn auth(key: Option<&str>) -> Vec<(&str, &str)> {
     key.map(|key| ("X-API-Key", key)).into_iter().collect()
 }
 
+/// This key or token with another last letter.
+pub fn mistyped(key: &str) -> String {
+    let other = if key.ends_with('x') { 'y' } else { 'x' };
+    format!("{}{other}", &key[..key.len() - 1])
+}
+
 /// A client that keeps connections and takes every status as an answer.
 pub fn agent() -> ureq::Agent {
     ureq::Agent::config_builder()
