@@ -64,13 +64,16 @@ fn the_template_is_what_the_migrations_add_up_to() {
         schema(&made),
         "run the tests with COFFER_BLESS=1 to make sql/template.db anew"
     );
-    let stored: i64 = template
-        .pragma_query_value(None, "user_version", |row| row.get(0))
-        .unwrap();
+    let stored = |pragma: &str| -> i64 {
+        let value = template.pragma_query_value(None, pragma, |row| row.get(0));
+        value.unwrap()
+    };
     let mode: String = template
         .pragma_query_value(None, "journal_mode", |row| row.get(0))
         .unwrap();
-    assert_eq!((stored, mode.as_str()), (version, "wal"));
+    assert_eq!((stored("user_version"), mode.as_str()), (version, "wal"));
+    let ours = i64::from(i32::from_be_bytes(*b"Coff"));
+    assert_eq!(stored("application_id"), ours);
     std::fs::remove_dir_all(folder).unwrap();
 }
 
