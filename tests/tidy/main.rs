@@ -91,6 +91,11 @@ fn banned_words_are_absent() {
 }
 
 #[test]
+fn ci_names_no_host() {
+    hold(words::hosts);
+}
+
+#[test]
 fn names_say_what_is_in_them() {
     hold(words::file_names);
 }

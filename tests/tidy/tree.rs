@@ -17,7 +17,7 @@ pub struct Tree {
     pub files: Vec<File>,
 }
 
-const FOLDERS: &[&str] = &["src", "sql", "tests", "examples"];
+const FOLDERS: &[&str] = &[".ci", "src", "sql", "tests", "examples"];
 const PAGES: &[&str] = &["Cargo.toml", "README.md"];
 
 impl Tree {

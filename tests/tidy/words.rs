@@ -34,6 +34,8 @@ const CODE: &[(&str, &str)] = &[
 const SLEEPS: &[&str] = &["thread::sleep", "time::sleep"];
 const COMMENTS: &[&str] = &["TODO", "FIXME", "XXX", "for now"];
 const MARKUP: &[&str] = &["<html", "<div", "<p>", "<form", "<!doctype", "</"];
+/// What a url of CI may begin with, after its scheme: the machine itself, or what a variable holds.
+const HERE: &[&str] = &["127.0.0.1", "localhost", "$", "{"];
 const FILE_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "misc", "common"];
 
 pub fn banned(tree: &Tree) -> Vec<String> {
@@ -136,9 +138,27 @@ pub fn file_names(tree: &Tree) -> Vec<String> {
     found
 }
 
+/// What CI installs comes from where the machine that it runs on has its packages from.
+pub fn hosts(tree: &Tree) -> Vec<String> {
+    let mut found = tree.need(&[".ci/"]);
+    let is_here = |rest: &str| HERE.iter().any(|host| rest.starts_with(host));
+    for file in tree.under(".ci/") {
+        for (at, line) in file.text.lines().enumerate() {
+            let mut urls = line.split("://").skip(1);
+            if urls.any(|rest| !is_here(rest)) {
+                found.push(file.at(
+                    at + 1,
+                    "a host by its name: ask the machine for it, which knows where its packages come from",
+                ));
+            }
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{banned, file_names, markup};
+    use super::{banned, file_names, hosts, markup};
     use crate::tree::finds;
 
     #[track_caller]
@@ -209,6 +229,12 @@ mod tests {
             &[("src/http/pages.rs", source), ("src/web/a.html", "<html>")],
             &["src/http/pages.rs:2", "src/http/pages.rs:3"],
         );
+    }
+
+    #[test]
+    fn ci_names_no_host() {
+        let script = "curl http://127.0.0.1:$port\necho deb https://packages.example main\ncurl $url http://$host/";
+        finds(hosts, &[(".ci/run", script)], &[".ci/run:2"]);
     }
 
     #[test]
