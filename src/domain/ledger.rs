@@ -3,7 +3,7 @@
 //! What lives here: the kinds of entry and which entries a payment causes. What does not: the running balance,
 //! which `store` moves in the same transaction. What always holds: an entry is never changed, only reversed by another.
 
-use super::money::{Bps, Cents, Currency, Overflow};
+use super::money::{Bps, Cents, Currency, Overflow, Total};
 use super::text_enum::text_enum;
 use super::time::Time;
 
@@ -135,7 +135,7 @@ pub struct Balance {
     /// May be paid out now.
     pub available: Cents,
     /// Expected net of what is seen and not confirmed.
-    pub pending: Cents,
+    pub pending: Total,
     /// Open payouts and refunds.
     pub reserved: Cents,
     /// Lifetime gross.
@@ -155,7 +155,7 @@ impl Balance {
         Balance {
             currency,
             available: zero,
-            pending: zero,
+            pending: Total::ZERO,
             reserved: zero,
             sales: zero,
             fees: zero,

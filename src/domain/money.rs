@@ -47,11 +47,14 @@ impl Cents {
     pub const ZERO: Cents = Cents(0);
     /// The smallest amount there is.
     pub const ONE: Cents = Cents(1);
+    /// The largest amount that is taken, and the most that one payment may be worth: 9 999 999 999.99. Nine million
+    /// of them fit into the 64 bits of a balance.
+    pub const AMOUNT_MAX: Cents = Cents(999_999_999_999);
 
     /// Reads a price: ASCII digits, at most one point, at most two decimals, more than zero.
     ///
     /// # Errors
-    /// [`AmountError::Malformed`] for anything else, [`AmountError::TooLarge`] past 2⁶³ − 1 cents.
+    /// [`AmountError::Malformed`] for anything else, [`AmountError::TooLarge`] past [`Cents::AMOUNT_MAX`].
     pub fn parse(text: &str) -> Result<Cents, AmountError> {
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "00"));
         let digits =
@@ -62,10 +65,10 @@ impl Cents {
         let cents = format!("{whole}{decimals:0<2}")
             .parse()
             .map_err(|_| AmountError::TooLarge)?;
-        if cents == 0 {
-            Err(AmountError::Malformed)
-        } else {
-            Ok(Cents(cents))
+        match Cents(cents) {
+            Cents::ZERO => Err(AmountError::Malformed),
+            amount if amount > Cents::AMOUNT_MAX => Err(AmountError::TooLarge),
+            amount => Ok(amount),
         }
     }
 
@@ -104,14 +107,6 @@ impl Cents {
     /// [`Overflow`] for the one value that has no opposite.
     pub fn negated(self) -> Result<Cents, Overflow> {
         self.0.checked_neg().map(Cents).ok_or(Overflow)
-    }
-
-    /// The sum of many.
-    ///
-    /// # Errors
-    /// [`Overflow`] past 64 bits.
-    pub fn sum(all: impl IntoIterator<Item = Cents>) -> Result<Cents, Overflow> {
-        all.into_iter().try_fold(Cents::ZERO, Cents::plus)
     }
 
     /// Half of it, rounded down, but not less than one cent.
@@ -155,13 +150,66 @@ impl Cents {
 impl std::fmt::Display for Cents {
     /// Always two decimals.
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        Total::from(*self).fmt(out)
+    }
+}
+
+impl serde::Serialize for Cents {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+/// A sum of amounts in cents. 128 bits hold the sum of any number of amounts that a file can hold, so whatever is
+/// stored can be added up and shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Total(i128);
+
+impl Total {
+    /// Nothing.
+    pub const ZERO: Total = Total(0);
+
+    /// The sum of two.
+    pub fn plus(self, other: impl Into<Total>) -> Total {
+        Total(self.0.saturating_add(other.into().0))
+    }
+
+    /// What is left of it; negative where `other` is more.
+    pub fn minus(self, other: impl Into<Total>) -> Total {
+        Total(self.0.saturating_sub(other.into().0))
+    }
+
+    /// As an amount.
+    ///
+    /// # Errors
+    /// [`Overflow`] past 64 bits.
+    pub fn cents(self) -> Result<Cents, Overflow> {
+        i64::try_from(self.0).map(Cents).map_err(|_| Overflow)
+    }
+}
+
+impl From<Cents> for Total {
+    fn from(cents: Cents) -> Total {
+        Total(i128::from(cents.0))
+    }
+}
+
+impl std::iter::Sum<Cents> for Total {
+    fn sum<I: Iterator<Item = Cents>>(all: I) -> Total {
+        all.fold(Total::ZERO, Total::plus)
+    }
+}
+
+impl std::fmt::Display for Total {
+    /// Always two decimals.
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
         let size = self.0.unsigned_abs();
         write!(out, "{sign}{}.{:02}", size / 100, size % 100)
     }
 }
 
-impl serde::Serialize for Cents {
+impl serde::Serialize for Total {
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(self)
     }
@@ -179,25 +227,29 @@ impl Bps {
 }
 
 /// Is `received` at least `due` less the tolerance? Exact: nothing is rounded and the bound itself is enough.
-pub fn reaches(received: Cents, due: Cents, under: Bps) -> bool {
-    scaled(received.0, 10_000) >= scaled(due.0, 10_000_i64.saturating_sub(i64::from(under.0)))
+pub fn reaches(received: impl Into<Total>, due: Cents, under: Bps) -> bool {
+    let factor = 10_000_i64.saturating_sub(i64::from(under.0));
+    scaled(received.into(), 10_000) >= scaled(due.into(), factor)
 }
 
 /// Is `received` more than `due` plus the tolerance? Exact: the bound itself is not more.
-pub fn exceeds(received: Cents, due: Cents, over: Bps) -> bool {
-    scaled(received.0, 10_000) > scaled(due.0, 10_000_i64.saturating_add(i64::from(over.0)))
+pub fn exceeds(received: impl Into<Total>, due: Cents, over: Bps) -> bool {
+    let factor = 10_000_i64.saturating_add(i64::from(over.0));
+    scaled(received.into(), 10_000) > scaled(due.into(), factor)
 }
 
 /// The least whole cents that [`reaches`] `due`.
 pub fn least_reaching(due: Cents, under: Bps) -> Cents {
-    let scaled = scaled(due.0, 10_000_i64.saturating_sub(i64::from(under.0)));
+    let factor = 10_000_i64.saturating_sub(i64::from(under.0));
+    let scaled = scaled(due.into(), factor);
     let up = i128::from(scaled.rem_euclid(10_000) != 0);
     cents_of(scaled.div_euclid(10_000).saturating_add(up))
 }
 
 /// The most whole cents that do not [`exceeds`] `due`.
 pub fn most_within(due: Cents, over: Bps) -> Cents {
-    let scaled = scaled(due.0, 10_000_i64.saturating_add(i64::from(over.0)));
+    let factor = 10_000_i64.saturating_add(i64::from(over.0));
+    let scaled = scaled(due.into(), factor);
     cents_of(scaled.div_euclid(10_000))
 }
 
@@ -206,14 +258,16 @@ fn cents_of(cents: i128) -> Cents {
     Cents(i64::try_from(cents).unwrap_or(i64::MAX))
 }
 
-/// A product of two 64-bit numbers, which 128 bits always hold.
-fn scaled(cents: i64, factor: i64) -> i128 {
-    i128::from(cents).saturating_mul(i128::from(factor))
+/// A sum times a small factor, which 128 bits hold for any sum of stored amounts.
+fn scaled(sum: Total, factor: i64) -> i128 {
+    sum.0.saturating_mul(i128::from(factor))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AmountError, Bps, Cents, Overflow, exceeds, least_reaching, most_within, reaches};
+    use super::{
+        AmountError, Bps, Cents, Overflow, Total, exceeds, least_reaching, most_within, reaches,
+    };
 
     #[test]
     fn reads_only_plain_decimals() {
@@ -232,15 +286,10 @@ mod tests {
         ] {
             assert_eq!(Cents::parse(text), Err(AmountError::Malformed), "{text}");
         }
-        assert_eq!(Cents::parse("92233720368547758.07"), Ok(Cents(i64::MAX)));
-        assert_eq!(
-            Cents::parse("92233720368547758.08"),
-            Err(AmountError::TooLarge)
-        );
-        assert_eq!(
-            Cents::parse(&"9".repeat(65_000)),
-            Err(AmountError::TooLarge)
-        );
+        assert_eq!(Cents::parse("9999999999.99"), Ok(Cents::AMOUNT_MAX));
+        for text in ["10000000000", "92233720368547758.08", &"9".repeat(65_000)] {
+            assert_eq!(Cents::parse(text), Err(AmountError::TooLarge));
+        }
     }
 
     #[test]
@@ -324,10 +373,27 @@ mod tests {
     fn sums_refuse_to_wrap() {
         assert_eq!(Cents(i64::MAX).plus(Cents::ONE), Err(Overflow));
         assert_eq!(Cents(i64::MIN).negated(), Err(Overflow));
-        assert_eq!(Cents::sum([Cents(1), Cents(2)]), Ok(Cents(3)));
         assert_eq!(
             (Cents(3).half(), Cents(1).half(), Cents(3).one_and_a_half()),
             (Cents(1), Cents(1), Ok(Cents(5)))
         );
+    }
+
+    #[test]
+    fn a_total_counts_and_prints_past_64_bits() {
+        let total: Total = [Cents(i64::MAX), Cents(i64::MAX), Cents::ONE]
+            .into_iter()
+            .sum();
+        assert_eq!(total.to_string(), "184467440737095516.15");
+        assert_eq!(total.cents(), Err(Overflow));
+        assert_eq!(
+            total.minus(Cents(i64::MAX)).minus(Cents::ONE).cents(),
+            Ok(Cents(i64::MAX))
+        );
+        assert_eq!(
+            Total::ZERO.minus(Cents(i64::MIN)).to_string(),
+            "92233720368547758.08"
+        );
+        assert!(reaches(total, Cents(i64::MAX), Bps(0)) && exceeds(total, Cents(i64::MAX), Bps(0)));
     }
 }

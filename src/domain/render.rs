@@ -232,7 +232,7 @@ fn merchant_view(
 struct BalanceView {
     currency: super::money::Currency,
     available: Cents,
-    pending: Cents,
+    pending: super::money::Total,
     reserved: Cents,
     sales: Cents,
     fees: Cents,

@@ -4,7 +4,7 @@
 //! else in the program decides a status.
 
 use super::invoice::Invoice;
-use super::money::{Bps, Cents, Overflow, exceeds, reaches};
+use super::money::{Bps, Cents, Total, exceeds, reaches};
 use super::payment::{Payment, PaymentState};
 use super::text_enum::text_enum;
 use super::time::Time;
@@ -118,28 +118,19 @@ impl From<&Payment> for Judged {
 }
 
 /// The status of an invoice with these payments at this moment.
-///
-/// # Errors
-/// [`Overflow`] where the payments' values pass 64 bits.
-pub fn status(
-    invoice: &Invoice,
-    payments: &[Payment],
-    now: Time,
-) -> Result<InvoiceStatus, Overflow> {
+pub fn status(invoice: &Invoice, payments: &[Payment], now: Time) -> InvoiceStatus {
     let judged: Vec<Judged> = payments.iter().map(Judged::from).collect();
     judge(&invoice.terms(), &judged, now)
 }
 
 /// [`status`] over just what it depends on.
-///
-/// # Errors
-/// [`Overflow`] where the payments' values pass 64 bits.
-pub fn judge(terms: &Terms, payments: &[Judged], now: Time) -> Result<InvoiceStatus, Overflow> {
+pub fn judge(terms: &Terms, payments: &[Judged], now: Time) -> InvoiceStatus {
     let confirmed = |on_time: bool| {
         let counts = move |payment: &&Judged| {
             payment.state == PaymentState::Confirmed && payment.on_time == on_time
         };
-        Cents::sum(payments.iter().filter(counts).map(|payment| payment.value))
+        let values = payments.iter().filter(counts).map(|payment| payment.value);
+        values.sum::<Total>()
     };
     let seen_on_time = payments
         .iter()
@@ -148,11 +139,11 @@ pub fn judge(terms: &Terms, payments: &[Judged], now: Time) -> Result<InvoiceSta
         .iter()
         .any(|payment| payment.state == PaymentState::Confirmed);
     if !any_confirmed && !seen_on_time {
-        return Ok(unpaid(terms, payments, now));
+        return unpaid(terms, payments, now);
     }
-    let in_time = confirmed(true)?;
-    let all = in_time.plus(confirmed(false)?)?;
-    Ok(if reaches(in_time, terms.due, terms.under) {
+    let in_time = confirmed(true);
+    let all = in_time.plus(confirmed(false));
+    if reaches(in_time, terms.due, terms.under) {
         if exceeds(all, terms.due, terms.over) {
             InvoiceStatus::Overpaid
         } else {
@@ -164,7 +155,7 @@ pub fn judge(terms: &Terms, payments: &[Judged], now: Time) -> Result<InvoiceSta
         InvoiceStatus::PaidLate
     } else {
         InvoiceStatus::Underpaid
-    })
+    }
 }
 
 /// The status where no payment is confirmed and none was seen in time.

@@ -9,8 +9,8 @@ use super::asset::Asset;
 use super::invoice::Invoice;
 use super::ledger::Entry as Booked;
 use super::ledger::LedgerKind;
+use super::money::Cents;
 use super::money::coin::{Rate, Units};
-use super::money::{Cents, Overflow};
 use super::payment::{Payment, PaymentState};
 use super::quote::Quote;
 use super::status::{InvoiceStatus, Judged};
@@ -215,10 +215,7 @@ impl Replayed<'_> {
 }
 
 /// What happened to an invoice until now, oldest first.
-///
-/// # Errors
-/// [`Overflow`] where the payments' values pass 64 bits.
-pub fn timeline(history: &History<'_>, now: Time) -> Result<Vec<Entry>, Overflow> {
+pub fn timeline(history: &History<'_>, now: Time) -> Vec<Entry> {
     let invoice = history.invoice;
     let mut payments = replayed(history);
     let shares: Vec<usize> = payments.iter().map(Replayed::at_once).collect();
@@ -245,7 +242,7 @@ pub fn timeline(history: &History<'_>, now: Time) -> Result<Vec<Entry>, Overflow
                     entries.extend(replayed.booked_now(*share));
                 }
             }
-            What::Status(status) => entries.push(changed(invoice, step.at, status, &payments)?),
+            What::Status(status) => entries.push(changed(invoice, step.at, status, &payments)),
         }
     }
     let deadline = invoice.expires_at;
@@ -259,7 +256,7 @@ pub fn timeline(history: &History<'_>, now: Time) -> Result<Vec<Entry>, Overflow
         let place = entries.iter().rposition(|entry| entry.at <= refund.at);
         entries.insert(place.map_or(0, |place| place.saturating_add(1)), refund);
     }
-    Ok(entries)
+    entries
 }
 
 /// Every payment before its first step, with what it booked.
@@ -339,20 +336,15 @@ fn booking(booked: &Booked) -> Entry {
 }
 
 /// The status changed.
-fn changed(
-    invoice: &Invoice,
-    at: Time,
-    status: InvoiceStatus,
-    payments: &[Replayed<'_>],
-) -> Result<Entry, Overflow> {
+fn changed(invoice: &Invoice, at: Time, status: InvoiceStatus, payments: &[Replayed<'_>]) -> Entry {
     let judged: Vec<Judged> = payments.iter().filter_map(|one| one.judged).collect();
-    let sums = Sums::of(&invoice.terms(), &judged)?;
+    let sums = Sums::of(&invoice.terms(), &judged);
     let text = why(status, invoice, &sums, &judged);
-    Ok(Entry {
+    Entry {
         status: Some(status),
         sums: Some(sums),
         ..Entry::of(at, EntryKind::Status, text)
-    })
+    }
 }
 
 /// The steps of a refund that have a time.

@@ -188,7 +188,10 @@ fn cents(fields: &Fields<'_>, name: &str) -> Result<Option<Cents>, Refusal> {
         .or_else(|| value.as_number().map(serde_json::Number::as_str));
     match text.map(Cents::parse) {
         Some(Ok(cents)) => Ok(Some(cents)),
-        Some(Err(AmountError::TooLarge)) => Err(Refusal::field(name, "is too large")),
+        Some(Err(AmountError::TooLarge)) => Err(Refusal::field(
+            name,
+            format!("must be at most {}", Cents::AMOUNT_MAX),
+        )),
         Some(Err(AmountError::Malformed)) | None => Err(Refusal::field(
             name,
             "must be a positive decimal with at most two decimals",

@@ -99,7 +99,7 @@ pub(super) fn balances_of(
         let of_currency = booked.iter().find(|balance| balance.currency == *currency);
         let mut balance = of_currency.copied().unwrap_or(Balance::empty(*currency));
         for (_, value) in pending.iter().filter(|(other, _)| other == currency) {
-            balance.pending = balance.pending.plus(value.net(account.fee)?)?;
+            balance.pending = balance.pending.plus(value.net(account.fee)?);
         }
         Ok(balance)
     };

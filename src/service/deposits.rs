@@ -6,7 +6,7 @@
 use super::books::{Step, book_step};
 use super::customers::known;
 use super::events::{Subject, record};
-use super::payments::Sighting;
+use super::payments::{Sighting, worth};
 use super::{Caller, Error, Json, Service};
 use crate::domain::asset::Asset;
 use crate::domain::customer::{Customer, Family, check_ref};
@@ -93,7 +93,7 @@ impl Service {
         sighting: Sighting,
     ) -> Result<Deposit, Error> {
         let rate = asset.test_rate(Currency::Eur)?;
-        let gross = rate.value(sighting.amount, asset.decimals)?;
+        let gross = worth(rate, &sighting, asset)?;
         let mut deposit = Deposit {
             seq: 0,
             id: id::new(now).to_string(),

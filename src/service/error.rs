@@ -40,6 +40,7 @@ impl From<StoreError> for Error {
                 Code::Overloaded,
                 "more writes are waiting than can be taken in; try again",
             )),
+            StoreError::TooLarge => Overflow.into(),
             StoreError::Failed(cause) => Error::Failed(cause),
         }
     }

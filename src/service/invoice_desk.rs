@@ -80,7 +80,7 @@ impl Service {
                 payments::of_invoice(db, invoice.seq)?,
             );
             let judged: Vec<Judged> = payments.iter().map(Judged::from).collect();
-            let sums = Sums::of(&invoice.terms(), &judged)?;
+            let sums = Sums::of(&invoice.terms(), &judged);
             Ok(render::invoice_detail(
                 &invoice,
                 &quotes,
@@ -114,7 +114,7 @@ impl Service {
                 booked: &ledger::of_invoice(db, invoice.seq)?,
                 refunds: &refunds,
             };
-            let entries = timeline(&history, now)?;
+            let entries = timeline(&history, now);
             entries
                 .iter()
                 .map(|entry| Ok(render::timeline_entry(entry)?))

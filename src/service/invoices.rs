@@ -216,7 +216,7 @@ impl Service {
         mut invoice: Invoice,
     ) -> Result<Json, Error> {
         let payments = payments::of_invoice(tx, invoice.seq)?;
-        let open = status(&invoice, &payments, judged_at(&invoice, now))?.is_open();
+        let open = status(&invoice, &payments, judged_at(&invoice, now)).is_open();
         if !open || payments.iter().any(|payment| payment.is_standing()) {
             let message = "only an invoice that is open and has no payment can be cancelled";
             return Err(Refusal::new(Code::InvoiceNotCancellable, message).into());

@@ -7,11 +7,12 @@ use super::books::{Step, book_step};
 use super::invoices::owned;
 use super::settle::Cause;
 use super::{Caller, Error, Json, Service};
+use crate::domain::asset::Asset;
 use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::PaymentCase;
 use crate::domain::ledger::RefType;
-use crate::domain::money::coin::Units;
-use crate::domain::money::{Cents, Overflow};
+use crate::domain::money::coin::{Rate, Units};
+use crate::domain::money::{Cents, Overflow, Total};
 use crate::domain::payment::{Payment, PaymentState, simulated_txid};
 use crate::domain::quote::{Quote, amount_due, unavailable};
 use crate::domain::refusal::{Code, Refusal};
@@ -97,7 +98,7 @@ impl Service {
         if let Some(asset) = asset {
             return self.quote(tx, now, invoice, asset);
         }
-        let takes = |asset: &&crate::domain::asset::Asset| {
+        let takes = |asset: &&Asset| {
             asset
                 .test_rate(invoice.currency)
                 .is_ok_and(|rate| amount_due(asset, rate, invoice.amount).is_ok())
@@ -132,7 +133,7 @@ impl Service {
             quote: quote.seq,
             mode: invoice.mode,
             asset: quote.asset,
-            value: rate.value(sighting.amount, quote.asset.decimals)?,
+            value: worth(rate, &sighting, quote.asset)?,
             rate,
             amount: sighting.amount,
             txid: sighting.txid,
@@ -189,16 +190,29 @@ impl Service {
     }
 }
 
+/// What a sighting is worth.
+///
+/// # Errors
+/// `invalid_request` where it is more than [`Cents::AMOUNT_MAX`].
+pub(super) fn worth(rate: Rate, sighting: &Sighting, asset: &Asset) -> Result<Cents, Refusal> {
+    let value = rate.value(sighting.amount, asset.decimals);
+    value
+        .ok()
+        .filter(|value| *value <= Cents::AMOUNT_MAX)
+        .ok_or_else(|| {
+            let most = Cents::AMOUNT_MAX;
+            Refusal::field("amount", format!("must be worth at most {most} in fiat"))
+        })
+}
+
 /// What is still to be paid; the whole price where nothing is due any more.
 pub(super) fn still_due(invoice: &Invoice, payments: &[Payment]) -> Result<Cents, Overflow> {
     let paid = payments
         .iter()
         .filter(|payment| payment.is_standing())
         .map(|payment| payment.value);
-    let rest = invoice.amount.minus(Cents::sum(paid)?)?;
-    Ok(if rest > Cents::ZERO {
-        rest
-    } else {
-        invoice.amount
-    })
+    match Total::from(invoice.amount).minus(paid.sum::<Total>()) {
+        rest if rest > Total::ZERO => rest.cents(),
+        _ => Ok(invoice.amount),
+    }
 }

@@ -139,7 +139,7 @@ fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Err
             Code::PaymentInFlight,
             "a payment is already under way on this invoice",
         )
-    } else if standing || !status(invoice, &payments, now)?.is_open() {
+    } else if standing || !status(invoice, &payments, now).is_open() {
         Refusal::new(Code::InvoiceClosed, "this invoice no longer takes a coin")
     } else {
         return Ok(());

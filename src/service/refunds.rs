@@ -12,7 +12,7 @@ use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::fields::Fields;
 use crate::domain::invoice::Invoice;
-use crate::domain::money::{AmountError, Cents};
+use crate::domain::money::{AmountError, Cents, Total};
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
@@ -204,11 +204,13 @@ fn left(db: &Reader<'_>, invoice: &Invoice) -> Result<Cents, Error> {
         .iter()
         .filter(|payment| payment.state == PaymentState::Confirmed)
         .map(|payment| payment.value);
-    let confirmed = Cents::sum(confirmed)?;
-    if confirmed == Cents::ZERO {
+    let confirmed: Total = confirmed.sum();
+    if confirmed == Total::ZERO {
         return Err(not_refundable().into());
     }
-    Ok(confirmed.minus(transfers::refunded(db, invoice.seq)?)?)
+    Ok(confirmed
+        .minus(transfers::refunded(db, invoice.seq)?)
+        .cents()?)
 }
 
 /// 400 `invoice_not_refundable`.

@@ -98,7 +98,7 @@ pub(super) fn judge(
     quotes: &[Quote],
     now: Time,
 ) -> Result<(), Error> {
-    invoice.status = status(invoice, payments, judged_at(invoice, now))?;
+    invoice.status = status(invoice, payments, judged_at(invoice, now));
     invoice.coin = quote::standing(quotes, payments, invoice.picked_quote).map(Coin::from);
     invoice.amount_received = received(invoice, payments)?;
     Ok(())

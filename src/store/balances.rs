@@ -4,7 +4,7 @@ use super::row::Columns;
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::ledger::{Balance, LedgerKind};
-use crate::domain::money::{Cents, Currency};
+use crate::domain::money::{Cents, Currency, Total};
 use rusqlite::named_params;
 
 /// Moves the sums by one entry; the table refuses a row whose parts do not add up.
@@ -75,7 +75,7 @@ pub fn of_account(db: &Reader<'_>, account: i64, mode: Mode) -> Result<Vec<Balan
                 fees: next.take()?,
                 payouts: next.take()?,
                 refunds: next.take()?,
-                pending: Cents::ZERO,
+                pending: Total::ZERO,
             })
         },
     )

@@ -7,6 +7,8 @@
 pub enum StoreError {
     /// More jobs wait for the writer than it takes in: try again later.
     Overloaded,
+    /// A balance would pass what its column can count.
+    TooLarge,
     /// Anything else; the text says what.
     Failed(String),
 }
@@ -22,6 +24,7 @@ impl std::fmt::Display for StoreError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             StoreError::Overloaded => out.write_str("too many writes are waiting"),
+            StoreError::TooLarge => out.write_str("a balance is too large to be counted"),
             StoreError::Failed(cause) => out.write_str(cause),
         }
     }
@@ -31,6 +34,11 @@ impl std::error::Error for StoreError {}
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> StoreError {
+        // Where a sum of integers passes 64 bits SQLite goes on with a REAL, which a strict table does not take.
+        let code = error.sqlite_error().map(|error| error.extended_code);
+        if code == Some(rusqlite::ffi::SQLITE_CONSTRAINT_DATATYPE) {
+            return StoreError::TooLarge;
+        }
         StoreError::Failed(format!("sqlite: {error}"))
     }
 }

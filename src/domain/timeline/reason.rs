@@ -5,7 +5,7 @@
 
 use super::{Paid, PaymentStep};
 use crate::domain::invoice::Invoice;
-use crate::domain::money::{Cents, Currency, Overflow, least_reaching, most_within};
+use crate::domain::money::{Cents, Currency, Total, least_reaching, most_within};
 use crate::domain::payment::PaymentState;
 use crate::domain::status::{InvoiceStatus, Judged, Terms};
 use crate::domain::transfer::{Transfer, TransferStatus};
@@ -22,37 +22,35 @@ pub struct Sums {
     /// Up to here it is not overpaid: the price and what is tolerated.
     pub paid_up_to: Cents,
     /// Confirmed, and seen in time.
-    pub confirmed_on_time: Cents,
+    pub confirmed_on_time: Total,
     /// Seen in time, and not confirmed.
-    pub unconfirmed_on_time: Cents,
+    pub unconfirmed_on_time: Total,
     /// Confirmed, and seen too late.
-    pub confirmed_late: Cents,
+    pub confirmed_late: Total,
 }
 
 impl Sums {
     /// The sums of these payments.
-    ///
-    /// # Errors
-    /// [`Overflow`] where they pass 64 bits.
-    pub fn of(terms: &Terms, payments: &[Judged]) -> Result<Sums, Overflow> {
+    pub fn of(terms: &Terms, payments: &[Judged]) -> Sums {
         let sum = |state: PaymentState, on_time: bool| {
             let counts =
                 move |payment: &&Judged| payment.state == state && payment.on_time == on_time;
-            Cents::sum(payments.iter().filter(counts).map(|payment| payment.value))
+            let values = payments.iter().filter(counts).map(|payment| payment.value);
+            values.sum::<Total>()
         };
-        Ok(Sums {
+        Sums {
             due: terms.due,
             paid_from: least_reaching(terms.due, terms.under),
             paid_up_to: most_within(terms.due, terms.over),
-            confirmed_on_time: sum(PaymentState::Confirmed, true)?,
-            unconfirmed_on_time: sum(PaymentState::Seen, true)?,
-            confirmed_late: sum(PaymentState::Confirmed, false)?,
-        })
+            confirmed_on_time: sum(PaymentState::Confirmed, true),
+            unconfirmed_on_time: sum(PaymentState::Seen, true),
+            confirmed_late: sum(PaymentState::Confirmed, false),
+        }
     }
 
     /// What is confirmed, as the sentences begin: with what came late where something did.
     fn confirmed(&self, currency: Currency) -> String {
-        let late = if self.confirmed_late > Cents::ZERO {
+        let late = if self.confirmed_late > Total::ZERO {
             format!(" in time and {} late", self.confirmed_late)
         } else {
             String::new()

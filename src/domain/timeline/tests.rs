@@ -120,7 +120,7 @@ fn told(
         booked,
         refunds: &[],
     };
-    let entries = timeline(&history, Time(now)).unwrap_or_default();
+    let entries = timeline(&history, Time(now));
     assert!(entries.iter().all(|entry| entry.at.0 <= now));
     entries.into_iter().map(|entry: Entry| entry.text).collect()
 }

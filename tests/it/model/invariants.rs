@@ -160,7 +160,7 @@ fn statuses(conn: &Connection, now: Time, tick: Time) {
         for at in [now, tick] {
             assert_eq!(
                 judge(&terms, &payments, at),
-                Ok(stored),
+                stored,
                 "invoice {seq} at {at}"
             );
         }
