@@ -226,7 +226,7 @@ pub struct Endpoint {
     pub secret: String,
     /// Which body it gets.
     pub format: Format,
-    /// Which events it gets; nothing: all.
+    /// Which events it gets, by their own type or by the name they are told under; nothing: all.
     pub types: Option<Vec<EventType>>,
     /// Is it in use?
     pub enabled: bool,
@@ -235,17 +235,13 @@ pub struct Endpoint {
 impl Endpoint {
     /// Does it get this event?
     pub fn wants(&self, mode: Mode, kind: EventType) -> bool {
-        let told = match self.format {
-            Format::Event => true,
-            Format::Legacy => kind.legacy_name().is_some(),
+        let Some(told) = kind.told_as(self.format) else {
+            return false;
         };
+        let is_listed = |types: &Vec<EventType>| types.contains(&kind) || types.contains(&told);
         self.enabled
-            && told
             && self.mode.is_none_or(|wanted| wanted == mode)
-            && self
-                .types
-                .as_ref()
-                .is_none_or(|types| types.contains(&kind))
+            && self.types.as_ref().is_none_or(is_listed)
     }
 }
 

@@ -87,10 +87,18 @@ impl EventType {
         }
     }
 
-    /// What the legacy body calls it; nothing where it is not told there.
-    pub const fn legacy_name(self) -> Option<&'static str> {
+    /// What a body of this format calls it; nothing where it is not told there.
+    pub const fn told_as(self, format: Format) -> Option<EventType> {
+        match format {
+            Format::Event => Some(self),
+            Format::Legacy => self.legacy_type(),
+        }
+    }
+
+    /// What the legacy body calls it.
+    const fn legacy_type(self) -> Option<EventType> {
         match self {
-            EventType::InvoiceOverpaid => Some(EventType::InvoiceConfirmed.as_str()),
+            EventType::InvoiceOverpaid => Some(EventType::InvoiceConfirmed),
             EventType::AccountApproved | EventType::AccountSuspended => None,
             EventType::InvoiceCreated
             | EventType::InvoiceDetected
@@ -104,7 +112,7 @@ impl EventType {
             | EventType::PayoutPaid
             | EventType::PayoutFailed
             | EventType::RefundPaid
-            | EventType::RefundFailed => Some(self.as_str()),
+            | EventType::RefundFailed => Some(self),
         }
     }
 }
@@ -174,7 +182,7 @@ struct StoredData {
 /// serde_json's, where the stored texts are no event and no object.
 pub fn legacy_body(stored: &str, invoice: Option<&str>) -> serde_json::Result<Option<String>> {
     let event: Stored = serde_json::from_str(stored)?;
-    let Some(name) = event.kind.parse().ok().and_then(EventType::legacy_name) else {
+    let Some(name) = event.kind.parse().ok().and_then(EventType::legacy_type) else {
         return Ok(None);
     };
     let mut body = json!({ "id": event.id, "event": name, "livemode": event.livemode, "createdAt": event.created });

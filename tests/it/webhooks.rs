@@ -252,6 +252,41 @@ fn the_legacy_body_tells_overpaid_as_confirmed_and_nothing_of_accounts() {
 }
 
 #[test]
+fn a_filter_takes_the_name_that_is_told_or_the_events_own_type() {
+    let shop = Shop::open();
+    let receivers = [(); 4].map(|()| Receiver::that(Does::Answer(200)));
+    let [by_name, by_type, by_both, as_event] = &receivers;
+    let endpoint = |receiver: &Receiver, format: &str, types: &[&str]| json!({ "url": receiver.url(), "format": format, "types": types });
+    let (confirmed, overpaid) = ("invoice.confirmed", "invoice.overpaid");
+    shop.switch(json!({ "endpoints": [
+        endpoint(by_name, "legacy", &[confirmed]),
+        endpoint(by_type, "legacy", &[overpaid]),
+        endpoint(by_both, "legacy", &[confirmed, overpaid]),
+        endpoint(as_event, "event", &[confirmed]),
+    ] }));
+    for case in ["exact", "over"] {
+        let id = shop.invoice("100.00", json!({}))["id"].clone();
+        let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
+        shop.post(&path, Some(TEST), json!({ "case": case }))
+            .expect(200);
+    }
+    shop.advance("0s");
+    let told = |receiver: &Receiver| -> Vec<bool> {
+        let messages = receiver.messages();
+        let legacy = messages
+            .iter()
+            .filter(|one| one.json()["event"] == confirmed);
+        legacy
+            .map(|one| one.json()["invoice"]["overpaid"] == true)
+            .collect()
+    };
+    assert_eq!(told(by_name), [false, true], "told as invoice.confirmed");
+    assert_eq!(told(by_type), [true]);
+    assert_eq!(told(by_both), [false, true], "each once");
+    assert_eq!(types(as_event), [confirmed]);
+}
+
+#[test]
 fn an_invoices_own_url_is_told_of_the_invoice_only() {
     let shop = Shop::open();
     let (all, own) = (
