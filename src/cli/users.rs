@@ -8,8 +8,9 @@ use crate::clock::Clock;
 use crate::config::Values;
 use crate::domain::fields::Fields;
 use crate::domain::user::{EMAIL_CHARS_MAX, Role, check_password};
+use crate::service::Error;
+use crate::service::passwords::Hasher;
 use crate::service::users::{self, Known, NewUser};
-use crate::service::{Error, passwords};
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 use std::io::Read;
@@ -68,18 +69,16 @@ pub(super) fn user(matches: &ArgMatches) -> Result<(), Error> {
     let known = match verb {
         "create" => {
             let role = text(of_verb, "role").parse::<Role>();
-            let password = password(of_verb)?;
-            let hash = passwords::hash(&password)?;
+            let hash = Hasher::default().hash(&password(of_verb)?)?;
             let new = NewUser {
                 email: email()?,
-                password,
                 role: role.map_err(|error| Error::Failed(error.to_string()))?,
                 account: of_verb.get_one::<String>("account").cloned(),
             };
             store.write_and_wait(move |tx| users::make(tx, ACTOR, &new, &hash, now))?
         }
         "password" => {
-            let (email, hash) = (email()?, passwords::hash(&password(of_verb)?)?);
+            let (email, hash) = (email()?, Hasher::default().hash(&password(of_verb)?)?);
             store.write_and_wait(move |tx| {
                 let user = users::find(tx, &email)?;
                 users::change(tx, ACTOR, user, None, Some(&hash), now)

@@ -71,7 +71,7 @@ text_enum! {
         InvalidTransition = "invalid_transition",
         /// More calls than the key may make.
         RateLimited = "rate_limited",
-        /// More failed sign-ins than are let through.
+        /// More failed sign-ins than are let through, or another password of the same client is being checked.
         TooManyAttempts = "too_many_attempts",
         /// Something broke that is not the caller's doing.
         InternalError = "internal_error",
@@ -93,6 +93,8 @@ pub struct Refusal {
     pub message: String,
     /// The field, query or header at fault, where it is one.
     pub param: Option<String>,
+    /// Seconds after which it may be asked again, where that is known.
+    pub wait_seconds: Option<i64>,
 }
 
 impl Refusal {
@@ -102,6 +104,7 @@ impl Refusal {
             code,
             message: message.into(),
             param: None,
+            wait_seconds: None,
         }
     }
 
@@ -111,12 +114,21 @@ impl Refusal {
             code,
             message: message.into(),
             param: Some(param.into()),
+            wait_seconds: None,
         }
     }
 
     /// 400 `invalid_request` for one field; the message starts with its name.
     pub fn field(param: &str, problem: impl std::fmt::Display) -> Self {
         Refusal::of(Code::InvalidRequest, param, format!("{param} {problem}"))
+    }
+
+    /// The same refusal, with the seconds after which it may be asked again.
+    pub fn after(self, wait_seconds: i64) -> Self {
+        Refusal {
+            wait_seconds: Some(wait_seconds),
+            ..self
+        }
     }
 
     /// The same answer for the unknown, the foreign and the other mode's.

@@ -10,7 +10,7 @@ use hyper::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde::Serialize;
 
 /// Seconds after which an overloaded or paused service may be asked again.
-const RETRY_SECONDS: u64 = 5;
+const RETRY_SECONDS: i64 = 5;
 
 /// The status of a code.
 pub(super) const fn status(code: Code) -> StatusCode {
@@ -99,11 +99,12 @@ pub(super) fn answer_as(
             .headers
             .push((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
     }
-    if status == StatusCode::SERVICE_UNAVAILABLE {
-        reply
-            .headers
-            .push((RETRY_AFTER, HeaderValue::from(RETRY_SECONDS)));
-    }
+    let is_passing = status == StatusCode::SERVICE_UNAVAILABLE;
+    let wait_seconds = refusal
+        .wait_seconds
+        .or_else(|| is_passing.then_some(RETRY_SECONDS));
+    let wait = wait_seconds.map(|seconds| (RETRY_AFTER, HeaderValue::from(seconds)));
+    reply.headers.extend(wait);
     reply
 }
 

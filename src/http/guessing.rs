@@ -82,7 +82,7 @@ fn wait_ms(times: u32) -> i64 {
 /// 429 `too_many_attempts`.
 pub(super) fn refusal(seconds: i64) -> Refusal {
     let message = format!("too many failed sign-ins with this email; try again in {seconds} s");
-    Refusal::new(Code::TooManyAttempts, message)
+    Refusal::new(Code::TooManyAttempts, message).after(seconds)
 }
 
 #[cfg(test)]

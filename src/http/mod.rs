@@ -13,10 +13,12 @@ mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod guessing;
+mod hashing;
 mod limit;
 mod metrics;
 mod openapi;
 mod pages;
+mod password;
 mod probes;
 mod public;
 mod reply;
@@ -64,8 +66,7 @@ pub struct Front {
     metrics: metrics::Metrics,
     sandbox: Option<sandbox::Sandbox>,
     guessing: guessing::Guessing,
-    /// Held while a password is hashed.
-    hashing: tokio::sync::Mutex<()>,
+    hashing: hashing::Hashing,
     public_url: String,
     body_timeout: Duration,
     closed: watch::Sender<bool>,
@@ -115,7 +116,7 @@ impl Front {
             metrics: metrics::Metrics::default(),
             sandbox,
             guessing: guessing::Guessing::default(),
-            hashing: tokio::sync::Mutex::new(()),
+            hashing: hashing::Hashing::new(hashing::WAITING_MAX),
             public_url: settings.public_url,
             body_timeout: Duration::from_millis(settings.body_timeout_ms),
             closed: watch::Sender::new(false),

@@ -1,9 +1,11 @@
 //! Who is signed in: users, sessions, and what each may see.
 //!
 //! What lives here: making users, signing in and out, telling a member by the cookie. What does not: slowing down who
-//! guesses (`http`). What always holds: a [`Member`] can be made here only, from a session that exists.
+//! guesses, and where passwords are hashed (`http`). What always holds: a [`Member`] can be made here only, from a
+//! session that exists, and a session only of a user who has [`Proven`] the password.
 
-use super::{Caller, Error, Service, passwords, random};
+use super::passwords::Hasher;
+use super::{Caller, Error, Service, random};
 use crate::domain::apikey;
 use crate::domain::asset::Mode;
 use crate::domain::id;
@@ -45,6 +47,60 @@ impl Member {
     }
 }
 
+/// Who has this email, and what the password is checked against; perhaps nobody.
+pub struct Credentials {
+    found: Option<(User, String)>,
+}
+
+impl Credentials {
+    /// The user, if this is the password. Takes the same time whether there is such a user or not.
+    ///
+    /// # Errors
+    /// `invalid_credentials`, the same whether the email or the password is wrong.
+    pub fn prove(self, hasher: &mut Hasher, password: &str) -> Result<Proven, Refusal> {
+        let hash = self.found.as_ref().map(|(_, hash)| hash.as_str());
+        let is_right = hasher.is_right(password, hash);
+        let found = self.found.filter(|(user, _)| is_right && is_enabled(user));
+        let (user, password_hash) = found.ok_or_else(wrong)?;
+        Ok(Proven {
+            user,
+            password_hash,
+        })
+    }
+}
+
+/// A user who has just given the password.
+#[derive(Clone)]
+pub struct Proven {
+    user: User,
+    password_hash: String,
+}
+
+impl Proven {
+    /// The user, if the password is still the one that was given and they may still sign in.
+    ///
+    /// # Errors
+    /// `invalid_credentials`.
+    pub(super) fn still(self, db: &Reader<'_>) -> Result<User, Error> {
+        let found = users::by_email(db, &self.user.email)?;
+        let still = found.filter(|(user, hash)| {
+            user.seq == self.user.seq && *hash == self.password_hash && is_enabled(user)
+        });
+        Ok(still.ok_or_else(wrong)?.0)
+    }
+}
+
+/// May they sign in?
+fn is_enabled(user: &User) -> bool {
+    user.disabled_at.is_none()
+}
+
+/// What is answered to whoever is not let in.
+fn wrong() -> Refusal {
+    let message = "the email or the password is wrong";
+    Refusal::new(Code::InvalidCredentials, message)
+}
+
 /// A session that was just begun.
 pub struct Begun {
     /// What the cookie holds; not kept.
@@ -56,37 +112,31 @@ pub struct Begun {
 }
 
 impl Service {
-    /// Signs in. Takes as long as hashing a password: for a thread that may wait.
+    /// Who says to have this email.
     ///
     /// # Errors
-    /// `invalid_credentials`, the same whether the email or the password is wrong.
-    pub fn sign_in(
-        self: &Arc<Self>,
-        now: Time,
-        email: &str,
-        password: &str,
-    ) -> Result<Begun, Error> {
+    /// [`Error::Failed`] where the file fails.
+    pub fn credentials(&self, email: &str) -> Result<Credentials, Error> {
         let found = self.read(|db| Ok(users::by_email(db, email)?))?;
-        let hash = found.as_ref().map(|(_, hash)| hash.as_str());
-        let is_right = passwords::is_right(password, hash);
-        let user = found.map(|(user, _)| user);
-        let user = user.filter(|user| is_right && user.disabled_at.is_none());
-        let user = user.ok_or_else(|| {
-            Refusal::new(
-                Code::InvalidCredentials,
-                "the email or the password is wrong",
-            )
-        })?;
+        Ok(Credentials { found })
+    }
+
+    /// Begins a session.
+    ///
+    /// # Errors
+    /// `invalid_credentials` where the password was changed meanwhile.
+    pub async fn sign_in(self: &Arc<Self>, now: Time, proven: Proven) -> Result<Begun, Error> {
         let cookie = hex(&random::<32>()?);
         let hash = apikey::hash(&cookie);
         let expires_at = now.plus_ms(SESSION_MS);
-        let member = self.write_and_wait(move |_, tx| {
+        let member = self.write(move |_, tx| {
+            let user = proven.still(tx)?;
             sessions::insert(tx, &hash, user.seq, now, expires_at)?;
             member(tx, user)
-        })?;
+        });
         Ok(Begun {
+            member: member.await?,
             cookie,
-            member,
             expires_at,
         })
     }
@@ -143,7 +193,7 @@ fn member(db: &Reader<'_>, user: User) -> Result<Member, Error> {
     })
 }
 
-/// Makes a user; `password_hash` is of [`passwords::hash`].
+/// Makes a user; `password_hash` is of [`Hasher::hash`].
 ///
 /// # Errors
 /// `invalid_request` where somebody has this email already.

@@ -1,55 +1,136 @@
 //! Passwords: hashed with argon2id, checked in a time that does not tell whether there is such a user.
 
 use super::{Error, random};
-use argon2::Argon2;
-use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
+use argon2::password_hash::{self, Output, PasswordHash, Salt, SaltString};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 
 /// What a password is checked against where there is no such user: a hash of nobody's password, as costly as any.
 const NOBODYS: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5J3Mgc2FsdA$fR8Or2zthJ+vwFoO5wh5JNgQGe7PQEmcU4f5gGPPONg";
 
-/// The hash of a password, as a PHC string: argon2id with the parameters that OWASP asks for at least.
-///
-/// Takes some 20 ms and 19 MB.
-///
-/// # Errors
-/// [`Error::Failed`] where there is no randomness.
-pub fn hash(password: &str) -> Result<String, Error> {
-    let failed = |error| Error::Failed(format!("the password was not hashed: {error}"));
-    let salt = SaltString::encode_b64(&random::<16>()?).map_err(failed)?;
-    let hash = Argon2::default().hash_password(password.as_bytes(), &salt);
-    hash.map(|hash| hash.to_string()).map_err(failed)
+/// The most memory that a stored hash may ask for, in KiB: a crafted one would otherwise take all there is.
+const MEMORY_KIB_MAX: u32 = 64 * 1024;
+/// The most passes and lanes that a stored hash may ask for.
+const PASSES_MAX: u32 = 16;
+
+/// Hashes passwords, one after the other, in memory that it keeps: some 19 MB from its first hash on.
+#[derive(Default)]
+pub struct Hasher {
+    memory: Vec<Block>,
 }
 
-/// Is this the password behind the hash? Without a hash it never is, after the same time.
-pub fn is_right(password: &str, hash: Option<&str>) -> bool {
-    let verified = PasswordHash::new(hash.unwrap_or(NOBODYS))
-        .and_then(|parsed| Argon2::default().verify_password(password.as_bytes(), &parsed));
-    verified.is_ok() && hash.is_some()
+impl Hasher {
+    /// The hash of a password, as a PHC string: argon2id with the parameters that OWASP asks for at least.
+    ///
+    /// Takes some 20 ms.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where there is no randomness.
+    pub fn hash(&mut self, password: &str) -> Result<String, Error> {
+        let failed = |error| Error::Failed(format!("the password was not hashed: {error}"));
+        let salt = SaltString::encode_b64(&random::<16>()?).map_err(failed)?;
+        let params = Params::default();
+        let hash = PasswordHash {
+            algorithm: Algorithm::Argon2id.ident(),
+            version: Some(Version::V0x13.into()),
+            params: (&params).try_into().map_err(failed)?,
+            salt: Some(salt.as_salt()),
+            hash: Some(
+                self.compute(password, salt.as_salt(), params)
+                    .map_err(failed)?,
+            ),
+        };
+        Ok(hash.to_string())
+    }
+
+    /// Is this the password behind the hash? Without a hash it never is, after the same time.
+    pub fn is_right(&mut self, password: &str, hash: Option<&str>) -> bool {
+        let computed = PasswordHash::new(hash.unwrap_or(NOBODYS))
+            .ok()
+            .and_then(|stored| {
+                let is_ours = stored.algorithm == Algorithm::Argon2id.ident()
+                    && stored.version == Some(Version::V0x13.into());
+                let params = Params::try_from(&stored).ok().filter(|params| {
+                    is_ours
+                        && params.m_cost() <= MEMORY_KIB_MAX
+                        && params.t_cost() <= PASSES_MAX
+                        && params.p_cost() <= PASSES_MAX
+                });
+                let computed = self.compute(password, stored.salt?, params?).ok()?;
+                // Compared in a time that does not tell where they differ.
+                Some(computed == stored.hash?)
+            });
+        computed == Some(true) && hash.is_some()
+    }
+
+    /// What a password comes to with this salt.
+    fn compute(
+        &mut self,
+        password: &str,
+        salt: Salt<'_>,
+        params: Params,
+    ) -> Result<Output, password_hash::Error> {
+        let mut bytes = [0; Salt::MAX_LENGTH];
+        let salt = salt.decode_b64(&mut bytes)?;
+        let blocks = params.block_count();
+        if self.memory.len() < blocks {
+            self.memory.resize(blocks, Block::default());
+        }
+        let length = params.output_len().unwrap_or(Params::DEFAULT_OUTPUT_LEN);
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        Output::init_with(length, |out| {
+            let memory = self.memory.as_mut_slice();
+            argon2
+                .hash_password_into_with_memory(password.as_bytes(), salt, out, memory)
+                .map_err(password_hash::Error::from)
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{NOBODYS, PasswordHash, hash, is_right};
+    use super::{Hasher, NOBODYS, PasswordHash};
+    use argon2::Argon2;
+    use argon2::password_hash::PasswordVerifier;
 
     #[test]
-    fn a_password_is_told_from_others() {
-        let made = hash("correct horse").unwrap_or_default();
+    fn a_password_is_told_from_others_in_memory_that_is_used_again() {
+        let mut hasher = Hasher::default();
+        let made = hasher.hash("correct horse").unwrap_or_default();
         assert!(
             made.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"),
             "{made}"
         );
-        assert!(is_right("correct horse", Some(&made)));
-        assert!(!is_right("correct horsf", Some(&made)));
-        assert_ne!(hash("correct horse").unwrap_or_default(), made, "salted");
+        assert!(hasher.is_right("correct horse", Some(&made)));
+        assert!(!hasher.is_right("correct horsf", Some(&made)));
+        assert_ne!(
+            hasher.hash("correct horse").unwrap_or_default(),
+            made,
+            "salted"
+        );
+        let by_the_crate = PasswordHash::new(&made)
+            .and_then(|made| Argon2::default().verify_password(b"correct horse", &made));
+        assert_eq!(by_the_crate, Ok(()));
     }
 
     #[test]
     fn nobody_signs_in() {
+        let mut hasher = Hasher::default();
         assert!(
             PasswordHash::new(NOBODYS).is_ok(),
             "it is computed, not refused"
         );
-        assert!(!is_right("", None) && !is_right("nobody", None));
+        assert!(!hasher.is_right("", None) && !hasher.is_right("nobody", None));
+        assert_eq!(hasher.memory.len(), 19_456, "as costly as any");
+    }
+
+    #[test]
+    fn a_crafted_hash_takes_neither_memory_nor_time() {
+        let mut hasher = Hasher::default();
+        for costs in ["m=4194304,t=2,p=1", "m=19456,t=4294967295,p=1"] {
+            let crafted = NOBODYS.replace("m=19456,t=2,p=1", costs);
+            assert!(!hasher.is_right("nobody", Some(&crafted)), "{costs}");
+        }
+        assert_eq!(hasher.memory.len(), 0);
     }
 }

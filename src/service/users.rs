@@ -3,14 +3,14 @@
 //! What does not live here: signing in (`members`). What always holds: there is an operator who can sign in once there
 //! was one, and a changed password ends the sessions begun with the old one.
 
-use super::members::{create, note};
-use super::{Error, Member, Service, passwords, random};
+use super::members::{Proven, create, note};
+use super::{Error, Service, random};
 use crate::domain::apikey;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::signature::hex;
 use crate::domain::time::{HOUR_MS, Time};
-use crate::domain::user::{Role, User, check_password};
+use crate::domain::user::{Role, User};
 use crate::store::{Reader, Tx, accounts, file, sessions, users};
 use serde_json::json;
 use std::sync::Arc;
@@ -24,21 +24,10 @@ const BY_SETUP: &str = "set-up link";
 pub struct NewUser {
     /// What they sign in with.
     pub email: String,
-    /// Their password.
-    pub password: String,
     /// What they may do.
     pub role: Role,
     /// The id of the account of a merchant's user.
     pub account: Option<String>,
-}
-
-/// What is changed of a user; nothing leaves it.
-#[derive(Default)]
-pub struct UserChange {
-    /// May they no longer sign in?
-    pub disabled: Option<bool>,
-    /// A new password.
-    pub password: Option<String>,
 }
 
 /// A user, and the id of the account of a merchant's user.
@@ -69,28 +58,25 @@ impl Service {
         self.read(|db| check_setup(db, now, token))
     }
 
-    /// Makes the first operator; the link is used up. Hashes a password: for a thread that may wait.
+    /// Makes the first operator; the link is used up.
     ///
     /// # Errors
-    /// `forbidden` where the token is wrong, used, or too old; `invalid_request` for a password that is too short.
-    pub fn finish_setup(
+    /// `forbidden` where the token is wrong, used, or too old; `invalid_request` where the email is taken.
+    pub async fn finish_setup(
         self: &Arc<Self>,
         now: Time,
-        token: &str,
-        email: &str,
-        password: &str,
+        token: String,
+        email: String,
+        password_hash: String,
     ) -> Result<Known, Error> {
-        self.check_setup(now, token)?;
-        check_password(password)?;
-        let hash = passwords::hash(password)?;
-        let (token, email) = (token.to_owned(), email.to_owned());
-        self.write_and_wait(move |_, tx| {
+        self.write(move |_, tx| {
             check_setup(tx, now, &token)?;
             file::set_setup(tx, None)?;
-            let user = create(tx, &email, &hash, Role::Operator, None, now)?;
+            let user = create(tx, &email, &password_hash, Role::Operator, None, now)?;
             told(tx, BY_SETUP, "user.create", &user, now)?;
             Ok((user, None))
         })
+        .await
     }
 
     /// Every user, oldest first.
@@ -101,66 +87,60 @@ impl Service {
         self.read(list)
     }
 
-    /// Makes a user. Hashes a password: for a thread that may wait.
+    /// Makes a user whose password has this hash.
     ///
     /// # Errors
     /// As [`make`].
-    pub fn make_user(
+    pub async fn make_user(
         self: &Arc<Self>,
         now: Time,
-        actor: &str,
+        actor: String,
         new: NewUser,
+        password_hash: String,
     ) -> Result<Known, Error> {
-        check_password(&new.password)?;
-        let (hash, actor) = (passwords::hash(&new.password)?, actor.to_owned());
-        self.write_and_wait(move |_, tx| make(tx, &actor, &new, &hash, now))
+        self.write(move |_, tx| make(tx, &actor, &new, &password_hash, now))
+            .await
     }
 
-    /// Changes a user. Hashes a password: for a thread that may wait.
+    /// Changes a user: whether they may sign in, or the password, by its hash.
     ///
     /// # Errors
-    /// As [`change`].
-    pub fn change_user(
+    /// As [`change`]; `not_found`.
+    pub async fn change_user(
         self: &Arc<Self>,
         now: Time,
-        actor: &str,
-        user_id: &str,
-        wanted: UserChange,
+        actor: String,
+        user_id: String,
+        disabled: Option<bool>,
+        password_hash: Option<String>,
     ) -> Result<Known, Error> {
-        let hash = hash_of(&wanted)?;
-        let (actor, user_id) = (actor.to_owned(), user_id.to_owned());
-        self.write_and_wait(move |_, tx| {
+        self.write(move |_, tx| {
             let user = match id::parse(&user_id) {
                 Some(id) => users::by_id(tx, &id)?,
                 None => None,
             };
             let user = user.ok_or_else(|| Refusal::not_found("user"))?;
-            change(tx, &actor, user, wanted.disabled, hash.as_deref(), now)
+            change(tx, &actor, user, disabled, password_hash.as_deref(), now)
         })
+        .await
     }
 
-    /// Changes the member's own password, which ends all of the member's sessions. Hashes passwords: for a thread that
-    /// may wait.
+    /// Changes one's own password to one with this hash, which ends all of one's sessions.
     ///
     /// # Errors
-    /// `invalid_credentials` where the old one is wrong; `invalid_request` for a new one that is too short.
-    pub fn change_own_password(
+    /// `invalid_credentials` where it was changed meanwhile.
+    pub async fn change_own_password(
         self: &Arc<Self>,
         now: Time,
-        member: &Member,
-        old: &str,
-        new: &str,
+        proven: Proven,
+        password_hash: String,
     ) -> Result<(), Error> {
-        check_password(new)?;
-        let email = member.user().email.clone();
-        let found = self.read(|db| Ok(users::by_email(db, &email)?))?;
-        let hash = found.as_ref().map(|(_, hash)| hash.as_str());
-        if !passwords::is_right(old, hash) {
-            let message = "password must be your present password";
-            return Err(Refusal::of(Code::InvalidCredentials, "password", message).into());
-        }
-        let (hash, user) = (passwords::hash(new)?, member.user().clone());
-        self.write_and_wait(move |_, tx| change(tx, &email, user, None, Some(&hash), now).map(drop))
+        self.write(move |_, tx| {
+            let user = proven.still(tx)?;
+            let email = user.email.clone();
+            change(tx, &email, user, None, Some(&password_hash), now).map(drop)
+        })
+        .await
     }
 }
 
@@ -174,15 +154,6 @@ fn check_setup(db: &Reader<'_>, now: Time, token: &str) -> Result<(), Error> {
     }
     let message = "the set-up link is wrong, used, or older than an hour; start the server again for a new one";
     Err(Refusal::new(Code::Forbidden, message).into())
-}
-
-/// The hash of a new password, where one is wanted.
-fn hash_of(wanted: &UserChange) -> Result<Option<String>, Error> {
-    let Some(password) = &wanted.password else {
-        return Ok(None);
-    };
-    check_password(password)?;
-    passwords::hash(password).map(Some)
 }
 
 /// Makes a user whose password has this hash.

@@ -53,6 +53,7 @@ mod lists;
 mod model;
 mod old_files;
 mod pages;
+mod password_queue;
 mod payment_links;
 mod payments;
 mod payouts;

@@ -46,6 +46,11 @@ impl Process {
         self.lines.recv_timeout(LINE_TIMEOUT).unwrap()
     }
 
+    /// Its number in the system.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ends it as `kill -9` does, and waits until it is gone.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();

@@ -5,6 +5,7 @@ use coffer::domain::render::Links;
 use coffer::domain::server::order::ServerLimits;
 use coffer::domain::time::Time;
 use coffer::domain::transfer::{Sending, TransferKind, TransferStatus};
+use coffer::service::passwords::Hasher;
 use coffer::service::{Caches, Error, Service, open_beside};
 use coffer::store::Kind;
 use serde_json::json;
@@ -201,9 +202,9 @@ fn in_production_the_operator_gives_everything() {
     assert!(step(json!({ "action": "pay" })).starts_with("txid must be given"));
     assert!(step(json!({ "action": "pay", "txid": "5wHu" })).contains(r#""status":"paid""#));
 
-    let begun = service
-        .sign_in(Time(0), "operator@sandbox.test", "sandbox")
-        .unwrap();
+    let credentials = service.credentials("operator@sandbox.test").unwrap();
+    let proven = credentials.prove(&mut Hasher::default(), "sandbox");
+    let begun = done(service.sign_in(Time(0), proven.unwrap())).unwrap();
     let account = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
     let account = account["id"].as_str().unwrap();
     let scope = service.scope(&begun.member, account, coffer::domain::asset::Mode::Live);

@@ -5,14 +5,13 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::user::EMAIL_CHARS_MAX;
 use crate::http::auth::{COOKIE, cookie};
+use crate::http::password;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::{error, guessing};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
-use hyper::header::{RETRY_AFTER, SET_COOKIE};
+use hyper::header::SET_COOKIE;
 use serde_json::json;
-use std::sync::Arc;
 
 /// POST /dashboard/api/session
 pub(in crate::http) async fn sign_in(call: Call) -> Result<Reply, Error> {
@@ -27,41 +26,20 @@ pub(in crate::http) async fn sign_in(call: Call) -> Result<Reply, Error> {
         .text("password", 0..=1000)?
         .ok_or_else(|| Refusal::field("password", "must be given"))?
         .to_owned();
-    let front = Arc::clone(&call.front);
-    if let Some(slowed) = slowed_down(&call, &email) {
-        return Ok(slowed);
-    }
-    let (service, now, tried) = (Arc::clone(&front.service), call.now, email.clone());
-    // One at a time: each takes 19 MB, and a flood of them should take its own time, not everybody's.
-    let alone = front.hashing.lock().await;
-    let begun = tokio::task::spawn_blocking(move || service.sign_in(now, &tried, &password)).await;
-    drop(alone);
-    let begun = begun.map_err(|error| Error::Failed(error.to_string()))?;
-    if matches!(begun, Err(Error::Refused(_))) {
-        log::warn!("a sign-in as {email:?} failed");
-    }
-    let begun = begun?;
-    front.guessing.succeeded(&email);
+    let front = &call.front;
+    let proven = password::prove(&call, &email, password).await?;
+    let begun = front.service.sign_in(call.now, proven).await?;
     let secure = if front.public_url.starts_with("https://") {
         "; Secure"
     } else {
         ""
     };
-    let seconds = begun.expires_at.since_ms(now) / 1000;
+    let seconds = begun.expires_at.since_ms(call.now) / 1000;
     let set = format!(
         "{COOKIE}={}; Path=/dashboard; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}",
         begun.cookie
     );
     Ok(session(&begun.member, Some(begun.expires_at), StatusCode::CREATED).with(SET_COOKIE, &set))
-}
-
-/// Counts a password that is about to be tried; the answer where that must wait.
-pub(super) fn slowed_down(call: &Call, email: &str) -> Option<Reply> {
-    let front = &call.front;
-    let seconds = front.guessing.begin(email, front.clock.real_now()).err()?;
-    log::warn!("sign-ins as {email:?} are slowed down: too many have failed");
-    let refused = error::answer(guessing::refusal(seconds).into(), &call.request_id);
-    Some(refused.with(RETRY_AFTER, &seconds.to_string()))
 }
 
 /// GET /dashboard/api/session

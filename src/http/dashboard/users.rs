@@ -1,18 +1,16 @@
 //! Who may sign in: the first operator, other users, one's own password.
 
-use super::aside;
-use super::session::slowed_down;
 use crate::domain::fields::Fields;
-use crate::domain::refusal::Refusal;
+use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::{EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX, Role};
+use crate::http::password;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::service::users::{Known, NewUser, UserChange};
+use crate::service::users::{Known, NewUser};
 use crate::service::{Error, Json};
 use hyper::StatusCode;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
 /// POST /dashboard/api/setup
 pub(in crate::http) async fn set_up(call: Call) -> Result<Reply, Error> {
@@ -32,9 +30,10 @@ pub(in crate::http) async fn first_operator(
     fields.only(&["token", "email", "password"])?;
     let (token, email) = (required(&fields, "token")?, email(&fields)?);
     let password = required(&fields, "password")?;
-    let (service, now) = (Arc::clone(&call.front.service), call.now);
-    let _alone = call.front.hashing.lock().await;
-    aside(move || service.finish_setup(now, &token, &email, &password)).await
+    let service = &call.front.service;
+    service.check_setup(call.now, &token)?;
+    let hash = password::hash(call, password).await?;
+    service.finish_setup(call.now, token, email, hash).await
 }
 
 /// GET /dashboard/api/users
@@ -54,18 +53,17 @@ pub(in crate::http) async fn create(call: Call) -> Result<Reply, Error> {
     let fields = Fields::of(&body);
     fields.only(&["email", "password", "role", "account"])?;
     let role: Option<Role> = fields.choice("role")?;
+    let (email, password) = (email(&fields)?, required(&fields, "password")?);
     let new = NewUser {
-        email: email(&fields)?,
-        password: required(&fields, "password")?,
+        email,
         role: role.ok_or_else(|| {
             Refusal::field("role", format!("must be one of {}", Role::TEXTS.join(", ")))
         })?,
         account: fields.text("account", 1..=36)?.map(str::to_owned),
     };
-    let (service, now) = (Arc::clone(&call.front.service), call.now);
-    let actor = call.member()?.user().email.clone();
-    let _alone = call.front.hashing.lock().await;
-    let made = aside(move || service.make_user(now, &actor, new)).await?;
+    let hash = password::hash(&call, password).await?;
+    let (service, actor) = (&call.front.service, call.member()?.actor());
+    let made = service.make_user(call.now, actor, new, hash).await?;
     answer(StatusCode::CREATED, &made)
 }
 
@@ -74,20 +72,17 @@ pub(in crate::http) async fn change(call: Call) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&["disabled", "password"])?;
-    let wanted = UserChange {
-        disabled: fields.flag("disabled")?,
-        password: fields
-            .text("password", 1..=PASSWORD_CHARS_MAX)?
-            .map(str::to_owned),
+    let disabled = fields.flag("disabled")?;
+    let password = fields.text("password", 1..=PASSWORD_CHARS_MAX)?;
+    let id = call.uuid("user")?;
+    let hash = match password {
+        Some(password) => Some(password::hash(&call, password.to_owned()).await?),
+        None => None,
     };
-    let (service, now, id) = (
-        Arc::clone(&call.front.service),
-        call.now,
-        call.uuid("user")?,
-    );
-    let actor = call.member()?.user().email.clone();
-    let _alone = call.front.hashing.lock().await;
-    let changed = aside(move || service.change_user(now, &actor, &id, wanted)).await?;
+    let (service, actor) = (&call.front.service, call.member()?.actor());
+    let changed = service
+        .change_user(call.now, actor, id, disabled, hash)
+        .await?;
     answer(StatusCode::OK, &changed)
 }
 
@@ -98,17 +93,23 @@ pub(in crate::http) async fn own_password(call: Call) -> Result<Reply, Error> {
     fields.only(&["password", "newPassword"])?;
     let old = required(&fields, "password")?;
     let new = required(&fields, "newPassword")?;
-    let member = call.member()?.clone();
-    let (service, now) = (Arc::clone(&call.front.service), call.now);
-    // A stolen session must not try passwords faster than signing in does.
-    if let Some(slowed) = slowed_down(&call, &member.user().email) {
-        return Ok(slowed);
-    }
-    let email = member.user().email.clone();
-    let _alone = call.front.hashing.lock().await;
-    aside(move || service.change_own_password(now, &member, &old, &new)).await?;
-    call.front.guessing.succeeded(&email);
+    let email = &call.member()?.user().email;
+    let replaced = password::replace(&call, email, old, new).await;
+    let (proven, hash) = replaced.map_err(not_the_present_one)?;
+    let service = &call.front.service;
+    service.change_own_password(call.now, proven, hash).await?;
     Ok(Reply::nothing())
+}
+
+/// Whoever is signed in is told which field is wrong.
+fn not_the_present_one(error: Error) -> Error {
+    match error {
+        Error::Refused(refusal) if refusal.code == Code::InvalidCredentials => {
+            let message = "password must be your present password";
+            Refusal::of(Code::InvalidCredentials, "password", message).into()
+        }
+        other => other,
+    }
 }
 
 /// A text that must be there.

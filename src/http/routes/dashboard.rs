@@ -95,7 +95,7 @@ pub(super) static ROUTES: [Route; 8] = [
             about: "The operator was made; the link is used up.",
             content: Content::Json("User"),
         }],
-        refusals: &[Code::Forbidden],
+        refusals: &[Code::Forbidden, Code::TooManyAttempts],
         handler: |call| Box::pin(users::set_up(call)),
         ..PLAIN
     },
@@ -125,6 +125,7 @@ pub(super) static ROUTES: [Route; 8] = [
             about: "The user was made.",
             content: Content::Json("User"),
         }],
+        refusals: &[Code::TooManyAttempts],
         handler: |call| Box::pin(users::create(call)),
         ..OPERATOR
     },
@@ -142,7 +143,7 @@ pub(super) static ROUTES: [Route; 8] = [
             about: "The user as it is now.",
             content: Content::Json("User"),
         }],
-        refusals: &[Code::InvalidTransition],
+        refusals: &[Code::InvalidTransition, Code::TooManyAttempts],
         handler: |call| Box::pin(users::change(call)),
         ..OPERATOR
     },

@@ -1,0 +1,190 @@
+//! Where passwords are hashed: one thread, one buffer, and a short queue in front.
+//!
+//! What lives here: who waits, whose turn it is, when the thread begins and ends. What does not: the hash itself
+//! (`service::passwords`), and who has guessed too often (`guessing`). What always holds: one password is hashed at a
+//! time, a client waits with one password at most, and whoever hangs up leaves the queue.
+
+use crate::domain::refusal::{Code, Refusal};
+use crate::service::Error;
+use crate::service::passwords::Hasher;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Passwords that may wait, some five seconds of work; past that they are refused as overloaded.
+pub(super) const WAITING_MAX: usize = 256;
+/// How long the thread waits for the next password before it ends and gives back its memory.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// Seconds after which a client whose other password is being checked may try again.
+const BUSY_SECONDS: i64 = 1;
+
+/// What is done with the hasher.
+type Work = Box<dyn FnOnce(&mut Hasher) + Send>;
+
+/// The queue; dropping it ends the thread, after the password in hand.
+pub(super) struct Hashing {
+    shared: Arc<Shared>,
+}
+
+/// What the queue and its thread share.
+struct Shared {
+    queue: Mutex<Queue>,
+    /// Something waits, or the queue is closed.
+    changed: Condvar,
+    waiting_max: usize,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Job>,
+    /// Who waits or is being served and has not hung up.
+    clients: Vec<Arc<str>>,
+    thread: Option<JoinHandle<()>>,
+    is_running: bool,
+    is_closed: bool,
+}
+
+struct Job {
+    client: Arc<str>,
+    work: Work,
+}
+
+/// A client's place; dropping it leaves the queue.
+struct Place {
+    shared: Arc<Shared>,
+    client: Arc<str>,
+}
+
+impl Hashing {
+    /// A queue for so many passwords; there is no thread until one waits.
+    pub(super) fn new(waiting_max: usize) -> Hashing {
+        Hashing {
+            shared: Arc::new(Shared {
+                queue: Mutex::default(),
+                changed: Condvar::new(),
+                waiting_max,
+            }),
+        }
+    }
+
+    /// Does this with the hasher when it is this client's turn; not at all where the caller stops waiting before.
+    ///
+    /// # Errors
+    /// `too_many_attempts` where the client waits with another password already, `overloaded` where too many wait.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        client: &str,
+        work: impl FnOnce(&mut Hasher) -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let (answer, answered) = oneshot::channel();
+        let work: Work = Box::new(move |hasher| {
+            // Whoever hung up meanwhile needs no answer.
+            let _ = answer.send(work(hasher));
+        });
+        let _place = self.enter(client, work)?;
+        answered
+            .await
+            .map_err(|_| Error::Failed("a password was not hashed".to_owned()))
+    }
+
+    /// Takes a place in the queue.
+    fn enter(&self, client: &str, work: Work) -> Result<Place, Refusal> {
+        let client: Arc<str> = Arc::from(client);
+        let mut queue = self.shared.lock();
+        if queue.clients.contains(&client) {
+            let message = format!(
+                "another password of yours is being checked; try again in {BUSY_SECONDS} s"
+            );
+            return Err(Refusal::new(Code::TooManyAttempts, message).after(BUSY_SECONDS));
+        }
+        if queue.waiting.len() >= self.shared.waiting_max || !self.start(&mut queue) {
+            let message = "too many passwords wait to be checked; try again shortly";
+            return Err(Refusal::new(Code::Overloaded, message));
+        }
+        queue.clients.push(Arc::clone(&client));
+        queue.waiting.push_back(Job {
+            client: Arc::clone(&client),
+            work,
+        });
+        self.shared.changed.notify_one();
+        Ok(Place {
+            shared: Arc::clone(&self.shared),
+            client,
+        })
+    }
+
+    /// Starts the thread where there is none; false where the system gives none.
+    fn start(&self, queue: &mut Queue) -> bool {
+        if queue.is_running {
+            return true;
+        }
+        let shared = Arc::clone(&self.shared);
+        let thread = std::thread::Builder::new()
+            .name("coffer-passwords".to_owned())
+            .spawn(move || shared.serve());
+        match thread {
+            Ok(thread) => {
+                queue.thread = Some(thread);
+                queue.is_running = true;
+            }
+            Err(error) => log::error!("there is no thread for passwords: {error}"),
+        }
+        queue.is_running
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hashes what waits, in its order, until nothing has come for a while or the queue is closed.
+    fn serve(&self) {
+        let mut hasher = Hasher::default();
+        while let Some(work) = self.next() {
+            if catch_unwind(AssertUnwindSafe(|| work(&mut hasher))).is_err() {
+                log::error!("the hashing of a password panicked");
+            }
+        }
+    }
+
+    /// The next in line; nothing where the thread is to end.
+    fn next(&self) -> Option<Work> {
+        let idle = |queue: &mut Queue| queue.waiting.is_empty() && !queue.is_closed;
+        let waited = self.changed.wait_timeout_while(self.lock(), IDLE, idle);
+        let (mut queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let next = queue.waiting.pop_front().filter(|_| !queue.is_closed);
+        queue.is_running = next.is_some();
+        next.map(|job| job.work)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut queue = self.shared.lock();
+        queue.clients.retain(|client| *client != self.client);
+        queue.waiting.retain(|job| job.client != self.client);
+    }
+}
+
+impl Drop for Hashing {
+    fn drop(&mut self) {
+        let thread = {
+            let mut queue = self.shared.lock();
+            queue.is_closed = true;
+            queue.thread.take()
+        };
+        self.shared.changed.notify_one();
+        // The thread holds nothing that owns the queue, so it never waits for itself.
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            log::error!("the thread of the passwords panicked");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

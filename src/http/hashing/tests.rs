@@ -1,0 +1,117 @@
+//! The queue by itself: its thread is held by a job that waits for the test.
+
+use super::{Code, Error, Hashing};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::task::{Context, Poll, Waker};
+
+/// Polls once.
+fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    match future.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
+}
+
+/// A job that says when it has begun and waits until it may end.
+fn held() -> (impl FnOnce(), Receiver<()>, Sender<()>) {
+    let (begun, has_begun) = channel();
+    let (end, may_end) = channel::<()>();
+    let job = move || {
+        let _ = begun.send(());
+        let _ = may_end.recv();
+    };
+    (job, has_begun, end)
+}
+
+/// The code of a refusal, and after how many seconds it may be tried again.
+fn code<T>(answer: Option<Result<T, Error>>) -> Option<(Code, Option<i64>)> {
+    match answer {
+        Some(Err(Error::Refused(refusal))) => Some((refusal.code, refusal.wait_seconds)),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_client_waits_with_one_password_and_the_queue_has_an_end() {
+    let hashing = Hashing::new(2);
+    let (job, has_begun, end) = held();
+    let mut first = pin!(hashing.run("a", move |_| job()));
+    assert!(poll(first.as_mut()).is_none());
+    assert_eq!(has_begun.recv(), Ok(()));
+    let twice = pin!(hashing.run("a", |_| ()));
+    assert_eq!(code(poll(twice)), Some((Code::TooManyAttempts, Some(1))));
+    let mut others = ["b", "c"].map(|client| Box::pin(hashing.run(client, move |_| client)));
+    for other in &mut others {
+        assert!(poll(other.as_mut()).is_none());
+    }
+    let too_many = pin!(hashing.run("d", |_| ()));
+    assert_eq!(code(poll(too_many)), Some((Code::Overloaded, None)));
+    let _ = end.send(());
+    let [b, c] = others;
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let answers =
+        runtime.map(|runtime| runtime.block_on(async { (first.await, b.await, c.await) }));
+    assert!(matches!(answers, Ok((Ok(()), Ok("b"), Ok("c")))));
+    let again = pin!(hashing.run("a", |_| ()));
+    assert_eq!(code(poll(again)), None, "the first one has been served");
+}
+
+#[test]
+fn whoever_hangs_up_leaves_the_queue_and_is_not_hashed() {
+    let hashing = Hashing::new(1);
+    let (job, has_begun, end) = held();
+    let mut first = Box::pin(hashing.run("a", move |_| job()));
+    assert!(poll(first.as_mut()).is_none());
+    assert_eq!(has_begun.recv(), Ok(()));
+    let (hashed, was_hashed) = channel();
+    for client in 0..10_000 {
+        let hashed = hashed.clone();
+        let client = format!("{client}");
+        let mut gone = Box::pin(hashing.run(&client, move |_| hashed.send(())));
+        assert!(
+            poll(gone.as_mut()).is_none(),
+            "there is a place for {client}"
+        );
+    }
+    // Also the one that is being served: its client may come again.
+    drop(first);
+    let (last, was_last) = channel();
+    let mut second = Box::pin(hashing.run("a", move |_| last.send(())));
+    assert!(poll(second.as_mut()).is_none());
+    drop(hashed);
+    let _ = end.send(());
+    assert_eq!(was_last.recv(), Ok(()));
+    assert!(was_hashed.recv().is_err(), "nobody waited for these");
+}
+
+#[test]
+fn a_panic_fails_one_password_and_not_the_next() {
+    let hashing = Hashing::new(8);
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let answers = runtime.map(|runtime| {
+        runtime.block_on(async {
+            let broken = hashing
+                .run("a", |_| {
+                    assert!(std::hint::black_box(false), "a fault of a test");
+                })
+                .await;
+            (broken, hashing.run("a", |_| "next").await)
+        })
+    });
+    assert!(matches!(answers, Ok((Err(Error::Failed(_)), Ok("next")))));
+}
+
+#[test]
+fn the_thread_ends_with_the_queue() {
+    let hashing = Hashing::new(8);
+    let shared = std::sync::Arc::clone(&hashing.shared);
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let answer = runtime.map(|runtime| runtime.block_on(hashing.run("a", |_| ())));
+    assert!(matches!(answer, Ok(Ok(()))));
+    assert!(shared.lock().is_running);
+    drop(hashing);
+    assert!(!shared.lock().is_running);
+    assert_eq!(std::sync::Arc::strong_count(&shared), 1);
+}

@@ -1,0 +1,111 @@
+//! Passwords are hashed one at a time: who hangs up costs nothing, and one client waits with one password.
+
+use crate::support::served::Served;
+use crate::support::{Answer, Shop, agent, send};
+use serde_json::json;
+use std::io::Write;
+use std::net::TcpStream;
+
+const SESSION: &str = "/dashboard/api/session";
+
+/// The most memory that a process has had so far, in KiB.
+#[track_caller]
+fn peak_kib(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let number = line.unwrap().split_whitespace().nth(1).unwrap();
+    number.parse().unwrap()
+}
+
+/// Sends this request and hangs up, without waiting for its answer, once the server has answered somebody else.
+#[track_caller]
+fn hang_up(url: &str, method_and_path: &str, headers: &str, body: &str) {
+    let address = url.strip_prefix("http://").unwrap();
+    let mut caller = TcpStream::connect(address).unwrap();
+    let request = format!(
+        "{method_and_path} HTTP/1.1\r\nhost: {address}\r\n{headers}content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    caller.write_all(request.as_bytes()).unwrap();
+    send(&agent(), "GET", &format!("{url}/livez"), &[], "").expect(200);
+}
+
+/// Signs in, once the client's other passwords have been looked at.
+#[track_caller]
+fn sign_in(url: &str, email: &str, password: &str) -> Answer {
+    let body = json!({ "email": email, "password": password }).to_string();
+    loop {
+        let answer = send(&agent(), "POST", &format!("{url}{SESSION}"), &[], &body);
+        if answer.status != 429 {
+            return answer;
+        }
+        assert_eq!(answer.headers["retry-after"], "1", "{}", answer.text);
+    }
+}
+
+#[test]
+fn sign_ins_that_hang_up_take_no_memory() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    let before = peak_kib(running.process.id());
+    for number in 0..300 {
+        let body = json!({ "email": format!("{number}@shop.test"), "password": "wrong" });
+        hang_up(
+            &running.url,
+            &format!("POST {SESSION}"),
+            "",
+            &body.to_string(),
+        );
+    }
+    sign_in(&running.url, "operator@shop.test", "operator's password").expect(201);
+    let grown = peak_kib(running.process.id()) - before;
+    assert!(grown <= 40_000, "{grown} KiB");
+}
+
+#[test]
+fn nor_do_other_passwords_that_hang_up() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    let before = peak_kib(running.process.id());
+    let cookie = format!("cookie: {}\r\n", running.cookie());
+    let user = json!({ "email": "x@shop.test", "password": "long enough", "role": "merchant" });
+    let password = json!({ "password": "wrong", "newPassword": "long enough" });
+    for _ in 0..40 {
+        let (users, own) = (
+            "POST /dashboard/api/users",
+            format!("PUT {SESSION}/password"),
+        );
+        hang_up(&running.url, users, &cookie, &user.to_string());
+        hang_up(&running.url, &own, &cookie, &password.to_string());
+    }
+    let grown = peak_kib(running.process.id()) - before;
+    assert!(grown <= 40_000, "{grown} KiB");
+}
+
+#[test]
+fn sign_ins_of_one_client_at_once_are_let_in_or_told_to_come_again() {
+    let shop = Shop::open();
+    let url = shop.url();
+    let answers: Vec<Answer> = std::thread::scope(|scope| {
+        let one = || {
+            let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
+            send(
+                &agent(),
+                "POST",
+                &format!("{url}{SESSION}"),
+                &[],
+                &body.to_string(),
+            )
+        };
+        let all: Vec<_> = (0..6).map(|_| scope.spawn(one)).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    for answer in &answers {
+        if answer.status != 201 {
+            answer.refused(429, "too_many_attempts", None);
+            assert_eq!(answer.headers["retry-after"], "1");
+        }
+    }
+    assert!(answers.iter().any(|answer| answer.status == 201));
+    sign_in(url, "operator@sandbox.test", "sandbox").expect(201);
+}
