@@ -5,6 +5,7 @@
 
 mod doctor;
 mod keeping;
+mod logging;
 mod operator;
 mod server;
 mod users;
@@ -31,13 +32,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return code;
         }
     };
-    match run(&matches) {
+    let outcome = run(&matches);
+    let problem = outcome.as_ref().err();
+    logging::say_last(problem.map(|error| format!("coffer: {error}")));
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // Nothing can be done where even standard error is gone.
-            let _ = writeln!(std::io::stderr(), "coffer: {error}");
-            ExitCode::FAILURE
-        }
+        Err(_) => ExitCode::FAILURE,
     }
 }
 
@@ -111,14 +111,4 @@ fn print(line: &str) -> Result<(), Error> {
     let mut out = std::io::stdout().lock();
     let written = writeln!(out, "{line}").and_then(|()| out.flush());
     written.map_err(|error| Error::Failed(format!("standard output: {error}")))
-}
-
-/// Logs to standard error what the filter lets through.
-fn log_to_stderr(filter: &str) {
-    let mut builder = env_logger::Builder::new();
-    // A second logger in one process is not an error here: the first one stays.
-    let _ = builder
-        .parse_filters(filter)
-        .target(env_logger::Target::Stderr)
-        .try_init();
 }

@@ -1,6 +1,7 @@
 //! `coffer backup`, `coffer restore` and `coffer audit`: keeping the file.
 
-use super::{log_to_stderr, print};
+use super::logging::log_to_stderr;
+use super::print;
 use crate::config::Values;
 use crate::service::audit::{self, Finding};
 use crate::service::{Error, backup as copies};

@@ -1,6 +1,7 @@
 //! `coffer account` and `coffer key`: what an operator scripts, also beside a running server.
 
-use super::{log_to_stderr, print};
+use super::logging::log_to_stderr;
+use super::print;
 use crate::clock::Clock;
 use crate::config::Values;
 use crate::domain::account::{Account, AccountStatus};

@@ -1,6 +1,7 @@
 //! `coffer sandbox` and `coffer serve`.
 
-use super::{log_to_stderr, print};
+use super::logging::log_to_stderr;
+use super::print;
 use crate::app::{Config, Server};
 use crate::config::Values;
 use crate::domain::server::order::{RAM_MB_MIN, ServerLimits};

@@ -80,6 +80,7 @@ mod sign_in;
 mod signer;
 mod simulated_chain;
 mod statuses;
+mod stuck_log;
 mod summary;
 mod support;
 mod timeline;

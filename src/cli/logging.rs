@@ -1,0 +1,177 @@
+//! Where log lines go: to standard error, by way of a thread of their own.
+//!
+//! What always holds: whoever logs never waits. Where nobody reads standard error, lines are dropped and counted, and
+//! how many is said once it is read again.
+
+use env_logger::{Builder, Target};
+use log::{Log, Metadata, Record};
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::time::Duration;
+
+/// Bytes that may wait to be written; a line more is dropped.
+const WAITING_BYTES_MAX: usize = 1 << 20;
+/// How long the end of the process waits for what was logged.
+const FLUSH_MAX: Duration = Duration::from_secs(1);
+
+/// Logs to standard error what the filter lets through, and panics.
+pub(super) fn log_to_stderr(filter: &str) {
+    let Some(lines) = Lines::start() else {
+        return;
+    };
+    let target = Target::Pipe(Box::new(lines.clone()));
+    let inner = Builder::new().parse_filters(filter).target(target).build();
+    let level = inner.filter();
+    let logger = Logger {
+        inner,
+        lines: lines.clone(),
+    };
+    // A second logger in one process is not an error here: the first one stays.
+    if log::set_boxed_logger(Box::new(logger)).is_err() {
+        return;
+    }
+    log::set_max_level(level);
+    std::panic::set_hook(Box::new(move |panic| {
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or("unnamed").to_owned();
+        let backtrace = Backtrace::capture();
+        let line = match backtrace.status() {
+            BacktraceStatus::Captured => format!("thread {name} {panic}\n{backtrace}\n"),
+            _ => format!("thread {name} {panic}\n"),
+        };
+        lines.put(line.as_bytes());
+    }));
+}
+
+/// Waits, but not for long, until what was logged is written; then says this to standard error.
+pub(super) fn say_last(line: Option<String>) {
+    log::logger().flush();
+    let Some(line) = line else {
+        return;
+    };
+    let (written, hears) = sync_channel(1);
+    std::thread::spawn(move || {
+        // Nothing can be done where even standard error is gone.
+        let _ = writeln!(std::io::stderr(), "{line}");
+        let _ = written.send(());
+    });
+    let _ = hears.recv_timeout(FLUSH_MAX);
+}
+
+/// What the thread is sent.
+enum Message {
+    Line(Vec<u8>),
+    /// All that came before is written.
+    Flush(SyncSender<()>),
+}
+
+/// What waits to be written, and what was not taken in.
+#[derive(Default)]
+struct Counts {
+    waiting_bytes: AtomicUsize,
+    dropped: AtomicU64,
+}
+
+/// The way to the thread.
+#[derive(Clone)]
+struct Lines {
+    messages: Sender<Message>,
+    counts: Arc<Counts>,
+}
+
+impl Lines {
+    /// Starts the thread. It has a descriptor of its own: standard error's lock would be held while it waits.
+    fn start() -> Option<Lines> {
+        let stderr = File::from(std::io::stderr().as_fd().try_clone_to_owned().ok()?);
+        let (messages, queue) = channel();
+        let counts = Arc::new(Counts::default());
+        let shared = Arc::clone(&counts);
+        std::thread::Builder::new()
+            .name("coffer-log".to_owned())
+            .spawn(move || write_lines(stderr, &queue, &shared))
+            .ok()?;
+        Some(Lines { messages, counts })
+    }
+
+    /// Takes a line in, or counts it as dropped.
+    fn put(&self, line: &[u8]) {
+        let counts = &self.counts;
+        let waiting = counts
+            .waiting_bytes
+            .fetch_add(line.len(), Ordering::Relaxed);
+        let has_room = waiting.saturating_add(line.len()) <= WAITING_BYTES_MAX;
+        if !has_room || self.messages.send(Message::Line(line.to_vec())).is_err() {
+            counts
+                .waiting_bytes
+                .fetch_sub(line.len(), Ordering::Relaxed);
+            counts.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        self.put(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes line after line, however long each takes.
+fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &Counts) {
+    for message in queue {
+        let line = match message {
+            Message::Line(line) => line,
+            Message::Flush(done) => {
+                // Who asked may have waited long enough.
+                let _ = done.send(());
+                continue;
+            }
+        };
+        if stderr.write_all(&line).is_err() {
+            counts.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        let waiting = counts
+            .waiting_bytes
+            .fetch_sub(line.len(), Ordering::Relaxed);
+        // Said where there is room to say it.
+        if waiting < WAITING_BYTES_MAX / 2 {
+            let dropped = counts.dropped.swap(0, Ordering::Relaxed);
+            if dropped > 0 {
+                log::error!("{dropped} log lines were dropped: nobody read standard error");
+            }
+        }
+    }
+}
+
+/// Formats with `env_logger`.
+struct Logger {
+    inner: env_logger::Logger,
+    lines: Lines,
+}
+
+impl Log for Logger {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        self.inner.enabled(metadata)
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        self.inner.log(record);
+    }
+
+    fn flush(&self) {
+        let (done, hears) = sync_channel(1);
+        if self.lines.messages.send(Message::Flush(done)).is_ok() {
+            // A reader that has stopped does not keep the process from its end.
+            let _ = hears.recv_timeout(FLUSH_MAX);
+        }
+    }
+}
