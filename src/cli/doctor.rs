@@ -10,6 +10,8 @@ use crate::service::Error;
 use crate::store::doctor::{Complaint, check};
 use crate::store::{Kind, file as file_row, read_only};
 use clap::ArgMatches;
+use std::fs::File;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// What was checked, and what was found.
@@ -87,9 +89,20 @@ fn of_folder(path: &Path) -> Checked {
         .filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let probe = crate::store::open::with_suffix(path, "-doctor");
-    let complaint = std::fs::write(&probe, b"").err().map(|error| Complaint {
+    // A full disk takes a new name, and not a byte.
+    let written = File::create(&probe).and_then(|mut file| {
+        file.write_all(b"\n")?;
+        file.sync_all()
+    });
+    let complaint = written.err().map(|error| Complaint {
         about: format!("{}: {error}", folder.display()),
-        mend: "let the user that runs coffer write there".to_owned(),
+        mend: match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                "make room on that disk: nothing can be written until then"
+            }
+            _ => "let the user that runs coffer write there",
+        }
+        .to_owned(),
     });
     // What was not made needs no removing.
     let _ = std::fs::remove_file(&probe);

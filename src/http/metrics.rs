@@ -39,7 +39,7 @@ impl Metrics {
     }
 
     /// The page, in Prometheus' text format 0.0.4.
-    pub(super) fn page(&self, writes_waiting: usize) -> String {
+    pub(super) fn page(&self, writes_waiting: usize, writes_refused: bool) -> String {
         let mut page = String::from(
             "# HELP coffer_requests_total Answers by operation and class of status.\n# TYPE coffer_requests_total counter\n",
         );
@@ -58,6 +58,11 @@ impl Metrics {
         ));
         page.push_str("# HELP coffer_writes_waiting Writes in the queue of the one writer.\n# TYPE coffer_writes_waiting gauge\n");
         page.push_str(&format!("coffer_writes_waiting {writes_waiting}\n"));
+        page.push_str("# HELP coffer_writes_refused 1 while no write is taken in, because the disk is full or has failed.\n# TYPE coffer_writes_refused gauge\n");
+        page.push_str(&format!(
+            "coffer_writes_refused {}\n",
+            u8::from(writes_refused)
+        ));
         page
     }
 }

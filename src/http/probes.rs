@@ -11,18 +11,23 @@ pub(super) async fn livez(_: Call) -> Result<Reply, Error> {
     Ok(Reply::text(StatusCode::OK, "text/plain", "ok\n"))
 }
 
-/// Ready: it is not stopping and the file can be read.
+/// Ready: it is not stopping, the file can be read, and writes are taken in.
 pub(super) async fn readyz(call: Call) -> Result<Reply, Error> {
     if *call.front.closed.borrow() {
         return Err(Refusal::new(Code::Overloaded, "the server is stopping").into());
     }
     call.front.service.check_file()?;
+    call.front.service.check_writes()?;
     Ok(Reply::text(StatusCode::OK, "text/plain", "ok\n"))
 }
 
 /// Counters for Prometheus.
 pub(super) async fn metrics(call: Call) -> Result<Reply, Error> {
-    let page = call.front.metrics.page(call.front.service.writes_waiting());
+    let service = &call.front.service;
+    let page = call
+        .front
+        .metrics
+        .page(service.writes_waiting(), service.check_writes().is_err());
     Ok(Reply::text(
         StatusCode::OK,
         "text/plain; version=0.0.4",

@@ -41,6 +41,11 @@ impl From<StoreError> for Error {
                 "more writes are waiting than can be taken in; try again",
             )),
             StoreError::TooLarge => Overflow.into(),
+            // Why is for the log: the caller can do nothing about it.
+            StoreError::Refusing(_) => Error::Refused(Refusal::new(
+                Code::Overloaded,
+                "nothing can be written at the moment; try again",
+            )),
             StoreError::Failed(cause) => Error::Failed(cause),
         }
     }

@@ -58,7 +58,7 @@ use crate::domain::asset::Mode;
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
 use crate::store::file::{self, FileRow};
-use crate::store::{Changes, Durability, Kind, Opening, Reader, Store, Tx};
+use crate::store::{Changes, Durability, Kind, Opening, Reader, Store, StoreError, Tx};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -162,6 +162,16 @@ impl Service {
     /// Jobs that wait for the writer.
     pub fn writes_waiting(&self) -> usize {
         self.store.waiting()
+    }
+
+    /// Are writes taken in?
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where they are not: the disk is full or has failed, which the log says.
+    pub fn check_writes(&self) -> Result<(), Error> {
+        self.store
+            .refusing()
+            .map_or(Ok(()), |why| Err(StoreError::Refusing(why).into()))
     }
 
     /// Can the file be read? Afterwards there is a connection to read with.

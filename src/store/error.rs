@@ -2,13 +2,17 @@
 //!
 //! What lives here: the store's one error. What always holds: its text is for the log, never for a caller.
 
+use super::health::Refusing;
+
 /// The file could not be read or written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum StoreError {
     /// More jobs wait for the writer than it takes in: try again later.
     Overloaded,
     /// A balance would pass what its column can count.
     TooLarge,
+    /// No write is taken in: nothing was changed.
+    Refusing(Refusing),
     /// Anything else; the text says what.
     Failed(String),
 }
@@ -25,6 +29,7 @@ impl std::fmt::Display for StoreError {
         match self {
             StoreError::Overloaded => out.write_str("too many writes are waiting"),
             StoreError::TooLarge => out.write_str("a balance is too large to be counted"),
+            StoreError::Refusing(why) => write!(out, "{why}"),
             StoreError::Failed(cause) => out.write_str(cause),
         }
     }
@@ -39,7 +44,11 @@ impl From<rusqlite::Error> for StoreError {
         if code == Some(rusqlite::ffi::SQLITE_CONSTRAINT_DATATYPE) {
             return StoreError::TooLarge;
         }
-        StoreError::Failed(format!("sqlite: {error}"))
+        // What a full disk did not take is not there; of what a disk failed at, nobody knows.
+        match Refusing::of(&error) {
+            Some(Refusing::DiskFull) => StoreError::Refusing(Refusing::DiskFull),
+            Some(Refusing::DiskFailed) | None => StoreError::Failed(format!("sqlite: {error}")),
+        }
     }
 }
 

@@ -21,6 +21,7 @@ pub mod error;
 pub mod events;
 pub mod exports;
 pub mod file;
+mod health;
 pub mod idempotency;
 pub mod invoice_steps;
 pub mod invoices;
@@ -44,9 +45,11 @@ pub mod users;
 mod writer;
 
 pub use error::StoreError;
+pub use health::Refusing;
 pub use open::{Durability, Kind, Opening, read_only};
 pub use writer::{Changes, Tx, WriteError};
 
+use health::Health;
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, Params, Row};
 use std::sync::Arc;
@@ -57,6 +60,8 @@ pub type OnCommit = Box<dyn Fn(&Changes) + Send + Sync>;
 /// A connection that can be read from.
 pub struct Reader<'c> {
     conn: &'c Connection,
+    /// The writer's, to be told of a disk that fails.
+    health: Option<&'c Health>,
 }
 
 impl Reader<'_> {
@@ -67,12 +72,11 @@ impl Reader<'_> {
         params: impl Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>, StoreError> {
-        let mut statement = self.conn.prepare_cached(sql)?;
-        let mut rows = statement.query(params)?;
-        match rows.next()? {
-            None => Ok(None),
-            Some(row) => Ok(Some(read(row)?)),
-        }
+        self.told(|conn| {
+            let mut statement = conn.prepare_cached(sql)?;
+            let mut rows = statement.query(params)?;
+            rows.next()?.map(read).transpose()
+        })
     }
 
     /// Every row, one at a time: for more of them than memory should hold.
@@ -82,12 +86,14 @@ impl Reader<'_> {
         params: impl Params,
         mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
     ) -> Result<(), StoreError> {
-        let mut statement = self.conn.prepare_cached(sql)?;
-        let mut rows = statement.query(params)?;
-        while let Some(row) = rows.next()? {
-            read(row)?;
-        }
-        Ok(())
+        self.told(|conn| {
+            let mut statement = conn.prepare_cached(sql)?;
+            let mut rows = statement.query(params)?;
+            while let Some(row) = rows.next()? {
+                read(row)?;
+            }
+            Ok(())
+        })
     }
 
     /// Every row.
@@ -97,9 +103,24 @@ impl Reader<'_> {
         params: impl Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
-        let mut statement = self.conn.prepare_cached(sql)?;
-        let rows = statement.query_map(params, read)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        self.told(|conn| {
+            let mut statement = conn.prepare_cached(sql)?;
+            let rows = statement.query_map(params, read)?;
+            rows.collect()
+        })
+    }
+
+    /// Asks the database; what goes wrong with the writer's disk is told to its health.
+    fn told<T>(
+        &self,
+        ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        ask(self.conn).map_err(|error| {
+            if let Some(health) = self.health {
+                health.hear(&error);
+            }
+            StoreError::from(error)
+        })
     }
 }
 
@@ -127,7 +148,10 @@ impl Store {
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let conn = self.shared.pool.get().map_err(StoreError::from)?;
-        work(&Reader { conn: &conn })
+        work(&Reader {
+            conn: &conn,
+            health: None,
+        })
     }
 
     /// Runs `work` in the writer's next transaction and answers once that is committed.
@@ -170,7 +194,7 @@ impl Store {
     /// waits.
     ///
     /// # Errors
-    /// [`StoreError::Overloaded`] where it is not even begun.
+    /// [`StoreError::Overloaded`] or [`StoreError::Refusing`] where it is not even begun.
     pub fn begin_write<T, E>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -191,7 +215,7 @@ impl Store {
     /// [`Store::write`] without waiting for its end.
     ///
     /// # Errors
-    /// [`StoreError::Overloaded`] where it is not even begun.
+    /// [`StoreError::Overloaded`] or [`StoreError::Refusing`] where it is not even begun.
     pub fn write_unheard<E>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<(), E> + Send + 'static,
@@ -200,6 +224,11 @@ impl Store {
         E: From<StoreError> + Send + 'static,
     {
         self.shared.writer.submit(work).map(drop).map_err(E::from)
+    }
+
+    /// Why no write is taken in, where none is.
+    pub fn refusing(&self) -> Option<Refusing> {
+        self.shared.writer.health().refusing()
     }
 
     /// Jobs waiting for the writer.

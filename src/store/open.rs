@@ -100,7 +100,10 @@ impl Store {
         conn.pragma_update(None, "synchronous", synchronous)?;
         conn.pragma_update(None, "foreign_keys", true)?;
         migrate::migrate(&mut conn)?;
-        let writer = Writer::start(conn, on_commit)?;
+        // The writer does it itself, because SQLite keeps to itself what goes wrong there. A command beside a server
+        // leaves it to the server, which knows whether its disk has failed.
+        conn.pragma_update(None, "wal_autocheckpoint", 0)?;
+        let writer = Writer::start(conn, opening.exclusive, on_commit)?;
         Ok(Store {
             shared: Arc::new(Shared {
                 pool: pool(path),
@@ -120,7 +123,10 @@ pub fn read_only<T, E: From<StoreError>>(
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let conn = open_to_read(path)?;
-    work(&Reader { conn: &conn })
+    work(&Reader {
+        conn: &conn,
+        health: None,
+    })
 }
 
 /// A connection inside one read transaction.

@@ -4,6 +4,11 @@
 //! statement of a table. What always holds: a job is answered after its batch is committed, never before, and a
 //! job that fails takes back its own rows and nobody else's.
 
+mod disk;
+#[cfg(test)]
+mod tests;
+
+use super::health::Health;
 use super::{OnCommit, Reader, StoreError};
 use rusqlite::Connection;
 use std::cell::RefCell;
@@ -64,7 +69,8 @@ impl Tx<'_> {
         sql: &str,
         params: impl rusqlite::Params,
     ) -> Result<usize, StoreError> {
-        Ok(self.reader.conn.prepare_cached(sql)?.execute(params)?)
+        self.reader
+            .told(|conn| conn.prepare_cached(sql)?.execute(params))
     }
 
     /// Inserts one row; its `seq`.
@@ -73,12 +79,13 @@ impl Tx<'_> {
         sql: &str,
         params: impl rusqlite::Params,
     ) -> Result<i64, StoreError> {
-        Ok(self.reader.conn.prepare_cached(sql)?.insert(params)?)
+        self.reader
+            .told(|conn| conn.prepare_cached(sql)?.insert(params))
     }
 
     /// Runs a script of several statements.
     pub(super) fn script(&self, sql: &str) -> Result<(), StoreError> {
-        Ok(self.reader.conn.execute_batch(sql)?)
+        self.reader.told(|conn| conn.execute_batch(sql))
     }
 
     /// Notes what is different, for [`OnCommit`].
@@ -117,15 +124,22 @@ type Job = Box<dyn FnOnce(Option<&Tx<'_>>) -> (bool, Finish) + Send>;
 pub(super) struct Writer {
     jobs: Option<SyncSender<Job>>,
     waiting: Arc<AtomicUsize>,
+    health: Arc<Health>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
-    /// Starts the thread on this connection.
-    pub(super) fn start(conn: Connection, on_commit: OnCommit) -> Result<Writer, StoreError> {
+    /// Starts the thread on this connection; `alone`: nobody else is to write, so it also moves the log into the file.
+    pub(super) fn start(
+        conn: Connection,
+        alone: bool,
+        on_commit: OnCommit,
+    ) -> Result<Writer, StoreError> {
         let (jobs, queue) = sync_channel::<Job>(WAITING_MAX);
         let waiting = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&waiting);
+        let health = Arc::new(Health::default());
+        let heard = Arc::clone(&health);
         // Read before anybody can have copied anything, so that no later write of another goes unnoticed.
         let data_version = data_version(&conn)?;
         let thread = std::thread::Builder::new()
@@ -133,6 +147,8 @@ impl Writer {
             .spawn(move || {
                 Thread {
                     conn,
+                    alone,
+                    health: heard,
                     on_commit,
                     waiting: counter,
                     data_version,
@@ -142,6 +158,7 @@ impl Writer {
         Ok(Writer {
             jobs: Some(jobs),
             waiting,
+            health,
             thread: Some(thread),
         })
     }
@@ -155,6 +172,7 @@ impl Writer {
         T: Send + 'static,
         E: Send + 'static,
     {
+        self.health.check()?;
         let (answer, answered) = oneshot::channel();
         let job: Job = Box::new(move |tx| {
             let outcome = tx.map(|tx| catch_unwind(AssertUnwindSafe(|| work(tx))));
@@ -187,6 +205,11 @@ impl Writer {
         Ok(answered)
     }
 
+    /// Are writes taken in?
+    pub(super) fn health(&self) -> &Health {
+        &self.health
+    }
+
     /// Jobs in the queue.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
@@ -210,6 +233,8 @@ impl Drop for Writer {
 /// What the thread owns.
 struct Thread {
     conn: Connection,
+    alone: bool,
+    health: Arc<Health>,
     on_commit: OnCommit,
     waiting: Arc<AtomicUsize>,
     data_version: i64,
@@ -223,13 +248,11 @@ impl Thread {
             self.notice_foreign_writes();
             match first {
                 Ok(first) => self.serve_batch(first, queue),
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.look_for_room(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        if let Err(error) = self.conn.execute_batch("pragma wal_checkpoint(truncate)") {
-            log::warn!("the last checkpoint failed: {error}");
-        }
+        self.close();
     }
 
     /// Takes what waits, runs it in one transaction, commits, tells, answers.
@@ -252,9 +275,10 @@ impl Thread {
         for finish in finishes {
             finish(match &committed {
                 Ok(()) => Ok(()),
-                Err(error) => Err(StoreError::Failed(error.to_string())),
+                Err(error) => Err(error.clone()),
             });
         }
+        self.checkpoint();
     }
 
     /// One transaction around every job; alone in it, a job needs no savepoint.
@@ -264,7 +288,10 @@ impl Thread {
         changes: &RefCell<Changes>,
         finishes: &mut Vec<Finish>,
     ) -> Result<(), StoreError> {
-        let begun = self.statement("begin immediate");
+        let begun = self
+            .health
+            .check()
+            .and_then(|()| self.statement("begin immediate"));
         let alone = batch.len() == 1;
         let mut failed = begun.err();
         for job in batch {
@@ -303,12 +330,16 @@ impl Thread {
             self.statement("savepoint job")?;
         }
         let (keep, finish) = job(Some(&Tx {
-            reader: Reader { conn: &self.conn },
+            reader: Reader {
+                conn: &self.conn,
+                health: Some(&self.health),
+            },
             changes,
         }));
         finishes.push(finish);
         *kept = keep;
         if self.conn.is_autocommit() {
+            self.health.check()?;
             return Err(StoreError::Failed(
                 "an error ended the transaction".to_owned(),
             ));
@@ -325,8 +356,11 @@ impl Thread {
 
     /// Runs a statement of the transaction itself.
     fn statement(&self, sql: &str) -> Result<(), StoreError> {
-        self.conn.prepare_cached(sql)?.execute([])?;
-        Ok(())
+        let run = || self.conn.prepare_cached(sql)?.execute([]);
+        run().map(drop).map_err(|error| {
+            self.health.hear(&error);
+            StoreError::from(error)
+        })
     }
 
     /// Commands may write beside a running server: a new version of the data drops every copy.
@@ -339,9 +373,13 @@ impl Thread {
                         everything: true,
                         ..Changes::default()
                     });
+                    self.checkpoint();
                 }
             }
-            Err(error) => log::warn!("the data version could not be read: {error}"),
+            Err(error) => {
+                self.health.hear(&error);
+                log::warn!("the data version could not be read: {error}");
+            }
         }
     }
 }
@@ -351,6 +389,3 @@ fn data_version(conn: &Connection) -> rusqlite::Result<i64> {
     conn.prepare_cached("pragma data_version")?
         .query_row([], |row| row.get(0))
 }
-
-#[cfg(test)]
-mod tests;

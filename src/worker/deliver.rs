@@ -219,6 +219,8 @@ impl Worker for Deliver {
 
     async fn tick(&mut self, now: Time) -> Result<Next, Error> {
         self.keep_results().await?;
+        // What came of an attempt could not be kept, and it would be made again.
+        self.service.check_writes()?;
         let waiting = self.service.lanes()?;
         self.lanes.keep(&waiting);
         let mut next = Next::Idle;

@@ -170,15 +170,25 @@ pub async fn run<W: Worker>(
     mut stop: watch::Receiver<bool>,
 ) {
     let mut rung = bell.listen();
+    let mut failed = None;
     while !*stop.borrow_and_update() {
         let heard = *rung.borrow_and_update();
-        let until = match worker.tick(clock.now()).await {
+        let stepped = worker.tick(clock.now()).await;
+        if stepped.is_ok() {
+            failed = None;
+        }
+        let until = match stepped {
             Ok(Next::Again) => continue,
             Ok(Next::At(at)) if at <= clock.now() => continue,
             Ok(Next::At(at)) => Some(at),
             Ok(Next::Idle) => None,
             Err(error) => {
-                log::error!("{}: {error}", W::NAME);
+                // What goes wrong each time is said once: the step is tried again every second.
+                let said = error.to_string();
+                if failed.as_ref() != Some(&said) {
+                    log::error!("{}: {said}", W::NAME);
+                    failed = Some(said);
+                }
                 tokio::select! {
                     () = tokio::time::sleep(BACK_OFF) => {}
                     _ = stop.changed() => {}

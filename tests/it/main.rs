@@ -30,6 +30,7 @@ mod durability;
 mod endpoint_desk;
 mod environment;
 mod exports;
+mod failing_disk;
 mod failures;
 mod faults;
 mod fields;

@@ -214,7 +214,12 @@ fn who_keeps_copies_is_told_after_the_commit_and_before_the_answer() {
         tell.send(names(&beside)).unwrap();
         went.lock().unwrap().recv_timeout(PATIENCE).unwrap();
     };
-    let writer = Writer::start(Connection::open(&folder.0).unwrap(), Box::new(on_commit)).unwrap();
+    let writer = Writer::start(
+        Connection::open(&folder.0).unwrap(),
+        true,
+        Box::new(on_commit),
+    )
+    .unwrap();
     let mut answered = writer.submit(|tx| put(tx, "a")).unwrap();
     assert_eq!(told.recv_timeout(PATIENCE).unwrap(), ["a"]);
     assert!(answered.try_recv().is_err());

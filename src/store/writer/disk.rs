@@ -1,0 +1,73 @@
+//! What the writer does about the disk: moves the log into the file, and finds out whether there is room again.
+//!
+//! What does not live here: whether writes are taken in (`health`). What always holds: nothing is moved into the file
+//! by a disk that has failed.
+
+use super::Thread;
+use crate::store::health::Refusing;
+use rusqlite::config::DbConfig;
+
+/// Pages in the log past which they are moved into the file.
+const LOG_PAGES_MAX: i64 = 1000;
+/// Changes a row and takes the change back: to commit it, the log must take a page.
+const PROBE: &str = "begin immediate;
+  update file set maintenance = 1 - maintenance;
+  update file set maintenance = 1 - maintenance;
+  commit";
+
+impl Thread {
+    /// Moves the log into the file for the last time, unless the disk has failed.
+    pub(super) fn close(&self) {
+        if self.alone && !self.health.needs_restart() {
+            let moved = self.conn.execute_batch("pragma wal_checkpoint(truncate)");
+            if let Err(error) = moved {
+                self.health.hear(&error);
+                log::warn!("the last checkpoint failed: {error}");
+            }
+        }
+        if self.health.needs_restart() {
+            // Closing the file would do it once more, and trust a disk that has failed.
+            let config = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+            if let Err(error) = self.conn.set_db_config(config, true) {
+                log::error!("the log may be moved into the file although the disk failed: {error}");
+            }
+        }
+    }
+
+    /// After a full disk: is there room again?
+    pub(super) fn look_for_room(&self) {
+        if self.health.refusing() != Some(Refusing::DiskFull) {
+            return;
+        }
+        match self.conn.execute_batch(PROBE) {
+            Ok(()) => self.health.recovered(),
+            Err(error) => self.health.hear(&error),
+        }
+        if !self.conn.is_autocommit() {
+            // The next look finds out whether that helped.
+            let _ = self.conn.execute_batch("rollback");
+        }
+    }
+
+    /// Moves the log into the file where it has grown, as far as those who read let it.
+    pub(super) fn checkpoint(&self) {
+        if !self.alone || self.health.refusing().is_some() {
+            return;
+        }
+        let pages = |mode| {
+            let mut statement = self.conn.prepare_cached(mode)?;
+            statement.query_row([], |row| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))
+        };
+        let moved = pages("pragma wal_checkpoint(noop)").and_then(|(written, moved)| {
+            if written >= LOG_PAGES_MAX && moved < written {
+                pages("pragma wal_checkpoint(passive)")
+            } else {
+                Ok((written, moved))
+            }
+        });
+        if let Err(error) = moved {
+            self.health.hear(&error);
+            log::warn!("the log was not moved into the file: {error}");
+        }
+    }
+}
