@@ -2,3 +2,18 @@
 
 -- Whose file it is, in its header (the letters "Coff"), so that a database of another program is told from ours.
 pragma application_id = 1131374182;
+
+-- Who took an address of an imported pool, and when: one account must not empty a pool that others need too.
+-- Of addresses taken before this migration nobody knows when; they count for nothing.
+alter table pool_addresses add column account integer references accounts (seq);
+alter table pool_addresses add column assigned_at integer;
+create index pool_addresses_taken on pool_addresses (account, pool, assigned_at) where assigned_at is not null;
+create index pool_addresses_imported on pool_addresses (pool, imported_at);
+
+-- How many servers an account may have at once; 0: it may not order any. Until here every account could, so those
+-- that did, or were about to, go on: what they have and ten more.
+alter table accounts add column server_quota integer not null default 0 check (server_quota >= 0);
+update accounts set server_quota = 10 + (select count(*) from servers s
+    where s.account = accounts.seq and s.status not in ('failed', 'deleted'))
+where exists (select 1 from reseller_tokens t where t.account = accounts.seq and t.revoked_at is null)
+  or exists (select 1 from servers s where s.account = accounts.seq and s.status <> 'deleted');

@@ -9,6 +9,7 @@ use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::text_enum::UnknownText;
 use crate::domain::time::Time;
+use crate::service::account_settings::SERVER_QUOTA_MAX;
 use crate::service::key_desk::{self, OVERLAP_SECONDS_MAX};
 use crate::service::{Error, accounts, keys, open_beside};
 use crate::store::{Kind, Store};
@@ -35,6 +36,11 @@ pub(super) fn account_command(command: Command) -> Command {
         .value_name("NAME")
         .required(true)
         .help("The shop's name");
+    let quota = Arg::new("quota")
+        .value_name("QUOTA")
+        .required(true)
+        .value_parser(clap::value_parser!(i64).range(0..=SERVER_QUOTA_MAX))
+        .help("How many; 0 for none");
     command
         .subcommand_required(true)
         .subcommand(
@@ -50,6 +56,13 @@ pub(super) fn account_command(command: Command) -> Command {
             "reactivate",
             "Makes a suspended account active again",
         ))
+        .subcommand(
+            decide(
+                "servers",
+                "Sets how many servers an account may have at once",
+            )
+            .arg(quota),
+        )
 }
 
 /// `coffer key` with its verbs.
@@ -150,6 +163,7 @@ pub(super) fn account(matches: &ArgMatches) -> Result<(), Error> {
             decide(&store, matches, AccountStatus::Active, now)
         }
         Some(("reject", matches)) => decide(&store, matches, AccountStatus::Rejected, now),
+        Some(("servers", matches)) => set_server_quota(&store, matches, now),
         Some(("suspend", matches)) => decide(&store, matches, AccountStatus::Suspended, now),
         Some(_) | None => {
             let all = store.read(accounts::list)?;
@@ -175,11 +189,23 @@ fn decide(
     print(&account_view(&account).to_string())
 }
 
+/// Sets how many servers an account may have at once.
+fn set_server_quota(store: &Store, matches: &ArgMatches, now: Time) -> Result<(), Error> {
+    let id = text(matches, "account");
+    let quota = matches.get_one::<i64>("quota").copied().unwrap_or_default();
+    let account = store.write_and_wait(move |tx| {
+        let mut account = accounts::find(tx, &id)?;
+        accounts::set_server_quota(tx, ACTOR, &mut account, quota, now)?;
+        Ok::<_, Error>(account)
+    })?;
+    print(&account_view(&account).to_string())
+}
+
 /// An account as the command line shows it.
 fn account_view(account: &Account) -> Value {
     json!({
         "id": account.id, "name": account.name, "status": account.status, "feeBps": account.fee.0,
-        "createdAt": account.created_at,
+        "serverQuota": account.server_quota, "createdAt": account.created_at,
     })
 }
 

@@ -142,6 +142,8 @@ pub struct Account {
     pub branding: Branding,
     /// The language of its checkout, as in `lang` of HTML.
     pub checkout_lang: String,
+    /// How many servers it may have at once; 0: it may not order any.
+    pub server_quota: i64,
     /// Origins of the pages that may use its public keys, like `https://shop.example`; none: all.
     pub allowed_origins: Vec<String>,
 }
@@ -200,6 +202,7 @@ impl Account {
             created_at: now,
             branding: Branding::default(),
             checkout_lang: "en".to_owned(),
+            server_quota: 0,
             allowed_origins: Vec::new(),
         }
     }

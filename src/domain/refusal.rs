@@ -47,6 +47,8 @@ text_enum! {
         AccountNotActive = "account_not_active",
         /// The account has no customers feature.
         CustomersDisabled = "customers_disabled",
+        /// The account may not order servers.
+        ServersDisabled = "servers_disabled",
         /// The invoice is a live one.
         NotTestInvoice = "not_test_invoice",
         /// The caller may not do this.
@@ -65,6 +67,8 @@ text_enum! {
         IdempotencyConflict = "idempotency_conflict",
         /// A payout is already under way.
         PayoutOpen = "payout_open",
+        /// The account has as many servers as it may have at once.
+        ServerQuotaExceeded = "server_quota_exceeded",
         /// The invoice has a payment or is closed.
         InvoiceNotCancellable = "invoice_not_cancellable",
         /// The state machine has no such step from here.
@@ -77,7 +81,7 @@ text_enum! {
         InternalError = "internal_error",
         /// Live invoices are paused.
         Maintenance = "maintenance",
-        /// The pool that addresses come from is empty.
+        /// The pool that addresses come from is empty, or the account has taken its share of it.
         PoolRefilling = "pool_refilling",
         /// More work waits than the service takes in.
         Overloaded = "overloaded",

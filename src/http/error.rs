@@ -33,6 +33,7 @@ pub(super) const fn status(code: Code) -> StatusCode {
         | Code::AccountSuspended
         | Code::AccountNotActive
         | Code::CustomersDisabled
+        | Code::ServersDisabled
         | Code::NotTestInvoice
         | Code::Forbidden => StatusCode::FORBIDDEN,
         Code::NotFound => StatusCode::NOT_FOUND,
@@ -40,6 +41,7 @@ pub(super) const fn status(code: Code) -> StatusCode {
         Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
         Code::IdempotencyConflict
         | Code::PayoutOpen
+        | Code::ServerQuotaExceeded
         | Code::InvoiceNotCancellable
         | Code::InvalidTransition => StatusCode::CONFLICT,
         Code::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -124,14 +126,14 @@ mod tests {
         (
             403,
             "wrong_key_type account_not_approved account_suspended account_not_active not_test_invoice \
-             customers_disabled forbidden",
+             customers_disabled servers_disabled forbidden",
         ),
         (404, "not_found"),
         (405, "method_not_allowed"),
         (408, "request_timeout"),
         (
             409,
-            "idempotency_conflict payout_open invoice_not_cancellable invalid_transition",
+            "idempotency_conflict payout_open server_quota_exceeded invoice_not_cancellable invalid_transition",
         ),
         (413, "payload_too_large"),
         (429, "rate_limited too_many_attempts"),

@@ -215,6 +215,7 @@ fn shown(db: &Reader<'_>, account: &Account) -> Result<Json, Error> {
         "overBps": account.over.0,
         "customersEnabled": account.customers_enabled,
         "settlementEnabled": account.settlement_enabled,
+        "serverQuota": account.server_quota,
         "ttlSeconds": account.ttl_seconds,
         "successUrl": account.success_url,
         "cancelUrl": account.cancel_url,

@@ -10,7 +10,7 @@ use crate::domain::money::{AmountError, Bps, Cents};
 use crate::domain::refusal::Refusal;
 
 /// What only an operator changes: the terms of the account.
-pub(super) const TERMS: [&str; 8] = [
+pub(super) const TERMS: [&str; 9] = [
     "feeBps",
     "maxInvoiceAmount",
     "payoutMinimum",
@@ -19,6 +19,7 @@ pub(super) const TERMS: [&str; 8] = [
     "overBps",
     "customersEnabled",
     "settlementEnabled",
+    "serverQuota",
 ];
 
 /// What the merchant changes too.
@@ -33,6 +34,8 @@ pub(super) const SETTINGS: [&str; 8] = [
     "payoutAsset",
 ];
 
+/// The most servers that an account may be allowed.
+pub const SERVER_QUOTA_MAX: i64 = 100_000;
 /// The most origins that an account lists.
 const ORIGINS_MAX: usize = 50;
 /// The longest origin, in characters.
@@ -49,6 +52,9 @@ pub(super) fn change_terms(account: &mut Account, fields: &Fields<'_>) -> Result
     account.settlement_enabled = fields
         .flag("settlementEnabled")?
         .unwrap_or(account.settlement_enabled);
+    account.server_quota = fields
+        .integer("serverQuota", 0..=SERVER_QUOTA_MAX)?
+        .unwrap_or(account.server_quota);
     account.invoice_max = cents(fields, "maxInvoiceAmount")?.unwrap_or(account.invoice_max);
     account.payout_min = cents(fields, "payoutMinimum")?.unwrap_or(account.payout_min);
     account.payout_daily_max =

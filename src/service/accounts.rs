@@ -183,6 +183,24 @@ pub fn decide(
     )
 }
 
+/// Sets how many servers an account may have at once, and notes who did so.
+///
+/// # Errors
+/// [`Error::Failed`] where the file fails.
+pub fn set_server_quota(
+    tx: &Tx<'_>,
+    actor: &str,
+    account: &mut Account,
+    quota: i64,
+    now: Time,
+) -> Result<(), Error> {
+    account.server_quota = quota;
+    accounts::update(tx, account)?;
+    let detail = json!({ "serverQuota": quota });
+    let (seq, id) = (Some(account.seq), Some(account.id.as_str()));
+    members::note(tx, actor, "account.change", seq, id, &detail, now)
+}
+
 /// Saves an account whose status was `before`, and tells of it where it has become active or suspended.
 ///
 /// # Errors

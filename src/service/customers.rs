@@ -32,7 +32,7 @@ impl Service {
                 None => customers::insert(tx, account, mode, &reference, now)?,
             };
             for family in Family::ALL {
-                service.complete(tx, &customer, *family)?;
+                service.complete(tx, now, &customer, *family)?;
             }
             shown(tx, &customer)
         })
@@ -40,16 +40,24 @@ impl Service {
     }
 
     /// Gives a customer the address of a family, unless it is there or nothing hands out such addresses.
-    fn complete(&self, tx: &Tx<'_>, customer: &Customer, family: Family) -> Result<(), Error> {
+    fn complete(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        customer: &Customer,
+        family: Family,
+    ) -> Result<(), Error> {
         let (owner, chain) = (Owner::Customer(customer.seq), family.chain());
         let is_there = addresses::of_owner(tx, owner, chain)?.is_some();
         if is_there || !self.has_pool(tx, customer.mode, chain)? {
             return Ok(());
         }
-        match self.claim(tx, customer.mode, chain, owner)? {
+        match self.claim(tx, now, customer.account, customer.mode, chain, owner)? {
             Some(_) => Ok(()),
             None => {
-                let message = format!("no {family} address is left; the pool is being refilled");
+                let message = format!(
+                    "no {family} address is to be had just now: the pool is being refilled, or the account has taken its share"
+                );
                 Err(Refusal::new(Code::PoolRefilling, message).into())
             }
         }

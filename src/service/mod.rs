@@ -5,7 +5,7 @@
 //! caller's cannot be read by mistake.
 
 mod account_desk;
-mod account_settings;
+pub mod account_settings;
 pub mod accounts;
 mod adjustments;
 pub mod audit;

@@ -7,13 +7,15 @@ use super::{Error, Json, Member, Service, members};
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Chain, IMPORTED_CHAINS, Mode};
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::time::Time;
+use crate::domain::time::{MINUTE_MS, Time};
 use crate::store::addresses::Owner;
-use crate::store::{Reader, Tx, addresses, pool_addresses};
+use crate::store::{Reader, Tx, accounts, addresses, pool_addresses};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// How many addresses of an imported pool an account takes in a minute.
+const TAKEN_A_MINUTE_MAX: u32 = 10;
 /// The most addresses that one call imports.
 pub const IMPORT_MAX: usize = 1000;
 
@@ -28,10 +30,13 @@ impl Service {
         Ok(self.simulates(mode) || pool_addresses::is_used(db, chain)?)
     }
 
-    /// Gives the next address of a chain to its owner, for ever; none where there is none left.
+    /// Gives the next address of a chain to its owner, for ever; none where there is none to be had just now: the pool
+    /// is empty, or the account has taken its share of it.
     pub(super) fn claim(
         &self,
         tx: &Tx<'_>,
+        now: Time,
+        account: i64,
         mode: Mode,
         chain: Chain,
         owner: Owner,
@@ -43,8 +48,10 @@ impl Service {
             let index = addresses::next_index(tx, mode, chain)?;
             let label = format!("coffer {mode} {}", chain.address_pool());
             Some(address::test_address(chain, &label, index))
+        } else if may_take(tx, now, account, chain)? {
+            pool_addresses::take(tx, chain, account, now)?
         } else {
-            pool_addresses::take(tx, chain)?
+            None
         };
         if let Some(address) = &address {
             addresses::insert(tx, mode, chain, address, owner)?;
@@ -101,6 +108,24 @@ impl Service {
         })
         .await
     }
+}
+
+/// May an account take a further address of an imported pool? At most ten in a minute; and where other accounts are
+/// active, only while more addresses are free than it took since the last import: so it never has more than half of
+/// what that import left to it.
+fn may_take(db: &Reader<'_>, now: Time, account: i64, chain: Chain) -> Result<bool, Error> {
+    let a_minute_ago = now.plus_ms(1_i64.saturating_sub(MINUTE_MS));
+    if pool_addresses::taken_since(db, chain, account, a_minute_ago)? >= TAKEN_A_MINUTE_MAX {
+        return Ok(false);
+    }
+    if !accounts::another_is_active(db, account)? {
+        return Ok(true);
+    }
+    let Some(import) = pool_addresses::last_import(db, chain)? else {
+        return Ok(false);
+    };
+    let taken = pool_addresses::taken_since(db, chain, account, import)?;
+    Ok(pool_addresses::has_more_than(db, chain, taken)?)
 }
 
 /// The canonical texts of addresses on the main network of a chain.

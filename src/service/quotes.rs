@@ -87,14 +87,14 @@ impl Service {
         let owner = Owner::Invoice(invoice.seq);
         let address = match addresses::of_owner(tx, owner, asset.chain)? {
             Some(address) => Some(address),
-            None => self.claim(tx, invoice.mode, asset.chain, owner)?,
+            None => self.claim(tx, now, invoice.account, invoice.mode, asset.chain, owner)?,
         };
         let mut quote = Quote {
             seq: 0,
             asset,
             rate,
             amount_expected,
-            address: address.ok_or_else(|| refused("has no address left"))?,
+            address: address.ok_or_else(|| refused("has no address to give just now"))?,
             created_at: now,
         };
         quote.seq = quotes::insert(tx, invoice.seq, &quote)?;

@@ -6,7 +6,7 @@
 use super::idempotency::{Outcome, Slot, once};
 use super::keys::unauthorized;
 use super::{Caller, Error, Json, Service};
-use crate::domain::account::AccountStatus;
+use crate::domain::account::{Account, AccountStatus};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::server::order::ServerOrder;
 use crate::domain::server::standing::{Standing, Step};
@@ -77,12 +77,9 @@ impl Service {
         });
         self.write(move |service, tx| {
             let order = || {
-                let status = accounts::by_seq(tx, account)?.status;
-                if status != AccountStatus::Active {
-                    let message = format!("the account is {status}; it may not order servers");
-                    return Err(Refusal::new(Code::AccountNotActive, message).into());
-                }
+                let quota = may_order(&accounts::by_seq(tx, account)?)?;
                 let order = ServerOrder::parse(&body, service.server_limits)?;
+                within(tx, account, quota)?;
                 let server = Server::new(id::new(now).to_string(), account, order, now);
                 servers::insert(tx, &server)?;
                 Ok((Outcome::Created, render(&server)?.get().to_owned()))
@@ -137,6 +134,32 @@ impl Service {
         })
         .await
     }
+}
+
+/// How many servers the account may have at once.
+///
+/// # Errors
+/// `account_not_active`; `servers_disabled` where it is none.
+fn may_order(account: &Account) -> Result<i64, Refusal> {
+    let status = account.status;
+    if status != AccountStatus::Active {
+        let message = format!("the account is {status}; it may not order servers");
+        return Err(Refusal::new(Code::AccountNotActive, message));
+    }
+    if account.server_quota == 0 {
+        let message = "servers are not enabled for this account: the operator sets its serverQuota";
+        return Err(Refusal::new(Code::ServersDisabled, message));
+    }
+    Ok(account.server_quota)
+}
+
+/// Refuses one server more than the quota. Those that failed or are deleted do not count.
+fn within(db: &Reader<'_>, account: i64, quota: i64) -> Result<(), Error> {
+    if servers::held(db, account)? < quota {
+        return Ok(());
+    }
+    let message = format!("the account may have {quota} servers at once: one has to go first");
+    Err(Refusal::new(Code::ServerQuotaExceeded, message).into())
 }
 
 /// A server of this account.

@@ -45,15 +45,19 @@ pub const OPERATOR: &str = "operator@sandbox.test";
 const OPERATOR_PASSWORD_HASH: &str =
     "$argon2id$v=19$m=8,t=1,p=1$Y29mZmVyIHNhbmRib3g$BuQAhfy9Ht1I6sHGavfuCvCpG8d76+QrsiXmTHGm9Mg";
 
+/// How many servers the seed's account may have at once.
+const SERVER_QUOTA: i64 = 100;
+
 /// Where payouts go in the seed; nobody is known to hold its key.
 const PAYOUT_LABEL: &str = "coffer sandbox payout";
 
 /// What `PATCH /sandbox/account` takes.
-const SWITCHES: [&str; 11] = [
+const SWITCHES: [&str; 12] = [
     "status",
     "feeBps",
     "customersEnabled",
     "settlementEnabled",
+    "serverQuota",
     "maintenance",
     "maxInvoiceAmount",
     "payoutMinimum",
@@ -192,7 +196,12 @@ pub fn fill(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     match accounts::all(tx)?.first() {
         None => seed(tx, now),
         // A file of the first version has nobody who signs in.
-        Some(account) if users::all(tx)?.is_empty() => seed_people(tx, account.seq, now),
+        Some(account) if users::all(tx)?.is_empty() => {
+            let mut account = account.clone();
+            account.server_quota = SERVER_QUOTA;
+            accounts::update(tx, &account)?;
+            seed_people(tx, account.seq, now)
+        }
         Some(_) => Ok(()),
     }
 }
@@ -208,6 +217,7 @@ fn seed(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     account.status = AccountStatus::Active;
     account.settlement_enabled = true;
     account.customers_enabled = true;
+    account.server_quota = SERVER_QUOTA;
     account.seq = accounts::insert(tx, &account)?;
     let chain = account.payout_asset.chain;
     let payout_address = address::test_address(chain, PAYOUT_LABEL, 0);
@@ -258,6 +268,7 @@ fn switches(db: &Reader<'_>, account: &Account) -> Result<Value, Error> {
         "feeBps": account.fee.0,
         "customersEnabled": account.customers_enabled,
         "settlementEnabled": account.settlement_enabled,
+        "serverQuota": account.server_quota,
         "maintenance": file::load(db)?.is_some_and(|file| file.maintenance),
         "maxInvoiceAmount": account.invoice_max,
         "payoutMinimum": account.payout_min,

@@ -34,6 +34,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Account> {
         },
         checkout_lang: next.take()?,
         allowed_origins: origins(&next.take::<String>()?)?,
+        server_quota: row.get("server_quota")?,
     })
 }
 
@@ -72,6 +73,13 @@ pub fn all(db: &Reader<'_>) -> Result<Vec<Account>, StoreError> {
     db.all(include_str!("../../sql/accounts/all.sql"), [], read)
 }
 
+/// Is there an active account besides this one?
+pub fn another_is_active(db: &Reader<'_>, seq: i64) -> Result<bool, StoreError> {
+    let sql = include_str!("../../sql/accounts/another_is_active.sql");
+    let found = db.first(sql, named_params! { ":seq": seq }, |row| row.get(0))?;
+    Ok(found.unwrap_or(false))
+}
+
 /// Adds an account; its `seq`.
 pub fn insert(tx: &Tx<'_>, account: &Account) -> Result<i64, StoreError> {
     let params = named_params! {
@@ -96,6 +104,7 @@ pub fn insert(tx: &Tx<'_>, account: &Account) -> Result<i64, StoreError> {
         ":branding_logo_url": account.branding.logo_url,
         ":checkout_lang": account.checkout_lang,
         ":allowed_origins": origins_text(&account.allowed_origins),
+        ":server_quota": account.server_quota,
     };
     tx.insert(include_str!("../../sql/accounts/insert.sql"), params)
 }
@@ -123,6 +132,7 @@ pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
         ":branding_logo_url": account.branding.logo_url,
         ":checkout_lang": account.checkout_lang,
         ":allowed_origins": origins_text(&account.allowed_origins),
+        ":server_quota": account.server_quota,
     };
     tx.run(include_str!("../../sql/accounts/update.sql"), params)
         .map(drop)

@@ -27,13 +27,47 @@ pub fn import(tx: &Tx<'_>, chain: Chain, address: &str, now: Time) -> Result<boo
     Ok(added == 1)
 }
 
-/// Takes the longest imported address that is free.
-pub fn take(tx: &Tx<'_>, chain: Chain) -> Result<Option<String>, StoreError> {
+/// Takes the longest imported address that is free, for an account.
+pub fn take(
+    tx: &Tx<'_>,
+    chain: Chain,
+    account: i64,
+    now: Time,
+) -> Result<Option<String>, StoreError> {
+    let params = named_params! { ":pool": chain.address_pool(), ":account": account, ":now": now };
     tx.first(
         include_str!("../../sql/pool_addresses/take.sql"),
-        named_params! { ":pool": chain.address_pool() },
+        params,
         |row| row.get(0),
     )
+}
+
+/// How many addresses of a pool an account took at this time or later.
+pub fn taken_since(
+    db: &Reader<'_>,
+    chain: Chain,
+    account: i64,
+    since: Time,
+) -> Result<u32, StoreError> {
+    let params =
+        named_params! { ":pool": chain.address_pool(), ":account": account, ":since": since };
+    let sql = include_str!("../../sql/pool_addresses/taken_since.sql");
+    Ok(db.first(sql, params, |row| row.get(0))?.unwrap_or(0))
+}
+
+/// When addresses were last added to a pool.
+pub fn last_import(db: &Reader<'_>, chain: Chain) -> Result<Option<Time>, StoreError> {
+    let sql = include_str!("../../sql/pool_addresses/last_import.sql");
+    let params = named_params! { ":pool": chain.address_pool() };
+    Ok(db.first(sql, params, |row| row.get(0))?.flatten())
+}
+
+/// Are more addresses of a pool free than this?
+pub fn has_more_than(db: &Reader<'_>, chain: Chain, count: u32) -> Result<bool, StoreError> {
+    let sql = include_str!("../../sql/pool_addresses/free_up_to.sql");
+    let params = named_params! { ":pool": chain.address_pool(), ":limit": i64::from(count).saturating_add(1) };
+    let free: Option<u32> = db.first(sql, params, |row| row.get(0))?;
+    Ok(free.unwrap_or(0) > count)
 }
 
 /// Was anything ever imported for this chain?

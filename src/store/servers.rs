@@ -136,3 +136,10 @@ pub fn next_to_do(db: &Reader<'_>) -> Result<Option<Server>, StoreError> {
 pub fn running(db: &Reader<'_>) -> Result<Option<Server>, StoreError> {
     db.first(include_str!("../../sql/servers/running.sql"), [], read)
 }
+
+/// How many servers an account has, or is about to have.
+pub fn held(db: &Reader<'_>, account: i64) -> Result<i64, StoreError> {
+    let sql = include_str!("../../sql/servers/held.sql");
+    let found = db.first(sql, named_params! { ":account": account }, |row| row.get(0))?;
+    Ok(found.unwrap_or(0))
+}

@@ -74,6 +74,7 @@ mod schema;
 mod secrets;
 mod sending;
 mod serve;
+mod server_quota;
 mod servers;
 mod service_settings;
 mod setup_page;

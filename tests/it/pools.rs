@@ -238,26 +238,92 @@ fn a_served_shop_hands_out_what_was_imported_each_once() {
     assert_eq!(served.pools(), pool(0, 3));
 }
 
+impl Served {
+    /// Lets a minute pass since everything that was taken.
+    #[track_caller]
+    fn a_minute_later(&self) {
+        let file = Connection::open(self.shop.file()).unwrap();
+        file.busy_timeout(std::time::Duration::from_secs(10))
+            .unwrap();
+        let sql = "update pool_addresses set assigned_at = assigned_at - 60000, imported_at = imported_at - 60000";
+        file.execute(sql, []).unwrap();
+    }
+
+    /// How many of so many new customers of an account got an address; the others are refused as documented.
+    #[track_caller]
+    fn ask_for(&self, key: &str, begin: &str, count: u32) -> u32 {
+        let mut made = 0;
+        for number in 0..count {
+            let answer = self.addresses(key, &format!("{begin}-{number}"));
+            if answer.status == 201 {
+                made += 1;
+            } else {
+                answer.refused(503, "pool_refilling", None);
+                assert!(answer.headers["retry-after"].parse::<u32>().unwrap() >= 1);
+            }
+        }
+        made
+    }
+}
+
 #[test]
-fn fifty_at_once_share_out_a_pool_of_thirty() {
+fn fifty_at_once_share_out_a_pool_of_thirty_ten_a_minute() {
     let served = Served::new();
     served.import(&solana(1, 30));
     let (url, live) = (&served.url, &served.shop.live);
     let number = std::sync::atomic::AtomicU32::new(0);
-    let answers = fifty(|| {
-        let number = number.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-        let path = format!("/v1/customers/{number}/addresses");
-        call(url, live, "POST", &path, json!({}))
-    });
-    let (made, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 201);
-    let handed_out: BTreeSet<String> = made
-        .iter()
-        .map(|answer| answer.json()["addresses"][0]["address"].to_string())
-        .collect();
-    assert_eq!((made.len(), handed_out.len(), refused.len()), (30, 30, 20));
-    for answer in refused {
-        answer.refused(503, "pool_refilling", None);
+    let mut handed_out = BTreeSet::new();
+    for expected in [10, 10, 10, 0] {
+        let answers = fifty(|| {
+            let number = number.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let path = format!("/v1/customers/{number}/addresses");
+            call(url, live, "POST", &path, json!({}))
+        });
+        let (made, refused): (Vec<_>, Vec<_>) =
+            answers.iter().partition(|answer| answer.status == 201);
+        assert_eq!((made.len(), refused.len()), (expected, 50 - expected));
+        handed_out.extend(
+            made.iter()
+                .map(|answer| answer.json()["addresses"][0]["address"].to_string()),
+        );
+        for answer in refused {
+            answer.refused(503, "pool_refilling", None);
+        }
+        served.a_minute_later();
     }
+    assert_eq!(handed_out.len(), 30);
     assert_eq!(served.pools(), pool(0, 30));
+    assert!(findings(&served.shop.file()).is_empty());
+}
+
+#[test]
+fn one_account_does_not_empty_a_pool_that_others_need() {
+    let served = Served::new();
+    let other = served.shop.another("Other Shop");
+    let file = Connection::open(served.shop.file()).unwrap();
+    let enable = "update accounts set customers_enabled = 1, status = 'active'";
+    file.execute(enable, []).unwrap();
+    let live = &served.shop.live;
+    served.import(&solana(1, 12));
+    assert_eq!(served.ask_for(live, "a", 20), 6, "half of what was left");
+    assert_eq!(served.ask_for(&other, "b", 20), 3, "half of the rest");
+    assert_eq!(served.ask_for(live, "a-more", 20), 0);
+    assert_eq!(served.pools(), pool(3, 9));
+    // Who has an address keeps it, and time alone changes nothing.
+    served.addresses(live, "a-0").expect(201);
+    served.a_minute_later();
+    assert_eq!(served.ask_for(live, "a-later", 5), 0);
+    // A refill is shared anew.
+    served.import(&solana(20, 9));
+    assert_eq!(served.ask_for(live, "a-refilled", 20), 6);
+    assert_eq!(served.ask_for(&other, "b-refilled", 20), 3);
+    // The only active account has the pool to itself.
+    served.a_minute_later();
+    let suspend = "update accounts set status = 'suspended' where name = 'Other Shop'";
+    file.execute(suspend, []).unwrap();
+    assert_eq!(served.ask_for(live, "a-alone", 5), 3);
+    assert_eq!(served.pools(), pool(0, 21));
+    // Test mode takes nothing from a pool.
+    assert_eq!(served.ask_for(&served.shop.test, "test", 20), 20);
     assert!(findings(&served.shop.file()).is_empty());
 }

@@ -90,6 +90,17 @@ impl SetUp {
         }
     }
 
+    /// A further account, pending; its live secret key.
+    #[track_caller]
+    pub fn another(&self, name: &str) -> String {
+        let file = self.file();
+        let file = file.to_str().unwrap();
+        let made = printed(&["account", "create", "--file", file, name]);
+        let account = made[0]["id"].as_str().unwrap();
+        let key = printed(&["key", "create", "--file", file, account, "--mode", "live"]);
+        key[0]["key"].as_str().unwrap().to_owned()
+    }
+
     pub fn file(&self) -> std::path::PathBuf {
         self.scratch.path("shop.db")
     }

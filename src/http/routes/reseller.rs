@@ -33,7 +33,12 @@ pub(super) static ROUTES: [Route; 4] = [
             required: true,
         }),
         answers: &[server(201, "The server was ordered.")],
-        refusals: &[Code::AccountNotActive, Code::IdempotencyConflict],
+        refusals: &[
+            Code::AccountNotActive,
+            Code::ServersDisabled,
+            Code::ServerQuotaExceeded,
+            Code::IdempotencyConflict,
+        ],
         is_idempotent: true,
         handler: |call| Box::pin(reseller::order(call)),
         ..RESELLER

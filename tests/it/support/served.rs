@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The reseller's token.
-const TOKEN: &str = "rt_ForATestOnly0000000000000000000Rco1f";
+pub const TOKEN: &str = "rt_ForATestOnly0000000000000000000Rco1f";
 const EMAIL: &str = "operator@shop.test";
 const PASSWORD: &str = "operator's password";
 
@@ -54,6 +54,7 @@ impl Served {
         let account = run(&["account", "create", "Shop"], "");
         let account = account["id"].as_str().unwrap().to_owned();
         run(&["account", "approve", &account], "");
+        run(&["account", "servers", &account, "10"], "");
         let key = run(&["key", "create", &account, "--mode", "live"], "");
         run(&["user", "create", EMAIL, "--role", "operator"], PASSWORD);
         let served = Served {

@@ -1,0 +1,1 @@
+select exists (select 1 from accounts where status = 'active' and seq <> :seq)

@@ -1,0 +1,1 @@
+select max(imported_at) from pool_addresses where pool = :pool

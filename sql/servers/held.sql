@@ -1,0 +1,1 @@
+select count(*) from servers where account = :account and status not in ('failed', 'deleted')
