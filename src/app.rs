@@ -44,6 +44,9 @@ pub struct Config {
     pub webhook_allow: Vec<Cidr>,
     /// How long a webhook's receiver may take.
     pub webhook_timeout_ms: u64,
+    /// How long a receiver that has refused twenty webhooks in a row is left alone between two attempts, in milliseconds
+    /// of real time; never in the sandbox.
+    pub webhook_pause_ms: u32,
     /// May the sandbox listen off loopback?
     pub allow_remote: bool,
     /// How large a server may be that a reseller orders.
@@ -71,6 +74,7 @@ impl Config {
             trusted_proxy: Vec::new(),
             webhook_allow: Vec::new(),
             webhook_timeout_ms: 10_000,
+            webhook_pause_ms: 50,
             allow_remote: false,
             server_limits: ServerLimits::default(),
             provisioner: None,

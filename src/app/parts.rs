@@ -95,7 +95,7 @@ impl Parts {
         )?;
         let (stop_workers, stopped) = watch::channel(false);
         let mut workers = shared.start_commands(&runtime, &config, &stopped);
-        workers.push(shared.start_workers(&runtime, &stopped));
+        workers.push(shared.start_workers(&runtime, &config, &stopped));
         let (stop_front, stopped) = watch::channel(false);
         let front = runtime.spawn(listener.serve(Arc::new(front), config.limits, stopped));
         let parts = Parts {
@@ -237,7 +237,12 @@ impl Shared {
     }
 
     /// Starts the workers.
-    fn start_workers(self, runtime: &Runtime, stop: &watch::Receiver<bool>) -> JoinHandle<()> {
+    fn start_workers(
+        self,
+        runtime: &Runtime,
+        config: &Config,
+        stop: &watch::Receiver<bool>,
+    ) -> JoinHandle<()> {
         let Shared {
             service,
             clock,
@@ -248,7 +253,13 @@ impl Shared {
             service: Arc::clone(&service),
         };
         let prune = Prune::new(Arc::clone(&service));
-        let deliver = Deliver::new(service, Arc::clone(&clock), outbound, bells.deliver.clone());
+        // Moving the sandbox's clock waits for everything that falls due, so there nothing is put off.
+        let pause_ms = match config.kind {
+            Kind::Sandbox => 0,
+            Kind::Production => i64::from(config.webhook_pause_ms),
+        };
+        let bell = bells.deliver.clone();
+        let deliver = Deliver::new(service, Arc::clone(&clock), outbound, bell, pause_ms);
         let stop = || stop.clone();
         let expire = run(expire, Arc::clone(&clock), bells.expire, stop());
         let deliver = run(deliver, Arc::clone(&clock), bells.deliver, stop());

@@ -9,7 +9,7 @@ use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
 use crate::domain::signature::{service_signature, standard_signature};
 use crate::domain::time::{DAY_MS, Time};
 use crate::store::deliveries::{self, DeliveryRow};
-pub use crate::store::deliveries::{Attempt, Due};
+pub use crate::store::deliveries::{Attempt, Due, Waiting};
 use crate::store::{Kind, accounts, endpoints, idempotency, sessions};
 use std::sync::Arc;
 
@@ -89,20 +89,20 @@ pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
 }
 
 impl Service {
-    /// Every lane with something pending, and when its first is due.
+    /// Every queue with something pending, and what of it is due first.
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn lanes(&self) -> Result<Vec<(String, Time)>, Error> {
-        self.read(|db| Ok(deliveries::lanes(db)?))
+    pub fn waiting_deliveries(&self) -> Result<Vec<Waiting>, Error> {
+        self.read(|db| Ok(deliveries::waiting(db)?))
     }
 
-    /// What of one lane is due.
+    /// What of one queue is due.
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn due_deliveries(&self, lane: &str, now: Time, limit: usize) -> Result<Vec<Due>, Error> {
-        self.read(|db| Ok(deliveries::due(db, lane, now, limit)?))
+    pub fn due_deliveries(&self, queue: &str, now: Time, limit: usize) -> Result<Vec<Due>, Error> {
+        self.read(|db| Ok(deliveries::due(db, queue, now, limit)?))
     }
 
     /// Keeps what came of attempts, and when each is made again.

@@ -31,6 +31,17 @@ pub struct Due {
     pub invoice: Option<String>,
 }
 
+/// A queue with something pending.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// Its name, which ends with its receiver's.
+    pub queue: String,
+    /// When its first delivery is due.
+    pub due_at: Time,
+    /// Was that one tried before, in this round?
+    pub was_tried: bool,
+}
+
 /// What came of one attempt.
 #[derive(Clone, Debug)]
 pub struct Attempt {
@@ -83,18 +94,23 @@ pub fn insert(
         .map(drop)
 }
 
-/// Every lane with something pending, and when its first is due.
-pub fn lanes(db: &Reader<'_>) -> Result<Vec<(String, Time)>, StoreError> {
-    db.all(include_str!("../../sql/deliveries/lanes.sql"), [], |row| {
+/// Every queue with something pending, and what of it is due first.
+pub fn waiting(db: &Reader<'_>) -> Result<Vec<Waiting>, StoreError> {
+    let sql = include_str!("../../sql/deliveries/waiting.sql");
+    db.all(sql, [], |row| {
         let mut next = Columns::of(row);
-        Ok((next.take()?, next.take()?))
+        Ok(Waiting {
+            queue: next.take()?,
+            due_at: next.take()?,
+            was_tried: next.take()?,
+        })
     })
 }
 
-/// What of one lane is due, the longest overdue first.
-pub fn due(db: &Reader<'_>, lane: &str, now: Time, limit: usize) -> Result<Vec<Due>, StoreError> {
+/// What of one queue is due, the longest overdue first.
+pub fn due(db: &Reader<'_>, queue: &str, now: Time, limit: usize) -> Result<Vec<Due>, StoreError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let params = named_params! { ":lane": lane, ":now": now, ":limit": limit };
+    let params = named_params! { ":lane": queue, ":now": now, ":limit": limit };
     db.all(
         include_str!("../../sql/deliveries/due.sql"),
         params,

@@ -1,16 +1,16 @@
-//! Sends webhooks: takes what is due, lane by lane, and keeps what came of it.
+//! Sends webhooks: takes what is due, receiver by receiver, and keeps what came of it.
 //!
-//! What does not live here: how much each receiver may have under way (`lanes`), when a delivery is due (`retry`), how
+//! What does not live here: how much each receiver may have under way (`receivers`), when a delivery is due (`retry`), how
 //! it is signed (`service::webhooks`). What always holds: a delivery is under way once at most, until what came of it
 //! is in the file.
 
-use super::lanes::Lanes;
+use super::receivers::Receivers;
 use super::senders::Senders;
 use super::{Bell, Next, Worker};
-use crate::clock::Clock;
+use crate::clock::{Clock, Stopwatch};
 use crate::domain::time::Time;
 use crate::outbound::Outbound;
-use crate::service::webhooks::{Attempt, Done, Due, outgoing};
+use crate::service::webhooks::{Attempt, Done, Due, Waiting, outgoing};
 use crate::service::{Error, Service};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,22 +31,29 @@ pub struct Deliver {
     results: UnboundedReceiver<Done>,
     /// What came of attempts and is not in the file yet.
     ended: Vec<Done>,
-    /// Deliveries under way, and their lanes.
+    /// Deliveries under way, and the queues that they are of.
     under_way: HashMap<String, String>,
-    lanes: Lanes,
+    receivers: Receivers,
+    /// Since the server was started, in real time.
+    uptime: Stopwatch,
+    /// How long until a receiver that is left alone for a while may be tried again.
+    pause: Option<Duration>,
     /// Is something due that is not in the file as done?
     is_awaited: bool,
 }
 
 impl Deliver {
-    /// A worker that is woken by this bell, also by what it has under way.
+    /// A worker that is woken by this bell, also by what it has under way. A receiver that keeps refusing is left alone
+    /// for `pause_ms` of real time between two attempts.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
         outbound: Outbound,
         bell: Bell,
+        pause_ms: i64,
     ) -> Deliver {
         let (finished, results) = unbounded_channel();
+        let uptime = clock.stopwatch();
         Deliver {
             service,
             clock,
@@ -57,7 +64,9 @@ impl Deliver {
             results,
             ended: Vec::new(),
             under_way: HashMap::new(),
-            lanes: Lanes::default(),
+            receivers: Receivers::new(pause_ms),
+            uptime,
+            pause: None,
             is_awaited: false,
         }
     }
@@ -73,16 +82,17 @@ impl Deliver {
         }
         self.service.record_attempts(self.ended.clone()).await?;
         for done in self.ended.drain(..) {
-            if let Some(lane) = self.under_way.remove(&done.delivery) {
-                self.lanes.ended(&lane, is_success(&done.attempt));
+            if let Some(queue) = self.under_way.remove(&done.delivery) {
+                let (attempt, success) = (&done.attempt, is_success(&done.attempt));
+                self.receivers.ended(&queue, success, attempt.latency_ms);
             }
         }
         Ok(())
     }
 
-    /// Takes up what of a lane is due and fits into its share; true where more may be due at once.
+    /// Takes up what of a queue is due and fits into its share; true where more may be due at once.
     async fn take_up(&mut self, name: &str, now: Time) -> Result<bool, Error> {
-        let (under_way, room) = (self.lanes.under_way(name), self.lanes.room(name));
+        let (under_way, room) = (self.receivers.under_way(name), self.receivers.room(name));
         if room == 0 {
             return Ok(false);
         }
@@ -112,9 +122,9 @@ impl Deliver {
     }
 
     /// Hands one delivery to the senders.
-    fn send(&mut self, lane: &str, due: Due) {
-        self.under_way.insert(due.id.clone(), lane.to_owned());
-        self.lanes.began(lane);
+    fn send(&mut self, queue: &str, due: Due) {
+        self.under_way.insert(due.id.clone(), queue.to_owned());
+        self.receivers.began(queue, self.uptime.ms());
         let report = Report {
             finished: self.finished.clone(),
             bell: self.bell.clone(),
@@ -221,27 +231,36 @@ impl Worker for Deliver {
         self.keep_results().await?;
         // What came of an attempt could not be kept, and it would be made again.
         self.service.check_writes()?;
-        let waiting = self.service.lanes()?;
-        self.lanes.keep(&waiting);
+        let waiting = self.service.waiting_deliveries()?;
+        self.receivers.keep(&waiting);
+        self.pause = None;
         let mut next = Next::Idle;
-        for (name, due_at) in &waiting {
+        for Waiting { queue, due_at, .. } in self.receivers.in_turn(&waiting) {
+            let pause_ms = self.receivers.pause_ms(queue, self.uptime.ms());
             if *due_at > now {
                 next = match next {
                     Next::At(at) if at <= *due_at => next,
                     Next::At(_) | Next::Idle | Next::Again => Next::At(*due_at),
                 };
-            } else if self.take_up(name, now).await? {
+            } else if let Ok(pause_ms @ 1..) = u64::try_from(pause_ms) {
+                let pause = Duration::from_millis(pause_ms);
+                self.pause = Some(self.pause.map_or(pause, |other| other.min(pause)));
+            } else if self.take_up(queue, now).await? {
                 return Ok(Next::Again);
             }
         }
         // What is due by the file is under way or waits for room. What was put back or given up meanwhile may be under
         // way still, but nobody waits for it.
-        self.is_awaited = waiting.iter().any(|(_, due_at)| *due_at <= now);
+        self.is_awaited = waiting.iter().any(|waiting| waiting.due_at <= now);
         Ok(next)
     }
 
     fn is_busy(&self) -> bool {
         self.is_awaited
+    }
+
+    fn pause(&self) -> Option<Duration> {
+        self.pause
     }
 
     async fn finish(&mut self) -> Result<(), Error> {

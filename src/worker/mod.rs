@@ -8,9 +8,9 @@ pub mod command;
 pub mod deliver;
 pub mod errands;
 pub mod expire;
-mod lanes;
 pub mod provision;
 pub mod prune;
+mod receivers;
 pub mod send;
 mod senders;
 
@@ -51,6 +51,11 @@ pub trait Worker: Send + 'static {
     /// Is something of its under way outside its steps? It wakes the worker when it ends.
     fn is_busy(&self) -> bool {
         false
+    }
+
+    /// How long in real time, whatever the clock shows, until it wants its next step; nothing: not before it is woken.
+    fn pause(&self) -> Option<Duration> {
+        None
     }
 
     /// Brings what is under way to an end, within seconds; called once, after the last step.
@@ -205,8 +210,15 @@ pub async fn run<W: Worker>(
                 None => std::future::pending().await,
             }
         };
+        let pause = async {
+            match worker.pause() {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = due => {}
+            () = pause => {}
             _ = rung.changed() => {}
             _ = stop.changed() => {}
         }

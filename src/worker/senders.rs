@@ -1,6 +1,6 @@
 //! Threads that send, as many as are needed: a send may take ten seconds, and nobody else waits for it.
 //!
-//! What lives here: the threads and their queue. What does not: how much of it one receiver may take (`deliver`).
+//! What lives here: the threads and their queue. What does not: how much of it one receiver may take (`receivers`).
 //! What always holds: a job that is handed in is begun at once unless the most threads are already at work.
 
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Threads that stay when there is nothing to send.
 const THREADS_KEPT: usize = 4;
 /// Threads at most.
-pub(super) const THREADS_MAX: usize = 256;
+pub(super) const THREADS_MAX: usize = 384;
 /// How long a thread beyond the kept ones waits for more.
 const THREAD_IDLE: Duration = Duration::from_secs(5);
 /// A sender needs little stack, and there may be many.

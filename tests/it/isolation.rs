@@ -2,6 +2,7 @@
 
 use crate::support::Shop;
 use crate::support::receiver::{Does, Message, Receiver};
+use coffer::Config;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -147,4 +148,36 @@ fn what_hung_before_a_reset_delays_nothing_after_it() {
         begun.elapsed() < Duration::from_secs(8),
         "less than a send may take"
     );
+}
+
+#[test]
+fn more_that_hang_than_can_be_sent_to_at_once_delay_none_that_answered_quickly() {
+    let config = Config {
+        // Longer than this test is waited for: an attempt that hangs makes no room.
+        webhook_timeout_ms: 600_000,
+        ..Config::sandbox()
+    };
+    let shop = Shop::with(config);
+    let (good, hanging) = (
+        Receiver::that(Does::Answer(200)),
+        Receiver::that(Does::Hang),
+    );
+    let to = |url: String, types: Value| json!({ "url": url, "types": types });
+    let mut endpoints = vec![to(hanging.url(), json!(["invoice.cancelled"])); 400];
+    endpoints.push(to(
+        good.url(),
+        json!(["invoice.created", "invoice.cancelled"]),
+    ));
+    shop.switch(json!({ "endpoints": endpoints }));
+    let invoices: Vec<Value> = (0..4).map(|_| shop.invoice("20.00", json!({}))).collect();
+    // It is known, and that nothing waits for it any more does not change that.
+    good.wait(4);
+    for (number, invoice) in invoices.iter().enumerate() {
+        shop.cancel(invoice["id"].as_str().unwrap()).expect(200);
+        // Those of the first alone are more than there are senders for such.
+        hanging.wait(200);
+        let told = good.wait(5 + number);
+        assert_eq!(told[4 + number].json()["type"], "invoice.cancelled");
+    }
+    drop(hanging);
 }

@@ -67,6 +67,7 @@ mod readme;
 mod refunds;
 mod refused_customers;
 mod refused_rows;
+mod refusing;
 mod reseller_tokens;
 mod retries;
 mod sandbox_account;

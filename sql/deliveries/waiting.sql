@@ -1,0 +1,12 @@
+-- every queue that has something pending, when its first is due and whether that was tried before; skips from queue to
+-- queue in the index
+with recursive queues (lane) as (
+  select min(lane) from deliveries where state = 'pending'
+  union all
+  select (select min(lane) from deliveries where state = 'pending' and lane > queues.lane) from queues
+  where queues.lane is not null
+)
+select d.lane, d.next_attempt_at, d.attempts > 0
+from queues cross join deliveries d on d.rowid = (select rowid from deliveries f
+  where f.state = 'pending' and f.lane = queues.lane order by f.next_attempt_at limit 1)
+where queues.lane is not null

@@ -1,0 +1,137 @@
+//! A receiver that refuses everything: after twenty times it is left alone for a while between two attempts, in real
+//! time, until it takes one. Nobody else waits for it.
+
+use crate::support::receiver::{Does, Receiver};
+use crate::support::served::Served;
+use crate::support::{Shop, agent, send};
+use coffer::{Config, Server};
+use serde_json::{Value, json};
+
+/// No pause ends while a test is at work.
+const AN_HOUR_MS: u32 = 3_600_000;
+
+/// A shop in production that tells these urls of new invoices.
+fn telling(urls: &[String]) -> Served {
+    let served = Served::new();
+    let insert =
+        "insert into endpoints (id, account, url, secret, format, types, enabled, created_at)
+        values (?1, 1, ?2, 'secret', 'event', '[\"invoice.created\"]', 1, 0)";
+    for (number, url) in urls.iter().enumerate() {
+        let id = format!("00000000-0000-7000-8000-{number:012}");
+        served.open().execute(insert, [&id, url]).unwrap();
+    }
+    served
+}
+
+/// Starts it in this process, where a pause takes this long.
+fn start(served: &Served, webhook_pause_ms: u32) -> Server {
+    let config = Config {
+        kind: coffer::store::Kind::Production,
+        file: Some(served.file.clone()),
+        webhook_allow: vec!["127.0.0.0/8".parse().unwrap()],
+        webhook_pause_ms,
+        ..Config::sandbox()
+    };
+    Server::start(config).unwrap()
+}
+
+/// Makes so many invoices, for each of which an endpoint is told something.
+fn invoices(served: &Served, server: &Server, count: usize, more: &Value) {
+    let (url, agent) = (format!("{}/v1/invoices", server.url()), agent());
+    for _ in 0..count {
+        let mut body = json!({ "amount": "20.00", "currency": "EUR" });
+        let more = more.as_object().unwrap().clone();
+        body.as_object_mut().unwrap().extend(more);
+        let key = [("X-API-Key", served.key.as_str())];
+        send(&agent, "POST", &url, &key, &body.to_string()).expect(201);
+    }
+}
+
+#[test]
+fn who_refuses_twenty_in_a_row_is_left_alone_for_a_while_and_nobody_else_is() {
+    let (refusing, good) = (
+        Receiver::that(Does::Answer(500)),
+        Receiver::that(Does::Answer(200)),
+    );
+    let served = telling(&[refusing.url(), good.url()]);
+    let server = start(&served, AN_HOUR_MS);
+    invoices(&served, &server, 60, &json!({}));
+    good.wait(60);
+    refusing.wait(20);
+    // Whatever it is told in the meantime, and whoever else is.
+    invoices(&served, &server, 5, &json!({}));
+    good.wait(65);
+    assert_eq!(refusing.messages().len(), 20);
+    drop(server);
+    // With no pauses, all that waits goes out at once.
+    let _server = start(&served, 0);
+    refusing.wait(20 + 45);
+}
+
+#[test]
+fn one_success_ends_the_pauses() {
+    let receiver =
+        Receiver::scripted(|number, _| Does::Answer(if number == 19 { 200 } else { 500 }));
+    let good = Receiver::that(Does::Answer(200));
+    let served = telling(&[receiver.url(), good.url()]);
+    let server = start(&served, AN_HOUR_MS);
+    invoices(&served, &server, 60, &json!({}));
+    good.wait(60);
+    receiver.wait(40);
+    invoices(&served, &server, 5, &json!({}));
+    good.wait(65);
+    assert_eq!(receiver.messages().len(), 40);
+}
+
+#[test]
+fn after_its_pause_it_is_tried_again() {
+    let receiver =
+        Receiver::scripted(|number, _| Does::Answer(if number < 22 { 500 } else { 200 }));
+    let served = telling(&[receiver.url()]);
+    let server = start(&served, 50);
+    invoices(&served, &server, 60, &json!({}));
+    receiver.wait(60);
+}
+
+#[test]
+fn an_account_gains_nothing_by_another_path_or_host_of_its_own() {
+    let (refusing, good) = (
+        Receiver::that(Does::Answer(500)),
+        Receiver::that(Does::Answer(200)),
+    );
+    let served = telling(&[good.url()]);
+    let server = start(&served, AN_HOUR_MS);
+    let port = refusing.url().split(':').nth(2).unwrap().to_owned();
+    for host in 1..=80 {
+        // Each is a host of its own, at which the same receiver listens or nobody does.
+        let url = format!("http://127.0.0.{host}:{port}");
+        invoices(&served, &server, 1, &json!({ "webhookUrl": url }));
+    }
+    good.wait(80);
+    let made = "select cast(min(20, count(*)) as text) from attempts where status is not 200";
+    served.until(made, &["20"]);
+    invoices(&served, &server, 1, &json!({}));
+    good.wait(81);
+    // So many can have been under way at once when the twentieth failed.
+    let made = "select count(*) from attempts where status is not 200";
+    let made: i64 = served.open().query_row(made, [], |row| row.get(0)).unwrap();
+    assert!((20..=20 + 32).contains(&made), "{made}");
+}
+
+#[test]
+fn moving_the_sandboxs_clock_waits_for_nobodys_pause() {
+    let shop = Shop::with(Config {
+        webhook_pause_ms: AN_HOUR_MS,
+        ..Config::sandbox()
+    });
+    let refusing = Receiver::that(Does::Answer(500));
+    shop.switch(json!({ "endpoints": [{ "url": refusing.url(), "types": ["invoice.created"] }] }));
+    (0..5).for_each(|_| drop(shop.invoice("20.00", json!({}))));
+    shop.advance("2d");
+    assert_eq!(refusing.messages().len(), 55);
+}
+
+#[test]
+fn a_receiver_that_refuses_gets_twenty_attempts_a_second() {
+    assert_eq!(Config::sandbox().webhook_pause_ms, 50);
+}
