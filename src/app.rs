@@ -89,6 +89,7 @@ impl Config {
 /// hand, the writer commits, and a temporary file is removed.
 pub struct Server {
     url: String,
+    listen: SocketAddr,
     setup_url: Option<String>,
     file: PathBuf,
     running: Option<(Runtime, Parts)>,
@@ -119,6 +120,7 @@ impl Server {
         };
         let mut server = Server {
             url: String::new(),
+            listen: address,
             setup_url: None,
             file,
             running: None,
@@ -126,6 +128,7 @@ impl Server {
         };
         let started = Parts::start(config, &server.file, durability)?;
         server.url = started.url;
+        server.listen = started.listen;
         server.setup_url = started.setup_url;
         server.running = Some((started.runtime, started.parts));
         Ok(server)
@@ -134,6 +137,11 @@ impl Server {
     /// The url it is known by, without `/v1`.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The address it listens on, with the port that it was given where port 0 was asked for.
+    pub fn listen(&self) -> SocketAddr {
+        self.listen
     }
 
     /// Where the first operator is made, while there is none: for one person's eyes only.

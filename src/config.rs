@@ -172,12 +172,12 @@ pub fn of_command(command: &str) -> impl Iterator<Item = &'static Setting> {
 }
 
 impl Setting {
-    /// The name in the environment.
-    pub fn env_name(&self) -> String {
-        format!(
-            "COFFER_{}",
-            self.flag.to_ascii_uppercase().replace('-', "_")
-        )
+    /// The name in the environment; nothing where the environment is not asked: a sandbox that takes over the file of
+    /// a configured server would be a surprise.
+    pub fn env_name(&self) -> Option<String> {
+        let is_file_of_sandbox = self.flag == "file" && self.commands.contains(&"sandbox");
+        let name = || self.flag.to_ascii_uppercase().replace('-', "_");
+        (!is_file_of_sandbox).then(|| format!("COFFER_{}", name()))
     }
 
     /// The argument for the command line.
@@ -185,10 +185,13 @@ impl Setting {
         let default = self
             .default
             .map_or(String::new(), |default| format!(" [default: {default}]"));
+        let env = self
+            .env_name()
+            .map_or(String::new(), |name| format!(" [env: {name}]"));
         // Global, so that it may stand after the verb of a command that has verbs.
         let arg = Arg::new(self.flag)
             .long(self.flag)
-            .help(format!("{} [env: {}]{default}", self.help, self.env_name()))
+            .help(format!("{}{env}{default}", self.help))
             .global(true);
         match self.value {
             Some(value) => arg.value_name(value).action(ArgAction::Set),
@@ -225,16 +228,12 @@ impl<'a> Values<'a> {
         let Some(setting) = of_command(self.command).find(|setting| setting.flag == flag) else {
             return Ok(None);
         };
-        // A sandbox that takes over the file of a configured server would be a surprise.
-        let is_ignored = self.command == "sandbox" && flag == "file";
-        let from_env = if is_ignored {
-            None
-        } else {
-            (self.env)(&setting.env_name())
+        let Some(name) = setting.env_name() else {
+            return Ok(setting.default.map(str::to_owned));
         };
-        match from_env.map(OsString::into_string) {
+        match (self.env)(&name).map(OsString::into_string) {
             Some(Ok(text)) => Ok(Some(text)),
-            Some(Err(_)) => Err(format!("{} must be text", setting.env_name())),
+            Some(Err(_)) => Err(format!("{name} must be text")),
             None => Ok(setting.default.map(str::to_owned)),
         }
     }
@@ -261,10 +260,11 @@ impl<'a> Values<'a> {
         let Some(setting) = of_command(self.command).find(|setting| setting.flag == flag) else {
             return Ok(None);
         };
-        let text = (self.env)(&setting.env_name())
-            .map(OsString::into_string)
-            .transpose();
-        text.map_err(|_| format!("{} must be text", setting.env_name()))
+        let Some(name) = setting.env_name() else {
+            return Ok(None);
+        };
+        let text = (self.env)(&name).map(OsString::into_string).transpose();
+        text.map_err(|_| format!("{name} must be text"))
     }
 }
 

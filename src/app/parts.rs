@@ -41,6 +41,8 @@ pub(super) struct Started {
     pub(super) parts: Parts,
     /// The url by which it is known.
     pub(super) url: String,
+    /// The address it listens on.
+    pub(super) listen: SocketAddr,
     /// Where its first operator is made, while there is none.
     pub(super) setup_url: Option<String>,
 }
@@ -108,6 +110,7 @@ impl Parts {
             runtime,
             parts,
             url,
+            listen: address,
             setup_url,
         })
     }

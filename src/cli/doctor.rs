@@ -6,6 +6,7 @@ use super::keeping::file;
 use super::print;
 use crate::clock::Clock;
 use crate::config::Values;
+use crate::domain::url;
 use crate::service::Error;
 use crate::store::doctor::{Complaint, check};
 use crate::store::{Kind, file as file_row, read_only};
@@ -69,7 +70,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
 fn of_url(public_url: Option<&str>) -> Checked {
     let complaint = match public_url {
         None => Some("no public url is set: checkout links lead to the listening address"),
-        Some(url) if !url.starts_with("https://") => {
+        Some(url) if !url::split(url).is_some_and(|(scheme, _)| url::is_https(scheme)) => {
             Some("the public url is not https: checkout links and cookies can be read on the way")
         }
         Some(_) => None,

@@ -6,6 +6,7 @@ use crate::app::{Config, Server};
 use crate::config::Values;
 use crate::domain::server::order::{RAM_MB_MIN, ServerLimits};
 use crate::domain::time::parse_span_ms;
+use crate::domain::url;
 use crate::outbound::Cidr;
 use crate::service::{Error, sandbox};
 use crate::store::Kind;
@@ -178,11 +179,12 @@ fn serve_until_asked(
     Ok(())
 }
 
-/// The line that says that it is ready.
+/// The line that says that it is ready. The file comes last: its name may have spaces.
 fn ready_line(server: &Server) -> String {
     format!(
-        "coffer ready url={} file={}",
+        "coffer ready url={} listen={} file={}",
         server.url(),
+        server.listen(),
         server.file().display()
     )
 }
@@ -191,6 +193,7 @@ fn ready_line(server: &Server) -> String {
 fn json_line(server: &Server) -> String {
     json!({
         "url": server.url(),
+        "listen": server.listen().to_string(),
         "file": server.file().display().to_string(),
         "keys": {
             "secretTest": sandbox::SECRET_TEST,
@@ -237,20 +240,21 @@ fn address(text: &str) -> Result<SocketAddr, Error> {
     })
 }
 
-/// An absolute url without a slash at its end.
+/// An absolute url without a slash at its end, its scheme in lower case.
 fn public_url(text: &str) -> Result<String, Error> {
-    let rest = text
-        .strip_prefix("https://")
-        .or_else(|| text.strip_prefix("http://"));
-    let is_url = rest.is_some_and(|rest| {
-        !rest.is_empty() && !rest.starts_with('/') && !rest.contains(['?', '#', ' '])
+    let parts = url::split(text).filter(|(scheme, rest)| {
+        url::is_http(scheme)
+            && !rest.is_empty()
+            && !rest.starts_with('/')
+            && !rest.contains(['?', '#', ' '])
     });
-    let url = || text.trim_end_matches('/').to_owned();
-    is_url.then(url).ok_or_else(|| {
+    let (scheme, rest) = parts.ok_or_else(|| {
         Error::Failed(format!(
             "--public-url {text}: must be a url like https://pay.example.com"
         ))
-    })
+    })?;
+    let scheme = scheme.to_ascii_lowercase();
+    Ok(format!("{scheme}://{}", rest.trim_end_matches('/')))
 }
 
 /// A value of a flag.

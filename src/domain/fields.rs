@@ -4,6 +4,7 @@
 //! any particular body may hold. What always holds: a field that is null counts as absent.
 
 use super::refusal::{Code, Refusal};
+use super::{email, url};
 use serde_json::{Map, Number, Value};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -181,41 +182,44 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// `invalid_request` for anything else.
     pub fn url(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
-        let Some(text) = self.text(name, 1..=URL_CHARS_MAX)? else {
-            return Ok(None);
-        };
-        let rest = text
-            .strip_prefix("https://")
-            .or_else(|| text.strip_prefix("http://"));
-        let has_host =
-            rest.is_some_and(|rest| !rest.starts_with(['/', '?', '#', ':']) && !rest.is_empty());
-        let plain = text
-            .chars()
-            .all(|c| c.is_ascii_graphic() && !matches!(c, '"' | '<' | '>' | '\\' | '`'));
-        if has_host && plain {
-            Ok(Some(text))
-        } else {
-            let problem = "must be an absolute http:// or https:// url in plain ASCII; a host name in punycode";
-            Err(Refusal::field(name, problem))
+        let problem =
+            "must be an absolute http:// or https:// url in plain ASCII; a host name in punycode";
+        self.url_that(name, url::is_site, problem)
+    }
+
+    /// Where a customer goes: [`Fields::url`], or the url of an app, like `myshop://paid`.
+    ///
+    /// # Errors
+    /// `invalid_request` for anything else.
+    pub fn site_or_app(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
+        let problem = "must be an absolute http:// or https:// url, or one of an app's own scheme like myshop://paid, \
+             in plain ASCII; a host name in punycode";
+        self.url_that(name, url::is_site_or_app, problem)
+    }
+
+    fn url_that(
+        &self,
+        name: &str,
+        is_right: fn(&str) -> bool,
+        problem: &str,
+    ) -> Result<Option<&'a str>, Refusal> {
+        match self.text(name, 1..=URL_CHARS_MAX)? {
+            Some(text) if !is_right(text) => Err(Refusal::field(name, problem)),
+            text => Ok(text),
         }
     }
 
-    /// An e-mail address: one `@` between something and a host.
+    /// One e-mail address, by the rule of HTML's `<input type=email>`, with letters beyond ASCII too.
     ///
     /// # Errors
     /// `invalid_request` for anything else.
     pub fn email(&self, name: &str, chars_max: usize) -> Result<Option<&'a str>, Refusal> {
-        let Some(text) = self.text(name, 1..=chars_max)? else {
-            return Ok(None);
-        };
-        let shaped = text.rsplit_once('@').is_some_and(|(local, host)| {
-            !local.is_empty() && !host.is_empty() && !host.starts_with('.') && !host.ends_with('.')
-        });
-        let plain = text.chars().all(|c| !c.is_whitespace() && !c.is_control());
-        if shaped && plain {
-            Ok(Some(text))
-        } else {
-            Err(Refusal::field(name, "must be an e-mail address"))
+        match self.text(name, 1..=chars_max)? {
+            Some(text) if !email::is_one(text) => {
+                let problem = "must be one e-mail address, like ada@example.com";
+                Err(Refusal::field(name, problem))
+            }
+            text => Ok(text),
         }
     }
 }

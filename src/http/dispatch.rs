@@ -3,12 +3,12 @@
 //! What lives here: the order of things: id, route, header limit, key, rate, body, query, handler, log line. What
 //! always holds: every answer carries the request's id, and an error is logged once, here.
 
-use super::request::{Call, Query};
+use super::request::{Call, Query, path_values};
 use super::router::Found;
 use super::routes::Route;
 use super::sandbox::faults;
 use super::stream::Outgoing;
-use super::{Front, auth, error, pages, public, reply::Reply};
+use super::{Front, auth, limit, public, refused, reply::Reply};
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -30,8 +30,6 @@ const HEADER_BYTES_MAX: usize = 16 * 1024;
 const UNAUTHORIZED_DELAY: Duration = Duration::from_millis(200);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
-const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 /// A request that has come in whole, or as far as it may.
 struct Arrived {
@@ -51,15 +49,6 @@ impl std::fmt::Display for Dropped {
 }
 
 impl std::error::Error for Dropped {}
-
-/// The answer to an error under this path.
-fn refused(path: &str, error: Error, id: &str) -> Reply {
-    if pages::covers(path) {
-        pages::error(path, error, id)
-    } else {
-        error::answer(error, id)
-    }
-}
 
 /// Answers a request. Its body is read first, also where it will be refused: a body left unread costs the caller the
 /// connection.
@@ -88,12 +77,10 @@ pub(super) async fn dispatch(
     }
     let pretended = fault.as_ref().and_then(|fault| fault.status);
     let reply = match found {
-        Found::Route(..) if pretended.is_some() => {
-            faults::answer(pretended.unwrap_or_default(), &id)
-        }
-        Found::Route(_, route, values) => {
-            admitted(&front, route, values, Arrived { peer, parts, body }, &id).await
-        }
+        Found::Route(_, route, values) => match pretended {
+            Some(status) => faults::answer(&front, (route, status), &path, &id),
+            None => admitted(&front, route, values, Arrived { peer, parts, body }, &id).await,
+        },
         Found::OtherMethods(_) | Found::Nothing
             if method == Method::OPTIONS && public::covers(&path) =>
         {
@@ -196,7 +183,7 @@ fn call(
         peer,
         body: body?,
         query,
-        path,
+        path: path_values(route, path),
         caller: admitted.caller,
         member: admitted.member,
         request_id: id.to_owned(),
@@ -212,13 +199,7 @@ fn rate(
     let Some(verdict) = front.limiter.count(key, front.clock.real_now()) else {
         return Ok(());
     };
-    let texts = [
-        (RATE_LIMIT, verdict.header()),
-        (RATE_LIMIT_POLICY, front.limiter.policy()),
-    ];
-    for (name, text) in texts {
-        limits.extend(HeaderValue::from_str(&text).ok().map(|value| (name, value)));
-    }
+    limits.extend(limit::headers(&front.limiter, &verdict));
     if verdict.allowed {
         return Ok(());
     }

@@ -5,11 +5,21 @@
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, Time};
+use hyper::header::{HeaderName, HeaderValue};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 /// Keys remembered; one more forgets those that are back to a full burst.
 const KEYS_MAX: usize = 10_000;
+
+/// Invoices that a key may make at once.
+pub(super) const CREATION_BURST: u32 = 100;
+
+/// Invoices that a key may make in a minute where nobody sets another number: the default of `--rate-limit`.
+const PER_MINUTE_DEFAULT: u32 = 600;
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 /// A token bucket for each key.
 pub(super) struct Limiter {
@@ -76,7 +86,7 @@ impl Limiter {
     }
 
     /// The `RateLimit-Policy` header: so many at once, refilled over so many seconds.
-    pub(super) fn policy(&self) -> String {
+    fn policy(&self) -> String {
         let window = i64::from(self.burst)
             .saturating_mul(60)
             .checked_div(i64::from(self.per_minute))
@@ -86,9 +96,32 @@ impl Limiter {
     }
 }
 
+/// The headers of a creation that the rate refuses, at the rate that `serve` has where nobody sets another: for a
+/// server that limits nothing and pretends to.
+pub(super) fn spent() -> Vec<(HeaderName, HeaderValue)> {
+    let verdict = Verdict {
+        allowed: false,
+        remaining: 0,
+        wait_seconds: 1,
+    };
+    headers(&Limiter::new(PER_MINUTE_DEFAULT, CREATION_BURST), &verdict)
+}
+
+/// `RateLimit` and `RateLimit-Policy`.
+pub(super) fn headers(limiter: &Limiter, verdict: &Verdict) -> Vec<(HeaderName, HeaderValue)> {
+    let texts = [
+        (RATE_LIMIT, verdict.header()),
+        (RATE_LIMIT_POLICY, limiter.policy()),
+    ];
+    let header = |(name, text): (HeaderName, String)| {
+        HeaderValue::from_str(&text).ok().map(|value| (name, value))
+    };
+    texts.into_iter().filter_map(header).collect()
+}
+
 impl Verdict {
     /// The `RateLimit` header.
-    pub(super) fn header(&self) -> String {
+    fn header(&self) -> String {
         format!("\"creations\";r={};t={}", self.remaining, self.wait_seconds)
     }
 

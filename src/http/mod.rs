@@ -21,6 +21,7 @@ mod pages;
 mod password;
 mod probes;
 mod public;
+mod refusals;
 mod reply;
 mod request;
 mod reseller;
@@ -50,8 +51,6 @@ use tokio::sync::watch;
 /// A future that is boxed: what a table of functions, or a handle from `app`, can hold.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Invoices that a key may make at once.
-const CREATION_BURST: u32 = 100;
 /// Invoices that a client may make at once by payment links.
 const LINK_BURST: u32 = 10;
 
@@ -110,7 +109,7 @@ impl Front {
             service,
             clock,
             router: router::Router::new(routes(is_sandbox)),
-            limiter: limit::Limiter::new(settings.creations_per_minute, CREATION_BURST),
+            limiter: limit::Limiter::new(settings.creations_per_minute, limit::CREATION_BURST),
             link_limiter: limit::Limiter::new(settings.link_invoices_per_minute, LINK_BURST),
             trusted_proxy: settings.trusted_proxy,
             metrics: metrics::Metrics::default(),
@@ -158,6 +157,15 @@ impl Front {
     fn document(&self) -> &str {
         self.document
             .get_or_init(|| openapi::document(&self.public_url, self.sandbox.is_some()))
+    }
+}
+
+/// The answer to an error under this path: a page where pages are, JSON elsewhere.
+fn refused(path: &str, error: Error, request_id: &str) -> reply::Reply {
+    if pages::covers(path) {
+        pages::error(path, error, request_id)
+    } else {
+        error::answer(error, request_id)
     }
 }
 

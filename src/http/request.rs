@@ -20,6 +20,9 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
+/// The longest id that a query may name.
+pub(super) const ID_CHARS_MAX: usize = 40;
+
 /// A parameter of a query, as data: for checking it and for the document.
 pub(super) struct Param {
     pub(super) name: &'static str,
@@ -39,8 +42,10 @@ pub(super) enum ParamKind {
     Any,
     /// A span of time like 5s.
     Span,
-    /// An id.
+    /// An id that is a UUID.
     Uuid,
+    /// The id of anything, of 1 to 40 characters: what is wrong in it is not malformed, only unknown.
+    Id,
     /// A moment.
     Moment,
 }
@@ -156,6 +161,11 @@ impl Query {
                 .kind
                 .check(&value)
                 .map_err(|problem| Refusal::field(param.name, problem))?;
+            // An id is stored in small letters.
+            let value = match param.kind {
+                ParamKind::Uuid | ParamKind::Id => value.to_ascii_lowercase(),
+                _ => value,
+            };
             found.push((param.name.to_owned(), value));
         }
         Ok(Query(found))
@@ -229,16 +239,27 @@ impl ParamKind {
             ParamKind::Uuid => id::parse(value)
                 .map(drop)
                 .ok_or_else(|| "must be a UUID".to_owned()),
-            ParamKind::Text { chars_max } => {
-                let fits = (1..=*chars_max).contains(&value.chars().count());
-                if fits {
-                    Ok(())
-                } else {
-                    Err(format!("must have 1 to {chars_max} characters"))
-                }
-            }
+            ParamKind::Id => of_length(value, ID_CHARS_MAX),
+            ParamKind::Text { chars_max } => of_length(value, *chars_max),
         }
     }
+}
+
+/// Has a text 1 to `chars_max` characters?
+fn of_length(text: &str, chars_max: usize) -> Result<(), String> {
+    let fits = (1..=chars_max).contains(&text.chars().count());
+    fits.then_some(())
+        .ok_or_else(|| format!("must have 1 to {chars_max} characters"))
+}
+
+/// The values of a route's path, ids in the small letters that they are stored in.
+pub(super) fn path_values(route: &Route, values: Vec<String>) -> Vec<String> {
+    let names = route.path.split('/').filter(|part| part.starts_with('{'));
+    let value = |(name, value): (&str, String)| match name {
+        "{id}" | "{account}" => value.to_ascii_lowercase(),
+        _ => value,
+    };
+    names.zip(values).map(value).collect()
 }
 
 /// Percent and plus decoded; nothing where that is no UTF-8.

@@ -51,21 +51,9 @@ impl Router {
 
     /// Finds the route of a request; HEAD is answered by GET's.
     pub(super) fn find(&self, method: &Method, path: &str) -> Found {
-        let mut values = Vec::new();
-        let mut node = &self.root;
-        let Some(path) = path.strip_prefix('/') else {
+        let Some((node, values)) = self.node(path) else {
             return Found::Nothing;
         };
-        for segment in path.split('/') {
-            if let Some(next) = node.literals.get(segment) {
-                node = next;
-            } else if let (Some(next), Some(value)) = (&node.param, decode(segment)) {
-                values.push(value);
-                node = next;
-            } else {
-                return Found::Nothing;
-            }
-        }
         let wanted = if *method == Method::HEAD {
             "GET"
         } else {
@@ -74,12 +62,36 @@ impl Router {
         match node.routes.iter().find(|(_, route)| route.method == wanted) {
             Some((number, route)) => Found::Route(*number, route, values),
             None if node.routes.is_empty() => Found::Nothing,
-            None => {
-                let methods: Vec<&str> =
-                    node.routes.iter().map(|(_, route)| route.method).collect();
-                Found::OtherMethods(methods.join(", "))
+            None => Found::OtherMethods(node.methods()),
+        }
+    }
+
+    /// The methods of a path with commas between them, as `Allow` lists them; none where there is no such path.
+    pub(super) fn methods(&self, path: &str) -> String {
+        self.node(path)
+            .map_or(String::new(), |(node, _)| node.methods())
+    }
+
+    /// Where a path leads, and the values of its parameters.
+    fn node(&self, path: &str) -> Option<(&Node, Vec<String>)> {
+        let mut values = Vec::new();
+        let mut node = &self.root;
+        for segment in path.strip_prefix('/')?.split('/') {
+            if let Some(next) = node.literals.get(segment) {
+                node = next;
+            } else {
+                values.push(decode(segment)?);
+                node = node.param.as_deref()?;
             }
         }
+        Some((node, values))
+    }
+}
+
+impl Node {
+    fn methods(&self) -> String {
+        let methods: Vec<&str> = self.routes.iter().map(|(_, route)| route.method).collect();
+        methods.join(", ")
     }
 }
 

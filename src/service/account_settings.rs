@@ -8,6 +8,7 @@ use crate::domain::asset::Asset;
 use crate::domain::fields::Fields;
 use crate::domain::money::{AmountError, Bps, Cents};
 use crate::domain::refusal::Refusal;
+use crate::domain::url;
 
 /// What only an operator changes: the terms of the account.
 pub(super) const TERMS: [&str; 9] = [
@@ -85,10 +86,10 @@ pub(super) fn change_settings(account: &mut Account, fields: &Fields<'_>) -> Res
         .integer("ttlSeconds", 60..=86_400)?
         .unwrap_or(account.ttl_seconds);
     if fields.names("successUrl") {
-        account.success_url = fields.url("successUrl")?.map(str::to_owned);
+        account.success_url = fields.site_or_app("successUrl")?.map(str::to_owned);
     }
     if fields.names("cancelUrl") {
-        account.cancel_url = fields.url("cancelUrl")?.map(str::to_owned);
+        account.cancel_url = fields.site_or_app("cancelUrl")?.map(str::to_owned);
     }
     if let Some(branding) = fields.object("branding")? {
         change_branding(account, &Fields::of(branding))?;
@@ -130,7 +131,8 @@ fn change_branding(account: &mut Account, fields: &Fields<'_>) -> Result<(), Ref
     }
     if fields.names("logoUrl") {
         let url = fields.url("logoUrl").map_err(inside)?;
-        if url.is_some_and(|url| !url.starts_with("https://")) {
+        let is_https = |url: &str| url::split(url).is_some_and(|(scheme, _)| url::is_https(scheme));
+        if url.is_some_and(|url| !is_https(url)) {
             return Err(inside(Refusal::field("logoUrl", "must be an https:// url")));
         }
         account.branding.logo_url = url.map(str::to_owned);
@@ -163,9 +165,8 @@ fn origin(text: Option<&str>) -> Result<String, Refusal> {
         Refusal::field("allowedOrigins", problem)
     };
     let text = text.ok_or_else(wrong)?;
-    let rest = text
-        .strip_prefix("https://")
-        .or_else(|| text.strip_prefix("http://"))
+    let (_, rest) = url::split(text)
+        .filter(|(scheme, _)| url::is_http(scheme))
         .ok_or_else(wrong)?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
     let begins = rest.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '[');

@@ -56,7 +56,7 @@ impl Service {
             link.account = caller.account();
             within_limit(tx, &link)?;
             link.seq = payment_links::insert(tx, &link)?;
-            let detail = json!({ "name": link.name, "amount": link.amount });
+            let detail = json!({ "name": link.name, "amount": link.amount, "mode": link.mode });
             let (account, object) = (Some(link.account), Some(link.id.as_str()));
             members::note(
                 tx,

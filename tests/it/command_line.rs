@@ -40,12 +40,14 @@ fn it_says_once_that_it_is_ready_and_leaves_nothing_behind() {
                 Err(_) => std::thread::yield_now(),
             }
         };
-        let (url, file) = line
+        let (url, rest) = line
             .trim_end()
             .strip_prefix("coffer ready url=")
             .unwrap()
-            .split_once(" file=")
+            .split_once(" listen=")
             .unwrap();
+        let (listen, file) = rest.split_once(" file=").unwrap();
+        assert_eq!(url, format!("http://{listen}"));
         assert!(Path::new(file).exists());
         send(
             &agent(),
@@ -99,12 +101,9 @@ fn as_json_it_tells_every_credential() {
         "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh"
     );
     assert_eq!(line["legacySecret"], "legacy_sandbox");
-    assert!(
-        line["url"]
-            .as_str()
-            .unwrap()
-            .starts_with("http://127.0.0.1:")
-    );
+    let listen = line["listen"].as_str().unwrap();
+    assert!(listen.starts_with("127.0.0.1:"), "{listen}");
+    assert_eq!(line["url"], format!("http://{listen}"));
     assert!(Path::new(line["file"].as_str().unwrap()).exists());
 }
 
@@ -115,7 +114,7 @@ fn urls_come_from_the_public_url() {
         "--listen",
         "127.0.0.1:0",
         "--public-url",
-        "https://pay.example.com/",
+        "HTTPS://pay.example.com/",
     ];
     let mut command = coffer(&args);
     let scratch = Scratch::new();
@@ -126,11 +125,50 @@ fn urls_come_from_the_public_url() {
             .arg("--ready-file")
             .arg(&ready),
     );
-    assert!(
-        process
-            .line()
-            .starts_with("coffer ready url=https://pay.example.com file=")
-    );
+    let line = process.line();
+    let rest = line
+        .strip_prefix("coffer ready url=https://pay.example.com listen=")
+        .unwrap();
+    let (listen, _) = rest.split_once(" file=").unwrap();
+    let url = format!("http://{listen}/livez");
+    send(&agent(), "GET", &url, &[], "").expect(200);
+}
+
+/// The file is last, with every space of its name.
+#[test]
+fn the_ready_line_is_read_in_the_ways_that_scripts_read_it() {
+    let scratch = Scratch::new();
+    let file = scratch.path("a shop url=x listen=y file=z.db");
+    let mut command = coffer(&["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"]);
+    let process = Process::start(command.arg("--file").arg(&file));
+    let line = process.line();
+    let words: Vec<&str> = line.splitn(5, ' ').collect();
+    let url = words[2].strip_prefix("url=").unwrap();
+    assert_eq!(words[..2], ["coffer", "ready"]);
+    assert_eq!(words[3], format!("listen={}", &url["http://".len()..]));
+    assert_eq!(words[4], format!("file={}", file.display()));
+    let (_, after) = line.split_once(" file=").unwrap();
+    assert_eq!(Path::new(after), file);
+}
+
+#[test]
+fn the_help_names_what_is_asked() {
+    let help = |command: &str| {
+        let output = coffer(&[command, "--help"]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (sandbox, serve) = (help("sandbox"), help("serve"));
+    assert!(!sandbox.contains("COFFER_FILE"), "{sandbox}");
+    assert!(sandbox.contains("COFFER_LISTEN") && serve.contains("COFFER_FILE"));
+    for setting in coffer::config::SETTINGS {
+        let named = setting.env_name().map(|name| format!("[env: {name}]"));
+        for command in setting.commands {
+            let help = help(command);
+            assert!(help.contains(&format!("--{}", setting.flag)), "{command}");
+            let is_named = named.as_ref().is_none_or(|name| help.contains(name));
+            assert!(is_named, "{command} --help: {named:?}");
+        }
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ fn a_link_is_made_and_read() {
         "currency": "EUR",
         "description": null,
         "active": true,
+        "livemode": false,
         "url": format!("{}/l/{id}", shop.url()),
         "createdAt": shop.now(),
     });

@@ -2,7 +2,8 @@
 
 use crate::support::browser::Page;
 use crate::support::links::Desk;
-use crate::support::{Shop, TEST};
+use crate::support::served::Served;
+use crate::support::{Shop, TEST, agent, send};
 use coffer::Config;
 use serde_json::{Value, json};
 
@@ -124,6 +125,51 @@ fn a_link_that_cannot_be_opened_is_a_page_too() {
     let paused = shop.submit(&path(&live), &[], "");
     assert!(paused.headers.contains_key("retry-after"));
     Page::of(paused).refuses(503);
+}
+
+#[test]
+fn a_test_link_of_a_served_shop_makes_test_invoices_and_its_pages_say_so() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    let links = format!("/dashboard/api/accounts/{}/payment-links", served.account);
+    let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
+    for (query, livemode) in [("?mode=test", false), ("?mode=live", true), ("", true)] {
+        let path = format!("{links}{query}");
+        let link = running.desk("POST", &path, &body).expect(201).json();
+        assert_eq!(link["livemode"], livemode, "{query}");
+        let listed = running.desk("GET", &path, &Value::Null).expect(200).json();
+        let all = listed["data"].as_array().unwrap();
+        assert!(all.iter().all(|link| link["livemode"] == livemode));
+        let get = |path: &str| {
+            let url = format!("{}{path}", running.url);
+            send(&agent(), "GET", &url, &[], "").expect(200).text
+        };
+        let says_test = |text: &str| text.contains("<strong>TEST.</strong>");
+        let page = self::path(&link);
+        assert_eq!(says_test(&get(&page)), !livemode, "{query}");
+        // The agent follows on to the checkout.
+        let url = format!("{}{page}", running.url);
+        let checkout = send(&agent(), "POST", &url, &[], "").expect(200).text;
+        assert_eq!(says_test(&checkout), !livemode, "{query}");
+        let mode = if livemode { "live" } else { "test" };
+        let path = format!(
+            "{}/invoices?mode={mode}",
+            links.replace("/payment-links", "")
+        );
+        let made = running.desk("GET", &path, &Value::Null).expect(200).json();
+        let made = &made["data"][0];
+        assert_eq!(
+            (&made["paymentLinkId"], &made["livemode"]),
+            (&link["id"], &json!(livemode))
+        );
+    }
+    let modes = "select group_concat(json_extract(detail, '$.mode'), ' ') from audit_log
+        where action = 'payment_link.create'";
+    let noted: String = served
+        .open()
+        .query_row(modes, [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(noted, "test live live");
 }
 
 #[test]

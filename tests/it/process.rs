@@ -80,7 +80,7 @@ pub fn sandbox(listen: &str, more: &[&str]) -> (Process, String) {
     let process = Process::start(command.args(["--listen", listen]).args(more));
     let line = process.line();
     let url = line.strip_prefix("coffer ready url=").unwrap();
-    let (url, _) = url.split_once(" file=").unwrap();
+    let (url, _) = url.split_once(' ').unwrap();
     (process, url.to_owned())
 }
 

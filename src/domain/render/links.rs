@@ -17,6 +17,7 @@ struct LinkView<'a> {
     currency: Currency,
     description: Option<&'a str>,
     active: bool,
+    livemode: bool,
     url: String,
     created_at: Time,
 }
@@ -34,6 +35,7 @@ pub fn payment_link(link: &PaymentLink, links: &Links) -> Rendered {
         currency: link.currency,
         description: link.description.as_deref(),
         active: link.active,
+        livemode: link.mode.is_live(),
         url: links.payment_link(&link.id),
         created_at: link.created_at,
     })

@@ -49,11 +49,9 @@ fn list(call: &Call, kind: TransferKind) -> Result<Reply, Error> {
 
 /// What a query asks for.
 pub(in crate::http) fn wanted(call: &Call, kind: TransferKind) -> TransfersWanted {
-    // An id is stored in small letters.
-    let invoice = call.query.text("invoiceId").map(str::to_ascii_lowercase);
     TransfersWanted {
         kind,
-        invoice,
+        invoice: call.query.text("invoiceId").map(str::to_owned),
         limit: call.query.limit(LIMIT_DEFAULT),
     }
 }

@@ -16,7 +16,7 @@ pub(in crate::http) const LIMIT_DEFAULT: u32 = 50;
 pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
     let scope = call.scope()?;
     let wanted = DeliveriesWanted {
-        endpoint: call.query.text("endpoint").map(str::to_ascii_lowercase),
+        endpoint: call.query.text("endpoint").map(str::to_owned),
         state: call.query.choice("state")?,
         event: call.query.text("event").map(str::to_owned),
         before: call.query.text("before").map(str::to_owned),

@@ -3,8 +3,6 @@
 //! What always holds: a header that is called required is on every such answer.
 
 use super::content;
-use crate::domain::refusal::Code;
-use crate::http::auth::Auth;
 use crate::http::routes::{Content, Route, routes};
 use crate::http::{error, public};
 use hyper::StatusCode;
@@ -39,7 +37,7 @@ pub(super) fn responses(route: &Route, sandbox: bool, examples: &Map<String, Val
         }
         responses.insert(status, response);
     }
-    let refusals = refusals(route);
+    let refusals = route.codes();
     for code in &refusals {
         let status = error::status(*code);
         let same: Vec<&str> = refusals
@@ -54,42 +52,6 @@ pub(super) fn responses(route: &Route, sandbox: bool, examples: &Map<String, Val
         );
     }
     Value::Object(responses)
-}
-
-/// The refusals of a route: its own, and those that follow from its key, its path, its query and its body.
-fn refusals(route: &Route) -> Vec<Code> {
-    let mut codes = vec![Code::InternalError, Code::HeadersTooLarge];
-    match route.auth {
-        Auth::Open => {}
-        Auth::Secret => codes.extend([Code::Unauthorized, Code::WrongKeyType]),
-        Auth::Public => codes.extend([
-            Code::Unauthorized,
-            Code::WrongKeyType,
-            Code::Forbidden,
-            Code::InvalidRequest,
-        ]),
-        Auth::Reseller => codes.push(Code::Unauthorized),
-        Auth::Session(_) => codes.extend([Code::Unauthorized, Code::Forbidden]),
-        Auth::Sandbox => codes.push(Code::Forbidden),
-    }
-    if route.path.contains('{') {
-        codes.push(Code::NotFound);
-    }
-    if route.body.is_some() || !route.query.is_empty() {
-        codes.push(Code::InvalidRequest);
-    }
-    if route.method != "GET" {
-        codes.extend([
-            Code::PayloadTooLarge,
-            Code::RequestTimeout,
-            Code::InvalidRequest,
-            Code::Overloaded,
-        ]);
-    }
-    codes.extend(route.refusals);
-    codes.sort_by_key(|code| (error::status(*code).as_u16(), code.as_str()));
-    codes.dedup();
-    codes
 }
 
 /// The headers that answers have, by name.

@@ -6,7 +6,7 @@
 use crate::domain::asset::{Asset, Chain, IMPORTED_CHAINS};
 use crate::domain::customer::REF_PATTERN;
 use crate::domain::export::Export;
-use crate::http::request::{Param, ParamKind};
+use crate::http::request::{ID_CHARS_MAX, Param, ParamKind};
 use crate::http::routes::Route;
 use crate::http::sandbox::SNAPSHOT_PATTERN;
 use crate::service::idempotency::KEY_CHARS_MAX;
@@ -61,6 +61,7 @@ fn path_schema(route: &Route, name: &str) -> Value {
 
 /// The schema of a query's parameter.
 fn param_schema(param: &Param) -> Value {
+    let text = |chars_max| json!({ "type": "string", "minLength": 1, "maxLength": chars_max });
     match &param.kind {
         ParamKind::Limit { max, default } => {
             json!({ "type": "integer", "minimum": 1, "maximum": max, "default": default })
@@ -74,8 +75,7 @@ fn param_schema(param: &Param) -> Value {
         }
         ParamKind::Uuid => json!({ "type": "string", "format": "uuid" }),
         ParamKind::Any => json!({ "type": "string" }),
-        ParamKind::Text { chars_max } => {
-            json!({ "type": "string", "minLength": 1, "maxLength": chars_max })
-        }
+        ParamKind::Id => text(ID_CHARS_MAX),
+        ParamKind::Text { chars_max } => text(*chars_max),
     }
 }

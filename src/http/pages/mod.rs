@@ -13,6 +13,7 @@ use super::reply::Reply;
 use super::request::Call;
 use crate::domain::account::Account;
 use crate::domain::time::Time;
+use crate::domain::url;
 use crate::service::Error;
 use crate::web::{ERROR, Filling, LOGO, Markup, PAGE, REFRESH, SHOP, STYLE, TEST, WAY_OUT, WIDGET};
 use hyper::StatusCode;
@@ -157,9 +158,11 @@ fn too_fast(path: &str, call: &Call, wait_seconds: i64, refusal: Error) -> Reply
     error(path, refusal, &call.request_id).with(RETRY_AFTER, &wait_seconds.to_string())
 }
 
-/// A link out of a page; none where it would lead anywhere but to a site.
+/// A link out of a page; none where it would lead anywhere but to a site or an app.
 fn way_out(url: Option<&str>, text: &str, kind: &str) -> Markup {
-    match url.filter(|url| origin(url).is_some()) {
+    let leads_out =
+        |url: &&str| origin(url).is_some() || (url::is_site_or_app(url) && !url::is_site(url));
+    match url.filter(leads_out) {
         Some(url) => {
             let link = Filling::of(WAY_OUT).text("url", url).text("text", text);
             link.text("kind", kind).done()
@@ -170,15 +173,13 @@ fn way_out(url: Option<&str>, text: &str, kind: &str) -> Markup {
 
 /// The scheme, host and port that an http or https url begins with.
 fn origin(url: &str) -> Option<&str> {
-    let scheme = ["https://", "http://"]
-        .into_iter()
-        .find(|scheme| url.starts_with(scheme))?;
-    let rest = url.get(scheme.len()..)?;
+    let (_, rest) = url::split(url).filter(|(scheme, _)| url::is_http(scheme))?;
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
     let is_host = !host.is_empty() && host.bytes().all(is_plain);
-    let end = scheme.len().saturating_add(host.len());
-    url.get(..end).filter(|_| is_host)
+    let after_host = rest.len().saturating_sub(host.len());
+    url.get(..url.len().saturating_sub(after_host))
+        .filter(|_| is_host)
 }
 
 /// A moment as a person reads it.
@@ -220,6 +221,7 @@ mod tests {
             ("https://shop.example/a?b#c", Some("https://shop.example")),
             ("http://localhost:8080", Some("http://localhost:8080")),
             ("https://[::1]:1/x", Some("https://[::1]:1")),
+            ("HTTPS://Shop.example/x", Some("HTTPS://Shop.example")),
             ("https://a;b/", None),
             ("https:///x", None),
             ("javascript:alert(1)", None),

@@ -68,7 +68,7 @@ pub(super) static ROUTES: [Route; 4] = [
             Param {
                 name: "object",
                 about: "Only events about the object with this id.",
-                kind: ParamKind::Text { chars_max: 40 },
+                kind: ParamKind::Id,
             },
         ],
         answers: &[json(200, "A page of events.", "EventPage")],

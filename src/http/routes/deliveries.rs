@@ -30,7 +30,7 @@ pub(super) static ROUTES: [Route; 3] = [
             Param {
                 name: "event",
                 about: "Only those of the event with this id.",
-                kind: ParamKind::Text { chars_max: 40 },
+                kind: ParamKind::Id,
             },
         ],
         answers: &[json(200, "A page of deliveries.", "DeliveryPage")],

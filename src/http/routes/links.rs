@@ -44,7 +44,7 @@ pub(super) static ROUTES: [Route; 4] = [
         operation: "createPaymentLink",
         method: "POST",
         path: "/dashboard/api/accounts/{account}/payment-links",
-        summary: "Makes a payment link: whoever opens its url makes an invoice and pays it.",
+        summary: "Makes a payment link: whoever opens its url makes an invoice, of the link's mode, and pays it.",
         query: &[MODE],
         body: body("CreatePaymentLink"),
         answers: &[json(201, "The link.", "PaymentLink")],
@@ -68,7 +68,7 @@ pub(super) static ROUTES: [Route; 4] = [
             Param {
                 name: "before",
                 about: "The nextBefore of the previous page: only links older than it.",
-                kind: ParamKind::Text { chars_max: 40 },
+                kind: ParamKind::Id,
             },
             MODE,
         ],

@@ -13,7 +13,7 @@ use crate::http::request::{Param, ParamKind};
 const BEFORE: Param = Param {
     name: "before",
     about: "The nextBefore of the previous page: only entries older than it.",
-    kind: ParamKind::Text { chars_max: 40 },
+    kind: ParamKind::Id,
 };
 
 /// A route that asks for a secret key.
@@ -201,7 +201,7 @@ pub(super) static ROUTES: [Route; 11] = [
             Param {
                 name: "object",
                 about: "Only events about the object with this id.",
-                kind: ParamKind::Text { chars_max: 40 },
+                kind: ParamKind::Id,
             },
         ],
         answers: &[ok("A page of events.", "EventPage")],

@@ -60,7 +60,7 @@ pub(super) static ROUTES: [Route; 4] = [
             Param {
                 name: "before",
                 about: "The nextBefore of the previous page: only payments older than it.",
-                kind: ParamKind::Text { chars_max: 40 },
+                kind: ParamKind::Id,
             },
             Param {
                 name: "status",

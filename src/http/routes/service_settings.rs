@@ -69,7 +69,7 @@ pub(super) static ROUTES: [Route; 5] = [
             Param {
                 name: "account",
                 about: "Only what concerns the account with this id.",
-                kind: ParamKind::Text { chars_max: 40 },
+                kind: ParamKind::Id,
             },
         ],
         refusals: &[Code::NotFound],

@@ -5,13 +5,13 @@
 
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
-use crate::http::error;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::routes::{Route, routes};
+use crate::http::{Front, error, limit, refused};
 use crate::service::{Error, Faults};
 use hyper::StatusCode;
-use hyper::header::RETRY_AFTER;
+use hyper::header::{ALLOW, CONNECTION, RETRY_AFTER};
 use serde_json::{Value, json};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -96,30 +96,53 @@ impl FaultState {
     }
 }
 
-/// How a call that meets a status is answered: as if it had been refused so.
-pub(in crate::http) fn answer(status: StatusCode, request_id: &str) -> Reply {
-    let code = Code::ALL
-        .iter()
-        .find(|code| error::status(**code) == status);
-    let otherwise = if status.is_client_error() {
-        Code::InvalidRequest
-    } else {
-        Code::InternalError
-    };
-    let code = code.copied().unwrap_or(otherwise);
+/// How a call of this route is answered that meets this status: as if it had been refused so, with the headers of a
+/// real refusal.
+pub(in crate::http) fn answer(
+    front: &Front,
+    (route, status): (&Route, StatusCode),
+    path: &str,
+    request_id: &str,
+) -> Reply {
+    let code = code(route, status);
     let refusal = Refusal::new(code, format!("a fault of the sandbox: {status}"));
-    let reply = error::answer(refusal.into(), request_id);
+    let reply = refused(path, refusal.into(), request_id);
     let reply = Reply { status, ..reply };
-    let waits = [
-        StatusCode::TOO_MANY_REQUESTS,
-        StatusCode::SERVICE_UNAVAILABLE,
-    ];
-    let has_wait = reply.headers.iter().any(|(name, _)| name == RETRY_AFTER);
-    if waits.contains(&status) && !has_wait {
-        reply.with(RETRY_AFTER, "1")
-    } else {
-        reply
+    match status {
+        StatusCode::METHOD_NOT_ALLOWED => reply.with(ALLOW, &front.router.methods(path)),
+        StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE => {
+            reply.with(CONNECTION, "close")
+        }
+        StatusCode::TOO_MANY_REQUESTS => {
+            let headers = if code == Code::RateLimited {
+                limit::spent()
+            } else {
+                Vec::new()
+            };
+            let reply = reply.with(RETRY_AFTER, "1");
+            Reply {
+                headers: [reply.headers, headers].concat(),
+                ..reply
+            }
+        }
+        _ => reply,
     }
+}
+
+/// The code of a status: the first of this operation's own refusals, else of all that it is refused with, else of all
+/// there are.
+fn code(route: &Route, status: StatusCode) -> Code {
+    let has_status = |code: &Code| error::status(*code) == status;
+    let own = route.refusals.iter().copied().find(has_status);
+    let of_route = own.or_else(|| route.codes().into_iter().find(has_status));
+    let of_all = || Code::ALL.iter().copied().find(has_status);
+    of_route
+        .or_else(of_all)
+        .unwrap_or(if status.is_client_error() {
+            Code::InvalidRequest
+        } else {
+            Code::InternalError
+        })
 }
 
 /// POST /sandbox/faults

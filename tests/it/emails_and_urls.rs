@@ -1,0 +1,233 @@
+//! Which e-mail addresses, urls and ids are taken, in whatever case and disguise they are sent.
+
+use crate::support::desk::Desk;
+use crate::support::{Shop, TEST};
+use serde_json::json;
+
+/// Schemes that a browser or the system runs or opens itself.
+const NEVER: [&str; 8] = [
+    "javascript",
+    "data",
+    "vbscript",
+    "file",
+    "blob",
+    "filesystem",
+    "about",
+    "intent",
+];
+
+/// The same scheme as somebody sends it who hopes that a browser reads it otherwise than Coffer.
+fn disguised(scheme: &str) -> Vec<String> {
+    let (first, rest) = scheme.split_at(1);
+    let upper = scheme.to_ascii_uppercase();
+    let mut urls = vec![
+        format!("{scheme}:alert(1)"),
+        format!("{upper}://%0aalert(1)"),
+        format!("{}{rest}://x", first.to_ascii_uppercase()),
+        format!(" {scheme}://x"),
+        format!("{scheme} ://x"),
+        format!("x:{scheme}://x"),
+        format!("{scheme}://%0d%0aalert(1)"),
+        format!("{scheme}:x://y"),
+        format!("&#x6a;{rest}://x"),
+    ];
+    for hidden in ["\t", "\n", "\r", "\0", "\u{1}", "\u{200b}", "\u{ad}", "\\"] {
+        urls.push(format!("{first}{hidden}{rest}://x"));
+        urls.push(format!("{hidden}{scheme}://x"));
+        urls.push(format!("{scheme}:{hidden}//x"));
+        urls.push(format!("{scheme}:/{hidden}/x"));
+    }
+    urls
+}
+
+#[test]
+fn a_customers_email_is_one_address() {
+    let shop = Shop::open();
+    let create = |email: &str| {
+        let body = json!({ "amount": "1.00", "currency": "EUR", "customerEmail": email });
+        shop.post("/v1/invoices", Some(TEST), body)
+    };
+    for email in [
+        "ada@example.com",
+        "ada+shop@localhost",
+        "j\u{fc}rgen@m\u{fc}ller.example",
+        "\u{7528}\u{6237}@\u{4f8b}\u{5b50}.\u{5e7f}\u{544a}",
+    ] {
+        let invoice = create(email).expect(201).json();
+        assert_eq!(invoice["customerEmail"], email);
+    }
+    for email in [
+        "ada@example.com,bob@example.com",
+        "ada@example.com;bob@example.com",
+        "ada,bob@example.com",
+        "Ada <ada@example.com>",
+        "ada@@example.com",
+        "ada@b@example.com",
+        "ada@exa_mple.com",
+        "ada@-example.com",
+        "ada@example..com",
+        "ada@example.com.",
+        "ada(x)@example.com",
+        "\"ada\"@example.com",
+        "ada@example.com\r\nBcc: bob@example.com",
+        "a\u{202e}da@example.com",
+        "ada\u{ff20}example.com",
+    ] {
+        create(email).refused(400, "invalid_request", Some("customerEmail"));
+    }
+    // A user's is read by the same rule.
+    let desk = Desk::open();
+    let user = |email: &str| {
+        let body = json!({ "email": email, "password": "long enough", "role": "operator" });
+        desk.send(&desk.operator, "POST", "/dashboard/api/users", &body)
+    };
+    user("eve@shop.test,bob@shop.test").refused(400, "invalid_request", Some("email"));
+    user("eve@shop.test").expect(201);
+}
+
+#[test]
+fn a_scheme_may_be_written_in_any_case() {
+    let desk = Desk::open();
+    let body = json!({
+        "amount": "1.00", "currency": "EUR", "redirectUrl": "HTTPS://Shop.example/thanks",
+        "cancelUrl": "Http://shop.example", "webhookUrl": "HTTPS://shop.example/hook",
+    });
+    let made = desk.shop.post("/v1/invoices", Some(TEST), body);
+    let invoice = made.expect(201).json();
+    let page = desk.shop.page(invoice["checkoutUrl"].as_str().unwrap());
+    page.says(200, &["href=\"Http://shop.example\""]);
+    let path = format!("/dashboard/api/accounts/{}", desk.account);
+    let change = |body| desk.send(&desk.operator, "PATCH", &path, &body);
+    change(json!({ "branding": { "logoUrl": "HTTPS://cdn.example/logo.png" } })).expect(200);
+    change(json!({ "branding": { "logoUrl": "HTTP://cdn.example/logo.png" } })).refused(
+        400,
+        "invalid_request",
+        Some("branding"),
+    );
+    let origins = json!({ "allowedOrigins": ["HTTPS://Shop.example"] });
+    assert_eq!(
+        change(origins).expect(200).json()["allowedOrigins"],
+        json!(["https://shop.example"])
+    );
+    let page = desk.shop.page(invoice["checkoutUrl"].as_str().unwrap());
+    let policy = &page.0.headers["content-security-policy"];
+    assert!(policy.contains("img-src HTTPS://cdn.example;"), "{policy}");
+    let endpoint = json!({ "url": "HTTPS://shop.example/hooks" });
+    desk.act("POST", "endpoints", &endpoint).expect(201);
+    // The guard reads the same url.
+    let inside = json!({ "url": "HTTPS://10.0.0.1/hooks" });
+    desk.act("POST", "endpoints", &inside)
+        .refused(400, "invalid_request", Some("url"));
+}
+
+#[test]
+fn customers_may_go_back_to_an_app_and_never_to_a_script() {
+    let desk = Desk::open();
+    let create = |name: &str, url: &str| {
+        let body = json!({ "amount": "1.00", "currency": "EUR", name: url });
+        desk.shop.post("/v1/invoices", Some(TEST), body)
+    };
+    let path = format!("/dashboard/api/accounts/{}", desk.account);
+    let change = |body| desk.send(&desk.operator, "PATCH", &path, &body);
+    for url in [
+        "myshop://thanks?order=1&x='y'",
+        "com.shop.app:///thanks",
+        "MyShop://",
+    ] {
+        create("redirectUrl", url).expect(201);
+        let invoice = create("cancelUrl", url).expect(201).json();
+        let href = url.replace('&', "&amp;").replace('\'', "&#39;");
+        desk.shop
+            .page(invoice["checkoutUrl"].as_str().unwrap())
+            .says(200, &[&format!("href=\"{href}\"")]);
+        let changed = change(json!({ "successUrl": url, "cancelUrl": url })).expect(200);
+        assert_eq!(changed.json()["successUrl"], url);
+    }
+    // Coffer itself calls no app.
+    create("webhookUrl", "myshop://hook").refused(400, "invalid_request", Some("webhookUrl"));
+    let before = desk.shop.get("/sandbox", None).json()["counts"].clone();
+    for url in NEVER.iter().flat_map(|scheme| disguised(scheme)) {
+        for name in ["redirectUrl", "cancelUrl"] {
+            create(name, &url).refused(400, "invalid_request", Some(name));
+        }
+        for name in ["successUrl", "cancelUrl"] {
+            change(json!({ name: url })).refused(400, "invalid_request", Some(name));
+        }
+    }
+    assert_eq!(
+        desk.shop.get("/sandbox", None).json()["counts"],
+        before,
+        "nothing was made"
+    );
+}
+
+#[test]
+fn a_page_shows_no_link_to_a_script_wherever_it_came_from() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("1.00", json!({ "cancelUrl": "https://shop.example/back" }));
+    let address = invoice["checkoutUrl"].as_str().unwrap();
+    shop.page(address)
+        .says(200, &["href=\"https://shop.example/back\""]);
+    for url in NEVER.iter().flat_map(|scheme| disguised(scheme)) {
+        let quoted = url.replace('\'', "''").replace('\0', "");
+        shop.write_beside(&format!("update invoices set cancel_url = '{quoted}'"));
+        shop.page(address).hides(&["class=\"back\"", "alert"]);
+    }
+}
+
+#[test]
+fn an_id_may_be_written_in_any_case() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let id = invoice["id"].as_str().unwrap().to_uppercase();
+    let seen = |path: &str| shop.get(path, Some(TEST)).expect(200).json();
+    let events = seen(&format!("/v1/events?object={id}"));
+    assert_eq!(events["data"].as_array().unwrap().len(), 1, "{events}");
+    assert_eq!(
+        events,
+        seen(&format!("/v1/events?object={}", id.to_lowercase()))
+    );
+    let event = events["data"][0]["id"].as_str().unwrap().to_uppercase();
+    assert_eq!(seen(&format!("/v1/events/{event}")), events["data"][0]);
+    seen(&format!("/v1/events?before={event}"));
+    assert_eq!(seen(&format!("/v1/invoices/{id}"))["id"], invoice["id"]);
+    let paid = shop.fund(TEST, "20.00", "EUR").to_uppercase();
+    assert_eq!(
+        seen(&format!("/v1/refunds?invoiceId={paid}"))["data"],
+        json!([])
+    );
+    let booked = seen("/v1/ledger")["data"][0]["id"].clone();
+    let before = booked.as_str().unwrap().to_uppercase();
+    seen(&format!("/v1/ledger?before={before}"));
+
+    let account = desk.account.to_uppercase();
+    let read = |rest: &str| {
+        let path = format!("/dashboard/api/accounts/{account}{rest}");
+        desk.send(&desk.operator, "GET", &path, &json!(null))
+            .expect(200)
+            .json()
+    };
+    read("");
+    let listed = read(&format!("/events?mode=test&object={id}"));
+    assert_eq!(listed["data"].as_array().unwrap().len(), 1);
+    let made = desk.act(
+        "POST",
+        "endpoints",
+        &json!({ "url": "https://shop.example/" }),
+    );
+    let endpoint = made.expect(201).json()["id"]
+        .as_str()
+        .unwrap()
+        .to_uppercase();
+    read(&format!("/endpoints/{endpoint}/secret"));
+    read(&format!(
+        "/deliveries?mode=test&endpoint={endpoint}&event={event}"
+    ));
+    let key = json!({ "mode": "test", "class": "secret" });
+    let key = desk.act("POST", "keys", &key).expect(201).json();
+    let path = format!("keys/{}", key["id"].as_str().unwrap().to_uppercase());
+    let path = format!("/dashboard/api/accounts/{account}/{path}");
+    desk.send(&desk.operator, "DELETE", &path, &json!(null))
+        .expect(204);
+}

@@ -1,0 +1,130 @@
+//! What a pretended refusal has in common with a real one: its code, its headers, its form.
+
+use crate::support::browser::Page;
+use crate::support::{Answer, Shop, TEST, agent, send};
+use coffer::{Config, Server};
+use serde_json::json;
+
+/// The next call of this route is answered with this status.
+#[track_caller]
+fn pretend(shop: &Shop, route: &str, status: u16) {
+    let body = json!({ "route": route, "status": status, "times": 1 });
+    shop.post("/sandbox/faults", None, body).expect(200);
+}
+
+/// The headers that tell a client what to do next.
+fn hints(answer: &Answer) -> Vec<(&str, &str)> {
+    let names = [
+        "allow",
+        "www-authenticate",
+        "retry-after",
+        "ratelimit",
+        "ratelimit-policy",
+        "connection",
+    ];
+    let header = |name: &'static str| Some((name, answer.headers.get(name)?.as_str()));
+    names.into_iter().filter_map(header).collect()
+}
+
+/// What a pretended refusal comes with: route, status, code and headers.
+type Case = (
+    &'static str,
+    u16,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+);
+
+const INVOICES: &str = "POST /v1/invoices";
+const SIGN_IN: &str = "POST /dashboard/api/session";
+const CLOSES: &[(&str, &str)] = &[("connection", "close")];
+const SOON: &[(&str, &str)] = &[("retry-after", "5")];
+const BEARER: &[(&str, &str)] = &[("www-authenticate", "Bearer")];
+const CASES: &[Case] = &[
+    (INVOICES, 401, "unauthorized", BEARER),
+    (
+        INVOICES,
+        405,
+        "method_not_allowed",
+        &[("allow", "POST, GET")],
+    ),
+    (INVOICES, 408, "request_timeout", CLOSES),
+    (INVOICES, 413, "payload_too_large", CLOSES),
+    (
+        INVOICES,
+        429,
+        "rate_limited",
+        &[
+            ("retry-after", "1"),
+            ("ratelimit", "\"creations\";r=0;t=1"),
+            ("ratelimit-policy", "\"creations\";q=100;w=10"),
+        ],
+    ),
+    (INVOICES, 503, "maintenance", SOON),
+    (
+        "POST /v1/customers/{ref}/addresses",
+        503,
+        "pool_refilling",
+        SOON,
+    ),
+    ("POST /v1/payouts", 409, "payout_open", &[]),
+    (SIGN_IN, 401, "invalid_credentials", BEARER),
+    (SIGN_IN, 429, "too_many_attempts", &[("retry-after", "1")]),
+];
+
+#[test]
+fn a_pretended_refusal_has_the_code_and_the_headers_of_a_real_one() {
+    let shop = Shop::open();
+    for (route, status, code, expected) in CASES {
+        pretend(&shop, route, *status);
+        let path = route.replace("POST ", "").replace("{ref}", "ada");
+        let answer = shop.post(&path, Some(TEST), json!({}));
+        answer.refused(*status, code, None);
+        assert_eq!(hints(&answer), *expected, "{route} {status}");
+    }
+}
+
+#[test]
+fn a_real_rate_limit_and_a_pretended_one_look_the_same() {
+    let server = Server::start(Config {
+        creations_per_minute: 600,
+        ..Config::sandbox()
+    })
+    .unwrap();
+    let call = |path: &str, body: &str| {
+        let url = format!("{}{path}", server.url());
+        send(&agent(), "POST", &url, &[("X-API-Key", TEST)], body)
+    };
+    call("/sandbox/clock", "{\"frozen\":true}").expect(200);
+    let order = "{\"amount\":\"1.00\",\"currency\":\"EUR\"}";
+    let real = (0..10_000)
+        .map(|_| call("/v1/invoices", order))
+        .find(|answer| answer.status == 429)
+        .unwrap();
+    let fault = "{\"route\":\"POST /v1/invoices\",\"status\":429,\"times\":1}";
+    call("/sandbox/faults", fault).expect(200);
+    let pretended = call("/v1/invoices", order).expect(429);
+    assert_eq!(hints(&real), hints(&pretended));
+    assert_eq!(real.json()["error"], pretended.json()["error"]);
+}
+
+#[test]
+fn a_pretended_refusal_of_a_page_is_a_page() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("1.00", json!({}));
+    let address = invoice["checkoutUrl"].as_str().unwrap();
+    for status in [404, 429, 500, 503] {
+        pretend(&shop, "GET /checkout/{id}", status);
+        let path = address.strip_prefix(shop.url()).unwrap();
+        Page::of(shop.send("GET", path, &[], "")).refuses(status);
+    }
+    shop.page(address).says(200, &["Choose a coin"]);
+}
+
+#[test]
+fn pages_of_every_site_may_read_a_pretended_refusal() {
+    let shop = Shop::open();
+    pretend(&shop, "GET /v1/public/config", 503);
+    let answer = shop.get("/v1/public/config", Some("pk_test_sandbox"));
+    assert_eq!(answer.status, 503);
+    assert_eq!(answer.headers["access-control-allow-origin"], "*");
+}
