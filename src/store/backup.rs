@@ -3,7 +3,8 @@
 //! What lives here: copying, holding, putting in place. What does not: what is wrong with a copy (`audit`). What always
 //! holds: a file is complete and synced before it has its name, and the name never points at a mixture of two files.
 
-use super::open::{lock, open_plain, sync_folder, with_suffix};
+use super::lock::{Lock, resolve};
+use super::open::{open_plain, sync_folder, with_suffix};
 use super::row::Columns;
 use super::{Reader, StoreError};
 use crate::domain::asset::Mode;
@@ -11,6 +12,7 @@ use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
 use rusqlite::{Connection, OpenFlags, named_params};
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -58,12 +60,15 @@ pub fn copy(from: &Path, to: &Path) -> Result<Copy, StoreError> {
         let message = format!("{} does not exist", from.display());
         return Err(StoreError::Failed(message));
     }
+    // Where a symbolic link leads is replaced, not the link.
+    let to = resolve(to);
     let copy = Copy {
-        aside: with_suffix(to, "-copying"),
-        to: to.to_owned(),
+        aside: with_suffix(&to, "-copying"),
+        to,
     };
     // What a copy that was killed has left.
     copy.remove();
+    let _lock = Lock::beside(from)?;
     let source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     source.busy_timeout(BUSY)?;
     let mut target = Connection::open(&copy.aside)?;
@@ -84,6 +89,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<Copy, StoreError> {
 /// # Errors
 /// [`StoreError`] where one of them cannot be opened, or the other is written to for longer than a few seconds.
 pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
+    let (_from, _used) = (Lock::beside(from)?, Lock::beside(used)?);
     let source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut target = Connection::open_with_flags(used, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     target.busy_timeout(BUSY)?;
@@ -167,25 +173,37 @@ impl Copy {
         File::open(&self.aside)
             .and_then(|file| file.sync_all())
             .map_err(named)?;
-        if replace {
-            let _lock = lock(&self.to)?;
+        if replace && self.to.exists() {
+            let mut lock = Lock::exclusive(&self.to)?;
+            lock.take_file()?;
             write_back(&self.to);
-            for suffix in BESIDE {
-                let beside = with_suffix(&self.to, suffix);
-                // A log of the old file must not be read into the new one.
-                match std::fs::remove_file(&beside) {
-                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                        return Err(named(error));
-                    }
-                    Ok(()) | Err(_) => {}
-                }
-            }
+            self.remove_logs().map_err(named)?;
             std::fs::rename(&self.aside, &self.to).map_err(named)?;
         } else {
+            let left = BESIDE
+                .iter()
+                .any(|suffix| with_suffix(&self.to, suffix).exists());
+            if left {
+                let _lock = Lock::exclusive(&self.to)?;
+                if !self.to.exists() {
+                    self.remove_logs().map_err(named)?;
+                }
+            }
             // Unlike a rename this fails where the name is taken.
             std::fs::hard_link(&self.aside, &self.to).map_err(named)?;
         }
         sync_folder(&self.to).map_err(named)
+    }
+
+    /// A log that another file of this name has left must not be read into the new one.
+    fn remove_logs(&self) -> std::io::Result<()> {
+        for suffix in BESIDE {
+            match std::fs::remove_file(with_suffix(&self.to, suffix)) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
     }
 
     fn remove(&self) {

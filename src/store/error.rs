@@ -47,7 +47,7 @@ impl From<rusqlite::Error> for StoreError {
         // What a full disk did not take is not there; of what a disk failed at, nobody knows.
         match Refusing::of(&error) {
             Some(Refusing::DiskFull) => StoreError::Refusing(Refusing::DiskFull),
-            Some(Refusing::DiskFailed) | None => StoreError::Failed(format!("sqlite: {error}")),
+            Some(_) | None => StoreError::Failed(format!("sqlite: {error}")),
         }
     }
 }

@@ -18,6 +18,9 @@ pub enum Refusing {
     /// The disk failed, so the system may have dropped what it was given, and say at the next attempt that all is
     /// well. Only a restart ends it, which reads what is really there.
     DiskFailed,
+    /// The file, or what SQLite keeps beside it, is not where it was: what is written would be lost. Only a restart
+    /// ends it.
+    FileMoved,
 }
 
 impl Refusing {
@@ -25,7 +28,7 @@ impl Refusing {
     fn is_final(self) -> bool {
         match self {
             Refusing::DiskFull => false,
-            Refusing::DiskFailed => true,
+            Refusing::DiskFailed | Refusing::FileMoved => true,
         }
     }
 
@@ -49,6 +52,9 @@ impl std::fmt::Display for Refusing {
             Refusing::DiskFull => "the disk is full; writes are taken again once there is room",
             Refusing::DiskFailed => {
                 "the disk failed; look at it, then restart, which reads what is really there"
+            }
+            Refusing::FileMoved => {
+                "the file was moved, removed or replaced; stop the server, put it back with what was beside it, restart"
             }
         })
     }

@@ -40,6 +40,11 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
     Ok(tx.commit()?)
 }
 
+/// Is there nothing to bring up to date?
+pub(super) fn is_newest(conn: &Connection) -> Result<bool, StoreError> {
+    Ok(user_version(conn)? == MIGRATIONS.len())
+}
+
 /// The file is of the newest version: for those who read only and cannot bring it up to date.
 pub(super) fn require_newest(conn: &Connection) -> Result<(), StoreError> {
     let (version, newest) = (user_version(conn)?, MIGRATIONS.len());

@@ -27,6 +27,7 @@ pub mod invoice_steps;
 pub mod invoices;
 pub mod keys;
 pub mod ledger;
+mod lock;
 mod migrate;
 pub mod open;
 pub mod payment_links;
@@ -134,8 +135,6 @@ pub struct Store {
 struct Shared {
     pool: r2d2::Pool<SqliteConnectionManager>,
     writer: writer::Writer,
-    /// Held as long as the file is open; nothing where it was opened beside a running server.
-    _lock: Option<std::fs::File>,
 }
 
 impl Store {

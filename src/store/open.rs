@@ -3,14 +3,15 @@
 //! What lives here: the one way in. What always holds: two servers never share a file, and a file that was just
 //! made is whole or not there at all.
 
-use super::writer::Writer;
+use super::lock::{Found, Lock, Place};
+use super::writer::{OpenFile, Writer};
 use super::{OnCommit, Reader, Shared, Store, StoreError, migrate};
 use crate::domain::text_enum::text_enum;
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use scheduled_thread_pool::ScheduledThreadPool;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,11 +35,6 @@ text_enum! {
         Production = "production",
     }
 }
-
-/// How often a lock is asked for: a process that is being started shares its parent's locks for a moment.
-const LOCK_TRIES: u32 = 25;
-/// How long between two of these.
-const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// How much a commit is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,11 +70,8 @@ impl Store {
             )));
         }
         let path = &opening.path;
-        let lock = if opening.exclusive {
-            Some(lock(path)?)
-        } else {
-            None
-        };
+        let held = opening.exclusive.then(|| Lock::exclusive(path));
+        let held = held.transpose()?;
         if !path.exists() {
             if !opening.create {
                 return Err(StoreError::Failed(format!(
@@ -88,6 +81,14 @@ impl Store {
             }
             make(path, opening.durability)?;
         }
+        // Declared before the connection, so that it is let go of after it, also where this goes wrong.
+        let lock = match held {
+            Some(mut lock) => {
+                lock.take_file()?;
+                lock
+            }
+            None => Lock::beside(path)?,
+        };
         let mut conn = Connection::open_with_flags(
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
@@ -99,17 +100,28 @@ impl Store {
         };
         conn.pragma_update(None, "synchronous", synchronous)?;
         conn.pragma_update(None, "foreign_keys", true)?;
-        migrate::migrate(&mut conn)?;
+        if !opening.exclusive && !migrate::is_newest(&conn)? {
+            // A server of an older version must not find its tables changed.
+            let mut alone = Lock::exclusive(path)?;
+            alone.take_file()?;
+            migrate::migrate(&mut conn)?;
+        } else {
+            migrate::migrate(&mut conn)?;
+        }
         // The writer does it itself, because SQLite keeps to itself what goes wrong there. A command beside a server
         // leaves it to the server, which knows whether its disk has failed.
         conn.pragma_update(None, "wal_autocheckpoint", 0)?;
-        let writer = Writer::start(conn, opening.exclusive, on_commit)?;
+        let place = Arc::new(Place::of(path, &conn)?);
+        let pool = pool(path, Arc::clone(&place));
+        let file = OpenFile {
+            conn,
+            place,
+            alone: opening.exclusive,
+            _lock: lock,
+        };
+        let writer = Writer::start(file, on_commit)?;
         Ok(Store {
-            shared: Arc::new(Shared {
-                pool: pool(path),
-                writer,
-                _lock: lock,
-            }),
+            shared: Arc::new(Shared { pool, writer }),
         })
     }
 }
@@ -122,49 +134,26 @@ pub fn read_only<T, E: From<StoreError>>(
     path: &Path,
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    let conn = open_to_read(path)?;
+    let (_lock, conn) = open_to_read(path)?;
     work(&Reader {
         conn: &conn,
         health: None,
     })
 }
 
-/// A connection inside one read transaction.
-fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
+/// A connection inside one read transaction, and what must outlive it.
+fn open_to_read(path: &Path) -> Result<(Lock, Connection), StoreError> {
     if !path.exists() {
         let message = format!("{} does not exist", path.display());
         return Err(StoreError::Failed(message));
     }
+    let lock = Lock::beside(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     prepare(&conn)?;
     migrate::require_newest(&conn)?;
     conn.execute_batch("begin")?;
-    Ok(conn)
-}
-
-/// Holds the file next to `path` that says a server is at work; the system lets go of it when the process ends.
-pub(super) fn lock(path: &Path) -> Result<File, StoreError> {
-    let beside = with_suffix(path, "-lock");
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&beside);
-    let file =
-        file.map_err(|error| StoreError::Failed(format!("{}: {error}", beside.display())))?;
-    for _ in 0..LOCK_TRIES {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
-            Err(TryLockError::Error(error)) => {
-                let message = format!("{}: {error}", beside.display());
-                return Err(StoreError::Failed(message));
-            }
-        }
-    }
-    let message = format!("{} is in use by another coffer", path.display());
-    Err(StoreError::Failed(message))
+    Ok((lock, conn))
 }
 
 /// Copies the template aside, syncs it and puts it in place; where another process was first, its file stays.
@@ -248,11 +237,17 @@ fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "temp_store", "memory")
 }
 
-/// Read-only connections, opened when first needed.
-fn pool(path: &Path) -> r2d2::Pool<SqliteConnectionManager> {
+/// Read-only connections, opened when first needed; none to another file that has the name by then.
+fn pool(path: &Path, place: Arc<Place>) -> r2d2::Pool<SqliteConnectionManager> {
+    let opened = path.to_owned();
     let manager = SqliteConnectionManager::file(path)
         .with_flags(OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .with_init(|conn| prepare(conn));
+        .with_init(move |conn| {
+            if place.look() != Found::InPlace {
+                return Err(rusqlite::Error::InvalidPath(opened.clone()));
+            }
+            prepare(conn)
+        });
     r2d2::Pool::builder()
         .thread_pool(Arc::new(ScheduledThreadPool::new(1)))
         .max_size(READERS_MAX)

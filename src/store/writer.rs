@@ -9,6 +9,7 @@ mod disk;
 mod tests;
 
 use super::health::Health;
+use super::lock::{Lock, Place};
 use super::{OnCommit, Reader, StoreError};
 use rusqlite::Connection;
 use std::cell::RefCell;
@@ -24,7 +25,7 @@ use tokio::sync::oneshot;
 const WAITING_MAX: usize = 4096;
 /// Jobs in one transaction.
 const BATCH_MAX: usize = 256;
-/// How often the writer looks whether another process has written.
+/// How often the writer looks whether another process has written, or the file is no longer in its place.
 const FOREIGN_CHECK: Duration = Duration::from_millis(500);
 
 /// What a batch changed, for those who keep copies or wait for work.
@@ -129,25 +130,20 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread on this connection; `alone`: nobody else is to write, so it also moves the log into the file.
-    pub(super) fn start(
-        conn: Connection,
-        alone: bool,
-        on_commit: OnCommit,
-    ) -> Result<Writer, StoreError> {
+    /// Starts the thread on this file.
+    pub(super) fn start(file: OpenFile, on_commit: OnCommit) -> Result<Writer, StoreError> {
         let (jobs, queue) = sync_channel::<Job>(WAITING_MAX);
         let waiting = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&waiting);
         let health = Arc::new(Health::default());
         let heard = Arc::clone(&health);
         // Read before anybody can have copied anything, so that no later write of another goes unnoticed.
-        let data_version = data_version(&conn)?;
+        let data_version = data_version(&file.conn)?;
         let thread = std::thread::Builder::new()
             .name("coffer-writer".to_owned())
             .spawn(move || {
                 Thread {
-                    conn,
-                    alone,
+                    file,
                     health: heard,
                     on_commit,
                     waiting: counter,
@@ -230,10 +226,18 @@ impl Drop for Writer {
     }
 }
 
+/// The file to write to. Its parts are dropped from the first to the last: the lock outlives the connection.
+pub(super) struct OpenFile {
+    pub(super) conn: Connection,
+    pub(super) place: Arc<Place>,
+    /// Nobody else is to write, so the writer also moves the log into the file.
+    pub(super) alone: bool,
+    pub(super) _lock: Lock,
+}
+
 /// What the thread owns.
 struct Thread {
-    conn: Connection,
-    alone: bool,
+    file: OpenFile,
     health: Arc<Health>,
     on_commit: OnCommit,
     waiting: Arc<AtomicUsize>,
@@ -245,6 +249,7 @@ impl Thread {
     fn serve(mut self, queue: &Receiver<Job>) {
         loop {
             let first = queue.recv_timeout(FOREIGN_CHECK);
+            self.look_for_file();
             self.notice_foreign_writes();
             match first {
                 Ok(first) => self.serve_batch(first, queue),
@@ -267,16 +272,16 @@ impl Thread {
         let changes = RefCell::new(Changes::default());
         let mut finishes = Vec::with_capacity(batch.len());
         let committed = self.run_batch(batch, &changes, &mut finishes);
-        if let Err(error) = &committed {
-            log::error!("a transaction of {} writes failed: {error}", finishes.len());
-        } else {
-            (self.on_commit)(&changes.borrow());
+        match &committed {
+            Ok(()) => (self.on_commit)(&changes.borrow()),
+            // Why was said when it came to be so.
+            Err(StoreError::Refusing(_)) => {}
+            Err(error) => {
+                log::error!("a transaction of {} writes failed: {error}", finishes.len());
+            }
         }
         for finish in finishes {
-            finish(match &committed {
-                Ok(()) => Ok(()),
-                Err(error) => Err(error.clone()),
-            });
+            finish(committed.clone());
         }
         self.checkpoint();
     }
@@ -311,7 +316,7 @@ impl Thread {
             None => self.statement("commit"),
             Some(error) => Err(error),
         };
-        if ended.is_err() && !self.conn.is_autocommit() {
+        if ended.is_err() && !self.file.conn.is_autocommit() {
             self.statement("rollback")?;
         }
         ended
@@ -331,14 +336,14 @@ impl Thread {
         }
         let (keep, finish) = job(Some(&Tx {
             reader: Reader {
-                conn: &self.conn,
+                conn: &self.file.conn,
                 health: Some(&self.health),
             },
             changes,
         }));
         finishes.push(finish);
         *kept = keep;
-        if self.conn.is_autocommit() {
+        if self.file.conn.is_autocommit() {
             self.health.check()?;
             return Err(StoreError::Failed(
                 "an error ended the transaction".to_owned(),
@@ -356,7 +361,7 @@ impl Thread {
 
     /// Runs a statement of the transaction itself.
     fn statement(&self, sql: &str) -> Result<(), StoreError> {
-        let run = || self.conn.prepare_cached(sql)?.execute([]);
+        let run = || self.file.conn.prepare_cached(sql)?.execute([]);
         run().map(drop).map_err(|error| {
             self.health.hear(&error);
             StoreError::from(error)
@@ -365,7 +370,7 @@ impl Thread {
 
     /// Commands may write beside a running server: a new version of the data drops every copy.
     fn notice_foreign_writes(&mut self) {
-        match data_version(&self.conn) {
+        match data_version(&self.file.conn) {
             Ok(version) => {
                 let before = std::mem::replace(&mut self.data_version, version);
                 if before != version {

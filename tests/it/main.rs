@@ -36,6 +36,7 @@ mod failures;
 mod fault_answers;
 mod faults;
 mod fields;
+mod file_in_use;
 mod first_payment;
 mod first_use;
 mod fixtures;

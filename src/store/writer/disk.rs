@@ -1,10 +1,12 @@
-//! What the writer does about the disk: moves the log into the file, and finds out whether there is room again.
+//! What the writer does about the disk: moves the log into the file, finds out whether there is room again, and whether
+//! the file is still in its place.
 //!
 //! What does not live here: whether writes are taken in (`health`). What always holds: nothing is moved into the file
 //! by a disk that has failed.
 
 use super::Thread;
 use crate::store::health::Refusing;
+use crate::store::lock::Found;
 use rusqlite::config::DbConfig;
 
 /// Pages in the log past which they are moved into the file.
@@ -18,20 +20,44 @@ const PROBE: &str = "begin immediate;
 impl Thread {
     /// Moves the log into the file for the last time, unless the disk has failed.
     pub(super) fn close(&self) {
-        if self.alone && !self.health.needs_restart() {
-            let moved = self.conn.execute_batch("pragma wal_checkpoint(truncate)");
+        if self.file.alone && !self.health.needs_restart() {
+            let moved = self
+                .file
+                .conn
+                .execute_batch("pragma wal_checkpoint(truncate)");
             if let Err(error) = moved {
                 self.health.hear(&error);
                 log::warn!("the last checkpoint failed: {error}");
             }
         }
         if self.health.needs_restart() {
-            // Closing the file would do it once more, and trust a disk that has failed.
+            // Closing the file would do it once more, and trust a disk that has failed; and remove the log by a name
+            // that another file's may have by now.
             let config = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-            if let Err(error) = self.conn.set_db_config(config, true) {
-                log::error!("the log may be moved into the file although the disk failed: {error}");
+            if let Err(error) = self.file.conn.set_db_config(config, true) {
+                log::error!("the log may be moved into the file, or removed: {error}");
             }
         }
+    }
+
+    /// A file that is no longer in its place is not written to: a restart would not find what was acknowledged.
+    pub(super) fn look_for_file(&self) {
+        let found = self.file.place.look();
+        if found == Found::InPlace || self.health.refusing() == Some(Refusing::FileMoved) {
+            return;
+        }
+        if found == Found::Moved && self.file.alone && !self.health.needs_restart() {
+            // The log is still ours: what is in it goes with the file, wherever that was moved to.
+            let moved = self
+                .file
+                .conn
+                .execute_batch("pragma wal_checkpoint(truncate)");
+            if let Err(error) = moved {
+                log::warn!("the last checkpoint failed: {error}");
+            }
+        }
+        self.health
+            .refuse(Refusing::FileMoved, "its name leads elsewhere");
     }
 
     /// After a full disk: is there room again?
@@ -39,23 +65,23 @@ impl Thread {
         if self.health.refusing() != Some(Refusing::DiskFull) {
             return;
         }
-        match self.conn.execute_batch(PROBE) {
+        match self.file.conn.execute_batch(PROBE) {
             Ok(()) => self.health.recovered(),
             Err(error) => self.health.hear(&error),
         }
-        if !self.conn.is_autocommit() {
+        if !self.file.conn.is_autocommit() {
             // The next look finds out whether that helped.
-            let _ = self.conn.execute_batch("rollback");
+            let _ = self.file.conn.execute_batch("rollback");
         }
     }
 
     /// Moves the log into the file where it has grown, as far as those who read let it.
     pub(super) fn checkpoint(&self) {
-        if !self.alone || self.health.refusing().is_some() {
+        if !self.file.alone || self.health.refusing().is_some() {
             return;
         }
         let pages = |mode| {
-            let mut statement = self.conn.prepare_cached(mode)?;
+            let mut statement = self.file.conn.prepare_cached(mode)?;
             statement.query_row([], |row| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))
         };
         let moved = pages("pragma wal_checkpoint(noop)").and_then(|(written, moved)| {

@@ -6,14 +6,16 @@
 
 mod refusals;
 
-use super::{BATCH_MAX, Changes, Tx, WAITING_MAX, WriteError, Writer};
+use super::{BATCH_MAX, Changes, OpenFile, Tx, WAITING_MAX, WriteError, Writer};
 use crate::domain::account::Account;
 use crate::domain::id;
 use crate::domain::time::Time;
+use crate::store::lock::{Lock, Place};
 use crate::store::open::with_suffix;
 use crate::store::{Durability, Opening, Store, StoreError, accounts};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -44,6 +46,20 @@ impl Folder {
             let _ = tell.send(changes.clone());
         };
         (Store::open(&opening, Box::new(on_commit)).unwrap(), told)
+    }
+}
+
+impl Folder {
+    /// It, open for a writer and nothing else.
+    fn raw_file(&self) -> OpenFile {
+        let lock = Lock::beside(&self.0).unwrap();
+        let conn = raw(&self.0);
+        OpenFile {
+            place: Arc::new(Place::of(&self.0, &conn).unwrap()),
+            conn,
+            alone: true,
+            _lock: lock,
+        }
     }
 }
 
@@ -214,12 +230,7 @@ fn who_keeps_copies_is_told_after_the_commit_and_before_the_answer() {
         tell.send(names(&beside)).unwrap();
         went.lock().unwrap().recv_timeout(PATIENCE).unwrap();
     };
-    let writer = Writer::start(
-        Connection::open(&folder.0).unwrap(),
-        true,
-        Box::new(on_commit),
-    )
-    .unwrap();
+    let writer = Writer::start(folder.raw_file(), Box::new(on_commit)).unwrap();
     let mut answered = writer.submit(|tx| put(tx, "a")).unwrap();
     assert_eq!(told.recv_timeout(PATIENCE).unwrap(), ["a"]);
     assert!(answered.try_recv().is_err());

@@ -70,7 +70,7 @@ fn a_transaction_that_cannot_begin_is_answered_with_the_reason() {
     other.execute_batch("begin immediate").unwrap();
     let (tell, told) = channel();
     let on_commit = move |changes: &Changes| tell.send(changes.clone()).unwrap();
-    let writer = Writer::start(raw(&folder.0), true, Box::new(on_commit)).unwrap();
+    let writer = Writer::start(folder.raw_file(), Box::new(on_commit)).unwrap();
     let answer = said(writer.submit(|tx| put(tx, "a")).unwrap());
     assert!(
         answer.as_ref().is_err_and(|text| text.contains("locked")),
