@@ -12,7 +12,7 @@ pub use crate::service::Error;
 pub use sandbox::Sandbox;
 
 use crate::domain::server::order::ServerLimits;
-use crate::http::Limits;
+use crate::http::{Limits, PasswordLimits};
 use crate::outbound::Cidr;
 use crate::store::{Durability, Kind};
 use crate::worker::command::Program;
@@ -59,6 +59,8 @@ pub struct Config {
     pub command_timeout_ms: u64,
     /// What connections may ask of the server.
     pub limits: Limits,
+    /// What may be asked of the checking of passwords.
+    pub password_limits: PasswordLimits,
 }
 
 impl Config {
@@ -81,6 +83,7 @@ impl Config {
             signer: None,
             command_timeout_ms: 300_000,
             limits: Limits::default(),
+            password_limits: PasswordLimits::default(),
         }
     }
 }

@@ -88,6 +88,7 @@ impl Parts {
                 proxies.iter().any(|range| range.contains(address))
             }),
             body_timeout_ms: config.limits.body_timeout_ms,
+            password_limits: config.password_limits,
             sandbox: (config.kind == Kind::Sandbox).then(|| (shared.control(file), address)),
         };
         let front = Front::new(

@@ -1,7 +1,7 @@
 //! Where passwords are hashed: one thread, one buffer, and a short queue in front.
 //!
 //! What lives here: who waits, whose turn it is, when the thread begins and ends. What does not: the hash itself
-//! (`service::passwords`), and who has guessed too often (`guessing`). What always holds: one password is hashed at a
+//! (`service::passwords`), and who has guessed too often (`throttle`). What always holds: one password is hashed at a
 //! time, a client waits with one password at most, and whoever hangs up leaves the queue.
 
 use crate::domain::refusal::{Code, Refusal};
@@ -71,7 +71,8 @@ impl Hashing {
         }
     }
 
-    /// Does this with the hasher when it is this client's turn; not at all where the caller stops waiting before.
+    /// Does this with the hasher when it is this client's turn; not at all where the caller stops waiting before. Where
+    /// it does so while that is done, `unheard` is called instead of an answer.
     ///
     /// # Errors
     /// `too_many_attempts` where the client waits with another password already, `overloaded` where too many wait.
@@ -79,11 +80,13 @@ impl Hashing {
         &self,
         client: &str,
         work: impl FnOnce(&mut Hasher) -> T + Send + 'static,
+        unheard: impl FnOnce() + Send + 'static,
     ) -> Result<T, Error> {
         let (answer, answered) = oneshot::channel();
         let work: Work = Box::new(move |hasher| {
-            // Whoever hung up meanwhile needs no answer.
-            let _ = answer.send(work(hasher));
+            if answer.send(work(hasher)).is_err() {
+                unheard();
+            }
         });
         let _place = self.enter(client, work)?;
         answered

@@ -12,7 +12,6 @@ mod dispatch;
 mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod guessing;
 mod hashing;
 mod limit;
 mod metrics;
@@ -30,9 +29,11 @@ mod routes;
 mod sandbox;
 mod server;
 mod stream;
+mod throttle;
 
 pub use auth::Auth;
 pub use client::TrustedProxy;
+pub use password::PasswordLimits;
 pub use routes::{Route, routes};
 pub use sandbox::{ClockStep, Control, InboxState};
 pub use server::{Limits, Listener};
@@ -64,7 +65,7 @@ pub struct Front {
     trusted_proxy: TrustedProxy,
     metrics: metrics::Metrics,
     sandbox: Option<sandbox::Sandbox>,
-    guessing: guessing::Guessing,
+    throttle: Arc<throttle::Throttle>,
     hashing: hashing::Hashing,
     public_url: String,
     body_timeout: Duration,
@@ -86,6 +87,8 @@ pub struct Settings {
     pub trusted_proxy: TrustedProxy,
     /// How long a body may take to arrive.
     pub body_timeout_ms: u64,
+    /// What may be asked of the checking of passwords.
+    pub password_limits: PasswordLimits,
     /// The sandbox's handle and the address it listens on; nothing outside the sandbox.
     pub sandbox: Option<(Arc<dyn Control>, std::net::SocketAddr)>,
 }
@@ -105,6 +108,7 @@ impl Front {
         let sandbox = settings
             .sandbox
             .map(|(control, listen)| sandbox::Sandbox::new(control, listen, &settings.public_url));
+        let throttle = throttle::Throttle::new(clock.stopwatch(), settings.password_limits);
         Ok(Front {
             service,
             clock,
@@ -114,8 +118,8 @@ impl Front {
             trusted_proxy: settings.trusted_proxy,
             metrics: metrics::Metrics::default(),
             sandbox,
-            guessing: guessing::Guessing::default(),
-            hashing: hashing::Hashing::new(hashing::WAITING_MAX),
+            throttle: Arc::new(throttle),
+            hashing: hashing::Hashing::new(settings.password_limits.waiting_max),
             public_url: settings.public_url,
             body_timeout: Duration::from_millis(settings.body_timeout_ms),
             closed: watch::Sender::new(false),

@@ -1,13 +1,62 @@
 //! Passwords that come in by HTTP: proved, or hashed to be kept.
 //!
 //! What always holds: every one of them is hashed in the one queue (`hashing`), and one that is tried is counted before
-//! (`guessing`).
+//! (`throttle`). One whose caller hangs up before the answer tells nothing, and is not counted.
 
 use super::request::Call;
-use super::{client, guessing};
+use super::throttle::{REMEMBERED_MAX, Target, Throttle, WAIT_MS_MIN};
+use super::{client, hashing};
+use crate::domain::refusal::Refusal;
 use crate::domain::user::check_password;
 use crate::service::Error;
 use crate::service::members::Proven;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What may be asked of the checking of passwords.
+#[derive(Clone, Copy, Debug)]
+pub struct PasswordLimits {
+    /// Passwords that may wait to be hashed; the next one is refused as overloaded.
+    pub waiting_max: usize,
+    /// Failed attempts remembered at emails that nobody has; those at users' are remembered all.
+    pub failures_remembered_max: usize,
+    /// Half the wait after the sixth failure of a client at an email; it doubles with each further one.
+    pub wait_ms_min: i64,
+}
+
+impl Default for PasswordLimits {
+    fn default() -> PasswordLimits {
+        PasswordLimits {
+            waiting_max: hashing::WAITING_MAX,
+            failures_remembered_max: REMEMBERED_MAX,
+            wait_ms_min: WAIT_MS_MIN,
+        }
+    }
+}
+
+/// Who tries what.
+struct Attempt {
+    throttle: Arc<Throttle>,
+    target: Target,
+    client: String,
+    is_counted: AtomicBool,
+}
+
+impl Attempt {
+    /// Counts it, before it is known whether it fails.
+    fn begin(&self) -> Result<(), Refusal> {
+        self.throttle.begin(&self.target, &self.client)?;
+        self.is_counted.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// It was answered to nobody. One that was refused was not counted, so there is nothing to take back.
+    fn take_back(&self) {
+        if self.is_counted.load(Ordering::Relaxed) {
+            self.throttle.take_back(&self.target, &self.client);
+        }
+    }
+}
 
 /// The user with this email, if this is the password.
 ///
@@ -43,7 +92,7 @@ pub(super) async fn hash(call: &Call, password: String) -> Result<String, Error>
     check_password(&password)?;
     let hashing = &call.front.hashing;
     hashing
-        .run(&turn(call), move |hasher| hasher.hash(&password))
+        .run(&turn(call), move |hasher| hasher.hash(&password), || ())
         .await?
 }
 
@@ -53,24 +102,54 @@ async fn prove_and_hash(
     password: String,
     new: Option<String>,
 ) -> Result<(Proven, Option<String>), Error> {
-    let front = &call.front;
-    if let Err(seconds) = front.guessing.begin(email, front.clock.real_now()) {
-        log::warn!("sign-ins as {email:?} are slowed down: too many have failed");
-        return Err(guessing::refusal(seconds).into());
-    }
-    let (credentials, turn) = (front.service.credentials(email)?, turn(call));
-    let proved = front.hashing.run(&turn, move |hasher| {
-        let proven = credentials.prove(hasher, &password)?;
-        let hash = new.map(|new| hasher.hash(&new)).transpose()?;
-        Ok((proven, hash))
+    let (front, client) = (&call.front, turn(call));
+    let credentials = front.service.credentials(email)?;
+    let target = match credentials.mark() {
+        Some(mark) => Target::User(mark),
+        None => Target::Nobody(email.to_owned()),
+    };
+    let slowed = |refusal: &Refusal| {
+        log::warn!("a sign-in as {email:?} waits: {}", refusal.message);
+    };
+    front.throttle.check(&target, &client).inspect_err(slowed)?;
+    let attempt = Arc::new(Attempt {
+        throttle: Arc::clone(&front.throttle),
+        target,
+        client,
+        is_counted: AtomicBool::new(false),
     });
+    let (tried, unheard) = (Arc::clone(&attempt), Arc::clone(&attempt));
+    let proved = front.hashing.run(
+        &attempt.client,
+        move |hasher| {
+            tried.begin()?;
+            let proven = credentials.prove(hasher, &password)?;
+            let hash = new.map(|new| hasher.hash(&new)).transpose()?;
+            Ok((proven, hash))
+        },
+        move || unheard.take_back(),
+    );
     let proved: Result<_, Error> = proved.await?;
     match &proved {
-        Ok(_) => front.guessing.succeeded(email),
-        Err(Error::Refused(_)) => log::warn!("a sign-in as {email:?} failed"),
+        Ok(_) => front.throttle.succeeded(&attempt.target, &attempt.client),
+        Err(Error::Refused(refusal)) => {
+            log::warn!("a sign-in as {email:?} failed: {}", refusal.message);
+        }
         Err(Error::Failed(_)) => {}
     }
     proved
+}
+
+/// Is this the token of the set-up link? A wrong one is counted like a password.
+///
+/// # Errors
+/// `forbidden`, `too_many_attempts`.
+pub(super) fn check_set_up(call: &Call, token: &str) -> Result<(), Error> {
+    let (throttle, client) = (&call.front.throttle, turn(call));
+    throttle.begin(&Target::SetUp, &client)?;
+    call.front.service.check_setup(call.now, token)?;
+    throttle.succeeded(&Target::SetUp, &client);
+    Ok(())
 }
 
 /// Whose turn it is in the queue: the user's who is signed in, so that nobody beside them can take it, or the client's.

@@ -149,7 +149,7 @@ pub(super) async fn reset(call: Call) -> Result<Reply, Error> {
     if let Some(sandbox) = &call.front.sandbox {
         sandbox.faults.clear();
     }
-    call.front.guessing.forget();
+    call.front.throttle.forget();
     answer_state(&call)
 }
 

@@ -52,7 +52,24 @@ pub struct Credentials {
     found: Option<(User, String)>,
 }
 
+/// A user and the present password: what failed attempts are counted against. Another password makes another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Which user.
+    pub user: i64,
+    /// SHA-256 of the stored hash of the password.
+    pub password: [u8; 32],
+}
+
 impl Credentials {
+    /// The user and the present password; nothing where nobody has this email.
+    pub fn mark(&self) -> Option<Mark> {
+        self.found.as_ref().map(|(user, hash)| Mark {
+            user: user.seq,
+            password: apikey::hash(hash),
+        })
+    }
+
     /// The user, if this is the password. Takes the same time whether there is such a user or not.
     ///
     /// # Errors

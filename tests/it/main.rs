@@ -42,6 +42,7 @@ mod first_use;
 mod fixtures;
 mod foreign;
 mod golden;
+mod guessing;
 mod idempotency;
 mod inbox;
 mod invoice_desk;

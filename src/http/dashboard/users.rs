@@ -31,7 +31,7 @@ pub(in crate::http) async fn first_operator(
     let (token, email) = (required(&fields, "token")?, email(&fields)?);
     let password = required(&fields, "password")?;
     let service = &call.front.service;
-    service.check_setup(call.now, &token)?;
+    password::check_set_up(call, &token)?;
     let hash = password::hash(call, password).await?;
     service.finish_setup(call.now, token, email, hash).await
 }

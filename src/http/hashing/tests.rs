@@ -37,16 +37,16 @@ fn code<T>(answer: Option<Result<T, Error>>) -> Option<(Code, Option<i64>)> {
 fn a_client_waits_with_one_password_and_the_queue_has_an_end() {
     let hashing = Hashing::new(2);
     let (job, has_begun, end) = held();
-    let mut first = pin!(hashing.run("a", move |_| job()));
+    let mut first = pin!(hashing.run("a", move |_| job(), || ()));
     assert!(poll(first.as_mut()).is_none());
     assert_eq!(has_begun.recv(), Ok(()));
-    let twice = pin!(hashing.run("a", |_| ()));
+    let twice = pin!(hashing.run("a", |_| (), || ()));
     assert_eq!(code(poll(twice)), Some((Code::TooManyAttempts, Some(1))));
-    let mut others = ["b", "c"].map(|client| Box::pin(hashing.run(client, move |_| client)));
+    let mut others = ["b", "c"].map(|client| Box::pin(hashing.run(client, move |_| client, || ())));
     for other in &mut others {
         assert!(poll(other.as_mut()).is_none());
     }
-    let too_many = pin!(hashing.run("d", |_| ()));
+    let too_many = pin!(hashing.run("d", |_| (), || ()));
     assert_eq!(code(poll(too_many)), Some((Code::Overloaded, None)));
     let _ = end.send(());
     let [b, c] = others;
@@ -54,7 +54,7 @@ fn a_client_waits_with_one_password_and_the_queue_has_an_end() {
     let answers =
         runtime.map(|runtime| runtime.block_on(async { (first.await, b.await, c.await) }));
     assert!(matches!(answers, Ok((Ok(()), Ok("b"), Ok("c")))));
-    let again = pin!(hashing.run("a", |_| ()));
+    let again = pin!(hashing.run("a", |_| (), || ()));
     assert_eq!(code(poll(again)), None, "the first one has been served");
 }
 
@@ -62,14 +62,18 @@ fn a_client_waits_with_one_password_and_the_queue_has_an_end() {
 fn whoever_hangs_up_leaves_the_queue_and_is_not_hashed() {
     let hashing = Hashing::new(1);
     let (job, has_begun, end) = held();
-    let mut first = Box::pin(hashing.run("a", move |_| job()));
+    let (unheard, was_unheard) = channel();
+    let unheard = move || {
+        let _ = unheard.send(());
+    };
+    let mut first = Box::pin(hashing.run("a", move |_| job(), unheard));
     assert!(poll(first.as_mut()).is_none());
     assert_eq!(has_begun.recv(), Ok(()));
     let (hashed, was_hashed) = channel();
     for client in 0..10_000 {
         let hashed = hashed.clone();
         let client = format!("{client}");
-        let mut gone = Box::pin(hashing.run(&client, move |_| hashed.send(())));
+        let mut gone = Box::pin(hashing.run(&client, move |_| hashed.send(()), || ()));
         assert!(
             poll(gone.as_mut()).is_none(),
             "there is a place for {client}"
@@ -78,12 +82,13 @@ fn whoever_hangs_up_leaves_the_queue_and_is_not_hashed() {
     // Also the one that is being served: its client may come again.
     drop(first);
     let (last, was_last) = channel();
-    let mut second = Box::pin(hashing.run("a", move |_| last.send(())));
+    let mut second = Box::pin(hashing.run("a", move |_| last.send(()), || ()));
     assert!(poll(second.as_mut()).is_none());
     drop(hashed);
     let _ = end.send(());
     assert_eq!(was_last.recv(), Ok(()));
     assert!(was_hashed.recv().is_err(), "nobody waited for these");
+    assert_eq!(was_unheard.recv(), Ok(()));
 }
 
 #[test]
@@ -93,11 +98,15 @@ fn a_panic_fails_one_password_and_not_the_next() {
     let answers = runtime.map(|runtime| {
         runtime.block_on(async {
             let broken = hashing
-                .run("a", |_| {
-                    assert!(std::hint::black_box(false), "a fault of a test");
-                })
+                .run(
+                    "a",
+                    |_| {
+                        assert!(std::hint::black_box(false), "a fault of a test");
+                    },
+                    || (),
+                )
                 .await;
-            (broken, hashing.run("a", |_| "next").await)
+            (broken, hashing.run("a", |_| "next", || ()).await)
         })
     });
     assert!(matches!(answers, Ok((Err(Error::Failed(_)), Ok("next")))));
@@ -108,7 +117,7 @@ fn the_thread_ends_with_the_queue() {
     let hashing = Hashing::new(8);
     let shared = std::sync::Arc::clone(&hashing.shared);
     let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let answer = runtime.map(|runtime| runtime.block_on(hashing.run("a", |_| ())));
+    let answer = runtime.map(|runtime| runtime.block_on(hashing.run("a", |_| (), || ())));
     assert!(matches!(answer, Ok(Ok(()))));
     assert!(shared.lock().is_running);
     drop(hashing);

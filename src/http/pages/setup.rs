@@ -7,6 +7,7 @@ use super::form::Form;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::PASSWORD_CHARS_MIN;
 use crate::http::dashboard::users::first_operator;
+use crate::http::password;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::service::Error;
@@ -17,7 +18,7 @@ use serde_json::{Map, Value};
 /// GET /setup
 pub(in crate::http) async fn show(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
-    call.front.service.check_setup(call.now, token)?;
+    password::check_set_up(&call, token)?;
     Ok(form(token, "", None).reply(StatusCode::OK))
 }
 
@@ -25,7 +26,7 @@ pub(in crate::http) async fn show(call: Call) -> Result<Reply, Error> {
 pub(in crate::http) async fn finish(call: Call) -> Result<Reply, Error> {
     let sent = Form::parse(&call.body)?;
     let (token, email) = (sent.text("token")?, sent.text("email")?);
-    call.front.service.check_setup(call.now, token)?;
+    password::check_set_up(&call, token)?;
     let fields = [
         ("token", token),
         ("email", email),

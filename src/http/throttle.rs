@@ -1,0 +1,370 @@
+//! Slowing down who guesses passwords or the set-up token.
+//!
+//! What lives here: how many attempts have failed, by whom and at what, and how long the next one waits. What does not:
+//! checking them. What always holds: who guesses from one client cannot keep another client out, what is counted
+//! against a user is forgotten only by time, by a right password or by a new one, and time is the process's own,
+//! whatever the clock on the wall does.
+
+use super::password::PasswordLimits;
+use crate::clock::Stopwatch;
+use crate::domain::apikey;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
+use crate::service::members::Mark;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Failures of one client at one email that cost nothing.
+const FREE: u32 = 5;
+/// Half the wait after the next one; each further failure doubles it.
+pub(super) const WAIT_MS_MIN: i64 = SECOND_MS;
+/// The longest wait. After it, and as long again without a failure, the client starts anew.
+const WAIT_MS_MAX: i64 = 15 * MINUTE_MS;
+
+/// Failures of one client at all emails: 30 at once, three more each minute.
+const BY_CLIENT: Rate = Rate {
+    burst: 30,
+    cost_ms: 20 * SECOND_MS,
+};
+/// Failures of all clients at one email: many more than one client can make, two more each minute.
+const BY_EMAIL: Rate = Rate {
+    burst: 300,
+    cost_ms: 30 * SECOND_MS,
+};
+
+/// Clients remembered by which a user has signed in: what others do there does not keep them out.
+const PROVEN_MAX: usize = 8;
+/// Failures remembered at emails that nobody has, and clients. Each has cost a hash, so that hashing 100 a second for as
+/// long as they are remembered would not reach it; past it, further ones at emails of nobody's are not counted.
+pub(super) const REMEMBERED_MAX: usize = 100_000;
+/// Clients remembered that have guessed the set-up token, which is too long to be guessed.
+const SET_UP_MAX: usize = 10_000;
+/// How often what is over is removed.
+const SWEEP_MS: i64 = MINUTE_MS;
+
+/// What is guessed at.
+pub(super) enum Target {
+    /// A user that exists.
+    User(Mark),
+    /// An email that nobody has; in any case.
+    Nobody(String),
+    /// The set-up token.
+    SetUp,
+}
+
+/// What stands for a target, a client, or both: it tells neither, and is short.
+type Key = [u8; 16];
+
+/// Failed attempts.
+pub(super) struct Throttle {
+    since: Stopwatch,
+    counts: Mutex<Counts>,
+    limits: PasswordLimits,
+}
+
+#[derive(Default)]
+struct Counts {
+    users: Failures,
+    others: Failures,
+    set_up: Failures,
+    clients: HashMap<Key, Bucket>,
+    /// By user: the key of user and password, and the clients that have given it, the last one at the end.
+    proven: HashMap<i64, (Key, Vec<Key>)>,
+    next_sweep: Option<Time>,
+}
+
+/// Failures at one kind of target.
+#[derive(Default)]
+struct Failures {
+    /// By target and client.
+    strictly: HashMap<Key, Failed>,
+    /// By target.
+    loosely: HashMap<Key, Bucket>,
+}
+
+/// What one client has tried at one target.
+#[derive(Clone, Copy)]
+struct Failed {
+    times: u32,
+    until: Time,
+}
+
+/// How many at once, and how long until one more may come.
+struct Rate {
+    burst: i64,
+    cost_ms: i64,
+}
+
+/// What is owed of a rate; nothing once this moment has come.
+#[derive(Clone, Copy)]
+struct Bucket {
+    full_at: Time,
+}
+
+impl Throttle {
+    /// Nobody has tried anything; the stopwatch has just been started.
+    pub(super) fn new(since: Stopwatch, limits: PasswordLimits) -> Throttle {
+        Throttle {
+            since,
+            counts: Mutex::default(),
+            limits,
+        }
+    }
+
+    /// May this client try this now? Counts nothing.
+    ///
+    /// # Errors
+    /// `too_many_attempts`.
+    pub(super) fn check(&self, target: &Target, client: &str) -> Result<(), Refusal> {
+        let wait_ms = self.lock().wait_ms(target, client, self.now());
+        allowed(wait_ms)
+    }
+
+    /// Counts an attempt as failed, before it is known whether it is: attempts at the same moment count too.
+    ///
+    /// # Errors
+    /// `too_many_attempts`: it must not be made at all.
+    pub(super) fn begin(&self, target: &Target, client: &str) -> Result<(), Refusal> {
+        let (now, mut counts) = (self.now(), self.lock());
+        allowed(counts.wait_ms(target, client, now))?;
+        counts.count(target, client, now, &self.limits);
+        Ok(())
+    }
+
+    /// What was begun was right.
+    pub(super) fn succeeded(&self, target: &Target, client: &str) {
+        self.lock().succeeded(target, client);
+    }
+
+    /// What was begun was answered to nobody: who hung up has learnt nothing, so it is not counted.
+    pub(super) fn take_back(&self, target: &Target, client: &str) {
+        self.lock().take_back(target, client, self.now());
+    }
+
+    /// Nobody has tried anything.
+    pub(super) fn forget(&self) {
+        *self.lock() = Counts::default();
+    }
+
+    fn now(&self) -> Time {
+        Time(self.since.ms())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Counts {
+    /// How long this client waits before it may try this.
+    fn wait_ms(&self, target: &Target, client: &str, now: Time) -> i64 {
+        let failures = match target {
+            Target::User(_) => &self.users,
+            Target::Nobody(_) => &self.others,
+            Target::SetUp => &self.set_up,
+        };
+        let strictly = failures
+            .strictly
+            .get(&target.key(client))
+            .map_or(0, |failed| failed.until.since_ms(now));
+        if matches!(target, Target::SetUp) || self.is_proven(target, client) {
+            return strictly;
+        }
+        let owed = |bucket: Option<&Bucket>, rate: &Rate| {
+            bucket.map_or(0, |bucket| bucket.wait_ms(rate, now))
+        };
+        let by_client = owed(self.clients.get(&key(client)), &BY_CLIENT);
+        let by_email = owed(failures.loosely.get(&target.key("")), &BY_EMAIL);
+        strictly.max(by_client).max(by_email)
+    }
+
+    /// Counts one attempt.
+    fn count(&mut self, target: &Target, client: &str, now: Time, limits: &PasswordLimits) {
+        let remembered_max = limits.failures_remembered_max;
+        self.sweep(now);
+        let is_proven = self.is_proven(target, client);
+        let (failures, max) = match target {
+            Target::User(_) => (&mut self.users, usize::MAX),
+            Target::Nobody(_) => (&mut self.others, remembered_max),
+            Target::SetUp => (&mut self.set_up, SET_UP_MAX),
+        };
+        let fresh = Failed {
+            times: 0,
+            until: now,
+        };
+        if let Some(failed) = slot(&mut failures.strictly, target.key(client), fresh, max) {
+            if failed.is_over(now) {
+                *failed = fresh;
+            }
+            failed.times = failed.times.saturating_add(1);
+            failed.until = now.plus_ms(wait_ms(failed.times, limits.wait_ms_min));
+        }
+        if matches!(target, Target::SetUp) || is_proven {
+            return;
+        }
+        let empty = Bucket { full_at: now };
+        if let Some(bucket) = slot(&mut failures.loosely, target.key(""), empty, max) {
+            bucket.take(&BY_EMAIL, now);
+        }
+        if let Some(bucket) = slot(&mut self.clients, key(client), empty, remembered_max) {
+            bucket.take(&BY_CLIENT, now);
+        }
+    }
+
+    /// Takes back one attempt, which was let through: there is nothing to wait for but what came before it.
+    fn take_back(&mut self, target: &Target, client: &str, now: Time) {
+        let is_proven = self.is_proven(target, client);
+        let failures = match target {
+            Target::User(_) => &mut self.users,
+            Target::Nobody(_) => &mut self.others,
+            Target::SetUp => &mut self.set_up,
+        };
+        if let Some(failed) = failures.strictly.get_mut(&target.key(client)) {
+            failed.times = failed.times.saturating_sub(1);
+            failed.until = now;
+        }
+        if matches!(target, Target::SetUp) || is_proven {
+            return;
+        }
+        if let Some(bucket) = failures.loosely.get_mut(&target.key("")) {
+            bucket.give_back(&BY_EMAIL);
+        }
+        if let Some(bucket) = self.clients.get_mut(&key(client)) {
+            bucket.give_back(&BY_CLIENT);
+        }
+    }
+
+    /// Takes back what this client has failed at this target, what all have, and this attempt of the client's; but not
+    /// what it has failed elsewhere, or a guesser's own account would let it guess on at those of others.
+    fn succeeded(&mut self, target: &Target, client: &str) {
+        let was_proven = self.is_proven(target, client);
+        let failures = match target {
+            Target::User(_) => &mut self.users,
+            Target::Nobody(_) => &mut self.others,
+            Target::SetUp => &mut self.set_up,
+        };
+        failures.strictly.remove(&target.key(client));
+        failures.loosely.remove(&target.key(""));
+        let Target::User(mark) = target else {
+            return;
+        };
+        if let Some(bucket) = self.clients.get_mut(&key(client)).filter(|_| !was_proven) {
+            bucket.give_back(&BY_CLIENT);
+        }
+        let (password, proven) = self.proven.entry(mark.user).or_default();
+        // Another password than the one before: who knew that one proves nothing any more.
+        if *password != target.key("") {
+            *password = target.key("");
+            proven.clear();
+        }
+        proven.retain(|known| *known != key(client));
+        proven.push(key(client));
+        if proven.len() > PROVEN_MAX {
+            proven.remove(0);
+        }
+    }
+
+    /// Has this client given the user's present password before?
+    fn is_proven(&self, target: &Target, client: &str) -> bool {
+        let Target::User(mark) = target else {
+            return false;
+        };
+        self.proven
+            .get(&mark.user)
+            .is_some_and(|(password, clients)| {
+                *password == target.key("") && clients.contains(&key(client))
+            })
+    }
+
+    /// Removes what is over, from time to time.
+    fn sweep(&mut self, now: Time) {
+        if self.next_sweep.is_some_and(|next| now < next) {
+            return;
+        }
+        self.next_sweep = Some(now.plus_ms(SWEEP_MS));
+        for failures in [&mut self.users, &mut self.others, &mut self.set_up] {
+            failures.strictly.retain(|_, failed| !failed.is_over(now));
+            failures.loosely.retain(|_, bucket| bucket.full_at > now);
+        }
+        self.clients.retain(|_, bucket| bucket.full_at > now);
+    }
+}
+
+impl Target {
+    /// What stands for it and a client; for it alone where that is empty. A user with another password is another one.
+    fn key(&self, client: &str) -> Key {
+        match self {
+            Target::User(mark) => {
+                let password = crate::domain::signature::hex(&mark.password);
+                key(&format!("user {} {password} {client}", mark.user))
+            }
+            Target::Nobody(email) => {
+                let email = email.to_lowercase();
+                key(&format!("email {} {email} {client}", email.len()))
+            }
+            Target::SetUp => key(&format!("set-up {client}")),
+        }
+    }
+}
+
+impl Failed {
+    /// Has it been left alone for so long that it starts anew?
+    fn is_over(&self, now: Time) -> bool {
+        now.since_ms(self.until) > WAIT_MS_MAX
+    }
+}
+
+impl Bucket {
+    /// How long until one more may come.
+    fn wait_ms(&self, rate: &Rate, now: Time) -> i64 {
+        let room = rate.cost_ms.saturating_mul(rate.burst.saturating_sub(1));
+        self.full_at.since_ms(now).saturating_sub(room)
+    }
+
+    /// One has come.
+    fn take(&mut self, rate: &Rate, now: Time) {
+        self.full_at = self.full_at.max(now).plus_ms(rate.cost_ms);
+    }
+
+    /// One has not come after all.
+    fn give_back(&mut self, rate: &Rate) {
+        self.full_at = self.full_at.plus_ms(rate.cost_ms.saturating_neg());
+    }
+}
+
+/// What is kept under this key; nothing where it is new and there are too many.
+fn slot<T>(map: &mut HashMap<Key, T>, key: Key, fresh: T, max: usize) -> Option<&mut T> {
+    if map.len() >= max && !map.contains_key(&key) {
+        return None;
+    }
+    Some(map.entry(key).or_insert(fresh))
+}
+
+/// What stands for a text.
+fn key(text: &str) -> Key {
+    let hash = apikey::hash(text);
+    std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default())
+}
+
+/// How long to wait after so many failures.
+fn wait_ms(times: u32, wait_ms_min: i64) -> i64 {
+    match times.checked_sub(FREE) {
+        None | Some(0) => 0,
+        Some(past) => wait_ms_min
+            .saturating_mul(1_i64.checked_shl(past.min(32)).unwrap_or(i64::MAX))
+            .min(WAIT_MS_MAX),
+    }
+}
+
+/// 429 `too_many_attempts` where there is something to wait for.
+fn allowed(wait_ms: i64) -> Result<(), Refusal> {
+    if wait_ms <= 0 {
+        return Ok(());
+    }
+    let seconds = wait_ms.saturating_add(999).div_euclid(SECOND_MS);
+    let message = format!("too many attempts have failed; try again in {seconds} s");
+    Err(Refusal::new(Code::TooManyAttempts, message).after(seconds))
+}
+
+#[cfg(test)]
+mod tests;

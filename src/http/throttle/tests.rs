@@ -1,0 +1,195 @@
+//! The counts by themselves, with the time as the test says.
+
+use super::{BY_EMAIL, Counts, FREE, PasswordLimits, Target, WAIT_MS_MAX, WAIT_MS_MIN, wait_ms};
+use crate::domain::time::{HOUR_MS, SECOND_MS, Time};
+use crate::service::members::Mark;
+
+const MAX: usize = 1_000;
+
+fn limits() -> PasswordLimits {
+    PasswordLimits {
+        failures_remembered_max: MAX,
+        ..PasswordLimits::default()
+    }
+}
+
+fn user(password: u8) -> Target {
+    Target::User(Mark {
+        user: 1,
+        password: [password; 32],
+    })
+}
+
+fn nobody(email: &str) -> Target {
+    Target::Nobody(email.to_owned())
+}
+
+/// Tries; was it let through?
+fn tries(counts: &mut Counts, target: &Target, client: &str, now: i64) -> bool {
+    let wait_ms = counts.wait_ms(target, client, Time(now));
+    if wait_ms <= 0 {
+        counts.count(target, client, Time(now), &limits());
+    }
+    wait_ms <= 0
+}
+
+/// Tries every second for so long; how often it was let through.
+fn tries_for(counts: &mut Counts, target: &Target, client: &str, span_ms: i64) -> usize {
+    let step_ms = usize::try_from(SECOND_MS).unwrap_or(1);
+    let moments = (0..span_ms).step_by(step_ms);
+    moments
+        .filter(|now| tries(counts, target, client, *now))
+        .count()
+}
+
+#[test]
+fn waits_double_up_to_a_quarter_of_an_hour() {
+    let waits: Vec<i64> = (0..10).map(|times| wait_ms(times, WAIT_MS_MIN)).collect();
+    assert_eq!(waits, [0, 0, 0, 0, 0, 0, 2_000, 4_000, 8_000, 16_000]);
+    assert_eq!(wait_ms(u32::MAX, WAIT_MS_MIN), WAIT_MS_MAX);
+}
+
+#[test]
+fn a_few_failures_are_free_and_one_email_does_not_stop_another() {
+    for target in [user(1), nobody("A@x"), Target::SetUp] {
+        let mut counts = Counts::default();
+        for _ in 0..=FREE {
+            assert!(tries(&mut counts, &target, "a", 1_000));
+        }
+        assert_eq!(counts.wait_ms(&target, "a", Time(1_000)), 2_000);
+        assert!(tries(&mut counts, &target, "b", 1_000), "another client");
+        assert!(tries(&mut counts, &nobody("b@x"), "a", 1_000));
+        assert!(tries(&mut counts, &target, "a", 3_000), "when it is over");
+        assert_eq!(counts.wait_ms(&target, "a", Time(3_000)), 4_000);
+        counts.succeeded(&target, "a");
+        assert!(tries(&mut counts, &target, "a", 3_000));
+    }
+    let mut counts = Counts::default();
+    for email in ["a@x", "A@x", "a@X", "A@X", "a@x", "a@x"] {
+        assert!(tries(&mut counts, &nobody(email), "a", 0));
+    }
+    assert!(!tries(&mut counts, &nobody("a@x"), "a", 0), "in any case");
+}
+
+#[test]
+fn who_hangs_up_learns_nothing_and_is_not_counted() {
+    for target in [user(1), nobody("a@x"), Target::SetUp] {
+        let mut counts = Counts::default();
+        for _ in 0..1_000 {
+            assert!(tries(&mut counts, &target, "a", 0));
+            counts.take_back(&target, "a", Time(0));
+        }
+        for _ in 0..=FREE {
+            assert!(tries(&mut counts, &target, "a", 0));
+        }
+        assert!(!tries(&mut counts, &target, "a", 0));
+        // What failed before still counts.
+        assert!(tries(&mut counts, &target, "a", 2_000));
+        counts.take_back(&target, "a", Time(2_000));
+        assert!(tries(&mut counts, &target, "a", 2_000));
+        assert_eq!(counts.wait_ms(&target, "a", Time(2_000)), 4_000);
+    }
+}
+
+#[test]
+fn what_is_long_past_is_forgotten() {
+    let mut counts = Counts::default();
+    for now in [0, 2_000 + WAIT_MS_MAX + 1] {
+        for _ in 0..=FREE {
+            assert!(tries(&mut counts, &user(1), "a", now));
+        }
+        assert!(!tries(&mut counts, &user(1), "a", now));
+    }
+}
+
+#[test]
+fn a_stranger_who_guesses_for_hours_keeps_nobody_out() {
+    let mut counts = Counts::default();
+    let made = tries_for(&mut counts, &user(1), "stranger", 12 * HOUR_MS);
+    assert!((40..80).contains(&made), "{made}");
+    let now = 12 * HOUR_MS;
+    assert!(tries(&mut counts, &user(1), "own", now));
+    assert!(!tries(&mut counts, &user(1), "stranger", now - 1));
+}
+
+#[test]
+fn many_strangers_together_are_slowed_and_keep_no_known_client_out() {
+    let mut counts = Counts::default();
+    counts.count(&user(1), "own", Time(0), &limits());
+    counts.succeeded(&user(1), "own");
+    let mut made = 0;
+    for client in 0..10_000 {
+        made += i64::from(tries(&mut counts, &user(1), &client.to_string(), 0));
+    }
+    assert_eq!(made, BY_EMAIL.burst);
+    assert!(
+        counts.users.strictly.len() <= 301,
+        "what is kept is bounded"
+    );
+    assert!(!tries(&mut counts, &user(1), "new", 0));
+    for _ in 0..=FREE {
+        assert!(tries(&mut counts, &user(1), "own", 0));
+    }
+    assert!(!tries(&mut counts, &user(1), "own", 0), "strictly as all");
+    assert!(tries(&mut counts, &user(1), "new", BY_EMAIL.cost_ms));
+    // A right password from anywhere ends it for all.
+    counts.succeeded(&user(1), "new");
+    assert!(tries(&mut counts, &user(1), "newer", 0));
+}
+
+#[test]
+fn one_client_does_not_try_one_password_at_many_emails() {
+    let mut counts = Counts::default();
+    let mut made = 0;
+    for email in 0..1_000 {
+        made += i64::from(tries(&mut counts, &nobody(&email.to_string()), "a", 0));
+        // Its own account gives it no more of them.
+        if tries(&mut counts, &user(1), "a", 0) {
+            counts.succeeded(&user(1), "a");
+        }
+    }
+    assert_eq!(made, 30);
+    assert!(tries(&mut counts, &nobody("x"), "b", 0));
+    assert!(tries(&mut counts, &nobody("x"), "a", 20_000));
+    assert!(!tries(&mut counts, &nobody("x"), "a", 20_000));
+}
+
+#[test]
+fn a_new_password_starts_anew_and_ends_what_the_old_one_proved() {
+    let mut counts = Counts::default();
+    counts.succeeded(&user(1), "knew");
+    for _ in 0..=FREE {
+        assert!(tries(&mut counts, &user(1), "own", 0));
+    }
+    assert!(!tries(&mut counts, &user(1), "own", 0));
+    assert!(tries(&mut counts, &user(2), "own", 0));
+    assert!(counts.is_proven(&user(1), "knew") && !counts.is_proven(&user(2), "knew"));
+}
+
+#[test]
+fn a_flood_of_others_is_bounded_and_makes_no_guess_at_a_user_forgotten() {
+    let mut counts = Counts::default();
+    for target in [user(1), nobody("early@x")] {
+        for _ in 0..=FREE {
+            assert!(tries(&mut counts, &target, "a", 0));
+        }
+    }
+    for other in 0..20_000 {
+        let client = (other / 30).to_string();
+        tries(&mut counts, &nobody(&other.to_string()), &client, 0);
+        tries(&mut counts, &Target::SetUp, &other.to_string(), 0);
+    }
+    assert_eq!(counts.others.strictly.len(), MAX);
+    assert!(counts.others.loosely.len() <= MAX && counts.clients.len() <= MAX);
+    assert!(counts.set_up.strictly.len() <= 10_000);
+    for target in [user(1), nobody("early@x")] {
+        assert!(!tries(&mut counts, &target, "a", 0), "not forgotten");
+    }
+    for _ in 0..=FREE {
+        assert!(tries(&mut counts, &user(1), "own", 0), "not kept out");
+    }
+    assert!(!tries(&mut counts, &user(1), "own", 0), "and counted");
+    let later = 2 * WAIT_MS_MAX;
+    assert!(tries(&mut counts, &nobody("late@x"), "a", later));
+    assert_eq!(counts.others.strictly.len(), 1, "what is over is removed");
+}

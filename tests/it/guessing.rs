@@ -1,0 +1,205 @@
+//! Who guesses passwords is slowed down, forgets nothing by noise, and keeps nobody else out.
+
+use crate::support::scratch::Scratch;
+use crate::support::{Answer, Shop, agent, send};
+use coffer::http::PasswordLimits;
+use coffer::store::Kind;
+use coffer::{Config, Server};
+use serde_json::json;
+use std::io::Write;
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const SESSION: &str = "/dashboard/api/session";
+const OPERATOR: &str = "operator@sandbox.test";
+
+/// Behind a proxy that says who its clients are; few failures at emails of nobody's are remembered, and whoever has to
+/// wait does so for longer than a test takes.
+fn behind_a_proxy() -> Config {
+    Config {
+        trusted_proxy: vec!["127.0.0.1/32".parse().unwrap()],
+        password_limits: PasswordLimits {
+            failures_remembered_max: 20,
+            wait_ms_min: 900_000,
+            ..PasswordLimits::default()
+        },
+        ..Config::sandbox()
+    }
+}
+
+/// Signs in from this address.
+#[track_caller]
+fn sign_in(shop: &Shop, from: &str, email: &str, password: &str) -> Answer {
+    let body = json!({ "email": email, "password": password }).to_string();
+    shop.send("POST", SESSION, &[("x-forwarded-for", from)], &body)
+}
+
+/// Guesses until it is slowed down; how often that was.
+#[track_caller]
+fn guess(shop: &Shop, from: &str, email: &str) -> usize {
+    for made in 0..100 {
+        let answer = sign_in(shop, from, email, "wrong");
+        if answer.status == 429 {
+            answer.refused(429, "too_many_attempts", None);
+            assert!(answer.headers["retry-after"].parse::<u32>().unwrap() >= 1);
+            return made;
+        }
+        answer.refused(401, "invalid_credentials", None);
+    }
+    unreachable!("{email} can be guessed at from {from} without an end")
+}
+
+#[test]
+fn a_stranger_is_slowed_down_and_keeps_the_operator_not_out() {
+    let shop = Shop::with(behind_a_proxy());
+    assert_eq!(guess(&shop, "198.51.100.1", OPERATOR), 6);
+    // The right password neither, from there.
+    sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").refused(429, "too_many_attempts", None);
+    sign_in(&shop, "203.0.113.1", OPERATOR, "sandbox").expect(201);
+    sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").refused(429, "too_many_attempts", None);
+    // A site of IPv6 is one client.
+    for host in 1..=6 {
+        let from = format!("2001:db8::{host}");
+        sign_in(&shop, &from, OPERATOR, "wrong").refused(401, "invalid_credentials", None);
+    }
+    sign_in(&shop, "2001:db8::7", OPERATOR, "wrong").refused(429, "too_many_attempts", None);
+    sign_in(&shop, "2001:db8:0:1::7", OPERATOR, "wrong").refused(401, "invalid_credentials", None);
+}
+
+#[test]
+fn no_flood_makes_guesses_forgotten_or_tells_who_is_there() {
+    let shop = Shop::with(behind_a_proxy());
+    assert_eq!(guess(&shop, "198.51.100.1", OPERATOR), 6);
+    let address = shop.url().strip_prefix("http://").unwrap();
+    for number in 0..500 {
+        let body = json!({ "email": format!("{number}@x.test"), "password": "wrong" }).to_string();
+        let request = format!(
+            "POST {SESSION} HTTP/1.1\r\nhost: {address}\r\nx-forwarded-for: 192.0.2.{}\r\ncontent-length: {}\r\n\r\n{body}",
+            number % 250,
+            body.len()
+        );
+        let mut caller = TcpStream::connect(address).unwrap();
+        caller.write_all(request.as_bytes()).unwrap();
+    }
+    for number in 0..30 {
+        let (from, email) = (
+            format!("198.51.100.{}", 10 + number),
+            format!("{number}@x.test"),
+        );
+        sign_in(&shop, &from, &email, "wrong").refused(401, "invalid_credentials", None);
+    }
+    sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").refused(429, "too_many_attempts", None);
+    // A client that comes for the first time is let in, and the next guesser is counted.
+    assert_eq!(guess(&shop, "198.51.100.2", OPERATOR), 6);
+    sign_in(&shop, "203.0.113.1", OPERATOR, "sandbox").expect(201);
+}
+
+#[test]
+fn who_is_not_there_is_slowed_down_like_who_is() {
+    let shop = Shop::with(behind_a_proxy());
+    for (from, email) in [
+        ("198.51.100.1", OPERATOR),
+        ("198.51.100.2", "nobody@sandbox.test"),
+        ("198.51.100.3", "Operator@SANDBOX.test"),
+    ] {
+        assert_eq!(guess(&shop, from, email), 6, "{email}");
+    }
+    let told = |from: &str, email: &str| {
+        let answer = sign_in(&shop, from, email, "wrong");
+        (answer.status, answer.json()["message"].clone())
+    };
+    let (there, not_there) = (told("198.51.100.4", OPERATOR), told("198.51.100.4", "no@x"));
+    assert_eq!(there, not_there);
+}
+
+#[test]
+fn one_client_tries_no_password_at_every_email() {
+    let shop = Shop::with(behind_a_proxy());
+    let made = (0..100).find(|number| {
+        let answer = sign_in(&shop, "198.51.100.1", &format!("{number}@x.test"), "wrong");
+        answer.status == 429
+    });
+    // While it tries, a little of what it may is given back.
+    let made = made.unwrap();
+    assert!((30..40).contains(&made), "{made}");
+    sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").refused(429, "too_many_attempts", None);
+    sign_in(&shop, "198.51.100.2", OPERATOR, "sandbox").expect(201);
+}
+
+/// Runs `coffer user` on this file, with the password on its standard input.
+#[track_caller]
+fn coffer_user(file: &Path, args: &[&str], password: &str) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.arg("user").args(args);
+    command.args(["--log", "warn", "--file"]).arg(file);
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(password.as_bytes()).unwrap();
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_password_set_on_the_command_line_ends_the_wait() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let server = Server::start(Config {
+        kind: Kind::Production,
+        file: Some(file.clone()),
+        ..behind_a_proxy()
+    });
+    let server = server.unwrap();
+    let (email, password) = ("anna@shop.test", "anna's password");
+    coffer_user(&file, &["create", email, "--role", "operator"], password);
+    let sign_in = |password: &str| {
+        let body = json!({ "email": email, "password": password }).to_string();
+        let path = format!("{}{SESSION}", server.url());
+        send(&agent(), "POST", &path, &[], &body)
+    };
+    for _ in 0..6 {
+        sign_in("wrong").refused(401, "invalid_credentials", None);
+    }
+    sign_in(password).refused(429, "too_many_attempts", None);
+    // The same password again: it is the setting that counts.
+    coffer_user(&file, &["password", email], password);
+    sign_in(password).expect(201);
+}
+
+#[test]
+fn the_set_up_token_is_guessed_no_faster() {
+    const HASH: &str = "1b24f140e45b76a4d07e45bf716f196b73780090db0c702790d9b43a2375c329";
+    let shop = Shop::with(behind_a_proxy());
+    shop.write_beside(&format!(
+        "delete from users;
+         update file set setup_hash = x'{HASH}', setup_expires_at = clock_frozen_at + 3600000;"
+    ));
+    let page = |from: &str, token: &str| {
+        let path = format!("/setup?token={token}");
+        shop.send("GET", &path, &[("x-forwarded-for", from)], "")
+            .status
+    };
+    let right = "a+token+for+the+set-up";
+    let told: Vec<u16> = (0..7).map(|_| page("198.51.100.1", "guessed")).collect();
+    assert_eq!(told, [403, 403, 403, 403, 403, 403, 429]);
+    assert_eq!(page("198.51.100.1", right), 429);
+    let body = json!({ "token": "guessed", "email": "a@b.test", "password": "long enough" });
+    let from = [("x-forwarded-for", "198.51.100.1")];
+    let slowed = shop.send("POST", "/dashboard/api/setup", &from, &body.to_string());
+    slowed.refused(429, "too_many_attempts", None);
+    assert!(slowed.headers["retry-after"].parse::<u32>().unwrap() >= 1);
+    for _ in 0..20 {
+        assert_eq!(
+            page("203.0.113.1", right),
+            200,
+            "who has it is not slowed down"
+        );
+    }
+    let body = json!({
+        "token": "a token for the set-up", "email": "a@b.test", "password": "long enough"
+    });
+    let from = [("x-forwarded-for", "203.0.113.1")];
+    let made = shop.send("POST", "/dashboard/api/setup", &from, &body.to_string());
+    assert_eq!(made.expect(201).json()["role"], "operator");
+}
