@@ -5,10 +5,11 @@ use super::print;
 use crate::app::{Config, Server};
 use crate::config::Values;
 use crate::domain::server::order::{RAM_MB_MIN, ServerLimits};
+use crate::domain::signature::hex;
 use crate::domain::time::parse_span_ms;
 use crate::domain::url;
 use crate::outbound::Cidr;
-use crate::service::{Error, sandbox};
+use crate::service::{Error, random, sandbox};
 use crate::store::Kind;
 use crate::store::open::with_suffix;
 use crate::worker::command::Program;
@@ -210,9 +211,16 @@ fn json_line(server: &Server) -> String {
 
 /// Writes the ready line aside and puts it in place, so that whoever sees the file sees all of it.
 fn write_ready_file(path: &Path, line: &str) -> Result<(), Error> {
-    let aside = with_suffix(path, "-new");
-    let written =
-        std::fs::write(&aside, format!("{line}\n")).and_then(|()| std::fs::rename(&aside, path));
+    // Nobody can have put a link there under a name that nobody can know.
+    let aside = with_suffix(path, &format!("-{}", hex(&random::<8>()?)));
+    let written = std::fs::File::create_new(&aside).and_then(|mut file| {
+        file.write_all(format!("{line}\n").as_bytes())?;
+        std::fs::rename(&aside, path)
+    });
+    if written.is_err() {
+        // What was not made needs no removing.
+        let _ = std::fs::remove_file(&aside);
+    }
     written.map_err(|error| Error::Failed(format!("--ready-file {}: {error}", path.display())))
 }
 
