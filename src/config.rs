@@ -56,6 +56,13 @@ pub static SETTINGS: &[Setting] = &[
         commands: &["sandbox"],
     },
     Setting {
+        flag: "sandbox",
+        value: None,
+        default: None,
+        help: "Let it change a sandbox's file",
+        commands: &["account", "key", "user"],
+    },
+    Setting {
         flag: "log",
         value: Some("FILTER"),
         default: Some("info"),

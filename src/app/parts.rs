@@ -68,6 +68,7 @@ impl Parts {
         let url = config.public_url.clone().unwrap_or_else(|| url_of(address));
         let opening = Opening {
             path: file.to_owned(),
+            kind: Some(config.kind),
             durability,
             create: true,
             exclusive: true,

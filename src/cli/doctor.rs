@@ -2,17 +2,20 @@
 //!
 //! What does not live here: what the file tells (`store::doctor`), and whether its books are right (`coffer audit`).
 
-use super::keeping::file;
+use super::keeping::{file, tell};
 use super::print;
 use crate::clock::Clock;
 use crate::config::Values;
+use crate::domain::signature::hex;
 use crate::domain::url;
-use crate::service::Error;
+use crate::service::{Error, random};
 use crate::store::doctor::{Complaint, check};
-use crate::store::{Kind, file as file_row, read_only};
+use crate::store::open::with_suffix;
+use crate::store::{Kind, file as file_row, read_any};
 use clap::ArgMatches;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// What was checked, and what was found.
@@ -26,7 +29,8 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     let mut checked = vec![of_url(text("public-url")?.as_deref())];
     checked.push(of_folder(&path));
     let now = Clock::new(0, None).now();
-    let inside = read_only(&path, |db| {
+    checked.push(of_modes(&path));
+    let inside = read_any(&path, &mut tell, |db| {
         let kind = file_row::load(db)?.map(|row| row.kind);
         Ok::<_, Error>((kind, check(db, now)?))
     });
@@ -83,15 +87,30 @@ fn of_url(public_url: Option<&str>) -> Checked {
     ("public url", complaint.into_iter().collect())
 }
 
+/// Whoever can read the file can read the secrets in it. Files that coffer makes are for their owner only.
+fn of_modes(path: &Path) -> Checked {
+    let names = ["", "-wal", "-shm", "-lock"].map(|suffix| with_suffix(path, suffix));
+    let open = names.iter().filter_map(|name| {
+        let mode = std::fs::metadata(name).ok()?.permissions().mode() & 0o777;
+        (mode & 0o077 != 0).then(|| Complaint {
+            about: format!("{} is open to others (mode {mode:o})", name.display()),
+            mend: format!("chmod 600 {}", name.display()),
+        })
+    });
+    ("who can read the file", open.collect())
+}
+
 /// SQLite keeps files beside the file, and so does a backup.
 fn of_folder(path: &Path) -> Checked {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    let probe = crate::store::open::with_suffix(path, "-doctor");
+    // Nobody can have put a link there under a name that nobody can know.
+    let name = random::<8>().map(|bytes| hex(&bytes)).unwrap_or_default();
+    let probe = with_suffix(path, &format!("-doctor-{name}"));
     // A full disk takes a new name, and not a byte.
-    let written = File::create(&probe).and_then(|mut file| {
+    let written = File::create_new(&probe).and_then(|mut file| {
         file.write_all(b"\n")?;
         file.sync_all()
     });

@@ -5,8 +5,9 @@ use super::print;
 use crate::config::Values;
 use crate::service::audit::{self, Finding};
 use crate::service::{Error, backup as copies};
-use crate::store::{StoreError, read_only};
+use crate::store::{StoreError, read_any};
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::io::Write;
 use std::path::PathBuf;
 
 /// Findings that are printed; a file that is wrong altogether has one for each row.
@@ -57,10 +58,16 @@ fn path(matches: &ArgMatches, name: &str) -> PathBuf {
         .unwrap_or_default()
 }
 
+/// Says on standard error what is done besides.
+pub(super) fn tell(what: &str) {
+    // Where nobody reads it, it is done all the same.
+    let _ = writeln!(std::io::stderr(), "coffer: {what}");
+}
+
 /// Runs `coffer backup`.
 pub(super) fn backup(matches: &ArgMatches) -> Result<(), Error> {
     let (from, to) = (file("backup", matches)?, path(matches, "to"));
-    copies::backup(&from, &to, matches.get_flag("force"))?;
+    copies::backup(&from, &to, matches.get_flag("force"), &mut tell)?;
     let bytes = std::fs::metadata(&to).map_err(StoreError::from)?.len();
     print(&format!("{} has {bytes} bytes and is whole", to.display()))
 }
@@ -70,9 +77,8 @@ pub(super) fn restore(matches: &ArgMatches) -> Result<(), Error> {
     let (to, from) = (file("restore", matches)?, path(matches, "from"));
     let (replace, dry_run) = (matches.get_flag("force"), matches.get_flag("dry-run"));
     let mut printed = Printed::default();
-    let held = copies::restore(&from, &to, replace, dry_run, &mut |finding| {
-        printed.print(&finding);
-    })?;
+    let mut report = |finding| printed.print(&finding);
+    let held = copies::restore(&from, &to, replace, dry_run, &mut tell, &mut report)?;
     let would = if dry_run { "would be " } else { "" };
     for (mode, pool, index) in &held.indexes {
         let about = format!("{mode} {pool} addresses {would}go on from index {index}");
@@ -108,7 +114,7 @@ pub(super) fn restore(matches: &ArgMatches) -> Result<(), Error> {
 pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
     let file = file("audit", matches)?;
     let mut printed = Printed::default();
-    let counts = read_only(&file, |db| {
+    let counts = read_any(&file, &mut tell, |db| {
         audit::audit(db, &mut |finding| printed.print(&finding))
     })?;
     if printed.count > 0 {

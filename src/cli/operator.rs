@@ -122,6 +122,8 @@ pub(super) fn open(
     matches: &ArgMatches,
     create: bool,
 ) -> Result<Store, Error> {
+    let changes = matches.subcommand_name() != Some("list");
+    let kind = kind_of(command, matches)?;
     // Settings may stand before or after the verb: its matches have both.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let values = Values::new(command, matches);
@@ -137,8 +139,20 @@ pub(super) fn open(
             .map_err(Error::Failed)?
             .unwrap_or_default()
             .as_ref(),
-        create,
+        changes.then_some(kind),
+        create && kind == Kind::Production,
     )
+}
+
+/// The kind of file that a command changes.
+fn kind_of(command: &'static str, matches: &ArgMatches) -> Result<Kind, Error> {
+    let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
+    let is_sandbox = Values::new(command, matches).switch("sandbox");
+    Ok(if is_sandbox.map_err(Error::Failed)? {
+        Kind::Sandbox
+    } else {
+        Kind::Production
+    })
 }
 
 /// Runs `coffer account …`.
@@ -211,7 +225,7 @@ fn account_view(account: &Account) -> Value {
 
 /// Runs `coffer key …`.
 pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
-    let store = open("key", matches, false)?;
+    let (store, kind) = (open("key", matches, false)?, kind_of("key", matches)?);
     let now = Clock::new(0, None).now();
     match matches.subcommand() {
         Some(("create", matches)) => {
@@ -231,7 +245,7 @@ pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
             let (account, mode, key) = (text(matches, "account"), mode(matches)?, key_on_stdin()?);
             let id = store.write_and_wait(move |tx| {
                 let account = accounts::find(tx, &account)?;
-                key_desk::import(tx, Kind::Production, ACTOR, account.seq, mode, &key, now)
+                key_desk::import(tx, kind, ACTOR, account.seq, mode, &key, now)
             })?;
             print(&json!({ "id": id, "class": KeyClass::Legacy, "mode": mode }).to_string())
         }

@@ -10,14 +10,21 @@ use std::path::Path;
 pub use crate::store::backup::GAP;
 pub use crate::store::backup::Held as Restored;
 
-/// Copies a file, also one in use, and checks the copy.
+/// Copies a file, also one in use, and checks the copy, which stays of the file's version. `tell` hears where the file
+/// cannot be read as it stands.
 ///
 /// # Errors
 /// A text for a person: the file is not there, the copy's name is taken and `replace` was not said, or the copy is not
 /// whole.
-pub fn backup(from: &Path, to: &Path, replace: bool) -> Result<(), Error> {
+pub fn backup(
+    from: &Path,
+    to: &Path,
+    replace: bool,
+    tell: &mut dyn FnMut(&str),
+) -> Result<(), Error> {
     check_name(to, replace)?;
-    let copy = copy(from, to)?;
+    let copy = copy(from, to, tell)?;
+    copy.check_replaced()?;
     let mut findings = Vec::new();
     copy.read(|db| {
         crate::store::audit::check_whole(db, &mut |finding| findings.push(finding))
@@ -39,12 +46,15 @@ pub fn restore(
     to: &Path,
     replace: bool,
     dry_run: bool,
+    tell: &mut dyn FnMut(&str),
     report: &mut dyn FnMut(audit::Finding),
 ) -> Result<Held, Error> {
     if !dry_run {
         check_name(to, replace)?;
     }
-    let copy = copy(from, to)?;
+    let copy = copy(from, to, tell)?;
+    copy.check_replaced()?;
+    copy.bring_up_to_date()?;
     let mut findings = 0_usize;
     copy.read(|db| {
         audit::audit(db, &mut |finding| {

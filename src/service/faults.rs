@@ -85,6 +85,7 @@ mod tests {
             path: std::env::temp_dir().join(name),
             durability: Durability::Process,
             create: true,
+            kind: None,
             exclusive: false,
         };
         let store = Store::open(&opening, Box::new(|_| {})).unwrap();

@@ -234,13 +234,18 @@ pub fn begin_file(
     })
 }
 
-/// Opens a file beside whoever else has it open; where there is none, makes it for production if `create`.
+/// Opens a file of this kind, or of any, beside whoever else has it open; where there is none, makes it for production if `create`.
 ///
 /// # Errors
 /// A text for a person where that cannot be done.
-pub fn open_beside(path: &std::path::Path, create: bool) -> Result<Store, Error> {
+pub fn open_beside(
+    path: &std::path::Path,
+    kind: Option<Kind>,
+    create: bool,
+) -> Result<Store, Error> {
     let opening = Opening {
         path: path.to_owned(),
+        kind,
         durability: Durability::Full,
         create,
         exclusive: false,
@@ -250,7 +255,7 @@ pub fn open_beside(path: &std::path::Path, create: bool) -> Result<Store, Error>
         .read(|db| file::load(db).map_err(Error::from))?
         .is_none()
     {
-        begin_file(&store, Kind::Production, |_, _| Ok(()))?()?;
+        begin_file(&store, kind.unwrap_or(Kind::Production), |_, _| Ok(()))?()?;
     }
     Ok(store)
 }

@@ -3,8 +3,9 @@
 //! What lives here: the list of checks and reading their findings. What does not: what needs the rules of `domain`
 //! (`service::audit`). What always holds: a check only reads, and finds nothing in a file that is right.
 
+use super::identity::strangers;
 use super::row::Columns;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, migrate};
 use crate::domain::money::{Bps, Cents};
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -76,11 +77,14 @@ pub struct Counts {
     pub addresses: i64,
 }
 
-/// Runs every query.
+/// Runs every query, and looks whether the schema is the one that a new file has.
 pub fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), StoreError> {
     for (rule, sql) in &CHECKS {
         findings(db, *rule, sql, report)?;
     }
+    strangers(db.conn, migrate::NEWEST)?
+        .into_iter()
+        .for_each(report);
     Ok(())
 }
 

@@ -3,16 +3,19 @@
 //! What lives here: copying, holding, putting in place. What does not: what is wrong with a copy (`audit`). What always
 //! holds: a file is complete and synced before it has its name, and the name never points at a mixture of two files.
 
+use super::identity::{Identity, identify, strangers};
 use super::lock::{Lock, resolve};
-use super::open::{open_plain, sync_folder, with_suffix};
+use super::open::{open_plain, prepare, sync_folder, with_suffix};
 use super::row::Columns;
-use super::{Reader, StoreError};
+use super::source::Source;
+use super::{Kind, Reader, StoreError, migrate};
 use crate::domain::asset::Mode;
 use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
 use rusqlite::{Connection, OpenFlags, named_params};
 use std::fs::File;
 use std::io::ErrorKind;
+use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,6 +37,8 @@ const BESIDE: [&str; 2] = ["-wal", "-shm"];
 pub struct Copy {
     aside: PathBuf,
     to: PathBuf,
+    version: usize,
+    kind: Option<Kind>,
 }
 
 /// What was held and moved in a copy that is about to be gone on from.
@@ -51,35 +56,24 @@ pub struct Held {
     pub deliveries: usize,
 }
 
-/// Copies the file as it stands at one moment, beside `to`. It may be written to meanwhile.
+/// Copies the file as it stands at one moment, beside `to`. It may be written to meanwhile. `tell` hears where the file
+/// could be read by way of another copy only.
 ///
 /// # Errors
 /// [`StoreError`] with a text for a person.
-pub fn copy(from: &Path, to: &Path) -> Result<Copy, StoreError> {
-    if !from.exists() {
-        let message = format!("{} does not exist", from.display());
-        return Err(StoreError::Failed(message));
-    }
+pub fn copy(from: &Path, to: &Path, tell: &mut dyn FnMut(&str)) -> Result<Copy, StoreError> {
+    let source = Source::open(from, tell)?;
     // Where a symbolic link leads is replaced, not the link.
     let to = resolve(to);
     let copy = Copy {
         aside: with_suffix(&to, "-copying"),
         to,
+        version: source.version,
+        kind: source.kind,
     };
     // What a copy that was killed has left.
     copy.remove();
-    let _lock = Lock::beside(from)?;
-    let source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    source.busy_timeout(BUSY)?;
-    let mut target = Connection::open(&copy.aside)?;
-    // All pages in one step: a writer neither waits for it nor spoils it.
-    let backup = rusqlite::backup::Backup::new(&source, &mut target)?;
-    let step = backup.step(-1)?;
-    if step != StepResult::Done {
-        let message = format!("{} was not copied: {step:?}", from.display());
-        return Err(StoreError::Failed(message));
-    }
-    drop(backup);
+    let target = source.copy_to(&copy.aside)?;
     target.close().map_err(|(_, error)| error)?;
     Ok(copy)
 }
@@ -106,6 +100,54 @@ pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
 }
 
 impl Copy {
+    /// May what has the name be replaced by this copy? Not a database of another program, and not a sandbox's file by a
+    /// production server's or the other way round. What cannot be read may.
+    ///
+    /// # Errors
+    /// [`StoreError`] with a text for a person.
+    pub fn check_replaced(&self) -> Result<(), StoreError> {
+        if !self.to.exists() {
+            return Ok(());
+        }
+        let _lock = Lock::beside(&self.to)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let found = Connection::open_with_flags(&self.to, flags).and_then(|conn| {
+            prepare(&conn)?;
+            identify(&conn)
+        });
+        let refused = |why: &str| Err(StoreError::Failed(format!("{} {why}", self.to.display())));
+        match found {
+            Ok(Identity::Foreign) => {
+                refused("is a database of another program: it is not replaced")
+            }
+            Ok(Identity::Ours(_, Some(there))) if self.kind.is_some_and(|kind| kind != there) => {
+                refused(&format!(
+                    "is a {there} server's, and the copy is not: it is not replaced"
+                ))
+            }
+            Ok(Identity::Ours(..) | Identity::Empty) => Ok(()),
+            Err(error) => {
+                log::warn!("what {} is cannot be read: {error}", self.to.display());
+                Ok(())
+            }
+        }
+    }
+
+    /// Brings a copy of an older version up to date, if there is nothing in its schema that the migrations did not make.
+    ///
+    /// # Errors
+    /// [`StoreError`] with a text for a person.
+    pub fn bring_up_to_date(&self) -> Result<(), StoreError> {
+        let mut conn = Connection::open(&self.aside)?;
+        prepare(&conn)?;
+        if let Some(first) = strangers(&conn, self.version)?.first() {
+            let message = format!("the copy has a schema of its own: {first}");
+            return Err(StoreError::Failed(message));
+        }
+        migrate::migrate(&mut conn)?;
+        Ok(conn.close().map_err(|(_, error)| error)?)
+    }
+
     /// Changes the copy so that going on from it neither pays nor hands out anything a second time.
     ///
     /// # Errors
@@ -147,15 +189,15 @@ impl Copy {
         Ok(conn.close().map_err(|(_, error)| error)?)
     }
 
-    /// Reads the copy.
+    /// Reads the copy, of whatever version it is.
     ///
     /// # Errors
-    /// As [`read_only`](super::read_only).
+    /// The closure's, or [`StoreError`] where it cannot be read.
     pub fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let outcome = super::read_only(&self.aside, work);
+        let outcome = read(&self.aside, work);
         for suffix in BESIDE {
             // What reading has made; what is not there needs no removing.
             let _ = std::fs::remove_file(with_suffix(&self.aside, suffix));
@@ -176,8 +218,15 @@ impl Copy {
         if replace && self.to.exists() {
             let mut lock = Lock::exclusive(&self.to)?;
             lock.take_file()?;
+            self.check_replaced()?;
+            let owner = std::fs::metadata(&self.to).map_err(named)?;
             write_back(&self.to);
             self.remove_logs().map_err(named)?;
+            // Whoever ran the server with it runs it with the copy; only root may give files away.
+            let kept = chown(&self.aside, Some(owner.uid()), Some(owner.gid()));
+            if let Err(error) = kept {
+                log::warn!("{} has another owner now: {error}", self.to.display());
+            }
             std::fs::rename(&self.aside, &self.to).map_err(named)?;
         } else {
             let left = BESIDE
@@ -212,6 +261,18 @@ impl Copy {
             let _ = std::fs::remove_file(with_suffix(&self.aside, suffix));
         }
     }
+}
+
+/// Reads a file that nobody else knows.
+fn read<T, E: From<StoreError>>(
+    path: &Path,
+    work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let source = Source::open(path, &mut |_| {})?;
+    work(&Reader {
+        conn: &source.conn,
+        health: None,
+    })
 }
 
 /// Puts what is in a file's log into the file, so that it stays whole should the power fail before it is replaced. A file

@@ -3,8 +3,9 @@
 //! What lives here: the list of checks and reading what they find. What does not: what is wrong around the file
 //! (`cli`). What always holds: a check only reads, and each thing found comes with its mend.
 
+use super::identity::strangers;
 use super::row::Columns;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, migrate};
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
@@ -63,5 +64,12 @@ pub fn check(
         }
         found.push((about, complaints));
     }
+    let strangers = strangers(db.conn, migrate::NEWEST)?.into_iter();
+    let complaints = strangers.map(|finding| Complaint {
+        about: format!("{} is {}", finding.about, finding.is),
+        mend: "find out who made it so, then go back to a backup or have it as in a new file"
+            .to_owned(),
+    });
+    found.push(("schema", complaints.collect()));
     Ok(found)
 }

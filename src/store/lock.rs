@@ -6,7 +6,7 @@
 //! SQLite's too; so a database file is never opened only to look at it.
 
 use super::StoreError;
-use super::open::with_suffix;
+use super::open::{create_private, with_suffix};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -294,11 +294,12 @@ pub(super) fn resolve(path: &Path) -> PathBuf {
 
 /// Holds the file next to one that says a server is at work; the system lets go of it when the process ends.
 fn lock_beside(name: &Path, path: &Path) -> Result<File, StoreError> {
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(name);
+    let file = match create_private(name) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            File::options().write(true).open(name)
+        }
+        made => made,
+    };
     let file = file.map_err(|error| of_path(name, error))?;
     for attempt in 0..TRIES {
         if attempt > 0 {

@@ -18,15 +18,10 @@ pub(super) const TEMPLATE: &[u8] = include_bytes!("../../sql/template.db");
 
 /// Brings a file up to the newest version, in one transaction.
 pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
-    let newest = MIGRATIONS.len();
     let version = user_version(conn)?;
-    if version == newest {
+    require_known(version)?;
+    if version == NEWEST {
         return Ok(());
-    }
-    if version > newest {
-        return Err(StoreError::Failed(format!(
-            "the file is of version {version}, this program knows only {newest}: use a newer coffer"
-        )));
     }
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     for migration in MIGRATIONS.iter().skip(version) {
@@ -35,28 +30,39 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
     tx.pragma_update(
         None,
         "user_version",
-        i64::try_from(newest).unwrap_or(i64::MAX),
+        i64::try_from(NEWEST).unwrap_or(i64::MAX),
     )?;
     Ok(tx.commit()?)
 }
 
-/// Is there nothing to bring up to date?
-pub(super) fn is_newest(conn: &Connection) -> Result<bool, StoreError> {
-    Ok(user_version(conn)? == MIGRATIONS.len())
+/// The version of a file that is up to date.
+pub(super) const NEWEST: usize = MIGRATIONS.len();
+
+/// This program knows files of this version, though it may be an older one.
+pub(super) fn require_known(version: usize) -> Result<(), StoreError> {
+    if version <= NEWEST {
+        return Ok(());
+    }
+    let message = format!(
+        "the file is of version {version}, this program knows only {NEWEST}: use a newer coffer"
+    );
+    Err(StoreError::Failed(message))
+}
+
+/// Makes an empty file of an older version, or of the newest.
+pub(super) fn replay(conn: &Connection, version: usize) -> rusqlite::Result<()> {
+    let mut migrations = MIGRATIONS.iter().take(version);
+    migrations.try_for_each(|migration| conn.execute_batch(migration))
 }
 
 /// The file is of the newest version: for those who read only and cannot bring it up to date.
 pub(super) fn require_newest(conn: &Connection) -> Result<(), StoreError> {
-    let (version, newest) = (user_version(conn)?, MIGRATIONS.len());
-    if version == newest {
+    let version = user_version(conn)?;
+    require_known(version)?;
+    if version == NEWEST {
         return Ok(());
     }
-    let mend = if version > newest {
-        "use a newer coffer"
-    } else {
-        "start `coffer serve` with it once, which brings it up to date"
-    };
-    let message = format!("the file is of version {version}, this program reads {newest}: {mend}");
+    let message = format!("the file is of version {version}, and only {NEWEST} can be read here");
     Err(StoreError::Failed(message))
 }
 

@@ -3,6 +3,7 @@
 //! What lives here: the one way in. What always holds: two servers never share a file, and a file that was just
 //! made is whole or not there at all.
 
+use super::identity::{Identity, identify, require_ours};
 use super::lock::{Found, Lock, Place};
 use super::writer::{OpenFile, Writer};
 use super::{OnCommit, Reader, Shared, Store, StoreError, migrate};
@@ -11,8 +12,9 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use scheduled_thread_pool::ScheduledThreadPool;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +38,9 @@ text_enum! {
     }
 }
 
+/// The mode of every file that is made.
+const PRIVATE: u32 = 0o600;
+
 /// How much a commit is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
@@ -49,6 +54,8 @@ pub enum Durability {
 pub struct Opening {
     /// Which file.
     pub path: PathBuf,
+    /// What must have made it; nothing: it does not matter.
+    pub kind: Option<Kind>,
     /// How much a commit is worth.
     pub durability: Durability,
     /// Make it where there is none.
@@ -94,13 +101,17 @@ impl Store {
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )?;
         prepare(&conn)?;
+        let (version, is_empty) = admit(&conn, opening)?;
         let synchronous = match opening.durability {
             Durability::Full => "full",
             Durability::Process => "off",
         };
         conn.pragma_update(None, "synchronous", synchronous)?;
         conn.pragma_update(None, "foreign_keys", true)?;
-        if !opening.exclusive && !migrate::is_newest(&conn)? {
+        if is_empty {
+            conn.pragma_update(None, "journal_mode", "wal")?;
+        }
+        if !opening.exclusive && version != migrate::NEWEST {
             // A server of an older version must not find its tables changed.
             let mut alone = Lock::exclusive(path)?;
             alone.take_file()?;
@@ -124,6 +135,36 @@ impl Store {
             shared: Arc::new(Shared { pool, writer }),
         })
     }
+}
+
+/// Is it a file that may be opened so? Its version, and whether nothing is in it yet. Nothing is written before that.
+fn admit(conn: &Connection, opening: &Opening) -> Result<(usize, bool), StoreError> {
+    let path = &opening.path;
+    let identity = identify(conn);
+    let identity =
+        identity.map_err(|error| StoreError::Failed(format!("{}: {error}", path.display())))?;
+    if identity == Identity::Empty && opening.exclusive && opening.kind == Some(Kind::Sandbox) {
+        return Ok((0, true));
+    }
+    let (version, made_by) = require_ours(identity, path)?;
+    let (Some(made_by), Some(kind)) = (made_by, opening.kind) else {
+        return Ok((version, false));
+    };
+    let why = match (made_by, kind) {
+        (Kind::Sandbox, Kind::Sandbox) | (Kind::Production, Kind::Production) => {
+            return Ok((version, false));
+        }
+        _ if opening.exclusive => {
+            format!("was made by a {made_by} server; a {kind} server does not open it")
+        }
+        (Kind::Sandbox, Kind::Production) => {
+            "was made by a sandbox server: it is changed with --sandbox only".to_owned()
+        }
+        (Kind::Production, Kind::Sandbox) => {
+            "was made by a production server: leave --sandbox out".to_owned()
+        }
+    };
+    Err(StoreError::Failed(format!("{} {why}", path.display())))
 }
 
 /// Reads a file as it stands at one moment, without the right to change anything, also beside a running server.
@@ -170,12 +211,22 @@ fn make(path: &Path, durability: Durability) -> Result<(), StoreError> {
 fn fresh_beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
     let names = (0..ASIDE_MAX).map(|number| with_suffix(path, &format!("-new{number}")));
     for aside in names {
-        match File::create_new(&aside) {
+        match create_private(&aside) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             made => return made.map(|file| (file, aside)),
         }
     }
     Err(ErrorKind::AlreadyExists.into())
+}
+
+/// A new file that only its owner may read and write, whatever the process masks out of new files' modes. SQLite gives
+/// what it keeps beside a database the same mode.
+pub(super) fn create_private(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    let options = options.read(true).write(true).create_new(true);
+    let file = options.mode(PRIVATE).open(path)?;
+    file.set_permissions(Permissions::from_mode(PRIVATE))?;
+    Ok(file)
 }
 
 /// The steps of [`make`].
@@ -227,12 +278,20 @@ pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// What every connection is set to.
-fn prepare(conn: &Connection) -> rusqlite::Result<()> {
+/// What every connection is set to. A file that somebody else has put a trigger or a view into does not run them.
+pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(Duration::from_secs(5))?;
     conn.set_prepared_statement_cache_capacity(128);
     // Else a bound `limit` is looked at by the planner, and its statement is prepared anew for every execution.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    for (config, on) in [
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+    ] {
+        conn.set_db_config(config, on)?;
+    }
     conn.pragma_update(None, "mmap_size", MMAP_BYTES_MAX)?;
     conn.pragma_update(None, "temp_store", "memory")
 }

@@ -157,10 +157,11 @@ fn each_planted_fault_is_found() {
         bare.execute_batch(&copy).unwrap();
     }
     drop(bare);
-    assert_eq!(
-        findings(&original),
-        Vec::<String>::new(),
-        "nothing planted yet"
+    // Nothing is planted yet, but tables that are not as coffer made them.
+    let bare = findings(&original);
+    assert!(
+        bare.iter().all(|line| line.starts_with("rule 6: ")),
+        "{bare:#?}"
     );
     for (number, (fault, told)) in FAULTS.iter().enumerate() {
         let file = scratch.path(&format!("fault{number}.db"));

@@ -28,7 +28,12 @@ impl Shop {
 #[track_caller]
 fn printed(file: &Path, args: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    let output = command.args(args).arg("--file").arg(file).output().unwrap();
+    let output = command
+        .args(args)
+        .args(["--sandbox", "--file"])
+        .arg(file)
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{args:?}: {output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
 }

@@ -135,7 +135,14 @@ fn a_hard_link_is_not_read_or_written_beside_a_server() {
         &["audit", "--file", text(&hard)][..],
         &["backup", "--file", text(&hard), text(&copy)],
         &["account", "list", "--file", text(&hard)],
-        &["account", "create", "--file", text(&hard), "Second"],
+        &[
+            "account",
+            "create",
+            "--sandbox",
+            "--file",
+            text(&hard),
+            "Second",
+        ],
     ] {
         refused(args, "under another name");
     }

@@ -22,7 +22,11 @@ struct Other {
 fn other(shop: &Shop) -> Other {
     let run = |args: &[&str]| -> Value {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        let output = command.args(args).arg("--file").arg(shop.file()).output();
+        let output = command
+            .args(args)
+            .args(["--sandbox", "--file"])
+            .arg(shop.file())
+            .output();
         serde_json::from_slice(&output.unwrap().stdout).unwrap()
     };
     let account = run(&["account", "create", "Other"])["id"]

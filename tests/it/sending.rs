@@ -17,7 +17,7 @@ fn beside(shop: &Shop) -> Arc<Service> {
         public_url: shop.url().to_owned(),
         checkout_secret: vec![0; 32],
     };
-    let store = open_beside(shop.file(), false).unwrap();
+    let store = open_beside(shop.file(), None, false).unwrap();
     let caches = Arc::new(Caches::default());
     Arc::new(Service::new(
         store,

@@ -25,7 +25,7 @@ fn path_of(of: &Path, name: &str) -> PathBuf {
 /// # Errors
 /// [`Error::Failed`] where it cannot be written.
 pub fn keep(of: &Path, name: &str, now: Time) -> Result<(), Error> {
-    let snapshot = copy(of, &path_of(of, name))?;
+    let snapshot = copy(of, &path_of(of, name), &mut |_| {})?;
     snapshot.stamp(now)?;
     snapshot.put_in_place(true)?;
     // Nobody else opens it, so what would keep others off is not needed.

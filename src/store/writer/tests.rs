@@ -39,6 +39,7 @@ impl Folder {
             path: self.0.clone(),
             durability: Durability::Process,
             create: true,
+            kind: None,
             exclusive: false,
         };
         let on_commit = move |changes: &Changes| {

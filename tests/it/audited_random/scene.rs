@@ -103,7 +103,10 @@ impl Scene {
             mode,
         };
         let other = |mode| {
-            let made = printed(file, &["key", "create", OTHER_ACCOUNT, "--mode", mode]);
+            let made = printed(
+                file,
+                &["key", "create", OTHER_ACCOUNT, "--sandbox", "--mode", mode],
+            );
             side(
                 OTHER_ACCOUNT,
                 made["key"].as_str().unwrap().to_owned(),

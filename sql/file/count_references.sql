@@ -1,0 +1,1 @@
+select count(*) from pragma_foreign_key_list(:table)

@@ -1,0 +1,1 @@
+select kind from file where id = 1

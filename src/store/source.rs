@@ -1,0 +1,206 @@
+//! A file to read that may not be readable as it stands: of an older version, or where nothing can be written beside it.
+//!
+//! What lives here: the copy in a temporary folder that is read in its place. What always holds: the file itself is not
+//! changed, the copy is for nobody else's eyes, and it is gone when it has been read, also where that went wrong.
+
+use super::Kind;
+use super::identity::{identify, require_ours};
+use super::lock::Lock;
+use super::open::{create_private, prepare, with_suffix};
+use super::{Reader, StoreError, migrate};
+use crate::domain::id;
+use crate::domain::time::Time;
+use rusqlite::backup::StepResult;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::fs::{DirBuilder, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// A file that can be read. Its parts are dropped from the first to the last: the connection goes before what it is to.
+pub(super) struct Source {
+    pub(super) conn: Connection,
+    pub(super) version: usize,
+    pub(super) kind: Option<Kind>,
+    _lock: Option<Lock>,
+    _folder: Option<Folder>,
+}
+
+/// A folder for one copy; dropping it removes it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Folder, StoreError> {
+        // The name has random parts; where it is taken all the same, that folder is somebody else's.
+        let path = std::env::temp_dir().join(format!("coffer-copy-{}", id::new(Time(0))));
+        let made = DirBuilder::new().mode(0o700).create(&path);
+        made.map_err(|error| StoreError::Failed(format!("{}: {error}", path.display())))?;
+        Ok(Folder(path))
+    }
+
+    /// Where the copy is.
+    fn file(&self) -> PathBuf {
+        self.0.join("copy.db")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            log::warn!("{} was not removed: {error}", self.0.display());
+        }
+    }
+}
+
+impl Source {
+    /// Opens a file to read it: as it stands, or by way of a copy where SQLite could not write beside it. `tell` hears
+    /// of a copy.
+    ///
+    /// # Errors
+    /// [`StoreError`] with a text for a person: no such file, another program's, of a newer version.
+    pub(super) fn open(path: &Path, tell: &mut dyn FnMut(&str)) -> Result<Source, StoreError> {
+        if !path.exists() {
+            let message = format!("{} does not exist", path.display());
+            return Err(StoreError::Failed(message));
+        }
+        let lock = Lock::beside(path)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let opened = Connection::open_with_flags(path, flags).and_then(|conn| {
+            prepare(&conn)?;
+            // The first read, by which SQLite opens what it keeps beside the file.
+            conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
+            Ok(conn)
+        });
+        match opened {
+            Ok(conn) => Source::of(conn, path, Some(lock), None),
+            Err(error) if needs_room(&error) => Source::copied(path, &error, tell),
+            Err(error) => {
+                let message = format!("{}: {error}", path.display());
+                Err(StoreError::Failed(message))
+            }
+        }
+    }
+
+    /// A connection to a file, or to a copy of it.
+    fn of(
+        conn: Connection,
+        path: &Path,
+        lock: Option<Lock>,
+        folder: Option<Folder>,
+    ) -> Result<Source, StoreError> {
+        // Made first, so that its parts are dropped in their order, also where this is no file of ours.
+        let mut source = Source {
+            conn,
+            version: 0,
+            kind: None,
+            _lock: lock,
+            _folder: folder,
+        };
+        (source.version, source.kind) = require_ours(identify(&source.conn)?, path)?;
+        Ok(source)
+    }
+
+    /// Copies the file and its log byte by byte: nobody writes where nothing can be written.
+    fn copied(
+        path: &Path,
+        why: &rusqlite::Error,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Source, StoreError> {
+        let folder = Folder::new()?;
+        for suffix in ["", "-wal"] {
+            copy_file(
+                &with_suffix(path, suffix),
+                &with_suffix(&folder.file(), suffix),
+            )?;
+        }
+        let conn = Connection::open_with_flags(folder.file(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        prepare(&conn)?;
+        tell(&format!(
+            "{} cannot be read where it is ({why}): a copy in {} is read",
+            path.display(),
+            folder.0.display()
+        ));
+        Source::of(conn, path, None, Some(folder))
+    }
+
+    /// The same, of the newest version: itself, or a copy of it that is brought up to date.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the copy cannot be made.
+    pub(super) fn up_to_date(
+        self,
+        path: &Path,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Source, StoreError> {
+        let version = self.version;
+        if version == migrate::NEWEST {
+            return Ok(self);
+        }
+        let folder = Folder::new()?;
+        tell(&format!(
+            "{} is of version {version}: a copy in {} is brought up to date and read",
+            path.display(),
+            folder.0.display()
+        ));
+        let mut conn = self.copy_to(&folder.file())?;
+        prepare(&conn)?;
+        migrate::migrate(&mut conn)?;
+        Source::of(conn, path, None, Some(folder))
+    }
+
+    /// Copies what there is at this moment into a new file, which nobody else may read.
+    ///
+    /// # Errors
+    /// [`StoreError`] where it cannot be written, or the name is taken.
+    pub(super) fn copy_to(&self, to: &Path) -> Result<Connection, StoreError> {
+        let made = create_private(to).map(drop);
+        made.map_err(|error| StoreError::Failed(format!("{}: {error}", to.display())))?;
+        let mut target = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        // All pages in one step: a writer neither waits for it nor spoils it.
+        let backup = rusqlite::backup::Backup::new(&self.conn, &mut target)?;
+        let step = backup.step(-1)?;
+        drop(backup);
+        if step != StepResult::Done {
+            let message = format!("{} was not copied: {step:?}", to.display());
+            return Err(StoreError::Failed(message));
+        }
+        Ok(target)
+    }
+}
+
+/// Reads a file as it stands at one moment, without the right to change anything, also beside a running server; what
+/// cannot be read like that is read by way of a copy, of which `tell` hears.
+///
+/// # Errors
+/// The closure's, or [`StoreError`] with a text for a person: no such file, or of a newer version.
+pub fn read_any<T, E: From<StoreError>>(
+    path: &Path,
+    tell: &mut dyn FnMut(&str),
+    work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let source = Source::open(path, tell)?.up_to_date(path, tell)?;
+    let begun = source.conn.execute_batch("begin");
+    begun.map_err(StoreError::from)?;
+    work(&Reader {
+        conn: &source.conn,
+        health: None,
+    })
+}
+
+/// Does SQLite need to write beside the file, and cannot?
+fn needs_room(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::SystemIoFailure)
+    )
+}
+
+/// Copies a file that may not be there. The descriptor is no database's that this process has open: that failed.
+fn copy_file(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let mut source = match File::open(from) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    std::io::copy(&mut source, &mut create_private(to)?)?;
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Who can read what coffer writes: its owner, whatever the process masks out of the modes of new files.
+
+use crate::process::Process;
+use crate::support::scratch::Scratch;
+use crate::support::{agent, send};
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the binary in a shell that masks these bits of new files' modes.
+fn masked(mask: &str, args: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    let script = format!("umask {mask} && exec \"$0\" \"$@\"");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_coffer")]);
+    command.args(args);
+    command
+}
+
+#[track_caller]
+fn done(mask: &str, args: &[&str]) -> Output {
+    let output = masked(mask, args).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    output
+}
+
+/// The mode of each file of a folder whose name begins so.
+fn modes(folder: &Path, prefix: &str) -> Vec<(String, u32)> {
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let mut modes: Vec<_> = entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
+        .map(|entry| {
+            let mode = entry.metadata().unwrap().mode() & 0o777;
+            (entry.file_name().into_string().unwrap(), mode)
+        })
+        .collect();
+    modes.sort();
+    modes
+}
+
+#[track_caller]
+fn are_private(folder: &Path, prefix: &str, count: usize) {
+    let modes = modes(folder, prefix);
+    assert!(modes.len() >= count, "{modes:?}");
+    assert!(modes.iter().all(|(_, mode)| *mode == 0o600), "{modes:?}");
+}
+
+#[test]
+fn every_new_file_is_for_its_owner_only() {
+    for mask in ["000", "022", "777"] {
+        let folder = Scratch::new();
+        let file = folder.path("shop.db");
+        let file = file.to_str().unwrap();
+        let mut command = masked(
+            mask,
+            &[
+                "sandbox",
+                "--listen",
+                "127.0.0.1:0",
+                "--exit-with-parent",
+                "--file",
+                file,
+            ],
+        );
+        let mut process = Process::start(&mut command);
+        let line = process.line();
+        let url = line
+            .split("url=")
+            .nth(1)
+            .unwrap()
+            .split(' ')
+            .next()
+            .unwrap();
+        let keep = format!("{url}/sandbox/snapshots/before");
+        send(&agent(), "POST", &keep, &[], "").expect(200);
+        // The file, its log, the log's index, the lock and the snapshot.
+        are_private(&folder.path(""), "shop.db", 5);
+        let copy = folder.path("copy.db");
+        let copy = copy.to_str().unwrap();
+        done(mask, &["backup", "--file", file, copy]);
+        are_private(&folder.path(""), "copy.db", 1);
+        assert!(process.close());
+        std::fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
+        std::fs::set_permissions(copy, Permissions::from_mode(0o644)).unwrap();
+        done(mask, &["backup", "--file", file, copy, "--force"]);
+        are_private(&folder.path(""), "copy.db", 1);
+        done(mask, &["restore", "--file", file, copy, "--force"]);
+        are_private(&folder.path(""), "shop.db", 1);
+    }
+}
+
+#[test]
+fn a_temporary_file_and_its_snapshots_are_private_too() {
+    let folder = Scratch::new();
+    let mut command = masked(
+        "000",
+        &["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"],
+    );
+    let process = Process::start(command.env("TMPDIR", folder.path("")));
+    let line = process.line();
+    let url = line
+        .split("url=")
+        .nth(1)
+        .unwrap()
+        .split(' ')
+        .next()
+        .unwrap();
+    let keep = format!("{url}/sandbox/snapshots/before");
+    send(&agent(), "POST", &keep, &[], "").expect(200);
+    are_private(&folder.path(""), "coffer-sandbox-", 5);
+}
+
+#[test]
+fn the_doctor_names_files_that_others_can_read() {
+    let folder = Scratch::new();
+    let file = folder.path("shop.db");
+    let name = file.to_str().unwrap();
+    done("022", &["account", "create", "Shop", "--file", name]);
+    let doctor = || {
+        let output = masked("022", &["doctor", "--file", name]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let said = doctor();
+    assert!(said.contains("ok: who can read the file"), "{said}");
+    std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+    let said = doctor();
+    let wrong = format!("wrong: {name} is open to others (mode 640); mend: chmod 600 {name}");
+    assert!(said.contains(&wrong), "{said}");
+}
+
+#[test]
+fn the_ready_file_is_written_over_nobodys_file() {
+    let folder = Scratch::new();
+    let (ready, victim) = (folder.path("ready"), folder.path("victim"));
+    std::fs::write(&victim, "precious").unwrap();
+    // What the name aside was, and the name itself.
+    symlink(&victim, folder.path("ready-new")).unwrap();
+    symlink(&victim, &ready).unwrap();
+    for (mask, mode) in [("022", 0o644), ("077", 0o600)] {
+        let mut command = masked(
+            mask,
+            &[
+                "sandbox",
+                "--listen",
+                "127.0.0.1:0",
+                "--exit-with-parent",
+                "--ready-file",
+            ],
+        );
+        let process = Process::start(command.arg(&ready));
+        let line = process.line();
+        // The file is put in place after the line is printed.
+        let written = loop {
+            let found = std::fs::symlink_metadata(&ready).unwrap();
+            if found.is_file() && found.mode() & 0o777 == mode {
+                break std::fs::read_to_string(&ready).unwrap();
+            }
+            std::thread::yield_now();
+        };
+        assert_eq!(written.lines().count(), 1);
+        assert!(written.starts_with("coffer ready url="), "{written} {line}");
+    }
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+    assert_eq!(
+        modes(&folder.path(""), "ready").len(),
+        2,
+        "nothing aside is left"
+    );
+}
