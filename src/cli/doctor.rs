@@ -108,7 +108,7 @@ fn of_folder(path: &Path) -> Checked {
     let folder = folder.unwrap_or(Path::new("."));
     // Nobody can have put a link there under a name that nobody can know.
     let name = random::<8>().map(|bytes| hex(&bytes)).unwrap_or_default();
-    let probe = with_suffix(path, &format!("-doctor-{name}"));
+    let probe = with_suffix(path, &format!("-{name}-doctor"));
     // A full disk takes a new name, and not a byte.
     let written = File::create_new(&probe).and_then(|mut file| {
         file.write_all(b"\n")?;

@@ -12,7 +12,7 @@ use super::{Kind, Reader, StoreError, migrate};
 use crate::domain::asset::Mode;
 use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
-use rusqlite::{Connection, OpenFlags, named_params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, named_params};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -27,6 +27,8 @@ pub const GAP: u64 = 1000;
 const BUSY: Duration = Duration::from_secs(5);
 /// The same in tries, where SQLite does not wait by itself.
 const BUSY_TRIES: u32 = 5000;
+/// How long whoever reads a file that is to be replaced may take to end.
+const ALONE: Duration = Duration::from_secs(1);
 /// Between two of them.
 const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
@@ -220,7 +222,7 @@ impl Copy {
             lock.take_file()?;
             self.check_replaced()?;
             let owner = std::fs::metadata(&self.to).map_err(named)?;
-            write_back(&self.to);
+            write_back(&self.to)?;
             self.remove_logs().map_err(named)?;
             // Whoever ran the server with it runs it with the copy; only root may give files away.
             let kept = chown(&self.aside, Some(owner.uid()), Some(owner.gid()));
@@ -276,12 +278,34 @@ fn read<T, E: From<StoreError>>(
 }
 
 /// Puts what is in a file's log into the file, so that it stays whole should the power fail before it is replaced. A file
-/// that cannot be opened is about to be replaced anyway.
-fn write_back(path: &Path) {
-    let written = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
-        .and_then(|conn| conn.pragma(None, "wal_checkpoint", "truncate", |_| Ok(())));
-    if let Err(error) = written {
-        log::warn!("{} is replaced unread: {error}", path.display());
+/// that cannot be read is about to be replaced anyway.
+///
+/// # Errors
+/// [`StoreError`] where another program has it open, also one that knows none of our locks.
+fn write_back(path: &Path) -> Result<(), StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+    let written = Connection::open_with_flags(path, flags).and_then(|conn| {
+        conn.busy_timeout(ALONE)?;
+        // SQLite lets nobody else in from the first read on, or nobody is let in here.
+        conn.pragma_update(None, "locking_mode", "exclusive")?;
+        conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
+        conn.pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))
+    });
+    match written {
+        Err(error)
+            if matches!(
+                error.sqlite_error_code(),
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+            ) =>
+        {
+            let message = format!("{} is in use by another program", path.display());
+            Err(StoreError::Failed(message))
+        }
+        Err(error) => {
+            log::warn!("{} is replaced unread: {error}", path.display());
+            Ok(())
+        }
+        Ok(()) => Ok(()),
     }
 }
 

@@ -73,7 +73,10 @@ impl Source {
         });
         match opened {
             Ok(conn) => Source::of(conn, path, Some(lock), None),
-            Err(error) if needs_room(&error) => Source::copied(path, &error, tell),
+            // Beside a server a copy of the bytes would be of more than one moment.
+            Err(error) if needs_room(&error) && !lock.is_anothers()? => {
+                Source::copied(path, &error, tell)
+            }
             Err(error) => {
                 let message = format!("{}: {error}", path.display());
                 Err(StoreError::Failed(message))

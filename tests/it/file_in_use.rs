@@ -2,7 +2,8 @@
 
 use crate::process::{Process, sandbox};
 use crate::support::scratch::Scratch;
-use crate::support::{Answer, TEST, agent, send};
+use crate::support::{Answer, TEST, agent, send, tools};
+use coffer::{Config, Server};
 use rusqlite::Connection;
 use serde_json::json;
 use std::io::Read;
@@ -284,4 +285,95 @@ fn a_log_that_a_killed_server_left_is_not_read_into_another_file() {
     assert_eq!(invoices(&shop.file), 0);
     let (code, said) = coffer(&["audit", "--file", text(&shop.file)]);
     assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn a_file_that_another_program_has_open_is_not_replaced() {
+    let mut shop = running();
+    assert!(shop.process.close());
+    let hard = shop.scratch.path("hard.db");
+    std::fs::hard_link(&shop.file, &hard).unwrap();
+    let before = std::fs::read(&shop.file).unwrap();
+    // An older coffer knows none of these locks, and its -lock may be gone; SQLite's it has.
+    let conn = Connection::open(&shop.file).unwrap();
+    let count = |conn: &Connection| -> i64 {
+        let count = conn.query_row("select count(*) from invoices", [], |row| row.get(0));
+        count.unwrap()
+    };
+    assert_eq!(count(&conn), 3);
+    for name in [&shop.file, &hard] {
+        refused(
+            &["restore", "--file", text(name), text(&shop.copy), "--force"],
+            "in use by another program",
+        );
+    }
+    assert!(std::fs::read(&shop.file).unwrap() == before);
+    drop(conn);
+    let (code, said) = coffer(&[
+        "restore",
+        "--file",
+        text(&shop.file),
+        text(&shop.copy),
+        "--force",
+    ]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(invoices(&shop.file), 0);
+    assert_eq!(invoices(&hard), 3);
+}
+
+#[test]
+fn an_older_servers_file_is_not_brought_up_to_date_beside_it() {
+    let scratch = Scratch::new();
+    let file = scratch.path("old.db");
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/files/v2.db");
+    std::fs::copy(golden, &file).unwrap();
+    // What the older server holds.
+    let lock = std::fs::File::create(scratch.path("old.db-lock")).unwrap();
+    lock.try_lock().unwrap();
+    for args in [
+        &["account", "list"][..],
+        &["account", "create", "Shop", "--sandbox"],
+    ] {
+        let args = [args, &["--file", text(&file)]].concat();
+        refused(&args, "in use by another coffer");
+    }
+    let version = || -> i64 {
+        let conn = Connection::open(&file).unwrap();
+        let version = conn.pragma_query_value(None, "user_version", |row| row.get(0));
+        version.unwrap()
+    };
+    assert_eq!(version(), 2);
+    drop(lock);
+    let (code, said) = coffer(&["account", "list", "--file", text(&file)]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(version() > 2);
+}
+
+#[test]
+fn a_second_server_in_one_process_does_not_take_the_first_ones_locks() {
+    let scratch = Scratch::new();
+    let (file, hard) = (scratch.path("shop.db"), scratch.path("hard.db"));
+    let config = |file: &Path| Config {
+        file: Some(file.to_owned()),
+        ..Config::sandbox()
+    };
+    let server = Server::start(config(&file)).unwrap();
+    std::fs::hard_link(&file, &hard).unwrap();
+    for name in [&file, &hard] {
+        let second = Server::start(config(name)).err().unwrap().to_string();
+        assert!(second.contains("in use by another coffer"), "{second}");
+    }
+    // SQLite's own locks are there: another program is not let in alone.
+    let copy = scratch.path("copy.db");
+    let (code, said) = coffer(&["backup", "--file", text(&file), text(&copy)]);
+    assert_eq!(code, Some(0), "{said}");
+    let alone = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=0); \
+                 c.execute('pragma locking_mode=exclusive'); c.execute('select * from file')";
+    let mut python = Command::new("python3");
+    python.args(["-c", alone]).arg(&file);
+    if let Some(output) = tools::output(&mut python, "whether SQLite's locks are held") {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("locked"), "{said}");
+    }
+    invoice(server.url()).expect(201);
 }
