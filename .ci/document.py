@@ -1,4 +1,5 @@
-"""Holds a running sandbox against its own document: document.py <url> <schemathesis> <folder for its notes>
+"""Holds a running sandbox against its own documents, the interface's and that of its controls:
+document.py <url> <schemathesis> <folder for its notes>
 
 Each class of key calls everything that it opens, then everything else too; so does who has none. What changes the
 answers of all other operations is called by itself. The sandbox is reset before each run, and after the last.
@@ -45,6 +46,9 @@ def send(method, path, body=None, **headers):
     with urllib.request.urlopen(request) as answer:
         text = answer.read()
         return json.loads(text) if text else None, answer.headers
+
+
+DOCUMENT = None
 
 
 def sign_in(email, password):
@@ -105,9 +109,18 @@ def done():
     return {one: int(times) for one, times in re.findall(r'operation="(\w+)",status="2xx"} (\d+)', text)}
 
 
+def documents():
+    """Both documents as one: what one of them makes the other acts on."""
+    whole, controls = (send("GET", path)[0] for path in ("/v1/openapi.json", "/sandbox/openapi.json"))
+    whole["paths"] |= controls["paths"]
+    for kind, parts in controls["components"].items():
+        whole["components"].setdefault(kind, {}).update(parts)
+    return whole
+
+
 def operations():
     """Which security scheme each operation asks for; none: it is open."""
-    paths = send("GET", "/v1/openapi.json")[0]["paths"].values()
+    paths = DOCUMENT["paths"].values()
     each = [operation for path in paths for operation in path.values()]
     return {one["operationId"]: next(iter([*one["security"], {"": []}][0])) for one in each}
 
@@ -127,7 +140,9 @@ def hold(title, credentials, *arguments, opens=None, tells_idle=False):
     config = pathlib.Path(NOTES) / "schemathesis.toml"
     config.write_text(text)
     print(f"\ndocument: {title}", flush=True)
-    command = [SCHEMATHESIS, "--config-file", config, "run", URL + "/v1/openapi.json", "--checks", "all", "--no-color"]
+    document = pathlib.Path(NOTES) / "openapi.json"
+    document.write_text(json.dumps(DOCUMENT))
+    command = [SCHEMATHESIS, "--config-file", config, "run", document, "--url", URL, "--checks", "all", "--no-color"]
     before = done()
     run = subprocess.run([*command, *arguments], cwd=NOTES, text=True, stdout=subprocess.PIPE)
     send("DELETE", "/sandbox/faults")
@@ -158,6 +173,8 @@ def without(operations):
 
 
 def main():
+    global DOCUMENT
+    DOCUMENT = documents()
     spoiling = {one for group in APART for one in group} - HARMLESS
     test = ("sk_test_sandbox", "pk_test_sandbox", "rt_sandbox", "operator")
     live = ("sk_live_sandbox", "pk_live_sandbox", "rt_sandbox", "merchant")

@@ -11,8 +11,9 @@ mod server;
 mod users;
 
 use crate::config::of_command;
+use crate::http::{self, Subject};
 use crate::service::Error;
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -86,7 +87,16 @@ fn command() -> Command {
             "doctor",
             "Says what is misconfigured, unreachable or stale, with the mend",
         ))
-        .subcommand(Command::new("openapi").about("Prints the OpenAPI document"))
+        .subcommand(
+            Command::new("openapi")
+                .about("Prints the OpenAPI document")
+                .arg(
+                    Arg::new("sandbox")
+                        .long("sandbox")
+                        .help("Print the document of the sandbox's controls instead")
+                        .action(ArgAction::SetTrue),
+                ),
+        )
 }
 
 /// Runs one command.
@@ -101,7 +111,14 @@ fn run(matches: &ArgMatches) -> Result<(), Error> {
         Some(("restore", matches)) => keeping::restore(matches),
         Some(("audit", matches)) => keeping::audit(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
-        Some(("openapi", _)) => print(&crate::http::document("http://127.0.0.1:8080", false)),
+        Some(("openapi", matches)) => {
+            let subject = if matches.get_flag("sandbox") {
+                Subject::Sandbox
+            } else {
+                Subject::Interface
+            };
+            print(&http::document("http://127.0.0.1:8080", subject))
+        }
         Some(_) | None => Err(Error::Failed("no such command".to_owned())),
     }
 }

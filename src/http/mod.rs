@@ -33,6 +33,7 @@ mod throttle;
 
 pub use auth::Auth;
 pub use client::TrustedProxy;
+pub use openapi::Subject;
 pub use password::PasswordLimits;
 pub use routes::{Route, routes};
 pub use sandbox::{ClockStep, Control, InboxState};
@@ -73,6 +74,7 @@ pub struct Front {
     request_prefix: String,
     requests: AtomicU64,
     document: OnceLock<String>,
+    controls_document: OnceLock<String>,
 }
 
 /// What makes one server differ from another.
@@ -126,6 +128,7 @@ impl Front {
             request_prefix: format!("req_{prefix}"),
             requests: AtomicU64::new(0),
             document: OnceLock::new(),
+            controls_document: OnceLock::new(),
         })
     }
 
@@ -157,10 +160,13 @@ impl Front {
         )
     }
 
-    /// The OpenAPI document, made when first asked for.
-    fn document(&self) -> &str {
-        self.document
-            .get_or_init(|| openapi::document(&self.public_url, self.sandbox.is_some()))
+    /// An OpenAPI document, made when first asked for.
+    fn document(&self, subject: Subject) -> &str {
+        let kept = match subject {
+            Subject::Interface => &self.document,
+            Subject::Sandbox => &self.controls_document,
+        };
+        kept.get_or_init(|| openapi::document(&self.public_url, subject))
     }
 }
 
@@ -174,6 +180,6 @@ fn refused(path: &str, error: Error, request_id: &str) -> reply::Reply {
 }
 
 /// The OpenAPI document of a server at this url.
-pub fn document(public_url: &str, sandbox: bool) -> String {
-    openapi::document(public_url, sandbox)
+pub fn document(public_url: &str, subject: Subject) -> String {
+    openapi::document(public_url, subject)
 }

@@ -1,11 +1,16 @@
-//! The OpenAPI document, made from ROUTES.
+//! The OpenAPI documents, made from ROUTES: one of the interface, one of the sandbox's controls.
 //!
-//! What lives here: putting the document together. What does not: schemas and examples, which are the JSON files in
-//! `openapi/`. What always holds: an enumeration in the document is the one in the code; nothing is listed twice.
+//! What lives here: putting a document together. What does not: schemas and examples, which are the JSON files in
+//! `openapi/`. What always holds: an enumeration in a document is the one in the code; nothing is listed twice; a
+//! document has the components that it refers to, and no others.
 
 mod answers;
 mod bodies;
 mod parameters;
+mod refused;
+mod tags;
+mod used;
+mod webhooks;
 
 use super::auth::{Auth, COOKIE};
 use super::routes::{Route, routes};
@@ -83,51 +88,96 @@ const EXAMPLES: &[&str] = &[
     include_str!("openapi/examples/error.json"),
 ];
 
-/// The document of a server at this url; the sandbox's has the sandbox's controls too.
-pub(super) fn document(public_url: &str, sandbox: bool) -> String {
+/// What a document is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// What every server has: the merchant's interface, the operator's, the reseller's, and webhooks.
+    Interface,
+    /// What only a sandbox has: its controls.
+    Sandbox,
+}
+
+impl Subject {
+    /// Its operations.
+    pub fn routes(self) -> impl Iterator<Item = &'static Route> {
+        let is_sandbox = self == Subject::Sandbox;
+        routes(is_sandbox).filter(move |route| {
+            route.is_documented() && (route.auth == Auth::Sandbox) == is_sandbox
+        })
+    }
+
+    /// Its title and what it is.
+    const fn told(self) -> (&'static str, &'static str) {
+        match self {
+            Subject::Interface => (
+                "Coffer",
+                "A crypto payment service. Money amounts are strings; times are RFC 3339 in UTC.",
+            ),
+            Subject::Sandbox => (
+                "Coffer's sandbox",
+                "The controls of a sandbox: its clock, simulated chains, faults and inboxes. They ask for no key.",
+            ),
+        }
+    }
+}
+
+/// The document of a server at this url.
+pub(super) fn document(public_url: &str, subject: Subject) -> String {
     let examples = merged(EXAMPLES);
     let mut paths = Map::new();
-    for route in routes(sandbox).filter(|route| route.is_documented()) {
+    for route in subject.routes() {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(path) = path.as_object_mut() {
             path.insert(
                 route.method.to_ascii_lowercase(),
-                operation(route, sandbox, &examples),
+                operation(route, subject, &examples),
             );
         }
     }
-    let document = json!({
+    let (title, description) = subject.told();
+    let tags: Vec<&str> = subject.routes().filter_map(tags::of).collect();
+    let has_webhooks = subject == Subject::Interface;
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": {
-            "title": "Coffer",
+            "title": title,
             "version": "1.0.0",
-            "description": "A crypto payment service. Money amounts are strings; times are RFC 3339 in UTC.",
+            "description": description,
             "license": { "name": "MIT", "identifier": "MIT" },
         },
         "servers": [{ "url": public_url }],
+        "tags": tags::list(&tags, has_webhooks),
         "paths": paths,
-        "components": {
-            "schemas": schemas(sandbox),
-            "headers": headers(),
-            "securitySchemes": {
-                "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A secret key." },
-                "publicKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A public key." },
-                "bearer": { "type": "http", "scheme": "bearer", "description": "The same key." },
-                "reseller": { "type": "http", "scheme": "bearer", "description": "A reseller's token." },
-                "session": { "type": "apiKey", "in": "cookie", "name": COOKIE, "description": "What signing in sets." },
-            },
+    });
+    let components = json!({
+        "schemas": schemas(),
+        "headers": headers(),
+        "securitySchemes": {
+            "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A secret key." },
+            "publicKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A public key." },
+            "bearer": { "type": "http", "scheme": "bearer", "description": "The same key." },
+            "reseller": { "type": "http", "scheme": "bearer", "description": "A reseller's token." },
+            "session": { "type": "apiKey", "in": "cookie", "name": COOKIE, "description": "What signing in sets." },
         },
     });
+    if let Some(fields) = document.as_object_mut() {
+        if has_webhooks {
+            fields.insert("webhooks".to_owned(), webhooks::webhooks(&examples));
+        }
+        let used = used::of(&Value::Object(fields.clone()), components);
+        fields.insert("components".to_owned(), used);
+    }
     document.to_string()
 }
 
 /// One operation.
-fn operation(route: &Route, sandbox: bool, examples: &Map<String, Value>) -> Value {
+fn operation(route: &Route, subject: Subject, examples: &Map<String, Value>) -> Value {
     let mut operation = json!({
         "operationId": route.operation,
         "summary": route.summary,
+        "tags": tags::of(route).into_iter().collect::<Vec<_>>(),
         "parameters": parameters(route),
-        "responses": responses(route, sandbox, examples),
+        "responses": responses(route, subject, examples),
     });
     let Some(fields) = operation.as_object_mut() else {
         return operation;
@@ -162,14 +212,14 @@ fn content(schema: &str, examples: &Map<String, Value>) -> Value {
 }
 
 /// Every schema, with the code's own lists put in.
-fn schemas(sandbox: bool) -> Map<String, Value> {
+fn schemas() -> Map<String, Value> {
     let mut schemas = merged(SCHEMAS);
     let written = schemas.clone();
     for schema in schemas.values_mut() {
         extend(schema, &written);
         fill_lists(schema);
     }
-    for body in routes(sandbox).filter_map(|route| route.body.as_ref()) {
+    for body in routes(true).filter_map(|route| route.body.as_ref()) {
         if let Some(schema) = schemas.get_mut(body.schema) {
             bodies::let_optional_be_null(schema);
         }
@@ -213,13 +263,15 @@ fn extend(schema: &mut Value, all: &Map<String, Value>) {
     }
 }
 
-/// Puts the code's lists where a schema says `"enum": "@Name"`.
+/// Puts the code's lists where a schema says `"enum": "@Name"`, or `"examples"` of a list that grows.
 fn fill_lists(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             for (name, value) in fields {
                 match value.as_str().and_then(|text| text.strip_prefix('@')) {
-                    Some(list) if name == "enum" => *value = json!(texts(list)),
+                    Some(list) if name == "enum" || name == "examples" => {
+                        *value = json!(texts(list))
+                    }
                     _ => fill_lists(value),
                 }
             }
@@ -269,7 +321,7 @@ fn texts(name: &str) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{EXAMPLES, SCHEMAS, document, merged, schemas};
+    use super::{EXAMPLES, SCHEMAS, Subject, document, merged, schemas};
     use serde_json::{Map, Value};
 
     #[test]
@@ -290,9 +342,11 @@ mod tests {
 
     #[test]
     fn nothing_unfilled_remains() {
-        let text = document("http://127.0.0.1:1", true);
-        assert!(!text.contains("\"@") && !text.contains("\"enum\":[]"));
-        let created = schemas(true).remove("CreatedInvoice").unwrap_or_default();
+        for subject in [Subject::Interface, Subject::Sandbox] {
+            let text = document("http://127.0.0.1:1", subject);
+            assert!(!text.contains("\"@") && !text.contains("\"enum\":[]"));
+        }
+        let created = schemas().remove("CreatedInvoice").unwrap_or_default();
         assert!(
             created.pointer("/properties/warnings").is_some()
                 && created.pointer("/properties/id").is_some()

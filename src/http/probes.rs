@@ -1,5 +1,6 @@
 //! What machines ask of the process itself: is it alive, is it ready, how is it doing, what does it offer.
 
+use super::Subject;
 use super::reply::Reply;
 use super::request::Call;
 use crate::domain::refusal::{Code, Refusal};
@@ -37,8 +38,12 @@ pub(super) async fn metrics(call: Call) -> Result<Reply, Error> {
 
 /// The OpenAPI document.
 pub(super) async fn document(call: Call) -> Result<Reply, Error> {
-    Ok(Reply::json(
-        StatusCode::OK,
-        call.front.document().to_owned(),
-    ))
+    let document = call.front.document(Subject::Interface).to_owned();
+    Ok(Reply::json(StatusCode::OK, document))
+}
+
+/// The OpenAPI document of the sandbox's controls.
+pub(super) async fn controls_document(call: Call) -> Result<Reply, Error> {
+    let document = call.front.document(Subject::Sandbox).to_owned();
+    Ok(Reply::json(StatusCode::OK, document))
 }

@@ -213,6 +213,11 @@ impl Query {
 }
 
 impl ParamKind {
+    /// What is said of a value that it does not take; nothing where it takes every one.
+    pub(super) fn problem(&self) -> Option<String> {
+        ["?", ""].iter().find_map(|wrong| self.check(wrong).err())
+    }
+
     /// Is the value as declared?
     fn check(&self, value: &str) -> Result<(), String> {
         match self {

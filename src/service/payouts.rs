@@ -45,6 +45,7 @@ impl Service {
         client_key: Option<String>,
     ) -> Result<(Outcome, String), Error> {
         let (account, mode) = (caller.account(), caller.mode());
+        // The names that these routes had when files were first written: a retry must find the answer that it got.
         let (actor, route) = match person {
             Some(email) => (email.to_owned(), "requestPayout"),
             None => (format!("key {}", caller.key()), "createPayout"),

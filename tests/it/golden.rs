@@ -31,11 +31,16 @@ fn golden(name: &str, value: &Value) {
 
 #[test]
 fn the_document_is_the_one_that_was_published() {
-    let coffer = Command::new(env!("CARGO_BIN_EXE_coffer"))
-        .arg("openapi")
-        .output();
-    let document: Value = serde_json::from_slice(&coffer.unwrap().stdout).unwrap();
-    golden("openapi.json", &document);
+    for (name, arguments) in [
+        ("openapi.json", &["openapi"][..]),
+        ("openapi-sandbox.json", &["openapi", "--sandbox"]),
+    ] {
+        let coffer = Command::new(env!("CARGO_BIN_EXE_coffer"))
+            .args(arguments)
+            .output();
+        let document: Value = serde_json::from_slice(&coffer.unwrap().stdout).unwrap();
+        golden(name, &document);
+    }
 }
 
 /// A shop in the year 2030 whose endpoints are two inboxes, one for each body.

@@ -2,6 +2,7 @@
 
 use crate::process::{Process, example, sandbox};
 use crate::support::{LIVE, Shop, TEST};
+use coffer::http::Subject;
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -34,6 +35,8 @@ fn run(block: &str, coffer: &str, receiver: &str) -> (String, String) {
 fn pay(block: &str, coffer: &str) -> (Value, Vec<Value>) {
     let (out, err) = run(block, coffer, "");
     assert!(err.starts_with("HTTP/1.1 201 Created"), "{err}");
+    // A terminal's next line begins at its left: after each of the four, the creation too.
+    assert!(err.ends_with("}\n") && out.ends_with("}\n"), "{err}{out}");
     let created = serde_json::from_str(err.split("\r\n\r\n").nth(1).unwrap()).unwrap();
     let lines = out.lines().map(|line| serde_json::from_str(line).unwrap());
     (created, lines.collect())
@@ -119,9 +122,14 @@ fn the_receiver_refuses_what_is_not_signed() {
 
 #[test]
 fn the_reference_is_complete() {
-    let document: Value = serde_json::from_str(&coffer::http::document("http://x", true)).unwrap();
-    for path in document["paths"].as_object().unwrap().keys() {
-        assert!(README.contains(&format!("{path}`")), "{path} is not told");
+    let read = |subject| -> Value {
+        serde_json::from_str(&coffer::http::document("http://x", subject)).unwrap()
+    };
+    let document = read(Subject::Interface);
+    for document in [&document, &read(Subject::Sandbox)] {
+        for path in document["paths"].as_object().unwrap().keys() {
+            assert!(README.contains(&format!("{path}`")), "{path} is not told");
+        }
     }
     let codes = &document["components"]["schemas"]["Error"]["properties"]["error"]["enum"];
     for code in codes.as_array().unwrap() {

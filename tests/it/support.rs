@@ -5,6 +5,7 @@ pub mod browser;
 pub mod desk;
 pub mod links;
 pub mod receiver;
+mod refusals;
 pub mod resource;
 pub mod scratch;
 pub mod served;
@@ -263,9 +264,11 @@ pub fn send(
     let headers = response.headers().iter();
     let headers =
         headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
-    Answer {
+    let answer = Answer {
         status: response.status().as_u16(),
         headers: headers.collect(),
         text: response.body_mut().read_to_string().unwrap(),
-    }
+    };
+    refusals::are_documented(method, url, &answer);
+    answer
 }

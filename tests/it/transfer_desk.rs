@@ -24,11 +24,9 @@ impl Desk {
         let conn = Connection::open(shop.file()).unwrap();
         // A second account, and users of both with the operator's password.
         conn.execute_batch(
-            "insert into accounts select 2, 'b', name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset,
-               invoice_max, payout_min, payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url,
-               legacy_secret, created_at, branding_color, branding_logo_url, checkout_lang, allowed_origins, null, null
-               from accounts;
-             update accounts set id = '01a1fd55-7a80-7af2-9132-9b2fc82e5efe' where seq = 2;
+            "create temp table copied as select * from accounts;
+             update copied set seq = 2, id = '01a1fd55-7a80-7af2-9132-9b2fc82e5efe';
+             insert into accounts select * from copied;
              insert into users (id, email, password_hash, role, account, created_at)
                select 'm', 'merchant@sandbox.test', password_hash, 'merchant', 1, 0 from users;
              insert into users (id, email, password_hash, role, account, created_at)

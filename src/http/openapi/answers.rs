@@ -2,14 +2,15 @@
 //!
 //! What always holds: a header that is called required is on every such answer.
 
-use super::content;
-use crate::http::routes::{Content, Route, routes};
+use super::{Subject, content, refused};
+use crate::domain::refusal::Code;
+use crate::http::routes::{Content, Route};
 use crate::http::{error, public};
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
 /// Every answer: what the route does, and every refusal, gathered by status.
-pub(super) fn responses(route: &Route, sandbox: bool, examples: &Map<String, Value>) -> Value {
+pub(super) fn responses(route: &Route, subject: Subject, examples: &Map<String, Value>) -> Value {
     let mut responses = Map::new();
     for answer in route.answers {
         let status = if answer.status == 0 {
@@ -31,7 +32,7 @@ pub(super) fn responses(route: &Route, sandbox: bool, examples: &Map<String, Val
         if let (Some(response), Some(content)) = (response.as_object_mut(), content) {
             response.insert("content".to_owned(), content);
         }
-        let links = links(route, sandbox);
+        let links = links(route, subject);
         if let (Some(response), false) = (response.as_object_mut(), links.is_empty()) {
             response.insert("links".to_owned(), Value::Object(links));
         }
@@ -40,15 +41,20 @@ pub(super) fn responses(route: &Route, sandbox: bool, examples: &Map<String, Val
     let refusals = route.codes();
     for code in &refusals {
         let status = error::status(*code);
-        let same: Vec<&str> = refusals
+        let same: Vec<Code> = refusals
             .iter()
-            .filter(|other| error::status(**other) == status)
-            .map(|code| code.as_str())
+            .copied()
+            .filter(|other| error::status(*other) == status)
             .collect();
-        let about = format!("error is one of: {}", same.join(", "));
+        let about: Vec<&str> = same.iter().map(|code| code.as_str()).collect();
+        let about = format!("error is one of: {}", about.join(", "));
+        let content = json!({ "application/json": {
+            "schema": { "$ref": "#/components/schemas/Error" },
+            "examples": refused::examples(route, &same),
+        } });
         responses.insert(
             status.as_str().to_owned(),
-            json!({ "description": about, "headers": headers_of(route, Some(status)), "content": content("Error", examples) }),
+            json!({ "description": about, "headers": headers_of(route, Some(status)), "content": content }),
         );
     }
     Value::Object(responses)
@@ -104,7 +110,7 @@ fn headers_of(route: &Route, refused: Option<StatusCode>) -> Value {
 }
 
 /// Where to go on from what a POST has created: every operation on `/…/{id}` of the same kind of thing.
-fn links(route: &Route, sandbox: bool) -> Map<String, Value> {
+fn links(route: &Route, subject: Subject) -> Map<String, Value> {
     let creates = route.method == "POST"
         && !route.path.contains('{')
         && route.answers.iter().any(|answer| answer.status == 201);
@@ -113,8 +119,9 @@ fn links(route: &Route, sandbox: bool) -> Map<String, Value> {
     };
     let of_one = format!("/{kind}/{{id}}");
     let link = |next: &Route| json!({ "operationId": next.operation, "parameters": { "id": "$response.body#/id" } });
-    routes(sandbox)
-        .filter(|next| next.is_documented() && next.path.contains(&of_one))
+    subject
+        .routes()
+        .filter(|next| next.path.contains(&of_one))
         .map(|next| (next.operation.to_owned(), link(next)))
         .collect()
 }

@@ -5,7 +5,7 @@ use crate::domain::event::EventType;
 use crate::domain::refusal::Code;
 use crate::http::auth::Auth;
 use crate::http::request::{Param, ParamKind};
-use crate::http::sandbox;
+use crate::http::{probes, sandbox};
 
 /// A route for callers on this machine.
 const LOCAL: Route = Route {
@@ -28,7 +28,19 @@ const DONE: &[Answer] = &[Answer {
 }];
 
 /// The list.
-pub(super) static ROUTES: [Route; 16] = [
+pub(super) static ROUTES: [Route; 17] = [
+    Route {
+        operation: "getSandboxOpenApi",
+        path: "/sandbox/openapi.json",
+        summary: "This document: the sandbox's controls.",
+        answers: &[Answer {
+            status: 200,
+            about: "The OpenAPI 3.1 document.",
+            content: Content::AnyJson,
+        }],
+        handler: |call| Box::pin(probes::controls_document(call)),
+        ..LOCAL
+    },
     Route {
         operation: "sandboxState",
         path: "/sandbox",

@@ -160,7 +160,7 @@ pub(super) static DASHBOARD: [Route; 8] = [
         ..MEMBER
     },
     Route {
-        operation: "requestPayout",
+        operation: "createAccountPayout",
         method: "POST",
         path: "/dashboard/api/accounts/{account}/payouts",
         summary: "Requests a payout, with the checks of POST /v1/payouts.",

@@ -1,0 +1,172 @@
+//! Examples of refusals in the OpenAPI documents: of each code that an operation can answer with, and no other.
+//!
+//! What always holds: a new code does not compile until it has its example.
+
+use crate::domain::refusal::Code;
+use crate::domain::user::Role;
+use crate::http::auth::Auth;
+use crate::http::request::Param;
+use crate::http::routes::Route;
+use serde_json::{Map, Value, json};
+
+/// The id in examples.
+const REQUEST_ID: &str = "req_5b24d10800000042";
+
+/// An example of each of these codes, as this route answers it, by the code's name.
+pub(super) fn examples(route: &Route, codes: &[Code]) -> Value {
+    let example = |code: &Code| {
+        (
+            code.as_str().to_owned(),
+            json!({ "value": example(route, *code) }),
+        )
+    };
+    Value::Object(codes.iter().map(example).collect::<Map<_, _>>())
+}
+
+/// The body of one refusal.
+fn example(route: &Route, code: Code) -> Value {
+    let (message, param) = match code {
+        Code::InvalidRequest => invalid(route),
+        Code::NotFound => (format!("no such {}", what_is_sought(route)), None),
+        _ => {
+            let (message, param) = said(route, code);
+            (message.to_owned(), param)
+        }
+    };
+    let mut body = json!({ "error": code, "message": message, "requestId": REQUEST_ID });
+    if let (Some(fields), Some(param)) = (body.as_object_mut(), param) {
+        fields.insert("param".to_owned(), json!(param));
+    }
+    body
+}
+
+/// What is wrong with a request of this route, and where: its body, else its query, else a header.
+fn invalid(route: &Route) -> (String, Option<&'static str>) {
+    let in_query = |param: &Param| {
+        let problem = param
+            .kind
+            .problem()
+            .unwrap_or_else(|| "must be given once".to_owned());
+        (format!("{} {problem}", param.name), Some(param.name))
+    };
+    match (&route.body, route.query.first()) {
+        (Some(_), _) => ("the body must be a JSON object".to_owned(), None),
+        (None, Some(param)) => in_query(param),
+        (None, None) if route.auth == Auth::Public => {
+            ("origin must be printable ASCII".to_owned(), Some("origin"))
+        }
+        (None, None) => (
+            "the body broke off: connection closed before message completed".to_owned(),
+            None,
+        ),
+    }
+}
+
+/// What the last parameter of a path names, in words: `invoice` of `/v1/invoices/{id}`.
+fn what_is_sought(route: &Route) -> String {
+    let Some((before, _)) = route.path.rsplit_once("/{") else {
+        return "invoice".to_owned();
+    };
+    let (_, kind) = before.rsplit_once('/').unwrap_or_default();
+    let one = match kind.strip_suffix("sses") {
+        Some(stem) => format!("{stem}ss"),
+        None => kind.strip_suffix('s').unwrap_or(kind).to_owned(),
+    };
+    one.replace('-', " ")
+}
+
+/// What a refusal says, and of which field.
+fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
+    match code {
+        Code::InvalidRequest => ("the body must be a JSON object", None),
+        Code::NotFound => ("no such path", None),
+        Code::Unauthorized => (unauthorized(route.auth), None),
+        Code::WrongKeyType if route.auth == Auth::Public => (
+            "this takes a public key only; keep the secret one on your server",
+            None,
+        ),
+        Code::WrongKeyType => (
+            "a public key opens /v1/public only; use the secret key here",
+            None,
+        ),
+        Code::Forbidden => (forbidden(route.auth), None),
+        Code::AmountTooLarge => (
+            "amount must be at most 50000.00 for this account",
+            Some("amount"),
+        ),
+        Code::CoinUnavailable => ("asset DOGE cannot be had for this amount", Some("asset")),
+        Code::PaymentInFlight => ("a payment is on its way; no other coin can be picked", None),
+        Code::InvoiceClosed => ("the invoice takes no coin any more", None),
+        Code::InvalidAmount => (
+            "amount must be a positive decimal with at most two decimals, like \"19.99\"",
+            Some("amount"),
+        ),
+        Code::BelowMinimum => ("amount must be at least 20.00", Some("amount")),
+        Code::InsufficientBalance => ("the balance is smaller than that", Some("amount")),
+        Code::DailyLimit => (
+            "payouts of the last 24 hours reach the account's limit",
+            Some("amount"),
+        ),
+        Code::NoAddress => (
+            "there is no payout address for this coin, or it was set less than 24 hours ago",
+            None,
+        ),
+        Code::TestMode => ("payouts exist in live mode only", None),
+        Code::InvoiceNotRefundable => ("nothing confirmed was paid on this invoice", None),
+        Code::InvalidCredentials => ("the email or the password is wrong", None),
+        Code::AccountNotApproved => ("the account is not approved", None),
+        Code::AccountSuspended => ("the account is suspended", None),
+        Code::AccountNotActive => ("the account is not active", None),
+        Code::CustomersDisabled => ("this account has no customers feature", None),
+        Code::ServersDisabled => ("this account may not order servers", None),
+        Code::ServerQuotaExceeded => ("the account has as many servers as it may have", None),
+        Code::NotTestInvoice => ("only a test invoice can be simulated", None),
+        Code::MethodNotAllowed => ("DELETE is not a method of this path; use Allow's", None),
+        Code::RequestTimeout => ("the body took longer than 10000 ms to arrive", None),
+        Code::PayloadTooLarge => ("the body must be at most 65536 bytes", None),
+        Code::HeadersTooLarge => ("the header must be at most 16384 bytes", None),
+        Code::IdempotencyConflict => (
+            "this Idempotency-Key was used with another body",
+            Some("Idempotency-Key"),
+        ),
+        Code::PayoutOpen => ("a payout is already under way", None),
+        Code::InvoiceNotCancellable => ("the invoice has a payment or is closed", None),
+        Code::InvalidTransition => ("there is no such step from where it stands", None),
+        Code::RateLimited => ("invoices are made too fast; try again in 1 s", None),
+        Code::TooManyAttempts => ("too many failed attempts; try again in 30 s", None),
+        Code::InternalError => (
+            "something went wrong on our side; the request id says what to look for",
+            None,
+        ),
+        Code::Maintenance => ("live invoices and payouts are paused", None),
+        Code::PoolRefilling => ("no address is left just now", None),
+        Code::Overloaded => ("more work waits than is taken in; try again", None),
+    }
+}
+
+/// How to say who calls.
+const fn unauthorized(auth: Auth) -> &'static str {
+    match auth {
+        Auth::Session(_) => "sign in first: POST /dashboard/api/session",
+        Auth::Reseller => "send the token as Authorization: Bearer <token>",
+        Auth::Secret | Auth::Public | Auth::Open | Auth::Sandbox => {
+            "an API key is needed, in X-API-Key or as Authorization: Bearer"
+        }
+    }
+}
+
+/// Why this caller may not.
+const fn forbidden(auth: Auth) -> &'static str {
+    match auth {
+        Auth::Session(Role::Operator) => "this is for operators",
+        Auth::Open => {
+            "the set-up link is wrong, used, or older than an hour; start the server again for a new one"
+        }
+        Auth::Session(Role::Merchant) => {
+            "Origin must be the service's own: pages of other sites may not do this"
+        }
+        Auth::Public => "pages of https://other.example may not use this account's public keys",
+        Auth::Secret | Auth::Reseller => "only a test key can simulate a deposit",
+        Auth::Sandbox => "the sandbox's controls are not for pages of other sites",
+    }
+}

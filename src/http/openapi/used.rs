@@ -1,0 +1,61 @@
+//! Which components a document needs.
+//!
+//! What always holds: what is kept is what the document refers to, or what is kept refers to.
+
+use serde_json::{Map, Value, json};
+
+/// The components that a document refers to, be it by way of others; security schemes by their names.
+pub(super) fn of(document: &Value, components: Value) -> Value {
+    let mut names = Vec::new();
+    let mut wanted = Vec::new();
+    find(document, &mut names, &mut wanted);
+    let mut kept = Map::new();
+    while let Some(pointer) = wanted.pop() {
+        let Some((kind, name)) = pointer.split_once('/') else {
+            continue;
+        };
+        let is_kept = kept.get(kind).and_then(|of_kind: &Value| of_kind.get(name));
+        if let (None, Some(found)) = (is_kept, components.pointer(&format!("/{pointer}"))) {
+            find(found, &mut names, &mut wanted);
+            let of_kind = kept.entry(kind).or_insert_with(|| json!({}));
+            if let Some(of_kind) = of_kind.as_object_mut() {
+                of_kind.insert(name.to_owned(), found.clone());
+            }
+        }
+    }
+    let schemes = components.get("securitySchemes").and_then(Value::as_object);
+    let schemes = schemes.into_iter().flatten();
+    let schemes = schemes.filter(|(name, _)| names.contains(*name));
+    let schemes: Map<String, Value> = schemes
+        .map(|(name, scheme)| (name.clone(), scheme.clone()))
+        .collect();
+    if !schemes.is_empty() {
+        kept.insert("securitySchemes".to_owned(), Value::Object(schemes));
+    }
+    Value::Object(kept)
+}
+
+/// Notes what a value refers to: components by their pointers, and the names in `security`.
+fn find(value: &Value, names: &mut Vec<String>, wanted: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let target = value.as_str().filter(|_| name == "$ref");
+                let target = target.and_then(|text| text.strip_prefix("#/components/"));
+                wanted.extend(target.map(str::to_owned));
+                if name == "security" {
+                    let schemes = value.as_array().into_iter().flatten();
+                    let schemes = schemes.filter_map(Value::as_object).flatten();
+                    names.extend(schemes.map(|(name, _)| name.clone()));
+                }
+                find(value, names, wanted);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                find(item, names, wanted);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

@@ -1,0 +1,120 @@
+//! The webhooks in the OpenAPI document: each event, its bodies and its headers.
+//!
+//! What always holds: every event type of the code is there, and no other.
+
+use super::tags;
+use crate::domain::event::{EventType, Format};
+use serde_json::{Map, Value, json};
+
+/// The headers of a delivery: name, form, what it is.
+const HEADERS: [(&str, &str, &str); 4] = [
+    (
+        "X-Service-Signature",
+        "^t=[0-9]+(,v1=[0-9a-f]{64})+$",
+        "t=<unix seconds>,v1=<hex HMAC-SHA256 of \"<t>.<raw body>\" under the secret as it stands>; one v1 that fits is enough.",
+    ),
+    (
+        "webhook-id",
+        "^evt_[0-9a-f]{32}$",
+        "Id of the event, the same in every attempt (Standard Webhooks).",
+    ),
+    (
+        "webhook-timestamp",
+        "^[0-9]+$",
+        "When this attempt was signed, in unix seconds (Standard Webhooks).",
+    ),
+    (
+        "webhook-signature",
+        "^v1,[A-Za-z0-9+/]{43}=( v1,[A-Za-z0-9+/]{43}=)*$",
+        "v1,<base64 HMAC-SHA256 of \"<webhook-id>.<webhook-timestamp>.<raw body>\" under the key that the secret carries> (Standard Webhooks).",
+    ),
+];
+
+/// The `webhooks` of the document.
+pub(super) fn webhooks(examples: &Map<String, Value>) -> Value {
+    let each = EventType::ALL.iter();
+    let each = each.map(|kind| (kind.as_str().to_owned(), webhook(*kind, examples)));
+    Value::Object(each.collect())
+}
+
+/// What is sent when an event of this type happens.
+fn webhook(kind: EventType, examples: &Map<String, Value>) -> Value {
+    let headers = HEADERS.map(|(name, pattern, about)| {
+        let schema = json!({ "type": "string", "pattern": pattern });
+        json!({ "name": name, "in": "header", "required": true, "description": about, "schema": schema })
+    });
+    let named = |schema: &str, field: &str, name: &str| {
+        json!({ "allOf": [
+            { "$ref": format!("#/components/schemas/{schema}") },
+            { "type": "object", "properties": { field: { "const": name } } },
+        ] })
+    };
+    let event = named("Event", "type", kind.as_str());
+    let legacy = kind.told_as(Format::Legacy).map(EventType::as_str);
+    let schema = match legacy {
+        Some(name) => json!({ "oneOf": [event, named("LegacyEvent", "event", name)] }),
+        None => event,
+    };
+    let content = json!({ "schema": schema, "example": example(kind, examples) });
+    let words = kind.as_str().replace(['.', '_'], " ");
+    json!({ "post": {
+        "operationId": format!("webhook {words}").split(' ').map(capital).collect::<String>(),
+        "summary": format!("Tells that this happened: {words}."),
+        "tags": [tags::WEBHOOKS],
+        "security": [],
+        "parameters": headers,
+        "requestBody": { "required": true, "content": { "application/json": content } },
+        "responses": {
+            "2XX": { "description": "The receiver has it. Anything else, or no answer within 10 seconds, is tried again." },
+        },
+    } })
+}
+
+/// The word with its first letter as a capital.
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// The body of an event, of the example of its object as it stands then.
+fn example(kind: EventType, examples: &Map<String, Value>) -> Value {
+    let of = |schema: &str| examples.get(schema).cloned().unwrap_or_default();
+    let (subject, step) = kind.as_str().split_once('.').unwrap_or_default();
+    let mut object = match subject {
+        "invoice" => of("Invoice"),
+        "deposit" => of("Deposit"),
+        "payout" => of("Payout"),
+        "refund" => of("Refund"),
+        _ => of("Account"),
+    };
+    let is_paid = matches!(
+        kind,
+        EventType::InvoiceConfirmed | EventType::InvoiceOverpaid
+    );
+    if let Some(fields) = object.as_object_mut() {
+        let status = match kind {
+            EventType::AccountApproved => "active",
+            _ => step,
+        };
+        fields.insert("status".to_owned(), json!(status));
+        if matches!(kind, EventType::PayoutFailed | EventType::RefundFailed) {
+            fields.insert("txid".to_owned(), Value::Null);
+            fields.insert("failureReason".to_owned(), json!("The wallet is empty"));
+        }
+        if subject == "invoice" {
+            fields.insert("paid".to_owned(), json!(is_paid));
+            if !is_paid {
+                fields.insert("confirmedAt".to_owned(), Value::Null);
+            }
+        }
+    }
+    let mut event = of("Event");
+    if let Some(fields) = event.as_object_mut() {
+        fields.insert("type".to_owned(), json!(kind));
+        let mode = object.get("livemode").cloned().unwrap_or(json!(true));
+        fields.insert("livemode".to_owned(), mode);
+        fields.insert("data".to_owned(), json!({ "object": object }));
+    }
+    event
+}

@@ -1,0 +1,340 @@
+//! The OpenAPI documents: what each has, that its examples can occur, and what published clients count on.
+
+use crate::support::{Shop, TEST};
+use coffer::domain::event::EventType;
+use coffer::http::{Route, Subject, document};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+const SUBJECTS: [Subject; 2] = [Subject::Interface, Subject::Sandbox];
+
+/// A document.
+fn read(subject: Subject) -> Value {
+    serde_json::from_str(&document("http://127.0.0.1:1", subject)).unwrap()
+}
+
+/// Each route with its operation in its document.
+fn operations(subject: Subject) -> Vec<(&'static Route, Value)> {
+    let document = read(subject);
+    let operation = |route: &'static Route| {
+        let path = &document["paths"][route.path];
+        (route, path[&route.method.to_ascii_lowercase()].clone())
+    };
+    subject.routes().map(operation).collect()
+}
+
+/// Every value that something inside this one has under one of these names.
+fn under<'a>(value: &'a Value, names: &[&str], found: &mut Vec<&'a Value>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if names.contains(&name.as_str()) {
+                    found.push(value);
+                }
+                under(value, names, found);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| under(item, names, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_interface_and_the_sandboxes_controls_have_a_document_each() {
+    let shop = Shop::open();
+    let served = |path: &str| shop.get(path, None).expect(200).json();
+    let interface = served("/v1/openapi.json");
+    let controls = served("/sandbox/openapi.json");
+    let paths = |document: &Value| -> Vec<String> {
+        document["paths"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect()
+    };
+    assert!(
+        paths(&controls)
+            .iter()
+            .all(|path| path.starts_with("/sandbox"))
+    );
+    assert!(
+        !paths(&interface)
+            .iter()
+            .any(|path| path.starts_with("/sandbox"))
+    );
+    let all = coffer::http::routes(true).filter(|route| route.is_documented());
+    let all: BTreeSet<&str> = all.map(|route| route.path).collect();
+    assert_eq!(paths(&interface).len() + paths(&controls).len(), all.len());
+    for subject in SUBJECTS {
+        let document = read(subject);
+        let mut references = Vec::new();
+        under(&document, &["$ref"], &mut references);
+        let used: BTreeSet<String> = references
+            .iter()
+            .map(|reference| reference.as_str().unwrap()[1..].to_owned())
+            .collect();
+        for pointer in &used {
+            assert!(document.pointer(pointer).is_some(), "{pointer} is missing");
+        }
+        for kind in ["schemas", "headers"] {
+            for name in document["components"][kind].as_object().unwrap().keys() {
+                let pointer = format!("/components/{kind}/{name}");
+                assert!(used.contains(&pointer), "{pointer} is not used");
+            }
+        }
+    }
+    // From outside this machine's pages nobody reads the controls' document.
+    let refused = shop.send(
+        "GET",
+        "/sandbox/openapi.json",
+        &[("Host", "evil.example")],
+        "",
+    );
+    refused.refused(403, "forbidden", None);
+}
+
+#[test]
+fn every_example_of_an_error_can_occur_where_it_is_shown() {
+    let mut count = 0;
+    for (route, operation) in SUBJECTS.into_iter().flat_map(operations) {
+        let codes: BTreeSet<&str> = route.codes().iter().map(|code| code.as_str()).collect();
+        let mut shown = BTreeSet::new();
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            let content = &response["content"]["application/json"];
+            let is_error = content["schema"]["$ref"] == "#/components/schemas/Error";
+            if !is_error {
+                continue;
+            }
+            assert!(content["example"].is_null());
+            for (name, example) in content["examples"].as_object().unwrap() {
+                let body = &example["value"];
+                let place = format!("{} {status} {name}", route.operation);
+                assert_eq!(body["error"], *name, "{place}");
+                assert!(codes.contains(name.as_str()), "{place}");
+                let about = response["description"].as_str().unwrap();
+                assert!(about.contains(name.as_str()), "{place}: {about}");
+                assert!(!body["message"].as_str().unwrap().is_empty(), "{place}");
+                // Whoever is told a field can send it here.
+                if let Some(param) = body["param"].as_str() {
+                    assert!(takes(&operation, param), "{place}: {param}");
+                }
+                shown.insert(name.clone());
+                count += 1;
+            }
+        }
+        assert_eq!(shown.len(), codes.len(), "{}", route.operation);
+    }
+    assert!(count > 500, "{count}");
+}
+
+/// Is this a field of the operation's body, a parameter of it, or a header?
+fn takes(operation: &Value, param: &str) -> bool {
+    let named = |parameter: &Value| parameter["name"] == param;
+    let is_parameter = operation["parameters"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(named);
+    let schema = &operation["requestBody"]["content"]["application/json"]["schema"]["$ref"];
+    let is_field = schema.as_str().is_some_and(|name| {
+        let documents = SUBJECTS.map(read);
+        let mut schemas = documents
+            .iter()
+            .filter_map(|document| document.pointer(&name[1..]));
+        schemas.any(|schema| !schema["properties"][param].is_null())
+    });
+    is_parameter || is_field || param == "origin"
+}
+
+#[test]
+fn what_is_really_refused_is_what_the_example_says() {
+    let shop = Shop::open();
+    let example = |path: &str, method: &str, status: &str, code: &str| {
+        let document = read(Subject::Interface);
+        let response = &document["paths"][path][method]["responses"][status];
+        response["content"]["application/json"]["examples"][code]["value"].clone()
+    };
+    for (path, real, key, status, code) in [
+        ("/v1/invoices", "/v1/invoices", None, 401, "unauthorized"),
+        (
+            "/v1/invoices",
+            "/v1/invoices?limit=0",
+            Some(TEST),
+            400,
+            "invalid_request",
+        ),
+        (
+            "/v1/invoices/{id}",
+            "/v1/invoices/x",
+            Some(TEST),
+            404,
+            "not_found",
+        ),
+        (
+            "/v1/merchant",
+            "/v1/merchant",
+            Some("pk_test_sandbox"),
+            403,
+            "wrong_key_type",
+        ),
+        (
+            "/v1/customers/{ref}/addresses",
+            "/v1/customers/nobody/addresses",
+            Some(TEST),
+            404,
+            "not_found",
+        ),
+    ] {
+        let real = shop.get(real, key).expect(status).json();
+        let example = example(path, "get", &status.to_string(), code);
+        for field in ["error", "message", "param"] {
+            assert_eq!(real[field], example[field], "{path}");
+        }
+    }
+}
+
+#[test]
+fn every_operation_has_a_tag_and_every_tag_is_explained() {
+    for subject in SUBJECTS {
+        let document = read(subject);
+        let tags = document["tags"].as_array().unwrap();
+        let listed: BTreeMap<&str, &str> = tags
+            .iter()
+            .map(|tag| {
+                (
+                    tag["name"].as_str().unwrap(),
+                    tag["description"].as_str().unwrap(),
+                )
+            })
+            .collect();
+        assert_eq!(listed.len(), tags.len());
+        let mut used = BTreeSet::new();
+        for (route, operation) in operations(subject) {
+            let tags = operation["tags"].as_array().unwrap();
+            assert_eq!(
+                tags.len(),
+                1,
+                "{} has no tag: {}",
+                route.operation,
+                route.path
+            );
+            used.insert(tags[0].as_str().unwrap().to_owned());
+        }
+        for webhook in document["webhooks"].as_object().into_iter().flatten() {
+            used.insert(webhook.1["post"]["tags"][0].as_str().unwrap().to_owned());
+        }
+        assert!(
+            used.iter().map(String::as_str).eq(listed.keys().copied()),
+            "{used:?}"
+        );
+        assert!(listed.values().all(|about| !about.is_empty()));
+    }
+}
+
+#[test]
+fn every_event_is_a_webhook_with_its_headers() {
+    let document = read(Subject::Interface);
+    let webhooks = document["webhooks"].as_object().unwrap();
+    let types: BTreeSet<&str> = EventType::TEXTS.iter().copied().collect();
+    let told: BTreeSet<&str> = webhooks.keys().map(String::as_str).collect();
+    assert_eq!(told, types);
+    assert!(read(Subject::Sandbox)["webhooks"].is_null());
+    // A real delivery, whose headers are as they are documented.
+    let shop = Shop::open();
+    let inbox = format!("{}/sandbox/inbox/shop", shop.url());
+    shop.switch(json!({ "endpoints": [{ "url": inbox }] }));
+    shop.invoice("1.00", json!({}));
+    shop.advance("0s");
+    let told = shop.get("/sandbox/inbox/shop", None).expect(200).json();
+    let headers = told["data"][0]["headers"].as_object().unwrap();
+    let sent: BTreeSet<String> = headers.keys().map(|name| name.to_lowercase()).collect();
+    for (name, webhook) in webhooks {
+        let post = &webhook["post"];
+        let parameters = post["parameters"].as_array().unwrap();
+        let named = parameters
+            .iter()
+            .map(|parameter| parameter["name"].as_str().unwrap());
+        let named: Vec<&str> = named.collect();
+        let expected = [
+            "X-Service-Signature",
+            "webhook-id",
+            "webhook-timestamp",
+            "webhook-signature",
+        ];
+        assert_eq!(named, expected, "{name}");
+        assert!(
+            named.iter().all(|name| sent.contains(&name.to_lowercase())),
+            "{sent:?}"
+        );
+        let body = &post["requestBody"]["content"]["application/json"]["example"];
+        assert_eq!(body["type"], *name);
+    }
+}
+
+#[test]
+fn a_new_coin_breaks_no_published_client() {
+    for subject in SUBJECTS {
+        let document = read(subject);
+        let mut found = Vec::new();
+        let names = [
+            "asset",
+            "payoutAsset",
+            "chain",
+            "chainId",
+            "chainIds",
+            "family",
+        ];
+        under(&document["components"]["schemas"], &names, &mut found);
+        assert!(!found.is_empty());
+        for schema in found {
+            let mut lists = Vec::new();
+            under(schema, &["enum"], &mut lists);
+            assert!(lists.is_empty() && schema["enum"].is_null(), "{schema}");
+        }
+        let coins = document.pointer("/components/schemas/Currency/properties/id");
+        for schema in coins.into_iter() {
+            assert!(
+                schema["enum"].is_null() && schema["examples"][0].is_string(),
+                "{schema}"
+            );
+        }
+    }
+}
+
+/// Generated clients call operations by these names.
+#[test]
+fn operations_keep_their_names() {
+    let mut names: Vec<&str> = SUBJECTS
+        .into_iter()
+        .flat_map(Subject::routes)
+        .map(|route| route.operation)
+        .collect();
+    let of_v1 = [
+        "createInvoice",
+        "listInvoices",
+        "getInvoice",
+        "selectCoin",
+        "simulatePayment",
+        "listCurrencies",
+        "getMerchant",
+        "listBalances",
+        "listLedger",
+        "listEvents",
+        "getEvent",
+        "createPayout",
+        "listPayouts",
+        "getPayout",
+        "listRefunds",
+        "getRefund",
+        "createAccountPayout",
+    ];
+    for name in of_v1 {
+        assert!(names.contains(&name), "{name}");
+    }
+    assert!(!names.contains(&"requestPayout"));
+    names.sort_unstable();
+    let all = names.len();
+    names.dedup();
+    assert_eq!(names.len(), all);
+}

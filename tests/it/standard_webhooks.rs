@@ -1,0 +1,66 @@
+//! The official library of Standard Webhooks verifies what Coffer sends, with the secrets that the README names.
+
+use crate::support::{Shop, tools};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use std::process::Command;
+
+/// Verifies a message by the library; exit code 0 where it is right.
+const VERIFY: &str = "
+import json, sys
+from standardwebhooks import Webhook
+secret, message = sys.argv[1], json.loads(sys.argv[2])
+headers = {name.lower(): value for name, value in message['headers'].items()}
+Webhook(secret).verify(message['body'], headers)
+";
+
+/// Does the library take this message with this secret?
+fn verifies(secret: &str, message: &Value) -> bool {
+    let message = message.to_string();
+    let output = Command::new("python3")
+        .args(["-c", VERIFY, secret, &message])
+        .output();
+    output.unwrap().status.success()
+}
+
+#[test]
+fn the_official_library_verifies_every_kind_of_secret() {
+    let program = "import standardwebhooks; print('there')";
+    let untested = "verification by the official library";
+    if tools::says("python3", &["-c", program], untested).is_none() {
+        return;
+    }
+    let shop = Shop::open();
+    let inbox = |name: &str| format!("{}/sandbox/inbox/{name}", shop.url());
+    shop.switch(json!({ "endpoints": [
+        { "url": inbox("usual") },
+        { "url": inbox("plain"), "secret": "a plain secret" },
+    ] }));
+    shop.invoice("1.00", json!({ "webhookUrl": inbox("own") }));
+    shop.advance("0s");
+    let usual = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh".to_owned();
+    let encoded = |secret: &str| STANDARD.encode(secret);
+    for (name, secret, wrong) in [
+        ("usual", usual, encoded("a plain secret")),
+        (
+            "plain",
+            encoded("a plain secret"),
+            "a plain secret".to_owned(),
+        ),
+        (
+            "own",
+            encoded("legacy_sandbox"),
+            "legacy_sandbox".to_owned(),
+        ),
+    ] {
+        let path = format!("/sandbox/inbox/{name}");
+        let told = shop.get(&path, None).expect(200).json();
+        let message = &told["data"][0];
+        assert!(verifies(&secret, message), "{name}: {message}");
+        assert!(!verifies(&wrong, message), "{name}");
+        let mut other = message.clone();
+        other["body"] = json!(format!("{} ", message["body"].as_str().unwrap()));
+        assert!(!verifies(&secret, &other), "{name}: another body");
+    }
+}

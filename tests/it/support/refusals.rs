@@ -1,0 +1,56 @@
+//! Every refusal that any test meets is one that the document names for that operation.
+
+use super::Answer;
+use coffer::http::{Route, routes};
+use serde_json::Value;
+
+/// Asserts it of an answer; faults that a sandbox pretends are excepted, which may be of any status.
+#[track_caller]
+pub(super) fn are_documented(method: &str, url: &str, answer: &Answer) {
+    let path = url.splitn(4, '/').nth(3).unwrap_or_default();
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let body: Value = serde_json::from_str(&answer.text).unwrap_or_default();
+    let (Some(code), Some(message)) = (body["error"].as_str(), body["message"].as_str()) else {
+        return;
+    };
+    let is_pretended = message.starts_with("a fault of the sandbox");
+    let no_path = message == "no such path" || answer.status == 405;
+    let Some(route) = route(method, path) else {
+        return;
+    };
+    if is_pretended || no_path || !route.is_documented() {
+        return;
+    }
+    let codes = route.codes();
+    assert!(
+        codes.iter().any(|known| known.as_str() == code),
+        "{} answers {} {code} ({message}), which its document does not name",
+        route.operation,
+        answer.status
+    );
+}
+
+/// The route of a path: of several the one that names more of it.
+fn route(method: &str, path: &str) -> Option<&'static Route> {
+    let is_of = |route: &&Route| {
+        let wanted: Vec<&str> = route.path.split('/').skip(1).collect();
+        let segments: Vec<&str> = path.split('/').collect();
+        let fits = |(wanted, segment): (&&str, &&str)| wanted.starts_with('{') || wanted == segment;
+        route.method == method
+            && wanted.len() == segments.len()
+            && wanted.iter().zip(&segments).all(fits)
+    };
+    let braces = |route: &&Route| route.path.matches('{').count();
+    routes(true).filter(is_of).min_by_key(braces)
+}
+
+#[test]
+#[should_panic = "getInvoice answers 409 payout_open"]
+fn what_the_document_does_not_name_is_found() {
+    let answer = Answer {
+        status: 409,
+        headers: std::collections::BTreeMap::new(),
+        text: "{\"error\":\"payout_open\",\"message\":\"why\"}".to_owned(),
+    };
+    are_documented("GET", "http://127.0.0.1:1/v1/invoices/x?a=b", &answer);
+}
