@@ -4,7 +4,7 @@
 //! holds: a file is complete and synced before it has its name, and the name never points at a mixture of two files.
 
 use super::identity::{Identity, identify, strangers};
-use super::lock::{Lock, resolve};
+use super::lock::{LOCK, Lock, resolve};
 use super::open::{open_plain, prepare, sync_folder, with_suffix};
 use super::row::Columns;
 use super::source::Source;
@@ -41,6 +41,8 @@ pub struct Copy {
     to: PathBuf,
     version: usize,
     kind: Option<Kind>,
+    /// Else another copy to the same place would take this one for left behind.
+    _alone: Lock,
 }
 
 /// What was held and moved in a copy that is about to be gone on from.
@@ -67,8 +69,10 @@ pub fn copy(from: &Path, to: &Path, tell: &mut dyn FnMut(&str)) -> Result<Copy, 
     let source = Source::open(from, tell)?;
     // Where a symbolic link leads is replaced, not the link.
     let to = resolve(to);
+    let aside = with_suffix(&to, "-copying");
     let copy = Copy {
-        aside: with_suffix(&to, "-copying"),
+        _alone: Lock::exclusive(&aside)?,
+        aside,
         to,
         version: source.version,
         kind: source.kind,
@@ -312,5 +316,7 @@ fn write_back(path: &Path) -> Result<(), StoreError> {
 impl Drop for Copy {
     fn drop(&mut self) {
         self.remove();
+        // It is let go of after this; what is not there needs no removing.
+        let _ = std::fs::remove_file(with_suffix(&self.aside, LOCK));
     }
 }

@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What the name of a file's lock adds to it.
-const LOCK: &str = "-lock";
+pub(super) const LOCK: &str = "-lock";
 /// How often a lock is asked for: a process that is being started shares its parent's locks for a moment.
 const TRIES: u32 = 25;
 /// How long between two of these.
@@ -306,21 +306,25 @@ pub(super) fn resolve(path: &Path) -> PathBuf {
 
 /// Holds the file next to one that says a server is at work; the system lets go of it when the process ends.
 fn lock_beside(name: &Path, path: &Path) -> Result<File, StoreError> {
-    let file = match create_private(name) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            File::options().write(true).open(name)
-        }
-        made => made,
-    };
-    let file = file.map_err(|error| of_path(name, error))?;
+    let failed = |error| of_path(name, error);
     for attempt in 0..TRIES {
         if attempt > 0 {
             std::thread::sleep(PAUSE);
         }
+        let file = match create_private(name) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                File::options().read(true).write(true).open(name)
+            }
+            made => made,
+        };
+        let file = file.map_err(failed)?;
         match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(error)) => return Err(of_path(name, error)),
+            // Whoever had it may have removed it: then another can make and lock a new one.
+            Ok(()) if id_at(name)? == Some(id_of(&file.metadata().map_err(failed)?)) => {
+                return Ok(file);
+            }
+            Ok(()) | Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
     }
     Err(in_use(path))
@@ -330,8 +334,12 @@ fn lock_beside(name: &Path, path: &Path) -> Result<File, StoreError> {
 fn is_locked_beside(path: &Path) -> Result<bool, StoreError> {
     match File::open(with_suffix(path, LOCK)) {
         Ok(file) => is_locked(&file),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(of_path(path, error)),
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound => Ok(false),
+            // Another user's server has made it.
+            ErrorKind::PermissionDenied => Ok(true),
+            _ => Err(of_path(path, error)),
+        },
     }
 }
 

@@ -140,6 +140,40 @@ fn a_copy_that_is_killed_has_no_name() {
     assert!(!scratch.path("copy.db-copying").exists());
 }
 
+#[test]
+fn two_copies_to_one_name_do_not_meet() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let (_process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    for _ in 0..20 {
+        address(&url, TEST);
+    }
+    let copy = scratch.path("copy.db");
+    // One is under way: its lock is held, and what it has written stays.
+    let aside = scratch.path("copy.db-copying");
+    std::fs::write(&aside, "half a copy").unwrap();
+    let lock = std::fs::File::create(scratch.path("copy.db-copying-lock")).unwrap();
+    lock.try_lock().unwrap();
+    let said = refused("backup", &file, &[text(&copy), "--force"]);
+    assert!(said.contains("in use by another coffer"), "{said}");
+    assert_eq!(std::fs::read_to_string(&aside).unwrap(), "half a copy");
+    drop(lock);
+    // Many at once: what has the name is whole each time, and nothing aside is left.
+    for _ in 0..5 {
+        let all: Vec<_> = (0..4)
+            .map(|_| {
+                let mut backup = coffer("backup", &file, &[text(&copy), "--force"]);
+                let quiet = backup.stdout(Stdio::null()).stderr(Stdio::null());
+                quiet.spawn().unwrap()
+            })
+            .collect();
+        let ended = all.into_iter().map(|mut child| child.wait().unwrap());
+        assert!(ended.filter(|status| status.success()).count() > 0);
+        assert!(run("audit", &copy, &[]).starts_with("nothing found in 20 "));
+    }
+    assert!(!aside.exists() && !scratch.path("copy.db-copying-lock").exists());
+}
+
 /// What a shop does before it is copied: money, an approved payout, addresses, webhooks that nobody takes. Its payout.
 fn history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> String {
     // Nobody listens there: what is to be delivered stays pending.
