@@ -14,6 +14,7 @@ mod error;
 pub mod fuzzing;
 mod hashing;
 mod limit;
+mod long_reads;
 mod metrics;
 mod openapi;
 mod pages;
@@ -68,6 +69,7 @@ pub struct Front {
     sandbox: Option<sandbox::Sandbox>,
     throttle: Arc<throttle::Throttle>,
     hashing: hashing::Hashing,
+    long_reads: long_reads::LongReads,
     public_url: String,
     body_timeout: Duration,
     closed: watch::Sender<bool>,
@@ -122,6 +124,7 @@ impl Front {
             sandbox,
             throttle: Arc::new(throttle),
             hashing: hashing::Hashing::new(settings.password_limits.waiting_max),
+            long_reads: long_reads::LongReads::default(),
             public_url: settings.public_url,
             body_timeout: Duration::from_millis(settings.body_timeout_ms),
             closed: watch::Sender::new(false),

@@ -97,6 +97,18 @@ impl Call {
         self.front.service.scope(self.member()?, self.id(), mode)
     }
 
+    /// Does a long read for whoever is signed in, on a thread of its own and in its turn.
+    ///
+    /// # Errors
+    /// Those of `work`; `overloaded` where too many of theirs wait already.
+    pub(super) async fn long_read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let asker = self.member()?.asker();
+        self.front.long_reads.read(asker, work).await
+    }
+
     /// The path's first parameter, which mostly is its only one.
     pub(super) fn id(&self) -> &str {
         self.path.first().map_or("", String::as_str)

@@ -4,6 +4,7 @@
 use super::events::{Page, unknown_before};
 use super::invoices::owned;
 use super::{Caller, Error, Json, Service, members};
+use crate::domain::invoice::Invoice;
 use crate::domain::money::Currency;
 use crate::domain::render;
 use crate::domain::status::{InvoiceStatus, Judged};
@@ -16,6 +17,20 @@ use std::sync::Arc;
 
 /// Refunds of one invoice that a timeline shows at most.
 const REFUNDS_MAX: u32 = 1000;
+
+/// Invoices that one search looks through.
+const SEARCHED_MAX: u32 = 50_000;
+
+/// Whatever there is; one of it is enough.
+const ANY: invoices::Search<'_> = invoices::Search {
+    status: None,
+    currency: None,
+    from: None,
+    to: None,
+    text: None,
+    before: i64::MAX,
+    limit: 1,
+};
 
 /// Which page of invoices is looked for.
 #[derive(Clone, Debug)]
@@ -36,12 +51,21 @@ pub struct Search {
     pub limit: u32,
 }
 
+impl Search {
+    /// May it pass over invoices that do not fit? What asks for a status only reads just what it answers.
+    fn reads_on(&self) -> bool {
+        self.currency.is_some() || self.from.is_some() || self.to.is_some() || self.text.is_some()
+    }
+}
+
 impl Service {
-    /// A page of the invoices that fit, newest first. May read many: for a thread that may wait.
+    /// A page of the invoices that fit, newest first. Looks through a bounded number of them: where that ends before the
+    /// page is full, the next page goes on from there. May take a while: for a thread that may wait.
     ///
     /// # Errors
     /// `invalid_request` where `before` names none of the caller's invoices.
     pub fn search_invoices(&self, caller: &Caller, search: &Search) -> Result<Page, Error> {
+        let (account, mode) = (caller.account(), caller.mode());
         self.read(|db| {
             let before = match &search.before {
                 None => i64::MAX,
@@ -56,16 +80,34 @@ impl Service {
                 before,
                 limit: search.limit.saturating_add(1),
             };
-            let found = invoices::search(db, caller.account(), caller.mode(), &wanted)?;
-            let rendered = found.into_iter().map(|invoice| {
-                let json = render::invoice(&invoice, &self.links, &[])?;
-                Ok((invoice.id, json))
-            });
-            Ok(Page::cut(
-                rendered.collect::<Result<_, Error>>()?,
-                search.limit,
-            ))
+            let named = |text: &str, wanted: &invoices::Search<'_>| {
+                invoices::named(db, account, mode, text, wanted)
+            };
+            if let Some(text) = wanted.text
+                && !named(text, &ANY)?.is_empty()
+            {
+                return self.page(named(text, &wanted)?, search.limit);
+            }
+            let floor = if search.reads_on() {
+                invoices::floor(db, account, mode, &wanted, SEARCHED_MAX)?
+            } else {
+                None
+            };
+            let from = floor.as_ref().map_or(0, |(seq, _)| *seq);
+            let found = invoices::search(db, account, mode, &wanted, from)?;
+            let mut page = self.page(found, search.limit)?;
+            page.next_before = page.next_before.or(floor.map(|(_, id)| id));
+            Ok(page)
         })
+    }
+
+    /// Invoices as a page; one more than was wanted says that there are more.
+    fn page(&self, found: Vec<Invoice>, limit: u32) -> Result<Page, Error> {
+        let rendered = found.into_iter().map(|invoice| {
+            let json = render::invoice(&invoice, &self.links, &[])?;
+            Ok((invoice.id, json))
+        });
+        Ok(Page::cut(rendered.collect::<Result<_, Error>>()?, limit))
     }
 
     /// An invoice with all that is known of it.

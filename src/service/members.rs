@@ -41,6 +41,11 @@ impl Member {
         self.user.role == Role::Operator
     }
 
+    /// Whose share of what is scarce is used: the account's, whichever of its users asks; an operator's own.
+    pub fn asker(&self) -> &str {
+        self.account_id().unwrap_or(&self.user.id)
+    }
+
     /// The id of the account of a merchant's user.
     pub fn account_id(&self) -> Option<&str> {
         self.account_id.as_deref()

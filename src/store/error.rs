@@ -52,12 +52,6 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-impl From<r2d2::Error> for StoreError {
-    fn from(error: r2d2::Error) -> StoreError {
-        StoreError::Failed(format!("no connection to read with: {error}"))
-    }
-}
-
 impl From<std::io::Error> for StoreError {
     fn from(error: std::io::Error) -> StoreError {
         StoreError::Failed(error.to_string())

@@ -190,7 +190,7 @@ pub struct Search<'a> {
     pub from: Option<Time>,
     /// Only made before this moment.
     pub to: Option<Time>,
-    /// Only with this text in id, orderId, description or email, or that is an address or a txid of theirs.
+    /// Only with this text.
     pub text: Option<&'a str>,
     /// Only older than the one with this `seq`.
     pub before: i64,
@@ -198,23 +198,19 @@ pub struct Search<'a> {
     pub limit: u32,
 }
 
-/// The newest invoices that fit. Reads every invoice that is newer than the last one found.
+/// The newest invoices that fit and are not older than `floor`, with the text in id, orderId, description or email.
+/// Reads every invoice that is newer than the last one found.
 pub fn search(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
     search: &Search<'_>,
+    floor: i64,
 ) -> Result<Vec<Invoice>, StoreError> {
-    let pools: Vec<&str> = Chain::ALL
-        .iter()
-        .map(|chain| chain.address_pool())
-        .collect();
-    let (pools, chains) = (json_list(&pools)?, json_list(Chain::TEXTS)?);
     let like = search.text.map(contains);
     let mut params = named_params! {
         ":account": account, ":mode": mode, ":currency": search.currency, ":from": search.from, ":to": search.to,
-        ":text": search.text, ":like": like, ":pools": pools, ":chains": chains, ":before": search.before,
-        ":limit": search.limit,
+        ":like": like, ":before": search.before, ":floor": floor, ":limit": search.limit,
     }
     .to_vec();
     match &search.status {
@@ -232,6 +228,54 @@ pub fn search(
             )
         }
     }
+}
+
+/// The newest invoices that fit and that a text names as a whole: their id, an address of theirs, a txid paid to them.
+pub fn named(
+    db: &Reader<'_>,
+    account: i64,
+    mode: Mode,
+    text: &str,
+    search: &Search<'_>,
+) -> Result<Vec<Invoice>, StoreError> {
+    let pools: Vec<&str> = Chain::ALL
+        .iter()
+        .map(|chain| chain.address_pool())
+        .collect();
+    let (pools, chains) = (json_list(&pools)?, json_list(Chain::TEXTS)?);
+    let params = named_params! {
+        ":account": account, ":mode": mode, ":status": search.status, ":currency": search.currency,
+        ":from": search.from, ":to": search.to, ":text": text, ":pools": pools, ":chains": chains,
+        ":before": search.before, ":limit": search.limit,
+    };
+    db.all(include_str!("../../sql/invoices/named.sql"), params, read)
+}
+
+/// The last of so many invoices that a search from `before` on would look at: its `seq` and id; nothing where there
+/// are not as many.
+pub fn floor(
+    db: &Reader<'_>,
+    account: i64,
+    mode: Mode,
+    search: &Search<'_>,
+    count: u32,
+) -> Result<Option<(i64, String)>, StoreError> {
+    let skipped = i64::from(count).saturating_sub(1);
+    let mut params = named_params! {
+        ":account": account, ":mode": mode, ":before": search.before, ":skipped": skipped,
+    }
+    .to_vec();
+    let sql = match &search.status {
+        None => include_str!("../../sql/invoices/floor.sql"),
+        Some(status) => {
+            params.push((":status", status));
+            include_str!("../../sql/invoices/floor_by_status.sql")
+        }
+    };
+    db.first(sql, params.as_slice(), |row| {
+        let mut next = Columns::of(row);
+        Ok((next.take()?, next.take()?))
+    })
 }
 
 /// A pattern that fits whatever has this text in it.

@@ -1,6 +1,6 @@
 //! SQLite, and nowhere else: one file, one writer, many readers.
 //!
-//! What lives here: opening the file, the writer, the read pool, and one module for each table. What does not:
+//! What lives here: opening the file, the writer, the readers, and one module for each table. What does not:
 //! what a change means (`service`). What always holds: a row is written only through [`Tx`], which only the
 //! writer can make, and no write is answered before it is committed.
 
@@ -36,6 +36,7 @@ pub mod payments;
 pub mod payout_addresses;
 pub mod pool_addresses;
 pub mod quotes;
+mod readers;
 pub mod reseller_tokens;
 mod row;
 pub mod servers;
@@ -54,7 +55,6 @@ pub use source::read_any;
 pub use writer::{Changes, Tx, WriteError};
 
 use health::Health;
-use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, Params, Row};
 use std::sync::Arc;
 
@@ -136,24 +136,21 @@ pub struct Store {
 
 /// What every clone of a [`Store`] shares; the last one to go closes the file.
 struct Shared {
-    pool: r2d2::Pool<SqliteConnectionManager>,
+    readers: readers::Readers,
     writer: writer::Writer,
 }
 
 impl Store {
-    /// Reads on the calling thread. Meant for short reads: one row, one page.
+    /// Reads on the calling thread, which waits for nobody. On a thread of the runtime for short reads only: one row,
+    /// one page.
     ///
     /// # Errors
-    /// The closure's, or [`StoreError`] where no connection is to be had.
+    /// The closure's, or [`StoreError`] where the file cannot be opened.
     pub fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let conn = self.shared.pool.get().map_err(StoreError::from)?;
-        work(&Reader {
-            conn: &conn,
-            health: None,
-        })
+        self.shared.readers.read(work)
     }
 
     /// Runs `work` in the writer's next transaction and answers once that is committed.

@@ -4,14 +4,13 @@
 //! made is whole or not there at all.
 
 use super::identity::{Identity, identify, require_ours};
-use super::lock::{Found, Lock, Place};
+use super::lock::{Lock, Place};
+use super::readers::Readers;
 use super::writer::{OpenFile, Writer};
 use super::{OnCommit, Reader, Shared, Store, StoreError, migrate};
 use crate::domain::text_enum::text_enum;
-use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use scheduled_thread_pool::ScheduledThreadPool;
 use std::fs::{File, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -21,8 +20,6 @@ use std::time::Duration;
 
 /// SQLite before this version has a fault in its write-ahead log that can corrupt a file.
 const SQLITE_MIN: i32 = 3_051_003;
-/// Connections to read with, at most; they are opened when first needed.
-const READERS_MAX: u32 = 16;
 /// Processes that may make the same file at the same moment; a copy left by a crash counts as one.
 const ASIDE_MAX: u32 = 100;
 /// How much of the file each connection reads through a memory map.
@@ -123,7 +120,7 @@ impl Store {
         // leaves it to the server, which knows whether its disk has failed.
         conn.pragma_update(None, "wal_autocheckpoint", 0)?;
         let place = Arc::new(Place::of(path, &conn)?);
-        let pool = pool(path, Arc::clone(&place));
+        let readers = Readers::new(path, Arc::clone(&place));
         let file = OpenFile {
             conn,
             place,
@@ -132,7 +129,7 @@ impl Store {
         };
         let writer = Writer::start(file, on_commit)?;
         Ok(Store {
-            shared: Arc::new(Shared { pool, writer }),
+            shared: Arc::new(Shared { readers, writer }),
         })
     }
 }
@@ -189,9 +186,7 @@ fn open_to_read(path: &Path) -> Result<(Lock, Connection), StoreError> {
         return Err(StoreError::Failed(message));
     }
     let lock = Lock::beside(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(path, flags)?;
-    prepare(&conn)?;
+    let conn = open_reader(path)?;
     migrate::require_newest(&conn)?;
     conn.execute_batch("begin")?;
     Ok((lock, conn))
@@ -296,24 +291,10 @@ pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "temp_store", "memory")
 }
 
-/// Read-only connections, opened when first needed; none to another file that has the name by then.
-fn pool(path: &Path, place: Arc<Place>) -> r2d2::Pool<SqliteConnectionManager> {
-    let opened = path.to_owned();
-    let manager = SqliteConnectionManager::file(path)
-        .with_flags(OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .with_init(move |conn| {
-            if place.look() != Found::InPlace {
-                return Err(rusqlite::Error::InvalidPath(opened.clone()));
-            }
-            prepare(conn)
-        });
-    r2d2::Pool::builder()
-        .thread_pool(Arc::new(ScheduledThreadPool::new(1)))
-        .max_size(READERS_MAX)
-        .min_idle(Some(0))
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .test_on_check_out(false)
-        .connection_timeout(Duration::from_secs(5))
-        .build_unchecked(manager)
+/// A connection that can read only.
+pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    prepare(&conn)?;
+    Ok(conn)
 }

@@ -55,6 +55,7 @@ mod limits;
 mod link_desk;
 mod list_limits;
 mod lists;
+mod long_reads;
 mod model;
 mod old_copies;
 mod old_files;

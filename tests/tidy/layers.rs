@@ -35,7 +35,7 @@ const HYPER: &[&str] = &[
     "percent_encoding",
     "tokio",
 ];
-const SQLITE: &[&str] = &["r2d2", "r2d2_sqlite", "rusqlite", "scheduled_thread_pool"];
+const SQLITE: &[&str] = &["rusqlite"];
 const LOG: &[&str] = &["log"];
 
 const LAYERS: &[Layer] = &[

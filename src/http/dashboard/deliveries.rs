@@ -1,6 +1,5 @@
 //! Deliveries in the operator interface: listing, and sending again.
 
-use super::aside;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::service::Error;
@@ -23,7 +22,8 @@ pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
         limit: call.query.limit(LIMIT_DEFAULT),
     };
     let service = Arc::clone(&call.front.service);
-    Reply::page(&aside(move || service.account_deliveries(&scope, &wanted)).await?)
+    let read = move || service.account_deliveries(&scope, &wanted);
+    Reply::page(&call.long_read(read).await?)
 }
 
 /// POST /dashboard/api/accounts/{account}/deliveries/{id}/resend

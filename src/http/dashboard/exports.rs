@@ -1,8 +1,8 @@
 //! Exports in the operator interface.
 
-use super::aside;
 use crate::domain::export::{Export, header};
 use crate::domain::refusal::Refusal;
+use crate::http::long_reads;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::stream::{Outgoing, Pieces};
@@ -27,13 +27,15 @@ pub(in crate::http) async fn export(call: Call) -> Result<Reply, Error> {
         scope.mode()
     );
     let service = Arc::clone(&call.front.service);
-    let body = Outgoing::stream(move |pieces| send(service, scope, wanted, pieces));
+    let place = call.front.long_reads.export(call.member()?.asker())?;
+    let body = Outgoing::stream(move |pieces| send(service, place, scope, wanted, pieces));
     Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
 }
 
-/// Sends an export to its end, or until nobody takes it any more.
+/// Sends an export to its end, or until nobody takes it any more. Between two pieces it holds its place and nothing else.
 async fn send(
     service: Arc<Service>,
+    mut place: long_reads::Export,
     caller: Caller,
     wanted: ExportWanted,
     pieces: Pieces,
@@ -42,7 +44,9 @@ async fn send(
     let mut after = 0;
     while taken {
         let (service, caller, wanted) = (Arc::clone(&service), caller.clone(), wanted.clone());
-        let next = aside(move || service.export_lines(&caller, &wanted, after)).await?;
+        let read = move || service.export_lines(&caller, &wanted, after);
+        let (kept, next) = place.piece(read).await?;
+        place = kept;
         let Some((lines, last)) = next else { break };
         after = last;
         taken = pieces.send(lines).await?;

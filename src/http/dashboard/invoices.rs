@@ -1,6 +1,5 @@
 //! Invoices in the operator interface: searching, reading, the timeline, calling off.
 
-use super::aside;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::service::Error;
@@ -23,7 +22,8 @@ pub(in crate::http) async fn search(call: Call) -> Result<Reply, Error> {
         limit: call.query.limit(LIMIT_DEFAULT),
     };
     let service = Arc::clone(&call.front.service);
-    Reply::page(&aside(move || service.search_invoices(&scope, &search)).await?)
+    let read = move || service.search_invoices(&scope, &search);
+    Reply::page(&call.long_read(read).await?)
 }
 
 /// GET /dashboard/api/accounts/{account}/invoices/{id}

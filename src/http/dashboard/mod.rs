@@ -20,17 +20,3 @@ pub(super) mod tokens;
 pub(super) mod transfers;
 pub(super) mod unmatched;
 pub(super) mod users;
-
-use crate::service::Error;
-
-/// Does on a thread of its own what may take longer than a request should hold up others.
-///
-/// # Errors
-/// Those of `work`.
-async fn aside<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
-}

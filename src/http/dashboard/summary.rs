@@ -2,7 +2,6 @@
 //!
 //! What always holds: counting never holds up other requests.
 
-use super::aside;
 use crate::domain::asset::Mode;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -13,14 +12,14 @@ use std::sync::Arc;
 pub(in crate::http) async fn of_account(call: Call) -> Result<Reply, Error> {
     let (scope, now) = (call.scope()?, call.now);
     let service = Arc::clone(&call.front.service);
-    aside(move || service.account_summary(now, &scope))
-        .await
-        .map(Reply::ok)
+    let read = move || service.account_summary(now, &scope);
+    call.long_read(read).await.map(Reply::ok)
 }
 
 /// GET /dashboard/api/summary
 pub(in crate::http) async fn of_all(call: Call) -> Result<Reply, Error> {
     let mode = call.query.choice("mode")?.unwrap_or(Mode::Live);
     let service = Arc::clone(&call.front.service);
-    aside(move || service.summary(mode)).await.map(Reply::ok)
+    let read = move || service.summary(mode);
+    call.long_read(read).await.map(Reply::ok)
 }

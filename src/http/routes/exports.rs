@@ -2,6 +2,7 @@
 
 use super::invoice_desk::{FROM, MEMBER, MODE, TO};
 use super::{Answer, Content, Route};
+use crate::domain::refusal::Code;
 use crate::http::dashboard::exports;
 
 /// The list.
@@ -15,6 +16,7 @@ pub(super) static ROUTES: [Route; 1] = [Route {
         about: "The rows, as CSV with a line of names.",
         content: Content::Csv,
     }],
+    refusals: &[Code::Overloaded],
     handler: |call| Box::pin(exports::export(call)),
     ..MEMBER
 }];

@@ -74,7 +74,7 @@ pub(super) static ROUTES: [Route; 4] = [
     Route {
         operation: "searchInvoices",
         path: "/dashboard/api/accounts/{account}/invoices",
-        summary: "Searches an account's invoices, newest first.",
+        summary: "Searches an account's invoices, newest first. One call looks through 50000 of them at most: a page may be short or empty and have more, which nextBefore goes on with.",
         query: &[
             MODE,
             limit(200, invoices::LIMIT_DEFAULT),
@@ -89,11 +89,12 @@ pub(super) static ROUTES: [Route; 4] = [
             TO,
             Param {
                 name: "text",
-                about: "Only with this text in id, orderId, description or customerEmail, or as an address or txid of theirs.",
+                about: "A whole id, address or txid names its invoices, and only these are answered. Any other text: only invoices with it in id, orderId, description or customerEmail.",
                 kind: ParamKind::Text { chars_max: 200 },
             },
         ],
         answers: &[json(200, "A page of invoices.", "InvoicePage")],
+        refusals: &[Code::Overloaded],
         handler: |call| Box::pin(invoices::search(call)),
         ..MEMBER
     },

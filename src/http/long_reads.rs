@@ -1,0 +1,306 @@
+//! Long reads: searches, exports, summaries. They have threads of their own, and each asker a bound.
+//!
+//! What lives here: who waits for whom. What does not: what is read. What always holds: a thread of the runtime never
+//! does a long read, and one asker's never keep others from theirs.
+
+use crate::domain::refusal::{Code, Refusal};
+use crate::service::Error;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Semaphore;
+
+/// Long reads that run at once, everybody's together.
+const RUNNING_MAX: usize = 4;
+/// Reads of one asker that run at once.
+const OWN_RUNNING_MAX: usize = 2;
+/// Reads of one asker that run or wait; the next one is refused.
+const OWN_MAX: usize = 10;
+/// Exports of one asker that are being sent at once.
+const OWN_EXPORTS_MAX: usize = 10;
+/// Pieces of one asker's exports that are read at once.
+const OWN_PIECES_MAX: usize = 1;
+
+/// The long reads of one server.
+pub(super) struct LongReads {
+    running: Arc<Semaphore>,
+    reads: Askers,
+    exports: Askers,
+}
+
+/// The place of one export among its asker's, until it is dropped.
+pub(super) struct Export {
+    running: Arc<Semaphore>,
+    place: Place,
+}
+
+impl Default for LongReads {
+    fn default() -> LongReads {
+        LongReads {
+            running: Arc::new(Semaphore::new(RUNNING_MAX)),
+            reads: Askers::new(OWN_MAX, OWN_RUNNING_MAX),
+            exports: Askers::new(OWN_EXPORTS_MAX, OWN_PIECES_MAX),
+        }
+    }
+}
+
+impl LongReads {
+    /// Does a read of this asker on a thread of its own, in its turn. One that nobody waits for any more is not begun.
+    ///
+    /// # Errors
+    /// Those of `work`; `overloaded` where too many of the asker's wait already.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        asker: &str,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let place = self.reads.take(asker)?;
+        in_turn(&self.running, place, work)
+            .await
+            .map(|(_, done)| done)
+    }
+
+    /// Takes a place for an export of this asker.
+    ///
+    /// # Errors
+    /// `overloaded` where too many of the asker's are being sent already.
+    pub(super) fn export(&self, asker: &str) -> Result<Export, Error> {
+        Ok(Export {
+            running: Arc::clone(&self.running),
+            place: self.exports.take(asker)?,
+        })
+    }
+}
+
+impl Export {
+    /// Reads one piece of it on a thread of its own, in its turn.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub(super) async fn piece<T: Send + 'static>(
+        self,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<(Export, T), Error> {
+        let (place, done) = in_turn(&self.running, self.place, work).await?;
+        let running = self.running;
+        Ok((Export { running, place }, done))
+    }
+}
+
+/// Does the work when its asker has a turn and a thread is free. The thread keeps both, and the place, until it is done,
+/// whether or not anybody waits for it.
+async fn in_turn<T: Send + 'static>(
+    running: &Arc<Semaphore>,
+    place: Place,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<(Place, T), Error> {
+    let closed = |error: tokio::sync::AcquireError| Error::Failed(error.to_string());
+    let own = Arc::clone(&place.turns)
+        .acquire_owned()
+        .await
+        .map_err(closed)?;
+    let thread = Arc::clone(running).acquire_owned().await.map_err(closed)?;
+    let done = tokio::task::spawn_blocking(move || {
+        let done = work();
+        drop((own, thread));
+        (place, done)
+    });
+    let (place, done) = done
+        .await
+        .map_err(|error| Error::Failed(error.to_string()))?;
+    Ok((place, done?))
+}
+
+/// Who asks, and how many places each has taken.
+#[derive(Clone)]
+struct Askers {
+    places_max: usize,
+    turns_max: usize,
+    askers: Arc<Mutex<HashMap<String, Asker>>>,
+}
+
+/// Somebody who has a place.
+struct Asker {
+    places: usize,
+    turns: Arc<Semaphore>,
+}
+
+/// A place, until it is dropped.
+struct Place {
+    of: Askers,
+    asker: String,
+    turns: Arc<Semaphore>,
+}
+
+impl Askers {
+    fn new(places_max: usize, turns_max: usize) -> Askers {
+        Askers {
+            places_max,
+            turns_max,
+            askers: Arc::default(),
+        }
+    }
+
+    /// Takes one place more.
+    fn take(&self, name: &str) -> Result<Place, Refusal> {
+        let mut askers = self.lock();
+        let asker = askers.entry(name.to_owned()).or_insert_with(|| Asker {
+            places: 0,
+            turns: Arc::new(Semaphore::new(self.turns_max)),
+        });
+        if asker.places >= self.places_max {
+            let max = self.places_max;
+            let message = format!(
+                "{max} long reads of yours run or wait already; try again when they are done"
+            );
+            return Err(Refusal::new(Code::Overloaded, message));
+        }
+        asker.places = asker.places.saturating_add(1);
+        Ok(Place {
+            of: self.clone(),
+            asker: name.to_owned(),
+            turns: Arc::clone(&asker.turns),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Asker>> {
+        // Nothing in between can leave the counts half changed.
+        self.askers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut askers = self.of.lock();
+        if let Some(asker) = askers.get_mut(&self.asker) {
+            asker.places = asker.places.saturating_sub(1);
+            if asker.places == 0 {
+                askers.remove(&self.asker);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{Askers, Code, Error, LongReads, OWN_MAX, OWN_RUNNING_MAX, RUNNING_MAX};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Condvar, Mutex};
+    use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+    use tokio::task::JoinHandle;
+
+    /// Reads that have begun stand at a gate until it is opened.
+    struct Scene {
+        reads: Arc<LongReads>,
+        gate: Arc<(Mutex<bool>, Condvar)>,
+        inside: Arc<AtomicUsize>,
+        most: Arc<AtomicUsize>,
+        begin: UnboundedSender<()>,
+        begun: UnboundedReceiver<()>,
+    }
+
+    impl Scene {
+        fn new() -> Scene {
+            let (begin, begun) = unbounded_channel();
+            Scene {
+                reads: Arc::default(),
+                gate: Arc::default(),
+                inside: Arc::default(),
+                most: Arc::default(),
+                begin,
+                begun,
+            }
+        }
+
+        fn start(&self, asker: &'static str) -> JoinHandle<Result<(), Error>> {
+            let (reads, gate) = (Arc::clone(&self.reads), Arc::clone(&self.gate));
+            let (inside, most) = (Arc::clone(&self.inside), Arc::clone(&self.most));
+            let begin = self.begin.clone();
+            let work = move || {
+                let now = inside.fetch_add(1, Ordering::SeqCst).saturating_add(1);
+                most.fetch_max(now, Ordering::SeqCst);
+                begin.send(()).unwrap();
+                let open = gate.1.wait_while(gate.0.lock().unwrap(), |open| !*open);
+                drop(open.unwrap());
+                inside.fetch_sub(1, Ordering::SeqCst);
+                Ok(())
+            };
+            tokio::spawn(async move { reads.read(asker, work).await })
+        }
+
+        fn open(&self) {
+            *self.gate.0.lock().unwrap() = true;
+            self.gate.1.notify_all();
+        }
+    }
+
+    fn is_refused(outcome: &Result<(), Error>) -> bool {
+        matches!(outcome, Err(Error::Refused(refusal)) if refusal.code == Code::Overloaded)
+    }
+
+    fn names(askers: &Askers) -> usize {
+        askers.lock().len()
+    }
+
+    #[tokio::test]
+    async fn one_askers_reads_wait_for_each_other_and_not_others_for_them() {
+        let mut scene = Scene::new();
+        let own: Vec<_> = (0..OWN_MAX).map(|_| scene.start("a")).collect();
+        let more = scene.start("a");
+        for _ in 0..OWN_RUNNING_MAX {
+            scene.begun.recv().await.unwrap();
+        }
+        assert!(is_refused(&more.await.unwrap()));
+        assert!(scene.begun.try_recv().is_err(), "the others wait");
+        let other = scene.start("b");
+        scene.begun.recv().await.unwrap();
+        assert_eq!(scene.inside.load(Ordering::SeqCst), OWN_RUNNING_MAX + 1);
+        scene.open();
+        for read in own.into_iter().chain([other]) {
+            read.await.unwrap().unwrap();
+        }
+        assert!(scene.most.load(Ordering::SeqCst) <= RUNNING_MAX);
+        assert_eq!(names(&scene.reads.reads), 0, "nothing is kept of who asked");
+        scene.start("a").await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn no_more_run_than_there_are_threads_for() {
+        let mut scene = Scene::new();
+        let all: Vec<_> = ["a", "b", "c", "d", "e", "f"]
+            .into_iter()
+            .flat_map(|asker| [scene.start(asker), scene.start(asker)])
+            .collect();
+        for _ in 0..RUNNING_MAX {
+            scene.begun.recv().await.unwrap();
+        }
+        assert!(scene.begun.try_recv().is_err());
+        scene.open();
+        for read in all {
+            read.await.unwrap().unwrap();
+        }
+        assert_eq!(scene.most.load(Ordering::SeqCst), RUNNING_MAX);
+    }
+
+    #[tokio::test]
+    async fn who_goes_away_leaves_the_queue_and_is_not_begun() {
+        let mut scene = Scene::new();
+        for _ in 0..3 {
+            let own: Vec<_> = (0..OWN_MAX).map(|_| scene.start("a")).collect();
+            tokio::task::yield_now().await;
+            for read in &own {
+                read.abort();
+            }
+            for read in own {
+                let _ = read.await;
+            }
+        }
+        // What had begun goes on with nobody waiting, and keeps its place until it is done.
+        for _ in 0..OWN_RUNNING_MAX {
+            scene.begun.recv().await.unwrap();
+        }
+        assert!(scene.begun.try_recv().is_err());
+        scene.open();
+        scene.start("a").await.unwrap().unwrap();
+    }
+}

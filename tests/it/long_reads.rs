@@ -1,0 +1,184 @@
+//! Long reads beside everything else: searches, exports and summaries hold up nobody, and one asker's are bounded.
+
+use crate::support::desk::Desk;
+use crate::support::{Answer, TEST, agent, send};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Barrier;
+
+/// As many invoices as a search looks through, and a fifth more.
+const MANY: u32 = 60_000;
+
+/// An account with many invoices; the oldest one is paid, and its id is answered.
+#[track_caller]
+fn with_many(desk: &Desk) -> String {
+    let more = json!({ "asset": "LTC", "orderId": "needle" });
+    let oldest = desk.shop.invoice("1.00", more)["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    desk.shop
+        .pay(json!({ "invoice": oldest, "txid": "the-needle" }));
+    desk.shop.invoice("1.00", json!({ "orderId": "hay" }));
+    desk.shop.write_beside(&format!(
+        "create temp table made as
+           with recursive n (n) as (select 3 union all select n + 1 from n where n < {MANY})
+           select n.n as number, o.* from n join (select * from invoices where order_id = 'hay') o;
+         update made set seq = number, id = printf('01a1fd55-7a80-7af2-8000-%012d', number), order_id = 'hay ' || number;
+         alter table made drop column number;
+         insert into invoices select * from made;"
+    ));
+    oldest
+}
+
+#[track_caller]
+fn search(desk: &Desk, query: &str) -> Value {
+    desk.read(&format!("invoices?{query}"))
+}
+
+fn ids(page: &Value) -> Vec<&str> {
+    let data = page["data"].as_array().unwrap().iter();
+    data.map(|invoice| invoice["id"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_search_goes_on_where_it_stopped_and_finds_all() {
+    let desk = Desk::open();
+    let oldest = with_many(&desk);
+    for query in [
+        "text=NEEDL",
+        "text=needle&status=detected",
+        "text=needle&currency=EUR",
+    ] {
+        let mut pages = 0;
+        let mut before = String::new();
+        let mut found = Vec::new();
+        loop {
+            let page = search(&desk, &format!("{query}{before}"));
+            found.extend(ids(&page).into_iter().map(str::to_owned));
+            pages += 1;
+            assert_eq!(page["hasMore"], json!(page["nextBefore"].is_string()));
+            let Some(next) = page["nextBefore"].as_str() else {
+                break;
+            };
+            before = format!("&before={next}");
+        }
+        assert_eq!(found, [oldest.as_str()], "{query}");
+        let expected = if query.contains("status") { 1 } else { 2 };
+        assert_eq!(pages, expected, "{query}");
+    }
+    // What names an invoice as a whole finds it at once, however old it is.
+    let address = desk.shop.read(&oldest)["depositAddress"].clone();
+    for text in [oldest.as_str(), address.as_str().unwrap(), "the-needle"] {
+        let page = search(&desk, &format!("text={text}"));
+        assert_eq!(
+            (ids(&page), &page["hasMore"]),
+            (vec![oldest.as_str()], &json!(false))
+        );
+        let page = search(&desk, &format!("text={text}&currency=USD"));
+        assert_eq!((ids(&page), &page["hasMore"]), (vec![], &json!(false)));
+    }
+    // Whatever is passed over, each comes once and in order.
+    let mut before = String::new();
+    let mut all = BTreeSet::new();
+    let mut count = 0;
+    loop {
+        let page = search(&desk, &format!("text=hay+59&limit=200{before}"));
+        for id in ids(&page) {
+            all.insert(id.to_owned());
+            count += 1;
+        }
+        let Some(next) = page["nextBefore"].as_str() else {
+            break;
+        };
+        before = format!("&before={next}");
+    }
+    let expected = (3..=MANY).filter(|number| number.to_string().starts_with("59"));
+    assert_eq!(
+        (all.len(), count),
+        (expected.clone().count(), expected.count())
+    );
+}
+
+#[test]
+fn one_users_searches_hold_up_nobody() {
+    let desk = Desk::open();
+    with_many(&desk);
+    let (shop, at_once) = (&desk.shop, Barrier::new(24));
+    let path = format!("{}{}", shop.url(), desk.path("invoices?text=nowhere"));
+    let headers = [("cookie", desk.merchant.as_str())];
+    let searched = || -> Vec<Answer> {
+        let agent = agent();
+        at_once.wait();
+        (0..3)
+            .map(|_| send(&agent, "GET", &path, &headers, ""))
+            .collect()
+    };
+    let answers: Vec<Answer> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..24).map(|_| scope.spawn(searched)).collect();
+        for _ in 0..30 {
+            shop.invoice("1.00", json!({}));
+            shop.get("/livez", None).expect(200);
+            shop.get("/v1/balances", Some(TEST)).expect(200);
+            desk.read("summary");
+        }
+        let ended = all.into_iter().map(|one| one.join().unwrap());
+        ended.collect::<Vec<_>>().concat()
+    });
+    let (made, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
+    assert!(
+        made.len() >= 10 && !refused.is_empty(),
+        "{} made",
+        made.len()
+    );
+    for answer in refused {
+        answer.refused(503, "overloaded", None);
+        assert!(answer.headers["retry-after"].parse::<u32>().unwrap() >= 1);
+    }
+}
+
+/// Asks for an export and reads no more than the status of the answer.
+#[track_caller]
+fn unread_export(desk: &Desk, cookie: &str) -> (TcpStream, String) {
+    let address = desk.shop.url().strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let path = desk.path("exports/invoices.csv");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\ncookie: {cookie}\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).unwrap();
+    (stream, String::from_utf8_lossy(&status[9..]).into_owned())
+}
+
+#[test]
+fn exports_that_nobody_reads_hold_up_nobody() {
+    let desk = Desk::open();
+    with_many(&desk);
+    let shop = &desk.shop;
+    let unread: Vec<_> = (0..10)
+        .map(|_| unread_export(&desk, &desk.merchant))
+        .collect();
+    assert!(unread.iter().all(|(_, status)| status == "200"));
+    let export = |cookie: &str| {
+        let path = desk.path("exports/ledger.csv");
+        desk.send(cookie, "GET", &path, &Value::Null)
+    };
+    export(&desk.merchant).refused(503, "overloaded", None);
+    // Nobody else notices, nor does the same user who does something else.
+    export(&desk.operator).expect(200);
+    for _ in 0..20 {
+        shop.invoice("1.00", json!({}));
+        shop.get("/livez", None).expect(200);
+        let search = desk.by_merchant("GET", "invoices?text=hay+9", &Value::Null);
+        search.expect(200);
+        desk.by_merchant("GET", "summary", &Value::Null).expect(200);
+    }
+    export(&desk.merchant).refused(503, "overloaded", None);
+    drop(unread);
+    while export(&desk.merchant).status != 200 {
+        std::thread::yield_now();
+    }
+}
