@@ -1,7 +1,8 @@
 //! A file to read that may not be readable as it stands: of an older version, or where nothing can be written beside it.
 //!
 //! What lives here: the copy in a temporary folder that is read in its place. What always holds: the file itself is not
-//! changed, the copy is for nobody else's eyes, and it is gone when it has been read, also where that went wrong.
+//! changed, the copy is for nobody else's eyes, and it is gone when it has been read, also where that went wrong; what a
+//! killed process has left goes with the next.
 
 use super::Kind;
 use super::identity::{identify, require_ours};
@@ -12,9 +13,9 @@ use crate::domain::id;
 use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, Metadata};
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// A file that can be read. Its parts are dropped from the first to the last: the connection goes before what it is to.
@@ -26,28 +27,70 @@ pub(super) struct Source {
     _folder: Option<Folder>,
 }
 
+/// What the names of folders for copies begin with.
+const PREFIX: &str = "coffer-copy-";
+/// The file in such a folder that is locked while the folder is in use.
+const IN_USE: &str = "lock";
+
 /// A folder for one copy; dropping it removes it.
-struct Folder(PathBuf);
+struct Folder {
+    path: PathBuf,
+    _in_use: File,
+}
 
 impl Folder {
     fn new() -> Result<Folder, StoreError> {
         // The name has random parts; where it is taken all the same, that folder is somebody else's.
-        let path = std::env::temp_dir().join(format!("coffer-copy-{}", id::new(Time(0))));
-        let made = DirBuilder::new().mode(0o700).create(&path);
-        made.map_err(|error| StoreError::Failed(format!("{}: {error}", path.display())))?;
-        Ok(Folder(path))
+        let folder = std::env::temp_dir();
+        let path = folder.join(format!("{PREFIX}{}", id::new(Time(0))));
+        let made = DirBuilder::new().mode(0o700).create(&path).and_then(|()| {
+            let in_use = create_private(&path.join(IN_USE))?;
+            in_use.lock()?;
+            sweep(&folder, std::fs::metadata(&path)?.uid());
+            Ok(in_use)
+        });
+        match made {
+            Ok(in_use) => Ok(Folder {
+                path,
+                _in_use: in_use,
+            }),
+            Err(error) => {
+                // What was not made needs no removing.
+                let _ = std::fs::remove_dir_all(&path);
+                Err(StoreError::Failed(format!("{}: {error}", path.display())))
+            }
+        }
     }
 
     /// Where the copy is.
     fn file(&self) -> PathBuf {
-        self.0.join("copy.db")
+        self.path.join("copy.db")
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            log::warn!("{} was not removed: {error}", self.0.display());
+        if let Err(error) = std::fs::remove_dir_all(&self.path) {
+            log::warn!("{} was not removed: {error}", self.path.display());
+        }
+    }
+}
+
+/// Removes the folders that killed processes of this user have left: no links, and none that is in use.
+fn sweep(folder: &Path, user: u32) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| {
+        let is_ours = |found: Metadata| found.is_dir() && found.uid() == user;
+        entry.file_name().to_string_lossy().starts_with(PREFIX)
+            && entry.metadata().is_ok_and(is_ours)
+    });
+    for entry in ours {
+        let lock = entry.path().join(IN_USE);
+        // One that is being made has none yet; anything but a file is none of ours.
+        let is_file = std::fs::symlink_metadata(&lock).is_ok_and(|found| found.is_file());
+        if is_file && File::open(&lock).is_ok_and(|lock| lock.try_lock().is_ok()) {
+            // What cannot be removed stays.
+            let _ = std::fs::remove_dir_all(entry.path());
         }
     }
 }
@@ -121,7 +164,7 @@ impl Source {
         tell(&format!(
             "{} cannot be read where it is ({why}): a copy in {} is read",
             path.display(),
-            folder.0.display()
+            folder.path.display()
         ));
         Source::of(conn, path, None, Some(folder))
     }
@@ -143,7 +186,7 @@ impl Source {
         tell(&format!(
             "{} is of version {version}: a copy in {} is brought up to date and read",
             path.display(),
-            folder.0.display()
+            folder.path.display()
         ));
         let mut conn = self.copy_to(&folder.file())?;
         prepare(&conn)?;

@@ -201,3 +201,44 @@ fn a_file_where_nothing_can_be_written_is_read_with_its_log() {
     std::fs::write(&media, "no database ".repeat(1000)).unwrap();
     place.run(1, &["audit"], &media);
 }
+
+#[test]
+fn what_a_killed_command_left_goes_with_the_next() {
+    let place = Place::new();
+    let file = place.old("v2");
+    let folder = |name: &str| {
+        let folder = place.temporary.join(format!("coffer-copy-{name}"));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("copy.db"), "secrets").unwrap();
+        folder
+    };
+    let lock = |folder: &Path| std::fs::File::create(folder.join("lock")).unwrap();
+    let (left, in_use, begun) = (folder("left"), folder("in-use"), folder("begun"));
+    drop(lock(&left));
+    let held = lock(&in_use);
+    held.lock().unwrap();
+    // What somebody else may have put there.
+    let (elsewhere, link) = (
+        place.scratch.path("elsewhere"),
+        place.temporary.join("coffer-copy-link"),
+    );
+    std::fs::create_dir(&elsewhere).unwrap();
+    drop(lock(&elsewhere));
+    symlink(&elsewhere, &link).unwrap();
+    let fifo = folder("fifo");
+    let made = Command::new("mkfifo")
+        .arg(fifo.join("lock"))
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command
+        .args(["audit", "--log", "warn", "--file"])
+        .arg(&file);
+    let output = command.env("TMPDIR", &place.temporary).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(!left.exists());
+    for stays in [in_use, begun, link, fifo, elsewhere.join("lock")] {
+        assert!(stays.exists(), "{}", stays.display());
+    }
+}
