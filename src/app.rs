@@ -4,6 +4,7 @@
 //! stopped before what it needs is.
 
 mod control;
+pub(crate) mod open_files;
 mod parts;
 mod sandbox;
 mod temporary;

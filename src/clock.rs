@@ -22,6 +22,11 @@ pub struct Clock {
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
+    /// Microseconds since it was started.
+    pub fn us(self) -> i64 {
+        i64::try_from(self.0.elapsed().as_micros()).unwrap_or(i64::MAX)
+    }
+
     /// Milliseconds since it was started.
     pub fn ms(self) -> i64 {
         i64::try_from(self.0.elapsed().as_millis()).unwrap_or(i64::MAX)

@@ -86,6 +86,13 @@ pub static SETTINGS: &[Setting] = &[
         commands: SERVERS,
     },
     Setting {
+        flag: "connections-max",
+        value: Some("N"),
+        default: Some("4096"),
+        help: "Connections at once, at least 16; one client has a quarter of them at most",
+        commands: &["serve", "sandbox", "doctor"],
+    },
+    Setting {
         flag: "webhook-allow",
         value: Some("CIDR"),
         default: None,

@@ -4,9 +4,10 @@
 
 use super::Config;
 use super::control::SandboxControl;
+use super::open_files;
 use crate::clock::Clock;
 use crate::domain::render::Links;
-use crate::http::{Control, Front, Listener, Settings};
+use crate::http::{Control, Front, Limits, Listener, Settings};
 use crate::outbound::{Guard, Outbound};
 use crate::service::{Caches, Error, Service, begin_file, sandbox};
 use crate::store::file::FileRow;
@@ -19,6 +20,7 @@ use crate::worker::provision::Provision;
 use crate::worker::prune::Prune;
 use crate::worker::send::Send;
 use crate::worker::{Bell, Bells, run};
+use rustix::net::sockopt;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
@@ -26,6 +28,9 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+
+/// What the system keeps of an answer for a client that is slow to take it.
+const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
 /// What runs.
 pub(super) struct Parts {
@@ -65,6 +70,11 @@ impl Parts {
         let bind_failed = |error| Error::Failed(format!("{}: {error}", config.listen));
         let socket = TcpListener::bind(config.listen).map_err(bind_failed)?;
         let address = socket.local_addr().map_err(bind_failed)?;
+        keep_little_for_others(&socket, config.limits.write_span_ms);
+        let limits = Limits {
+            connections_max: open_files::make_room(config.limits.connections_max),
+            ..config.limits
+        };
         let url = config.public_url.clone().unwrap_or_else(|| url_of(address));
         let opening = Opening {
             path: file.to_owned(),
@@ -101,7 +111,7 @@ impl Parts {
         let mut workers = shared.start_commands(&runtime, &config, &stopped);
         workers.push(shared.start_workers(&runtime, &config, &stopped));
         let (stop_front, stopped) = watch::channel(false);
-        let front = runtime.spawn(listener.serve(Arc::new(front), config.limits, stopped));
+        let front = runtime.spawn(listener.serve(Arc::new(front), limits, stopped));
         let parts = Parts {
             workers,
             stop_workers,
@@ -298,6 +308,18 @@ fn on_commit(bells: &Bells, caches: &Arc<Caches>) -> OnCommit {
             bells.send.ring();
         }
     })
+}
+
+/// Lets the system keep little of what a client does not take, and forget it after this time, also of connections that
+/// have ended: its memory is everybody's. Connections have this from the socket that they come by.
+fn keep_little_for_others(socket: &TcpListener, within_ms: u64) {
+    // Where these cannot be set, the system has measures of its own.
+    let _ = sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER_BYTES);
+    let within_ms = u32::try_from(within_ms).unwrap_or(u32::MAX);
+    #[cfg(target_os = "linux")]
+    let _ = sockopt::set_tcp_user_timeout(socket, within_ms);
+    #[cfg(not(target_os = "linux"))]
+    let _ = within_ms;
 }
 
 /// The clock of a file: only a sandbox's can be moved.

@@ -4,6 +4,8 @@
 
 use super::keeping::{file, tell};
 use super::print;
+use super::server::connections_max;
+use crate::app::open_files;
 use crate::clock::Clock;
 use crate::config::Values;
 use crate::domain::signature::hex;
@@ -28,6 +30,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     let text = |flag| values.text(flag).map_err(Error::Failed);
     let mut checked = vec![of_url(text("public-url")?.as_deref())];
     checked.push(of_folder(&path));
+    checked.push(of_open_files(connections_max(&values)?));
     let now = Clock::new(0, None).now();
     checked.push(of_modes(&path));
     let inside = read_any(&path, &mut tell, |db| {
@@ -98,6 +101,16 @@ fn of_modes(path: &Path) -> Checked {
         })
     });
     ("who can read the file", open.collect())
+}
+
+/// Each connection is an open file.
+fn of_open_files(connections_max: usize) -> Checked {
+    let complaint = open_files::lacking(connections_max).map(|about| Complaint {
+        about,
+        mend: "raise the hard limit (ulimit -Hn, LimitNOFILE=), or lower --connections-max"
+            .to_owned(),
+    });
+    ("open files", complaint.into_iter().collect())
 }
 
 /// SQLite keeps files beside the file, and so does a backup.

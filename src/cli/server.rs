@@ -125,6 +125,7 @@ fn common(values: &Values<'_>, mut config: Config) -> Result<Config, Error> {
         .map(|url| public_url(&url))
         .transpose()?;
     config.trusted_proxy = ranges(values, "trusted-proxy")?;
+    config.limits.connections_max = connections_max(values)?;
     config.webhook_allow = ranges(values, "webhook-allow")?;
     config.server_limits = server_limits(values)?;
     Ok(config)
@@ -263,6 +264,20 @@ fn public_url(text: &str) -> Result<String, Error> {
     })?;
     let scheme = scheme.to_ascii_lowercase();
     Ok(format!("{scheme}://{}", rest.trim_end_matches('/')))
+}
+
+/// How many connections there may be at once.
+pub(super) fn connections_max(values: &Values<'_>) -> Result<usize, Error> {
+    let flag = "connections-max";
+    let text = values
+        .text(flag)
+        .map_err(Error::Failed)?
+        .unwrap_or_default();
+    let what = "a whole number from 16 to 1000000";
+    let most: usize = parsed(flag, &text, what)?;
+    let range = 16..=1_000_000;
+    let problem = || Error::Failed(format!("--{flag} {text}: must be {what}"));
+    range.contains(&most).then_some(most).ok_or_else(problem)
 }
 
 /// A value of a flag.

@@ -36,11 +36,16 @@ fn behind(peer: IpAddr, headers: &HeaderMap, is_trusted: &TrustedProxy) -> IpAdd
 }
 
 /// What a client is counted by: its address, or its whole site where that is IPv6.
-pub(super) fn limit_key(address: IpAddr) -> String {
-    match address {
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & SITE).to_string(),
+pub(super) fn site(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & SITE).into(),
     }
+}
+
+/// [`site`] as a text.
+pub(super) fn limit_key(address: IpAddr) -> String {
+    site(address).to_string()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! What lives here: the order of things: id, route, header limit, key, rate, body, query, handler, log line. What
 //! always holds: every answer carries the request's id, and an error is logged once, here.
 
+use super::connection::Arriving;
 use super::request::{Call, Query, path_values};
 use super::router::Found;
 use super::routes::Route;
@@ -12,8 +13,8 @@ use super::{Front, auth, limit, public, refused, reply::Reply};
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Body;
 use hyper::body::Bytes;
-use hyper::body::{Body, Incoming};
 use hyper::header::{ALLOW, CONNECTION, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
@@ -55,7 +56,7 @@ impl std::error::Error for Dropped {}
 pub(super) async fn dispatch(
     front: Arc<Front>,
     peer: IpAddr,
-    request: Request<Incoming>,
+    request: Request<Arriving>,
 ) -> Result<Response<Outgoing>, Dropped> {
     let id = front.next_request_id();
     let stopwatch = front.clock.stopwatch();
@@ -217,7 +218,7 @@ fn header_bytes(headers: &HeaderMap) -> usize {
 }
 
 /// The whole body, within its limits of size and time.
-async fn read_body(body: Incoming, timeout: Duration) -> Result<Bytes, Refusal> {
+async fn read_body(body: Arriving, timeout: Duration) -> Result<Bytes, Refusal> {
     let too_large = || {
         Refusal::new(
             Code::PayloadTooLarge,

@@ -7,6 +7,7 @@
 mod api;
 mod auth;
 mod client;
+mod connection;
 mod dashboard;
 mod dispatch;
 mod error;
@@ -19,6 +20,7 @@ mod metrics;
 mod openapi;
 mod pages;
 mod password;
+mod places;
 mod probes;
 mod public;
 mod refusals;
@@ -43,6 +45,7 @@ pub use server::{Limits, Listener};
 use crate::clock::Clock;
 use crate::domain::time::Time;
 use crate::service::{Error, Service};
+use hyper::body::Bytes;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -75,8 +78,8 @@ pub struct Front {
     closed: watch::Sender<bool>,
     request_prefix: String,
     requests: AtomicU64,
-    document: OnceLock<String>,
-    controls_document: OnceLock<String>,
+    document: OnceLock<Bytes>,
+    controls_document: OnceLock<Bytes>,
 }
 
 /// What makes one server differ from another.
@@ -163,13 +166,14 @@ impl Front {
         )
     }
 
-    /// An OpenAPI document, made when first asked for.
-    fn document(&self, subject: Subject) -> &str {
+    /// An OpenAPI document, made when first asked for; its bytes are shared by all answers.
+    fn document(&self, subject: Subject) -> Bytes {
         let kept = match subject {
             Subject::Interface => &self.document,
             Subject::Sandbox => &self.controls_document,
         };
-        kept.get_or_init(|| openapi::document(&self.public_url, subject))
+        let make = || openapi::document(&self.public_url, subject).into();
+        kept.get_or_init(make).clone()
     }
 }
 

@@ -38,12 +38,12 @@ pub(super) async fn metrics(call: Call) -> Result<Reply, Error> {
 
 /// The OpenAPI document.
 pub(super) async fn document(call: Call) -> Result<Reply, Error> {
-    let document = call.front.document(Subject::Interface).to_owned();
+    let document = call.front.document(Subject::Interface);
     Ok(Reply::json(StatusCode::OK, document))
 }
 
 /// The OpenAPI document of the sandbox's controls.
 pub(super) async fn controls_document(call: Call) -> Result<Reply, Error> {
-    let document = call.front.document(Subject::Sandbox).to_owned();
+    let document = call.front.document(Subject::Sandbox);
     Ok(Reply::json(StatusCode::OK, document))
 }

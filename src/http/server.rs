@@ -1,39 +1,57 @@
 //! Connections: accepting them, limiting them, letting them end.
 //!
-//! What always holds: a connection that sends nothing is closed by a timer, and a stopping server finishes what it
-//! has begun.
+//! What always holds: a client that sends nothing or takes nothing loses its connection, and a stopping server finishes
+//! what it has begun.
 
+use super::connection::{Answer, Arriving, Pace, Socket};
+use super::places::{Place, Places, Wish};
 use super::{Front, dispatch};
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use hyper_util::server::graceful::GracefulShutdown;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
-/// What one connection may ask of the server.
+/// What connections may ask of the server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once; the next one waits until one ends.
+    /// Connections at once. Where all are taken, the one that has waited longest for its client makes place for the
+    /// next; where none waits, the next one does.
     pub connections_max: usize,
+    /// Has one client on this machine at most a quarter of the connections too, as others have? Proxies run here.
+    pub loopback_is_limited: bool,
     /// How long a header may take to arrive, also the wait between two requests.
     pub header_timeout_ms: u64,
     /// How long a body may take to arrive.
     pub body_timeout_ms: u64,
+    /// The time over which it is judged whether a client takes its answers, counted while the server waits for it.
+    pub write_span_ms: u64,
+    /// What a client must take in that time.
+    pub write_bytes_min: u64,
     /// How long a stopping server waits for answers under way.
     pub drain_timeout_ms: u64,
+    /// How long a stopping server waits for a client that has to send or to take something.
+    pub drain_client_ms: u64,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
             connections_max: 4096,
+            loopback_is_limited: false,
             header_timeout_ms: 30_000,
             body_timeout_ms: 10_000,
+            write_span_ms: 30_000,
+            write_bytes_min: 30 * 1024,
             drain_timeout_ms: 10_000,
+            drain_client_ms: 1_000,
         }
     }
 }
@@ -42,10 +60,25 @@ impl Default for Limits {
 const BUFFER_BYTES_MAX: usize = 32 * 1024;
 /// How long to wait after accepting failed, for example because there are no more file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How long a connection waits for a place before it is looked again whether another has become idle.
+const PLACE_PAUSE: Duration = Duration::from_millis(50);
+/// How often a stopping server looks, within the time that a client has.
+const DRAIN_LOOKS: u64 = 4;
+/// The longest pause between two such looks.
+const DRAIN_PAUSE_MS: u64 = 250;
 
 /// A socket that is not served yet.
 pub struct Listener {
     inner: TcpListener,
+}
+
+/// What serves connections.
+struct Acceptor {
+    front: Arc<Front>,
+    limits: Limits,
+    places: Arc<Places>,
+    builder: http1::Builder,
+    graceful: GracefulShutdown,
 }
 
 impl Listener {
@@ -60,54 +93,118 @@ impl Listener {
 
     /// Serves until `stop` is true, then lets what has begun come to its end.
     pub async fn serve(self, front: Arc<Front>, limits: Limits, mut stop: watch::Receiver<bool>) {
-        let graceful = GracefulShutdown::new();
-        let places = Arc::new(Semaphore::new(limits.connections_max));
+        let acceptor = Acceptor::new(front, limits);
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => {}
+            () = acceptor.accept_from(&self.inner) => {}
+        }
+        acceptor.front.close();
+        drop(self.inner);
+        acceptor.drain().await;
+    }
+}
+
+impl Acceptor {
+    fn new(front: Arc<Front>, limits: Limits) -> Acceptor {
+        let places = Places::new(limits.connections_max, front.clock.stopwatch());
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
             .header_read_timeout(Duration::from_millis(limits.header_timeout_ms))
             .max_buf_size(BUFFER_BYTES_MAX);
-        loop {
-            let accepted = tokio::select! {
-                _ = stop.wait_for(|stop| *stop) => break,
-                accepted = async {
-                    let place = Arc::clone(&places).acquire_owned().await;
-                    (self.inner.accept().await, place)
-                } => accepted,
-            };
-            let (Ok((stream, peer)), Ok(place)) = accepted else {
-                log::warn!("a connection could not be accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-                continue;
-            };
-            // Small answers go out at once; where that cannot be set they are merely later.
-            let _ = stream.set_nodelay(true);
-            let front = Arc::clone(&front);
-            let service = service_fn(move |request| {
-                let front = Arc::clone(&front);
-                dispatch::dispatch(front, peer.ip(), request)
-            });
-            let connection =
-                graceful.watch(builder.serve_connection(TokioIo::new(stream), service));
-            tokio::spawn(async move {
-                if let Err(error) = connection.await {
-                    log::debug!("a connection ended: {error}");
-                }
-                drop(place);
-            });
+        Acceptor {
+            front,
+            limits,
+            places,
+            builder,
+            graceful: GracefulShutdown::new(),
         }
-        front.close();
-        drop(self.inner);
-        let drained = tokio::time::timeout(
-            Duration::from_millis(limits.drain_timeout_ms),
-            graceful.shutdown(),
-        )
-        .await;
-        if drained.is_err() {
-            log::warn!(
-                "connections did not end within {} ms",
-                limits.drain_timeout_ms
-            );
+    }
+
+    /// Takes one connection after the other, for ever.
+    async fn accept_from(&self, listener: &TcpListener) {
+        loop {
+            match listener.accept().await {
+                Ok((stream, peer)) => {
+                    let peer = peer.ip().to_canonical();
+                    match self.place_for(peer).await {
+                        Some(place) => self.serve(stream, peer, place),
+                        None => log::debug!("{peer} has too many connections"),
+                    }
+                }
+                Err(error) => {
+                    log::warn!("a connection could not be accepted: {error}");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// A place for a connection from here, waited for where all are taken; nothing where this client has its share.
+    async fn place_for(&self, peer: IpAddr) -> Option<Place> {
+        let is_proxy = (self.front.trusted_proxy)(peer);
+        let is_near = peer.is_loopback() && !self.limits.loopback_is_limited;
+        let client = (!is_proxy && !is_near).then_some(peer);
+        loop {
+            match self.places.take(client) {
+                Wish::Granted(place) => return Some(place),
+                Wish::TooMany => return None,
+                Wish::Full => {
+                    // One has ended, or it is time to look whether one has become idle.
+                    let _ = tokio::time::timeout(PLACE_PAUSE, self.places.left()).await;
+                }
+            }
+        }
+    }
+
+    /// Serves one connection in a task of its own.
+    fn serve(&self, stream: TcpStream, peer: IpAddr, place: Place) {
+        // Small answers go out at once; where that cannot be set they are merely later.
+        let _ = stream.set_nodelay(true);
+        let (front, seat) = (Arc::clone(&self.front), Arc::clone(&place.seat));
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (front, seat) = (Arc::clone(&front), Arc::clone(&seat));
+            async move {
+                let request = request.map(|body| Arriving::new(body, Arc::clone(&seat)));
+                let under_way = seat.begin().await;
+                let response = dispatch::dispatch(front, peer, request).await?;
+                Ok::<_, dispatch::Dropped>(response.map(|body| Answer {
+                    body,
+                    _under_way: under_way,
+                }))
+            }
+        });
+        let pace = Pace::new(self.limits.write_bytes_min, self.limits.write_span_ms);
+        let seat = Arc::clone(&place.seat);
+        let socket = Socket::new(stream, Arc::clone(&seat), pace);
+        let connection = self.builder.serve_connection(socket, service);
+        let connection = self.graceful.watch(connection);
+        let task = tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                log::debug!("a connection ended: {error}");
+            }
+            drop(place);
+        });
+        seat.served_by(task.abort_handle());
+    }
+
+    /// Lets answers under way come to their end; whoever only waits for its client is not waited for.
+    async fn drain(self) {
+        let client_ms = self.limits.drain_client_ms;
+        let pause_ms = client_ms.div_euclid(DRAIN_LOOKS).clamp(1, DRAIN_PAUSE_MS);
+        let end_waiting = async {
+            loop {
+                self.places.end_waiting(Duration::from_millis(client_ms));
+                tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+            }
+        };
+        let most_ms = self.limits.drain_timeout_ms;
+        tokio::select! {
+            () = self.graceful.shutdown() => {}
+            () = end_waiting => {}
+            () = tokio::time::sleep(Duration::from_millis(most_ms)) => {
+                log::warn!("answers did not end within {most_ms} ms");
+            }
         }
     }
 }

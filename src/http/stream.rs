@@ -1,6 +1,7 @@
 //! Bodies: one piece, or many that are made while they are sent.
 //!
-//! What always holds: at most two pieces of a stream are in memory, and a caller who has gone ends the making.
+//! What always holds: at most two pieces of a stream are in memory, and a caller who has gone, or was cut off because it
+//! takes too little, ends the making.
 
 use crate::service::Error;
 use http_body_util::Full;
@@ -8,11 +9,7 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-
-/// How long a caller may take to accept one piece.
-const ACCEPT_MAX: Duration = Duration::from_secs(60);
 
 /// What an answer holds.
 #[derive(Debug)]
@@ -40,14 +37,8 @@ pub(super) struct Pieces(Sender<Result<Bytes, Broken>>);
 
 impl Pieces {
     /// Hands one piece over; false where nobody is there any more to take it.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where it is not taken in time: what came so far is not all, so the stream must break off.
-    pub(super) async fn send(&self, piece: String) -> Result<bool, Error> {
-        match tokio::time::timeout(ACCEPT_MAX, self.0.send(Ok(piece.into()))).await {
-            Ok(sent) => Ok(sent.is_ok()),
-            Err(_) => Err(Error::Failed("the caller takes too long".to_owned())),
-        }
+    pub(super) async fn send(&self, piece: String) -> bool {
+        self.0.send(Ok(piece.into())).await.is_ok()
     }
 }
 

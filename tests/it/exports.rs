@@ -75,7 +75,7 @@ fn each_export_has_what_the_interface_shows() {
 
 /// Ten thousand invoices, of which nine thousand are the account's test invoices.
 #[track_caller]
-fn many(desk: &Desk) {
+pub fn many(desk: &Desk) {
     let invoice = desk.shop.invoice("1.00", json!({}));
     let conn = Connection::open(desk.shop.file()).unwrap();
     conn.execute_batch(

@@ -98,7 +98,7 @@ const LAYERS: &[Layer] = &[
             HYPER,
             SQLITE,
             LOG,
-            &["env_logger", "getrandom", "ureq"],
+            &["env_logger", "getrandom", "rustix", "ureq"],
         ],
     },
     Layer {

@@ -40,7 +40,7 @@ async fn send(
     wanted: ExportWanted,
     pieces: Pieces,
 ) -> Result<(), Error> {
-    let mut taken = pieces.send(header(wanted.export)).await?;
+    let mut taken = pieces.send(header(wanted.export)).await;
     let mut after = 0;
     while taken {
         let (service, caller, wanted) = (Arc::clone(&service), caller.clone(), wanted.clone());
@@ -49,7 +49,7 @@ async fn send(
         place = kept;
         let Some((lines, last)) = next else { break };
         after = last;
-        taken = pieces.send(lines).await?;
+        taken = pieces.send(lines).await;
     }
     Ok(())
 }

@@ -19,7 +19,12 @@ pub struct Desk {
 impl Desk {
     #[track_caller]
     pub fn open() -> Desk {
-        let shop = Shop::open();
+        Desk::of(Shop::open())
+    }
+
+    /// The same in a shop of one's own.
+    #[track_caller]
+    pub fn of(shop: Shop) -> Desk {
         let conn = Connection::open(shop.file()).unwrap();
         // A second account, and users of both with the operator's password.
         conn.execute_batch(&format!(

@@ -1,0 +1,77 @@
+//! The limit on open files, which is one on connections too.
+//!
+//! What always holds: it is only ever raised, never above what the system allows.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// What is open besides connections, at most: the file, webhooks under way, pipes of commands.
+const OTHERS: u64 = 512;
+
+/// What is wrong where the system allows too few open files for this many connections.
+pub(crate) fn lacking(connections: usize) -> Option<String> {
+    let most = getrlimit(Resource::Nofile).maximum?;
+    let fitting = fitting(connections, most);
+    (fitting < connections).then(|| {
+        format!(
+            "at most {most} files may be open: room for {fitting} connections, not for {connections}"
+        )
+    })
+}
+
+/// Raises this process's limit as far as so many connections ask for it; how many there is room for then.
+pub(super) fn make_room(connections: usize) -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = files(connections);
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    let mut open = limit.current.unwrap_or(u64::MAX);
+    if open < wanted {
+        let raised = Rlimit {
+            current: Some(wanted.min(most)),
+            ..limit
+        };
+        match setrlimit(Resource::Nofile, raised) {
+            Ok(()) => open = wanted.min(most),
+            Err(error) => log::warn!("the limit on open files stays at {open}: {error}"),
+        }
+    }
+    let fitting = fitting(connections, open);
+    if fitting < connections {
+        log::warn!(
+            "at most {open} files may be open: {fitting} connections are taken at once, not {connections}; \
+             `coffer doctor` says what to do"
+        );
+    }
+    fitting
+}
+
+/// Open files with so many connections.
+fn files(connections: usize) -> u64 {
+    u64::try_from(connections)
+        .unwrap_or(u64::MAX)
+        .saturating_add(OTHERS)
+}
+
+/// How many of these connections there is room for in so many open files; where there are very few, half of them.
+fn fitting(connections: usize, open: u64) -> usize {
+    let room = open.saturating_sub(OTHERS).max(open / 2).max(1);
+    usize::try_from(room).map_or(connections, |room| connections.min(room))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitting;
+
+    #[test]
+    fn connections_leave_room_for_other_files() {
+        for (open, expected) in [
+            (u64::MAX, 4096),
+            (4608, 4096),
+            (4607, 4095),
+            (1024, 512),
+            (600, 300),
+            (1, 1),
+        ] {
+            assert_eq!(fitting(4096, open), expected, "{open}");
+        }
+    }
+}
