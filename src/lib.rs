@@ -9,7 +9,7 @@
 //! | room | what it is for | what it may use |
 //! | --- | --- | --- |
 //! | [`domain`] | the rules, pure: money, coins, the status of an invoice, what is booked, how events are signed | libraries that compute |
-//! | [`store`] | SQLite: one writer that commits in groups, a pool that reads, one module for each table | domain |
+//! | [`store`] | SQLite: one writer that commits in groups, connections that read, one module for each table | domain |
 //! | [`service`] | the use cases; each takes `now` and writes in one transaction | domain, store |
 //! | [`http`] | hyper: ROUTES, keys and sessions, limits, statuses, the OpenAPI document, pages, the operator interface, the sandbox's controls | service, domain, clock, web |
 //! | [`web`] | what a browser gets: pages, their style, the widget, as files that are filled in | |
