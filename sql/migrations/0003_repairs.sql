@@ -17,3 +17,7 @@ update accounts set server_quota = 10 + (select count(*) from servers s
     where s.account = accounts.seq and s.status not in ('failed', 'deleted'))
 where exists (select 1 from reseller_tokens t where t.account = accounts.seq and t.revoked_at is null)
   or exists (select 1 from servers s where s.account = accounts.seq and s.status <> 'deleted');
+
+-- When the password was given last in a session, by real time even where a sandbox's clock is moved: what is sensitive
+-- asks for one that is not long past. Of sessions begun before this nobody knows, so they are asked.
+alter table sessions add column password_at integer not null default 0;

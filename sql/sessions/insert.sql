@@ -1,1 +1,2 @@
-insert into sessions (hash, user, created_at, expires_at) values (:hash, :user, :created_at, :expires_at)
+insert into sessions (hash, user, created_at, expires_at, password_at)
+values (:hash, :user, :created_at, :expires_at, :password_at)

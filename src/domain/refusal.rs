@@ -51,6 +51,8 @@ text_enum! {
         ServersDisabled = "servers_disabled",
         /// The invoice is a live one.
         NotTestInvoice = "not_test_invoice",
+        /// The password was given too long ago for what is sensitive.
+        ReauthenticationRequired = "reauthentication_required",
         /// The caller may not do this.
         Forbidden = "forbidden",
         /// Unknown, or not the caller's, or of the other mode.

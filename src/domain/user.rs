@@ -5,10 +5,12 @@
 
 use super::refusal::Refusal;
 use super::text_enum::text_enum;
-use super::time::{HOUR_MS, Time};
+use super::time::{HOUR_MS, MINUTE_MS, Time};
 
 /// How long a session lasts, whatever is done in it.
 pub const SESSION_MS: i64 = 12 * HOUR_MS;
+/// How long after the password was given what is sensitive may be done, by real time.
+pub const PASSWORD_MS_MAX: i64 = 15 * MINUTE_MS;
 /// The longest email address.
 pub const EMAIL_CHARS_MAX: usize = 200;
 /// The shortest password that is taken.

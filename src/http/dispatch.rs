@@ -173,6 +173,9 @@ fn call(
         &parts.headers,
         route.auth,
     )?;
+    if let (true, Some(member)) = (route.needs_recent_password, &admitted.member) {
+        member.gave_password_lately(front.clock.real_now())?;
+    }
     if let (true, Some(caller)) = (route.is_rate_limited, &admitted.caller) {
         rate(front, caller.key(), limits)?;
     }

@@ -35,6 +35,7 @@ pub(super) const fn status(code: Code) -> StatusCode {
         | Code::CustomersDisabled
         | Code::ServersDisabled
         | Code::NotTestInvoice
+        | Code::ReauthenticationRequired
         | Code::Forbidden => StatusCode::FORBIDDEN,
         Code::NotFound => StatusCode::NOT_FOUND,
         Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -126,7 +127,7 @@ mod tests {
         (
             403,
             "wrong_key_type account_not_approved account_suspended account_not_active not_test_invoice \
-             customers_disabled servers_disabled forbidden",
+             customers_disabled servers_disabled reauthentication_required forbidden",
         ),
         (404, "not_found"),
         (405, "method_not_allowed"),

@@ -32,6 +32,9 @@ impl Route {
             }
             Auth::Sandbox => codes.push(Code::Forbidden),
         }
+        if self.needs_recent_password {
+            codes.push(Code::ReauthenticationRequired);
+        }
         if self.path.contains('{') {
             codes.push(Code::NotFound);
         }

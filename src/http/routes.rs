@@ -55,6 +55,8 @@ pub struct Route {
     pub(super) refusals: &'static [Code],
     /// Does it count against the key's rate?
     pub(super) is_rate_limited: bool,
+    /// Does it ask whoever is signed in for a password that was given lately?
+    pub needs_recent_password: bool,
     /// Does it take an Idempotency-Key?
     pub(super) is_idempotent: bool,
     /// What does it.
@@ -112,6 +114,7 @@ const PLAIN: Route = Route {
     answers: &[],
     refusals: &[],
     is_rate_limited: false,
+    needs_recent_password: false,
     is_idempotent: false,
     handler: |call| Box::pin(super::probes::livez(call)),
 };

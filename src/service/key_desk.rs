@@ -20,6 +20,9 @@ const OVERLAP_SECONDS_DEFAULT: i64 = 86_400;
 /// The longest a rolled key works on: a week.
 pub const OVERLAP_SECONDS_MAX: i64 = 604_800;
 
+/// The most keys of an account that work at a time.
+pub const KEYS_MAX: i64 = 100;
+
 /// A key that was just made.
 pub struct Made {
     /// Its id.
@@ -129,10 +132,22 @@ impl Service {
     }
 }
 
+/// Is there room for one more key of this account?
+fn room(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
+    if keys::count_in_use(tx, account, now)? < KEYS_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "the account has {KEYS_MAX} keys that work, which is the most; revoke one first, \
+         or roll one with overlapSeconds 0"
+    );
+    Err(Refusal::new(Code::InvalidRequest, message).into())
+}
+
 /// Makes a key.
 ///
 /// # Errors
-/// [`Error::Failed`] where there is no randomness or the file fails.
+/// `invalid_request` where the account has as many as it may have.
 pub fn make(
     tx: &Tx<'_>,
     actor: &str,
@@ -141,6 +156,7 @@ pub fn make(
     mode: Mode,
     now: Time,
 ) -> Result<Made, Error> {
+    room(tx, account, now)?;
     let (id, text) = rules::create(tx, account, class, mode, now)?;
     let detail = json!({ "class": class, "mode": mode });
     members::note(
@@ -163,7 +179,7 @@ pub fn make(
 /// Takes over a key of the older form; its id.
 ///
 /// # Errors
-/// `invalid_request` where it has not that form, is short, or is a key already.
+/// `invalid_request` where it has not that form, is short, or is a key already, or the account has as many as it may have.
 pub fn import(
     tx: &Tx<'_>,
     kind: Kind,
@@ -182,6 +198,7 @@ pub fn import(
     if keys::exists(tx, &apikey::hash(text))? {
         return Err(refused("is a key already").into());
     }
+    room(tx, account, now)?;
     let id = rules::keep(tx, account, KeyClass::Legacy, mode, text, now)?;
     let detail = json!({ "class": KeyClass::Legacy, "mode": mode });
     members::note(
@@ -212,7 +229,8 @@ pub fn in_use(tx: &Tx<'_>, account: Option<i64>, id: &str, now: Time) -> Result<
 /// Makes the successor of a key, which works on for so many seconds.
 ///
 /// # Errors
-/// `invalid_transition` where it was rolled already.
+/// `invalid_transition` where it was rolled already; `invalid_request` where the account has as many as it may have and
+/// the old one is to work on.
 pub fn roll(
     tx: &Tx<'_>,
     actor: &str,
@@ -230,6 +248,7 @@ pub fn roll(
         let message = "the key was rolled already; roll its successor";
         return Err(Refusal::new(Code::InvalidTransition, message).into());
     }
+    room(tx, old.account, now)?;
     let (id, text) = rules::create(tx, old.account, old.class, old.mode, now)?;
     let detail = json!({ "successor": id, "overlapSeconds": overlap_seconds });
     let (account, of) = (Some(old.account), Some(old.id.as_str()));

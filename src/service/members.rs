@@ -11,11 +11,14 @@ use crate::domain::asset::Mode;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::signature::hex;
-use crate::domain::time::Time;
-use crate::domain::user::{Role, SESSION_MS, User};
+use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::user::{PASSWORD_MS_MAX, Role, SESSION_MS, User};
 use crate::store::{Reader, Tx, accounts, audit_log, sessions, users};
 use serde_json::Value;
 use std::sync::Arc;
+
+/// How far a clock that is being set right may go back without anybody being asked for the password again.
+const CLOCK_STEP_MS: i64 = MINUTE_MS;
 
 /// Somebody who is signed in.
 #[derive(Clone, Debug)]
@@ -23,6 +26,10 @@ pub struct Member {
     user: User,
     /// The id of the account of a merchant's user.
     account_id: Option<String>,
+    /// SHA-256 of the cookie.
+    session: [u8; 32],
+    /// When the password was given last, by real time.
+    password_at: Time,
 }
 
 impl Member {
@@ -34,6 +41,21 @@ impl Member {
     /// The email, which is what the audit log calls them by.
     pub fn actor(&self) -> String {
         self.user.email.clone()
+    }
+
+    /// Refuses what is sensitive unless the password was given a short while ago. A clock that was set back since counts
+    /// as a long one.
+    ///
+    /// # Errors
+    /// `reauthentication_required`.
+    pub fn gave_password_lately(&self, real_now: Time) -> Result<(), Refusal> {
+        let age_ms = real_now.since_ms(self.password_at);
+        if (-CLOCK_STEP_MS..PASSWORD_MS_MAX).contains(&age_ms) {
+            return Ok(());
+        }
+        let message = "your password must have been given in the last 15 minutes; \
+            send it to POST /dashboard/api/session/confirm and try again";
+        Err(Refusal::new(Code::ReauthenticationRequired, message))
     }
 
     /// May do everything?
@@ -123,6 +145,11 @@ fn wrong() -> Refusal {
     Refusal::new(Code::InvalidCredentials, message)
 }
 
+/// What is answered to whoever is not signed in any more.
+fn ended() -> Refusal {
+    Refusal::new(Code::Unauthorized, "the session has ended; sign in again")
+}
+
 /// A session that was just begun.
 pub struct Begun {
     /// What the cookie holds; not kept.
@@ -143,18 +170,23 @@ impl Service {
         Ok(Credentials { found })
     }
 
-    /// Begins a session.
+    /// Begins a session. The password was given at `real_now`, which no sandbox's clock moves.
     ///
     /// # Errors
     /// `invalid_credentials` where the password was changed meanwhile.
-    pub async fn sign_in(self: &Arc<Self>, now: Time, proven: Proven) -> Result<Begun, Error> {
+    pub async fn sign_in(
+        self: &Arc<Self>,
+        now: Time,
+        real_now: Time,
+        proven: Proven,
+    ) -> Result<Begun, Error> {
         let cookie = hex(&random::<32>()?);
         let hash = apikey::hash(&cookie);
         let expires_at = now.plus_ms(SESSION_MS);
         let member = self.write(move |_, tx| {
             let user = proven.still(tx)?;
-            sessions::insert(tx, &hash, user.seq, now, expires_at)?;
-            member(tx, user)
+            sessions::insert(tx, &hash, user.seq, now, expires_at, real_now)?;
+            member(tx, user, hash, real_now)
         });
         Ok(Begun {
             member: member.await?,
@@ -163,18 +195,36 @@ impl Service {
         })
     }
 
+    /// Notes that a member has given the password again.
+    ///
+    /// # Errors
+    /// `invalid_credentials` where it was changed meanwhile, `unauthorized` where the session has ended.
+    pub async fn confirm_password(
+        self: &Arc<Self>,
+        real_now: Time,
+        member: &Member,
+        proven: Proven,
+    ) -> Result<(), Error> {
+        let session = member.session;
+        self.write(move |_, tx| {
+            let user = proven.still(tx)?;
+            let is_there = sessions::confirm(tx, &session, user.seq, real_now)?;
+            is_there.then_some(()).ok_or_else(|| ended().into())
+        })
+        .await
+    }
+
     /// Who is signed in by this cookie.
     ///
     /// # Errors
     /// `unauthorized` where nobody is.
     pub fn member(&self, now: Time, cookie: &str) -> Result<Member, Error> {
-        let found = self.read(|db| match sessions::user(db, &apikey::hash(cookie), now)? {
-            Some(user) => member(db, user).map(Some),
+        let session = apikey::hash(cookie);
+        let found = self.read(|db| match sessions::user(db, &session, now)? {
+            Some((user, password_at)) => member(db, user, session, password_at).map(Some),
             None => Ok(None),
         })?;
-        found.ok_or_else(|| {
-            Refusal::new(Code::Unauthorized, "the session has ended; sign in again").into()
-        })
+        found.ok_or_else(|| ended().into())
     }
 
     /// Signs out.
@@ -204,7 +254,12 @@ impl Service {
 }
 
 /// A user with what is known of the account.
-fn member(db: &Reader<'_>, user: User) -> Result<Member, Error> {
+fn member(
+    db: &Reader<'_>,
+    user: User,
+    session: [u8; 32],
+    password_at: Time,
+) -> Result<Member, Error> {
     let account = user
         .account
         .map(|seq| accounts::by_seq(db, seq))
@@ -212,6 +267,8 @@ fn member(db: &Reader<'_>, user: User) -> Result<Member, Error> {
     Ok(Member {
         user,
         account_id: account.map(|account| account.id),
+        session,
+        password_at,
     })
 }
 

@@ -5,12 +5,15 @@
 
 use super::{Caller, Error, Json, Member, Service, keys, members, reseller};
 use crate::domain::apikey;
-use crate::domain::refusal::Refusal;
+use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::store::reseller_tokens::{self, TokenRow};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use std::sync::Arc;
+
+/// The most tokens of an account that work at a time.
+const TOKENS_MAX: i64 = 100;
 
 impl Service {
     /// Every reseller token of an account, oldest first.
@@ -29,7 +32,7 @@ impl Service {
     /// Makes a reseller token.
     ///
     /// # Errors
-    /// [`Error::Failed`] where there is no randomness or the file fails.
+    /// `invalid_request` where the account has as many as it may have.
     pub async fn create_reseller_token(
         self: &Arc<Self>,
         now: Time,
@@ -38,6 +41,12 @@ impl Service {
     ) -> Result<Json, Error> {
         let (account, actor) = (caller.account(), member.actor());
         self.write(move |_, tx| {
+            if reseller_tokens::count_in_use(tx, account)? >= TOKENS_MAX {
+                let message = format!(
+                    "the account has {TOKENS_MAX} reseller tokens that work, which is the most; revoke one first"
+                );
+                return Err(Refusal::new(Code::InvalidRequest, message).into());
+            }
             let text = keys::from_chance(apikey::generate_token)?;
             let id = reseller::keep(tx, account, &text, now)?;
             let (seq, of) = (Some(account), Some(id.as_str()));

@@ -132,6 +132,17 @@ pub fn exists(db: &Reader<'_>, hash: &[u8; 32]) -> Result<bool, StoreError> {
     Ok(found.unwrap_or(false))
 }
 
+/// How many keys of an account work now.
+pub fn count_in_use(db: &Reader<'_>, account: i64, now: Time) -> Result<i64, StoreError> {
+    let params = named_params! { ":account": account, ":now": now };
+    let found = db.first(
+        include_str!("../../sql/keys/count_in_use.sql"),
+        params,
+        |row| row.get(0),
+    )?;
+    Ok(found.unwrap_or(0))
+}
+
 /// Adds a key.
 pub fn insert(tx: &Tx<'_>, key: &NewKey<'_>) -> Result<(), StoreError> {
     tx.note(|changes| changes.keys = true);

@@ -61,6 +61,17 @@ pub fn by_hash(db: &Reader<'_>, hash: &[u8; 32]) -> Result<Option<Token>, StoreE
     )
 }
 
+/// How many tokens of an account work now.
+pub fn count_in_use(db: &Reader<'_>, account: i64) -> Result<i64, StoreError> {
+    let params = named_params! { ":account": account };
+    let found = db.first(
+        include_str!("../../sql/reseller_tokens/count_in_use.sql"),
+        params,
+        |row| row.get(0),
+    )?;
+    Ok(found.unwrap_or(0))
+}
+
 /// Adds a token.
 pub fn insert(
     tx: &Tx<'_>,

@@ -6,25 +6,44 @@ use crate::domain::time::Time;
 use crate::domain::user::User;
 use rusqlite::named_params;
 
-/// Begins a session.
+/// Begins a session; `password_at` is real time.
 pub fn insert(
     tx: &Tx<'_>,
     hash: &[u8; 32],
     user: i64,
     now: Time,
     expires_at: Time,
+    password_at: Time,
 ) -> Result<(), StoreError> {
     let params = named_params! {
-        ":hash": hash, ":user": user, ":created_at": now, ":expires_at": expires_at,
+        ":hash": hash, ":user": user, ":created_at": now, ":expires_at": expires_at, ":password_at": password_at,
     };
     tx.run(include_str!("../../sql/sessions/insert.sql"), params)
         .map(drop)
 }
 
-/// Who is signed in by this cookie.
-pub fn user(db: &Reader<'_>, hash: &[u8; 32], now: Time) -> Result<Option<User>, StoreError> {
+/// Who is signed in by this cookie, and when the password was given last, by real time.
+pub fn user(
+    db: &Reader<'_>,
+    hash: &[u8; 32],
+    now: Time,
+) -> Result<Option<(User, Time)>, StoreError> {
     let params = named_params! { ":hash": hash, ":now": now };
-    db.first(include_str!("../../sql/sessions/user.sql"), params, read)
+    db.first(include_str!("../../sql/sessions/user.sql"), params, |row| {
+        Ok((read(row)?, row.get("password_at")?))
+    })
+}
+
+/// Notes that the user has given the password again, by real time; false where the session has ended.
+pub fn confirm(
+    tx: &Tx<'_>,
+    hash: &[u8; 32],
+    user: i64,
+    password_at: Time,
+) -> Result<bool, StoreError> {
+    let params = named_params! { ":hash": hash, ":user": user, ":password_at": password_at };
+    tx.run(include_str!("../../sql/sessions/confirm.sql"), params)
+        .map(|rows| rows == 1)
 }
 
 /// Ends a session.

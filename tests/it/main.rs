@@ -74,6 +74,7 @@ mod process;
 mod pruning;
 mod public;
 mod readme;
+mod reauthentication;
 mod refunds;
 mod refused_customers;
 mod refused_rows;

@@ -204,7 +204,7 @@ fn in_production_the_operator_gives_everything() {
 
     let credentials = service.credentials("operator@sandbox.test").unwrap();
     let proven = credentials.prove(&mut Hasher::default(), "sandbox");
-    let begun = done(service.sign_in(Time(0), proven.unwrap())).unwrap();
+    let begun = done(service.sign_in(Time(0), Time(0), proven.unwrap())).unwrap();
     let account = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
     let account = account["id"].as_str().unwrap();
     let scope = service.scope(&begun.member, account, coffer::domain::asset::Mode::Live);

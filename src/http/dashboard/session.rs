@@ -28,7 +28,10 @@ pub(in crate::http) async fn sign_in(call: Call) -> Result<Reply, Error> {
         .to_owned();
     let front = &call.front;
     let proven = password::prove(&call, &email, password).await?;
-    let begun = front.service.sign_in(call.now, proven).await?;
+    let begun = front
+        .service
+        .sign_in(call.now, front.clock.real_now(), proven)
+        .await?;
     let secure = if front.public_url.starts_with("https://") {
         "; Secure"
     } else {

@@ -101,6 +101,20 @@ pub(in crate::http) async fn own_password(call: Call) -> Result<Reply, Error> {
     Ok(Reply::nothing())
 }
 
+/// POST /dashboard/api/session/confirm
+pub(in crate::http) async fn confirm_password(call: Call) -> Result<Reply, Error> {
+    let body = call.object()?;
+    let fields = Fields::of(&body);
+    fields.only(&["password"])?;
+    let given = required(&fields, "password")?;
+    let member = call.member()?;
+    let proven = password::prove(&call, &member.user().email, given).await;
+    let proven = proven.map_err(not_the_present_one)?;
+    let (service, real_now) = (&call.front.service, call.front.clock.real_now());
+    service.confirm_password(real_now, member, proven).await?;
+    Ok(Reply::nothing())
+}
+
 /// Whoever is signed in is told which field is wrong.
 fn not_the_present_one(error: Error) -> Error {
     match error {

@@ -75,6 +75,10 @@ fn what_is_sought(route: &Route) -> String {
     one.replace('-', " ")
 }
 
+/// What is said where the password was given too long ago.
+const OLD_PASSWORD: &str = "your password must have been given in the last 15 minutes; send it to \
+                            POST /dashboard/api/session/confirm and try again";
+
 /// What a refusal says, and of which field.
 fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
     match code {
@@ -118,6 +122,7 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
         Code::AccountSuspended => ("the account is suspended", None),
         Code::AccountNotActive => ("the account is not active", None),
         Code::CustomersDisabled => ("this account has no customers feature", None),
+        Code::ReauthenticationRequired => (OLD_PASSWORD, None),
         Code::ServersDisabled => ("this account may not order servers", None),
         Code::ServerQuotaExceeded => ("the account has as many servers as it may have", None),
         Code::NotTestInvoice => ("only a test invoice can be simulated", None),
@@ -133,7 +138,7 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
         Code::InvoiceNotCancellable => ("the invoice has a payment or is closed", None),
         Code::InvalidTransition => ("there is no such step from where it stands", None),
         Code::RateLimited => ("invoices are made too fast; try again in 1 s", None),
-        Code::TooManyAttempts => ("too many failed attempts; try again in 30 s", None),
+        Code::TooManyAttempts => ("too many attempts have failed; try again in 30 s", None),
         Code::InternalError => (
             "something went wrong on our side; the request id says what to look for",
             None,

@@ -81,6 +81,7 @@ pub(super) static ROUTES: [Route; 9] = [
             required: true,
         }),
         answers: &[json(200, "The account.", "AccountSettings")],
+        needs_recent_password: true,
         handler: |call| Box::pin(accounts::set_payout_address(call)),
         ..MEMBER
     },
@@ -94,6 +95,7 @@ pub(super) static ROUTES: [Route; 9] = [
             about: "Forgotten.",
             content: Content::Empty,
         }],
+        needs_recent_password: true,
         handler: |call| Box::pin(accounts::remove_payout_address(call)),
         ..MEMBER
     },
@@ -103,6 +105,7 @@ pub(super) static ROUTES: [Route; 9] = [
         summary: "Shows the secret that signs deliveries to the webhookUrl of invoices; the audit log notes to whom.",
         answers: &[json(200, "The secret.", "SigningSecret")],
         refusals: &[Code::Overloaded],
+        needs_recent_password: true,
         handler: |call| Box::pin(accounts::show_legacy_secret(call)),
         ..MEMBER
     },
@@ -112,6 +115,7 @@ pub(super) static ROUTES: [Route; 9] = [
         path: "/dashboard/api/accounts/{account}/legacy-secret/roll",
         summary: "Makes a new legacy secret; for 24 hours the old one signs too.",
         answers: &[json(200, "The new secret.", "SigningSecret")],
+        needs_recent_password: true,
         handler: |call| Box::pin(accounts::roll_legacy_secret(call)),
         ..MEMBER
     },

@@ -19,7 +19,7 @@ const OPERATOR: Route = Route {
 };
 
 /// The list.
-pub(super) static ROUTES: [Route; 8] = [
+pub(super) static ROUTES: [Route; 9] = [
     Route {
         operation: "signIn",
         method: "POST",
@@ -61,6 +61,24 @@ pub(super) static ROUTES: [Route; 8] = [
             content: Content::Empty,
         }],
         handler: |call| Box::pin(session::sign_out(call)),
+        ..MEMBER
+    },
+    Route {
+        operation: "confirmPassword",
+        method: "POST",
+        path: "/dashboard/api/session/confirm",
+        summary: "Gives one's own password again: for the next 15 minutes what is sensitive may be done in this session.",
+        body: Some(Body {
+            schema: "ConfirmPassword",
+            required: true,
+        }),
+        answers: &[Answer {
+            status: 204,
+            about: "Confirmed.",
+            content: Content::Empty,
+        }],
+        refusals: &[Code::InvalidCredentials, Code::TooManyAttempts],
+        handler: |call| Box::pin(users::confirm_password(call)),
         ..MEMBER
     },
     Route {
@@ -126,6 +144,7 @@ pub(super) static ROUTES: [Route; 8] = [
             content: Content::Json("User"),
         }],
         refusals: &[Code::TooManyAttempts],
+        needs_recent_password: true,
         handler: |call| Box::pin(users::create(call)),
         ..OPERATOR
     },
@@ -144,6 +163,7 @@ pub(super) static ROUTES: [Route; 8] = [
             content: Content::Json("User"),
         }],
         refusals: &[Code::InvalidTransition, Code::TooManyAttempts],
+        needs_recent_password: true,
         handler: |call| Box::pin(users::change(call)),
         ..OPERATOR
     },

@@ -64,6 +64,7 @@ pub(super) static ROUTES: [Route; 6] = [
         summary: "Shows an endpoint's secret; the audit log notes to whom.",
         answers: &[json(200, "The secret.", "SigningSecret")],
         refusals: &[Code::Overloaded],
+        needs_recent_password: true,
         handler: |call| Box::pin(endpoints::show_secret(call)),
         ..MEMBER
     },
@@ -73,6 +74,7 @@ pub(super) static ROUTES: [Route; 6] = [
         path: "/dashboard/api/accounts/{account}/endpoints/{id}/roll-secret",
         summary: "Makes an endpoint's new secret; for 24 hours the old one signs too.",
         answers: &[json(200, "The new secret.", "SigningSecret")],
+        needs_recent_password: true,
         handler: |call| Box::pin(endpoints::roll_secret(call)),
         ..MEMBER
     },

@@ -25,6 +25,7 @@ pub(super) static ROUTES: [Route; 4] = [
             required: true,
         }),
         answers: &[json(201, "The key.", "CreatedKey")],
+        needs_recent_password: true,
         handler: |call| Box::pin(keys::create(call)),
         ..MEMBER
     },
@@ -39,6 +40,7 @@ pub(super) static ROUTES: [Route; 4] = [
         }),
         answers: &[json(201, "The new key.", "CreatedKey")],
         refusals: &[Code::InvalidTransition],
+        needs_recent_password: true,
         handler: |call| Box::pin(keys::roll(call)),
         ..MEMBER
     },
@@ -52,6 +54,7 @@ pub(super) static ROUTES: [Route; 4] = [
             about: "Revoked.",
             content: Content::Empty,
         }],
+        needs_recent_password: true,
         handler: |call| Box::pin(keys::revoke(call)),
         ..MEMBER
     },

@@ -41,6 +41,7 @@ pub(super) static ROUTES: [Route; 4] = [
             about: "What was added.",
             content: Content::Json("PoolImport"),
         }],
+        needs_recent_password: true,
         handler: |call| Box::pin(pools::import(call)),
         ..OPERATOR
     },

@@ -20,6 +20,7 @@ pub(super) static ROUTES: [Route; 3] = [
         path: "/dashboard/api/accounts/{account}/reseller-tokens",
         summary: "Makes a token of the reseller interface and shows it, once.",
         answers: &[json(201, "The token.", "CreatedResellerToken")],
+        needs_recent_password: true,
         handler: |call| Box::pin(tokens::create(call)),
         ..MEMBER
     },
@@ -33,6 +34,7 @@ pub(super) static ROUTES: [Route; 3] = [
             about: "Revoked.",
             content: Content::Empty,
         }],
+        needs_recent_password: true,
         handler: |call| Box::pin(tokens::revoke(call)),
         ..MEMBER
     },

@@ -1,0 +1,1 @@
+update sessions set password_at = :password_at where hash = :hash and user = :user
