@@ -11,8 +11,19 @@ use crate::service::{Caller, Error, Member};
 use hyper::{HeaderMap, Method};
 use std::sync::Arc;
 
-/// What the cookie of a session is called.
-pub(super) const COOKIE: &str = "coffer_session";
+/// What the cookie of a session is called over plain http.
+const PLAIN_COOKIE: &str = "coffer_session";
+/// The same where the public url is https: browsers take it from this host alone, over https alone.
+const HOST_COOKIE: &str = "__Host-coffer_session";
+
+/// What the cookie of a session is called where this is the public url.
+pub(super) fn cookie_name(public_url: &str) -> &'static str {
+    if public_url.starts_with("https://") {
+        HOST_COOKIE
+    } else {
+        PLAIN_COOKIE
+    }
+}
 
 /// What a route asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +110,7 @@ pub(super) fn admit(
             if method != Method::GET {
                 same_site(front, headers)?;
             }
-            let cookie = cookie(headers)
+            let cookie = cookie(front, headers)
                 .ok_or_else(|| unauthorized("sign in first: POST /dashboard/api/session"))?;
             let member = front.service.member(now, cookie)?;
             if role == Role::Operator && !member.is_operator() {
@@ -138,13 +149,14 @@ pub(super) fn same_site(front: &Front, headers: &HeaderMap) -> Result<(), Refusa
 }
 
 /// The session's cookie.
-pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn cookie<'a>(front: &Front, headers: &'a HeaderMap) -> Option<&'a str> {
+    let wanted = cookie_name(&front.public_url);
     let lines = headers.get_all("cookie").iter();
     lines
         .filter_map(|line| line.to_str().ok())
         .flat_map(|line| line.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-        .find(|(name, _)| *name == COOKIE)
+        .find(|(name, _)| *name == wanted)
         .map(|(_, value)| value)
 }
 

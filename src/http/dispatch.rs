@@ -15,7 +15,7 @@ use crate::service::Error;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body;
 use hyper::body::Bytes;
-use hyper::header::{ALLOW, CONNECTION, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
 use std::net::IpAddr;
@@ -29,6 +29,9 @@ const HEADER_BYTES_MAX: usize = 16 * 1024;
 
 /// How long an answer to an unknown key is held back.
 const UNAUTHORIZED_DELAY: Duration = Duration::from_millis(200);
+
+/// Where answers are for the caller alone and are kept by nobody on the way.
+const PRIVATE: [&str; 3] = ["/v1/", "/dashboard/api/", "/reseller/"];
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -97,6 +100,9 @@ pub(super) async fn dispatch(
         Found::Nothing => refused(&path, Refusal::not_found("path").into(), &id),
     };
     let mut reply = reply.with(REQUEST_ID, &id);
+    if PRIVATE.iter().any(|root| path.starts_with(root)) {
+        reply = reply.with(CACHE_CONTROL, "no-store");
+    }
     if public::covers(&path) {
         reply = public::share(reply);
     }

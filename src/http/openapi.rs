@@ -12,7 +12,7 @@ mod tags;
 mod used;
 mod webhooks;
 
-use super::auth::{Auth, COOKIE};
+use super::auth::{Auth, cookie_name};
 use super::routes::{Route, routes};
 use crate::domain::account::AccountStatus;
 use crate::domain::apikey::KeyClass;
@@ -157,7 +157,7 @@ pub(super) fn document(public_url: &str, subject: Subject) -> String {
             "publicKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A public key." },
             "bearer": { "type": "http", "scheme": "bearer", "description": "The same key." },
             "reseller": { "type": "http", "scheme": "bearer", "description": "A reseller's token." },
-            "session": { "type": "apiKey", "in": "cookie", "name": COOKIE, "description": "What signing in sets." },
+            "session": { "type": "apiKey", "in": "cookie", "name": cookie_name(public_url), "description": "What signing in sets." },
         },
     });
     if let Some(fields) = document.as_object_mut() {

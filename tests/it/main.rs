@@ -12,6 +12,7 @@ mod apart;
 mod audit;
 mod audited_random;
 mod books;
+mod browser_rules;
 mod checkout_settings;
 mod clock;
 mod coin_of_invoice;

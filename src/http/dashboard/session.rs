@@ -4,7 +4,7 @@ use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::user::EMAIL_CHARS_MAX;
-use crate::http::auth::{COOKIE, cookie};
+use crate::http::auth::{cookie, cookie_name, same_site};
 use crate::http::password;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -15,6 +15,7 @@ use serde_json::json;
 
 /// POST /dashboard/api/session
 pub(in crate::http) async fn sign_in(call: Call) -> Result<Reply, Error> {
+    same_site(&call.front, &call.headers)?;
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&["email", "password"])?;
@@ -32,16 +33,8 @@ pub(in crate::http) async fn sign_in(call: Call) -> Result<Reply, Error> {
         .service
         .sign_in(call.now, front.clock.real_now(), proven)
         .await?;
-    let secure = if front.public_url.starts_with("https://") {
-        "; Secure"
-    } else {
-        ""
-    };
     let seconds = begun.expires_at.since_ms(call.now) / 1000;
-    let set = format!(
-        "{COOKIE}={}; Path=/dashboard; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}",
-        begun.cookie
-    );
+    let set = cookie_of(&front.public_url, &begun.cookie, seconds);
     Ok(session(&begun.member, Some(begun.expires_at), StatusCode::CREATED).with(SET_COOKIE, &set))
 }
 
@@ -52,11 +45,22 @@ pub(in crate::http) async fn read(call: Call) -> Result<Reply, Error> {
 
 /// DELETE /dashboard/api/session
 pub(in crate::http) async fn sign_out(call: Call) -> Result<Reply, Error> {
-    if let Some(cookie) = cookie(&call.headers) {
+    if let Some(cookie) = cookie(&call.front, &call.headers) {
         call.front.service.sign_out(cookie).await?;
     }
-    let clear = format!("{COOKIE}=; Path=/dashboard; Max-Age=0; HttpOnly; SameSite=Strict");
+    let clear = cookie_of(&call.front.public_url, "", 0);
     Ok(Reply::nothing().with(SET_COOKIE, &clear))
+}
+
+/// The cookie for so many seconds.
+fn cookie_of(public_url: &str, value: &str, seconds: i64) -> String {
+    let name = cookie_name(public_url);
+    let place = if public_url.starts_with("https://") {
+        "Path=/; Secure"
+    } else {
+        "Path=/dashboard"
+    };
+    format!("{name}={value}; {place}; Max-Age={seconds}; HttpOnly; SameSite=Strict")
 }
 
 /// Who is signed in.

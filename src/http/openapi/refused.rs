@@ -93,6 +93,10 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
             "a public key opens /v1/public only; use the secret key here",
             None,
         ),
+        Code::Forbidden if route.operation == "signIn" => (
+            "Origin must be the service's own: pages of other sites may not do this",
+            None,
+        ),
         Code::Forbidden => (forbidden(route.auth), None),
         Code::AmountTooLarge => (
             "amount must be at most 50000.00 for this account",

@@ -34,7 +34,11 @@ pub(super) static ROUTES: [Route; 9] = [
             about: "Signed in, for twelve hours.",
             content: Content::Json("Session"),
         }],
-        refusals: &[Code::InvalidCredentials, Code::TooManyAttempts],
+        refusals: &[
+            Code::InvalidCredentials,
+            Code::Forbidden,
+            Code::TooManyAttempts,
+        ],
         handler: |call| Box::pin(session::sign_in(call)),
         ..PLAIN
     },
