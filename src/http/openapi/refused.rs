@@ -93,11 +93,7 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
             "a public key opens /v1/public only; use the secret key here",
             None,
         ),
-        Code::Forbidden if route.operation == "signIn" => (
-            "Origin must be the service's own: pages of other sites may not do this",
-            None,
-        ),
-        Code::Forbidden => (forbidden(route.auth), None),
+        Code::Forbidden => (forbidden(route), None),
         Code::AmountTooLarge => (
             "amount must be at most 50000.00 for this account",
             Some("amount"),
@@ -165,13 +161,13 @@ const fn unauthorized(auth: Auth) -> &'static str {
 }
 
 /// Why this caller may not.
-const fn forbidden(auth: Auth) -> &'static str {
-    match auth {
+fn forbidden(route: &Route) -> &'static str {
+    match route.auth {
         Auth::Session(Role::Operator) => "this is for operators",
-        Auth::Open => {
+        Auth::Open if route.operation != "signIn" => {
             "the set-up link is wrong, used, or older than an hour; start the server again for a new one"
         }
-        Auth::Session(Role::Merchant) => {
+        Auth::Session(Role::Merchant) | Auth::Open => {
             "Origin must be the service's own: pages of other sites may not do this"
         }
         Auth::Public => "pages of https://other.example may not use this account's public keys",
