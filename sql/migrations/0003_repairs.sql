@@ -21,3 +21,12 @@ where exists (select 1 from reseller_tokens t where t.account = accounts.seq and
 -- When the password was given last in a session, by real time even where a sandbox's clock is moved: what is sensitive
 -- asks for one that is not long past. Of sessions begun before this nobody knows, so they are asked.
 alter table sessions add column password_at integer not null default 0;
+
+-- A receiver that fails answers each attempt with the same page, and each was kept: an attempt names the first one of
+-- its delivery that was answered the same, which alone has the text.
+alter table attempts add column answer_of integer
+  check (answer_of is null or answer_of < number and answer is null);
+update attempts set answer = null, answer_of = (select min(f.number) from attempts f
+    where f.delivery = attempts.delivery and f.answer = attempts.answer)
+where answer <> '' and number > (select min(f.number) from attempts f
+    where f.delivery = attempts.delivery and f.answer = attempts.answer);

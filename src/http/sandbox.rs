@@ -5,6 +5,7 @@
 
 pub(super) mod faults;
 mod inbox;
+pub(super) mod webhooks;
 
 pub use inbox::InboxState;
 
@@ -15,11 +16,9 @@ use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{Time, parse_span_ms};
 use crate::domain::transfer::TransferKind;
-use crate::service::webhooks::Attempt;
 use crate::service::{Error, Json};
 use hyper::{HeaderMap, StatusCode};
 use inbox::{Behaviour, Message};
-use serde_json::json;
 use serde_json::value::to_raw_value;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -279,29 +278,6 @@ pub(super) async fn put_refund(call: Call) -> Result<Reply, Error> {
         status: StatusCode::CREATED,
         ..Reply::ok(refund)
     })
-}
-
-/// GET /sandbox/webhooks
-pub(super) async fn webhooks(call: Call) -> Result<Reply, Error> {
-    let attempt = |attempt: &Attempt| {
-        let Attempt {
-            at,
-            status,
-            latency_ms,
-            error,
-            answer,
-        } = attempt;
-        json!({ "at": at, "status": status, "latencyMs": latency_ms, "error": error, "answer": answer })
-    };
-    let rows = call.front.service.deliveries()?;
-    let data = rows.iter().map(|(row, attempts)| {
-        Ok(to_raw_value(&json!({
-            "id": row.id, "event": row.event, "type": row.kind, "endpoint": row.endpoint, "url": row.url,
-            "state": row.state, "nextAttemptAt": row.next_attempt_at,
-            "attempts": attempts.iter().map(attempt).collect::<Vec<_>>(),
-        }))?)
-    });
-    Reply::list(&data.collect::<Result<Vec<Json>, Error>>()?)
 }
 
 /// POST /sandbox/inbox/{name}

@@ -3,6 +3,7 @@
 //! What does not live here: the connection (`outbound`) and the waiting (`worker`). What always holds: a delivery
 //! stays pending until its attempt is in the file, so a crash sends it again and never loses it.
 
+use super::events::unknown_before;
 use super::{Error, Service};
 use crate::domain::event::{Format, legacy_body};
 use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
@@ -10,7 +11,7 @@ use crate::domain::signature::{service_signature, standard_signature};
 use crate::domain::time::{DAY_MS, Time};
 use crate::store::deliveries::{self, DeliveryRow};
 pub use crate::store::deliveries::{Attempt, Due, Waiting};
-use crate::store::{Kind, accounts, endpoints, idempotency, sessions};
+use crate::store::{Kind, accounts, delivery_pages, endpoints, idempotency, sessions};
 use std::sync::Arc;
 
 /// Attempts and idempotency answers that one pruning step removes at most.
@@ -25,6 +26,9 @@ pub struct Outgoing {
     /// Every header, signatures included.
     pub headers: Vec<(&'static str, String)>,
 }
+
+/// A delivery with its attempts, oldest first.
+pub type Told = (DeliveryRow, Vec<Attempt>);
 
 /// An attempt that is over.
 #[derive(Clone, Debug)]
@@ -176,22 +180,30 @@ impl Service {
         .await
     }
 
-    /// Every delivery with its attempts, in the order of their events.
+    /// The newest deliveries of all with their attempts, in the order of their events: at most `limit` that are older
+    /// than the delivery `before`; true where there are older ones still.
     ///
     /// # Errors
-    /// [`Error::Failed`] where the file fails.
-    pub fn deliveries(&self) -> Result<Vec<(DeliveryRow, Vec<Attempt>)>, Error> {
+    /// `invalid_request` where `before` names none.
+    pub fn deliveries(&self, before: Option<&str>, limit: u32) -> Result<(Vec<Told>, bool), Error> {
         self.read(|db| {
-            let mut attempts: std::collections::HashMap<String, Vec<Attempt>> =
-                std::collections::HashMap::new();
-            for (delivery, attempt) in deliveries::all_attempts(db)? {
-                attempts.entry(delivery).or_default().push(attempt);
-            }
-            let rows = deliveries::all(db)?.into_iter();
-            Ok(rows
-                .map(|row| (attempts.remove(&row.id).unwrap_or_default(), row))
-                .map(|(tries, row)| (row, tries))
-                .collect())
+            let place = match before {
+                None => (i64::MAX, i64::MAX),
+                Some(id) => deliveries::place_among_all(db, id)?.ok_or_else(unknown_before)?,
+            };
+            let mut rows = deliveries::newest(db, place, limit.saturating_add(1))?;
+            let most = usize::try_from(limit).unwrap_or(usize::MAX);
+            let more = rows.len() > most;
+            rows.truncate(most);
+            let with_attempts = |row: DeliveryRow| {
+                let attempts = delivery_pages::attempts(db, &row.id)?;
+                Ok((
+                    row,
+                    attempts.into_iter().map(|(_, attempt)| attempt).collect(),
+                ))
+            };
+            let told = rows.into_iter().rev().map(with_attempts);
+            Ok((told.collect::<Result<_, Error>>()?, more))
         })
     }
 }

@@ -191,9 +191,15 @@ pub fn give_up(tx: &Tx<'_>, id: &str) -> Result<(), StoreError> {
     .map(drop)
 }
 
-/// Every delivery, in the order of their events.
-pub fn all(db: &Reader<'_>) -> Result<Vec<DeliveryRow>, StoreError> {
-    db.all(include_str!("../../sql/deliveries/all.sql"), [], |row| {
+/// The newest deliveries of all, newest first: at most `limit` that are older than the one at a place.
+pub fn newest(
+    db: &Reader<'_>,
+    (event, row): (i64, i64),
+    limit: u32,
+) -> Result<Vec<DeliveryRow>, StoreError> {
+    let params = named_params! { ":event": event, ":row": row, ":limit": limit };
+    let sql = include_str!("../../sql/deliveries/newest.sql");
+    db.all(sql, params, |row| {
         let mut next = Columns::of(row);
         Ok(DeliveryRow {
             id: next.take()?,
@@ -207,22 +213,12 @@ pub fn all(db: &Reader<'_>) -> Result<Vec<DeliveryRow>, StoreError> {
     })
 }
 
-/// Every attempt with its delivery's id, oldest first within a delivery.
-pub fn all_attempts(db: &Reader<'_>) -> Result<Vec<(String, Attempt)>, StoreError> {
-    db.all(include_str!("../../sql/attempts/all.sql"), [], |row| {
+/// The place of a delivery for [`newest`]; nothing where it is not there.
+pub fn place_among_all(db: &Reader<'_>, id: &str) -> Result<Option<(i64, i64)>, StoreError> {
+    let sql = include_str!("../../sql/deliveries/place_among_all.sql");
+    db.first(sql, named_params! { ":id": id }, |row| {
         let mut next = Columns::of(row);
-        let delivery = next.take()?;
-        let (at, status, latency_ms) = (next.take()?, next.take()?, next.take()?);
-        Ok((
-            delivery,
-            Attempt {
-                at,
-                status,
-                latency_ms,
-                error: next.take()?,
-                answer: next.take()?,
-            },
-        ))
+        Ok((next.take()?, next.take()?))
     })
 }
 

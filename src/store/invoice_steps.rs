@@ -1,4 +1,7 @@
-//! The table `invoice_steps`: what happened to an invoice, in its order. Rows are only added.
+//! The table `invoice_steps`: what happened to an invoice, in its order.
+//!
+//! What always holds: nothing is changed, and nothing goes but a pick of a coin that was picked again before anything
+//! else happened. So a customer who picks now this and now that adds no more rows than there are coins.
 
 use super::row::Columns;
 use super::{Reader, StoreError, Tx};
@@ -20,8 +23,13 @@ pub(super) fn payment(
         .map(drop)
 }
 
-/// A coin was picked.
+/// A coin was picked. Where nothing but picks has happened since it was picked before, it was picked now only.
 pub fn picked(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), StoreError> {
+    let before = named_params! { ":invoice": invoice, ":quote": quote };
+    tx.run(
+        include_str!("../../sql/invoice_steps/picked_before.sql"),
+        before,
+    )?;
     let params = named_params! { ":invoice": invoice, ":quote": quote, ":at": now };
     tx.run(include_str!("../../sql/invoice_steps/picked.sql"), params)
         .map(drop)

@@ -6,7 +6,7 @@
 use super::identity::{Identity, identify, require_ours};
 use super::lock::{Lock, Place};
 use super::readers::Readers;
-use super::writer::{OpenFile, Writer};
+use super::writer::{LOG_BYTES_MAX, OpenFile, Writer};
 use super::{OnCommit, Reader, Shared, Store, StoreError, migrate};
 use crate::domain::text_enum::text_enum;
 use rusqlite::config::DbConfig;
@@ -22,6 +22,8 @@ use std::time::Duration;
 const SQLITE_MIN: i32 = 3_051_003;
 /// Processes that may make the same file at the same moment; a copy left by a crash counts as one.
 const ASIDE_MAX: u32 = 100;
+/// How long a statement waits for another process that writes.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How much of the file each connection reads through a memory map.
 const MMAP_BYTES_MAX: i64 = 1 << 28;
 
@@ -119,6 +121,8 @@ impl Store {
         // The writer does it itself, because SQLite keeps to itself what goes wrong there. A command beside a server
         // leaves it to the server, which knows whether its disk has failed.
         conn.pragma_update(None, "wal_autocheckpoint", 0)?;
+        // Once it is begun anew, the log is cut off to this.
+        conn.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
         let place = Arc::new(Place::of(path, &conn)?);
         let readers = Readers::new(path, Arc::clone(&place));
         let file = OpenFile {
@@ -275,7 +279,7 @@ pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// What every connection is set to. A file that somebody else has put a trigger or a view into does not run them.
 pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
-    conn.busy_timeout(Duration::from_secs(5))?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(128);
     // Else a bound `limit` is looked at by the planner, and its statement is prepared anew for every execution.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

@@ -8,6 +8,8 @@ mod disk;
 #[cfg(test)]
 mod tests;
 
+pub(super) use disk::LOG_BYTES_MAX;
+
 use super::health::Health;
 use super::lock::{Lock, Place};
 use super::{OnCommit, Reader, StoreError};
@@ -253,7 +255,7 @@ impl Thread {
             self.notice_foreign_writes();
             match first {
                 Ok(first) => self.serve_batch(first, queue),
-                Err(RecvTimeoutError::Timeout) => self.look_for_room(),
+                Err(RecvTimeoutError::Timeout) => self.look_at_disk(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }

@@ -44,6 +44,7 @@ mod first_use;
 mod fixtures;
 mod foreign;
 mod golden;
+mod growth;
 mod guessing;
 mod idempotency;
 mod inbox;

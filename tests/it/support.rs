@@ -187,8 +187,17 @@ impl Shop {
     /// Every delivery with its attempts, in the order of their events.
     #[track_caller]
     pub fn deliveries(&self) -> Vec<Value> {
-        let deliveries = self.get("/sandbox/webhooks", None).expect(200).json();
-        deliveries["data"].as_array().unwrap().clone()
+        let (mut all, mut before) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/sandbox/webhooks{before}");
+            let page = self.get(&path, None).expect(200).json();
+            let older = page["data"].as_array().unwrap().iter().cloned();
+            all.splice(0..0, older);
+            match page["nextBefore"].as_str() {
+                Some(next) => before = format!("?before={next}"),
+                None => return all,
+            }
+        }
     }
 
     /// Puts a payment on a simulated chain; its id.

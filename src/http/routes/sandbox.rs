@@ -5,6 +5,7 @@ use crate::domain::event::EventType;
 use crate::domain::refusal::Code;
 use crate::http::auth::Auth;
 use crate::http::request::{Param, ParamKind};
+use crate::http::sandbox::webhooks;
 use crate::http::{probes, sandbox};
 
 /// A route for callers on this machine.
@@ -184,13 +185,28 @@ pub(super) static ROUTES: [Route; 17] = [
     Route {
         operation: "sandboxWebhooks",
         path: "/sandbox/webhooks",
-        summary: "Every delivery with its attempts.",
+        summary: "The newest deliveries with their attempts, in the order of their events.",
+        query: &[
+            Param {
+                name: "limit",
+                about: "How many at most.",
+                kind: ParamKind::Limit {
+                    max: webhooks::LIMIT_MAX,
+                    default: webhooks::LIMIT_MAX,
+                },
+            },
+            Param {
+                name: "before",
+                about: "Only those that are older than this one: nextBefore of the page before.",
+                kind: ParamKind::Any,
+            },
+        ],
         answers: &[Answer {
             status: 200,
-            about: "The deliveries.",
+            about: "A page of deliveries.",
             content: Content::Json("SandboxWebhooks"),
         }],
-        handler: |call| Box::pin(sandbox::webhooks(call)),
+        handler: |call| Box::pin(webhooks::list(call)),
         ..LOCAL
     },
     Route {

@@ -7,10 +7,15 @@
 use super::Thread;
 use crate::store::health::Refusing;
 use crate::store::lock::Found;
+use crate::store::open::{BUSY_TIMEOUT, with_suffix};
 use rusqlite::config::DbConfig;
+use std::path::Path;
+use std::time::Duration;
 
 /// Pages in the log past which they are moved into the file.
 const LOG_PAGES_MAX: i64 = 1000;
+/// How large the log's file may stay: one that a long read made grow beyond this is cut off.
+pub(in crate::store) const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
 /// Changes a row and takes the change back: to commit it, the log must take a page.
 const PROBE: &str = "begin immediate;
   update file set maintenance = 1 - maintenance;
@@ -61,7 +66,7 @@ impl Thread {
     }
 
     /// After a full disk: is there room again?
-    pub(super) fn look_for_room(&self) {
+    fn look_for_room(&self) {
         if self.health.refusing() != Some(Refusing::DiskFull) {
             return;
         }
@@ -75,6 +80,25 @@ impl Thread {
         }
     }
 
+    /// With nothing to do: is there room again, and can the log be cut off that somebody who read for long made grow?
+    pub(super) fn look_at_disk(&self) {
+        self.look_for_room();
+        if self.is_log_large() {
+            self.checkpoint();
+        }
+    }
+
+    /// Is the log's file larger than it may stay?
+    fn is_log_large(&self) -> bool {
+        let log = self
+            .file
+            .conn
+            .path()
+            .map(|path| with_suffix(Path::new(path), "-wal"));
+        log.and_then(|log| std::fs::metadata(log).ok())
+            .is_some_and(|found| found.len() > u64::from(LOG_BYTES_MAX))
+    }
+
     /// Moves the log into the file where it has grown, as far as those who read let it.
     pub(super) fn checkpoint(&self) {
         if !self.file.alone || self.health.refusing().is_some() {
@@ -84,6 +108,20 @@ impl Thread {
             let mut statement = self.file.conn.prepare_cached(mode)?;
             statement.query_row([], |row| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))
         };
+        if self.is_log_large() {
+            // With the file's other users it has to be exclusive for a moment; it waits for none of them.
+            let cut = self
+                .file
+                .conn
+                .busy_timeout(Duration::ZERO)
+                .and_then(|()| pages("pragma wal_checkpoint(truncate)"));
+            let cut = cut.and(self.file.conn.busy_timeout(BUSY_TIMEOUT));
+            if let Err(error) = cut {
+                self.health.hear(&error);
+                log::warn!("the log was not cut off: {error}");
+            }
+            return;
+        }
         let moved = pages("pragma wal_checkpoint(noop)").and_then(|(written, moved)| {
             if written >= LOG_PAGES_MAX && moved < written {
                 pages("pragma wal_checkpoint(passive)")

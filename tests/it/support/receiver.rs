@@ -15,6 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub enum Does {
     /// Answers with this status.
     Answer(u16),
+    /// Answers with this status and this text.
+    Say(u16, String),
     /// Sends the caller elsewhere.
     Redirect(String),
     /// Answers 503 and asks to be left alone for so many seconds.
@@ -158,6 +160,7 @@ impl Shared {
             self.arrived.notify_all();
             let answer = match does {
                 Does::Answer(status) => status_line(status, ""),
+                Does::Say(status, text) => said(status, "", &text),
                 Does::Redirect(url) => status_line(302, &format!("location: {url}\r\n")),
                 Does::AskLater(seconds) => status_line(503, &format!("retry-after: {seconds}\r\n")),
                 Does::Slow(wait) => {
@@ -186,7 +189,10 @@ impl Shared {
 }
 
 fn status_line(status: u16, headers: &str) -> String {
-    let body = format!("said {status}");
+    said(status, headers, &format!("said {status}"))
+}
+
+fn said(status: u16, headers: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status} Status\r\n{headers}content-length: {}\r\n\r\n{body}",
         body.len()

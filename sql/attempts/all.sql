@@ -1,1 +1,0 @@
-select delivery, at, status, latency_ms, error, answer from attempts order by delivery, number

@@ -1,0 +1,1 @@
+select event, rowid from deliveries where id = :id
