@@ -71,7 +71,7 @@ impl Outbound {
     }
 
     /// Posts `body` and waits, on this thread, for the answer. Every status is an answer, a redirect and a 500 too;
-    /// the error is a short reason why there was none.
+    /// the error is a short reason why there was none, without the address that a name has.
     pub fn post(&self, url: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Answer, String> {
         let mut request = self.agent.post(url);
         for (name, value) in headers {
@@ -141,12 +141,14 @@ impl<R: Resolver> Resolver for GuardedResolver<R> {
         {
             permitted.push(*address);
         }
-        match found.first() {
-            Some(refused) if permitted.is_empty() => Err(Error::Other(
-                format!("address not allowed: {}", refused.ip()).into(),
-            )),
-            _ => Ok(permitted),
+        if permitted.is_empty() && !found.is_empty() {
+            // Merchants read the reason, and which address a name has in here is for the operator alone.
+            let refused: Vec<String> = found.iter().map(|one| one.ip().to_string()).collect();
+            let (host, refused) = (uri.host().unwrap_or_default(), refused.join(", "));
+            log::warn!("no webhook goes to {host}: {refused} is not allowed");
+            return Err(Error::Other("address not allowed".into()));
         }
+        Ok(permitted)
     }
 }
 

@@ -30,3 +30,6 @@ update attempts set answer = null, answer_of = (select min(f.number) from attemp
     where f.delivery = attempts.delivery and f.answer = attempts.answer)
 where answer <> '' and number > (select min(f.number) from attempts f
     where f.delivery = attempts.delivery and f.answer = attempts.answer);
+
+-- Why an attempt failed is read by merchants: which address a name had inside the operator's network is not for them.
+update attempts set error = 'address not allowed' where error like 'address not allowed: %';

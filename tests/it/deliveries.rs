@@ -1,8 +1,12 @@
 //! Deliveries in the operator interface: what was tried, and sending again.
 
+use crate::process::Process;
 use crate::support::desk::{Desk, OTHER_ACCOUNT};
 use crate::support::receiver::{Does, Receiver};
+use crate::support::{TEST, agent, send};
 use serde_json::{Value, json};
+use std::io::Read;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -240,4 +244,52 @@ fn nothing_is_sent_again_to_what_is_gone_or_is_anothers() {
     let again = desk.act("POST", "resend", &body).expect(200).json();
     assert_eq!(again["count"], 0);
     assert_eq!(receiver.messages().len(), 1);
+}
+
+#[test]
+fn a_merchant_does_not_read_which_internal_address_a_name_has() {
+    let desk = Desk::open();
+    // What stands for 10.0.0.1 here stands for any name that the network knows.
+    let invoice = json!({ "webhookUrl": "https://10.1/hook" });
+    desk.shop.invoice("1.00", invoice);
+    endpoints(&desk, &["https://0xa000001/hook"]);
+    desk.shop.invoice("1.00", json!({}));
+    desk.shop.advance("0s");
+    let page = desk.by_merchant("GET", "deliveries", &Value::Null);
+    let page = page.expect(200);
+    let deliveries = page.json()["data"].as_array().unwrap().clone();
+    assert_eq!(deliveries.len(), 2);
+    for delivery in &deliveries {
+        let attempt = &delivery["attempts"][0];
+        assert_eq!(attempt["error"], "address not allowed");
+        assert_eq!(attempt["answer"], Value::Null);
+    }
+    assert!(!page.text.contains("10.0.0.1"), "{}", page.text);
+}
+
+#[test]
+fn the_log_of_the_server_tells_the_operator_which_address_it_was() {
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(["sandbox", "--exit-with-parent"]);
+    command.args(["--listen", "127.0.0.1:0"]);
+    let mut process = Process::start_with(&mut command, Stdio::from(writer));
+    // Else this process would hold the other end of the pipe too.
+    drop(command);
+    let line = process.line();
+    let url = line.strip_prefix("coffer ready url=").unwrap();
+    let url = url.split_once(' ').unwrap().0;
+    let post = |path: &str, body: Value| {
+        let key = [("X-API-Key", TEST)];
+        let path = format!("{url}{path}");
+        send(&agent(), "POST", &path, &key, &body.to_string())
+    };
+    let invoice = json!({ "amount": "1.00", "currency": "EUR", "webhookUrl": "https://10.1/hook" });
+    post("/v1/invoices", invoice).expect(201);
+    post("/sandbox/clock", json!({ "advance": "0s" })).expect(200);
+    assert!(process.close());
+    let mut log = String::new();
+    reader.read_to_string(&mut log).unwrap();
+    let told = "no webhook goes to 10.1: 10.0.0.1 is not allowed";
+    assert!(log.contains(told), "{log}");
 }

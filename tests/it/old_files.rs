@@ -28,6 +28,9 @@ const TOLD: [&str; 7] = [
     "select client_key || answer from idempotency order by client_key, mode",
 ];
 
+/// What attempts that got no answer failed by.
+const ERRORS: &str = "select error from attempts where error is not null order by rowid";
+
 /// A copy of an old file: the one in the repository is never opened, which would leave files beside it.
 fn copied(scratch: &Scratch, version: &str, name: &str) -> PathBuf {
     let file = scratch.path(&format!("{version}-{name}"));
@@ -223,4 +226,30 @@ fn is_gone_on_from(version: &str) {
     is_right(&file);
     assert!(process.close());
     is_right(&file);
+}
+
+#[test]
+fn attempts_of_older_versions_name_no_internal_address() {
+    for version in OLD {
+        let scratch = Scratch::new();
+        let file = copied(&scratch, version, "file.db");
+        let conn = Connection::open(&file).unwrap();
+        let before = column(&file, ERRORS);
+        conn.execute_batch(
+            "update attempts set error = 'address not allowed: ' || iif(rowid % 2 = 0, '10.0.0.7', '::ffff:10.0.0.7')
+             where error is not null;",
+        )
+        .unwrap();
+        drop(conn);
+        let (mut process, _) = opened(&file);
+        assert!(process.close());
+        let after = column(&file, ERRORS);
+        assert!(!before.is_empty() && after.len() >= before.len());
+        let told = &after[..before.len()];
+        assert!(
+            told.iter().all(|error| error == "address not allowed"),
+            "{after:?}"
+        );
+        is_right(&file);
+    }
 }

@@ -45,13 +45,10 @@ fn a_name_that_changes_its_address_gains_nothing() {
     ]);
     let outbound = Outbound::with_names(Guard::new(true, Vec::new()), LONG_MS, names);
     let url = format!("http://shop.example:{}/", server.address.port());
-    let refused = |ip: &str| Err(format!("address not allowed: {ip}"));
+    let refused = Err("address not allowed".to_owned());
     assert_answer(outbound.post(&url, &[], b"{}"), 200, "ok");
-    assert_eq!(outbound.post(&url, &[], b"{}"), refused("10.0.0.1"));
-    assert_eq!(
-        outbound.post(&url, &[], b"{}"),
-        refused("::ffff:169.254.169.254")
-    );
+    assert_eq!(outbound.post(&url, &[], b"{}"), refused);
+    assert_eq!(outbound.post(&url, &[], b"{}"), refused);
     assert_answer(outbound.post(&url, &[], b"{}"), 200, "ok");
     assert_eq!(
         outbound.post(&url, &[], b"{}"),
@@ -96,20 +93,14 @@ fn the_guard_holds_for_odd_spellings_and_real_names() {
             let error = production
                 .post(&format!("{scheme}://{host}:{port}/"), &[], b"{}")
                 .unwrap_err();
-            assert!(
-                error.starts_with("address not allowed: "),
-                "{scheme}://{host}: {error}"
-            );
+            assert_eq!(error, "address not allowed", "{scheme}://{host}");
         }
     }
     for host in ["[::1]", "[::]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]"] {
         let error = production
             .post(&format!("https://{host}:{port}/"), &[], b"{}")
             .unwrap_err();
-        assert!(
-            error.starts_with("address not allowed: "),
-            "{host}: {error}"
-        );
+        assert_eq!(error, "address not allowed", "{host}");
     }
     for host in ["127.0.0.1.", "localhost.", "user:pass@localhost"] {
         assert!(
