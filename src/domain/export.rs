@@ -1,7 +1,7 @@
 //! Exports: which columns each has, and how a row is written as CSV.
 //!
 //! What lives here: RFC 4180 and what keeps spreadsheets from reading a text as a formula. What does not: reading rows,
-//! sending them. What always holds: a cell reads back as the text it was, except for the apostrophe of that guard.
+//! sending them. What always holds: a cell reads back as the text it was, except for the apostrophes of that guard.
 
 use super::asset::Asset;
 use super::money::Cents;
@@ -198,18 +198,36 @@ fn text(form: Form, cell: &Cell, asset: Option<&Asset>) -> String {
     }
 }
 
-/// What a spreadsheet would take for a formula gets an apostrophe before it.
+/// Where a spreadsheet may begin a new cell inside one of ours: its country decides which separator it takes, and with
+/// another than the comma it does not know our quotes.
+const SEPARATORS: [char; 5] = [';', '\t', '\r', '\n', '|'];
+
+/// What a spreadsheet would take for a formula gets an apostrophe before it: at the beginning of the text, and wherever
+/// a new cell may begin.
 fn guarded(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        format!("'{text}")
-    } else {
-        text.to_owned()
+    let mut out = String::with_capacity(text.len());
+    for piece in text.split_inclusive(SEPARATORS) {
+        let is_odd_start = out.is_empty() && text.starts_with(['\t', '\r']);
+        if is_odd_start || begins_formula(piece) {
+            out.push('\'');
+        }
+        out.push_str(piece);
     }
+    out
+}
+
+/// Does a formula begin here, behind what a spreadsheet passes over? Some read the wide signs of East Asia as the plain.
+fn begins_formula(text: &str) -> bool {
+    const BYTE_ORDER_MARK: char = '\u{feff}';
+    let is_passed_over =
+        |c: char| c.is_whitespace() || c.is_control() || c == '"' || c == BYTE_ORDER_MARK;
+    text.trim_start_matches(is_passed_over)
+        .starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
 }
 
 /// A cell by RFC 4180.
 fn quote(text: &str, out: &mut String) {
-    if text.contains([',', '"', '\r', '\n']) {
+    if text.contains([',', '"']) || text.contains(SEPARATORS) {
         out.push('"');
         out.push_str(&text.replace('"', "\"\""));
         out.push('"');
@@ -254,9 +272,22 @@ mod tests {
             ("+1", "'+1"),
             ("-1", "'-1"),
             ("@x", "'@x"),
-            ("\tx", "'\tx"),
+            ("\tx", "\"'\tx\""),
+            ("\rx", "\"'\rx\""),
+            ("\t=1", "\"'\t'=1\""),
             ("=a,b", "\"'=a,b\""),
+            (" =1", "' =1"),
+            ("\u{0}\u{1f}=1", "'\u{0}\u{1f}=1"),
+            ("\"=1\"", "\"'\"\"=1\"\"\""),
+            (";=1", "\";'=1\""),
+            (";;=1;", "\";;'=1;\""),
+            ("a\n=1", "\"a\n'=1\""),
+            ("a\n\tb", "\"a\n\tb\""),
+            ("a; b, -c", "\"a; b, -c\""),
+            ("a;b", "\"a;b\""),
+            ("＠x", "'＠x"),
             ("a=b", "a=b"),
+            ("2026-11-21 +1", "2026-11-21 +1"),
         ] {
             let cell = Cell::Text(text.to_owned());
             assert_eq!(row(&[(Form::Text, cell)]), format!("{written},LTC\r\n"));

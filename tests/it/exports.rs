@@ -149,3 +149,32 @@ fn exports_are_for_their_own_and_of_what_there_is() {
             .refused(400, "invalid_request", Some(param));
     }
 }
+
+#[test]
+fn a_formula_is_none_wherever_a_spreadsheet_begins_a_cell() {
+    let desk = Desk::open();
+    // Written as a cell, as this file has it: between quotes where it has a separator.
+    let cases = [
+        (";=1", "\";'=1\""),
+        ("x;=1", "\"x;'=1\""),
+        ("a;b;-1+2", "\"a;b;'-1+2\""),
+        ("x; =1", "\"x;' =1\""),
+        ("x\t@y", "\"x\t'@y\""),
+        ("x|+y", "\"x|'+y\""),
+        ("x\r=1", "\"x\r'=1\""),
+        ("x\r\n\"=1", "\"x\r\n'\"\"=1\""),
+        ("x\u{a0}=1", "x\u{a0}=1"),
+        ("x;\u{a0}\u{feff}=1", "\"x;'\u{a0}\u{feff}=1\""),
+        ("x;＝1", "\"x;'＝1\""),
+        ("x;y=1", "\"x;y=1\""),
+    ];
+    for (text, _) in cases {
+        desk.shop.invoice("1.00", json!({ "description": text }));
+    }
+    let file = desk.act("GET", "exports/invoices.csv", &Value::Null);
+    let file = file.expect(200).text;
+    for (text, cell) in cases {
+        let cell = format!(",1.00,EUR,{cell},");
+        assert!(file.contains(&cell), "{text:?}: {file}");
+    }
+}
