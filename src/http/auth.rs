@@ -162,8 +162,8 @@ pub(super) fn cookie<'a>(front: &Front, headers: &'a HeaderMap) -> Option<&'a st
 
 /// The key in the request's headers; where both carry one, it must be the same.
 pub(super) fn presented(headers: &HeaderMap) -> Result<&str, Refusal> {
-    let by_header = header(headers, "x-api-key")
-        .map_err(|_| unauthorized("X-API-Key must be printable ASCII"))?;
+    let by_header =
+        header(headers, "X-API-Key").map_err(|refusal| unauthorized(&refusal.message))?;
     match (by_header, bearer(headers)?) {
         (Some(one), Some(other)) if one != other => Err(unauthorized(
             "X-API-Key and Authorization carry different keys; send one",
@@ -177,8 +177,8 @@ pub(super) fn presented(headers: &HeaderMap) -> Result<&str, Refusal> {
 
 /// What `Authorization: Bearer` carries, where it is there.
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
-    let text = header(headers, "authorization")
-        .map_err(|_| unauthorized("Authorization must be printable ASCII"))?;
+    let text =
+        header(headers, "Authorization").map_err(|refusal| unauthorized(&refusal.message))?;
     match text.map(|text| text.split_once(' ')) {
         None => Ok(None),
         Some(Some((scheme, key))) if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(key.trim())),

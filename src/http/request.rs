@@ -7,7 +7,7 @@ use super::routes::Route;
 use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
 use crate::domain::id;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::UnknownText;
 use crate::domain::time::{Time, parse_span_ms};
 use crate::service::idempotency::KEY_CHARS_MAX;
@@ -288,28 +288,27 @@ pub(super) fn decode(text: &str) -> Option<String> {
         .map(|text| text.into_owned())
 }
 
-/// A header as text.
+/// A header as text. The same value may be sent more than once.
 ///
 /// # Errors
-/// `invalid_request` where it is there and not printable ASCII.
+/// `invalid_request` where it is there with different values, or not printable ASCII.
 pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refusal> {
-    let Some(value) = headers.get(name) else {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else {
         return Ok(None);
     };
-    let wrong = |_| {
-        Refusal::of(
-            Code::InvalidRequest,
-            name,
-            format!("{name} must be printable ASCII"),
-        )
-    };
-    value.to_str().map(Some).map_err(wrong)
+    if values.any(|other| other != value) {
+        let problem = "must be sent once: there are different ones";
+        return Err(Refusal::field(name, problem));
+    }
+    let text = value.to_str().map(Some);
+    text.map_err(|_| Refusal::field(name, "must be printable ASCII"))
 }
 
 /// The Idempotency-Key, where there is one.
 ///
 /// # Errors
-/// `invalid_request` where it is too long or not printable ASCII.
+/// `invalid_request` where it is too long or not printable ASCII, or where there are different ones.
 pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     const NAME: &str = "Idempotency-Key";
     let Some(key) = header(headers, NAME)? else {

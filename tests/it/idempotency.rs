@@ -153,3 +153,40 @@ fn a_key_is_of_its_route() {
     let payout = shop.send("POST", "/v1/payouts", &headers, &payout);
     assert_eq!(payout.expect(201).json()["status"], "requested");
 }
+
+#[test]
+fn the_same_idempotency_key_may_be_sent_twice_and_two_may_not() {
+    let shop = Shop::open();
+    let create = |keys: &[&str]| {
+        let mut headers = vec![("X-API-Key", TEST)];
+        headers.extend(keys.iter().map(|key| ("Idempotency-Key", *key)));
+        shop.send("POST", "/v1/invoices", &headers, BODY)
+    };
+    for keys in [
+        &["a", "b"][..],
+        &["a", "a", "b"],
+        &["a", ""],
+        &["", "a"],
+        &["a", "A"],
+    ] {
+        let answer = create(keys);
+        answer.refused(400, "invalid_request", Some("Idempotency-Key"));
+        let message = answer.json()["message"].as_str().unwrap().to_owned();
+        assert!(message.starts_with("Idempotency-Key "), "{message}");
+    }
+    assert_eq!(invoices(&shop), 0);
+    let first = create(&["a", "a"]).expect(201).text;
+    assert_eq!(create(&["a"]).expect(201).text, first);
+    assert_eq!(create(&["a", "a", "a"]).expect(201).text, first);
+    assert_eq!(invoices(&shop), 1);
+    for path in ["/v1/payouts", "/reseller/servers"] {
+        let auth = match path {
+            "/v1/payouts" => ("X-API-Key", LIVE),
+            _ => ("Authorization", "Bearer rt_sandbox"),
+        };
+        let headers = [auth, ("Idempotency-Key", "a"), ("Idempotency-Key", "b")];
+        let body = "{\"amount\":\"20.00\"}";
+        let answer = shop.send("POST", path, &headers, body);
+        answer.refused(400, "invalid_request", Some("Idempotency-Key"));
+    }
+}

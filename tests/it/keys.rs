@@ -142,3 +142,68 @@ fn the_checks_on_creation_come_in_their_order() {
     test.expect(200);
     live(too_large).refused(400, "amount_too_large", Some("amount"));
 }
+
+#[test]
+fn the_same_key_may_be_sent_twice_and_two_may_not() {
+    let shop = Shop::open();
+    let (test, live) = (format!("Bearer {TEST}"), format!("Bearer {LIVE}"));
+    let merchant = |headers: &[(&str, &str)]| shop.send("GET", "/v1/merchant", headers, "");
+    for headers in [
+        &[("X-API-Key", TEST), ("x-api-key", TEST)][..],
+        &[("Authorization", &test), ("Authorization", &test)],
+        &[
+            ("X-API-Key", TEST),
+            ("Authorization", &test),
+            ("X-API-Key", TEST),
+            ("Authorization", &test),
+        ],
+    ] {
+        let answer = merchant(headers).expect(200).json();
+        assert_eq!(answer["livemode"], false);
+    }
+    for headers in [
+        &[("X-API-Key", TEST), ("X-API-Key", LIVE)][..],
+        &[("X-API-Key", LIVE), ("X-API-Key", TEST)],
+        &[("X-API-Key", TEST), ("X-API-Key", "")],
+        &[("X-API-Key", ""), ("X-API-Key", TEST)],
+        &[
+            ("X-API-Key", TEST),
+            ("X-API-Key", TEST),
+            ("X-API-Key", LIVE),
+        ],
+        &[("Authorization", &test), ("Authorization", &live)],
+        &[("Authorization", &test), ("Authorization", "Basic c2s6")],
+        &[("Authorization", "Basic c2s6"), ("Authorization", &test)],
+        &[
+            ("X-API-Key", TEST),
+            ("Authorization", &test),
+            ("Authorization", &live),
+        ],
+        &[
+            ("X-API-Key", TEST),
+            ("X-API-Key", LIVE),
+            ("Authorization", &test),
+        ],
+    ] {
+        let answer = merchant(headers);
+        answer.refused(401, "unauthorized", None);
+        assert_eq!(answer.headers["www-authenticate"], "Bearer");
+        let message = answer.json()["message"].as_str().unwrap().to_owned();
+        let named = message.contains("X-API-Key") || message.contains("Authorization");
+        assert!(named, "{message}");
+    }
+    // The same of a public key and of a reseller's token.
+    let public = [
+        ("X-API-Key", "pk_test_sandbox"),
+        ("X-API-Key", "pk_live_sandbox"),
+    ];
+    let config = shop.send("GET", "/v1/public/config", &public, "");
+    config.refused(401, "unauthorized", None);
+    let tokens = [
+        ("Authorization", "Bearer rt_sandbox"),
+        ("Authorization", "Bearer rt_other"),
+    ];
+    let servers = |headers: &[(&str, &str)]| shop.send("GET", "/reseller/servers", headers, "");
+    servers(&tokens).refused(401, "unauthorized", None);
+    servers(&[tokens[0], tokens[0]]).expect(200);
+}
