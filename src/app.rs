@@ -13,7 +13,7 @@ pub use crate::service::Error;
 pub use sandbox::Sandbox;
 
 use crate::domain::server::order::ServerLimits;
-use crate::http::{Limits, PasswordLimits};
+use crate::http::{AllowedHost, Limits, PasswordLimits};
 use crate::outbound::Cidr;
 use crate::store::{Durability, Kind};
 use crate::worker::command::Program;
@@ -50,6 +50,8 @@ pub struct Config {
     pub webhook_pause_ms: u32,
     /// May the sandbox listen off loopback?
     pub allow_remote: bool,
+    /// Hosts that the sandbox answers to beside those that can only be this machine's.
+    pub allow_host: Vec<AllowedHost>,
     /// How large a server may be that a reseller orders.
     pub server_limits: ServerLimits,
     /// What makes and removes ordered servers; never in the sandbox.
@@ -79,6 +81,7 @@ impl Config {
             webhook_timeout_ms: 10_000,
             webhook_pause_ms: 50,
             allow_remote: false,
+            allow_host: Vec::new(),
             server_limits: ServerLimits::default(),
             provisioner: None,
             signer: None,

@@ -156,6 +156,13 @@ pub static SETTINGS: &[Setting] = &[
         commands: &["sandbox"],
     },
     Setting {
+        flag: "allow-host",
+        value: Some("NAME"),
+        default: None,
+        help: "Names that the sandbox answers to besides; .NAME for those under it too; several with commas",
+        commands: &["sandbox"],
+    },
+    Setting {
         flag: "json",
         value: None,
         default: None,

@@ -7,7 +7,7 @@ use super::control::SandboxControl;
 use super::open_files;
 use crate::clock::Clock;
 use crate::domain::render::Links;
-use crate::http::{Control, Front, Limits, Listener, Settings};
+use crate::http::{Control, Front, Limits, Listener, SandboxSettings, Settings};
 use crate::outbound::{Guard, Outbound};
 use crate::service::{Caches, Error, Service, begin_file, sandbox};
 use crate::store::file::FileRow;
@@ -100,7 +100,12 @@ impl Parts {
             }),
             body_timeout_ms: config.limits.body_timeout_ms,
             password_limits: config.password_limits,
-            sandbox: (config.kind == Kind::Sandbox).then(|| (shared.control(file), address)),
+            sandbox: (config.kind == Kind::Sandbox).then(|| SandboxSettings {
+                control: shared.control(file),
+                listen: vec![address.ip()],
+                allow_host: config.allow_host.clone(),
+                allow_remote: config.allow_remote,
+            }),
         };
         let front = Front::new(
             Arc::clone(&shared.service),

@@ -8,7 +8,6 @@ use crate::domain::server::order::{RAM_MB_MIN, ServerLimits};
 use crate::domain::signature::hex;
 use crate::domain::time::parse_span_ms;
 use crate::domain::url;
-use crate::outbound::Cidr;
 use crate::service::{Error, random, sandbox};
 use crate::store::Kind;
 use crate::store::open::with_suffix;
@@ -18,6 +17,7 @@ use serde_json::json;
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
+use std::str::FromStr;
 
 /// Invoices that a client may make in a minute by payment links: nobody pays faster.
 const LINK_INVOICES_PER_MINUTE: u32 = 10;
@@ -28,6 +28,7 @@ pub(super) fn sandbox(matches: &ArgMatches) -> Result<(), Error> {
     let mut config = common(&values, Config::sandbox())?;
     config.file = values.text("file").map_err(Error::Failed)?.map(Into::into);
     config.allow_remote = values.switch("allow-remote").map_err(Error::Failed)?;
+    config.allow_host = list(&values, "allow-host")?;
     let as_json = values.switch("json").map_err(Error::Failed)?;
     serve_until_asked(&values, config, |server| {
         if as_json {
@@ -124,27 +125,27 @@ fn common(values: &Values<'_>, mut config: Config) -> Result<Config, Error> {
         .map_err(Error::Failed)?
         .map(|url| public_url(&url))
         .transpose()?;
-    config.trusted_proxy = ranges(values, "trusted-proxy")?;
+    config.trusted_proxy = list(values, "trusted-proxy")?;
     config.limits.connections_max = connections_max(values)?;
-    config.webhook_allow = ranges(values, "webhook-allow")?;
+    config.webhook_allow = list(values, "webhook-allow")?;
     config.server_limits = server_limits(values)?;
     Ok(config)
 }
 
-/// The address ranges of a setting, with commas between them.
-fn ranges(values: &Values<'_>, flag: &str) -> Result<Vec<Cidr>, Error> {
+/// What a setting lists, with commas between them.
+fn list<T: FromStr<Err = String>>(values: &Values<'_>, flag: &str) -> Result<Vec<T>, Error> {
     let text = values
         .text(flag)
         .map_err(Error::Failed)?
         .unwrap_or_default();
-    let range = |text: &str| {
-        text.parse::<Cidr>()
+    let one = |text: &str| {
+        text.parse::<T>()
             .map_err(|problem| Error::Failed(format!("--{flag} {text}: {problem}")))
     };
     text.split(',')
         .map(str::trim)
         .filter(|text| !text.is_empty())
-        .map(range)
+        .map(one)
         .collect()
 }
 
@@ -281,7 +282,7 @@ pub(super) fn connections_max(values: &Values<'_>) -> Result<usize, Error> {
 }
 
 /// A value of a flag.
-fn parsed<T: std::str::FromStr>(flag: &str, text: &str, what: &str) -> Result<T, Error> {
+fn parsed<T: FromStr>(flag: &str, text: &str, what: &str) -> Result<T, Error> {
     text.parse()
         .map_err(|_| Error::Failed(format!("--{flag} {text}: must be {what}")))
 }

@@ -72,8 +72,9 @@ pub(super) async fn dispatch(
         Found::Route(number, ..) => Some(*number),
         Found::OtherMethods(_) | Found::Nothing => None,
     };
-    let fault = match (&found, &front.sandbox) {
-        (Found::Route(_, route, _), Some(sandbox)) => sandbox.faults.meet(route),
+    let host = admit_host(&front, &found, &parts);
+    let fault = match (&host, &found, &front.sandbox) {
+        (Ok(()), Found::Route(_, route, _), Some(sandbox)) => sandbox.faults.meet(route),
         _ => None,
     };
     if let Some(fault) = &fault {
@@ -81,6 +82,7 @@ pub(super) async fn dispatch(
     }
     let pretended = fault.as_ref().and_then(|fault| fault.status);
     let reply = match found {
+        _ if let Err(refusal) = host => refused(&path, refusal.into(), &id),
         Found::Route(_, route, values) => match pretended {
             Some(status) => faults::answer(&front, (route, status), &path, &id),
             None => admitted(&front, route, values, Arrived { peer, parts, body }, &id).await,
@@ -120,6 +122,15 @@ pub(super) async fn dispatch(
         return Err(Dropped);
     }
     Ok(reply.into_response())
+}
+
+/// A sandbox asks for no key in many places, so whatever is asked must be asked of it by a name of its own.
+fn admit_host(front: &Front, found: &Found, parts: &Parts) -> Result<(), Refusal> {
+    match (&front.sandbox, found) {
+        (None, _) => Ok(()),
+        (Some(_), Found::Route(_, route, _)) if route.takes_any_host => Ok(()),
+        (Some(sandbox), _) => sandbox.hosts.admit(parts),
+    }
 }
 
 /// A request whose route is known.

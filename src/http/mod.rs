@@ -14,6 +14,7 @@ mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod hashing;
+mod hosts;
 mod limit;
 mod long_reads;
 mod metrics;
@@ -36,10 +37,11 @@ mod throttle;
 
 pub use auth::Auth;
 pub use client::TrustedProxy;
+pub use hosts::AllowedHost;
 pub use openapi::Subject;
 pub use password::PasswordLimits;
 pub use routes::{Route, routes};
-pub use sandbox::{ClockStep, Control, InboxState};
+pub use sandbox::{ClockStep, Control, InboxState, SandboxSettings};
 pub use server::{Limits, Listener};
 
 use crate::clock::Clock;
@@ -96,8 +98,8 @@ pub struct Settings {
     pub body_timeout_ms: u64,
     /// What may be asked of the checking of passwords.
     pub password_limits: PasswordLimits,
-    /// The sandbox's handle and the address it listens on; nothing outside the sandbox.
-    pub sandbox: Option<(Arc<dyn Control>, std::net::SocketAddr)>,
+    /// What a sandbox has besides; nothing outside the sandbox.
+    pub sandbox: Option<SandboxSettings>,
 }
 
 impl Front {
@@ -114,7 +116,7 @@ impl Front {
         let is_sandbox = settings.sandbox.is_some();
         let sandbox = settings
             .sandbox
-            .map(|(control, listen)| sandbox::Sandbox::new(control, listen, &settings.public_url));
+            .map(|sandbox| sandbox::Sandbox::new(sandbox, &settings.public_url));
         let throttle = throttle::Throttle::new(clock.stopwatch(), settings.password_limits);
         Ok(Front {
             service,

@@ -59,6 +59,8 @@ pub struct Route {
     pub needs_recent_password: bool,
     /// Does it take an Idempotency-Key?
     pub(super) is_idempotent: bool,
+    /// May a sandbox be called something else here than elsewhere: is any `Host` let in?
+    pub(super) takes_any_host: bool,
     /// What does it.
     pub(super) handler: fn(Call) -> Boxed<'static, Result<Reply, Error>>,
 }
@@ -116,6 +118,7 @@ const PLAIN: Route = Route {
     is_rate_limited: false,
     needs_recent_password: false,
     is_idempotent: false,
+    takes_any_host: false,
     handler: |call| Box::pin(super::probes::livez(call)),
 };
 

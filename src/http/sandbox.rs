@@ -10,6 +10,7 @@ pub(super) mod webhooks;
 pub use inbox::InboxState;
 
 use super::Boxed;
+use super::hosts::{AllowedHost, Hosts};
 use super::reply::Reply;
 use super::request::Call;
 use crate::domain::fields::Fields;
@@ -20,7 +21,7 @@ use crate::service::{Error, Json};
 use hyper::{HeaderMap, StatusCode};
 use inbox::{Behaviour, Message};
 use serde_json::value::to_raw_value;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +44,18 @@ pub trait Control: Send + Sync {
     fn inboxes(&self) -> &InboxState;
 }
 
+/// What makes a sandbox's front different.
+pub struct SandboxSettings {
+    /// Its handle on itself.
+    pub control: Arc<dyn Control>,
+    /// The addresses it listens on.
+    pub listen: Vec<IpAddr>,
+    /// Hosts that it answers to beside those it always does.
+    pub allow_host: Vec<AllowedHost>,
+    /// May it be reached off loopback? Then every address is a host that it answers to.
+    pub allow_remote: bool,
+}
+
 /// What is done to the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockStep {
@@ -57,22 +70,27 @@ pub enum ClockStep {
 /// The sandbox's part of the front.
 pub(super) struct Sandbox {
     control: Arc<dyn Control>,
-    own_hosts: Vec<String>,
+    pub(super) hosts: Hosts,
     pub(super) faults: faults::FaultState,
 }
 
 impl Sandbox {
-    /// A sandbox that listens here and is known by this url.
-    pub(super) fn new(control: Arc<dyn Control>, listen: SocketAddr, public_url: &str) -> Sandbox {
-        let public = public_url.split_once("://").map_or("", |(_, rest)| rest);
+    /// A sandbox that is known by this url.
+    pub(super) fn new(settings: SandboxSettings, public_url: &str) -> Sandbox {
+        let SandboxSettings {
+            control,
+            listen,
+            allow_host,
+            allow_remote,
+        } = settings;
         Sandbox {
             control,
-            own_hosts: vec![listen.to_string(), public.to_ascii_lowercase()],
+            hosts: Hosts::new(&listen, public_url, allow_host, allow_remote),
             faults: faults::FaultState::default(),
         }
     }
 
-    /// Keeps out pages of other sites: they cannot forge `Host`, and browsers tell their `Origin`.
+    /// Keeps pages of other sites out of the controls: browsers tell their `Origin`. Their `Host` is checked before.
     pub(super) fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let text = |name: &str| {
             headers
@@ -80,14 +98,11 @@ impl Sandbox {
                 .and_then(|value| value.to_str().ok())
                 .map(str::to_ascii_lowercase)
         };
-        let host = text("host").unwrap_or_default();
         let forbidden = |message: &str| Err(Refusal::new(Code::Forbidden, message));
-        if !self.own_hosts.contains(&host) && !is_loopback(&host) {
-            return forbidden("Host must be loopback, the listening address or the public url's");
-        }
         if text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
             return forbidden("the sandbox's controls are not for pages of other sites");
         }
+        let host = text("host").unwrap_or_default();
         match text("origin")
             .as_deref()
             .map(|origin| origin.split_once("://"))
@@ -97,19 +112,6 @@ impl Sandbox {
             Some(_) => forbidden("Origin must be the sandbox's own"),
         }
     }
-}
-
-/// Is this `Host` a name or address of this machine, whatever the port?
-fn is_loopback(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    let address = name
-        .trim_start_matches('[')
-        .trim_end_matches(']')
-        .parse::<IpAddr>();
-    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// The control of a call that the guard has let in.
@@ -343,33 +345,4 @@ pub(super) async fn behave(call: Call) -> Result<Reply, Error> {
 pub(super) async fn empty(call: Call) -> Result<Reply, Error> {
     control(&call)?.inboxes().empty(call.id());
     Ok(Reply::nothing())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_loopback;
-
-    #[test]
-    fn loopback_is_told_from_names_that_look_like_it() {
-        for host in [
-            "localhost",
-            "localhost:80",
-            "127.0.0.1:41234",
-            "127.9.9.9",
-            "[::1]:80",
-            "[::1]",
-        ] {
-            assert!(is_loopback(host), "{host}");
-        }
-        for host in [
-            "",
-            "localhost.evil.example",
-            "127.0.0.1.evil.example",
-            "10.0.0.1",
-            "evil:80",
-            "[::2]",
-        ] {
-            assert!(!is_loopback(host), "{host}");
-        }
-    }
 }

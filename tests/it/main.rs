@@ -46,6 +46,7 @@ mod foreign;
 mod golden;
 mod growth;
 mod guessing;
+mod hosts;
 mod idempotency;
 mod inbox;
 mod invoice_desk;

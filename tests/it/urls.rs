@@ -56,7 +56,7 @@ fn a_request_does_not_say_where_it_is_from() {
     let shop = Shop::open();
     let headers = [
         ("X-API-Key", TEST),
-        ("Host", "evil.example"),
+        ("Host", "evil.localhost"),
         ("X-Forwarded-Host", "evil.example"),
         ("Forwarded", "host=evil.example"),
     ];

@@ -226,6 +226,8 @@ pub(super) static ROUTES: [Route; 17] = [
                 content: Content::Empty,
             },
         ],
+        // Webhooks come to it by whatever name their endpoint has.
+        takes_any_host: true,
         handler: |call| Box::pin(sandbox::receive(call)),
         ..LOCAL
     },

@@ -15,10 +15,12 @@ pub(super) fn are_documented(method: &str, url: &str, answer: &Answer) {
     };
     let is_pretended = message.starts_with("a fault of the sandbox");
     let no_path = message == "no such path" || answer.status == 405;
+    // A sandbox says this of every path, before it looks which one it is.
+    let no_host = message.starts_with("Host must be ");
     let Some(route) = route(method, path) else {
         return;
     };
-    if is_pretended || no_path || !route.is_documented() {
+    if is_pretended || no_path || no_host || !route.is_documented() {
         return;
     }
     let codes = route.codes();

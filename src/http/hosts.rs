@@ -1,0 +1,305 @@
+//! Which `Host` a sandbox answers to: one that no page of another site can have by DNS rebinding.
+//!
+//! What lives here: reading a host as browsers do, and the rule. What does not: `Origin`, which the sandbox's controls
+//! check too. What always holds: a host that a stranger can point at this machine by DNS is let in only where it was
+//! named by the operator; a number that is not written as an address is not a name.
+
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::url;
+use hyper::header::HOST;
+use hyper::http::request::Parts;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+/// The most characters of a host's name.
+const NAME_CHARS_MAX: usize = 253;
+/// Endings that public DNS has no names under.
+const PRIVATE_ENDINGS: [&str; 2] = [".localhost", ".internal"];
+
+/// A host without its port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Host {
+    Address(IpAddr),
+    /// In lower case, without a dot at its end.
+    Name(String),
+}
+
+impl Host {
+    /// Reads `host` or `host:port`; nothing where it is neither a name nor an address as browsers send them.
+    fn parse(text: &str) -> Option<Host> {
+        let (host, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (address, port) = rest.split_once(']')?;
+                let address: Ipv6Addr = address.parse().ok()?;
+                let address = IpAddr::V6(address).to_canonical();
+                (Host::Address(address), port)
+            }
+            None => {
+                let at = text.find(':').unwrap_or(text.len());
+                let (name, port) = text.split_at_checked(at)?;
+                (Host::of_name(name)?, port)
+            }
+        };
+        let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+        let is_whole = port.is_empty() || port.strip_prefix(':').is_some_and(is_port);
+        is_whole.then_some(host)
+    }
+
+    /// A name or an IPv4 address. What ends in a number is an address to a browser, whatever its notation.
+    fn of_name(text: &str) -> Option<Host> {
+        let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_plain);
+        if name.len() > NAME_CHARS_MAX || !name.split('.').all(is_label) {
+            return None;
+        }
+        let last = name.rsplit('.').next().unwrap_or_default();
+        let is_hexadecimal = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_number = last.bytes().all(|byte| byte.is_ascii_digit())
+            || last.strip_prefix("0x").is_some_and(is_hexadecimal);
+        if is_number {
+            let address: Ipv4Addr = name.parse().ok()?;
+            return Some(Host::Address(IpAddr::V4(address)));
+        }
+        Some(Host::Name(name))
+    }
+}
+
+/// A host that a sandbox answers to beside those it always does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllowedHost {
+    host: Host,
+    with_subdomains: bool,
+}
+
+impl FromStr for AllowedHost {
+    type Err = String;
+
+    /// A name or an address without a port. A dot before a name stands for the names under it too.
+    fn from_str(text: &str) -> Result<AllowedHost, String> {
+        let problem = || "must be a host like dev.example.com, or .example.com".to_owned();
+        let under = text.strip_prefix('.');
+        let name = under.unwrap_or(text);
+        let host = match name.parse::<IpAddr>() {
+            Ok(address) => Host::Address(address.to_canonical()),
+            Err(_) => Host::of_name(name).ok_or_else(problem)?,
+        };
+        if under.is_some() && matches!(host, Host::Address(_)) {
+            return Err(problem());
+        }
+        Ok(AllowedHost {
+            host,
+            with_subdomains: under.is_some(),
+        })
+    }
+}
+
+impl AllowedHost {
+    fn covers(&self, host: &Host) -> bool {
+        let is_under = match (&self.host, host) {
+            (Host::Name(parent), Host::Name(name)) => name
+                .strip_suffix(parent.as_str())
+                .is_some_and(|before| before.ends_with('.')),
+            _ => false,
+        };
+        self.host == *host || (self.with_subdomains && is_under)
+    }
+}
+
+/// The hosts that a sandbox answers to.
+pub(super) struct Hosts {
+    own: Vec<Host>,
+    allowed: Vec<AllowedHost>,
+    any_address: bool,
+}
+
+impl Hosts {
+    /// Those of a sandbox that listens on these addresses and is known by this url. With `any_address` every address is
+    /// let in: a machine has many, and an address is not looked up by DNS.
+    pub(super) fn new(
+        listen: &[IpAddr],
+        public_url: &str,
+        allowed: Vec<AllowedHost>,
+        any_address: bool,
+    ) -> Hosts {
+        let authority = url::split(public_url)
+            .and_then(|(_, rest)| rest.split('/').next())
+            .and_then(|authority| authority.rsplit('@').next());
+        let listen = listen.iter().map(|ip| Host::Address(ip.to_canonical()));
+        Hosts {
+            own: listen.chain(authority.and_then(Host::parse)).collect(),
+            allowed,
+            any_address,
+        }
+    }
+
+    /// Lets a request in whose one `Host`, and whose target where that names a host too, is one of these.
+    ///
+    /// # Errors
+    /// `forbidden`.
+    pub(super) fn admit(&self, parts: &Parts) -> Result<(), Refusal> {
+        let mut lines = parts.headers.get_all(HOST).iter();
+        let line = lines.next().and_then(|line| line.to_str().ok());
+        let is_one = line.is_some_and(|line| self.has(line)) && lines.next().is_none();
+        let target = parts.uri.authority();
+        if is_one && target.is_none_or(|target| self.has(target.as_str())) {
+            return Ok(());
+        }
+        let message = "Host must be loopback, the listening address, the public url's, a name without a dot, \
+                       under .localhost or .internal, or one that --allow-host names";
+        Err(Refusal::new(Code::Forbidden, message))
+    }
+
+    fn has(&self, text: &str) -> bool {
+        let Some(host) = Host::parse(text) else {
+            return false;
+        };
+        let is_private = match &host {
+            Host::Address(address) => self.any_address || address.is_loopback(),
+            Host::Name(name) => {
+                !name.contains('.') || PRIVATE_ENDINGS.iter().any(|end| name.ends_with(end))
+            }
+        };
+        is_private
+            || self.own.contains(&host)
+            || self.allowed.iter().any(|allowed| allowed.covers(&host))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{AllowedHost, Hosts};
+
+    fn hosts(any_address: bool) -> Hosts {
+        let allowed = ["Dev.Example.com", ".tunnel.example", "10.0.0.7", "fd00::7"];
+        let allowed = allowed.map(|text| text.parse().unwrap()).to_vec();
+        let listen = ["127.0.0.1".parse().unwrap(), "10.0.0.1".parse().unwrap()];
+        let url = "https://Pay.Example.com:8443/shop";
+        Hosts::new(&listen, url, allowed, any_address)
+    }
+
+    #[test]
+    fn who_is_near_or_named_is_let_in() {
+        for host in [
+            "localhost",
+            "LOCALHOST:80",
+            "localhost.",
+            "127.0.0.1:41234",
+            "127.9.9.9",
+            "127.0.0.1.",
+            "[::1]:80",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+            "10.0.0.1:1",
+            "pay.example.com",
+            "PAY.example.COM.:1",
+            "coffer:8080",
+            "coffer_1",
+            "app.localhost",
+            "host.docker.internal:80",
+            "a.b.Internal.",
+            "dev.example.com",
+            "tunnel.example",
+            "a.b.tunnel.example:1",
+            "10.0.0.7",
+            "[fd00::7]:1",
+            "localhost:",
+        ] {
+            assert!(hosts(false).has(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn what_a_stranger_can_point_here_is_not() {
+        for host in [
+            "",
+            ".",
+            ":80",
+            "..",
+            ".localhost",
+            ".internal",
+            "a..localhost",
+            "localhost..",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "evil.example:80",
+            "eviltunnel.example",
+            "a.dev.example.com",
+            "evilinternal.example",
+            "internal.evil.example",
+            "user@localhost",
+            "localhost@evil.example",
+            "localhost:80@evil.example",
+            "localhost:80:80",
+            "localhost:x",
+            "localhost/evil.example",
+            "localhost evil.example",
+            "localhost,evil.example",
+            "localhost%2eevil.example",
+            "l\u{f6}calhost",
+            "10.0.0.2",
+            "0.0.0.0",
+            "[::]",
+            "[::2]",
+            "[::1",
+            "::1",
+            "[::1]x",
+            "[::1]:x",
+            "[localhost]",
+            "[::1%25lo]",
+        ] {
+            assert!(!hosts(false).has(host), "{host:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_no_name_and_only_four_decimal_ones_are_an_address() {
+        for host in [
+            "2130706433",
+            "3232235777",
+            "0",
+            "0x7f000001",
+            "0x7f.1",
+            "0X7F.1",
+            "0x",
+            "1.0x",
+            "127.1",
+            "0177.0.0.1",
+            "127.0.0.01",
+            "017700000001",
+            "a.1",
+            "localhost.1",
+            "1.2.3.4.5",
+            "256.0.0.1",
+            "2130706433.",
+        ] {
+            assert!(!hosts(false).has(host), "{host}");
+            assert!(!hosts(true).has(host), "{host}");
+        }
+        for address in ["10.0.0.2", "192.0.2.1:80", "[2001:db8::1]:80", "0.0.0.0"] {
+            assert!(!hosts(false).has(address), "{address}");
+            assert!(hosts(true).has(address), "{address}");
+        }
+        assert!(!hosts(true).has("evil.example"));
+    }
+
+    #[test]
+    fn an_allowed_host_is_a_name_or_an_address() {
+        for wrong in [
+            "",
+            ".",
+            "*",
+            "*.example.com",
+            "example.com:80",
+            "https://example.com",
+            "..example.com",
+            ".10.0.0.1",
+            "1",
+            "a b",
+            "[::1]",
+        ] {
+            assert!(wrong.parse::<AllowedHost>().is_err(), "{wrong:?}");
+        }
+    }
+}
