@@ -13,7 +13,7 @@ pub use crate::service::Error;
 pub use sandbox::Sandbox;
 
 use crate::domain::server::order::ServerLimits;
-use crate::http::{AllowedHost, Limits, PasswordLimits};
+use crate::http::{AllowedHost, Limits, MetricsToken, PasswordLimits};
 use crate::outbound::Cidr;
 use crate::store::{Durability, Kind};
 use crate::worker::command::Program;
@@ -33,6 +33,10 @@ pub struct Config {
     pub file: Option<PathBuf>,
     /// Where to listen; port 0 picks a free one.
     pub listen: SocketAddr,
+    /// Where `/metrics` alone is served, and nowhere else; nothing: beside everything else.
+    pub metrics_listen: Option<SocketAddr>,
+    /// What `/metrics` asks for; nothing: it is open.
+    pub metrics_token: Option<MetricsToken>,
     /// What urls in answers begin with; nothing: the listening address.
     pub public_url: Option<String>,
     /// Invoices a key may make in a minute; 0: no limit.
@@ -73,6 +77,8 @@ impl Config {
             kind: Kind::Sandbox,
             file: None,
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+            metrics_listen: None,
+            metrics_token: None,
             public_url: None,
             creations_per_minute: 0,
             link_invoices_per_minute: 0,
@@ -97,6 +103,7 @@ impl Config {
 pub struct Server {
     url: String,
     listen: SocketAddr,
+    metrics_listen: Option<SocketAddr>,
     setup_url: Option<String>,
     file: PathBuf,
     running: Option<(Runtime, Parts)>,
@@ -111,8 +118,10 @@ impl Server {
     /// A text for a person: the file cannot be opened, the address cannot be bound.
     pub fn start(config: Config) -> Result<Server, Error> {
         let address = config.listen;
-        let stays_here = config.allow_remote || address.ip().is_loopback();
-        if config.kind == Kind::Sandbox && !stays_here {
+        let mut addresses = std::iter::once(address).chain(config.metrics_listen);
+        let stays_here = config.kind == Kind::Production || config.allow_remote;
+        let far = addresses.find(|address| !stays_here && !address.ip().is_loopback());
+        if let Some(address) = far {
             let problem =
                 format!("a sandbox listens off loopback ({address}) with --allow-remote only");
             return Err(Error::Failed(problem));
@@ -128,6 +137,7 @@ impl Server {
         let mut server = Server {
             url: String::new(),
             listen: address,
+            metrics_listen: None,
             setup_url: None,
             file,
             running: None,
@@ -136,6 +146,7 @@ impl Server {
         let started = Parts::start(config, &server.file, durability)?;
         server.url = started.url;
         server.listen = started.listen;
+        server.metrics_listen = started.metrics_listen;
         server.setup_url = started.setup_url;
         server.running = Some((started.runtime, started.parts));
         Ok(server)
@@ -149,6 +160,11 @@ impl Server {
     /// The address it listens on, with the port that it was given where port 0 was asked for.
     pub fn listen(&self) -> SocketAddr {
         self.listen
+    }
+
+    /// The address on which `/metrics` alone is served, where it has one of its own.
+    pub fn metrics_listen(&self) -> Option<SocketAddr> {
+        self.metrics_listen
     }
 
     /// Where the first operator is made, while there is none: for one person's eyes only.

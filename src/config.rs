@@ -30,7 +30,21 @@ pub static SETTINGS: &[Setting] = &[
         value: Some("ADDR"),
         default: Some("127.0.0.1:8080"),
         help: "Address to listen on; port 0 picks a free one",
-        commands: SERVERS,
+        commands: &["serve", "sandbox", "doctor"],
+    },
+    Setting {
+        flag: "metrics-listen",
+        value: Some("ADDR"),
+        default: None,
+        help: "Address that serves /metrics and nothing else; it is served there only",
+        commands: &["serve", "sandbox", "doctor"],
+    },
+    Setting {
+        flag: "metrics-token",
+        value: Some("TOKEN"),
+        default: None,
+        help: "What /metrics asks for, as Authorization: Bearer; best given in the environment",
+        commands: &["serve", "sandbox", "doctor"],
     },
     Setting {
         flag: "public-url",

@@ -7,7 +7,7 @@ use super::control::SandboxControl;
 use super::open_files;
 use crate::clock::Clock;
 use crate::domain::render::Links;
-use crate::http::{Control, Front, Limits, Listener, SandboxSettings, Settings};
+use crate::http::{Front, Limits, Listener, SandboxSettings, Scope, Settings};
 use crate::outbound::{Guard, Outbound};
 use crate::service::{Caches, Error, Service, begin_file, sandbox};
 use crate::store::file::FileRow;
@@ -32,11 +32,14 @@ use tokio::task::JoinHandle;
 /// What the system keeps of an answer for a client that is slow to take it.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
+/// Connections at once to the listener of `/metrics`.
+const METRICS_CONNECTIONS_MAX: usize = 16;
+
 /// What runs.
 pub(super) struct Parts {
     workers: Vec<JoinHandle<()>>,
     stop_workers: watch::Sender<bool>,
-    front: JoinHandle<()>,
+    fronts: Vec<JoinHandle<()>>,
     stop_front: watch::Sender<bool>,
 }
 
@@ -48,6 +51,8 @@ pub(super) struct Started {
     pub(super) url: String,
     /// The address it listens on.
     pub(super) listen: SocketAddr,
+    /// The address on which `/metrics` alone is served.
+    pub(super) metrics_listen: Option<SocketAddr>,
     /// Where its first operator is made, while there is none.
     pub(super) setup_url: Option<String>,
 }
@@ -67,10 +72,10 @@ impl Parts {
         file: &Path,
         durability: Durability,
     ) -> Result<Started, Error> {
-        let bind_failed = |error| Error::Failed(format!("{}: {error}", config.listen));
-        let socket = TcpListener::bind(config.listen).map_err(bind_failed)?;
-        let address = socket.local_addr().map_err(bind_failed)?;
-        keep_little_for_others(&socket, config.limits.write_span_ms);
+        let bind = |address| bind(address, config.limits.write_span_ms);
+        let (socket, address) = bind(config.listen)?;
+        let metrics = config.metrics_listen.map(bind).transpose()?;
+        let metrics_listen = metrics.as_ref().map(|(_, address)| *address);
         let limits = Limits {
             connections_max: open_files::make_room(config.limits.connections_max),
             ..config.limits
@@ -84,10 +89,7 @@ impl Parts {
             exclusive: true,
         };
         let (shared, runtime) = Shared::open(&opening, &config, &url)?;
-        let listener = {
-            let _inside = runtime.enter();
-            Listener::new(socket).map_err(bind_failed)?
-        };
+        let listeners = listeners(&runtime, (socket, address), metrics, limits)?;
         let setup = shared.begin(&runtime, config.kind)?;
         let setup_url = setup.map(|token| format!("{url}/setup?token={token}"));
         let proxies = config.trusted_proxy.clone();
@@ -100,27 +102,23 @@ impl Parts {
             }),
             body_timeout_ms: config.limits.body_timeout_ms,
             password_limits: config.password_limits,
-            sandbox: (config.kind == Kind::Sandbox).then(|| SandboxSettings {
-                control: shared.control(file),
-                listen: vec![address.ip()],
-                allow_host: config.allow_host.clone(),
-                allow_remote: config.allow_remote,
-            }),
+            metrics_token: config.metrics_token.clone(),
+            sandbox: shared.of_sandbox(&config, file, [Some(address), metrics_listen]),
         };
-        let front = Front::new(
-            Arc::clone(&shared.service),
-            Arc::clone(&shared.clock),
-            settings,
-        )?;
+        let front = Front::new(shared.service.clone(), shared.clock.clone(), settings)?;
+        let front = Arc::new(front);
         let (stop_workers, stopped) = watch::channel(false);
         let mut workers = shared.start_commands(&runtime, &config, &stopped);
         workers.push(shared.start_workers(&runtime, &config, &stopped));
         let (stop_front, stopped) = watch::channel(false);
-        let front = runtime.spawn(listener.serve(Arc::new(front), limits, stopped));
+        let serve = |(listener, limits): (Listener, Limits)| {
+            runtime.spawn(listener.serve(Arc::clone(&front), limits, stopped.clone()))
+        };
+        let fronts = listeners.into_iter().map(serve).collect();
         let parts = Parts {
             workers,
             stop_workers,
-            front,
+            fronts,
             stop_front,
         };
         Ok(Started {
@@ -128,6 +126,7 @@ impl Parts {
             parts,
             url,
             listen: address,
+            metrics_listen,
             setup_url,
         })
     }
@@ -135,8 +134,10 @@ impl Parts {
     /// Stops taking requests, lets those under way be answered, then lets the workers finish the job in hand.
     pub(super) async fn stop(self) {
         self.stop_front.send_replace(true);
-        if let Err(error) = self.front.await {
-            log::error!("the front did not end well: {error}");
+        for front in self.fronts {
+            if let Err(error) = front.await {
+                log::error!("the front did not end well: {error}");
+            }
         }
         self.stop_workers.send_replace(true);
         for worker in self.workers {
@@ -206,14 +207,26 @@ impl Shared {
         Ok(setup)
     }
 
-    /// The sandbox's handle on itself.
-    fn control(&self, file: &Path) -> Arc<dyn Control> {
-        Arc::new(SandboxControl::new(
-            Arc::clone(&self.service),
-            Arc::clone(&self.clock),
-            self.bells.clone(),
-            file.to_owned(),
-        ))
+    /// What the front of a sandbox has besides; nothing outside the sandbox.
+    fn of_sandbox(
+        &self,
+        config: &Config,
+        file: &Path,
+        listen: [Option<SocketAddr>; 2],
+    ) -> Option<SandboxSettings> {
+        let (service, clock) = (Arc::clone(&self.service), Arc::clone(&self.clock));
+        let listen = listen.into_iter().flatten();
+        (config.kind == Kind::Sandbox).then(|| SandboxSettings {
+            control: Arc::new(SandboxControl::new(
+                service,
+                clock,
+                self.bells.clone(),
+                file.to_owned(),
+            )),
+            listen: listen.map(|address| address.ip()).collect(),
+            allow_host: config.allow_host.clone(),
+            allow_remote: config.allow_remote,
+        })
     }
 
     /// Starts what runs commands of the operator's: never in the sandbox.
@@ -289,6 +302,39 @@ impl Shared {
             tokio::join!(expire, deliver, prune);
         })
     }
+}
+
+/// A socket that listens, and the address that it was given.
+fn bind(address: SocketAddr, write_span_ms: u64) -> Result<(TcpListener, SocketAddr), Error> {
+    let failed = |error| Error::Failed(format!("{address}: {error}"));
+    let socket = TcpListener::bind(address).map_err(failed)?;
+    let given = socket.local_addr().map_err(failed)?;
+    keep_little_for_others(&socket, write_span_ms);
+    Ok((socket, given))
+}
+
+/// What is served on which socket; with a socket for `/metrics` there and nowhere else.
+fn listeners(
+    runtime: &Runtime,
+    (socket, address): (TcpListener, SocketAddr),
+    metrics: Option<(TcpListener, SocketAddr)>,
+    limits: Limits,
+) -> Result<Vec<(Listener, Limits)>, Error> {
+    let _inside = runtime.enter();
+    let listener = |socket, address, scope| {
+        Listener::new(socket, scope).map_err(|error| Error::Failed(format!("{address}: {error}")))
+    };
+    let Some((metrics, metrics_address)) = metrics else {
+        return Ok(vec![(listener(socket, address, Scope::All)?, limits)]);
+    };
+    log::info!("metrics are served at http://{metrics_address}/metrics");
+    let few = Limits {
+        connections_max: METRICS_CONNECTIONS_MAX,
+        ..limits
+    };
+    let all = listener(socket, address, Scope::AllButMetrics)?;
+    let metrics = listener(metrics, metrics_address, Scope::OnlyMetrics)?;
+    Ok(vec![(all, limits), (metrics, few)])
 }
 
 /// What a commit sets off: copies are dropped, workers are woken.

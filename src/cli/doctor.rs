@@ -4,7 +4,7 @@
 
 use super::keeping::{file, tell};
 use super::print;
-use super::server::connections_max;
+use super::server::{connections_max, listen, metrics_listen, metrics_token};
 use crate::app::open_files;
 use crate::clock::Clock;
 use crate::config::Values;
@@ -31,6 +31,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     let mut checked = vec![of_url(text("public-url")?.as_deref())];
     checked.push(of_folder(&path));
     checked.push(of_open_files(connections_max(&values)?));
+    checked.push(of_metrics(&values)?);
     let now = Clock::new(0, None).now();
     checked.push(of_modes(&path));
     let inside = read_any(&path, &mut tell, |db| {
@@ -111,6 +112,18 @@ fn of_open_files(connections_max: usize) -> Checked {
             .to_owned(),
     });
     ("open files", complaint.into_iter().collect())
+}
+
+/// The counters tell strangers how much is sold.
+fn of_metrics(values: &Values<'_>) -> Result<Checked, Error> {
+    let address = metrics_listen(values)?.map_or_else(|| listen(values), Ok)?;
+    let is_open = metrics_token(values)?.is_none() && !address.ip().is_loopback();
+    let complaint = is_open.then(|| Complaint {
+        about: format!("/metrics is open to everybody who reaches {address}"),
+        mend: "start `coffer serve` with COFFER_METRICS_TOKEN, or with --metrics-listen 127.0.0.1:9090"
+            .to_owned(),
+    });
+    Ok(("who can read /metrics", complaint.into_iter().collect()))
 }
 
 /// SQLite keeps files beside the file, and so does a backup.

@@ -8,6 +8,7 @@ use crate::domain::server::order::{RAM_MB_MIN, ServerLimits};
 use crate::domain::signature::hex;
 use crate::domain::time::parse_span_ms;
 use crate::domain::url;
+use crate::http::MetricsToken;
 use crate::service::{Error, random, sandbox};
 use crate::store::Kind;
 use crate::store::open::with_suffix;
@@ -115,11 +116,9 @@ fn common(values: &Values<'_>, mut config: Config) -> Result<Config, Error> {
             .map_err(Error::Failed)?
             .unwrap_or_default(),
     );
-    let listen = values
-        .text("listen")
-        .map_err(Error::Failed)?
-        .unwrap_or_default();
-    config.listen = address(&listen)?;
+    config.listen = listen(values)?;
+    config.metrics_listen = metrics_listen(values)?;
+    config.metrics_token = metrics_token(values)?;
     config.public_url = values
         .text("public-url")
         .map_err(Error::Failed)?
@@ -237,15 +236,37 @@ async fn input_closed() {
     let _ = hears.await;
 }
 
+/// Where to listen.
+pub(super) fn listen(values: &Values<'_>) -> Result<SocketAddr, Error> {
+    let text = values.text("listen").map_err(Error::Failed)?;
+    address("listen", &text.unwrap_or_default())
+}
+
+/// Where `/metrics` alone is served.
+pub(super) fn metrics_listen(values: &Values<'_>) -> Result<Option<SocketAddr>, Error> {
+    let flag = "metrics-listen";
+    let text = values.text(flag).map_err(Error::Failed)?;
+    text.map(|text| address(flag, &text)).transpose()
+}
+
+/// What `/metrics` asks for. An empty text is refused: whoever sets it does not want the counters to be open.
+pub(super) fn metrics_token(values: &Values<'_>) -> Result<Option<MetricsToken>, Error> {
+    let flag = "metrics-token";
+    let text = values.text(flag).map_err(Error::Failed)?;
+    text.map(|text| text.parse())
+        .transpose()
+        .map_err(|problem| Error::Failed(format!("--{flag} {problem}")))
+}
+
 /// An address to listen on; names such as localhost are looked up.
-fn address(text: &str) -> Result<SocketAddr, Error> {
+fn address(flag: &str, text: &str) -> Result<SocketAddr, Error> {
     let found = text
         .to_socket_addrs()
         .ok()
         .and_then(|mut found| found.next());
     found.ok_or_else(|| {
         Error::Failed(format!(
-            "--listen {text}: must be an address like 127.0.0.1:8080"
+            "--{flag} {text}: must be an address like 127.0.0.1:8080"
         ))
     })
 }

@@ -54,12 +54,17 @@ pub fn checkout_token(file_secret: &[u8], invoice_id: &str) -> String {
     token
 }
 
-/// Is this the token of [`checkout_token`]? Every character is compared, wherever the first one differs.
+/// Is this the token of [`checkout_token`]?
 pub fn is_checkout_token(file_secret: &[u8], invoice_id: &str, presented: &str) -> bool {
     let token = checkout_token(file_secret, invoice_id);
-    let pairs = token.bytes().zip(presented.bytes());
+    is_same(token.as_bytes(), presented.as_bytes())
+}
+
+/// Are these the same bytes? All of them are compared, wherever the first one differs.
+pub fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let pairs = one.iter().zip(other);
     let difference = pairs.fold(0, |found, (one, other)| black_box(found | (one ^ other)));
-    token.len() == presented.len() && difference == 0
+    one.len() == other.len() && difference == 0
 }
 
 /// The key of a Standard Webhooks signature.

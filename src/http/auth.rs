@@ -38,6 +38,8 @@ pub enum Auth {
     Session(Role),
     /// A reseller's token.
     Reseller,
+    /// The token of `--metrics-token`, where one is set.
+    Metrics,
     /// No key, but a caller on this machine that is no foreign page; only there under `coffer sandbox`.
     Sandbox,
 }
@@ -106,22 +108,44 @@ pub(super) fn admit(
                 member: None,
             })
         }
-        Auth::Session(role) => {
-            if method != Method::GET {
-                same_site(front, headers)?;
-            }
-            let cookie = cookie(front, headers)
-                .ok_or_else(|| unauthorized("sign in first: POST /dashboard/api/session"))?;
-            let member = front.service.member(now, cookie)?;
-            if role == Role::Operator && !member.is_operator() {
-                return Err(Refusal::new(Code::Forbidden, "this is for operators").into());
-            }
-            Ok(Admitted {
-                caller: None,
-                member: Some(member),
-            })
-        }
+        Auth::Metrics => metrics(front, headers).map(|()| Admitted::default()),
+        Auth::Session(role) => Ok(Admitted {
+            caller: None,
+            member: Some(member(front, now, method, headers, role)?),
+        }),
     }
+}
+
+/// Who is signed in, where that is an operator or this role does not ask for one.
+fn member(
+    front: &Front,
+    now: Time,
+    method: &Method,
+    headers: &HeaderMap,
+    role: Role,
+) -> Result<Member, Error> {
+    if method != Method::GET {
+        same_site(front, headers)?;
+    }
+    let cookie = cookie(front, headers)
+        .ok_or_else(|| unauthorized("sign in first: POST /dashboard/api/session"))?;
+    let member = front.service.member(now, cookie)?;
+    if role == Role::Operator && !member.is_operator() {
+        return Err(Refusal::new(Code::Forbidden, "this is for operators").into());
+    }
+    Ok(member)
+}
+
+/// Asks for the token of the metrics, where one is set.
+fn metrics(front: &Front, headers: &HeaderMap) -> Result<(), Error> {
+    let Some(token) = &front.metrics_token else {
+        return Ok(());
+    };
+    if bearer(headers)?.is_some_and(|text| token.is(text)) {
+        return Ok(());
+    }
+    let message = "send the token of --metrics-token as Authorization: Bearer <token>";
+    Err(unauthorized(message).into())
 }
 
 /// Refuses what a page of another site sends; programs that are no browsers send neither header.

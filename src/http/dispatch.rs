@@ -4,6 +4,7 @@
 //! always holds: every answer carries the request's id, and an error is logged once, here.
 
 use super::connection::Arriving;
+use super::metrics::Scope;
 use super::request::{Call, Query, path_values};
 use super::router::Found;
 use super::routes::Route;
@@ -58,6 +59,7 @@ impl std::error::Error for Dropped {}
 /// connection.
 pub(super) async fn dispatch(
     front: Arc<Front>,
+    scope: Scope,
     peer: IpAddr,
     request: Request<Arriving>,
 ) -> Result<Response<Outgoing>, Dropped> {
@@ -67,7 +69,7 @@ pub(super) async fn dispatch(
     let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
     let body = read_body(body, front.body_timeout).await;
     let is_whole = body.is_ok();
-    let found = front.router.find(&method, &path);
+    let found = find(&front, scope, &method, &path);
     let number = match &found {
         Found::Route(number, ..) => Some(*number),
         Found::OtherMethods(_) | Found::Nothing => None,
@@ -88,7 +90,7 @@ pub(super) async fn dispatch(
             None => admitted(&front, route, values, Arrived { peer, parts, body }, &id).await,
         },
         Found::OtherMethods(_) | Found::Nothing
-            if method == Method::OPTIONS && public::covers(&path) =>
+            if method == Method::OPTIONS && public::covers(&path) && scope.has(&path) =>
         {
             public::allowed()
         }
@@ -122,6 +124,15 @@ pub(super) async fn dispatch(
         return Err(Dropped);
     }
     Ok(reply.into_response())
+}
+
+/// Where a path leads by this listener.
+fn find(front: &Front, scope: Scope, method: &Method, path: &str) -> Found {
+    if scope.has(path) {
+        front.router.find(method, path)
+    } else {
+        Found::Nothing
+    }
 }
 
 /// A sandbox asks for no key in many places, so whatever is asked must be asked of it by a name of its own.

@@ -1,12 +1,76 @@
-//! Counters for Prometheus.
+//! Counters for Prometheus, where they are served, and who may read them.
 //!
 //! What always holds: labels come from the routes alone, so nothing a caller sends can make the page grow.
 
 use super::routes::{Route, routes};
+use crate::domain::apikey;
+use crate::domain::signature::is_same;
+use std::fmt;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Classes of statuses, 1xx to 5xx.
 const CLASSES: usize = 5;
+
+/// Where the counters are, as in ROUTES.
+const PATH: &str = "/metrics";
+/// The most characters of a token.
+const TOKEN_CHARS_MAX: usize = 200;
+
+/// What a listener serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Every path.
+    All,
+    /// Every path but `/metrics`, which has a listener of its own.
+    AllButMetrics,
+    /// `/metrics` and nothing else.
+    OnlyMetrics,
+}
+
+impl Scope {
+    /// Is this path served?
+    pub(super) fn has(self, path: &str) -> bool {
+        match self {
+            Scope::All => true,
+            Scope::AllButMetrics => path != PATH,
+            Scope::OnlyMetrics => path == PATH,
+        }
+    }
+}
+
+/// The token that `/metrics` asks for. Its text is not kept.
+#[derive(Clone, PartialEq, Eq)]
+pub struct MetricsToken([u8; 32]);
+
+impl fmt::Debug for MetricsToken {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("MetricsToken(…)")
+    }
+}
+
+impl FromStr for MetricsToken {
+    type Err = String;
+
+    /// The problem does not tell the text.
+    fn from_str(text: &str) -> Result<MetricsToken, String> {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
+        if is_plain && (1..=TOKEN_CHARS_MAX).contains(&text.len()) {
+            Ok(MetricsToken(apikey::hash(text)))
+        } else {
+            Err(format!(
+                "must have 1 to {TOKEN_CHARS_MAX} printable ASCII characters and no space"
+            ))
+        }
+    }
+}
+
+impl MetricsToken {
+    /// Is this its text? How long that takes tells nothing of where they differ.
+    pub(super) fn is(&self, presented: &str) -> bool {
+        is_same(&self.0, &apikey::hash(presented))
+    }
+}
 
 /// How often each route answered with each class of status.
 pub(super) struct Metrics {

@@ -38,6 +38,7 @@ mod throttle;
 pub use auth::Auth;
 pub use client::TrustedProxy;
 pub use hosts::AllowedHost;
+pub use metrics::{MetricsToken, Scope};
 pub use openapi::Subject;
 pub use password::PasswordLimits;
 pub use routes::{Route, routes};
@@ -71,6 +72,7 @@ pub struct Front {
     link_limiter: limit::Limiter,
     trusted_proxy: TrustedProxy,
     metrics: metrics::Metrics,
+    metrics_token: Option<MetricsToken>,
     sandbox: Option<sandbox::Sandbox>,
     throttle: Arc<throttle::Throttle>,
     hashing: hashing::Hashing,
@@ -98,6 +100,8 @@ pub struct Settings {
     pub body_timeout_ms: u64,
     /// What may be asked of the checking of passwords.
     pub password_limits: PasswordLimits,
+    /// What `/metrics` asks for; nothing: it is open.
+    pub metrics_token: Option<MetricsToken>,
     /// What a sandbox has besides; nothing outside the sandbox.
     pub sandbox: Option<SandboxSettings>,
 }
@@ -126,6 +130,7 @@ impl Front {
             link_limiter: limit::Limiter::new(settings.link_invoices_per_minute, LINK_BURST),
             trusted_proxy: settings.trusted_proxy,
             metrics: metrics::Metrics::default(),
+            metrics_token: settings.metrics_token,
             sandbox,
             throttle: Arc::new(throttle),
             hashing: hashing::Hashing::new(settings.password_limits.waiting_max),

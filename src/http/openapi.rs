@@ -156,6 +156,7 @@ pub(super) fn document(public_url: &str, subject: Subject) -> String {
             "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A secret key." },
             "publicKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A public key." },
             "bearer": { "type": "http", "scheme": "bearer", "description": "The same key." },
+            "metricsToken": { "type": "http", "scheme": "bearer", "description": "The token of `--metrics-token`, where one is set." },
             "reseller": { "type": "http", "scheme": "bearer", "description": "A reseller's token." },
             "session": { "type": "apiKey", "in": "cookie", "name": cookie_name(public_url), "description": "What signing in sets." },
         },
@@ -189,6 +190,7 @@ fn operation(route: &Route, subject: Subject, examples: &Map<String, Value>) -> 
         ),
         Auth::Public => fields.insert("security".to_owned(), json!([{ "publicKey": [] }])),
         Auth::Reseller => fields.insert("security".to_owned(), json!([{ "reseller": [] }])),
+        Auth::Metrics => fields.insert("security".to_owned(), json!([{}, { "metricsToken": [] }])),
         Auth::Session(_) => fields.insert("security".to_owned(), json!([{ "session": [] }])),
         Auth::Open | Auth::Sandbox => fields.insert("security".to_owned(), json!([])),
     };

@@ -22,7 +22,7 @@ impl Route {
                 Code::Forbidden,
                 Code::InvalidRequest,
             ]),
-            Auth::Reseller => codes.push(Code::Unauthorized),
+            Auth::Reseller | Auth::Metrics => codes.push(Code::Unauthorized),
             Auth::Session(role) => {
                 codes.push(Code::Unauthorized);
                 // Pages of other sites may not change anything; some things are for operators.

@@ -4,6 +4,7 @@
 //! what it has begun.
 
 use super::connection::{Answer, Arriving, Pace, Socket};
+use super::metrics::Scope;
 use super::places::{Place, Places, Wish};
 use super::{Front, dispatch};
 use hyper::Request;
@@ -70,11 +71,13 @@ const DRAIN_PAUSE_MS: u64 = 250;
 /// A socket that is not served yet.
 pub struct Listener {
     inner: TcpListener,
+    scope: Scope,
 }
 
 /// What serves connections.
 struct Acceptor {
     front: Arc<Front>,
+    scope: Scope,
     limits: Limits,
     places: Arc<Places>,
     builder: http1::Builder,
@@ -82,18 +85,18 @@ struct Acceptor {
 }
 
 impl Listener {
-    /// Takes a socket that listens already. To be called inside the runtime that is to serve it.
+    /// Takes a socket that listens already, to serve these paths. To be called inside the runtime that is to serve it.
     ///
     /// # Errors
     /// The system's.
-    pub fn new(socket: std::net::TcpListener) -> io::Result<Listener> {
+    pub fn new(socket: std::net::TcpListener, scope: Scope) -> io::Result<Listener> {
         socket.set_nonblocking(true)?;
-        TcpListener::from_std(socket).map(|inner| Listener { inner })
+        TcpListener::from_std(socket).map(|inner| Listener { inner, scope })
     }
 
     /// Serves until `stop` is true, then lets what has begun come to its end.
     pub async fn serve(self, front: Arc<Front>, limits: Limits, mut stop: watch::Receiver<bool>) {
-        let acceptor = Acceptor::new(front, limits);
+        let acceptor = Acceptor::new(front, self.scope, limits);
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => {}
             () = acceptor.accept_from(&self.inner) => {}
@@ -105,7 +108,7 @@ impl Listener {
 }
 
 impl Acceptor {
-    fn new(front: Arc<Front>, limits: Limits) -> Acceptor {
+    fn new(front: Arc<Front>, scope: Scope, limits: Limits) -> Acceptor {
         let places = Places::new(limits.connections_max, front.clock.stopwatch());
         let mut builder = http1::Builder::new();
         builder
@@ -114,6 +117,7 @@ impl Acceptor {
             .max_buf_size(BUFFER_BYTES_MAX);
         Acceptor {
             front,
+            scope,
             limits,
             places,
             builder,
@@ -162,12 +166,13 @@ impl Acceptor {
         // Small answers go out at once; where that cannot be set they are merely later.
         let _ = stream.set_nodelay(true);
         let (front, seat) = (Arc::clone(&self.front), Arc::clone(&place.seat));
+        let scope = self.scope;
         let service = service_fn(move |request: Request<Incoming>| {
             let (front, seat) = (Arc::clone(&front), Arc::clone(&seat));
             async move {
                 let request = request.map(|body| Arriving::new(body, Arc::clone(&seat)));
                 let under_way = seat.begin().await;
-                let response = dispatch::dispatch(front, peer, request).await?;
+                let response = dispatch::dispatch(front, scope, peer, request).await?;
                 Ok::<_, dispatch::Dropped>(response.map(|body| Answer {
                     body,
                     _under_way: under_way,

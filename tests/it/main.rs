@@ -60,6 +60,7 @@ mod link_desk;
 mod list_limits;
 mod lists;
 mod long_reads;
+mod metrics;
 mod model;
 mod old_copies;
 mod old_files;

@@ -154,6 +154,7 @@ const fn unauthorized(auth: Auth) -> &'static str {
     match auth {
         Auth::Session(_) => "sign in first: POST /dashboard/api/session",
         Auth::Reseller => "send the token as Authorization: Bearer <token>",
+        Auth::Metrics => "send the token of --metrics-token as Authorization: Bearer <token>",
         Auth::Secret | Auth::Public | Auth::Open | Auth::Sandbox => {
             "an API key is needed, in X-API-Key or as Authorization: Bearer"
         }
@@ -171,7 +172,7 @@ fn forbidden(route: &Route) -> &'static str {
             "Origin must be the service's own: pages of other sites may not do this"
         }
         Auth::Public => "pages of https://other.example may not use this account's public keys",
-        Auth::Secret | Auth::Reseller => "only a test key can simulate a deposit",
+        Auth::Secret | Auth::Reseller | Auth::Metrics => "only a test key can simulate a deposit",
         Auth::Sandbox => "the sandbox's controls are not for pages of other sites",
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Answer, Content, PLAIN, Route};
 use crate::domain::refusal::Code;
+use crate::http::auth::Auth;
 use crate::http::probes;
 
 /// The list.
@@ -46,7 +47,8 @@ pub(super) static ROUTES: [Route; 4] = [
     Route {
         operation: "metrics",
         path: "/metrics",
-        summary: "Counters in Prometheus' text format.",
+        summary: "Counters in Prometheus' text format; with `--metrics-listen` on a listener of their own only.",
+        auth: Auth::Metrics,
         answers: &[Answer {
             status: 200,
             about: "The counters.",
