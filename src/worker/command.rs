@@ -1,16 +1,20 @@
 //! Running a command of the operator's: one program, once, to its end.
 //!
 //! What lives here: how it is started, fed, read, limited and killed. What does not: what it is for. What always
-//! holds: it is started without a shell, with an empty environment, in `/`; and what it did counts as known only
-//! where it ended by itself, with exit code 0 and one JSON object on its standard output.
+//! holds: it is started without a shell, with an empty environment, in `/`, with no descriptor but its standard input,
+//! output and error; its process group ends with it; and what it did counts as known only where it ended by itself, with
+//! exit code 0 and one JSON object on its standard output.
 
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde_json::{Map, Value};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command as Builder};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::watch;
 
 /// The longest answer.
@@ -23,8 +27,10 @@ const STOP_GRACE: Duration = Duration::from_secs(10);
 const ERRORS_GRACE: Duration = Duration::from_millis(200);
 /// How long it may take to be gone once it was killed.
 const KILL_GRACE: Duration = Duration::from_secs(5);
-/// Ends a whole process group; the standard library can end one process only.
-const KILL_GROUP: &str = "kill -s KILL -- \"-$1\"";
+/// How often it is asked whether it has ended, should whoever started this process have blocked the signal that tells.
+const ASK_EVERY: Duration = Duration::from_millis(100);
+/// The first descriptor after standard input, output and error.
+const FIRST_OTHER_DESCRIPTOR: i32 = 3;
 
 /// A program and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,15 +93,17 @@ pub type Answered = Result<Map<String, Value>, String>;
 impl Command {
     /// Runs it once: `input` goes to its standard input, `name` into the log.
     pub async fn run(&self, name: &str, input: &Value) -> Answered {
-        let mut child = self
-            .spawn()
-            .map_err(|error| format!("{} did not start: {error}", self.program.path.display()))?;
+        let not_started = |error| format!("{} did not start: {error}", self.program.path.display());
+        // Heard before there is an end to hear of. Where the signal was ignored, the system would keep no exit code.
+        let mut ends = signal(SignalKind::child()).map_err(not_started)?;
+        let mut group = Group(self.spawn().map_err(not_started)?);
+        let child = &mut group.0;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let mut errors = Vec::new();
         let ended = {
             let hear_errors = hear(stderr, &mut errors);
-            let talk = talk(&mut child, stdin, stdout, input.to_string());
+            let talk = talk(group.leader(), &mut ends, stdin, stdout, input.to_string());
             let (limit, stopped) = (tokio::time::sleep(self.timeout), self.stopped());
             tokio::pin!(hear_errors, talk, limit, stopped);
             let mut all_heard = false;
@@ -118,17 +126,22 @@ impl Command {
             }
             ended
         };
-        if ended.is_err() {
-            kill(&mut child).await;
-        }
+        let status = group.end().await;
         if !errors.is_empty() {
             log::warn!("{name} wrote: {:?}", String::from_utf8_lossy(&errors));
         }
-        ended.and_then(|output| answer(&output))
+        let (output, status) = (ended?, status?);
+        if !status.success() {
+            return Err(format!("it ended with {status}"));
+        }
+        answer(&output)
     }
 
     /// Starts it.
     fn spawn(&self) -> std::io::Result<Child> {
+        // What this process opens is closed in others by itself. What it was started with is not, nor what a library
+        // may have opened.
+        close_fds::set_fds_cloexec_threadsafe(FIRST_OTHER_DESCRIPTOR, &[]);
         Builder::new(&self.program.path)
             .args(&self.program.arguments)
             .env_clear()
@@ -152,9 +165,69 @@ impl Command {
     }
 }
 
-/// Feeds it, reads its answer, and waits for its end; what it answered where it ended well.
+/// A command and the group of processes that it leads; dropping it kills them all.
+struct Group(Child);
+
+impl Group {
+    /// The number of the command and of its group, until the command has been waited for: then both may be another's.
+    fn leader(&self) -> Option<Pid> {
+        let number = self.0.id().and_then(|id| i32::try_from(id).ok());
+        number.and_then(Pid::from_raw)
+    }
+
+    /// Kills whatever of it is left.
+    fn kill(&mut self) {
+        let Some(leader) = self.leader() else { return };
+        match kill_process_group(leader, Signal::KILL) {
+            Ok(()) | Err(Errno::SRCH) => {}
+            Err(error) => log::warn!("not all that {leader} has started was killed: {error}"),
+        }
+        // It may have left its group, and may be gone already.
+        let _ = self.0.start_kill();
+    }
+
+    /// Kills whatever of it is left, and only then waits for the command, so that nobody else has its number before.
+    async fn end(&mut self) -> Result<ExitStatus, String> {
+        self.kill();
+        match tokio::time::timeout(KILL_GRACE, self.0.wait()).await {
+            Ok(status) => status.map_err(not_told),
+            Err(_) => {
+                let number = self.0.id().unwrap_or_default();
+                log::warn!("process {number} was killed and is still there");
+                Err("it was killed and is still there".to_owned())
+            }
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn not_told(error: impl std::fmt::Display) -> String {
+    format!("its end was not told: {error}")
+}
+
+/// Returns once it has ended, and leaves it to be waited for.
+async fn until_ended(leader: Pid, ends: &mut Signals) -> Result<(), String> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    loop {
+        match waitid(WaitId::Pid(leader), options) {
+            Ok(Some(_)) => return Ok(()),
+            Ok(None) | Err(Errno::INTR) => {}
+            Err(error) => return Err(not_told(error)),
+        }
+        // Another's end, or none yet: asked again.
+        let _ = tokio::time::timeout(ASK_EVERY, ends.recv()).await;
+    }
+}
+
+/// Feeds it, reads its answer to the end, and waits until it has ended.
 async fn talk(
-    child: &mut Child,
+    leader: Option<Pid>,
+    ends: &mut Signals,
     stdin: Option<ChildStdin>,
     stdout: Option<impl AsyncRead + Unpin>,
     input: String,
@@ -184,13 +257,9 @@ async fn talk(
         Ok(output)
     };
     let ((), output) = tokio::try_join!(feed, read)?;
-    let status = child.wait().await;
-    let status = status.map_err(|error| format!("its end was not told: {error}"))?;
-    if status.success() {
-        Ok(output)
-    } else {
-        Err(format!("it ended with {status}"))
-    }
+    let leader = leader.ok_or_else(|| not_told("it has no number"))?;
+    until_ended(leader, ends).await?;
+    Ok(output)
 }
 
 /// Reads all of standard error and keeps its beginning.
@@ -202,33 +271,6 @@ async fn hear(stderr: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     {
         let room = ERRORS_BYTES_MAX.saturating_sub(kept.len()).min(read);
         kept.extend_from_slice(buffer.get(..room).unwrap_or_default());
-    }
-}
-
-/// Ends it and whatever it started. It leads a group of its own, whose number is not given to another as long as it
-/// has not been waited for.
-async fn kill(child: &mut Child) {
-    if let Some(leader) = child.id() {
-        let killed = Builder::new("/bin/sh")
-            .args(["-c", KILL_GROUP, "sh", &leader.to_string()])
-            .env_clear()
-            .current_dir("/")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .await;
-        if !killed.is_ok_and(|status| status.success()) {
-            log::warn!("the group of process {leader} could not be killed, so only itself is");
-        }
-        // It may be gone already.
-        let _ = child.start_kill();
-        if tokio::time::timeout(KILL_GRACE, child.wait())
-            .await
-            .is_err()
-        {
-            log::warn!("process {leader} was killed and is still there");
-        }
     }
 }
 

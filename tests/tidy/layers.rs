@@ -47,7 +47,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         room: "store",
         rooms: &["domain"],
-        crates: &[VALUES, SQLITE, LOG, &["tokio::sync"]],
+        crates: &[VALUES, SQLITE, LOG, &["rustix", "tokio::sync"]],
     },
     Layer {
         room: "service",
@@ -72,7 +72,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         room: "worker",
         rooms: &["service", "chain", "outbound", "domain", "clock"],
-        crates: &[VALUES, LOG, &["tokio"]],
+        crates: &[VALUES, LOG, &["close_fds", "rustix", "tokio"]],
     },
     Layer {
         room: "clock",

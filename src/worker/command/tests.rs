@@ -1,7 +1,10 @@
 //! Commands that answer, and commands that hang, fail, lie, shout or die.
 
 use super::{Answered, Command, Program};
+use crate::domain::time::Time;
 use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -45,23 +48,14 @@ async fn its_environment_is_empty_and_it_stands_in_the_root() {
 }
 
 #[tokio::test]
-async fn it_holds_no_file_of_the_server() {
-    let path = std::env::temp_dir().join(format!("coffer-held-{}", std::process::id()));
-    let held = std::fs::File::create(&path).unwrap();
-    let held_here = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
-    assert!(
-        held_here
-            .map(|entry| std::fs::read_link(entry.path()))
-            .any(|target| target.is_ok_and(|target| target == path))
-    );
-    let answered = run(
-        "echo \"{\\\"held\\\": $(ls -l /proc/$$/fd | grep -c coffer-held)}\"",
-        60_000,
-    )
-    .await;
-    assert_eq!(answered, Ok(object(json!({ "held": 0 }))));
-    drop(held);
-    std::fs::remove_file(path).unwrap();
+async fn it_has_three_descriptors_also_where_others_are_not_closed_by_themselves() {
+    let listed = "for one in /proc/$$/fd/*; do [ -e $one ] && all=\"$all ${one##*/}\"; done; echo \"{\\\"has\\\":\\\"$all\\\"}\"";
+    // As one that this process was started with, or that a library in C has opened.
+    let handed_down = std::fs::File::open("/etc/passwd").unwrap();
+    rustix::io::fcntl_setfd(&handed_down, rustix::io::FdFlags::empty()).unwrap();
+    let answered = run(listed, 60_000).await;
+    assert_eq!(answered, Ok(object(json!({ "has": " 0 1 2" }))));
+    drop(handed_down);
 }
 
 #[tokio::test]
@@ -86,22 +80,78 @@ async fn what_it_did_is_not_known_unless_it_says_so_and_ends_well() {
     }
 }
 
+/// A pipe with a name: a process that holds it open for writing is alive until whoever reads it sees its end.
+struct Fifo {
+    path: PathBuf,
+    end: Receiver<Vec<u8>>,
+}
+
+impl Fifo {
+    fn new() -> Fifo {
+        let name = format!("coffer-command-{}", crate::domain::id::new(Time(0)));
+        let path = std::env::temp_dir().join(name);
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let (told, end) = channel();
+        let fifo = path.clone();
+        std::thread::spawn(move || told.send(std::fs::read(fifo).unwrap()));
+        Fifo { path, end }
+    }
+
+    /// All who held it are gone, and wrote nothing.
+    #[track_caller]
+    fn is_let_go_of(&self, by: &str) {
+        let read = self.end.recv_timeout(Duration::from_secs(60));
+        assert_eq!(read, Ok(Vec::new()), "{by}");
+    }
+}
+
+impl Drop for Fifo {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.path).unwrap();
+    }
+}
+
 #[tokio::test]
-async fn one_that_hangs_is_killed_with_all_it_started() {
-    let fifo = std::env::temp_dir().join(format!("coffer-command-{}", std::process::id()));
-    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
-    assert!(made.unwrap().success());
-    let path = fifo.display();
-    // The child of the child holds the pipe open for writing: who reads it sees its end when all of them are gone.
-    let text = format!("(sleep 1000 & wait) >{path} & wait");
-    let reader = {
-        let fifo = fifo.clone();
-        std::thread::spawn(move || std::fs::read(fifo).unwrap())
-    };
-    let why_not = run(&text, 500).await.unwrap_err();
-    assert!(why_not.contains("longer than 500 ms"), "{why_not}");
-    assert_eq!(reader.join().unwrap(), b"");
-    std::fs::remove_file(fifo).unwrap();
+async fn what_it_leaves_behind_ends_with_it() {
+    // The child of a child holds the pipe, however the command itself ends.
+    let quiet = "exec 3>FIFO; (sleep 1000 & wait) <&3 >&3 2>&3 & exec 3>&-;";
+    for (script, outcome) in [
+        ("echo '{}'", Ok(())),
+        ("echo '{}'; exit 3", Err("exit status: 3")),
+        ("echo '{}'; kill -9 $$", Err("signal: 9")),
+        ("yes", Err("over 65536 bytes")),
+        ("wait", Err("longer than 500 ms")),
+        // It holds the answer's end back.
+        (
+            "echo '{}'; sleep 1000 2>/dev/null &",
+            Err("longer than 500 ms"),
+        ),
+    ] {
+        let fifo = Fifo::new();
+        let quiet = quiet.replace("FIFO", &fifo.path.display().to_string());
+        let timeout_ms = if outcome == Err("longer than 500 ms") {
+            500
+        } else {
+            60_000
+        };
+        let answered = run(&format!("{quiet} {script}"), timeout_ms).await;
+        match (answered, outcome) {
+            (Ok(answer), Ok(())) => assert_eq!(answer, Map::new(), "{script}"),
+            (Err(why_not), Err(why)) => assert!(why_not.contains(why), "{script}: {why_not}"),
+            (answered, _) => unreachable!("{script}: {answered:?}"),
+        }
+        fifo.is_let_go_of(script);
+    }
+}
+
+#[tokio::test]
+async fn one_that_nobody_waits_for_any_more_is_killed_with_all_it_started() {
+    let fifo = Fifo::new();
+    let text = format!("exec 3>{}; (sleep 1000 & wait) & wait", fifo.path.display());
+    let given_up = tokio::time::timeout(Duration::from_millis(500), run(&text, 60_000)).await;
+    assert!(given_up.is_err(), "{given_up:?}");
+    fifo.is_let_go_of(&text);
 }
 
 #[tokio::test]
