@@ -1,19 +1,20 @@
 //! A sandbox's own file, in the system's folder for temporary files.
 //!
 //! What always holds: it is removed with everything beside it (the log, the lock, snapshots) when its handle is dropped;
-//! what a killed process left is removed by a later one that ends as it should; what is in use is left alone.
+//! what a killed process of the same user left is removed by a later one that ends as it should; what is in use is left
+//! alone, and so is whatever has not exactly a name that a sandbox gives.
 
 use crate::service::{Error, random};
-use std::fs::{DirEntry, File};
+use crate::store::left_behind::{self, Found};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 /// What the names of temporary files begin with.
 const PREFIX: &str = "coffer-sandbox-";
-/// What the name of a file's lock adds to it.
-const LOCK: &str = "-lock";
-/// How much older than ours a file has to be to be taken for left behind: a younger one may be about to be locked.
-const LEFT_BEHIND_AFTER: Duration = Duration::from_secs(600);
+/// How many hexadecimal digits follow.
+const DIGITS: usize = 16;
+/// What the names of databases end with.
+const ENDING: &str = ".db";
 
 /// The name of a file that nobody else has. Dropping it removes the file.
 pub struct Temporary {
@@ -27,7 +28,7 @@ impl Temporary {
     /// [`Error::Failed`] where the system has no random numbers.
     pub fn new() -> Result<Temporary, Error> {
         let name = crate::domain::signature::hex(&random::<8>()?);
-        let path = std::env::temp_dir().join(format!("{PREFIX}{name}.db"));
+        let path = std::env::temp_dir().join(format!("{PREFIX}{name}{ENDING}"));
         Ok(Temporary { path })
     }
 
@@ -36,21 +37,26 @@ impl Temporary {
         &self.path
     }
 
-    /// Removes what processes that were killed left in this folder; what cannot be removed stays.
+    /// Removes what processes that were killed left in this folder, and then our own.
     fn sweep(&self, folder: &Path) {
-        let Some(ours) = modified(&self.path) else {
-            return;
-        };
-        for entry in entries(folder, PREFIX) {
-            let path = entry.path().to_string_lossy().into_owned();
-            let Some(file) = path.strip_suffix(LOCK) else {
-                continue;
-            };
-            let age = modified(&entry.path()).and_then(|theirs| ours.duration_since(theirs).ok());
-            let unlocked = || File::open(&path).is_ok_and(|lock| lock.try_lock().is_ok());
-            if age.is_some_and(|age| age > LEFT_BEHIND_AFTER) && unlocked() {
-                remove_with_all_beside(Path::new(file));
+        let mut databases: BTreeMap<PathBuf, Vec<Found>> = BTreeMap::new();
+        for found in left_behind::own(folder, |name| database(name).is_some()) {
+            if let Some(name) = database(&found.name).filter(|_| found.metadata.is_file()) {
+                databases.entry(folder.join(name)).or_default().push(found);
             }
+        }
+        let ours = databases.remove(&self.path).unwrap_or_default();
+        if let Some(ours) = ours.iter().find(|found| found.path == self.path) {
+            for (database, files) in databases {
+                if files.iter().any(|file| file.is_older_than(&ours.metadata)) {
+                    let files: Vec<_> = files.into_iter().map(|file| file.path).collect();
+                    left_behind::remove(&database, &files);
+                }
+            }
+        }
+        for file in ours {
+            // What is gone already needs no removing.
+            let _ = std::fs::remove_file(file.path);
         }
     }
 }
@@ -60,28 +66,77 @@ impl Drop for Temporary {
         if let Some(folder) = self.path.parent() {
             self.sweep(folder);
         }
-        remove_with_all_beside(&self.path);
     }
 }
 
-/// When a file was last written to.
-fn modified(path: &Path) -> Option<SystemTime> {
-    std::fs::metadata(path).ok()?.modified().ok()
+/// The name of the database that a file is, or is kept beside; nothing where no sandbox gives such a name.
+fn database(name: &str) -> Option<&str> {
+    let (digits, beside) = name.strip_prefix(PREFIX)?.split_once(ENDING)?;
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let is_ours = digits.len() == DIGITS && digits.bytes().all(is_digit) && is_kept_beside(beside);
+    name.strip_suffix(beside).filter(|_| is_ours)
 }
 
-/// The files of a folder whose names begin so.
-fn entries(folder: &Path, prefix: &str) -> impl Iterator<Item = DirEntry> {
-    let all = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    all.filter(move |entry| entry.file_name().to_string_lossy().starts_with(prefix))
+/// May this follow the name of a database: nothing, or what SQLite and Coffer keep beside one?
+fn is_kept_beside(suffix: &str) -> bool {
+    if let Some(number) = suffix.strip_prefix("-new") {
+        return matches!(
+            number.as_bytes(),
+            [b'0'..=b'9'] | [b'1'..=b'9', b'0'..=b'9']
+        );
+    }
+    if let Some(name) = suffix.strip_prefix("-snapshot-") {
+        // The name that it was given, and what is kept beside it while it is made and read.
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        return !name.is_empty() && name.bytes().all(plain);
+    }
+    matches!(suffix, "" | "-wal" | "-shm" | "-journal" | "-lock")
 }
 
-/// Removes a temporary file and whatever has its name and more. The name is long and random: nothing else begins so.
-fn remove_with_all_beside(path: &Path) {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return;
-    };
-    for entry in entries(folder, &name.to_string_lossy()) {
-        // What is gone already needs no removing.
-        let _ = std::fs::remove_file(entry.path());
+#[cfg(test)]
+mod tests {
+    use super::database;
+
+    #[test]
+    fn a_name_is_exactly_one_that_a_sandbox_gives() {
+        let of = "coffer-sandbox-0123456789abcdef.db";
+        for beside in [
+            "",
+            "-wal",
+            "-shm",
+            "-journal",
+            "-lock",
+            "-new0",
+            "-new99",
+            "-snapshot-a",
+            "-snapshot-A_1.b-copying-wal",
+        ] {
+            let name = format!("{of}{beside}");
+            assert_eq!(database(&name), Some(of), "{name}");
+        }
+        for name in [
+            "coffer-sandbox--lock",
+            "coffer-sandbox-",
+            "coffer-sandbox-.db-lock",
+            "coffer-sandbox-0123456789abcde.db",
+            "coffer-sandbox-0123456789abcdef0.db",
+            "coffer-sandbox-0123456789ABCDEF.db",
+            "coffer-sandbox-0123456789abcdeg.db",
+            "coffer-sandbox-0123456789abcdef-lock",
+            "coffer-sandbox-0123456789abcdef.db-",
+            "coffer-sandbox-0123456789abcdef.db-lock-lock",
+            "coffer-sandbox-0123456789abcdef.db-walx",
+            "coffer-sandbox-0123456789abcdef.db-new",
+            "coffer-sandbox-0123456789abcdef.db-new100",
+            "coffer-sandbox-0123456789abcdef.db-new01",
+            "coffer-sandbox-0123456789abcdef.db-snapshot-",
+            "coffer-sandbox-0123456789abcdef.db-snapshot-a b",
+            "coffer-sandbox-0123456789abcdef.dbx",
+            "Xcoffer-sandbox-0123456789abcdef.db",
+            "coffer-sandbox-0123456789abcd\u{e9}.db",
+            "coffer-sandbox-0123456789abcde\u{e9}.db",
+        ] {
+            assert_eq!(database(name), None, "{name}");
+        }
     }
 }

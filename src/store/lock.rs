@@ -85,14 +85,51 @@ impl Lock {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);
             }
-            let mut held = Held::of(&self.path)?;
-            // It may have been replaced between opening and locking it.
-            if held.lock()? && id_at(&self.path)? == Some(held.id) {
-                self.file = Some(held);
+            if self.ask_for_file()? {
                 return Ok(());
             }
         }
         Err(in_use(&self.path))
+    }
+
+    /// Asks once for the file itself; false where another has it.
+    fn ask_for_file(&mut self) -> Result<bool, StoreError> {
+        let mut held = Held::of(&self.path)?;
+        // It may have been replaced between opening and locking it.
+        let is_ours = held.lock()? && id_at(&self.path)? == Some(held.id);
+        if is_ours {
+            self.file = Some(held);
+        }
+        Ok(is_ours)
+    }
+
+    /// Keeps every server off a database of which these files are there; nothing where a server has it. Asks once, makes
+    /// nothing, and opens none but these.
+    ///
+    /// # Errors
+    /// [`StoreError`] where one of them cannot be opened.
+    pub(super) fn of_left_behind(
+        path: &Path,
+        files: &[PathBuf],
+    ) -> Result<Option<Lock>, StoreError> {
+        let is_there = |path: &PathBuf| files.contains(path);
+        let mut lock = Lock {
+            path: path.to_owned(),
+            file: None,
+            _beside: Vec::new(),
+        };
+        let name = with_suffix(path, LOCK);
+        if is_there(&name) {
+            let file = open_beside(&name)?;
+            if !ask_for(&file, &name)? {
+                return Ok(None);
+            }
+            lock._beside.push(file);
+        } else if !APART {
+            return Ok(None);
+        }
+        let is_free = !is_there(&lock.path) || lock.ask_for_file()?;
+        Ok(is_free.then_some(lock))
     }
 
     /// Uses a file beside a server that may have it open, if it does so under the same name.
@@ -306,28 +343,35 @@ pub(super) fn resolve(path: &Path) -> PathBuf {
 
 /// Holds the file next to one that says a server is at work; the system lets go of it when the process ends.
 fn lock_beside(name: &Path, path: &Path) -> Result<File, StoreError> {
-    let failed = |error| of_path(name, error);
     for attempt in 0..TRIES {
         if attempt > 0 {
             std::thread::sleep(PAUSE);
         }
         let file = match create_private(name) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                File::options().read(true).write(true).open(name)
-            }
-            made => made,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => open_beside(name)?,
+            made => made.map_err(|error| of_path(name, error))?,
         };
-        let file = file.map_err(failed)?;
-        match file.try_lock() {
-            // Whoever had it may have removed it: then another can make and lock a new one.
-            Ok(()) if id_at(name)? == Some(id_of(&file.metadata().map_err(failed)?)) => {
-                return Ok(file);
-            }
-            Ok(()) | Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        if ask_for(&file, name)? {
+            return Ok(file);
         }
     }
     Err(in_use(path))
+}
+
+fn open_beside(name: &Path) -> Result<File, StoreError> {
+    let opened = File::options().read(true).write(true).open(name);
+    opened.map_err(|error| of_path(name, error))
+}
+
+/// Asks once for the file next to one; false where another has it.
+fn ask_for(file: &File, name: &Path) -> Result<bool, StoreError> {
+    let failed = |error| of_path(name, error);
+    match file.try_lock() {
+        // Whoever had it may have removed it: then another can make and lock a new one.
+        Ok(()) => Ok(id_at(name)? == Some(id_of(&file.metadata().map_err(failed)?))),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
 }
 
 /// Does a server hold the file next to this one?

@@ -28,6 +28,7 @@ pub mod invoice_steps;
 pub mod invoices;
 pub mod keys;
 pub mod ledger;
+pub mod left_behind;
 mod lock;
 mod migrate;
 pub mod open;

@@ -6,6 +6,7 @@
 
 use super::Kind;
 use super::identity::{identify, require_ours};
+use super::left_behind;
 use super::lock::Lock;
 use super::open::{create_private, prepare, with_suffix};
 use super::{Reader, StoreError, migrate};
@@ -15,7 +16,7 @@ use rusqlite::backup::StepResult;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::{DirBuilder, File, Metadata};
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// A file that can be read. Its parts are dropped from the first to the last: the connection goes before what it is to.
@@ -46,7 +47,7 @@ impl Folder {
         let made = DirBuilder::new().mode(0o700).create(&path).and_then(|()| {
             let in_use = create_private(&path.join(IN_USE))?;
             in_use.lock()?;
-            sweep(&folder, std::fs::metadata(&path)?.uid());
+            sweep(&folder, &in_use.metadata()?);
             Ok(in_use)
         });
         match made {
@@ -76,21 +77,25 @@ impl Drop for Folder {
     }
 }
 
-/// Removes the folders that killed processes of this user have left: no links, and none that is in use.
-fn sweep(folder: &Path, user: u32) {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let ours = entries.filter(|entry| {
-        let is_ours = |found: Metadata| found.is_dir() && found.uid() == user;
-        entry.file_name().to_string_lossy().starts_with(PREFIX)
-            && entry.metadata().is_ok_and(is_ours)
-    });
-    for entry in ours {
-        let lock = entry.path().join(IN_USE);
-        // One that is being made has none yet; anything but a file is none of ours.
-        let is_file = std::fs::symlink_metadata(&lock).is_ok_and(|found| found.is_file());
-        if is_file && File::open(&lock).is_ok_and(|lock| lock.try_lock().is_ok()) {
-            // What cannot be removed stays.
-            let _ = std::fs::remove_dir_all(entry.path());
+/// Removes the folders that killed processes have left.
+fn sweep(folder: &Path, ours: &Metadata) {
+    let is_named_so = |name: &str| {
+        let id = name.strip_prefix(PREFIX);
+        id.is_some_and(|id| id::parse(id).as_deref() == Some(id))
+    };
+    for found in left_behind::own(folder, is_named_so) {
+        if !found.metadata.is_dir() {
+            continue;
+        }
+        for lock in left_behind::own(&found.path, |name| name == IN_USE) {
+            if lock.metadata.is_file()
+                && lock.is_older_than(ours)
+                && let Ok(held) = File::open(&lock.path)
+                && held.try_lock().is_ok()
+            {
+                // What cannot be removed stays.
+                let _ = std::fs::remove_dir_all(&found.path);
+            }
         }
     }
 }

@@ -5,10 +5,9 @@ use crate::support::scratch::Scratch;
 use crate::support::{agent, send};
 use coffer::{Config, Server};
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::os::unix::fs::{chown, symlink};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
 
 /// A sandbox whose folder for temporary files this is.
 fn sandbox(folder: &Scratch) -> (Process, String) {
@@ -28,12 +27,15 @@ fn names(folder: &Scratch) -> BTreeSet<String> {
     names.collect()
 }
 
-/// Makes every file of a folder look as if it had last been written to hours ago.
+/// Makes whatever is in a folder look as if it had last been written to hours ago.
 fn age(folder: &Scratch) {
     for name in names(folder) {
-        let file = File::options().write(true).open(folder.path(&name));
-        let hours_ago = SystemTime::now() - Duration::from_secs(7_200);
-        file.unwrap().set_modified(hours_ago).unwrap();
+        // Neither links nor pipes are opened.
+        let touched = Command::new("touch")
+            .args(["-h", "-d", "2 hours ago"])
+            .arg(folder.path(&name))
+            .status();
+        assert!(touched.unwrap().success());
     }
 }
 
@@ -69,6 +71,92 @@ fn what_a_killed_sandbox_left_goes_with_the_next_and_what_is_in_use_stays() {
     assert_eq!((databases(gone), databases(after.iter().collect())), (1, 2));
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
     assert!(in_use.close());
+}
+
+#[test]
+fn what_is_no_file_of_a_killed_sandbox_is_neither_opened_nor_removed() {
+    let folder = Scratch::new();
+    let victims = Scratch::new();
+    let victim = victims.path("victim");
+    std::fs::write(&victim, "money").unwrap();
+    let (mut in_use, url) = sandbox(&folder);
+    let of = |number: u32, beside: &str| {
+        folder.path(&format!("coffer-sandbox-{number:016x}.db{beside}"))
+    };
+    // A pipe that nobody writes to, where a lock and where a database would be.
+    for beside in ["-lock", ""] {
+        let made = Command::new("mkfifo").arg(of(1, beside)).status();
+        assert!(made.unwrap().success());
+    }
+    // A pipe for a lock beside a file, and a link.
+    std::fs::write(of(2, ""), "").unwrap();
+    let made = Command::new("mkfifo").arg(of(2, "-lock")).status();
+    assert!(made.unwrap().success());
+    symlink(&victim, of(3, "")).unwrap();
+    symlink(of(1, ""), of(3, "-lock")).unwrap();
+    std::fs::create_dir(of(4, "-lock")).unwrap();
+    std::fs::create_dir(of(4, "")).unwrap();
+    // Names that begin as those of the sandbox that runs, and would take its files along.
+    let running = names(&folder);
+    let running = running.iter().find(|name| {
+        let is_ours = |number| of(number, "").ends_with(name);
+        name.ends_with(".db") && !(1..=4).any(is_ours)
+    });
+    let running = running.unwrap().clone();
+    let crafted = [
+        "coffer-sandbox--lock".to_owned(),
+        format!("{}-lock", running.strip_suffix(".db").unwrap()),
+        format!("{}-lock", running.get(..20).unwrap()),
+        format!("{running}-lock-lock"),
+        format!("{running}-snapshot--lock"),
+    ];
+    for name in &crafted {
+        std::fs::write(folder.path(name), "").unwrap();
+    }
+    // Another user's.
+    std::fs::write(of(5, "-lock"), "").unwrap();
+    std::fs::write(of(5, ""), "").unwrap();
+    let given_away = ["", "-lock"].map(|beside| chown(of(5, beside), Some(65_534), None).is_ok());
+    // And what does go: also where only a part was left, or something is beside it that was not.
+    std::fs::write(of(6, "-snapshot-before"), "").unwrap();
+    for beside in ["", "-lock", "-wal", "-new7"] {
+        std::fs::write(of(7, beside), "").unwrap();
+    }
+    std::fs::write(of(7, "-else"), "").unwrap();
+    age(&folder);
+    let before = names(&folder);
+    let (mut next, _) = sandbox(&folder);
+    assert!(next.close());
+    let after = names(&folder);
+    let gone: BTreeSet<_> = before.difference(&after).cloned().collect();
+    let mut expected = vec![of(2, ""), of(6, "-snapshot-before")];
+    expected.extend(["", "-lock", "-wal", "-new7"].map(|beside| of(7, beside)));
+    if given_away != [true, true] {
+        expected.extend(["", "-lock"].map(|beside| of(5, beside)));
+    }
+    let expected = expected.iter().map(|path| path.file_name().unwrap());
+    let expected = expected.map(|name| name.to_str().unwrap().to_owned());
+    assert_eq!(gone, expected.collect());
+    assert_eq!(std::fs::read(&victim).unwrap(), b"money");
+    send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
+    assert!(in_use.close());
+}
+
+#[test]
+fn a_running_sandbox_is_let_be_also_where_its_lock_was_removed() {
+    let folder = Scratch::new();
+    let (mut in_use, url) = sandbox(&folder);
+    let lock = names(&folder);
+    let lock = lock.iter().find(|name| name.ends_with("-lock")).unwrap();
+    std::fs::remove_file(folder.path(lock)).unwrap();
+    age(&folder);
+    let before = names(&folder);
+    let (mut next, _) = sandbox(&folder);
+    assert!(next.close());
+    assert_eq!(names(&folder), before);
+    send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
+    assert!(in_use.close());
+    assert_eq!(names(&folder), BTreeSet::new());
 }
 
 #[test]

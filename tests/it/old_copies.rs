@@ -7,9 +7,11 @@ use crate::support::scratch::Scratch;
 use crate::support::{TEST, agent, send};
 use rusqlite::Connection;
 use serde_json::json;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::fs::File;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -206,31 +208,44 @@ fn a_file_where_nothing_can_be_written_is_read_with_its_log() {
 fn what_a_killed_command_left_goes_with_the_next() {
     let place = Place::new();
     let file = place.old("v2");
-    let folder = |name: &str| {
-        let folder = place.temporary.join(format!("coffer-copy-{name}"));
+    let named = |number: u32| {
+        let id = format!("01990000-0000-7000-8000-{number:012}");
+        place.temporary.join(format!("coffer-copy-{id}"))
+    };
+    let filled = |folder: PathBuf| {
         std::fs::create_dir(&folder).unwrap();
         std::fs::write(folder.join("copy.db"), "secrets").unwrap();
         folder
     };
-    let lock = |folder: &Path| std::fs::File::create(folder.join("lock")).unwrap();
-    let (left, in_use, begun) = (folder("left"), folder("in-use"), folder("begun"));
+    let lock = |folder: &Path| {
+        let lock = File::create(folder.join("lock")).unwrap();
+        let hours_ago = SystemTime::now() - Duration::from_secs(7_200);
+        lock.set_modified(hours_ago).unwrap();
+        lock
+    };
+    let (left, in_use, begun) = (filled(named(1)), filled(named(2)), filled(named(3)));
     drop(lock(&left));
     let held = lock(&in_use);
     held.lock().unwrap();
+    // About to be locked.
+    let young = filled(named(4));
+    File::create(young.join("lock")).unwrap();
     // What somebody else may have put there.
-    let (elsewhere, link) = (
-        place.scratch.path("elsewhere"),
-        place.temporary.join("coffer-copy-link"),
-    );
+    let (elsewhere, link) = (place.scratch.path("elsewhere"), named(5));
     std::fs::create_dir(&elsewhere).unwrap();
     drop(lock(&elsewhere));
     symlink(&elsewhere, &link).unwrap();
-    let fifo = folder("fifo");
-    let made = Command::new("mkfifo")
-        .arg(fifo.join("lock"))
-        .status()
-        .unwrap();
-    assert!(made.success());
+    let (crafted, others) = (
+        filled(place.temporary.join("coffer-copy-left")),
+        filled(named(6)),
+    );
+    drop(lock(&crafted));
+    drop(lock(&others));
+    // Only root may give a folder away; else it is left out.
+    let given_away = chown(&others, Some(65_534), None).is_ok();
+    let fifo = filled(named(7));
+    let made = Command::new("mkfifo").arg(fifo.join("lock")).status();
+    assert!(made.unwrap().success());
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command
         .args(["audit", "--log", "warn", "--file"])
@@ -238,7 +253,16 @@ fn what_a_killed_command_left_goes_with_the_next() {
     let output = command.env("TMPDIR", &place.temporary).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert!(!left.exists());
-    for stays in [in_use, begun, link, fifo, elsewhere.join("lock")] {
+    assert_eq!(others.exists(), given_away);
+    for stays in [
+        in_use,
+        begun,
+        young,
+        link,
+        crafted,
+        fifo,
+        elsewhere.join("lock"),
+    ] {
         assert!(stays.exists(), "{}", stays.display());
     }
 }
