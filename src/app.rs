@@ -7,11 +7,13 @@ mod control;
 pub(crate) mod open_files;
 mod parts;
 mod sandbox;
+mod sockets;
 mod temporary;
 
 pub use crate::service::Error;
 pub use sandbox::Sandbox;
 
+use crate::clock::TimeSource;
 use crate::domain::server::order::ServerLimits;
 use crate::http::{AllowedHost, Limits, MetricsToken, PasswordLimits};
 use crate::outbound::Cidr;
@@ -68,6 +70,8 @@ pub struct Config {
     pub limits: Limits,
     /// What may be asked of the checking of passwords.
     pub password_limits: PasswordLimits,
+    /// Where the time comes from; a sandbox goes by the system's.
+    pub time: TimeSource,
 }
 
 impl Config {
@@ -94,6 +98,7 @@ impl Config {
             command_timeout_ms: 300_000,
             limits: Limits::default(),
             password_limits: PasswordLimits::default(),
+            time: TimeSource::System,
         }
     }
 }

@@ -83,10 +83,10 @@ fn command() -> Command {
             "audit",
             "Proves that the file is right, or says what is not",
         ))
-        .subcommand(with_settings(
+        .subcommand(doctor::command(with_settings(
             "doctor",
             "Says what is misconfigured, unreachable or stale, with the mend",
-        ))
+        )))
         .subcommand(
             Command::new("openapi")
                 .about("Prints the OpenAPI document")

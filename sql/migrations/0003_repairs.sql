@@ -33,3 +33,8 @@ where answer <> '' and number > (select min(f.number) from attempts f
 
 -- Why an attempt failed is read by merchants: which address a name had inside the operator's network is not for them.
 update attempts set error = 'address not allowed' where error like 'address not allowed: %';
+
+-- A wall clock that jumps is not believed at once. How far it is ahead of the server's time, in milliseconds, while it
+-- is not believed, for `coffer doctor`; and how often a person has said that it is right, which the server looks at.
+alter table file add column clock_ahead_ms integer;
+alter table file add column clock_accepted integer not null default 0;

@@ -5,10 +5,12 @@
 use super::Config;
 use super::control::SandboxControl;
 use super::open_files;
+use super::sockets::{bind, listeners, url_of};
 use crate::clock::Clock;
 use crate::domain::render::Links;
-use crate::http::{Front, Limits, Listener, SandboxSettings, Scope, Settings};
+use crate::http::{Front, Limits, Listener, SandboxSettings, Settings};
 use crate::outbound::{Guard, Outbound};
+use crate::service::clock::clock_of;
 use crate::service::{Caches, Error, Service, begin_file, sandbox};
 use crate::store::file::FileRow;
 use crate::store::{Changes, Durability, Kind, OnCommit, Opening, Store};
@@ -19,21 +21,15 @@ use crate::worker::expire::Expire;
 use crate::worker::provision::Provision;
 use crate::worker::prune::Prune;
 use crate::worker::send::Send;
+use crate::worker::watch_clock::WatchClock;
 use crate::worker::{Bell, Bells, run};
-use rustix::net::sockopt;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-
-/// What the system keeps of an answer for a client that is slow to take it.
-const SEND_BUFFER_BYTES: usize = 128 * 1024;
-
-/// Connections at once to the listener of `/metrics`.
-const METRICS_CONNECTIONS_MAX: usize = 16;
 
 /// What runs.
 pub(super) struct Parts {
@@ -63,6 +59,8 @@ struct Shared {
     clock: Arc<Clock>,
     bells: Bells,
     outbound: Outbound,
+    /// How often a person has accepted the wall clock.
+    clock_accepted: i64,
 }
 
 impl Parts {
@@ -109,6 +107,7 @@ impl Parts {
         let front = Arc::new(front);
         let (stop_workers, stopped) = watch::channel(false);
         let mut workers = shared.start_commands(&runtime, &config, &stopped);
+        workers.extend(shared.start_watching_clock(&runtime, config.kind, &stopped));
         workers.push(shared.start_workers(&runtime, &config, &stopped));
         let (stop_front, stopped) = watch::channel(false);
         let serve = |(listener, limits): (Listener, Limits)| {
@@ -154,7 +153,7 @@ impl Shared {
         let (bells, caches) = (Bells::default(), Arc::new(Caches::default()));
         let store = Store::open(opening, on_commit(&bells, &caches))?;
         let begun = begin_file(&store, config.kind, |tx, row| match row.kind {
-            Kind::Sandbox => sandbox::fill(tx, clock_of(row).now()),
+            Kind::Sandbox => sandbox::fill(tx, sandbox_clock(row).now()),
             Kind::Production => Ok(()),
         })?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -163,7 +162,11 @@ impl Shared {
             .build();
         let runtime = runtime.map_err(|error| Error::Failed(error.to_string()))?;
         let row = begun()?;
-        let clock = clock_of(&row);
+        let (seen, clock_accepted) = clock_of(&store)?;
+        let clock = match config.kind {
+            Kind::Sandbox => sandbox_clock(&row),
+            Kind::Production => Clock::steady(config.time.clone(), seen),
+        };
         let guard = Guard::new(config.kind == Kind::Sandbox, config.webhook_allow.clone());
         let outbound = Outbound::new(guard, config.webhook_timeout_ms);
         let asked = outbound.clone();
@@ -185,6 +188,7 @@ impl Shared {
             clock: Arc::new(clock),
             bells,
             outbound,
+            clock_accepted,
         };
         Ok((shared, runtime))
     }
@@ -269,6 +273,24 @@ impl Shared {
         runtime.spawn(run(runner, clock, bell.clone(), stop))
     }
 
+    /// Starts what watches the wall clock: a sandbox goes by it as it stands.
+    fn start_watching_clock(
+        &self,
+        runtime: &Runtime,
+        kind: Kind,
+        stop: &watch::Receiver<bool>,
+    ) -> Option<JoinHandle<()>> {
+        let (service, clock) = (Arc::clone(&self.service), Arc::clone(&self.clock));
+        let watch = WatchClock::new(
+            service,
+            Arc::clone(&clock),
+            self.bells.clone(),
+            self.clock_accepted,
+        );
+        (kind == Kind::Production)
+            .then(|| runtime.spawn(run(watch, clock, self.bells.clock.clone(), stop.clone())))
+    }
+
     /// Starts the workers.
     fn start_workers(
         self,
@@ -281,6 +303,7 @@ impl Shared {
             clock,
             bells,
             outbound,
+            clock_accepted: _,
         } = self;
         let expire = Expire {
             service: Arc::clone(&service),
@@ -302,39 +325,6 @@ impl Shared {
             tokio::join!(expire, deliver, prune);
         })
     }
-}
-
-/// A socket that listens, and the address that it was given.
-fn bind(address: SocketAddr, write_span_ms: u64) -> Result<(TcpListener, SocketAddr), Error> {
-    let failed = |error| Error::Failed(format!("{address}: {error}"));
-    let socket = TcpListener::bind(address).map_err(failed)?;
-    let given = socket.local_addr().map_err(failed)?;
-    keep_little_for_others(&socket, write_span_ms);
-    Ok((socket, given))
-}
-
-/// What is served on which socket; with a socket for `/metrics` there and nowhere else.
-fn listeners(
-    runtime: &Runtime,
-    (socket, address): (TcpListener, SocketAddr),
-    metrics: Option<(TcpListener, SocketAddr)>,
-    limits: Limits,
-) -> Result<Vec<(Listener, Limits)>, Error> {
-    let _inside = runtime.enter();
-    let listener = |socket, address, scope| {
-        Listener::new(socket, scope).map_err(|error| Error::Failed(format!("{address}: {error}")))
-    };
-    let Some((metrics, metrics_address)) = metrics else {
-        return Ok(vec![(listener(socket, address, Scope::All)?, limits)]);
-    };
-    log::info!("metrics are served at http://{metrics_address}/metrics");
-    let few = Limits {
-        connections_max: METRICS_CONNECTIONS_MAX,
-        ..limits
-    };
-    let all = listener(socket, address, Scope::AllButMetrics)?;
-    let metrics = listener(metrics, metrics_address, Scope::OnlyMetrics)?;
-    Ok(vec![(all, limits), (metrics, few)])
 }
 
 /// What a commit sets off: copies are dropped, workers are woken.
@@ -361,30 +351,7 @@ fn on_commit(bells: &Bells, caches: &Arc<Caches>) -> OnCommit {
     })
 }
 
-/// Lets the system keep little of what a client does not take, and forget it after this time, also of connections that
-/// have ended: its memory is everybody's. Connections have this from the socket that they come by.
-fn keep_little_for_others(socket: &TcpListener, within_ms: u64) {
-    // Where these cannot be set, the system has measures of its own.
-    let _ = sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER_BYTES);
-    let within_ms = u32::try_from(within_ms).unwrap_or(u32::MAX);
-    #[cfg(target_os = "linux")]
-    let _ = sockopt::set_tcp_user_timeout(socket, within_ms);
-    #[cfg(not(target_os = "linux"))]
-    let _ = within_ms;
-}
-
-/// The clock of a file: only a sandbox's can be moved.
-fn clock_of(row: &FileRow) -> Clock {
-    match row.kind {
-        Kind::Sandbox => Clock::new(row.clock_offset_ms, row.clock_frozen_at),
-        Kind::Production => Clock::new(0, None),
-    }
-}
-
-/// The url of a listening address; one that means "every address" is called by loopback's.
-fn url_of(address: SocketAddr) -> String {
-    match address.ip() {
-        ip if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
-        _ => format!("http://{address}"),
-    }
+/// The clock of a sandbox's file, which can be moved.
+fn sandbox_clock(row: &FileRow) -> Clock {
+    Clock::new(row.clock_offset_ms, row.clock_frozen_at)
 }

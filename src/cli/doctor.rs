@@ -9,12 +9,14 @@ use crate::app::open_files;
 use crate::clock::Clock;
 use crate::config::Values;
 use crate::domain::signature::hex;
+use crate::domain::time::Time;
 use crate::domain::url;
-use crate::service::{Error, random};
+use crate::service::clock::accept_clock;
+use crate::service::{Error, open_beside, random};
 use crate::store::doctor::{Complaint, check};
 use crate::store::open::with_suffix;
 use crate::store::{Kind, file as file_row, read_any};
-use clap::ArgMatches;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -22,6 +24,14 @@ use std::path::Path;
 
 /// What was checked, and what was found.
 type Checked = (&'static str, Vec<Complaint>);
+
+/// The command with what is its own.
+pub(super) fn command(command: Command) -> Command {
+    let accept = Arg::new("accept-clock").long("accept-clock");
+    command.arg(accept.action(ArgAction::SetTrue).help(
+        "Say that the wall clock is right, also to a running server, which adopts it at once",
+    ))
+}
 
 /// Runs `coffer doctor`.
 pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
@@ -32,7 +42,10 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     checked.push(of_folder(&path));
     checked.push(of_open_files(connections_max(&values)?));
     checked.push(of_metrics(&values)?);
-    let now = Clock::new(0, None).now();
+    let now = Clock::new(0, None).real_now();
+    if matches.get_flag("accept-clock") {
+        accept(&path, now)?;
+    }
     checked.push(of_modes(&path));
     let inside = read_any(&path, &mut tell, |db| {
         let kind = file_row::load(db)?.map(|row| row.kind);
@@ -72,6 +85,16 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Failed(format!("{count} to look after")))
+}
+
+/// Says in the file that the wall clock is right; only a server outside the sandbox asks.
+fn accept(path: &Path, wall: Time) -> Result<(), Error> {
+    let opened = open_beside(path, Some(Kind::Production), false);
+    let store = opened.map_err(|error| Error::Failed(format!("--accept-clock: {error}")))?;
+    accept_clock(&store, wall)?;
+    print(&format!(
+        "done: the wall clock is accepted, which shows {wall}"
+    ))
 }
 
 /// What customers and receivers are told must be reachable by them, and not readable on the way.

@@ -228,7 +228,7 @@ fn rate(
     key: &str,
     limits: &mut Vec<(HeaderName, HeaderValue)>,
 ) -> Result<(), Refusal> {
-    let Some(verdict) = front.limiter.count(key, front.clock.real_now()) else {
+    let Some(verdict) = front.limiter.count(key, front.clock.uptime()) else {
         return Ok(());
     };
     limits.extend(limit::headers(&front.limiter, &verdict));

@@ -19,7 +19,15 @@ pub(super) async fn readyz(call: Call) -> Result<Reply, Error> {
     }
     call.front.service.check_file()?;
     call.front.service.check_writes()?;
-    Ok(Reply::text(StatusCode::OK, "text/plain", "ok\n"))
+    let page = match call.query.text("verbose") {
+        None => "ok\n".to_owned(),
+        Some(_) => {
+            let doubt = call.front.clock.doubt();
+            let clock = doubt.map_or("ok".to_owned(), |doubt| doubt.to_string());
+            format!("file: ok\nwrites: ok\nclock: {clock}\n")
+        }
+    };
+    Ok(Reply::text(StatusCode::OK, "text/plain", page))
 }
 
 /// Counters for Prometheus.

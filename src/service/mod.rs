@@ -14,6 +14,7 @@ pub mod backup;
 mod books;
 mod cache;
 pub mod checkout;
+pub mod clock;
 pub mod customers;
 pub mod delivery_desk;
 pub mod deposits;

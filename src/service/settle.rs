@@ -104,11 +104,12 @@ pub(super) fn judge(
     Ok(())
 }
 
-/// The moment at which an invoice is judged: `now`, but never before the deadline of one that has expired. A request
-/// that waited its turn behind the expiry worker must not open again what that has closed.
+/// The moment at which an invoice is judged: `now`, but never before the deadline of one whose time was up. A
+/// request that waited its turn behind the expiry worker must not open again what that has closed, nor a clock that was
+/// set back.
 pub(super) fn judged_at(invoice: &Invoice, now: Time) -> Time {
     match invoice.status {
-        InvoiceStatus::Expired => now.max(invoice.terms().deadline()),
+        InvoiceStatus::Expired | InvoiceStatus::Failed => now.max(invoice.terms().deadline()),
         InvoiceStatus::Created
         | InvoiceStatus::AwaitingPayment
         | InvoiceStatus::Detected
@@ -116,8 +117,7 @@ pub(super) fn judged_at(invoice: &Invoice, now: Time) -> Time {
         | InvoiceStatus::Overpaid
         | InvoiceStatus::Underpaid
         | InvoiceStatus::PaidLate
-        | InvoiceStatus::Cancelled
-        | InvoiceStatus::Failed => now,
+        | InvoiceStatus::Cancelled => now,
     }
 }
 

@@ -191,6 +191,17 @@ pub fn give_up(tx: &Tx<'_>, id: &str) -> Result<(), StoreError> {
     .map(drop)
 }
 
+/// What is due later than `latest` is due now.
+pub fn bring_forward(tx: &Tx<'_>, now: Time, latest: Time) -> Result<(), StoreError> {
+    tx.note(|changes| changes.deliveries = true);
+    let params = named_params! { ":now": now, ":latest": latest };
+    tx.run(
+        include_str!("../../sql/deliveries/bring_forward.sql"),
+        params,
+    )
+    .map(drop)
+}
+
 /// The newest deliveries of all, newest first: at most `limit` that are older than the one at a place.
 pub fn newest(
     db: &Reader<'_>,

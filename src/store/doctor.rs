@@ -19,7 +19,8 @@ pub struct Complaint {
 }
 
 /// What is checked, and the query whose rows are complaints: about and mend.
-const CHECKS: [(&str, &str); 9] = [
+const CHECKS: [(&str, &str); 10] = [
+    ("clock", include_str!("../../sql/doctor/clock.sql")),
     ("operators", include_str!("../../sql/doctor/people.sql")),
     ("accounts", include_str!("../../sql/doctor/accounts.sql")),
     ("keys", include_str!("../../sql/doctor/keys.sql")),

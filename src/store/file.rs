@@ -85,6 +85,34 @@ pub fn tick(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
     .map(drop)
 }
 
+/// The latest moment that the file has seen, and how often a person has accepted the wall clock.
+pub fn clock(db: &Reader<'_>) -> Result<Option<(Time, i64)>, StoreError> {
+    db.first(include_str!("../../sql/file/clock.sql"), [], |row| {
+        let mut next = Columns::of(row);
+        Ok((next.take()?, next.take()?))
+    })
+}
+
+/// Keeps what the server's clock shows, also where that is earlier than before if it was `set_back`, and how far the
+/// wall clock is ahead of it while it is not believed.
+pub fn keep_clock(
+    tx: &Tx<'_>,
+    now: Time,
+    set_back: bool,
+    ahead_ms: Option<i64>,
+) -> Result<(), StoreError> {
+    let params = named_params! { ":now": now, ":set_back": set_back, ":ahead_ms": ahead_ms };
+    tx.run(include_str!("../../sql/file/keep_clock.sql"), params)
+        .map(drop)
+}
+
+/// A person says that the wall clock is right.
+pub fn accept_clock(tx: &Tx<'_>, wall: Time) -> Result<(), StoreError> {
+    let params = named_params! { ":wall": wall };
+    tx.run(include_str!("../../sql/file/accept_clock.sql"), params)
+        .map(drop)
+}
+
 /// Keeps the hash of the link by which the first operator is made, and its end; nothing forgets it.
 pub fn set_setup(tx: &Tx<'_>, link: Option<(&[u8; 32], Time)>) -> Result<(), StoreError> {
     let (hash, expires_at) = (link.map(|(hash, _)| hash), link.map(|(_, end)| end));

@@ -13,6 +13,7 @@ pub mod prune;
 mod receivers;
 pub mod send;
 mod senders;
+pub mod watch_clock;
 
 use crate::clock::Clock;
 use crate::domain::time::Time;
@@ -24,8 +25,8 @@ use tokio::sync::watch;
 
 /// How long a worker rests after a failed step, unless it is woken.
 const BACK_OFF: Duration = Duration::from_secs(1);
-/// The longest sleep: real time may be set back meanwhile.
-const SLEEP_MAX: Duration = Duration::from_secs(3600);
+/// The longest sleep: the clock may be set meanwhile, and a timer may stand still while the system sleeps.
+const SLEEP_MAX: Duration = Duration::from_secs(60);
 /// How often settling looks again for work that its own work made.
 const SETTLE_ROUNDS_MAX: u32 = 10_000;
 
@@ -128,6 +129,8 @@ pub struct Bells {
     pub provision: Bell,
     /// The signer; nobody hears it in the sandbox either.
     pub send: Bell,
+    /// The watch on the wall clock, which a sandbox goes by as it stands.
+    pub clock: Bell,
 }
 
 impl Bells {
@@ -143,6 +146,7 @@ impl Bells {
         }
         self.provision.ring();
         self.send.ring();
+        self.clock.ring();
     }
 
     /// Waits until all that is due is done, also what doing it made due.

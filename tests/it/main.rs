@@ -112,6 +112,7 @@ mod transfer_steps;
 mod unmatched;
 mod urls;
 mod users;
+mod wall_clock;
 mod webhooks;
 mod who_may;
 mod whose_file;

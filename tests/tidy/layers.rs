@@ -77,7 +77,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         room: "clock",
         rooms: &["domain"],
-        crates: &[LOG, &["time", "tokio"]],
+        crates: &[LOG, &["rustix::time", "time", "tokio"]],
     },
     Layer {
         room: "web",

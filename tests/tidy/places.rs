@@ -12,6 +12,7 @@ const CLOCK_READS: &[&str] = &[
     "OffsetDateTime::now_utc",
     "OffsetDateTime::now_local",
     "Timestamp::now",
+    "clock_gettime",
     "Uuid::now_v7",
 ];
 /// SQL that reads the clock, spaces taken out. Without an argument these functions mean now.

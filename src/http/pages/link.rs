@@ -23,7 +23,7 @@ pub(in crate::http) async fn pay(call: Call) -> Result<Reply, Error> {
     let service = &call.front.service;
     let opened = service.open_link(call.id())?;
     let client = client::limit_key(client::address(&call));
-    let now = call.front.clock.real_now();
+    let now = call.front.clock.uptime();
     if let Some(verdict) = call.front.link_limiter.count(&client, now)
         && !verdict.allowed
     {

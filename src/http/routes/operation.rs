@@ -4,6 +4,7 @@ use super::{Answer, Content, PLAIN, Route};
 use crate::domain::refusal::Code;
 use crate::http::auth::Auth;
 use crate::http::probes;
+use crate::http::request::{Param, ParamKind};
 
 /// The list.
 pub(super) static ROUTES: [Route; 4] = [
@@ -35,6 +36,11 @@ pub(super) static ROUTES: [Route; 4] = [
         operation: "readyz",
         path: "/readyz",
         summary: "Should requests be sent here?",
+        query: &[Param {
+            name: "verbose",
+            about: "Says what was looked at, a line each, and whether the wall clock is believed.",
+            kind: ParamKind::Any,
+        }],
         answers: &[Answer {
             status: 200,
             about: "They should.",

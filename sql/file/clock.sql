@@ -1,0 +1,1 @@
+select last_tick_at, clock_accepted from file where id = 1

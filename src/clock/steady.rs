@@ -1,0 +1,301 @@
+//! Time that goes on evenly, whatever the wall clock does.
+//!
+//! What lives here: how far the wall clock is believed. What does not: reading any clock. What always holds: small
+//! differences are followed without ever going back; a large one moves nothing until it has stayed for an hour or a
+//! person accepts it; and at a start time begins no earlier than the file has seen.
+
+/// Microseconds of these spans.
+const SECOND: i64 = 1_000_000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+/// A difference is worked off at this part of the time that passes.
+const SLEW: i64 = 10;
+
+/// A wall clock that is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// Milliseconds that the wall clock is ahead of the time shown; less than nothing: behind it.
+    pub ahead_ms: i64,
+    /// Milliseconds until it is believed if it stays so; nothing: when it has passed what the file has seen.
+    pub adopted_in_ms: Option<i64>,
+}
+
+impl std::fmt::Display for Doubt {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let seconds = self.ahead_ms.unsigned_abs() / 1000;
+        let side = if self.ahead_ms < 0 {
+            "behind"
+        } else {
+            "ahead of"
+        };
+        write!(
+            out,
+            "the wall clock is {seconds} s {side} the time that Coffer goes by"
+        )?;
+        match self.adopted_in_ms {
+            Some(ms) => write!(out, "; it is adopted in {} s", ms / 1000)?,
+            None => out.write_str("; it is adopted once it has passed what the file has seen")?,
+        }
+        out.write_str(", or at once by `coffer doctor --accept-clock`")
+    }
+}
+
+/// A difference that is too large to be followed.
+#[derive(Clone, Copy, Debug)]
+struct Off {
+    since_boot_us: i64,
+    drift_us: i64,
+}
+
+/// The time shown at one moment of boot time, and what is known of the wall clock. All in microseconds.
+#[derive(Debug)]
+pub(super) struct Steady {
+    boot_us: i64,
+    now_us: i64,
+    /// What is still to be worked off; at most a minute.
+    drift_us: i64,
+    off: Option<Off>,
+    /// What the wall clock has to pass before it is believed: the latest that the file has seen, later than the start.
+    unpassed_us: Option<i64>,
+    /// How far time was moved when the wall clock was last adopted, until somebody asks.
+    adopted_us: Option<i64>,
+}
+
+impl Steady {
+    /// Starts at the wall clock's time, or where the file has seen a later one, there.
+    pub(super) fn start(boot_us: i64, wall_us: i64, seen_us: i64) -> Steady {
+        Steady {
+            boot_us,
+            now_us: wall_us.max(seen_us),
+            drift_us: 0,
+            off: None,
+            unpassed_us: Some(seen_us).filter(|seen| wall_us < seen.saturating_sub(MINUTE)),
+            adopted_us: None,
+        }
+    }
+
+    /// The time shown. The wall clock is asked once a second at most.
+    pub(super) fn now(&mut self, boot_us: i64, wall_us: impl FnOnce() -> i64) -> i64 {
+        let passed = boot_us.saturating_sub(self.boot_us).max(0);
+        let slewed = passed / SLEW;
+        let worked_off = self.drift_us.clamp(slewed.saturating_neg(), slewed);
+        let now = self
+            .now_us
+            .saturating_add(passed)
+            .saturating_add(worked_off);
+        if passed < SECOND {
+            return now;
+        }
+        (self.boot_us, self.now_us) = (boot_us, now);
+        self.look(wall_us());
+        self.now_us
+    }
+
+    /// Compares the wall clock with what was just shown.
+    fn look(&mut self, wall_us: i64) {
+        let drift = wall_us.saturating_sub(self.now_us);
+        self.drift_us = 0;
+        if let Some(seen) = self.unpassed_us {
+            if wall_us < seen {
+                return;
+            }
+            self.unpassed_us = None;
+            if drift > MINUTE {
+                self.adopt(wall_us);
+                return;
+            }
+        }
+        if drift.saturating_abs() <= MINUTE {
+            (self.drift_us, self.off) = (drift, None);
+            return;
+        }
+        let stays = |off: &Off| off.drift_us.saturating_sub(drift).saturating_abs() <= MINUTE;
+        match self.off.filter(stays) {
+            Some(off) if self.boot_us.saturating_sub(off.since_boot_us) >= HOUR => {
+                self.adopt(wall_us);
+            }
+            Some(_) => {}
+            None => {
+                self.off = Some(Off {
+                    since_boot_us: self.boot_us,
+                    drift_us: drift,
+                });
+            }
+        }
+    }
+
+    /// Shows the wall clock's time from now on.
+    fn adopt(&mut self, wall_us: i64) {
+        let moved = wall_us.saturating_sub(self.now_us);
+        self.adopted_us = Some(self.adopted_us.unwrap_or(0).saturating_add(moved));
+        self.now_us = wall_us;
+        (self.drift_us, self.off, self.unpassed_us) = (0, None, None);
+    }
+
+    /// A person says that the wall clock is right. Where it is less than a minute off it is followed as ever.
+    pub(super) fn accept(&mut self, boot_us: i64, wall_us: i64) {
+        self.now(boot_us, || wall_us);
+        if wall_us.saturating_sub(self.now_us).saturating_abs() > MINUTE {
+            self.adopt(wall_us);
+        }
+        (self.off, self.unpassed_us) = (None, None);
+    }
+
+    /// How far time was moved in milliseconds, where the wall clock was adopted since this was last asked.
+    pub(super) fn take_adopted_ms(&mut self) -> Option<i64> {
+        self.adopted_us.take().map(|us| us / 1000)
+    }
+
+    /// Why the wall clock is not believed, where it is not.
+    pub(super) fn doubt(&mut self, boot_us: i64, wall_us: i64) -> Option<Doubt> {
+        let now = self.now(boot_us, || wall_us);
+        let ahead_ms = wall_us.saturating_sub(now) / 1000;
+        if self.unpassed_us.is_some() {
+            return Some(Doubt {
+                ahead_ms,
+                adopted_in_ms: None,
+            });
+        }
+        self.off.map(|off| {
+            let stayed = boot_us.saturating_sub(off.since_boot_us);
+            Doubt {
+                ahead_ms,
+                adopted_in_ms: Some(HOUR.saturating_sub(stayed).max(0) / 1000),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "the numbers of a test are its own"
+)]
+mod tests {
+    use super::{HOUR, MINUTE, SECOND, Steady};
+
+    const YEAR: i64 = 365 * 24 * HOUR;
+
+    /// A steady time that began at zero, and its two clocks.
+    struct Clocks {
+        steady: Steady,
+        boot: i64,
+        wall: i64,
+    }
+
+    impl Clocks {
+        fn start(wall: i64, seen: i64) -> Clocks {
+            Clocks {
+                steady: Steady::start(0, wall, seen),
+                boot: 0,
+                wall,
+            }
+        }
+
+        /// Lets this much pass, and asks every ten seconds; the time shown.
+        fn pass(&mut self, span: i64) -> i64 {
+            let mut left = span;
+            let mut before = self.now();
+            while left > 0 {
+                let step = left.min(10 * SECOND);
+                (self.boot, self.wall) = (self.boot + step, self.wall + step);
+                left -= step;
+                let now = self.now();
+                assert!(now >= before || self.steady.adopted_us.is_some());
+                before = now;
+            }
+            before
+        }
+
+        fn now(&mut self) -> i64 {
+            self.steady.now(self.boot, || self.wall)
+        }
+
+        fn doubts(&mut self) -> bool {
+            self.steady.doubt(self.boot, self.wall).is_some()
+        }
+    }
+
+    #[test]
+    fn a_jump_moves_nothing_until_it_has_stayed_for_an_hour() {
+        for jump in [2 * HOUR, YEAR, -2 * HOUR, 61 * SECOND, -61 * SECOND] {
+            let mut clocks = Clocks::start(YEAR, 0);
+            clocks.wall += jump;
+            assert_eq!(clocks.pass(HOUR), YEAR + HOUR, "{jump}");
+            assert!(clocks.doubts());
+            assert_eq!(clocks.pass(10 * SECOND), clocks.wall);
+            assert_eq!(clocks.steady.take_adopted_ms(), Some(jump / 1000));
+            assert_eq!(clocks.steady.take_adopted_ms(), None);
+            assert!(!clocks.doubts());
+        }
+    }
+
+    #[test]
+    fn a_jump_that_is_set_right_leaves_no_trace_and_another_jump_waits_anew() {
+        let mut clocks = Clocks::start(0, 0);
+        clocks.wall += YEAR;
+        clocks.pass(59 * MINUTE);
+        clocks.wall += YEAR;
+        assert_eq!(clocks.pass(59 * MINUTE), 118 * MINUTE);
+        clocks.wall -= 2 * YEAR;
+        assert_eq!(clocks.pass(HOUR), 178 * MINUTE);
+        assert!(!clocks.doubts() && clocks.steady.adopted_us.is_none());
+    }
+
+    #[test]
+    fn a_small_difference_is_worked_off_and_time_never_goes_back() {
+        for drift in [59 * SECOND, -59 * SECOND, 3, -3] {
+            let mut clocks = Clocks::start(0, 0);
+            clocks.wall += drift;
+            clocks.pass(10 * SECOND);
+            assert_eq!(clocks.pass(11 * MINUTE), clocks.wall, "{drift}");
+            assert!(!clocks.doubts());
+        }
+        // Asked after a long time, no more is worked off than there is.
+        let mut clocks = Clocks::start(0, 0);
+        clocks.wall += 5 * SECOND;
+        clocks.pass(10 * SECOND);
+        (clocks.boot, clocks.wall) = (clocks.boot + YEAR, clocks.wall + YEAR);
+        assert_eq!(clocks.now(), clocks.wall);
+    }
+
+    #[test]
+    fn at_a_start_the_wall_clock_has_to_pass_what_the_file_has_seen() {
+        // A board without a battery, until it hears the time from the network.
+        let mut clocks = Clocks::start(0, YEAR);
+        assert_eq!(clocks.pass(5 * HOUR), YEAR + 5 * HOUR);
+        assert!(clocks.doubts());
+        clocks.wall = YEAR + 9 * HOUR;
+        assert_eq!(clocks.pass(10 * SECOND), clocks.wall);
+        assert!(!clocks.doubts());
+        // One that is behind by less than what has passed by the time it gets there.
+        let mut clocks = Clocks::start(YEAR - HOUR, YEAR);
+        assert_eq!(
+            clocks.pass(2 * HOUR - 10 * SECOND),
+            YEAR + 2 * HOUR - 10 * SECOND
+        );
+        assert!(clocks.doubts(), "it has passed, and is an hour off");
+        clocks.pass(20 * SECOND);
+        assert_eq!(clocks.now(), clocks.wall);
+        // Less than a minute behind is a difference like any other.
+        let mut clocks = Clocks::start(YEAR - 50 * SECOND, YEAR);
+        assert_eq!(clocks.now(), YEAR);
+        assert!(!clocks.doubts());
+    }
+
+    #[test]
+    fn a_person_may_accept_it_at_once() {
+        for (wall, seen, jump) in [(0, YEAR, 0), (YEAR, 0, 2 * HOUR), (YEAR, 0, -2 * HOUR)] {
+            let mut clocks = Clocks::start(wall, seen);
+            clocks.wall += jump;
+            clocks.pass(20 * SECOND);
+            assert!(clocks.doubts());
+            clocks.steady.accept(clocks.boot, clocks.wall);
+            assert_eq!(clocks.now(), clocks.wall);
+            assert!(!clocks.doubts());
+            assert!(clocks.steady.take_adopted_ms().is_some());
+            clocks.steady.accept(clocks.boot, clocks.wall);
+            assert_eq!(clocks.steady.take_adopted_ms(), None);
+        }
+    }
+}

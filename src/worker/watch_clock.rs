@@ -1,0 +1,112 @@
+//! Says when the wall clock is not believed, hears when a person accepts it, and keeps what the clock has shown.
+//!
+//! What does not live here: what is believed (`clock`). What always holds: the file has seen every minute that the
+//! server worked in, so that no start goes back behind it by more.
+
+use super::{Bells, Next, Worker};
+use crate::clock::{Clock, Doubt};
+use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
+use crate::service::{Error, Service};
+use std::sync::Arc;
+
+/// How often the wall clock is looked at where nothing else asks for the time.
+const LOOK_MS: i64 = 10 * SECOND_MS;
+
+/// The worker that watches the clock.
+pub struct WatchClock {
+    service: Arc<Service>,
+    clock: Arc<Clock>,
+    bells: Bells,
+    /// How often a person had accepted the wall clock.
+    accepted: i64,
+    /// Was the wall clock doubted when it was last looked at?
+    doubted: bool,
+    /// Was time set back, and the file does not know yet?
+    set_back: bool,
+    /// When the file is told again.
+    next: Time,
+}
+
+impl WatchClock {
+    /// A worker for this clock, which a person has accepted so often.
+    pub fn new(
+        service: Arc<Service>,
+        clock: Arc<Clock>,
+        bells: Bells,
+        accepted: i64,
+    ) -> WatchClock {
+        WatchClock {
+            service,
+            clock,
+            bells,
+            accepted,
+            doubted: false,
+            set_back: false,
+            next: Time(0),
+        }
+    }
+
+    /// Hears a person, and says what has changed; does the file have to be told?
+    fn look(&mut self) -> Result<(Option<Doubt>, bool), Error> {
+        let accepted = self.service.clock_accepted()?;
+        let mut changed = accepted != self.accepted;
+        if changed {
+            self.accepted = accepted;
+            self.clock.accept();
+        }
+        let doubt = self.clock.doubt();
+        if let Some(moved_ms) = self.clock.take_adopted_ms() {
+            let (seconds, side) = (moved_ms.unsigned_abs() / 1000, direction(moved_ms));
+            log::warn!("the wall clock is adopted: time was set {side} by {seconds} s");
+            self.set_back |= moved_ms < 0;
+            changed = true;
+            // Whoever sleeps sleeps by the old time.
+            self.bells.ring_all();
+        }
+        if doubt.is_some() != self.doubted {
+            self.doubted = doubt.is_some();
+            match doubt {
+                Some(doubt) => log::error!("{doubt}"),
+                None => log::warn!("the wall clock is believed again"),
+            }
+            changed = true;
+        }
+        Ok((doubt, changed))
+    }
+
+    /// Tells the file.
+    async fn keep(&mut self, doubt: Option<Doubt>) -> Result<(), Error> {
+        let now = self.clock.now();
+        // Told again where this fails.
+        self.next = now;
+        let ahead_ms = doubt.map(|doubt| doubt.ahead_ms);
+        self.service
+            .keep_clock_seen(now, self.set_back, ahead_ms)
+            .await?;
+        self.set_back = false;
+        self.next = now.plus_ms(MINUTE_MS);
+        Ok(())
+    }
+}
+
+/// Which way time was set.
+fn direction(moved_ms: i64) -> &'static str {
+    if moved_ms < 0 { "back" } else { "forward" }
+}
+
+impl Worker for WatchClock {
+    const NAME: &'static str = "clock";
+
+    async fn tick(&mut self, now: Time) -> Result<Next, Error> {
+        let (doubt, changed) = self.look()?;
+        if changed || now >= self.next {
+            self.keep(doubt).await?;
+        }
+        Ok(Next::At(self.next.min(now.plus_ms(LOOK_MS))))
+    }
+
+    async fn finish(&mut self) -> Result<(), Error> {
+        let doubt = self.clock.doubt();
+        self.keep(doubt).await
+    }
+}
