@@ -29,7 +29,7 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] where the file fails.
     pub fn merchant(&self, caller: &Caller) -> Result<Json, Error> {
-        self.read(|db| {
+        self.read_at_one_moment(|db| {
             let account = accounts::by_seq(db, caller.account())?;
             let endpoints = endpoints::of_account(db, account.seq)?;
             let balances = balances_of(db, &account, caller.mode())?;
@@ -47,7 +47,7 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] where the file fails.
     pub fn balances(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
-        self.read(|db| {
+        self.read_at_one_moment(|db| {
             let account = accounts::by_seq(db, caller.account())?;
             let balances = balances_of(db, &account, caller.mode())?;
             balances

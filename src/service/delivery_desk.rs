@@ -45,7 +45,7 @@ impl Service {
         wanted: &DeliveriesWanted,
     ) -> Result<Page, Error> {
         let (account, mode) = (caller.account(), caller.mode());
-        self.read(|db| {
+        self.read_at_one_moment(|db| {
             let before = match &wanted.before {
                 None => Place::LAST,
                 Some(id) => {

@@ -115,7 +115,7 @@ impl Service {
     /// # Errors
     /// `not_found` where it is not the caller's.
     pub fn invoice_detail(&self, caller: &Caller, id: &str) -> Result<Json, Error> {
-        self.read(|db| {
+        self.read_at_one_moment(|db| {
             let invoice = owned(db, caller, id)?;
             let (quotes, payments) = (
                 quotes::of_invoice(db, invoice.seq)?,
@@ -138,7 +138,7 @@ impl Service {
     /// # Errors
     /// `not_found` where it is not the caller's.
     pub fn timeline(&self, caller: &Caller, id: &str, now: Time) -> Result<Vec<Json>, Error> {
-        self.read(|db| {
+        self.read_at_one_moment(|db| {
             let invoice = owned(db, caller, id)?;
             let refunds = transfers::list(
                 db,

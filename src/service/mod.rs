@@ -133,6 +133,14 @@ impl Service {
         self.store.read(work)
     }
 
+    /// A short read of several things that belong together, as they stand at one moment.
+    fn read_at_one_moment<T>(
+        &self,
+        work: impl FnOnce(&Reader<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.store.read_at_one_moment(work)
+    }
+
     /// One transaction.
     async fn write<T: Send + 'static>(
         self: &Arc<Self>,

@@ -74,7 +74,7 @@ impl Service {
     /// [`Error::Failed`] where the file fails.
     pub fn account_summary(&self, now: Time, caller: &Caller) -> Result<Json, Error> {
         let (seq, mode) = (caller.account(), caller.mode());
-        self.read(|db| {
+        self.read_at_one_moment(|db| {
             let account = accounts::by_seq(db, seq)?;
             let balances = balances_of(db, &account, mode)?;
             let balances = balances.iter().map(render::balance);
@@ -98,7 +98,7 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] where the file fails.
     pub fn summary(&self, mode: Mode) -> Result<Json, Error> {
-        self.read(|db| {
+        self.read_at_one_moment(|db| {
             Ok(to_raw_value(&Summary {
                 object: "summary",
                 mode,

@@ -186,7 +186,7 @@ impl Service {
     /// # Errors
     /// `invalid_request` where `before` names none.
     pub fn deliveries(&self, before: Option<&str>, limit: u32) -> Result<(Vec<Told>, bool), Error> {
-        self.read(|db| {
+        self.read_at_one_moment(|db| {
             let place = match before {
                 None => (i64::MAX, i64::MAX),
                 Some(id) => deliveries::place_among_all(db, id)?.ok_or_else(unknown_before)?,

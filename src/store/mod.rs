@@ -115,6 +115,19 @@ impl Reader<'_> {
         })
     }
 
+    /// Reads several things as they stand at one moment, whatever is committed meanwhile.
+    fn at_one_moment<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        // Dropping it ends it, and there is nothing to commit.
+        let _moment = self
+            .conn
+            .unchecked_transaction()
+            .map_err(StoreError::from)?;
+        work(self)
+    }
+
     /// Asks the database; what goes wrong with the writer's disk is told to its health.
     fn told<T>(
         &self,
@@ -152,6 +165,17 @@ impl Store {
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         self.shared.readers.read(work)
+    }
+
+    /// [`Store::read`] where several statements must tell of the same moment.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn read_at_one_moment<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.shared.readers.read(|db| db.at_one_moment(work))
     }
 
     /// Runs `work` in the writer's next transaction and answers once that is committed.

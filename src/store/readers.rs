@@ -70,18 +70,63 @@ impl Readers {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Arc, IDLE_MAX, Place, Readers, StoreError, open_reader};
+    use super::{Arc, Connection, IDLE_MAX, Path, Place, Readers, StoreError, open_reader};
     use crate::domain::time::Time;
     use crate::store::file;
+    use rusqlite::named_params;
     use std::sync::Barrier;
 
-    #[test]
-    fn forty_read_at_the_same_moment_and_sixteen_connections_are_kept() {
-        let name = format!("coffer-readers-{}", crate::domain::id::new(Time(0)));
+    /// Does this with the readers of a new file.
+    fn with_readers(name: &str, work: impl FnOnce(&Path, &Readers)) {
+        let name = format!("coffer-{name}-{}", crate::domain::id::new(Time(0)));
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, crate::store::migrate::TEMPLATE).unwrap();
         let place = Place::of(&path, &open_reader(&path).unwrap()).unwrap();
         let readers = Readers::new(&path, Arc::new(place));
+        work(&path, &readers);
+        drop(readers);
+        for suffix in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(crate::store::open::with_suffix(&path, suffix));
+        }
+    }
+
+    #[test]
+    fn what_belongs_together_is_read_at_one_moment() {
+        with_readers("moment", |path, readers| {
+            let writer = Connection::open(path).unwrap();
+            let mut coins = ["BTC", "ETH"].into_iter();
+            let mut write = || {
+                let row = named_params! { ":asset": coins.next(), ":since": 0 };
+                let sql = include_str!("../../sql/coins_off/insert.sql");
+                writer.execute(sql, row).unwrap();
+            };
+            let switched_off = |db: &crate::store::Reader<'_>| {
+                let off = crate::store::coins_off::all(db)?;
+                Ok::<_, StoreError>(off.len())
+            };
+            for at_one_moment in [true, false] {
+                let mut twice = |db: &crate::store::Reader<'_>| {
+                    let before = switched_off(db)?;
+                    write();
+                    Ok::<_, StoreError>(switched_off(db)? == before)
+                };
+                let same = if at_one_moment {
+                    readers.read(|db| db.at_one_moment(twice))
+                } else {
+                    readers.read(|db| twice(db))
+                };
+                assert_eq!(same.unwrap(), at_one_moment);
+            }
+            assert_eq!(readers.read(switched_off).unwrap(), 2);
+        });
+    }
+
+    #[test]
+    fn forty_read_at_the_same_moment_and_sixteen_connections_are_kept() {
+        with_readers("readers", |_, readers| are_kept(readers));
+    }
+
+    fn are_kept(readers: &Readers) {
         // Each is inside until all are.
         let all_inside = Barrier::new(40);
         let read = || {
@@ -98,9 +143,5 @@ mod tests {
             }
         });
         assert_eq!(readers.lock().len(), IDLE_MAX);
-        drop(readers);
-        for suffix in ["", "-wal", "-shm"] {
-            let _ = std::fs::remove_file(crate::store::open::with_suffix(&path, suffix));
-        }
     }
 }
