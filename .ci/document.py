@@ -122,7 +122,7 @@ def operations():
     """Which security scheme each operation asks for; none: it is open."""
     paths = DOCUMENT["paths"].values()
     each = [operation for path in paths for operation in path.values()]
-    return {one["operationId"]: next(iter([*one["security"], {"": []}][0])) for one in each}
+    return {one["operationId"]: next(iter([*one["security"], {}][0]), "") for one in each}
 
 
 def hold(title, credentials, *arguments, opens=None, tells_idle=False):
