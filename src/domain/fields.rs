@@ -4,7 +4,7 @@
 //! any particular body may hold. What always holds: a field that is null counts as absent.
 
 use super::refusal::{Code, Refusal};
-use super::{email, url};
+use super::{email, json, url};
 use serde_json::{Map, Number, Value};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -30,7 +30,7 @@ impl<'a> Fields<'a> {
         if empty_is_object && body.iter().all(u8::is_ascii_whitespace) {
             return Ok(Map::new());
         }
-        match serde_json::from_slice(body) {
+        match json::parse(body) {
             Ok(Value::Object(map)) => Ok(map),
             Ok(_) => Err(Refusal::new(
                 Code::InvalidRequest,

@@ -15,6 +15,7 @@ pub mod export;
 pub mod fields;
 pub mod id;
 pub mod invoice;
+pub mod json;
 pub mod ledger;
 pub mod link;
 pub mod money;

@@ -5,6 +5,7 @@
 //! output and error; its process group ends with it; and what it did counts as known only where it ended by itself, with
 //! exit code 0 and one JSON object on its standard output.
 
+use crate::domain::json;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde_json::{Map, Value};
@@ -276,7 +277,12 @@ async fn hear(stderr: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
 
 /// The one JSON object that it wrote.
 fn answer(output: &[u8]) -> Answered {
-    serde_json::from_slice(output).map_err(|error| format!("its answer is no JSON object: {error}"))
+    let problem = match json::parse(output) {
+        Ok(Value::Object(fields)) => return Ok(fields),
+        Ok(_) => "it is of another kind".to_owned(),
+        Err(problem) => problem,
+    };
+    Err(format!("its answer is no JSON object: {problem}"))
 }
 
 #[cfg(test)]

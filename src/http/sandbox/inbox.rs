@@ -2,6 +2,7 @@
 //!
 //! What always holds: an inbox is in memory only, and bounded.
 
+use crate::domain::json;
 use crate::domain::signature::hex;
 use crate::domain::time::Time;
 use serde::Serialize;
@@ -163,7 +164,7 @@ impl Message {
 
     /// Is it an event of this type, in either body?
     fn is_of(&self, kind: &str) -> bool {
-        let body: serde_json::Value = serde_json::from_str(&self.body).unwrap_or_default();
+        let body = json::parse(self.body.as_bytes()).unwrap_or_default();
         ["type", "event"]
             .iter()
             .any(|field| body.get(field).and_then(serde_json::Value::as_str) == Some(kind))
