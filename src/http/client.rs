@@ -20,13 +20,17 @@ pub(super) fn address(call: &Call) -> IpAddr {
 /// Goes back from the peer: whoever is trusted says who came before, the last one that is not is the client.
 fn behind(peer: IpAddr, headers: &HeaderMap, is_trusted: &TrustedProxy) -> IpAddr {
     let lines = headers.get_all("x-forwarded-for").iter();
-    let texts: Vec<&str> = lines.filter_map(|line| line.to_str().ok()).collect();
-    let said = texts.iter().flat_map(|line| line.split(',')).rev();
+    // What cannot be read is no address and ends the way back like any other, so it is not left out: what stands before
+    // it was not written by a proxy.
+    let said: Vec<&[u8]> = lines
+        .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
+        .collect();
     let mut client = peer.to_canonical();
-    for text in said {
+    for text in said.into_iter().rev() {
         if !is_trusted(client) {
             break;
         }
+        let text = std::str::from_utf8(text).unwrap_or_default();
         match text.trim().parse::<IpAddr>() {
             Ok(before) => client = before.to_canonical(),
             Err(_) => break,
@@ -56,11 +60,14 @@ mod tests {
     use hyper::header::HeaderValue;
 
     #[track_caller]
-    fn client(peer: &str, lines: &[&str]) -> String {
+    fn client(peer: &str, lines: &[impl AsRef<[u8]>]) -> String {
         let proxies: TrustedProxy = Box::new(|address| address.to_string().starts_with("10."));
         let mut headers = HeaderMap::new();
         for line in lines {
-            headers.append("x-forwarded-for", HeaderValue::from_str(line).unwrap());
+            headers.append(
+                "x-forwarded-for",
+                HeaderValue::from_bytes(line.as_ref()).unwrap(),
+            );
         }
         behind(peer.parse().unwrap(), &headers, &proxies).to_string()
     }
@@ -79,6 +86,19 @@ mod tests {
             ("10.0.0.1", &["2001:db8::1"], "2001:db8::1"),
         ] {
             assert_eq!(client(peer, lines), expected, "{peer} {lines:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_hides_nothing_that_a_proxy_wrote() {
+        for (lines, expected) in [
+            (&[&b"9.9.9.9"[..], b"\xff, 2.2.2.2"][..], "2.2.2.2"),
+            (&[b"9.9.9.9", b"2.2.2.2\xff"], "10.0.0.1"),
+            (&[b"9.9.9.9", b"\xff"], "10.0.0.1"),
+            (&[b"9.9.9.9, \xff", b"10.0.0.2"], "10.0.0.2"),
+            (&[b"9.9.9.9", b"\xff, 2.2.2.2, 10.0.0.2"], "2.2.2.2"),
+        ] {
+            assert_eq!(client("10.0.0.1", lines), expected, "{lines:?}");
         }
     }
 
