@@ -212,6 +212,11 @@ fn json_line(server: &Server) -> String {
 
 /// Writes the ready line aside and puts it in place, so that whoever sees the file sees all of it.
 fn write_ready_file(path: &Path, line: &str) -> Result<(), Error> {
+    // A device or a pipe would not be written to but replaced: /dev/null by a file, for every program on the machine.
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        let message = format!("--ready-file {}: is there and is no file", path.display());
+        return Err(Error::Failed(message));
+    }
     // Nobody can have put a link there under a name that nobody can know.
     let aside = with_suffix(path, &format!("-{}", hex(&random::<8>()?)));
     let written = std::fs::File::create_new(&aside).and_then(|mut file| {

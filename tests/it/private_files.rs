@@ -4,9 +4,9 @@ use crate::process::Process;
 use crate::support::scratch::Scratch;
 use crate::support::{agent, send};
 use std::fs::Permissions;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// Runs the binary in a shell that masks these bits of new files' modes.
 fn masked(mask: &str, args: &[&str]) -> Command {
@@ -126,6 +126,32 @@ fn the_doctor_names_files_that_others_can_read() {
     let said = doctor();
     let wrong = format!("wrong: {name} is open to others (mode 640); mend: chmod 600 {name}");
     assert!(said.contains(&wrong), "{said}");
+}
+
+#[test]
+fn the_ready_file_replaces_nothing_that_is_no_file() {
+    let folder = Scratch::new();
+    let (pipe, link) = (folder.path("pipe"), folder.path("link"));
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    symlink(&pipe, &link).unwrap();
+    for path in [&pipe, &link, &folder.path("")] {
+        let args = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
+        let mut command = masked("022", &args);
+        let command = command.arg("--ready-file").arg(path);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("is there and is no file"), "{said}");
+    }
+    let kinds = [&pipe, &link].map(|path| std::fs::symlink_metadata(path).unwrap().file_type());
+    assert!(kinds[0].is_fifo() && kinds[1].is_symlink());
+    assert!(modes(&folder.path(""), "link-").is_empty());
 }
 
 #[test]
