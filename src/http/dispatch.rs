@@ -262,8 +262,8 @@ async fn read_body(body: Arriving, timeout: Duration) -> Result<Bytes, Refusal> 
     if body.size_hint().lower() > u64::try_from(BODY_BYTES_MAX).unwrap_or(u64::MAX) {
         return Err(too_large());
     }
-    match tokio::time::timeout(timeout, Limited::new(body, BODY_BYTES_MAX).collect()).await {
-        Ok(Ok(whole)) => Ok(whole.to_bytes()),
+    match tokio::time::timeout(timeout, whole(Limited::new(body, BODY_BYTES_MAX))).await {
+        Ok(Ok(whole)) => Ok(whole.into()),
         Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
         Ok(Err(error)) => Err(Refusal::new(
             Code::InvalidRequest,
@@ -277,4 +277,18 @@ async fn read_body(body: Arriving, timeout: Duration) -> Result<Bytes, Refusal> 
             ),
         )),
     }
+}
+
+/// The bytes of a body. They are copied out of the pieces in which they come: of a body in single bytes each piece costs
+/// dozens of them, and keeps what it came in.
+async fn whole(
+    mut body: Limited<Arriving>,
+) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+    let mut whole = Vec::new();
+    while let Some(piece) = body.frame().await {
+        if let Ok(bytes) = piece?.into_data() {
+            whole.extend_from_slice(&bytes);
+        }
+    }
+    Ok(whole)
 }

@@ -11,6 +11,7 @@ mod account_desk;
 mod apart;
 mod audit;
 mod audited_random;
+mod bodies;
 mod books;
 mod browser_rules;
 mod checkout_settings;

@@ -10,7 +10,7 @@ const SESSION: &str = "/dashboard/api/session";
 
 /// The most memory that a process has had so far, in KiB.
 #[track_caller]
-fn peak_kib(process: u32) -> u64 {
+pub fn peak_kib(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
     let number = line.unwrap().split_whitespace().nth(1).unwrap();
