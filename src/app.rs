@@ -66,6 +66,8 @@ pub struct Config {
     pub signer: Option<Program>,
     /// How long a command may take.
     pub command_timeout_ms: u64,
+    /// How long a command may go on when the server is stopping, beside the answers under way.
+    pub command_drain_ms: u64,
     /// What connections may ask of the server.
     pub limits: Limits,
     /// What may be asked of the checking of passwords.
@@ -96,6 +98,7 @@ impl Config {
             provisioner: None,
             signer: None,
             command_timeout_ms: 300_000,
+            command_drain_ms: 10_000,
             limits: Limits::default(),
             password_limits: PasswordLimits::default(),
             time: TimeSource::System,

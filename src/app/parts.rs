@@ -33,10 +33,12 @@ use tokio::task::JoinHandle;
 
 /// What runs.
 pub(super) struct Parts {
+    /// What begins something because somebody else wants it: a request, a command.
+    fronts: Vec<JoinHandle<()>>,
+    commands: Vec<JoinHandle<()>>,
+    stop_beginning: watch::Sender<bool>,
     workers: Vec<JoinHandle<()>>,
     stop_workers: watch::Sender<bool>,
-    fronts: Vec<JoinHandle<()>>,
-    stop_front: watch::Sender<bool>,
 }
 
 /// A server that has just been started.
@@ -105,20 +107,22 @@ impl Parts {
         };
         let front = Front::new(shared.service.clone(), shared.clock.clone(), settings)?;
         let front = Arc::new(front);
+        let (stop_beginning, no_more) = watch::channel(false);
+        let commands = shared.start_commands(&runtime, &config, &no_more);
         let (stop_workers, stopped) = watch::channel(false);
-        let mut workers = shared.start_commands(&runtime, &config, &stopped);
-        workers.extend(shared.start_watching_clock(&runtime, config.kind, &stopped));
-        workers.push(shared.start_workers(&runtime, &config, &stopped));
-        let (stop_front, stopped) = watch::channel(false);
+        let watch = shared.start_watching_clock(&runtime, config.kind, &stopped);
+        let rest = shared.start_workers(&runtime, &config, &stopped);
+        let workers = watch.into_iter().chain([rest]).collect();
         let serve = |(listener, limits): (Listener, Limits)| {
-            runtime.spawn(listener.serve(Arc::clone(&front), limits, stopped.clone()))
+            runtime.spawn(listener.serve(Arc::clone(&front), limits, no_more.clone()))
         };
         let fronts = listeners.into_iter().map(serve).collect();
         let parts = Parts {
+            fronts,
+            commands,
+            stop_beginning,
             workers,
             stop_workers,
-            fronts,
-            stop_front,
         };
         Ok(Started {
             runtime,
@@ -130,19 +134,22 @@ impl Parts {
         })
     }
 
-    /// Stops taking requests, lets those under way be answered, then lets the workers finish the job in hand.
+    /// Takes no more requests and starts no more commands. Answers under way and a running command have their time side
+    /// by side. Workers finish the job in hand after the last answer, which may wait for them.
     pub(super) async fn stop(self) {
-        self.stop_front.send_replace(true);
-        for front in self.fronts {
-            if let Err(error) = front.await {
-                log::error!("the front did not end well: {error}");
-            }
-        }
+        self.stop_beginning.send_replace(true);
+        ended("the front", self.fronts).await;
         self.stop_workers.send_replace(true);
-        for worker in self.workers {
-            if let Err(error) = worker.await {
-                log::error!("a worker did not end well: {error}");
-            }
+        ended("a command", self.commands).await;
+        ended("a worker", self.workers).await;
+    }
+}
+
+/// Waits until these have ended.
+async fn ended(name: &str, parts: Vec<JoinHandle<()>>) {
+    for part in parts {
+        if let Err(error) = part.await {
+            log::error!("{name} did not end well: {error}");
         }
     }
 }
@@ -246,6 +253,7 @@ impl Shared {
                 program,
                 timeout: Duration::from_millis(config.command_timeout_ms),
                 stop: stop.clone(),
+                stop_grace: Duration::from_millis(config.command_drain_ms),
             })
         };
         let service = || Arc::clone(&self.service);

@@ -22,8 +22,6 @@ use tokio::sync::watch;
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 /// How much of its standard error goes to the log.
 const ERRORS_BYTES_MAX: usize = 4 * 1024;
-/// How long it may go on when the server is stopping.
-const STOP_GRACE: Duration = Duration::from_secs(10);
 /// How long what it wrote to standard error may take to arrive after its end.
 const ERRORS_GRACE: Duration = Duration::from_millis(200);
 /// How long it may take to be gone once it was killed.
@@ -86,6 +84,8 @@ pub struct Command {
     pub timeout: Duration,
     /// Becomes true when the server is stopping.
     pub stop: watch::Receiver<bool>,
+    /// How long it may go on from then on.
+    pub stop_grace: Duration,
 }
 
 /// What it answered; else a text that says why what it did is not known.
@@ -158,7 +158,7 @@ impl Command {
     async fn stopped(&self) {
         let mut stop = self.stop.clone();
         if stop.wait_for(|stop| *stop).await.is_ok() {
-            tokio::time::sleep(STOP_GRACE).await;
+            tokio::time::sleep(self.stop_grace).await;
         } else {
             // Nobody is left who could stop it.
             std::future::pending::<()>().await;

@@ -13,6 +13,12 @@ use crate::service::Error;
 use serde_json::Value;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a stopping server tries to store the last answer.
+const STORE_MS_MAX: i64 = 3_000;
+/// How long between two such attempts.
+const STORE_PAUSE: Duration = Duration::from_millis(20);
 
 /// What a command is sent for.
 pub trait Errands: Send + Sync + 'static {
@@ -95,7 +101,88 @@ impl<E: Errands> Worker for Runner<E> {
         Ok(Next::Again)
     }
 
+    /// What the command did is known here only, and answers under way may leave no room for it at first.
     async fn finish(&mut self) -> Result<(), Error> {
-        self.store().await
+        let stopwatch = self.clock.stopwatch();
+        loop {
+            let stored = self.store().await;
+            if stored.is_ok() || stopwatch.ms() >= STORE_MS_MAX {
+                return stored;
+            }
+            tokio::time::sleep(STORE_PAUSE).await;
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{Answered, Clock, Command, Errands, Error, Future, Next, Runner, Time, Worker};
+    use crate::domain::refusal::{Code, Refusal};
+    use crate::worker::command::Program;
+    use serde_json::{Value, json};
+    use std::future::ready;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+    use tokio::sync::watch;
+
+    /// One order, whose answer finds no room so many times.
+    #[derive(Clone)]
+    struct Crowded {
+        refusals: Arc<AtomicU32>,
+        stored: Arc<Mutex<Vec<Answered>>>,
+    }
+
+    impl Errands for Crowded {
+        const NAME: &'static str = "crowded";
+        type Order = ();
+
+        fn begin(&self, _: Time) -> impl Future<Output = Result<Option<()>, Error>> + Send {
+            ready(Ok(Some(())))
+        }
+
+        fn describe((): &()) -> (String, Value) {
+            ("order".to_owned(), json!({}))
+        }
+
+        fn end(
+            &self,
+            _: Time,
+            (): &(),
+            answered: &Answered,
+        ) -> impl Future<Output = Result<(), Error>> + Send {
+            let one_less = |left: u32| left.checked_sub(1);
+            let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);
+            if self.refusals.fetch_update(set, fetch, one_less).is_ok() {
+                return ready(Err(Refusal::new(Code::Overloaded, "no room").into()));
+            }
+            self.stored.lock().unwrap().push(answered.clone());
+            ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_command_answered_is_stored_before_the_end_though_there_is_no_room_at_first() {
+        let crowded = Crowded {
+            refusals: Arc::new(AtomicU32::new(4)),
+            stored: Arc::default(),
+        };
+        let (_stop, stopped) = watch::channel(false);
+        let command = Command {
+            program: Program::parse(r#"["/bin/sh", "-c", "echo {}"]"#).unwrap(),
+            timeout: Duration::from_secs(60),
+            stop: stopped,
+            stop_grace: Duration::ZERO,
+        };
+        let clock = Arc::new(Clock::new(0, None));
+        let mut runner = Runner::new(crowded.clone(), command, clock);
+        assert!(runner.tick(Time(0)).await.is_err());
+        runner.finish().await.unwrap();
+        assert_eq!(crowded.stored.lock().unwrap().len(), 1);
+        // Once is enough.
+        runner.finish().await.unwrap();
+        assert_eq!(crowded.stored.lock().unwrap().len(), 1);
+        assert_eq!(runner.tick(Time(0)).await.unwrap(), Next::Again);
     }
 }

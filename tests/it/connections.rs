@@ -70,7 +70,7 @@ fn ask(stream: &mut TcpStream, path: &str) {
 
 /// Reads one small answer; nothing where the server closed.
 #[track_caller]
-fn answered(stream: &mut TcpStream) -> Option<String> {
+pub fn answered(stream: &mut TcpStream) -> Option<String> {
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
     loop {

@@ -100,6 +100,7 @@ mod signer;
 mod simulated_chain;
 mod standard_webhooks;
 mod statuses;
+mod stopping;
 mod stuck_log;
 mod summary;
 mod support;

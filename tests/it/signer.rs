@@ -3,11 +3,12 @@
 use crate::support::served::{Served, starts};
 use serde_json::{Value, json};
 
-const STATE: &str =
+/// What is known of the newest payout.
+pub const STATE: &str =
     "select status || ' ' || ifnull(sending, '') from transfers order by seq desc limit 1";
 
 /// A signer that notes its start, reads its order and answers this.
-fn answering(served: &Served, answer: &str) -> String {
+pub fn answering(served: &Served, answer: &str) -> String {
     let script = format!(
         "echo started >> {}\ncat > {}\n{answer}",
         served.path("noted").display(),
@@ -18,7 +19,7 @@ fn answering(served: &Served, answer: &str) -> String {
 
 /// A payout as its merchant sees it.
 #[track_caller]
-fn payout(served: &Served, url: &str, id: &str) -> Value {
+pub fn payout(served: &Served, url: &str, id: &str) -> Value {
     let key = [("X-API-Key", served.key.as_str())];
     let url = format!("{url}/v1/payouts/{id}");
     let answer = crate::support::send(&crate::support::agent(), "GET", &url, &key, "");

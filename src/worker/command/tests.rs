@@ -21,6 +21,7 @@ async fn run(text: &str, timeout_ms: u64) -> Answered {
         program: script(text),
         timeout: Duration::from_millis(timeout_ms),
         stop: hears,
+        stop_grace: Duration::ZERO,
     };
     command.run("order 1", &json!({ "id": "1" })).await
 }
@@ -164,6 +165,7 @@ async fn one_that_is_not_there_did_nothing_that_is_known() {
         },
         timeout: Duration::from_secs(60),
         stop: hears,
+        stop_grace: Duration::ZERO,
     };
     let why_not = command.run("order 1", &json!({})).await.unwrap_err();
     assert!(why_not.contains("did not start"), "{why_not}");

@@ -14,6 +14,12 @@ use std::process::{Command, Stdio};
 pub const TOKEN: &str = "rt_ForATestOnly0000000000000000000Rco1f";
 const EMAIL: &str = "operator@shop.test";
 const PASSWORD: &str = "operator's password";
+/// Who is paid where it does not matter: the coin, its chain, the address.
+pub const SOLANA: [&str; 3] = [
+    "SOL",
+    "solana",
+    "So11111111111111111111111111111111111111112",
+];
 
 /// What was set up.
 pub struct Served {
@@ -134,13 +140,21 @@ impl Served {
     /// An approved payout of 20 EUR, which come to 0.199 SOL; its id. The money is the operator's word.
     #[track_caller]
     pub fn approved_payout(&self, running: &Running) -> String {
-        let to = "So11111111111111111111111111111111111111112";
-        self.approved_payout_in(running, ["SOL", "solana", to])
+        self.approved_payout_in(running, SOLANA)
     }
 
     /// [`Served::approved_payout`] in this coin, on its chain, to this address: 0.199 of it too.
     #[track_caller]
     pub fn approved_payout_in(&self, running: &Running, payee: [&str; 3]) -> String {
+        let id = self.requested_payout_in(running, payee);
+        let path = format!("/dashboard/api/payouts/{id}");
+        running.desk("POST", &path, &approval()).expect(200);
+        id
+    }
+
+    /// [`Served::approved_payout_in`] as its merchant has requested it; [`approval`] is what comes next.
+    #[track_caller]
+    pub fn requested_payout_in(&self, running: &Running, payee: [&str; 3]) -> String {
         let path = format!("/dashboard/api/accounts/{}/adjustments", self.account);
         let body = json!({ "currency": "EUR", "amount": "500.00", "memo": "for a test" });
         running.desk("POST", &path, &body).expect(201);
@@ -156,11 +170,7 @@ impl Served {
         let key = [("X-API-Key", self.key.as_str())];
         let body = json!({ "amount": "20.00" }).to_string();
         let payout = send(&agent(), "POST", &url, &key, &body).expect(201).json();
-        let id = payout["id"].as_str().unwrap().to_owned();
-        let body = json!({ "action": "approve", "rate": "100", "networkFee": "0.001" });
-        let path = format!("/dashboard/api/payouts/{id}");
-        running.desk("POST", &path, &body).expect(200);
-        id
+        payout["id"].as_str().unwrap().to_owned()
     }
 
     /// Polls the file until this query answers one of these texts; which one.
@@ -221,6 +231,11 @@ impl Running {
             &body,
         )
     }
+}
+
+/// The operator's word that a payout may be sent.
+pub fn approval() -> Value {
+    json!({ "action": "approve", "rate": "100", "networkFee": "0.001" })
 }
 
 /// How often a program noted that it was started.
