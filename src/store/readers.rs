@@ -5,7 +5,7 @@
 
 use super::lock::{Found, Place};
 use super::open::open_reader;
-use super::{Reader, StoreError};
+use super::{Reader, Refusing, StoreError};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,14 +51,25 @@ impl Readers {
         outcome
     }
 
-    /// One more; none to another file that has the name by now.
+    /// One more; none to another file that has the name by now, nor beside another log.
     fn open(&self) -> Result<Connection, StoreError> {
-        let conn = open_reader(&self.path)?;
-        if self.place.look() == Found::InPlace {
-            return Ok(conn);
+        self.look_for_file()?;
+        let opened = open_reader(&self.path).and_then(|conn| {
+            // The first read, by which SQLite opens what it keeps beside the file.
+            conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
+            Ok(conn)
+        });
+        // It may have gone in between, which is then why that went wrong, or to what it was opened.
+        self.look_for_file()?;
+        opened
+    }
+
+    /// The writer finds out too, and says so; whoever reads before that is told the same as after it.
+    fn look_for_file(&self) -> Result<(), StoreError> {
+        match self.place.look() {
+            Found::InPlace => Ok(()),
+            Found::Moved | Found::Torn => Err(StoreError::Refusing(Refusing::FileMoved)),
         }
-        let message = format!("{} is another file by now", self.path.display());
-        Err(StoreError::Failed(message))
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Connection>> {
@@ -70,9 +81,12 @@ impl Readers {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Arc, Connection, IDLE_MAX, Path, Place, Readers, StoreError, open_reader};
+    use super::{
+        Arc, Connection, IDLE_MAX, Path, Place, Readers, Refusing, StoreError, open_reader,
+    };
     use crate::domain::time::Time;
     use crate::store::file;
+    use crate::store::open::with_suffix;
     use rusqlite::named_params;
     use std::sync::Barrier;
 
@@ -86,7 +100,37 @@ mod tests {
         work(&path, &readers);
         drop(readers);
         for suffix in ["", "-wal", "-shm"] {
-            let _ = std::fs::remove_file(crate::store::open::with_suffix(&path, suffix));
+            let _ = std::fs::remove_file(with_suffix(&path, suffix));
+        }
+    }
+
+    #[test]
+    fn no_connection_is_opened_to_a_file_that_has_gone_and_the_writers_word_for_it_is_said() {
+        let go = |path: &Path| std::fs::remove_file(path).unwrap();
+        let replace = |path: &Path| {
+            let other = with_suffix(path, "-other");
+            std::fs::copy(path, &other).unwrap();
+            std::fs::rename(other, path).unwrap();
+        };
+        let without_log = |path: &Path| std::fs::remove_file(with_suffix(path, "-wal")).unwrap();
+        let harms: [&dyn Fn(&Path); 3] = [&go, &replace, &without_log];
+        for harm in harms {
+            with_readers("gone", |path, readers| {
+                let read = |db: &crate::store::Reader<'_>| file::load(db).map(drop);
+                let outcome = readers.read(|db| {
+                    read(db)?;
+                    harm(path);
+                    // The one connection is in use, so this asks for another.
+                    let refused = readers.read(read);
+                    assert!(
+                        matches!(refused, Err(StoreError::Refusing(Refusing::FileMoved))),
+                        "{refused:?}"
+                    );
+                    // What was open reads on.
+                    read(db)
+                });
+                outcome.unwrap();
+            });
         }
     }
 
