@@ -38,8 +38,7 @@ fn the_log_has_the_id_that_the_caller_was_told() {
         .unwrap();
     let failed = call("/v1/ledger");
     failed.refused(500, "internal_error", None);
-    drop(running);
-    let logged = std::fs::read_to_string(&log).unwrap();
+    let logged = running.logged(&log);
     let line = |id: &str, words: &str| {
         let has = |line: &str| line.contains(id) && line.contains(words);
         assert!(logged.lines().any(has), "{id} {words}: {logged}");

@@ -106,8 +106,7 @@ fn no_secret_is_logged_or_told() {
     );
     let metrics = metrics.expect(200).text;
     let cookie = running.cookie().split_once('=').unwrap().1.to_owned();
-    drop(running);
-    let logged = std::fs::read_to_string(&log).unwrap();
+    let logged = running.logged(&log);
     assert!(
         logged.contains("/v1/invoices") && logged.contains("a sign-in as"),
         "{logged}"

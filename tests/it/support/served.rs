@@ -190,6 +190,14 @@ impl Served {
 }
 
 impl Running {
+    /// Ends it as it should; all that it has logged into this file.
+    #[track_caller]
+    pub fn logged(mut self, log: &Path) -> String {
+        // Whatever is killed takes with it what it has not written yet.
+        assert!(self.process.close());
+        std::fs::read_to_string(log).unwrap()
+    }
+
     /// The operator's cookie.
     pub fn cookie(&self) -> &str {
         &self.cookie
