@@ -6,6 +6,7 @@
 
 use super::places::{Answering, BODY, Seat, TAKING};
 use super::stream::{Broken, Outgoing};
+use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
@@ -258,28 +259,14 @@ impl Drop for Arriving {
     }
 }
 
-/// The body of an answer, which is under way until hyper has all of it.
-pub(super) struct Answer {
-    pub(super) body: Outgoing,
-    pub(super) _under_way: Answering,
-}
-
-impl Body for Answer {
-    type Data = Bytes;
-    type Error = Broken;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
-        Pin::new(&mut self.get_mut().body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+/// The body of an answer, which is under way until hyper has let go of it.
+pub(super) fn under_way(
+    body: Outgoing,
+    answering: Answering,
+) -> impl Body<Data = Bytes, Error = Broken> {
+    body.map_err(move |broken| {
+        // Kept as long as the body is.
+        let _ = &answering;
+        broken
+    })
 }

@@ -3,7 +3,7 @@
 //! What always holds: a client that sends nothing or takes nothing loses its connection, and a stopping server finishes
 //! what it has begun.
 
-use super::connection::{Answer, Arriving, Pace, Socket};
+use super::connection::{Arriving, Pace, Socket, under_way};
 use super::metrics::Scope;
 use super::places::{Place, Places, Wish};
 use super::{Front, dispatch};
@@ -171,12 +171,9 @@ impl Acceptor {
             let (front, seat) = (Arc::clone(&front), Arc::clone(&seat));
             async move {
                 let request = request.map(|body| Arriving::new(body, Arc::clone(&seat)));
-                let under_way = seat.begin().await;
+                let answering = seat.begin().await;
                 let response = dispatch::dispatch(front, scope, peer, request).await?;
-                Ok::<_, dispatch::Dropped>(response.map(|body| Answer {
-                    body,
-                    _under_way: under_way,
-                }))
+                Ok::<_, dispatch::Dropped>(response.map(|body| under_way(body, answering)))
             }
         });
         let pace = Pace::new(self.limits.write_bytes_min, self.limits.write_span_ms);

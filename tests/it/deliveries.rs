@@ -276,9 +276,7 @@ fn the_log_of_the_server_tells_the_operator_which_address_it_was() {
     let mut process = Process::start_with(&mut command, Stdio::from(writer));
     // Else this process would hold the other end of the pipe too.
     drop(command);
-    let line = process.line();
-    let url = line.strip_prefix("coffer ready url=").unwrap();
-    let url = url.split_once(' ').unwrap().0;
+    let url = process.url();
     let post = |path: &str, body: Value| {
         let key = [("X-API-Key", TEST)];
         let path = format!("{url}{path}");

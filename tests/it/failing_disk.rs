@@ -66,9 +66,7 @@ impl Shop {
             .create(true)
             .open(self.logs.path("log"));
         let process = Process::start_with(&mut command, log.unwrap().into());
-        let line = process.line();
-        let url = line.strip_prefix("coffer ready url=").unwrap();
-        self.url = url.split_once(' ').unwrap().0.to_owned();
+        self.url = process.url();
         self.process = Some(process);
     }
 

@@ -165,9 +165,7 @@ fn logged(file: &Path, log: &Path) -> (Process, String) {
         .arg(file);
     let errors = std::fs::File::create(log).unwrap();
     let process = Process::start_with(&mut command, errors.into());
-    let line = process.line();
-    let url = line.strip_prefix("coffer ready url=").unwrap();
-    let url = url.split_once(' ').unwrap().0.to_owned();
+    let url = process.url();
     (process, url)
 }
 
@@ -330,9 +328,7 @@ fn a_file_that_another_program_has_open_is_not_replaced() {
 #[test]
 fn an_older_servers_file_is_not_brought_up_to_date_beside_it() {
     let scratch = Scratch::new();
-    let file = scratch.path("old.db");
-    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/files/v2.db");
-    std::fs::copy(golden, &file).unwrap();
+    let file = scratch.old_file("v2", "old.db");
     // What the older server holds.
     let lock = std::fs::File::create(scratch.path("old.db-lock")).unwrap();
     lock.try_lock().unwrap();

@@ -99,9 +99,7 @@ fn an_empty_answer_and_none_are_told_apart() {
 #[test]
 fn answers_of_an_older_file_are_kept_once_too() {
     let scratch = Scratch::new();
-    let file = scratch.path("v1.db");
-    let v1 = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/files/v1.db");
-    std::fs::copy(v1, &file).unwrap();
+    let file = scratch.old_file("v1", "v1.db");
     let old = Connection::open(&file).unwrap();
     let delivery: String = old
         .query_row("select id from deliveries limit 1", [], |row| row.get(0))

@@ -14,9 +14,7 @@ fn sandbox(folder: &Scratch) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"]);
     let process = Process::start(command.env("TMPDIR", folder.path("")));
-    let line = process.line();
-    let url = line.split("url=").nth(1).unwrap().split(' ').next();
-    let url = url.unwrap().to_owned();
+    let url = process.url();
     (process, url)
 }
 

@@ -31,14 +31,9 @@ impl Place {
         Place { scratch, temporary }
     }
 
+    #[track_caller]
     fn old(&self, version: &str) -> PathBuf {
-        let file = self.scratch.path(&format!("{version}.db"));
-        let golden = format!(
-            "{}/tests/golden/files/{version}.db",
-            env!("CARGO_MANIFEST_DIR")
-        );
-        std::fs::copy(golden, &file).unwrap();
-        file
+        self.scratch.old_file(version, &format!("{version}.db"))
     }
 
     /// Runs a command about this file, which leaves nothing in the folder for temporary files; what it printed, and

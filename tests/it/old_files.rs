@@ -11,7 +11,7 @@ use crate::support::{Answer, LIVE, TEST, agent, send};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// The old files.
@@ -30,17 +30,6 @@ const TOLD: [&str; 7] = [
 
 /// What attempts that got no answer failed by.
 const ERRORS: &str = "select error from attempts where error is not null order by rowid";
-
-/// A copy of an old file: the one in the repository is never opened, which would leave files beside it.
-fn copied(scratch: &Scratch, version: &str, name: &str) -> PathBuf {
-    let file = scratch.path(&format!("{version}-{name}"));
-    let golden = format!(
-        "{}/tests/golden/files/{version}.db",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    std::fs::copy(golden, &file).unwrap();
-    file
-}
 
 /// A text column of every row.
 #[track_caller]
@@ -94,7 +83,7 @@ fn an_old_file_is_brought_up_to_date_and_is_right() {
 #[track_caller]
 fn is_brought_up_to_date(version: &str) {
     let scratch = Scratch::new();
-    let copy = |name| copied(&scratch, version, name);
+    let copy = |name| scratch.old_file(version, name);
     let (file, old) = (copy("file.db"), copy("old.db"));
     let (mut process, url) = opened(&file);
     is_right(&file);
@@ -134,7 +123,7 @@ fn is_brought_up_to_date(version: &str) {
 fn an_old_file_has_the_schema_of_a_new_one() {
     let scratch = Scratch::new();
     let new = scratch.path("new.db");
-    let files = OLD.map(|version| copied(&scratch, version, "file.db"));
+    let files = OLD.map(|version| scratch.old_file(version, &format!("{version}.db")));
     for path in files.iter().chain([&new]) {
         let (mut process, _) = opened(path);
         assert!(process.close());
@@ -150,7 +139,7 @@ fn an_old_file_has_the_schema_of_a_new_one() {
 #[test]
 fn an_old_sandbox_has_an_operator_and_a_reseller_as_a_new_one() {
     let scratch = Scratch::new();
-    let file = copied(&scratch, "v1", "file.db");
+    let file = scratch.old_file("v1", "file.db");
     // Opened twice: they are made once.
     for _ in 0..2 {
         let (mut process, url) = opened(&file);
@@ -175,7 +164,7 @@ fn an_old_file_is_gone_on_from() {
 #[track_caller]
 fn is_gone_on_from(version: &str) {
     let scratch = Scratch::new();
-    let copy = |name| copied(&scratch, version, name);
+    let copy = |name| scratch.old_file(version, name);
     let (file, old) = (copy("file.db"), copy("old.db"));
     let (mut process, url) = opened(&file);
     let taken: BTreeSet<_> = column(&old, "select address from addresses")
@@ -232,7 +221,7 @@ fn is_gone_on_from(version: &str) {
 fn attempts_of_older_versions_name_no_internal_address() {
     for version in OLD {
         let scratch = Scratch::new();
-        let file = copied(&scratch, version, "file.db");
+        let file = scratch.old_file(version, "file.db");
         let conn = Connection::open(&file).unwrap();
         let before = column(&file, ERRORS);
         conn.execute_batch(

@@ -23,18 +23,17 @@ const SANDBOX: &[&str] = &[
     "warn",
 ];
 
-/// Connects to a program that has just become ready.
 #[track_caller]
-fn connect_ready(line: &str) -> TcpStream {
-    let url = line.strip_prefix("coffer ready url=http://").unwrap();
-    limited(TcpStream::connect(url.split(' ').next().unwrap()).unwrap())
+fn connect(url: &str) -> TcpStream {
+    let address = url.strip_prefix("http://").unwrap();
+    limited(TcpStream::connect(address).unwrap())
 }
 
 #[test]
 fn a_start_raises_the_limit_on_open_files() {
     let process = Process::start(&mut under("ulimit -Sn 64", SANDBOX));
-    let line = process.line();
-    let mut open: Vec<TcpStream> = (0..100).map(|_| connect_ready(&line)).collect();
+    let url = process.url();
+    let mut open: Vec<TcpStream> = (0..100).map(|_| connect(&url)).collect();
     open.iter_mut().for_each(lives);
     open.iter_mut().for_each(lives);
 }
@@ -45,10 +44,10 @@ fn too_low_a_limit_on_open_files_is_said() {
     let log = scratch.path("log");
     let errors: Stdio = std::fs::File::create(&log).unwrap().into();
     let mut process = Process::start_with(&mut under("ulimit -n 200", SANDBOX), errors);
-    let line = process.line();
-    let mut open: Vec<TcpStream> = (0..300).map(|_| connect_ready(&line)).collect();
+    let url = process.url();
+    let mut open: Vec<TcpStream> = (0..300).map(|_| connect(&url)).collect();
     lives(open.last_mut().unwrap());
-    lives(&mut connect_ready(&line));
+    lives(&mut connect(&url));
     assert!(process.close());
     let logged = std::fs::read_to_string(&log).unwrap();
     let words = "at most 200 files may be open: 100 connections are taken at once, not 4096";

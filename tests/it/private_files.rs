@@ -8,6 +8,9 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+/// What a sandbox with a snapshot has: the file, its log, the log's index, the lock and the snapshot.
+const FILES: usize = 5;
+
 /// Runs the binary in a shell that masks these bits of new files' modes.
 fn masked(mask: &str, args: &[&str]) -> Command {
     let mut command = Command::new("sh");
@@ -15,6 +18,21 @@ fn masked(mask: &str, args: &[&str]) -> Command {
     command.args(["-c", &script, env!("CARGO_BIN_EXE_coffer")]);
     command.args(args);
     command
+}
+
+/// A sandbox under such a mask.
+fn started(mask: &str, more: &[&str]) -> Command {
+    let sandbox = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
+    masked(mask, &[&sandbox, more].concat())
+}
+
+/// Starts a sandbox that makes every file it ever makes beside its own: the snapshot of one is the last.
+#[track_caller]
+fn with_snapshot(sandbox: &mut Command) -> Process {
+    let process = Process::start(sandbox);
+    let keep = format!("{}/sandbox/snapshots/before", process.url());
+    send(&agent(), "POST", &keep, &[], "").expect(200);
+    process
 }
 
 #[track_caller]
@@ -51,30 +69,8 @@ fn every_new_file_is_for_its_owner_only() {
         let folder = Scratch::new();
         let file = folder.path("shop.db");
         let file = file.to_str().unwrap();
-        let mut command = masked(
-            mask,
-            &[
-                "sandbox",
-                "--listen",
-                "127.0.0.1:0",
-                "--exit-with-parent",
-                "--file",
-                file,
-            ],
-        );
-        let mut process = Process::start(&mut command);
-        let line = process.line();
-        let url = line
-            .split("url=")
-            .nth(1)
-            .unwrap()
-            .split(' ')
-            .next()
-            .unwrap();
-        let keep = format!("{url}/sandbox/snapshots/before");
-        send(&agent(), "POST", &keep, &[], "").expect(200);
-        // The file, its log, the log's index, the lock and the snapshot.
-        are_private(&folder.path(""), "shop.db", 5);
+        let mut process = with_snapshot(&mut started(mask, &["--file", file]));
+        are_private(&folder.path(""), "shop.db", FILES);
         let copy = folder.path("copy.db");
         let copy = copy.to_str().unwrap();
         done(mask, &["backup", "--file", file, copy]);
@@ -92,22 +88,8 @@ fn every_new_file_is_for_its_owner_only() {
 #[test]
 fn a_temporary_file_and_its_snapshots_are_private_too() {
     let folder = Scratch::new();
-    let mut command = masked(
-        "000",
-        &["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"],
-    );
-    let process = Process::start(command.env("TMPDIR", folder.path("")));
-    let line = process.line();
-    let url = line
-        .split("url=")
-        .nth(1)
-        .unwrap()
-        .split(' ')
-        .next()
-        .unwrap();
-    let keep = format!("{url}/sandbox/snapshots/before");
-    send(&agent(), "POST", &keep, &[], "").expect(200);
-    are_private(&folder.path(""), "coffer-sandbox-", 5);
+    let _process = with_snapshot(started("000", &[]).env("TMPDIR", folder.path("")));
+    are_private(&folder.path(""), "coffer-sandbox-", FILES);
 }
 
 #[test]
@@ -163,16 +145,7 @@ fn the_ready_file_is_written_over_nobodys_file() {
     symlink(&victim, folder.path("ready-new")).unwrap();
     symlink(&victim, &ready).unwrap();
     for (mask, mode) in [("022", 0o644), ("077", 0o600)] {
-        let mut command = masked(
-            mask,
-            &[
-                "sandbox",
-                "--listen",
-                "127.0.0.1:0",
-                "--exit-with-parent",
-                "--ready-file",
-            ],
-        );
+        let mut command = started(mask, &["--ready-file"]);
         let process = Process::start(command.arg(&ready));
         let line = process.line();
         // The file is put in place after the line is printed.

@@ -46,6 +46,14 @@ impl Process {
         self.lines.recv_timeout(LINE_TIMEOUT).unwrap()
     }
 
+    /// Waits for its ready line; the url in it.
+    #[track_caller]
+    pub fn url(&self) -> String {
+        let line = self.line();
+        let rest = line.strip_prefix("coffer ready url=").unwrap();
+        rest.split_once(' ').unwrap().0.to_owned()
+    }
+
     /// Its number in the system.
     pub fn id(&self) -> u32 {
         self.child.id()
@@ -78,10 +86,8 @@ pub fn sandbox(listen: &str, more: &[&str]) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["sandbox", "--log", "warn", "--exit-with-parent"]);
     let process = Process::start(command.args(["--listen", listen]).args(more));
-    let line = process.line();
-    let url = line.strip_prefix("coffer ready url=").unwrap();
-    let (url, _) = url.split_once(' ').unwrap();
-    (process, url.to_owned())
+    let url = process.url();
+    (process, url)
 }
 
 /// The file of an example, which `cargo test` builds beside the binary.

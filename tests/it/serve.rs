@@ -44,14 +44,7 @@ pub fn serve(file: &Path, more: &[&str]) -> (Process, String) {
         "--file",
     ]);
     let process = Process::start(command.arg(file).args(more));
-    let line = process.line();
-    let url = line
-        .strip_prefix("coffer ready url=")
-        .unwrap()
-        .split(' ')
-        .next()
-        .unwrap()
-        .to_owned();
+    let url = process.url();
     (process, url)
 }
 

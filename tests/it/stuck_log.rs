@@ -19,9 +19,7 @@ fn sandbox() -> (Process, String, std::io::PipeReader) {
     );
     // Else this process would hold the other end of the pipe too.
     drop(command);
-    let line = process.line();
-    let url = line.strip_prefix("coffer ready url=").unwrap();
-    let url = url.split_once(' ').unwrap().0.to_owned();
+    let url = process.url();
     (process, url, reader)
 }
 

@@ -175,9 +175,7 @@ fn serve(file: &Path, said: &Path) -> (Process, String, Option<String>) {
     command.args(["--exit-with-parent", "--file"]).arg(file);
     let errors = std::fs::File::create(said).unwrap();
     let process = Process::start_with(&mut command, errors.into());
-    let line = process.line();
-    let url = line.strip_prefix("coffer ready url=").unwrap();
-    let url = url.split(' ').next().unwrap().to_owned();
+    let url = process.url();
     let errors = std::fs::read_to_string(said).unwrap();
     let token = errors.split_once("/setup?token=");
     let token = token.map(|(_, token)| token.trim().to_owned());

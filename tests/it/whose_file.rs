@@ -153,12 +153,7 @@ fn an_empty_file_is_a_sandboxs_only() {
 fn a_start_of_the_wrong_kind_brings_nothing_up_to_date() {
     let scratch = Scratch::new();
     for version in ["v1", "v2"] {
-        let file = scratch.path(&format!("{version}.db"));
-        let golden = format!(
-            "{}/tests/golden/files/{version}.db",
-            env!("CARGO_MANIFEST_DIR")
-        );
-        std::fs::copy(golden, &file).unwrap();
+        let file = scratch.old_file(version, &format!("{version}.db"));
         refused(&SERVE, &file, "made by a sandbox server");
         refused(&["account", "create", "Shop"], &file, "--sandbox");
         let conn = Connection::open(&file).unwrap();

@@ -22,6 +22,16 @@ impl Scratch {
         Scratch(path)
     }
 
+    /// A copy, under this name, of the file that an older version made: the one in the repository is never opened, which
+    /// would leave files beside it.
+    #[track_caller]
+    pub fn old_file(&self, version: &str, name: &str) -> PathBuf {
+        let files = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/files");
+        let file = self.path(name);
+        std::fs::copy(format!("{files}/{version}.db"), &file).unwrap();
+        file
+    }
+
     /// The path of a file in it.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)

@@ -123,9 +123,7 @@ impl Served {
             .args(["--exit-with-parent", "--file"])
             .arg(&self.file);
         let process = Process::start_with(command.args(settings), errors);
-        let line = process.line();
-        let url = line.strip_prefix("coffer ready url=").unwrap();
-        let url = url.split(' ').next().unwrap().to_owned();
+        let url = process.url();
         let body = json!({ "email": EMAIL, "password": PASSWORD }).to_string();
         let path = format!("{url}/dashboard/api/session");
         let begun = send(&agent(), "POST", &path, &[], &body).expect(201);
