@@ -16,6 +16,10 @@ const NAME_CHARS_MAX: usize = 253;
 /// Endings that public DNS has no names under.
 const PRIVATE_ENDINGS: [&str; 2] = [".localhost", ".internal"];
 
+/// What is said to whoever calls a sandbox something else.
+pub(super) const NOT_OURS: &str = "Host must be loopback, the listening address, the public url's, a name without a dot, \
+                                   under .localhost or .internal, or one that --allow-host names";
+
 /// A host without its port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Host {
@@ -145,9 +149,7 @@ impl Hosts {
         if is_one && target.is_none_or(|target| self.has(target.as_str())) {
             return Ok(());
         }
-        let message = "Host must be loopback, the listening address, the public url's, a name without a dot, \
-                       under .localhost or .internal, or one that --allow-host names";
-        Err(Refusal::new(Code::Forbidden, message))
+        Err(Refusal::new(Code::Forbidden, NOT_OURS))
     }
 
     fn has(&self, text: &str) -> bool {

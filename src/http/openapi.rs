@@ -115,7 +115,10 @@ impl Subject {
             ),
             Subject::Sandbox => (
                 "Coffer's sandbox",
-                "The controls of a sandbox: its clock, simulated chains, faults and inboxes. They ask for no key.",
+                "The controls of a sandbox: its clock, simulated chains, faults and inboxes. They ask for no key. \
+                 A sandbox answers only to a Host that no stranger can point at it by DNS. Otherwise it answers 403 \
+                 `forbidden`, whatever is asked, also of the operations that its other document has; only \
+                 `inboxReceive` takes any Host.",
             ),
         }
     }

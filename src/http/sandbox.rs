@@ -27,6 +27,8 @@ use std::time::Duration;
 
 /// The longest wait for a message.
 const WAIT_MS_MAX: i64 = 60_000;
+/// What is said to pages of other sites.
+pub(super) const NOT_FOR_PAGES: &str = "the sandbox's controls are not for pages of other sites";
 /// What the name of a snapshot looks like.
 pub(super) const SNAPSHOT_PATTERN: &str = "^[A-Za-z0-9._-]{1,64}$";
 
@@ -100,7 +102,7 @@ impl Sandbox {
         };
         let forbidden = |message: &str| Err(Refusal::new(Code::Forbidden, message));
         if text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
-            return forbidden("the sandbox's controls are not for pages of other sites");
+            return forbidden(NOT_FOR_PAGES);
         }
         let host = text("host").unwrap_or_default();
         match text("origin")

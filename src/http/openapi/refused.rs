@@ -7,20 +7,26 @@ use crate::domain::user::Role;
 use crate::http::auth::Auth;
 use crate::http::request::Param;
 use crate::http::routes::Route;
+use crate::http::{hosts, sandbox};
 use serde_json::{Map, Value, json};
 
 /// The id in examples.
 const REQUEST_ID: &str = "req_5b24d10800000042";
 
-/// An example of each of these codes, as this route answers it, by the code's name.
+/// An example of each of these codes, as this route answers it, by the code's name; and one more where a sandbox refuses
+/// whoever calls it by a name that may be a stranger's.
 pub(super) fn examples(route: &Route, codes: &[Code]) -> Value {
-    let example = |code: &Code| {
-        (
-            code.as_str().to_owned(),
-            json!({ "value": example(route, *code) }),
-        )
+    let mut examples = Map::new();
+    let mut show = |name: &str, body: Value| {
+        examples.insert(name.to_owned(), json!({ "value": body }));
     };
-    Value::Object(codes.iter().map(example).collect::<Map<_, _>>())
+    for code in codes {
+        show(code.as_str(), example(route, *code));
+        if *code == Code::Forbidden && route.auth == Auth::Sandbox && !route.takes_any_host {
+            show("forbidden_host", body(*code, hosts::NOT_OURS, None));
+        }
+    }
+    Value::Object(examples)
 }
 
 /// The body of one refusal.
@@ -33,6 +39,11 @@ fn example(route: &Route, code: Code) -> Value {
             (message.to_owned(), param)
         }
     };
+    body(code, &message, param)
+}
+
+/// The body of a refusal that says this.
+fn body(code: Code, message: &str, param: Option<&str>) -> Value {
     let mut body = json!({ "error": code, "message": message, "requestId": REQUEST_ID });
     if let (Some(fields), Some(param)) = (body.as_object_mut(), param) {
         fields.insert("param".to_owned(), json!(param));
@@ -173,6 +184,6 @@ fn forbidden(route: &Route) -> &'static str {
         }
         Auth::Public => "pages of https://other.example may not use this account's public keys",
         Auth::Secret | Auth::Reseller | Auth::Metrics => "only a test key can simulate a deposit",
-        Auth::Sandbox => "the sandbox's controls are not for pages of other sites",
+        Auth::Sandbox => sandbox::NOT_FOR_PAGES,
     }
 }
