@@ -271,6 +271,9 @@ fn of_length(text: &str, chars_max: usize) -> Result<(), String> {
 
 /// The values of a route's path, ids in the small letters that they are stored in.
 pub(super) fn path_values(route: &Route, values: Vec<String>) -> Vec<String> {
+    if values.is_empty() {
+        return values;
+    }
     let names = route.path.split('/').filter(|part| part.starts_with('{'));
     let value = |(name, value): (&str, String)| match name {
         "{id}" | "{account}" => value.to_ascii_lowercase(),

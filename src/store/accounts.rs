@@ -34,7 +34,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Account> {
         },
         checkout_lang: next.take()?,
         allowed_origins: origins(&next.take::<String>()?)?,
-        server_quota: row.get("server_quota")?,
+        server_quota: next.take()?,
     })
 }
 

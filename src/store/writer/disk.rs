@@ -83,8 +83,8 @@ impl Thread {
     /// With nothing to do: is there room again, and can the log be cut off that somebody who read for long made grow?
     pub(super) fn look_at_disk(&self) {
         self.look_for_room();
-        if self.is_log_large() {
-            self.checkpoint();
+        if self.may_checkpoint() && self.is_log_large() {
+            self.tell_of(self.cut_log());
         }
     }
 
@@ -99,36 +99,46 @@ impl Thread {
             .is_some_and(|found| found.len() > u64::from(LOG_BYTES_MAX))
     }
 
-    /// Moves the log into the file where it has grown, as far as those who read let it.
+    /// After each batch, so it asks the system nothing while the log is short: moves the log into the file where it has
+    /// grown, as far as those who read let it.
     pub(super) fn checkpoint(&self) {
-        if !self.file.alone || self.health.refusing().is_some() {
+        if !self.may_checkpoint() {
             return;
         }
-        let pages = |mode| {
-            let mut statement = self.file.conn.prepare_cached(mode)?;
-            statement.query_row([], |row| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))
-        };
-        if self.is_log_large() {
-            // With the file's other users it has to be exclusive for a moment; it waits for none of them.
-            let cut = self
-                .file
-                .conn
-                .busy_timeout(Duration::ZERO)
-                .and_then(|()| pages("pragma wal_checkpoint(truncate)"));
-            let cut = cut.and(self.file.conn.busy_timeout(BUSY_TIMEOUT));
-            if let Err(error) = cut {
-                self.health.hear(&error);
-                log::warn!("the log was not cut off: {error}");
-            }
-            return;
-        }
-        let moved = pages("pragma wal_checkpoint(noop)").and_then(|(written, moved)| {
-            if written >= LOG_PAGES_MAX && moved < written {
-                pages("pragma wal_checkpoint(passive)")
-            } else {
-                Ok((written, moved))
-            }
-        });
+        let moved = self
+            .pages("pragma wal_checkpoint(noop)")
+            .and_then(|(written, moved)| {
+                if written < LOG_PAGES_MAX || moved == written {
+                    Ok(())
+                } else if self.is_log_large() {
+                    self.cut_log()
+                } else {
+                    self.pages("pragma wal_checkpoint(passive)").map(drop)
+                }
+            });
+        self.tell_of(moved);
+    }
+
+    fn may_checkpoint(&self) -> bool {
+        self.file.alone && self.health.refusing().is_none()
+    }
+
+    /// Moves all of the log and cuts it off. With the file's other users it has to be exclusive for a moment; it waits
+    /// for none of them.
+    fn cut_log(&self) -> rusqlite::Result<()> {
+        self.file.conn.busy_timeout(Duration::ZERO)?;
+        let cut = self.pages("pragma wal_checkpoint(truncate)");
+        self.file.conn.busy_timeout(BUSY_TIMEOUT)?;
+        cut.map(drop)
+    }
+
+    /// Runs a checkpoint; how many pages the log has, and how many of them are in the file.
+    fn pages(&self, checkpoint: &str) -> rusqlite::Result<(i64, i64)> {
+        let mut statement = self.file.conn.prepare_cached(checkpoint)?;
+        statement.query_row([], |row| Ok((row.get(1)?, row.get(2)?)))
+    }
+
+    fn tell_of(&self, moved: rusqlite::Result<()>) {
         if let Err(error) = moved {
             self.health.hear(&error);
             log::warn!("the log was not moved into the file: {error}");
