@@ -8,7 +8,7 @@ use crate::support::scratch::Scratch;
 use crate::support::{Answer, TEST, agent, send};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// A sandbox that keeps a file on such a disk.
 struct Shop {
@@ -34,8 +34,9 @@ impl Shop {
             .arg(shop.library())
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/support/disk.c"))
             .args(["-ldl"])
-            .status();
-        assert!(compiled.unwrap().success());
+            .output()
+            .unwrap();
+        assert!(compiled.status.success(), "{compiled:?}");
         shop.start();
         shop
     }
@@ -73,7 +74,7 @@ impl Shop {
     /// Asks it to end, and waits until it has.
     #[track_caller]
     fn stop(&mut self) {
-        assert!(self.process.take().unwrap().close());
+        assert!(self.process.take().unwrap().close(), "{}", self.log());
     }
 
     /// From now on this happens to files whose names end so.
@@ -221,9 +222,9 @@ fn doctor_writes_a_byte_to_know_whether_the_disk_is_full() {
     shop.fail("full", "-doctor");
     let mut command = shop.command();
     command.args(["doctor", "--file"]).arg(shop.file());
-    let output = command.stderr(Stdio::null()).output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("No space left on device"), "{said}");
-    assert!(said.contains("make room"), "{said}");
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("No space left on device"), "{output:?}");
+    assert!(said.contains("make room"), "{output:?}");
     assert!(!shop.scratch.path("shop.db-doctor").exists());
 }

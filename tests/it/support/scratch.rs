@@ -1,5 +1,6 @@
 //! A folder of a test's own, gone when the test is.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,14 +13,18 @@ pub struct Scratch(PathBuf);
 impl Scratch {
     #[track_caller]
     pub fn new() -> Scratch {
-        let name = format!(
-            "coffer-it-{}-{}",
-            std::process::id(),
-            MADE.fetch_add(1, Ordering::SeqCst)
-        );
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&path).unwrap();
-        Scratch(path)
+        loop {
+            let (process, made) = (std::process::id(), MADE.fetch_add(1, Ordering::SeqCst));
+            let path = std::env::temp_dir().join(format!("coffer-it-{process}-{made}"));
+            match std::fs::create_dir(&path) {
+                // Numbers of processes come again, and one that was killed has left its folders.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                made => {
+                    made.unwrap();
+                    return Scratch(path);
+                }
+            }
+        }
     }
 
     /// A copy, under this name, of the file that an older version made: the one in the repository is never opened, which
