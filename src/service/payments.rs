@@ -22,6 +22,10 @@ use crate::store::ledger::{Booking, Source};
 use crate::store::{Tx, payments, quotes};
 use std::sync::Arc;
 
+/// How many payments of one invoice are simulated at most: each one is judged together with all that came before it, and
+/// everybody's writes wait meanwhile.
+const SIMULATED_MAX: usize = 100;
+
 /// A payment on a chain.
 pub(super) struct Sighting {
     /// What was sent, in base units.
@@ -57,8 +61,15 @@ impl Service {
                 )
                 .into());
             }
+            let before = payments::of_invoice(tx, invoice.seq)?;
+            if before.len() >= SIMULATED_MAX {
+                let message = format!(
+                    "a test invoice takes at most {SIMULATED_MAX} simulated payments; make another one"
+                );
+                return Err(Refusal::new(Code::InvalidRequest, message).into());
+            }
             let quote = service.quote_to_pay(tx, now, &mut invoice, asset.as_deref())?;
-            let due = still_due(&invoice, &payments::of_invoice(tx, invoice.seq)?)?;
+            let due = still_due(&invoice, &before)?;
             let fiat = match case {
                 PaymentCase::Exact => due,
                 PaymentCase::Under => due.half(),

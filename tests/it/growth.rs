@@ -242,3 +242,18 @@ fn a_customer_who_picks_now_this_and_now_that_leaves_a_row_for_each_coin() {
     assert_eq!(kept.map(rows), ["6", "3", "3"]);
     assert!(findings(shop.file()).is_empty());
 }
+
+#[test]
+fn a_test_invoice_takes_a_hundred_simulated_payments() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let path = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
+    let pay = || shop.post(&path, Some(TEST), json!({ "case": "over" }));
+    for _ in 0..100 {
+        pay().expect(200);
+    }
+    pay().refused(400, "invalid_request", None);
+    let kept = shop.read_beside("select count(*) || '' from payments");
+    assert_eq!(kept, "100");
+    assert!(findings(shop.file()).is_empty());
+}
