@@ -155,7 +155,7 @@ async fn admitted(
     let mut limits = Vec::new();
     let text = arrived.parts.uri.path().to_owned();
     let reply = match call(front, route, path, arrived, &mut limits, id) {
-        Ok(call) => (route.handler)(call)
+        Ok(call) => answer(front, route, call)
             .await
             .unwrap_or_else(|error| refused(&text, error, id)),
         Err(error) => {
@@ -166,6 +166,16 @@ async fn admitted(
     Reply {
         headers: [reply.headers, limits].concat(),
         ..reply
+    }
+}
+
+/// What the handler answers, where there is room for it.
+async fn answer(front: &Front, route: &Route, call: Call) -> Result<Reply, Error> {
+    let asker = call.asker();
+    let reply = (route.handler)(call).await?;
+    match asker {
+        Some(asker) => front.large_answers.admit(&asker, reply).await,
+        None => Ok(reply),
     }
 }
 

@@ -112,7 +112,7 @@ async fn in_turn<T: Send + 'static>(
 
 /// Who asks, and how many places each has taken.
 #[derive(Clone)]
-struct Askers {
+pub(super) struct Askers {
     places_max: usize,
     turns_max: usize,
     askers: Arc<Mutex<HashMap<String, Asker>>>,
@@ -125,14 +125,14 @@ struct Asker {
 }
 
 /// A place, until it is dropped.
-struct Place {
+pub(super) struct Place {
     of: Askers,
     asker: String,
     turns: Arc<Semaphore>,
 }
 
 impl Askers {
-    fn new(places_max: usize, turns_max: usize) -> Askers {
+    pub(super) fn new(places_max: usize, turns_max: usize) -> Askers {
         Askers {
             places_max,
             turns_max,
@@ -141,7 +141,7 @@ impl Askers {
     }
 
     /// Takes one place more.
-    fn take(&self, name: &str) -> Result<Place, Refusal> {
+    pub(super) fn take(&self, name: &str) -> Result<Place, Refusal> {
         let mut askers = self.lock();
         let asker = askers.entry(name.to_owned()).or_insert_with(|| Asker {
             places: 0,
@@ -150,7 +150,7 @@ impl Askers {
         if asker.places >= self.places_max {
             let max = self.places_max;
             let message = format!(
-                "{max} long reads of yours run or wait already; try again when they are done"
+                "{max} long reads or large answers of yours are under way already; try again when they are done"
             );
             return Err(Refusal::new(Code::Overloaded, message));
         }

@@ -15,6 +15,7 @@ mod error;
 pub mod fuzzing;
 mod hashing;
 mod hosts;
+mod large_answers;
 mod limit;
 mod long_reads;
 mod metrics;
@@ -77,6 +78,7 @@ pub struct Front {
     throttle: Arc<throttle::Throttle>,
     hashing: hashing::Hashing,
     long_reads: long_reads::LongReads,
+    large_answers: large_answers::LargeAnswers,
     public_url: String,
     body_timeout: Duration,
     closed: watch::Sender<bool>,
@@ -135,6 +137,7 @@ impl Front {
             throttle: Arc::new(throttle),
             hashing: hashing::Hashing::new(settings.password_limits.waiting_max),
             long_reads: long_reads::LongReads::default(),
+            large_answers: large_answers::LargeAnswers::default(),
             public_url: settings.public_url,
             body_timeout: Duration::from_millis(settings.body_timeout_ms),
             closed: watch::Sender::new(false),

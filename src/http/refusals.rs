@@ -46,8 +46,11 @@ impl Route {
                 Code::PayloadTooLarge,
                 Code::RequestTimeout,
                 Code::InvalidRequest,
-                Code::Overloaded,
             ]);
+        }
+        // Work that waits, a file that cannot be read, answers that are not taken.
+        if self.method != "GET" || !matches!(self.auth, Auth::Open | Auth::Metrics) {
+            codes.push(Code::Overloaded);
         }
         codes.extend(self.refusals);
         codes.sort_by_key(|code| (error::status(*code).as_u16(), code.as_str()));

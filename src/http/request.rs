@@ -77,6 +77,14 @@ impl Call {
             .ok_or_else(|| Error::Failed("this route asks for no key".to_owned()))
     }
 
+    /// Whose share of what is scarce is used; nobody's on a route that asks neither for a key nor for a session.
+    pub(super) fn asker(&self) -> Option<String> {
+        match (&self.caller, &self.member) {
+            (Some(caller), _) => Some(caller.asker()),
+            (None, member) => member.as_ref().map(|member| member.asker().to_owned()),
+        }
+    }
+
     /// Who is signed in.
     ///
     /// # Errors

@@ -68,6 +68,11 @@ impl Caller {
         self.class
     }
 
+    /// Whose share of what is scarce is used: the account's, whichever of its keys asks.
+    pub fn asker(&self) -> String {
+        format!("account {}", self.account)
+    }
+
     /// The id of the key, for limits.
     pub fn key(&self) -> &str {
         &self.key

@@ -104,7 +104,6 @@ pub(super) static ROUTES: [Route; 9] = [
         path: "/dashboard/api/accounts/{account}/legacy-secret",
         summary: "Shows the secret that signs deliveries to the webhookUrl of invoices; the audit log notes to whom.",
         answers: &[json(200, "The secret.", "SigningSecret")],
-        refusals: &[Code::Overloaded],
         needs_recent_password: true,
         handler: |call| Box::pin(accounts::show_legacy_secret(call)),
         ..MEMBER

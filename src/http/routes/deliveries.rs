@@ -34,7 +34,6 @@ pub(super) static ROUTES: [Route; 3] = [
             },
         ],
         answers: &[json(200, "A page of deliveries.", "DeliveryPage")],
-        refusals: &[Code::Overloaded],
         handler: |call| Box::pin(deliveries::list(call)),
         ..MEMBER
     },

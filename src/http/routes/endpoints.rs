@@ -2,7 +2,6 @@
 
 use super::invoice_desk::{MEMBER, json};
 use super::{Answer, Body, Content, Route};
-use crate::domain::refusal::Code;
 use crate::http::dashboard::endpoints;
 
 /// The list.
@@ -63,7 +62,6 @@ pub(super) static ROUTES: [Route; 6] = [
         path: "/dashboard/api/accounts/{account}/endpoints/{id}/secret",
         summary: "Shows an endpoint's secret; the audit log notes to whom.",
         answers: &[json(200, "The secret.", "SigningSecret")],
-        refusals: &[Code::Overloaded],
         needs_recent_password: true,
         handler: |call| Box::pin(endpoints::show_secret(call)),
         ..MEMBER

@@ -2,7 +2,6 @@
 
 use super::invoice_desk::{FROM, MEMBER, MODE, TO};
 use super::{Answer, Content, Route};
-use crate::domain::refusal::Code;
 use crate::http::dashboard::exports;
 
 /// The list.
@@ -16,7 +15,6 @@ pub(super) static ROUTES: [Route; 1] = [Route {
         about: "The rows, as CSV with a line of names.",
         content: Content::Csv,
     }],
-    refusals: &[Code::Overloaded],
     handler: |call| Box::pin(exports::export(call)),
     ..MEMBER
 }];

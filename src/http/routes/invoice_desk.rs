@@ -94,7 +94,6 @@ pub(super) static ROUTES: [Route; 4] = [
             },
         ],
         answers: &[json(200, "A page of invoices.", "InvoicePage")],
-        refusals: &[Code::Overloaded],
         handler: |call| Box::pin(invoices::search(call)),
         ..MEMBER
     },

@@ -69,7 +69,6 @@ pub(super) static ROUTES: [Route; 11] = [
             Code::IdempotencyConflict,
             Code::RateLimited,
             Code::Maintenance,
-            Code::Overloaded,
         ],
         is_rate_limited: true,
         is_idempotent: true,
@@ -122,7 +121,6 @@ pub(super) static ROUTES: [Route; 11] = [
             Code::CoinUnavailable,
             Code::PaymentInFlight,
             Code::InvoiceClosed,
-            Code::Overloaded,
         ],
         handler: |call| Box::pin(invoices::select(call)),
         ..SECRET
@@ -137,11 +135,7 @@ pub(super) static ROUTES: [Route; 11] = [
             required: false,
         }),
         answers: &[ok("The invoice after the payment.", "Invoice")],
-        refusals: &[
-            Code::CoinUnavailable,
-            Code::NotTestInvoice,
-            Code::Overloaded,
-        ],
+        refusals: &[Code::CoinUnavailable, Code::NotTestInvoice],
         handler: |call| Box::pin(invoices::simulate(call)),
         ..SECRET
     },

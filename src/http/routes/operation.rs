@@ -1,7 +1,6 @@
 //! The operations that machines ask of the process itself.
 
 use super::{Answer, Content, PLAIN, Route};
-use crate::domain::refusal::Code;
 use crate::http::auth::Auth;
 use crate::http::probes;
 use crate::http::request::{Param, ParamKind};
@@ -46,7 +45,6 @@ pub(super) static ROUTES: [Route; 4] = [
             about: "They should.",
             content: Content::Text,
         }],
-        refusals: &[Code::Overloaded],
         handler: |call| Box::pin(probes::readyz(call)),
         ..PLAIN
     },

@@ -2,7 +2,6 @@
 
 use super::Route;
 use super::invoice_desk::{MEMBER, MODE, json};
-use crate::domain::refusal::Code;
 use crate::domain::user::Role;
 use crate::http::auth::Auth;
 use crate::http::dashboard::summary;
@@ -15,7 +14,6 @@ pub(super) static ROUTES: [Route; 2] = [
         summary: "Reads an account in numbers: balances, invoices, open payouts and refunds, endpoints that fail.",
         query: &[MODE],
         answers: &[json(200, "The numbers.", "AccountSummary")],
-        refusals: &[Code::Overloaded],
         handler: |call| Box::pin(summary::of_account(call)),
         ..MEMBER
     },
@@ -26,7 +24,6 @@ pub(super) static ROUTES: [Route; 2] = [
         auth: Auth::Session(Role::Operator),
         query: &[MODE],
         answers: &[json(200, "The counts.", "Summary")],
-        refusals: &[Code::Overloaded],
         handler: |call| Box::pin(summary::of_all(call)),
         ..MEMBER
     },
