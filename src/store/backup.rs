@@ -5,7 +5,7 @@
 
 use super::identity::{Identity, identify, strangers};
 use super::lock::{LOCK, Lock, resolve};
-use super::open::{open_plain, prepare, sync_folder, with_suffix};
+use super::open::{is_beside, open_plain, prepare, sync_folder, with_suffix};
 use super::row::Columns;
 use super::source::Source;
 use super::{Kind, Reader, StoreError, migrate};
@@ -69,6 +69,13 @@ pub fn copy(from: &Path, to: &Path, tell: &mut dyn FnMut(&str)) -> Result<Copy, 
     let source = Source::open(from, tell)?;
     // Where a symbolic link leads is replaced, not the link.
     let to = resolve(to);
+    if is_beside(&to) {
+        let message = format!(
+            "{} has the name of what is kept beside a database: the copy needs another one",
+            to.display()
+        );
+        return Err(StoreError::Failed(message));
+    }
     let aside = with_suffix(&to, "-copying");
     let copy = Copy {
         _alone: Lock::exclusive(&aside)?,

@@ -270,6 +270,15 @@ pub(super) fn open_plain(path: &Path) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
+/// What the names end in of files that are kept beside a database: by SQLite, by a lock, by a copy that is being made.
+const BESIDE: [&str; 5] = ["-wal", "-shm", "-journal", "-lock", "-copying"];
+
+/// Has this path the name of what is kept beside a database? A file that is put there is taken for its log.
+pub fn is_beside(path: &Path) -> bool {
+    let name = path.as_os_str().as_encoded_bytes();
+    BESIDE.iter().any(|end| name.ends_with(end.as_bytes()))
+}
+
 /// The path with something added to its last part.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

@@ -353,3 +353,42 @@ fn the_doctor_says_what_to_look_after() {
     let said = refused("doctor", &sandbox_file, &[]);
     assert!(said.contains("is a sandbox's"), "{said}");
 }
+
+#[test]
+fn no_copy_is_put_in_the_place_of_a_files_log() {
+    let scratch = Scratch::new();
+    let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
+    let (_process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let make = || {
+        call(
+            &url,
+            "/v1/invoices",
+            Some(TEST),
+            &json!({ "amount": "1.00", "currency": "EUR" }),
+        )
+    };
+    make();
+    run("backup", &file, &[text(&copy)]);
+    for suffix in ["-wal", "-shm", "-lock"] {
+        let beside = scratch.path(&format!("shop.db{suffix}"));
+        let link = scratch.path(&format!("link{suffix}.db"));
+        std::os::unix::fs::symlink(&beside, &link).unwrap();
+        for to in [&beside, &link] {
+            let why = refused("backup", &copy, &[text(to), "--force"]);
+            assert!(why.contains("has the name of what is kept beside"), "{why}");
+            refused("restore", to, &[text(&copy), "--force"]);
+        }
+        make();
+    }
+    let listed = send(
+        &agent(),
+        "GET",
+        &format!("{url}/v1/invoices"),
+        &[("X-API-Key", TEST)],
+        "",
+    );
+    assert_eq!(
+        listed.expect(200).json()["data"].as_array().unwrap().len(),
+        4
+    );
+}

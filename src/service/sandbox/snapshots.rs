@@ -7,7 +7,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::service::{Error, Service};
 use crate::store::backup::{copy, overwrite};
-use crate::store::open::with_suffix;
+use crate::store::open::{is_beside, with_suffix};
 use crate::store::{file, read_only};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,8 +23,12 @@ fn path_of(of: &Path, name: &str) -> PathBuf {
 /// Keeps the whole file under a name; one of that name is replaced. For a thread that may wait.
 ///
 /// # Errors
-/// [`Error::Failed`] where it cannot be written.
+/// `invalid_request` for a name that would be another snapshot's log; [`Error::Failed`] where it cannot be written.
 pub fn keep(of: &Path, name: &str, now: Time) -> Result<(), Error> {
+    if is_beside(&path_of(of, name)) {
+        let problem = "must not end in -wal, -shm, -journal, -lock or -copying";
+        return Err(Refusal::field("name", problem).into());
+    }
     let snapshot = copy(of, &path_of(of, name), &mut |_| {})?;
     snapshot.stamp(now)?;
     snapshot.put_in_place(true)?;
