@@ -15,13 +15,19 @@ use crate::store::open::with_suffix;
 use crate::worker::command::Program;
 use clap::ArgMatches;
 use serde_json::json;
-use std::io::Write;
+use std::fmt::Display;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Invoices that a client may make in a minute by payment links: nobody pays faster.
 const LINK_INVOICES_PER_MINUTE: u32 = 10;
+
+/// What a ready file begins with: the line of text, or the object of `--json`.
+const READY: [&[u8]; 2] = [b"coffer ready ", b"{\"url\":"];
+/// So many bytes of a file tell whether it is one.
+const READY_BYTES: u64 = 13;
 
 /// Runs a sandbox until it is asked to end.
 pub(super) fn sandbox(matches: &ArgMatches) -> Result<(), Error> {
@@ -156,6 +162,10 @@ fn serve_until_asked(
 ) -> Result<(), Error> {
     let exit_with_parent = values.switch("exit-with-parent").map_err(Error::Failed)?;
     let ready_file = values.text("ready-file").map_err(Error::Failed)?;
+    let ready_file = ready_file.map(PathBuf::from);
+    if let Some(path) = &ready_file {
+        check_replaced(path)?;
+    }
     let server = Server::start(config)?;
     // Before anybody is told that it is ready: whoever knows may ask it to end.
     let signals = server.hear_signals()?;
@@ -168,8 +178,8 @@ fn serve_until_asked(
         );
     }
     print(&line)?;
-    if let Some(path) = ready_file {
-        write_ready_file(Path::new(&path), &line)?;
+    if let Some(path) = &ready_file {
+        write_ready_file(path, &line, server.file())?;
     }
     server.run_until_asked(signals, async {
         if exit_with_parent {
@@ -210,12 +220,42 @@ fn json_line(server: &Server) -> String {
     .to_string()
 }
 
-/// Writes the ready line aside and puts it in place, so that whoever sees the file sees all of it.
-fn write_ready_file(path: &Path, line: &str) -> Result<(), Error> {
+/// What stands in the way of a ready file, with its name.
+fn no_ready_file(path: &Path, why: impl Display) -> Error {
+    Error::Failed(format!("--ready-file {}: {why}", path.display()))
+}
+
+/// May a ready file take the place of what has its name? Of a ready file of before, of an empty file, and of a link to
+/// a file, which is not followed. Asked before any database is open: to open and close one drops SQLite's locks.
+fn check_replaced(path: &Path) -> Result<(), Error> {
+    let Ok(found) = std::fs::symlink_metadata(path) else {
+        return Ok(());
+    };
     // A device or a pipe would not be written to but replaced: /dev/null by a file, for every program on the machine.
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        let message = format!("--ready-file {}: is there and is no file", path.display());
-        return Err(Error::Failed(message));
+        return Err(no_ready_file(path, "is there and is no file"));
+    }
+    let mut begins = Vec::new();
+    if found.is_file() {
+        let file = std::fs::File::open(path);
+        let read = file.and_then(|file| file.take(READY_BYTES).read_to_end(&mut begins));
+        read.map_err(|error| no_ready_file(path, error))?;
+    }
+    if begins.is_empty() || READY.iter().any(|ready| begins.starts_with(ready)) {
+        return Ok(());
+    }
+    Err(no_ready_file(
+        path,
+        "is there and is no ready file: it is not replaced",
+    ))
+}
+
+/// Writes the ready line aside and puts it in place, so that whoever sees the file sees all of it.
+fn write_ready_file(path: &Path, line: &str, database: &Path) -> Result<(), Error> {
+    // Under this name there may have been nothing until the server made its file.
+    let is = |path: &Path| std::fs::canonicalize(path).ok();
+    if is(path).is_some_and(|found| is(database) == Some(found)) {
+        return Err(no_ready_file(path, "is the server's file"));
     }
     // Nobody can have put a link there under a name that nobody can know.
     let aside = with_suffix(path, &format!("-{}", hex(&random::<8>()?)));
@@ -227,7 +267,7 @@ fn write_ready_file(path: &Path, line: &str) -> Result<(), Error> {
         // What was not made needs no removing.
         let _ = std::fs::remove_file(&aside);
     }
-    written.map_err(|error| Error::Failed(format!("--ready-file {}: {error}", path.display())))
+    written.map_err(|error| no_ready_file(path, error))
 }
 
 /// Ends when standard input does. A thread reads it: the runtime would wait for its own read when it stops.

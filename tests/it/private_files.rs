@@ -137,6 +137,44 @@ fn the_ready_file_replaces_nothing_that_is_no_file() {
 }
 
 #[test]
+fn the_ready_file_takes_no_other_files_place() {
+    let folder = Scratch::new();
+    let (notes, ready) = (folder.path("notes"), folder.path("ready"));
+    let (old, new) = (folder.path("old.db"), folder.path("new.db"));
+    let sandbox = |file: &Path, ready: &Path| {
+        let args = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
+        let mut command = masked("022", &args);
+        command
+            .arg("--file")
+            .arg(file)
+            .arg("--ready-file")
+            .arg(ready);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        (output.status.code() == Some(0), said)
+    };
+    std::fs::write(&notes, "precious").unwrap();
+    std::fs::write(&ready, "").unwrap();
+    // An empty file, a ready file of before; the file of a shop, there and just made; and somebody's notes.
+    assert!(sandbox(&old, &ready).0 && sandbox(&old, &ready).0);
+    let log = folder.path("new.db-wal");
+    for (file, ready, why) in [
+        (&old, &old, "is there and is no ready file"),
+        (&new, &new, "is the server's file"),
+        (&new, &notes, "is there and is no ready file"),
+    ] {
+        let (done, said) = sandbox(file, ready);
+        assert!(!done && said.contains(why), "{said}");
+    }
+    assert!(!log.exists(), "it was closed well");
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "precious");
+    for file in [&old, &new] {
+        let bytes = std::fs::read(file).unwrap();
+        assert!(bytes.starts_with(b"SQLite format 3"));
+    }
+}
+
+#[test]
 fn the_ready_file_is_written_over_nobodys_file() {
     let folder = Scratch::new();
     let (ready, victim) = (folder.path("ready"), folder.path("victim"));
