@@ -1,6 +1,7 @@
 //! The operations that machines ask of the process itself.
 
 use super::{Answer, Content, PLAIN, Route};
+use crate::domain::refusal::Code;
 use crate::http::auth::Auth;
 use crate::http::probes;
 use crate::http::request::{Param, ParamKind};
@@ -45,6 +46,7 @@ pub(super) static ROUTES: [Route; 4] = [
             about: "They should.",
             content: Content::Text,
         }],
+        refusals: &[Code::Overloaded],
         handler: |call| Box::pin(probes::readyz(call)),
         ..PLAIN
     },
