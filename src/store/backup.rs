@@ -32,8 +32,8 @@ const ALONE: Duration = Duration::from_secs(1);
 /// Between two of them.
 const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
-/// Files that SQLite keeps beside one that is open.
-const BESIDE: [&str; 2] = ["-wal", "-shm"];
+/// Files that SQLite keeps beside one that is open, or has left there.
+const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// A copy beside the place it is meant for; gone when dropped, unless it was put in place.
 pub struct Copy {
@@ -269,7 +269,7 @@ impl Copy {
     }
 
     fn remove(&self) {
-        for suffix in ["", "-journal"].iter().chain(&BESIDE) {
+        for suffix in [""].iter().chain(&BESIDE) {
             // What is not there needs no removing.
             let _ = std::fs::remove_file(with_suffix(&self.aside, suffix));
         }

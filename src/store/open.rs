@@ -85,6 +85,7 @@ impl Store {
                     path.display()
                 )));
             }
+            check_nothing_left(path)?;
             make(path, opening.durability)?;
         }
         // Declared before the connection, so that it is let go of after it, also where this goes wrong.
@@ -194,6 +195,23 @@ fn open_to_read(path: &Path) -> Result<(Lock, Connection), StoreError> {
     migrate::require_newest(&conn)?;
     conn.execute_batch("begin")?;
     Ok((lock, conn))
+}
+
+/// Refuses a new file beside the log of one that is gone: SQLite would read that log into it.
+fn check_nothing_left(path: &Path) -> Result<(), StoreError> {
+    let logs = ["-wal", "-journal"].map(|suffix| with_suffix(path, suffix));
+    let is_there = |log: &&PathBuf| std::fs::metadata(log).is_ok_and(|found| found.len() > 0);
+    match logs.iter().find(is_there) {
+        // Else another process has made the file meanwhile, and this is its log.
+        Some(log) if !path.exists() => {
+            let (path, log) = (path.display(), log.display());
+            Err(StoreError::Failed(format!(
+                "{path} is not there, but {log} is, the log of a file that was moved or removed: put that file back, \
+                 or remove what is left of it"
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Copies the template aside, syncs it and puts it in place; where another process was first, its file stays.

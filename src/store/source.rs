@@ -158,7 +158,7 @@ impl Source {
         tell: &mut dyn FnMut(&str),
     ) -> Result<Source, StoreError> {
         let folder = Folder::new()?;
-        for suffix in ["", "-wal"] {
+        for suffix in ["", "-wal", "-journal"] {
             copy_file(
                 &with_suffix(path, suffix),
                 &with_suffix(&folder.file(), suffix),

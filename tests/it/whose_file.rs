@@ -297,3 +297,37 @@ fn a_trigger_in_a_served_file_does_nothing() {
     });
     assert_ne!(fee.unwrap(), 10_000);
 }
+
+#[test]
+fn no_log_of_a_file_that_is_gone_is_read_into_a_new_one() {
+    let scratch = Scratch::new();
+    let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
+    let [log, journal] = ["-wal", "-journal"].map(|end| scratch.path(&format!("shop.db{end}")));
+    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let invoice = json!({ "amount": "1.00", "currency": "EUR" }).to_string();
+    let (path, key) = (format!("{url}/v1/invoices"), [("X-API-Key", TEST)]);
+    send(&agent(), "POST", &path, &key, &invoice).expect(201);
+    done(&["backup", text(&copy)], &file);
+    process.kill();
+    std::fs::remove_file(&file).unwrap();
+    let left = std::fs::read(&log).unwrap();
+    assert!(!left.is_empty());
+    let not_made = |log: &Path| {
+        let [server, shop] =
+            [SANDBOX, SERVE].map(|args| [&args[..], &["--exit-with-parent"]].concat());
+        for args in [server, shop, vec!["account", "create", "Shop"]] {
+            let (code, said) = coffer(&args, &file);
+            let why = format!("is not there, but {} is", log.display());
+            assert!(code == Some(1) && said.contains(&why), "{args:?}: {said}");
+            assert!(!file.exists());
+        }
+    };
+    not_made(&log);
+    assert!(std::fs::read(&log).unwrap() == left, "it is as it was");
+    std::fs::rename(&log, &journal).unwrap();
+    not_made(&journal);
+    // Whoever goes back to a copy gives up what is left.
+    done(&["restore", text(&copy)], &file);
+    assert!(!journal.exists());
+    done(&["audit"], &file);
+}
