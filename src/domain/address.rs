@@ -13,7 +13,7 @@ use bech32::{Bech32, ByteIterExt, Fe32, Fe32IterExt, Hrp, hrp};
 use sha2::{Digest, Sha256};
 use sha3::Keccak256;
 
-use super::asset::Chain;
+use super::chain::Chain;
 
 /// Longer texts are refused unread; the longest address there is (a taproot one on regtest) has 64 bytes.
 const TEXT_BYTES_MAX: usize = 128;
@@ -49,6 +49,11 @@ type Reason = &'static str;
 const CHECKSUM: Reason = "its checksum does not match; copy it again";
 const NOBODY: Reason = "the all-zero address belongs to nobody";
 
+impl Network {
+    /// Both, the one whose coins are worth something first.
+    pub const BOTH: [Network; 2] = [Network::Main, Network::Test];
+}
+
 impl fmt::Display for AddressError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -62,7 +67,60 @@ impl fmt::Display for AddressError {
 
 impl std::error::Error for AddressError {}
 
+/// How a chain writes its addresses.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// Base58check and segwit, told apart by network.
+    Utxo(UtxoEncoding),
+    /// Twenty bytes in hexadecimal.
+    Evm,
+    /// Base58check of twenty bytes.
+    Tron,
+    /// Base58 of 32 bytes.
+    Solana,
+}
+
+/// How a utxo chain writes its addresses.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct UtxoEncoding {
+    main: &'static Dialect,
+    test: &'static Dialect,
+    /// What test mode hands out.
+    simulated: Simulated,
+}
+
+/// What an address of test mode is written in.
+#[derive(Debug, PartialEq, Eq)]
+enum Simulated {
+    /// Segwit with this prefix.
+    Segwit(Hrp),
+    /// Base58check with this version.
+    Hash(u8),
+}
+
+/// Bitcoin's addresses.
+pub(super) const BITCOIN: Encoding = Encoding::Utxo(UtxoEncoding {
+    main: &BITCOIN_MAIN,
+    test: &BITCOIN_TEST,
+    simulated: Simulated::Segwit(hrp::TB),
+});
+
+/// Litecoin's addresses.
+pub(super) const LITECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
+    main: &LITECOIN_MAIN,
+    test: &LITECOIN_TEST,
+    simulated: Simulated::Segwit(LITECOIN_TEST_PREFIX),
+});
+
+/// Dogecoin's addresses.
+pub(super) const DOGECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
+    main: &DOGECOIN_MAIN,
+    test: &DOGECOIN_TEST,
+    simulated: Simulated::Hash(DOGECOIN_TEST_VERSION),
+});
+
 /// How the addresses of a utxo chain are written on one of its networks.
+#[derive(Debug, PartialEq, Eq)]
 struct Dialect {
     /// The base58check versions understood, each with the one it is written back with.
     versions: &'static [(u8, u8)],
@@ -73,7 +131,7 @@ struct Dialect {
 }
 
 /// Versions and prefixes of `src/kernel/chainparams.cpp` in Bitcoin Core.
-const BITCOIN: Dialect = Dialect {
+const BITCOIN_MAIN: Dialect = Dialect {
     versions: &[(0x00, 0x00), (0x05, 0x05)],
     prefixes: &[hrp::BC],
     expected: "expected a complete address that starts with 1, 3, bc1q or bc1p",
@@ -88,7 +146,7 @@ const BITCOIN_TEST: Dialect = Dialect {
 /// Versions and prefixes of `src/chainparams.cpp` in Litecoin Core. As there (`src/key_io.cpp`), a script address
 /// in the old version, which looks like bitcoin's, is understood and written back in the new one. Extension block
 /// addresses (`ltcmweb1…`) are not: payments to them cannot be seen from outside.
-const LITECOIN: Dialect = Dialect {
+const LITECOIN_MAIN: Dialect = Dialect {
     versions: &[(0x30, 0x30), (0x32, 0x32), (0x05, 0x32)],
     prefixes: &[Hrp::parse_unchecked("ltc")],
     expected: "expected a complete address that starts with L, M, ltc1q or ltc1p",
@@ -101,7 +159,7 @@ const LITECOIN_TEST: Dialect = Dialect {
 };
 
 /// Versions of `src/chainparams.cpp` in Dogecoin Core; the chain has no segwit.
-const DOGECOIN: Dialect = Dialect {
+const DOGECOIN_MAIN: Dialect = Dialect {
     versions: &[(0x1e, 0x1e), (0x16, 0x16)],
     prefixes: &[],
     expected: "expected a complete address that starts with D, 9 or A",
@@ -124,14 +182,39 @@ pub fn test_address(chain: Chain, label: &str, index: u64) -> String {
         .finalize()
         .into();
     let (hash, _) = digest.split_at(20);
-    match chain {
-        Chain::Bitcoin => write_p2wpkh(hrp::TB, hash),
-        Chain::Litecoin => write_p2wpkh(LITECOIN_TEST_PREFIX, hash),
-        Chain::Dogecoin => write_base58check(DOGECOIN_TEST_VERSION, hash),
-        Chain::Ethereum | Chain::Base | Chain::Polygon => write_evm(&lower_hex(hash)),
-        Chain::Tron => write_base58check(TRON_VERSION, hash),
-        Chain::Solana => bs58::encode(digest).into_string(),
+    match &chain.row().encoding {
+        Encoding::Utxo(utxo) => match utxo.simulated {
+            Simulated::Segwit(prefix) => write_p2wpkh(prefix, hash),
+            Simulated::Hash(version) => write_base58check(version, hash),
+        },
+        Encoding::Evm => write_evm(&lower_hex(hash)),
+        Encoding::Tron => write_base58check(TRON_VERSION, hash),
+        Encoding::Solana => bs58::encode(digest).into_string(),
     }
+}
+
+/// Is `text` an address of `chain` on one of these networks, and on which? The first that it is one of is answered, with
+/// the canonical text.
+///
+/// # Errors
+/// What would be right on the first network.
+pub fn parse_on(
+    chain: Chain,
+    networks: &[Network],
+    text: &str,
+) -> Result<(Network, String), AddressError> {
+    let mut problem = AddressError {
+        chain,
+        reason: "no network is taken",
+    };
+    for (at, network) in networks.iter().enumerate() {
+        match parse(chain, *network, text) {
+            Ok(canonical) => return Ok((*network, canonical)),
+            Err(error) if at == 0 => problem = error,
+            Err(_) => {}
+        }
+    }
+    Err(problem)
 }
 
 /// Is `text` an address of `chain`? Answers its canonical text, or what would be right.
@@ -143,16 +226,12 @@ fn read(chain: Chain, network: Network, text: &str) -> Result<String, Reason> {
     if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
         return Err("expected at most 128 plain letters and digits");
     }
-    match (chain, network) {
-        (Chain::Bitcoin, Network::Main) => read_utxo(&BITCOIN, text),
-        (Chain::Bitcoin, Network::Test) => read_utxo(&BITCOIN_TEST, text),
-        (Chain::Litecoin, Network::Main) => read_utxo(&LITECOIN, text),
-        (Chain::Litecoin, Network::Test) => read_utxo(&LITECOIN_TEST, text),
-        (Chain::Dogecoin, Network::Main) => read_utxo(&DOGECOIN, text),
-        (Chain::Dogecoin, Network::Test) => read_utxo(&DOGECOIN_TEST, text),
-        (Chain::Ethereum | Chain::Base | Chain::Polygon, _) => read_evm(text),
-        (Chain::Tron, _) => read_tron(text),
-        (Chain::Solana, _) => read_solana(text),
+    match (&chain.row().encoding, network) {
+        (Encoding::Utxo(utxo), Network::Main) => read_utxo(utxo.main, text),
+        (Encoding::Utxo(utxo), Network::Test) => read_utxo(utxo.test, text),
+        (Encoding::Evm, _) => read_evm(text),
+        (Encoding::Tron, _) => read_tron(text),
+        (Encoding::Solana, _) => read_solana(text),
     }
 }
 

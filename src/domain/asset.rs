@@ -1,8 +1,9 @@
-//! The coins, the chains they live on, and what an account's mode is.
+//! The coins, and what an account's mode is.
 //!
 //! What lives here: the one table of coins with the fixed rates of test mode. What does not: whether a coin is
 //! offered right now. What always holds: an id, once published, names the same coin for ever.
 
+pub use super::chain::Chain;
 use super::money::coin::{Rate, Units};
 use super::money::{Currency, Overflow};
 use super::text_enum::text_enum;
@@ -38,43 +39,6 @@ text_enum! {
         Trc20 = "trc20",
     }
 }
-
-text_enum! {
-    /// The chains on which money is seen.
-    pub enum Chain {
-        /// Bitcoin.
-        Bitcoin = "bitcoin",
-        /// Litecoin.
-        Litecoin = "litecoin",
-        /// Dogecoin.
-        Dogecoin = "dogecoin",
-        /// Ethereum.
-        Ethereum = "ethereum",
-        /// Base.
-        Base = "base",
-        /// Polygon.
-        Polygon = "polygon",
-        /// Tron.
-        Tron = "tron",
-        /// Solana.
-        Solana = "solana",
-    }
-}
-
-impl Chain {
-    /// What hands out this chain's addresses: each chain its own, all EVM chains together.
-    pub const fn address_pool(self) -> &'static str {
-        match self {
-            Chain::Ethereum | Chain::Base | Chain::Polygon => "evm",
-            Chain::Bitcoin | Chain::Litecoin | Chain::Dogecoin | Chain::Tron | Chain::Solana => {
-                self.as_str()
-            }
-        }
-    }
-}
-
-/// The chains whose live addresses the operator imports: no public key derives them.
-pub const IMPORTED_CHAINS: [Chain; 1] = [Chain::Solana];
 
 /// One coin on one chain.
 #[derive(Debug, PartialEq, Eq)]
@@ -164,7 +128,7 @@ pub static ASSETS: [Asset; 13] = [
 
 #[cfg(test)]
 mod tests {
-    use super::{ASSETS, Asset, Chain, Currency};
+    use super::{ASSETS, Asset, Currency};
 
     #[test]
     fn every_coin_has_both_rates_and_its_own_id() {
@@ -185,11 +149,5 @@ mod tests {
             Ok("64800".to_owned())
         );
         assert_eq!(ASSETS[1].text(ASSETS[1].min_amount), "0.01");
-    }
-
-    #[test]
-    fn evm_chains_share_their_addresses() {
-        assert_eq!(Chain::Base.address_pool(), "evm");
-        assert_eq!(Chain::Bitcoin.address_pool(), "bitcoin");
     }
 }

@@ -3,7 +3,8 @@
 //! What lives here: what a reference looks like, and which chains and coins a family takes. What does not: where
 //! addresses come from, and what was paid to them (`deposit`). What always holds: an address, once a customer's, stays so.
 
-use super::asset::{ASSETS, Asset, Chain, Mode};
+use super::asset::{ASSETS, Asset, Mode};
+use super::chain::{CHAINS, Chain, Row};
 use super::refusal::Refusal;
 use super::text_enum::text_enum;
 use super::time::Time;
@@ -29,14 +30,10 @@ text_enum! {
 }
 
 impl Family {
-    /// The chains on which the address takes money.
-    pub const fn chains(self) -> &'static [Chain] {
-        match self {
-            Family::Solana => &[Chain::Solana],
-            Family::Evm => &[Chain::Ethereum, Chain::Base, Chain::Polygon],
-            Family::Tron => &[Chain::Tron],
-            Family::Utxo => &[Chain::Bitcoin],
-        }
+    /// The chains on which the address takes money: they share one pool.
+    pub fn chains(self) -> impl Iterator<Item = Chain> {
+        let takes = move |row: &&&Row| row.customers == Some(self);
+        CHAINS.iter().filter(takes).map(|row| row.chain)
     }
 
     /// The chain whose encoding the address has.
@@ -51,20 +48,14 @@ impl Family {
 
     /// The family of a chain; none for chains on which customers have no address.
     pub const fn of(chain: Chain) -> Option<Family> {
-        match chain {
-            Chain::Solana => Some(Family::Solana),
-            Chain::Ethereum | Chain::Base | Chain::Polygon => Some(Family::Evm),
-            Chain::Tron => Some(Family::Tron),
-            Chain::Bitcoin => Some(Family::Utxo),
-            Chain::Litecoin | Chain::Dogecoin => None,
-        }
+        chain.row().customers
     }
 
     /// The coins that the address takes.
     pub fn assets(self) -> impl Iterator<Item = &'static Asset> {
         ASSETS
             .iter()
-            .filter(move |asset| self.chains().contains(&asset.chain))
+            .filter(move |asset| Family::of(asset.chain) == Some(self))
     }
 }
 
@@ -105,19 +96,15 @@ mod tests {
     use super::{Chain, Family, check_ref};
 
     #[test]
-    fn a_chain_is_of_the_family_that_lists_it() {
-        for chain in Chain::ALL {
-            let listed: Vec<_> = Family::ALL
-                .iter()
-                .filter(|family| family.chains().contains(chain))
-                .copied()
-                .collect();
-            assert_eq!(listed, Vec::from_iter(Family::of(*chain)), "{chain}");
-        }
+    fn the_chains_of_a_family_share_one_pool() {
         for family in Family::ALL {
             let pool = family.chain().address_pool();
             let shared = |chain: &Chain| chain.address_pool() == pool;
-            assert!(family.chains().iter().all(shared), "{family}");
+            assert!(family.chains().all(|chain| shared(&chain)), "{family}");
+            assert!(
+                family.chains().any(|chain| chain == family.chain()),
+                "{family}"
+            );
         }
     }
 

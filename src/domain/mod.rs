@@ -7,6 +7,7 @@ pub mod account;
 pub mod address;
 pub mod apikey;
 pub mod asset;
+pub mod chain;
 pub mod customer;
 pub mod deposit;
 pub mod email;

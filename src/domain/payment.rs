@@ -3,7 +3,9 @@
 //! What lives here: the payment and its state machine. What does not: the invoice's status, which is computed
 //! from payments. What always holds: whether it was on time and what it is worth are judged once, when it is recorded.
 
-use super::asset::{Asset, Chain, Mode};
+use super::address::Encoding;
+use super::asset::{Asset, Mode};
+use super::chain::Chain;
 use super::money::Cents;
 use super::money::coin::{Rate, Units};
 use super::signature::hex;
@@ -89,14 +91,10 @@ impl Payment {
 
 /// The transaction id of a simulated payment, in the form its chain writes ids.
 pub fn simulated_txid(chain: Chain, label: &str) -> String {
-    match chain {
-        Chain::Bitcoin | Chain::Litecoin | Chain::Dogecoin | Chain::Tron => {
-            hex(&Sha256::digest(label))
-        }
-        Chain::Ethereum | Chain::Base | Chain::Polygon => {
-            format!("0x{}", hex(&Sha256::digest(label)))
-        }
-        Chain::Solana => bs58::encode(Sha512::digest(label)).into_string(),
+    match chain.row().encoding {
+        Encoding::Utxo(_) | Encoding::Tron => hex(&Sha256::digest(label)),
+        Encoding::Evm => format!("0x{}", hex(&Sha256::digest(label))),
+        Encoding::Solana => bs58::encode(Sha512::digest(label)).into_string(),
     }
 }
 

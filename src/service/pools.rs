@@ -5,7 +5,7 @@
 
 use super::{Error, Json, Member, Service, members};
 use crate::domain::address::{self, Network};
-use crate::domain::asset::{Chain, IMPORTED_CHAINS, Mode};
+use crate::domain::asset::{Chain, Mode};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::store::addresses::Owner;
@@ -20,6 +20,16 @@ const TAKEN_A_MINUTE_MAX: u32 = 10;
 pub const IMPORT_MAX: usize = 1000;
 
 impl Service {
+    /// The networks whose addresses are asked for in this mode: where nothing real is sent, those of test networks do as
+    /// well.
+    pub(super) fn networks(&self, mode: Mode) -> &'static [Network] {
+        if self.simulates(mode) {
+            &Network::BOTH
+        } else {
+            &[Network::Main]
+        }
+    }
+
     /// Is there something that hands out addresses of this chain, be it empty?
     pub(super) fn has_pool(
         &self,
@@ -64,12 +74,7 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] where the file fails.
     pub fn pools(&self) -> Result<Vec<Json>, Error> {
-        self.read(|db| {
-            IMPORTED_CHAINS
-                .iter()
-                .map(|chain| shown(db, *chain))
-                .collect()
-        })
+        self.read(|db| Chain::imported().map(|chain| shown(db, chain)).collect())
     }
 
     /// Adds live addresses to a pool: all of them, or none where one is wrong. Those it knows already are counted.
@@ -83,11 +88,10 @@ impl Service {
         pool: &str,
         list: &[Value],
     ) -> Result<Json, Error> {
-        let chain = IMPORTED_CHAINS
-            .into_iter()
+        let chain = Chain::imported()
             .find(|chain| chain.address_pool() == pool)
             .ok_or_else(|| Refusal::not_found("pool"))?;
-        let addresses = checked(chain, list)?;
+        let addresses = checked(self.networks(Mode::Live), chain, list)?;
         let actor = member.user().email.clone();
         self.write(move |_, tx| {
             let mut added: usize = 0;
@@ -128,8 +132,8 @@ fn may_take(db: &Reader<'_>, now: Time, account: i64, chain: Chain) -> Result<bo
     Ok(pool_addresses::has_more_than(db, chain, taken)?)
 }
 
-/// The canonical texts of addresses on the main network of a chain.
-fn checked(chain: Chain, list: &[Value]) -> Result<Vec<String>, Refusal> {
+/// The canonical texts of addresses on the networks of a chain that count.
+fn checked(networks: &[Network], chain: Chain, list: &[Value]) -> Result<Vec<String>, Refusal> {
     const NAME: &str = "addresses";
     if !(1..=IMPORT_MAX).contains(&list.len()) {
         return Err(Refusal::field(
@@ -148,7 +152,9 @@ fn checked(chain: Chain, list: &[Value]) -> Result<Vec<String>, Refusal> {
         let text = item
             .as_str()
             .ok_or_else(|| wrong("must be a string".to_owned()))?;
-        address::parse(chain, Network::Main, text).map_err(|problem| wrong(format!("is {problem}")))
+        address::parse_on(chain, networks, text)
+            .map(|(_, canonical)| canonical)
+            .map_err(|problem| wrong(format!("is {problem}")))
     };
     list.iter().enumerate().map(read).collect()
 }

@@ -8,7 +8,7 @@ use super::invoices::owned;
 use super::sandbox::payments::by_id;
 use super::transfers::request;
 use super::{Caller, Error, Json, Service};
-use crate::domain::address::{self, Network};
+use crate::domain::address;
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::fields::Fields;
 use crate::domain::invoice::Invoice;
@@ -150,14 +150,10 @@ impl Service {
         chain: Chain,
         text: &str,
     ) -> Result<String, String> {
-        let main = address::parse(chain, Network::Main, text);
-        let parsed = main.or_else(|problem| {
-            let test = self
-                .simulates(mode)
-                .then(|| address::parse(chain, Network::Test, text).ok());
-            test.flatten().ok_or(problem)
-        });
-        parsed.map_err(|problem| format!("is {problem}"))
+        let parsed = address::parse_on(chain, self.networks(mode), text);
+        parsed
+            .map(|(_, canonical)| canonical)
+            .map_err(|problem| format!("is {problem}"))
     }
 }
 

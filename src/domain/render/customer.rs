@@ -33,7 +33,7 @@ struct Conversion {
 #[serde(rename_all = "camelCase")]
 struct FamilyView<'a> {
     family: Family,
-    chain_ids: &'static [Chain],
+    chain_ids: Vec<Chain>,
     address: &'a str,
     assets: Vec<AssetView>,
 }
@@ -60,7 +60,7 @@ pub fn addresses(reference: &str, addresses: &[(Family, String)]) -> Rendered {
     };
     let addresses = addresses.iter().map(|(family, address)| FamilyView {
         family: *family,
-        chain_ids: family.chains(),
+        chain_ids: family.chains().collect(),
         address,
         assets: family.assets().map(asset).collect(),
     });

@@ -3,7 +3,7 @@
 //! What lives here: the arithmetic of an approval, and the fixed network fees of simulated chains. What does not:
 //! today's rates. What always holds: what is sent is rounded down and is more than nothing.
 
-use crate::domain::asset::{Asset, AssetKind, Chain};
+use crate::domain::asset::{Asset, AssetKind};
 use crate::domain::money::Cents;
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::refusal::Refusal;
@@ -54,21 +54,10 @@ impl Terms {
 
 /// The fixed network fee of simulated chains, in the coin's base units.
 pub const fn simulated_network_fee(asset: &Asset) -> Units {
-    match (asset.chain, asset.kind) {
-        (Chain::Bitcoin, _) => Units(2_000),
-        (Chain::Litecoin, _) => Units(10_000),
-        (Chain::Dogecoin, _) => Units(100_000_000),
-        (Chain::Ethereum | Chain::Base | Chain::Polygon, AssetKind::Native) => {
-            Units(200_000_000_000_000)
-        }
-        (Chain::Ethereum, AssetKind::Spl | AssetKind::Erc20 | AssetKind::Trc20) => Units(1_000_000),
-        (Chain::Base | Chain::Polygon, AssetKind::Spl | AssetKind::Erc20 | AssetKind::Trc20) => {
-            Units(10_000)
-        }
-        (Chain::Tron, AssetKind::Native) => Units(1_000_000),
-        (Chain::Tron, AssetKind::Spl | AssetKind::Erc20 | AssetKind::Trc20) => Units(1_500_000),
-        (Chain::Solana, AssetKind::Native) => Units(5_000),
-        (Chain::Solana, AssetKind::Spl | AssetKind::Erc20 | AssetKind::Trc20) => Units(10_000),
+    let [native, token] = asset.chain.row().simulated_fees;
+    match asset.kind {
+        AssetKind::Native => native,
+        AssetKind::Spl | AssetKind::Erc20 | AssetKind::Trc20 => token,
     }
 }
 

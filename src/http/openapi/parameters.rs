@@ -3,7 +3,7 @@
 //! What lives here: their schemas. What does not: which a route has, which is said in ROUTES. What always holds: what
 //! can be listed in a path is the code's own list.
 
-use crate::domain::asset::{Asset, Chain, IMPORTED_CHAINS};
+use crate::domain::asset::{Asset, Chain};
 use crate::domain::customer::REF_PATTERN;
 use crate::domain::export::Export;
 use crate::http::request::{ID_CHARS_MAX, Param, ParamKind};
@@ -46,7 +46,11 @@ fn path_schema(route: &Route, name: &str) -> Value {
         // No closed lists: they grow when a coin comes, and published clients must not break then.
         "chain" => json!({ "type": "string", "examples": Chain::TEXTS }),
         "asset" => json!({ "type": "string", "examples": Asset::ids() }),
-        "pool" => one_of(owned(&IMPORTED_CHAINS.map(Chain::address_pool))),
+        "pool" => one_of(owned(
+            &Chain::imported()
+                .map(Chain::address_pool)
+                .collect::<Vec<_>>(),
+        )),
         "file" => one_of(
             Export::TEXTS
                 .iter()

@@ -1,0 +1,239 @@
+//! The chains on which money is seen, and what is different about each.
+//!
+//! What lives here: one table, CHAINS. What does not: the coins (`asset`), and how an address is read (`address`). What
+//! always holds: whatever the program has to know of a chain is in its row, so a new chain is one row.
+
+use super::address::{self, Encoding};
+use super::customer::Family;
+use super::money::coin::Units;
+use super::text_enum::text_enum;
+
+/// How many blocks make a payment final.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Its own block and those after it, together this many.
+    Blocks(u32),
+    /// The chain itself says that the block is final.
+    Final,
+}
+
+/// What is different about a chain.
+#[derive(Debug)]
+pub struct Row {
+    /// Which chain.
+    pub chain: Chain,
+    /// What hands out its addresses: chains of one pool share every address.
+    pub pool: &'static str,
+    /// How its addresses are written.
+    pub(super) encoding: Encoding,
+    /// Under which family customers have an address on it; none where they have none.
+    pub customers: Option<Family>,
+    /// Is its pool imported by the operator? No public key derives the addresses of such a chain.
+    pub imported: bool,
+    /// The network whose coins are worth something, and the test networks, by the names that its nodes use.
+    pub networks: (&'static str, &'static [&'static str]),
+    /// Up to which depth a payment is watched.
+    pub horizon: Depth,
+    /// When a payment is confirmed: what is due is small, larger, or largest.
+    pub confirmations: [Depth; 3],
+    /// Where a person looks a transaction up: its id is put at the end.
+    pub explorer: &'static str,
+    /// The network fee of the simulated chain, in base units: of its own coin, and of a token.
+    pub simulated_fees: [Units; 2],
+}
+
+/// Declares the chains and their table.
+macro_rules! chains {
+    ($($(#[$about:meta])* $name:ident = $text:literal { $($field:ident: $value:expr),+ $(,)? })+) => {
+        text_enum! {
+            /// The chains on which money is seen.
+            pub enum Chain { $($(#[$about])* $name = $text),+ }
+        }
+
+        /// Every chain, in the order of [`Chain::ALL`].
+        pub static CHAINS: &[&Row] = &[$(Chain::$name.row()),+];
+
+        impl Chain {
+            /// The chain's row of [`CHAINS`].
+            pub const fn row(self) -> &'static Row {
+                match self {
+                    $(Chain::$name => {
+                        const ROW: Row = Row { chain: Chain::$name, $($field: $value),+ };
+                        &ROW
+                    })+
+                }
+            }
+        }
+    };
+}
+
+chains! {
+    /// Bitcoin.
+    Bitcoin = "bitcoin" {
+        pool: "bitcoin",
+        encoding: address::BITCOIN,
+        customers: Some(Family::Utxo),
+        imported: false,
+        networks: ("main", &["test", "testnet4", "signet", "regtest"]),
+        horizon: Depth::Blocks(100),
+        confirmations: [Depth::Blocks(1), Depth::Blocks(2), Depth::Blocks(6)],
+        explorer: "https://mempool.space/tx/",
+        simulated_fees: [Units(2_000), Units(2_000)],
+    }
+    /// Litecoin.
+    Litecoin = "litecoin" {
+        pool: "litecoin",
+        encoding: address::LITECOIN,
+        customers: None,
+        imported: false,
+        networks: ("main", &["test", "signet", "regtest"]),
+        horizon: Depth::Blocks(200),
+        confirmations: [Depth::Blocks(3), Depth::Blocks(6), Depth::Blocks(12)],
+        explorer: "https://litecoinspace.org/tx/",
+        simulated_fees: [Units(10_000), Units(10_000)],
+    }
+    /// Dogecoin.
+    Dogecoin = "dogecoin" {
+        pool: "dogecoin",
+        encoding: address::DOGECOIN,
+        customers: None,
+        imported: false,
+        networks: ("main", &["test", "regtest"]),
+        horizon: Depth::Blocks(400),
+        confirmations: [Depth::Blocks(10), Depth::Blocks(20), Depth::Blocks(40)],
+        explorer: "https://blockchair.com/dogecoin/transaction/",
+        simulated_fees: [Units(100_000_000), Units(100_000_000)],
+    }
+    /// Ethereum.
+    Ethereum = "ethereum" {
+        pool: "evm",
+        encoding: Encoding::Evm,
+        customers: Some(Family::Evm),
+        imported: false,
+        networks: ("1", &["11155111", "560048"]),
+        horizon: Depth::Final,
+        confirmations: [Depth::Blocks(6), Depth::Blocks(12), Depth::Final],
+        explorer: "https://etherscan.io/tx/",
+        simulated_fees: [Units(200_000_000_000_000), Units(1_000_000)],
+    }
+    /// Base.
+    Base = "base" {
+        pool: "evm",
+        encoding: Encoding::Evm,
+        customers: Some(Family::Evm),
+        imported: false,
+        networks: ("8453", &["84532"]),
+        horizon: Depth::Final,
+        confirmations: [Depth::Blocks(10), Depth::Blocks(30), Depth::Final],
+        explorer: "https://basescan.org/tx/",
+        simulated_fees: [Units(200_000_000_000_000), Units(10_000)],
+    }
+    /// Polygon.
+    Polygon = "polygon" {
+        pool: "evm",
+        encoding: Encoding::Evm,
+        customers: Some(Family::Evm),
+        imported: false,
+        networks: ("137", &["80002"]),
+        horizon: Depth::Final,
+        confirmations: [Depth::Blocks(32), Depth::Blocks(64), Depth::Final],
+        explorer: "https://polygonscan.com/tx/",
+        simulated_fees: [Units(200_000_000_000_000), Units(10_000)],
+    }
+    /// Tron.
+    Tron = "tron" {
+        pool: "tron",
+        encoding: Encoding::Tron,
+        customers: Some(Family::Tron),
+        imported: false,
+        networks: ("mainnet", &["shasta", "nile"]),
+        horizon: Depth::Final,
+        confirmations: [Depth::Final, Depth::Final, Depth::Final],
+        explorer: "https://tronscan.org/#/transaction/",
+        simulated_fees: [Units(1_000_000), Units(1_500_000)],
+    }
+    /// Solana.
+    Solana = "solana" {
+        pool: "solana",
+        encoding: Encoding::Solana,
+        customers: Some(Family::Solana),
+        imported: true,
+        networks: ("mainnet-beta", &["testnet", "devnet"]),
+        horizon: Depth::Final,
+        confirmations: [Depth::Final, Depth::Final, Depth::Final],
+        explorer: "https://solscan.io/tx/",
+        simulated_fees: [Units(5_000), Units(10_000)],
+    }
+}
+
+impl Chain {
+    /// What hands out this chain's addresses: each chain its own, all EVM chains together.
+    pub const fn address_pool(self) -> &'static str {
+        self.row().pool
+    }
+
+    /// The first chain of each pool.
+    pub fn of_each_pool() -> impl Iterator<Item = Chain> {
+        let first = |row: &&&Row| {
+            let of_pool = CHAINS.iter().find(|other| other.pool == row.pool);
+            of_pool.is_some_and(|other| other.chain == row.chain)
+        };
+        CHAINS.iter().filter(first).map(|row| row.chain)
+    }
+
+    /// The chains whose live addresses the operator imports.
+    pub fn imported() -> impl Iterator<Item = Chain> {
+        Chain::of_each_pool().filter(|chain| chain.row().imported)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHAINS, Chain, Depth};
+
+    #[test]
+    fn each_chain_has_its_row() {
+        assert_eq!(CHAINS.len(), Chain::ALL.len());
+        for chain in Chain::ALL {
+            assert_eq!(chain.row().chain, *chain);
+            assert!(chain.row().explorer.starts_with("https://"), "{chain}");
+        }
+    }
+
+    #[test]
+    fn chains_of_one_pool_write_their_addresses_alike() {
+        for chain in Chain::ALL {
+            for other in Chain::ALL {
+                let (one, two) = (chain.row(), other.row());
+                if one.pool == two.pool {
+                    assert_eq!(one.encoding, two.encoding, "{chain} {other}");
+                    assert_eq!(one.imported, two.imported, "{chain} {other}");
+                }
+            }
+        }
+        assert_eq!(Chain::Base.address_pool(), "evm");
+        assert_eq!(Chain::Bitcoin.address_pool(), "bitcoin");
+        let pools: Vec<_> = Chain::of_each_pool().map(Chain::address_pool).collect();
+        assert_eq!(
+            pools,
+            ["bitcoin", "litecoin", "dogecoin", "evm", "tron", "solana"]
+        );
+    }
+
+    #[test]
+    fn more_money_waits_for_more_blocks_and_is_watched_beyond_them() {
+        let blocks = |depth: Depth| match depth {
+            Depth::Blocks(blocks) => blocks,
+            Depth::Final => u32::MAX,
+        };
+        for row in CHAINS {
+            let needed = row.confirmations.map(blocks);
+            assert!(needed.is_sorted(), "{}", row.chain);
+            assert!(
+                needed.iter().all(|needed| *needed <= blocks(row.horizon)),
+                "{}",
+                row.chain
+            );
+        }
+    }
+}
