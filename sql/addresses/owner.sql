@@ -1,1 +1,1 @@
-select invoice, customer from addresses where mode = :mode and address = :address
+select invoice, customer from addresses where mode = :mode and pool = :pool and address = :address

@@ -67,9 +67,15 @@ pub fn of_owner(db: &Reader<'_>, owner: Owner, chain: Chain) -> Result<Option<St
     )
 }
 
-/// Whose address it is.
-pub fn owner(db: &Reader<'_>, mode: Mode, address: &str) -> Result<Option<Owner>, StoreError> {
-    let params = named_params! { ":mode": mode, ":address": address };
+/// Whose address it is, on this chain and on those that share its pool.
+pub fn owner(
+    db: &Reader<'_>,
+    mode: Mode,
+    chain: Chain,
+    address: &str,
+) -> Result<Option<Owner>, StoreError> {
+    let params =
+        named_params! { ":mode": mode, ":pool": chain.address_pool(), ":address": address };
     let found: Option<[Option<i64>; 2]> = db.first(
         include_str!("../../sql/addresses/owner.sql"),
         params,

@@ -100,3 +100,36 @@ fn every_statement_prepares_against_the_fresh_schema() {
     }
     assert!(prepared > 60, "only {prepared} statements were found");
 }
+
+/// Statements that run for each output of each transaction that is looked at, or for each step of one.
+const WATCHERS_PATH: [&str; 1] = ["addresses/owner"];
+
+/// How SQLite runs a statement, a line for each table.
+fn plan(conn: &Connection, statement: &str) -> Vec<String> {
+    let mut plan = conn
+        .prepare(&format!("explain query plan {statement}"))
+        .unwrap();
+    plan.query_map([], |row| row.get(3))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap()
+}
+
+#[test]
+fn no_statement_on_the_watchers_path_reads_a_whole_table() {
+    let conn = Connection::open_in_memory().unwrap();
+    migrate(&conn);
+    for name in WATCHERS_PATH {
+        let statement = std::fs::read_to_string(project(&format!("sql/{name}.sql"))).unwrap();
+        let plan = plan(&conn, &statement);
+        let scan = plan.iter().find(|line| line.starts_with("SCAN "));
+        assert_eq!(scan, None, "{name}: {plan:?}");
+    }
+    // The address is looked up by all that it is unique by.
+    let owner = std::fs::read_to_string(project("sql/addresses/owner.sql")).unwrap();
+    let plan = plan(&conn, &owner);
+    assert!(
+        plan[0].contains("mode=? AND pool=? AND address=?"),
+        "{plan:?}"
+    );
+}

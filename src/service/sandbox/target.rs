@@ -3,8 +3,8 @@
 //! What always holds: what reaches nobody is told by its coin and amount; without them it is no payment at all.
 
 use super::payments::{UNMATCHED, by_id, view};
-use crate::domain::address::{Network, parse};
-use crate::domain::asset::{Asset, Mode};
+use crate::domain::address::{Network, parse_on};
+use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::customer::{Customer, Family};
 use crate::domain::fields::Fields;
 use crate::domain::invoice::Invoice;
@@ -127,18 +127,16 @@ fn at_address(
         Some(Ok((_, canonical))) => canonical.as_str(),
         Some(Err(_)) | None => address,
     };
-    for mode in Mode::ALL {
-        match owner(db, *mode, canonical)? {
-            Some(Owner::Invoice(seq)) => {
-                let invoice = invoices::by_seq(db, seq)?;
-                let is_told = has_amount && matches!(parsed, Some(Ok(_)));
-                return of_invoice(db, invoice, canonical, asset, is_told);
-            }
-            Some(Owner::Customer(seq)) => {
-                return of_customer(db, customers::by_seq(db, seq)?, canonical, asset);
-            }
-            None => {}
+    match owner_on(db, asset, canonical)? {
+        Some(Owner::Invoice(seq)) => {
+            let invoice = invoices::by_seq(db, seq)?;
+            let is_told = has_amount && matches!(parsed, Some(Ok(_)));
+            return of_invoice(db, invoice, canonical, asset, is_told);
         }
+        Some(Owner::Customer(seq)) => {
+            return of_customer(db, customers::by_seq(db, seq)?, canonical, asset);
+        }
+        None => {}
     }
     let (Some(asset), Some(parsed), true) = (asset, parsed, has_amount) else {
         let problem =
@@ -159,11 +157,25 @@ fn at_address(
     }))
 }
 
+/// Whose address it is, in either mode: on the coin's chain, or on any where no coin is named.
+fn owner_on(db: &Reader<'_>, asset: Option<&Asset>, address: &str) -> Result<Option<Owner>, Error> {
+    let chains = match asset {
+        Some(asset) => vec![asset.chain],
+        None => Chain::of_each_pool().collect(),
+    };
+    for mode in Mode::ALL {
+        for chain in &chains {
+            if let Some(owner) = owner(db, *mode, *chain, address)? {
+                return Ok(Some(owner));
+            }
+        }
+    }
+    Ok(None)
+}
+
 /// The canonical text of an address of the coin's chain, on whichever network it is one.
 fn on_chain(asset: &Asset, address: &str) -> Result<(Network, String), Refusal> {
-    let on = |network| parse(asset.chain, network, address).map(|text| (network, text));
-    on(Network::Main)
-        .or_else(|problem| on(Network::Test).map_err(|_| problem))
+    parse_on(asset.chain, &Network::BOTH, address)
         .map_err(|problem| Refusal::field("address", format!("is {problem}")))
 }
 
