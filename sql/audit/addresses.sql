@@ -6,10 +6,10 @@ select format('quote of invoice %s in %s', i.id, q.asset), format('at %s', q.add
 from quotes q join invoices i on i.seq = q.invoice
 where not exists (select 1 from addresses a where a.invoice = i.seq and a.mode = i.mode and a.address = q.address)
 union all
-select format('deposit %s', d.id), format('at %s', d.address), 'at an address of its customer'
-from deposits d
+select format('deposit %s', d.id), format('at %s', o.address), 'at an address of its customer'
+from deposits d join observations o on o.seq = d.observation
 where not exists (select 1 from addresses a where a.customer = d.customer and a.mode = d.mode
-  and a.address = d.address)
+  and a.address = o.address)
 union all
 select format('address %s', p.address), format('in the pool as %s', p.state), 'assigned exactly where it has an owner'
 from pool_addresses p

@@ -1,15 +1,15 @@
 -- rule 5: no row of one mode or account refers to a row of another
-select format('payment %s', p.id), p.mode, format('%s, the mode of its invoice, in a coin quoted for it', i.mode)
-from payments p join invoices i on i.seq = p.invoice join quotes q on q.seq = p.quote
-where p.mode <> i.mode or q.invoice <> i.seq or q.asset <> p.asset
+select format('payment %s', p.id), o.mode, format('%s, the mode of its invoice, in a coin quoted for it at its address', i.mode)
+from payments p join observations o on o.seq = p.observation join invoices i on i.seq = p.invoice join quotes q on q.seq = p.quote
+where o.mode <> i.mode or q.invoice <> i.seq or q.asset <> o.asset or q.address <> o.address
 union all
 select format('address %s', a.address), a.mode, 'the mode of its owner'
 from addresses a left join invoices i on i.seq = a.invoice left join customers c on c.seq = a.customer
 where a.mode <> coalesce(i.mode, c.mode)
 union all
-select format('deposit %s', d.id), d.mode, 'the account and mode of its customer'
-from deposits d join customers c on c.seq = d.customer
-where d.mode <> c.mode or d.account <> c.account
+select format('deposit %s', d.id), d.mode, 'the account and mode of its customer, and the mode of what was seen'
+from deposits d join customers c on c.seq = d.customer join observations o on o.seq = d.observation
+where d.mode <> c.mode or d.account <> c.account or d.mode <> o.mode
 union all
 select format('refund %s', t.id), t.mode, 'the account, mode and currency of its invoice'
 from transfers t join invoices i on i.seq = t.invoice

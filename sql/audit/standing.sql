@@ -1,18 +1,18 @@
 -- rule 2: what is confirmed stands in the ledger with its sale and fee, what is not has been taken back to nothing
 select format('payment %s', p.id),
-  format('%s, with %d cents in the ledger', p.state,
+  format('%s, with %d cents in the ledger', o.state,
     (select ifnull(sum(l.amount), 0) from ledger l where l.payment = p.seq)),
-  iif(p.state = 'confirmed', 'its sale and fee', 'nothing')
-from payments p
+  iif(o.state = 'confirmed', 'its sale and fee', 'nothing')
+from payments p join observations o on o.seq = p.observation
 where (select ifnull(sum(l.amount), 0) from ledger l where l.payment = p.seq)
-  <> iif(p.state = 'confirmed', (select ifnull(sum(l.amount), 0) from ledger l where l.payment = p.seq
+  <> iif(o.state = 'confirmed', (select ifnull(sum(l.amount), 0) from ledger l where l.payment = p.seq
     and l.kind in ('sale', 'fee')), 0)
 union all
 select format('deposit %s', d.id),
-  format('%s, with %d cents in the ledger', d.status,
+  format('%s, with %d cents in the ledger', o.state,
     (select ifnull(sum(l.amount), 0) from ledger l where l.deposit = d.seq)),
-  iif(d.status = 'confirmed', 'its sale and fee', 'nothing')
-from deposits d
+  iif(o.state = 'confirmed', 'its sale and fee', 'nothing')
+from deposits d join observations o on o.seq = d.observation
 where (select ifnull(sum(l.amount), 0) from ledger l where l.deposit = d.seq)
-  <> iif(d.status = 'confirmed', (select ifnull(sum(l.amount), 0) from ledger l where l.deposit = d.seq
+  <> iif(o.state = 'confirmed', (select ifnull(sum(l.amount), 0) from ledger l where l.deposit = d.seq
     and l.kind in ('sale', 'fee')), 0)

@@ -1,4 +1,2 @@
-insert into deposits (id, account, mode, customer, chain, asset, address, txid, position, amount, rate, gross, fee, status,
-  was_confirmed, created_at)
-values (:id, :account, :mode, :customer, :chain, :asset, :address, :txid, :position, :amount, :rate, :gross, :fee, 'detected',
-  0, :created_at)
+insert into deposits (id, account, mode, customer, observation, rate, gross, fee, was_confirmed, created_at)
+values (:id, :account, :mode, :customer, :observation, :rate, :gross, :fee, 0, :created_at)

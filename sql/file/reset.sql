@@ -11,6 +11,7 @@ delete from payments;
 delete from quotes;
 delete from transfers;
 delete from deposits;
+delete from observations;
 delete from addresses;
 delete from address_counters;
 delete from pool_addresses;

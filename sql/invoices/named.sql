@@ -6,6 +6,6 @@ where account = :account and mode = :mode and (:status is null or status = :stat
   and seq in (select seq from invoices where id = :text
     union select invoice from addresses
       where mode = :mode and pool in (select value from json_each(:pools)) and address = :text
-    union select invoice from payments
-      where mode = :mode and chain in (select value from json_each(:chains)) and txid = :text)
+    union select p.invoice from observations o join payments p on p.observation = o.seq
+      where o.mode = :mode and o.chain in (select value from json_each(:chains)) and o.txid = :text)
 order by seq desc limit :limit

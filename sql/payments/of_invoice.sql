@@ -1,1 +1,4 @@
-select * from payments where invoice = :invoice order by seq
+select p.seq, p.id, p.invoice, p.quote, p.observation, o.mode, o.asset, o.txid, o.position, o.amount, p.rate, p.value,
+  p.on_time, o.state, p.was_confirmed, p.seen_at, o.confirmed_at
+from payments p join observations o on o.seq = p.observation
+where p.invoice = :invoice order by p.seq

@@ -1,2 +1,3 @@
-select i.currency, p.value from payments p join invoices i on i.seq = p.invoice
-where p.state = 'seen' and i.account = :account and i.mode = :mode and i.status = 'detected'
+select i.currency, p.value
+from invoices i join payments p on p.invoice = i.seq join observations o on o.seq = p.observation
+where o.state = 'seen' and i.account = :account and i.mode = :mode and i.status = 'detected'

@@ -1,2 +1,2 @@
-insert into unmatched_payments (id, mode, chain, asset, txid, position, address, amount, reason, account, invoice, seen_at)
-values (:id, :mode, :chain, :asset, :txid, :position, :address, :amount, :reason, :account, :invoice, :seen_at)
+insert into unmatched_payments (id, observation, reason, account, invoice)
+values (:id, :observation, :reason, :account, :invoice)

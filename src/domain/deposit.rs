@@ -1,7 +1,7 @@
 //! A deposit: what was seen at a customer's address.
 //!
 //! What lives here: the deposit and its state machine. What does not: what it books (`ledger`). What always holds:
-//! its rate and value are judged once, when it is first seen, and its fee once, when it is first confirmed.
+//! its rate, value and fee are shown from when it is first seen, and fixed once, when it is first confirmed.
 
 use super::asset::{Asset, Mode};
 use super::money::coin::{Rate, Units};
@@ -67,6 +67,8 @@ pub struct Deposit {
     pub mode: Mode,
     /// The customer.
     pub customer: i64,
+    /// What was seen on the chain, by its `seq`.
+    pub observation: i64,
     /// The merchant's own name for the customer.
     pub customer_ref: String,
     /// The coin it came in.
@@ -79,7 +81,7 @@ pub struct Deposit {
     pub position: u32,
     /// What was sent.
     pub amount: Units,
-    /// EUR per whole coin, when it was seen.
+    /// EUR per whole coin: when it was seen, until it is first confirmed; from then on what it was at that moment.
     pub rate: Rate,
     /// What it is worth, in EUR.
     pub gross: Cents,
@@ -89,7 +91,7 @@ pub struct Deposit {
     pub status: DepositStatus,
     /// Has it ever been confirmed?
     pub was_confirmed: bool,
-    /// The earlier of mempool sighting and block time.
+    /// When it was seen, or what it replaces.
     pub created_at: Time,
     /// When it was confirmed, while it is.
     pub confirmed_at: Option<Time>,

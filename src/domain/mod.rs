@@ -20,6 +20,7 @@ pub mod json;
 pub mod ledger;
 pub mod link;
 pub mod money;
+pub mod observation;
 pub mod payment;
 pub mod quote;
 pub mod refusal;

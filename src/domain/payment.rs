@@ -56,6 +56,8 @@ pub struct Payment {
     pub invoice: i64,
     /// The quote whose address it went to.
     pub quote: i64,
+    /// What was seen on the chain, by its `seq`.
+    pub observation: i64,
     /// Live or test.
     pub mode: Mode,
     /// The coin it came in.
@@ -76,7 +78,7 @@ pub struct Payment {
     pub state: PaymentState,
     /// Has it ever been confirmed?
     pub was_confirmed: bool,
-    /// The earlier of mempool sighting and block time.
+    /// From when it counts: when it was seen, or what it replaces.
     pub seen_at: Time,
     /// When it was confirmed, while it is.
     pub confirmed_at: Option<Time>,

@@ -4,6 +4,7 @@
 
 use super::asset::{Asset, Mode};
 use super::money::coin::Units;
+use super::payment::PaymentState;
 use super::text_enum::text_enum;
 use super::time::Time;
 
@@ -17,6 +18,10 @@ text_enum! {
         UnknownAddress = "unknown_address",
         /// The address is an invoice's, to which this coin was never quoted.
         UnquotedCoin = "unquoted_coin",
+        /// The address is an invoice's, and it is worth less than 0.01 there.
+        Dust = "dust",
+        /// It is worth more than can be booked.
+        TooLarge = "too_large",
     }
 }
 
@@ -27,6 +32,10 @@ pub struct Unmatched {
     pub seq: i64,
     /// The name outside the file.
     pub id: String,
+    /// What was seen on the chain, by its `seq`.
+    pub observation: i64,
+    /// Where it stands on its chain.
+    pub state: PaymentState,
     /// Live or test.
     pub mode: Mode,
     /// The coin it came in.

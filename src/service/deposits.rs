@@ -1,28 +1,23 @@
-//! Deposits: what is paid to customers' addresses, booked in EUR.
+//! Deposits: reading them, and simulating one.
 //!
-//! What does not live here: looking at chains. What always holds: a deposit books its sale and fee once in its life,
-//! and every time it becomes confirmed that is told.
+//! What does not live here: what a deposit does (`intake`). What always holds: what is simulated is observed like what is
+//! seen on a chain.
 
-use super::books::{Step, book_step};
 use super::customers::known;
-use super::events::{Subject, record};
-use super::payments::{Sighting, worth};
+use super::intake::Owned;
 use super::{Caller, Error, Json, Service};
 use crate::domain::asset::Asset;
 use crate::domain::customer::{Customer, Family, check_ref};
-use crate::domain::deposit::{Deposit, DepositStatus};
-use crate::domain::event::EventType;
-use crate::domain::ledger::RefType;
-use crate::domain::money::Currency;
+use crate::domain::deposit::Deposit;
 use crate::domain::money::coin::Units;
-use crate::domain::payment::simulated_txid;
+use crate::domain::observation::Observation;
+use crate::domain::payment::{PaymentState, simulated_txid};
 use crate::domain::quote::unavailable;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::store::addresses::Owner;
-use crate::store::ledger::{Booking, Source};
-use crate::store::{Tx, accounts, addresses, deposits};
+use crate::store::{Tx, addresses, deposits};
 use std::sync::Arc;
 
 /// What a customer is said to have paid.
@@ -66,112 +61,28 @@ impl Service {
             let (asset, address) = taken_at(tx, &customer, &paid.asset)?;
             let amount = Units::parse(&paid.amount, asset.decimals)
                 .map_err(|problem| Refusal::field("amount", problem))?;
-            if amount == Units::ZERO {
-                return Err(Refusal::field("amount", "must be more than zero").into());
-            }
-            let sighting = Sighting {
-                amount,
+            let seen = Observation {
+                mode: customer.mode,
+                asset,
                 txid: simulated_txid(asset.chain, &id::new(now).to_string()),
                 position: 0,
+                address,
+                amount,
                 seen_at: now,
+                block: None,
+                spends: Vec::new(),
             };
-            let deposit = service.see_deposit(tx, now, &customer, asset, address, sighting)?;
-            let deposit = service.advance_deposit(tx, now, deposit, DepositStatus::Confirmed)?;
-            shown(&deposit)
+            let seen = service.observe(tx, now, &seen, None)?;
+            let seen = seen.ok_or_else(|| Refusal::field("amount", "must be more than zero"))?;
+            let paid = service.advance_owned(tx, now, seen.booked()?, PaymentState::Confirmed)?;
+            match paid {
+                Owned::Deposit(deposit) => shown(&deposit),
+                Owned::Payment(_) | Owned::Unmatched(_) => Err(Error::Failed(
+                    "the address is not the customer's".to_owned(),
+                )),
+            }
         })
         .await
-    }
-
-    /// Records a deposit as seen, judging once what it is worth.
-    pub(super) fn see_deposit(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        customer: &Customer,
-        asset: &'static Asset,
-        address: String,
-        sighting: Sighting,
-    ) -> Result<Deposit, Error> {
-        let rate = asset.test_rate(Currency::Eur)?;
-        let gross = worth(rate, &sighting, asset)?;
-        let mut deposit = Deposit {
-            seq: 0,
-            id: id::new(now).to_string(),
-            account: customer.account,
-            mode: customer.mode,
-            customer: customer.seq,
-            customer_ref: customer.reference.clone(),
-            asset,
-            address,
-            txid: sighting.txid,
-            position: sighting.position,
-            amount: sighting.amount,
-            rate,
-            gross,
-            fee: gross.fee(accounts::by_seq(tx, customer.account)?.fee)?,
-            status: DepositStatus::Detected,
-            was_confirmed: false,
-            created_at: sighting.seen_at,
-            confirmed_at: None,
-        };
-        deposit.seq = deposits::insert(tx, &deposit)?;
-        Ok(deposit)
-    }
-
-    /// Moves a deposit to its next status, books what follows, and tells of it where it is confirmed.
-    ///
-    /// # Errors
-    /// `invalid_transition` where the machine has no such step.
-    pub(super) fn advance_deposit(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        mut deposit: Deposit,
-        next: DepositStatus,
-    ) -> Result<Deposit, Error> {
-        let before = deposit.status;
-        if !before.may_become(next) {
-            let message = format!("a deposit that is {before} does not become {next}");
-            return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
-        }
-        let confirms = next == DepositStatus::Confirmed;
-        let step = Step {
-            value: deposit.gross,
-            was_confirmed: deposit.was_confirmed,
-            before: before.state(),
-            next: next.state(),
-        };
-        if confirms && !deposit.was_confirmed {
-            deposit.fee = deposit
-                .gross
-                .fee(accounts::by_seq(tx, deposit.account)?.fee)?;
-        }
-        deposit.status = next;
-        deposit.was_confirmed |= confirms;
-        deposit.confirmed_at = confirms.then_some(now);
-        let (fee, confirmed_at) = (deposit.fee, deposit.confirmed_at);
-        deposits::update(tx, deposit.seq, before, next, fee, confirmed_at)?;
-        let booking = Booking {
-            account: deposit.account,
-            mode: deposit.mode,
-            currency: Currency::Eur,
-            ref_type: RefType::Deposit,
-            ref_id: &deposit.id,
-            source: Source::Deposit(deposit.seq),
-        };
-        book_step(tx, now, &booking, step)?;
-        if confirms {
-            let object = shown(&deposit)?;
-            let subject = Subject {
-                account: deposit.account,
-                mode: deposit.mode,
-                id: &deposit.id,
-                object: &object,
-                own_url: None,
-            };
-            record(tx, now, EventType::DepositConfirmed, &subject)?;
-        }
-        Ok(deposit)
     }
 
     /// One deposit.

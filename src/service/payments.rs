@@ -1,42 +1,27 @@
-//! Payments: seen, confirmed, dropped, orphaned, and booked.
+//! Paying a test invoice, and what is due on one.
 //!
-//! What does not live here: looking at chains. What always holds: a payment books its sale and fee once in its
-//! life; what happens to it later is adjusted, never rewritten.
+//! What does not live here: what a payment does (`intake`). What always holds: what is simulated is observed like what is
+//! seen on a chain.
 
-use super::books::{Step, book_step};
+use super::intake::Owned;
 use super::invoices::owned;
-use super::settle::Cause;
 use super::{Caller, Error, Json, Service};
 use crate::domain::asset::Asset;
 use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::PaymentCase;
-use crate::domain::ledger::RefType;
-use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Cents, Overflow, Total};
+use crate::domain::observation::Observation;
 use crate::domain::payment::{Payment, PaymentState, simulated_txid};
 use crate::domain::quote::{Quote, amount_due, unavailable};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::store::ledger::{Booking, Source};
 use crate::store::{Tx, payments, quotes};
 use std::sync::Arc;
 
 /// How many payments of one invoice are simulated at most: each one is judged together with all that came before it, and
 /// everybody's writes wait meanwhile.
 const SIMULATED_MAX: usize = 100;
-
-/// A payment on a chain.
-pub(super) struct Sighting {
-    /// What was sent, in base units.
-    pub(super) amount: Units,
-    /// The transaction.
-    pub(super) txid: String,
-    /// Output or log index in it.
-    pub(super) position: u32,
-    /// The earlier of mempool sighting and block time.
-    pub(super) seen_at: Time,
-}
 
 impl Service {
     /// Pays a test invoice: one payment through the same pipeline as a real one, seen and then confirmed.
@@ -76,15 +61,24 @@ impl Service {
                 PaymentCase::Over => due.one_and_a_half()?,
             };
             let amount = quote.rate.units_for(fiat, quote.asset.decimals)?;
-            let txid = simulated_txid(quote.asset.chain, &id::new(now).to_string());
-            let sighting = Sighting {
-                amount,
-                txid,
+            let seen = Observation {
+                mode: invoice.mode,
+                asset: quote.asset,
+                txid: simulated_txid(quote.asset.chain, &id::new(now).to_string()),
                 position: 0,
+                address: quote.address,
+                amount,
                 seen_at: now,
+                block: None,
+                spends: Vec::new(),
             };
-            let (invoice, payment) = service.see(tx, now, invoice, &quote, sighting)?;
-            let invoice = service.advance(tx, now, invoice, &payment, PaymentState::Confirmed)?;
+            let seen = service.observe(tx, now, &seen, Some(invoice))?;
+            let seen = seen.ok_or_else(|| Error::Failed("nothing was due".to_owned()))?;
+            let paid = service.advance_owned(tx, now, seen.booked()?, PaymentState::Confirmed)?;
+            let Owned::Payment(paid) = paid else {
+                return Err(Error::Failed("what was due is no payment".to_owned()));
+            };
+            let (invoice, _) = *paid;
             Ok(render::invoice(&invoice, &service.links, &[])?)
         })
         .await
@@ -121,99 +115,6 @@ impl Service {
             .ok_or_else(|| unavailable("no coin takes so small an amount"))?;
         self.quote(tx, now, invoice, first.id)
     }
-
-    /// Records a payment as seen, judging once whether it is on time and what it is worth.
-    pub(super) fn see(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        invoice: Invoice,
-        quote: &Quote,
-        sighting: Sighting,
-    ) -> Result<(Invoice, Payment), Error> {
-        let on_time = sighting.seen_at < invoice.terms().deadline();
-        let rate = if on_time {
-            quote.rate
-        } else {
-            quote.asset.test_rate(invoice.currency)?
-        };
-        let mut payment = Payment {
-            seq: 0,
-            id: id::new(now).to_string(),
-            invoice: invoice.seq,
-            quote: quote.seq,
-            mode: invoice.mode,
-            asset: quote.asset,
-            value: worth(rate, &sighting, quote.asset)?,
-            rate,
-            amount: sighting.amount,
-            txid: sighting.txid,
-            position: sighting.position,
-            on_time,
-            state: PaymentState::Seen,
-            was_confirmed: false,
-            seen_at: sighting.seen_at,
-            confirmed_at: None,
-        };
-        payment.seq = payments::insert(tx, &payment, now)?;
-        let invoice = self.settle(tx, now, invoice, Cause::Other)?;
-        Ok((invoice, payment))
-    }
-
-    /// Moves a payment to its next state, books what follows, and settles its invoice.
-    ///
-    /// # Errors
-    /// `invalid_transition` where the machine has no such step.
-    pub(super) fn advance(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        invoice: Invoice,
-        payment: &Payment,
-        next: PaymentState,
-    ) -> Result<Invoice, Error> {
-        if !payment.state.may_become(next) {
-            let message = format!("a payment that is {} does not become {next}", payment.state);
-            return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
-        }
-        payments::update(tx, payment.seq, payment.state, next, now)?;
-        let booking = Booking {
-            account: invoice.account,
-            mode: invoice.mode,
-            currency: invoice.currency,
-            ref_type: RefType::Invoice,
-            ref_id: &invoice.id,
-            source: Source::Payment(payment.seq),
-        };
-        let step = Step {
-            value: payment.value,
-            was_confirmed: payment.was_confirmed,
-            before: payment.state,
-            next,
-        };
-        book_step(tx, now, &booking, step)?;
-        let cause = if next == PaymentState::Confirmed {
-            Cause::Confirmed
-        } else {
-            Cause::Other
-        };
-        self.settle(tx, now, invoice, cause)
-    }
-}
-
-/// What a sighting is worth.
-///
-/// # Errors
-/// `invalid_request` where it is more than [`Cents::AMOUNT_MAX`].
-pub(super) fn worth(rate: Rate, sighting: &Sighting, asset: &Asset) -> Result<Cents, Refusal> {
-    let value = rate.value(sighting.amount, asset.decimals);
-    value
-        .ok()
-        .filter(|value| *value <= Cents::AMOUNT_MAX)
-        .ok_or_else(|| {
-            let most = Cents::AMOUNT_MAX;
-            Refusal::field("amount", format!("must be worth at most {most} in fiat"))
-        })
 }
 
 /// What is still to be paid; the whole price where nothing is due any more.

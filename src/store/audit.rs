@@ -36,7 +36,7 @@ impl std::fmt::Display for Finding {
 }
 
 /// Rule and query; each row that comes is a finding: about, is, should.
-const CHECKS: [(u8, &str); 17] = [
+const CHECKS: [(u8, &str); 18] = [
     (6, include_str!("../../sql/audit/integrity.sql")),
     (5, include_str!("../../sql/audit/foreign_keys.sql")),
     (1, include_str!("../../sql/audit/running_sums.sql")),
@@ -52,6 +52,7 @@ const CHECKS: [(u8, &str); 17] = [
     (4, include_str!("../../sql/audit/final_events.sql")),
     (4, include_str!("../../sql/audit/event_bodies.sql")),
     (4, include_str!("../../sql/audit/deliveries.sql")),
+    (5, include_str!("../../sql/audit/owners.sql")),
     (5, include_str!("../../sql/audit/addresses.sql")),
     (5, include_str!("../../sql/audit/modes.sql")),
 ];

@@ -1,11 +1,12 @@
 //! The table `deposits`.
+//!
+//! What always holds: what a chain says of a deposit stands in its observation, and is read from there.
 
 use super::row::Columns;
 use super::{Reader, StoreError, Tx};
-use crate::domain::asset::{Chain, Mode};
-use crate::domain::deposit::{Deposit, DepositStatus};
-use crate::domain::money::Cents;
-use crate::domain::time::Time;
+use crate::domain::asset::Mode;
+use crate::domain::deposit::Deposit;
+use crate::domain::payment::PaymentState;
 use rusqlite::{Row, named_params};
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Deposit> {
@@ -17,6 +18,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Deposit> {
         mode: next.take()?,
         customer: next.take()?,
         customer_ref: next.take()?,
+        observation: next.take()?,
         asset: next.take()?,
         address: next.take()?,
         txid: next.take()?,
@@ -25,7 +27,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Deposit> {
         rate: next.take()?,
         gross: next.take()?,
         fee: next.take()?,
-        status: next.take()?,
+        status: next.take::<PaymentState>()?.into(),
         was_confirmed: next.take()?,
         created_at: next.take()?,
         confirmed_at: next.take()?,
@@ -39,12 +41,7 @@ pub fn insert(tx: &Tx<'_>, deposit: &Deposit) -> Result<i64, StoreError> {
         ":account": deposit.account,
         ":mode": deposit.mode,
         ":customer": deposit.customer,
-        ":chain": deposit.asset.chain,
-        ":asset": deposit.asset.id,
-        ":address": deposit.address,
-        ":txid": deposit.txid,
-        ":position": deposit.position,
-        ":amount": deposit.amount,
+        ":observation": deposit.observation,
         ":rate": deposit.rate,
         ":gross": deposit.gross,
         ":fee": deposit.fee,
@@ -53,21 +50,17 @@ pub fn insert(tx: &Tx<'_>, deposit: &Deposit) -> Result<i64, StoreError> {
     tx.insert(include_str!("../../sql/deposits/insert.sql"), params)
 }
 
-/// Moves a deposit from one status to the next; it must still be in `before`.
-pub fn update(
-    tx: &Tx<'_>,
-    seq: i64,
-    before: DepositStatus,
-    status: DepositStatus,
-    fee: Cents,
-    confirmed_at: Option<Time>,
-) -> Result<(), StoreError> {
+/// Notes that a deposit was confirmed for the first time, and at which rate, value and fee.
+pub fn confirm(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
     let params = named_params! {
-        ":seq": seq, ":before": before, ":status": status, ":fee": fee, ":confirmed_at": confirmed_at,
+        ":seq": deposit.seq, ":rate": deposit.rate, ":gross": deposit.gross, ":fee": deposit.fee,
     };
-    match tx.run(include_str!("../../sql/deposits/update.sql"), params)? {
+    match tx.run(include_str!("../../sql/deposits/confirm.sql"), params)? {
         1 => Ok(()),
-        _ => Err(StoreError::Failed(format!("deposit {seq} is not {before}"))),
+        _ => Err(StoreError::Failed(format!(
+            "deposit {} was confirmed before",
+            deposit.seq
+        ))),
     }
 }
 
@@ -80,17 +73,11 @@ pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Deposit>, StoreError> {
     )
 }
 
-/// The deposits that one transaction made, by position.
-pub fn of_transaction(
-    db: &Reader<'_>,
-    mode: Mode,
-    chain: Chain,
-    txid: &str,
-) -> Result<Vec<Deposit>, StoreError> {
-    let params = named_params! { ":mode": mode, ":chain": chain, ":txid": txid };
-    db.all(
-        include_str!("../../sql/deposits/of_transaction.sql"),
-        params,
+/// The deposit that an observation came to.
+pub fn of_observation(db: &Reader<'_>, observation: i64) -> Result<Option<Deposit>, StoreError> {
+    db.first(
+        include_str!("../../sql/deposits/of_observation.sql"),
+        named_params! { ":observation": observation },
         read,
     )
 }

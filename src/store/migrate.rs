@@ -7,26 +7,54 @@ use super::StoreError;
 use rusqlite::Connection;
 
 /// Every migration, oldest first; its place is its version.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
+    include_str!("../../sql/migrations/0004_intake.sql"),
 ];
 
 /// What the migrations add up to, as a file: a new file is a copy of it, which is much faster than the statements.
 pub(super) const TEMPLATE: &[u8] = include_bytes!("../../sql/template.db");
 
-/// Brings a file up to the newest version, in one transaction.
+/// Brings a file up to the newest version, in one transaction. Where a reference leads nowhere afterwards, nothing is
+/// changed.
 pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
     let version = user_version(conn)?;
     require_known(version)?;
     if version == NEWEST {
         return Ok(());
     }
+    // A table that others refer to is made anew: for that time references are not looked at, and then all of them are.
+    // The setting cannot be changed inside a transaction (<https://sqlite.org/lang_altertable.html>, in 12 steps).
+    let enforced: bool = conn.pragma_query_value(None, "foreign_keys", |row| row.get(0))?;
+    conn.pragma_update(None, "foreign_keys", false)?;
+    let migrated = migrate_in_one(conn);
+    conn.pragma_update(None, "foreign_keys", enforced)?;
+    migrated
+}
+
+/// Runs the migrations that the file has not seen, in one transaction.
+fn migrate_in_one(conn: &mut Connection) -> Result<(), StoreError> {
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    // Read again: another process may have been first.
+    let version = user_version(&tx)?;
     for migration in MIGRATIONS.iter().skip(version) {
         tx.execute_batch(migration)?;
     }
+    let mut broken = tx.prepare(include_str!("../../sql/audit/foreign_keys.sql"))?;
+    let first = broken
+        .query_map([], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(2)?))
+        })?
+        .next()
+        .transpose()?;
+    if let Some((about, should)) = first {
+        return Err(StoreError::Failed(format!(
+            "the file was left as it was: {about} refers to {should} that is not there"
+        )));
+    }
+    drop(broken);
     tx.pragma_update(
         None,
         "user_version",
@@ -89,6 +117,27 @@ mod tests {
             migrate(&mut conn).unwrap();
             assert_eq!(user_version(&conn).unwrap(), MIGRATIONS.len());
         }
+    }
+
+    #[test]
+    fn a_file_with_a_broken_reference_is_left_as_it_was() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch(MIGRATIONS[0]).unwrap();
+        let statement = "pragma foreign_keys = off; insert into quotes (invoice, asset, rate, amount_expected, address, \
+             created_at) values (9, 'BTC', '1', '1', 'a', 0)";
+        conn.execute_batch(statement).unwrap();
+        conn.pragma_update(None, "user_version", 1).unwrap();
+        conn.pragma_update(None, "foreign_keys", true).unwrap();
+        let refused = migrate(&mut conn).unwrap_err().to_string();
+        assert!(
+            refused.contains("of quotes refers to a row of invoices"),
+            "{refused}"
+        );
+        assert_eq!(user_version(&conn).unwrap(), 1);
+        let enforced: bool = conn
+            .pragma_query_value(None, "foreign_keys", |row| row.get(0))
+            .unwrap();
+        assert!(enforced);
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub mod ledger;
 pub mod left_behind;
 mod lock;
 mod migrate;
+pub mod observations;
 pub mod open;
 pub mod payment_links;
 pub mod payments;

@@ -1,30 +1,24 @@
 //! The table `payments`.
+//!
+//! What always holds: what a chain says of a payment stands in its observation, and is read from there.
 
 use super::row::Columns;
-use super::{Reader, StoreError, Tx, invoice_steps};
-use crate::domain::asset::{Chain, Mode};
+use super::{Reader, StoreError, Tx, invoice_steps, observations};
+use crate::domain::asset::Mode;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::time::Time;
 use rusqlite::{Row, named_params};
 
-/// Reads a row in the order of the table's columns.
 fn read(row: &Row<'_>) -> rusqlite::Result<Payment> {
     let mut next = Columns::of(row);
-    let (seq, id, invoice, quote, mode) = (
-        next.take()?,
-        next.take()?,
-        next.take()?,
-        next.take()?,
-        next.take()?,
-    );
-    let _: Chain = next.take()?;
     Ok(Payment {
-        seq,
-        id,
-        invoice,
-        quote,
-        mode,
+        seq: next.take()?,
+        id: next.take()?,
+        invoice: next.take()?,
+        quote: next.take()?,
+        observation: next.take()?,
+        mode: next.take()?,
         asset: next.take()?,
         txid: next.take()?,
         position: next.take()?,
@@ -45,12 +39,7 @@ pub fn insert(tx: &Tx<'_>, payment: &Payment, now: Time) -> Result<i64, StoreErr
         ":id": payment.id,
         ":invoice": payment.invoice,
         ":quote": payment.quote,
-        ":mode": payment.mode,
-        ":chain": payment.asset.chain,
-        ":asset": payment.asset.id,
-        ":txid": payment.txid,
-        ":position": payment.position,
-        ":amount": payment.amount,
+        ":observation": payment.observation,
         ":rate": payment.rate,
         ":value": payment.value,
         ":on_time": payment.on_time,
@@ -62,20 +51,19 @@ pub fn insert(tx: &Tx<'_>, payment: &Payment, now: Time) -> Result<i64, StoreErr
     Ok(seq)
 }
 
-/// Moves a payment from one state to the next; it must still be in `before`.
+/// Moves what was seen for a payment from one state to the next; it must still be in `before`.
 pub fn update(
     tx: &Tx<'_>,
-    seq: i64,
-    before: PaymentState,
+    payment: &Payment,
     state: PaymentState,
     now: Time,
 ) -> Result<(), StoreError> {
-    let confirmed_at = (state == PaymentState::Confirmed).then_some(now);
-    let params = named_params! { ":seq": seq, ":before": before, ":state": state, ":confirmed_at": confirmed_at };
-    match tx.run(include_str!("../../sql/payments/update.sql"), params)? {
-        1 => invoice_steps::payment(tx, seq, state, now),
-        _ => Err(StoreError::Failed(format!("payment {seq} is not {before}"))),
+    observations::update(tx, payment.observation, payment.state, state, now)?;
+    if state == PaymentState::Confirmed && !payment.was_confirmed {
+        let params = named_params! { ":seq": payment.seq };
+        tx.run(include_str!("../../sql/payments/confirm.sql"), params)?;
     }
+    invoice_steps::payment(tx, payment.seq, state, now)
 }
 
 /// The payments of an invoice, in the order they were recorded.
@@ -96,17 +84,11 @@ pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Payment>, StoreError> {
     )
 }
 
-/// The payments that one transaction made, by position.
-pub fn of_transaction(
-    db: &Reader<'_>,
-    mode: Mode,
-    chain: Chain,
-    txid: &str,
-) -> Result<Vec<Payment>, StoreError> {
-    let params = named_params! { ":mode": mode, ":chain": chain, ":txid": txid };
-    db.all(
-        include_str!("../../sql/payments/of_transaction.sql"),
-        params,
+/// The payment that an observation came to.
+pub fn of_observation(db: &Reader<'_>, observation: i64) -> Result<Option<Payment>, StoreError> {
+    db.first(
+        include_str!("../../sql/payments/of_observation.sql"),
+        named_params! { ":observation": observation },
         read,
     )
 }

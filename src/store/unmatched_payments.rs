@@ -2,8 +2,6 @@
 
 use super::row::Columns;
 use super::{Reader, StoreError, Tx};
-use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::money::coin::Units;
 use crate::domain::time::Time;
 use crate::domain::unmatched::{Unmatched, UnmatchedReason};
 use rusqlite::{Row, named_params};
@@ -12,24 +10,14 @@ use rusqlite::{Row, named_params};
 pub struct NewUnmatched<'a> {
     /// The name outside the file.
     pub id: &'a str,
-    /// Live or test.
-    pub mode: Mode,
-    /// The coin it came in.
-    pub asset: &'static Asset,
-    /// The transaction.
-    pub txid: &'a str,
-    /// Output or log index in it.
-    pub position: u32,
-    /// Where to.
-    pub address: &'a str,
-    /// What was sent.
-    pub amount: Units,
+    /// What was seen, by its `seq`.
+    pub observation: i64,
     /// Why it matched nothing.
     pub reason: UnmatchedReason,
-    /// Whose address it is, where it is somebody's: the account and the invoice, by `seq`.
-    pub owner: Option<(i64, i64)>,
-    /// The earlier of mempool sighting and block time.
-    pub seen_at: Time,
+    /// Whose address it is, where it is somebody's: the account, by its `seq`.
+    pub account: Option<i64>,
+    /// And the invoice, where it is one's.
+    pub invoice: Option<i64>,
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Unmatched> {
@@ -37,6 +25,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Unmatched> {
     Ok(Unmatched {
         seq: next.take()?,
         id: next.take()?,
+        observation: next.take()?,
+        state: next.take()?,
         mode: next.take()?,
         asset: next.take()?,
         txid: next.take()?,
@@ -54,20 +44,12 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Unmatched> {
 
 /// Adds a payment that matched nothing.
 pub fn insert(tx: &Tx<'_>, new: &NewUnmatched<'_>) -> Result<(), StoreError> {
-    let (account, invoice) = new.owner.unzip();
     let params = named_params! {
         ":id": new.id,
-        ":mode": new.mode,
-        ":chain": new.asset.chain,
-        ":asset": new.asset.id,
-        ":txid": new.txid,
-        ":position": new.position,
-        ":address": new.address,
-        ":amount": new.amount,
+        ":observation": new.observation,
         ":reason": new.reason,
-        ":account": account,
-        ":invoice": invoice,
-        ":seen_at": new.seen_at,
+        ":account": new.account,
+        ":invoice": new.invoice,
     };
     let sql = include_str!("../../sql/unmatched_payments/insert.sql");
     tx.insert(sql, params).map(drop)
@@ -82,16 +64,11 @@ pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Unmatched>, StoreError>
     )
 }
 
-/// Those that one transaction made, by position.
-pub fn of_transaction(
-    db: &Reader<'_>,
-    mode: Mode,
-    chain: Chain,
-    txid: &str,
-) -> Result<Vec<Unmatched>, StoreError> {
-    db.all(
-        include_str!("../../sql/unmatched_payments/of_transaction.sql"),
-        named_params! { ":mode": mode, ":chain": chain, ":txid": txid },
+/// The payment that an observation came to, where it matched nothing.
+pub fn of_observation(db: &Reader<'_>, observation: i64) -> Result<Option<Unmatched>, StoreError> {
+    db.first(
+        include_str!("../../sql/unmatched_payments/of_observation.sql"),
+        named_params! { ":observation": observation },
         read,
     )
 }

@@ -4,6 +4,7 @@
 //! statement of a table. What always holds: a job is answered after its batch is committed, never before, and a
 //! job that fails takes back its own rows and nobody else's.
 
+mod attempt;
 mod disk;
 #[cfg(test)]
 mod tests;

@@ -80,7 +80,7 @@ fn shop() -> Shop {
 /// A fault, and the beginning of the line that tells of it.
 type Fault = (&'static str, &'static str);
 
-const FAULTS: [Fault; 27] = [
+const FAULTS: [Fault; 32] = [
     ("update balances set available = available + 1, sales = sales + 1", "rule 1: balances"),
     ("update balances set reserved = reserved + 1 where mode = 'live'", "rule 1: balances live EUR"),
     ("delete from ledger where seq = (select max(seq) from ledger where kind = 'sale')", "rule 2: "),
@@ -93,7 +93,7 @@ const FAULTS: [Fault; 27] = [
     ("update ledger set amount = amount - 1 where kind = 'payout_reversal'", "rule 2: ledger"),
     ("update ledger set ref_id = 'elsewhere' where kind = 'refund'", "rule 2: ledger"),
     ("delete from ledger where kind = 'refund_reversal'", "rule 2: refund"),
-    ("update payments set state = 'seen', confirmed_at = null where state = 'confirmed'", "rule 2: payment"),
+    ("update observations set state = 'seen', confirmed_at = null where state = 'confirmed'", "rule 2: payment"),
     ("update invoices set status = 'failed' where status = 'expired'", "rule 3: invoice"),
     ("update invoices set status = 'confirmed', confirmed_at = 1 where status = 'underpaid'", "rule 3: invoice"),
     ("update invoices set status = 'expired' where status = 'detected'", "rule 3: invoice"),
@@ -110,7 +110,13 @@ const FAULTS: [Fault; 27] = [
     ("delete from deliveries where endpoint is null", "rule 4: event"),
     ("update addresses set address = (select address from addresses where pool = 'solana') where pool = 'evm'",
         "rule 5: "),
-    ("update payments set mode = 'live' where mode = 'test'", "rule 5: payment"),
+    ("update observations set mode = 'live' where mode = 'test'", "rule 5: payment"),
+    ("update observations set address = 'elsewhere'", "rule 5: payment"),
+    ("update payments set was_confirmed = 0", "rule 5: payment"),
+    ("update deposits set was_confirmed = 0", "rule 5: deposit"),
+    ("update deposits set observation = (select observation from payments limit 1)", "rule 5: observation"),
+    ("insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at)
+        values ('test', 'bitcoin', 'nobodys', 0, 'BTC', 'a', '1', 'seen', 0)", "rule 5: observation"),
 ];
 
 #[test]

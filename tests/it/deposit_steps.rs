@@ -98,10 +98,28 @@ fn the_fee_is_that_of_the_moment_of_confirmation() {
     );
     assert_ne!(deposit["createdAt"], deposit["confirmedAt"]);
     assert_eq!(deposit["confirmedAt"], shop.now());
-    // Nothing is booked for nothing.
-    let nothing = shop.pay(json!({ "address": address, "amount": "0" }));
-    shop.step(&nothing, "confirmed");
-    shop.deposit_stands(TEST, &nothing, "confirmed", 1, "", "58.80");
+    // A deposit counts however small; nothing is booked for what is worth nothing.
+    let little = shop.pay(json!({ "address": address, "amount": "0.00000001" }));
+    shop.step(&little, "confirmed");
+    shop.deposit_stands(TEST, &little, "confirmed", 1, "", "58.80");
+}
+
+#[test]
+fn the_rate_is_that_of_the_moment_of_confirmation() {
+    let shop = shop();
+    let address = shop.address_of(TEST, "ada", "utxo");
+    let id = shop.pay(json!({ "address": address, "amount": "0.001" }));
+    // As it would be where the rate was another one when it was seen.
+    shop.write_beside("update deposits set rate = '50000', gross = 5000, fee = 50");
+    assert_eq!(shop.deposit(TEST, &id)["grossEur"], "50.00");
+    shop.step(&id, "confirmed");
+    shop.deposit_stands(TEST, &id, "confirmed", 1, "sale 60.00, fee -0.60", "59.40");
+    assert_eq!(shop.deposit(TEST, &id)["rate"], "60000");
+    // From then on it stays.
+    shop.step(&id, "orphaned");
+    let booked = "sale 60.00, fee -0.60, adjustment -60.00, adjustment 0.60";
+    shop.deposit_stands(TEST, &id, "detected", 1, booked, "0.00");
+    assert!(findings(shop.file()).is_empty());
 }
 
 #[test]
@@ -112,6 +130,12 @@ fn a_deposit_is_replaced_while_it_is_only_seen() {
     let seen_at = shop.deposit(TEST, &id)["createdAt"].clone();
     shop.advance("1h");
     let path = format!("{PATH}/{id}");
+    // What is not worth more was seen when that was.
+    let same = shop.post(&path, None, json!({ "state": "replaced" }));
+    let same = same.expect(200).json();
+    let same = same["id"].as_str().unwrap();
+    assert_eq!(shop.deposit(TEST, same)["createdAt"], seen_at);
+    let path = format!("{PATH}/{same}");
     let body = json!({ "state": "replaced", "amount": "20" });
     let next = shop.post(&path, None, body.clone()).expect(200).json();
     assert_eq!(
@@ -120,11 +144,12 @@ fn a_deposit_is_replaced_while_it_is_only_seen() {
     );
     let next = next["id"].as_str().unwrap();
     shop.deposit_stands(TEST, &id, "dropped", 0, "", "0.00");
+    shop.deposit_stands(TEST, same, "dropped", 0, "", "0.00");
     shop.deposit_stands(TEST, next, "detected", 0, "", "0.00");
     let deposit = shop.deposit(TEST, next);
     assert_eq!(
         (&deposit["createdAt"], &deposit["amountCrypto"]),
-        (&seen_at, &json!("20"))
+        (&json!(shop.now()), &json!("20"))
     );
     shop.post(&path, None, body.clone())
         .refused(409, "invalid_transition", Some("state"));

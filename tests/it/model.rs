@@ -17,7 +17,7 @@ use crate::support::{Answer, LIVE, Shop, TEST};
 use coffer::domain::time::Time;
 use paper::{COINS, Coin, cents};
 use reference::{Invoice, Refused, World};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// Steps of one history.
@@ -203,13 +203,13 @@ impl History {
                 let now = self.world.now;
                 let last = invoice.payments.len();
                 let paid = self.world.pay(at, coin, units, now);
-                paid.and_then(|()| self.world.step(at, last, "confirmed"))
+                paid.and_then(|_| self.world.step(at, last, "confirmed"))
             }
         };
         expected(&answer, 200, outcome);
         if outcome.is_ok() {
             let (id, txid) = invariants::last_payment(self.shop.file());
-            self.name_last(at, &json!({ "id": id, "txid": txid }));
+            self.world.name_last(at, id, txid);
         }
     }
 
@@ -274,10 +274,8 @@ impl History {
         let answer = self.shop.post("/sandbox/payments", None, body);
         let now = self.world.now;
         let outcome = outcome.and_then(|coin| self.world.pay(at, coin, units, now));
-        expected(&answer, 201, outcome);
-        if outcome.is_ok() {
-            self.name_last(at, &answer.json());
-        }
+        expected(&answer, 201, outcome.map(drop));
+        self.name_last(at, &answer, outcome);
     }
 
     /// The same transaction is seen once more: nothing happens.
@@ -293,10 +291,18 @@ impl History {
         assert_eq!(answer.json()["id"], json!(id));
     }
 
-    fn name_last(&mut self, at: usize, answer: &Value) {
-        let last = self.world.invoices[at].payments.last_mut().unwrap();
-        last.id = answer["id"].as_str().unwrap().to_owned();
-        last.txid = answer["txid"].as_str().unwrap().to_owned();
+    /// The ids of what was just seen; what was too little for a payment is none of the invoice's.
+    fn name_last(&mut self, at: usize, answer: &Answer, seen: Result<bool, Refused>) {
+        let Ok(is_payment) = seen else {
+            return;
+        };
+        let answer = answer.json();
+        assert_eq!(answer["state"] == "unmatched", !is_payment, "{answer}");
+        if !is_payment {
+            return;
+        }
+        let text = |name: &str| answer[name].as_str().unwrap().to_owned();
+        self.world.name_last(at, text("id"), text("txid"));
     }
 
     fn move_payment(&mut self, at: usize) {
@@ -330,13 +336,12 @@ impl History {
         let answer = self
             .shop
             .post(&format!("/sandbox/payments/{id}"), None, body);
-        let outcome = match step {
-            "replaced" => self.world.replace(at, which, units),
-            step => self.world.step(at, which, step),
-        };
-        expected(&answer, 200, outcome);
-        if step == "replaced" && outcome.is_ok() {
-            self.name_last(at, &answer.json());
+        if step == "replaced" {
+            let outcome = self.world.replace(at, which, units);
+            expected(&answer, 200, outcome.map(drop));
+            self.name_last(at, &answer, outcome);
+        } else {
+            expected(&answer, 200, self.world.step(at, which, step));
         }
     }
 

@@ -18,10 +18,9 @@ use std::process::{Command, Output};
 const OLD: [&str; 2] = ["v1", "v2"];
 
 /// Rows of what a merchant was told, which no upgrade may change.
-const TOLD: [&str; 7] = [
+const TOLD: [&str; 6] = [
     "select account || mode || type || body from events order by seq",
     "select id || status || amount || currency || coalesce(amount_received, '') from invoices order by seq",
-    "select id || state || txid || amount from payments order by seq",
     "select id || kind || amount || coalesce(payment, '') from ledger order by seq",
     "select pool || address || coalesce(invoice, '') from addresses order by address",
     "select mode || currency || available || sales || fees from balances order by mode, currency",
@@ -31,9 +30,18 @@ const TOLD: [&str; 7] = [
 /// What attempts that got no answer failed by.
 const ERRORS: &str = "select error from attempts where error is not null order by rowid";
 
+/// All that a payment was, as it stood before there were observations.
+const PAYMENTS_OF_V1: &str = "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, p.mode, p.chain, p.asset, p.txid, p.position,
+    p.amount, q.address, p.rate, p.value, p.on_time, p.state, p.was_confirmed, p.seen_at, p.confirmed_at, p.created_at)
+  from payments p join quotes q on q.seq = p.quote order by p.seq";
+/// And since then.
+const PAYMENTS: &str = "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, o.mode, o.chain, o.asset, o.txid, o.position,
+    o.amount, o.address, p.rate, p.value, p.on_time, o.state, p.was_confirmed, p.seen_at, o.confirmed_at, p.created_at)
+  from payments p join observations o on o.seq = p.observation order by p.seq";
+
 /// A text column of every row.
 #[track_caller]
-fn column(file: &Path, statement: &str) -> Vec<String> {
+pub fn column(file: &Path, statement: &str) -> Vec<String> {
     let conn = Connection::open(file).unwrap();
     let mut rows = conn.prepare(statement).unwrap();
     let rows = rows.query_map([], |row| row.get(0)).unwrap();
@@ -58,12 +66,12 @@ fn is_right(file: &Path) {
 
 /// A sandbox on this file, and its url.
 #[track_caller]
-fn opened(file: &Path) -> (Process, String) {
+pub fn opened(file: &Path) -> (Process, String) {
     sandbox("127.0.0.1:0", &["--file", file.to_str().unwrap()])
 }
 
 #[track_caller]
-fn call(url: &str, method: &str, path: &str, key: &str, body: &Value) -> Answer {
+pub fn call(url: &str, method: &str, path: &str, key: &str, body: &Value) -> Answer {
     let body = if body.is_null() {
         String::new()
     } else {
@@ -117,6 +125,7 @@ fn is_brought_up_to_date(version: &str) {
             "{statement}"
         );
     }
+    assert_eq!(column(&file, PAYMENTS), column(&old, PAYMENTS_OF_V1));
 }
 
 #[test]

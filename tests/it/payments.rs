@@ -2,6 +2,7 @@
 //!
 //! Every invoice is over 100.00 EUR, which is 1.25 LTC.
 
+use crate::audit::findings;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
@@ -247,16 +248,55 @@ fn the_tolerance_includes_its_bound() {
 }
 
 #[test]
-fn a_payment_of_nothing_is_seen_and_books_nothing() {
+fn nothing_is_not_recorded() {
     let (shop, id) = waiting();
-    let payment = shop.pay(json!({ "invoice": id, "amount": "0" }));
-    shop.stands(&id, "detected", "created detected", "", ["0.00", "0.00"]);
-    assert_eq!(shop.read(&id)["amountReceived"], "0");
-    shop.step(&payment, "confirmed");
-    let told = "created detected underpaid";
-    shop.stands(&id, "underpaid", told, "", ["0.00", "0.00"]);
-    shop.step(&payment, "orphaned");
-    shop.step(&payment, "dropped");
-    let told = format!("{told} detected failed");
-    shop.stands(&id, "failed", &told, "", ["0.00", "0.00"]);
+    let path = "/sandbox/payments";
+    shop.post(path, None, json!({ "invoice": id, "amount": "0" }))
+        .refused(400, "invalid_request", Some("amount"));
+    let outputs = json!([
+        { "invoice": id, "amount": "0" },
+        { "invoice": id, "amount": "0.00" },
+    ]);
+    let none = shop
+        .post(path, None, json!({ "outputs": outputs }))
+        .expect(200);
+    assert_eq!(none.json(), json!({ "data": [] }));
+    shop.stands(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
+    let seen = shop.pay(json!({ "invoice": id }));
+    let body = json!({ "state": "replaced", "amount": "0" });
+    shop.post(&format!("{path}/{seen}"), None, body).refused(
+        400,
+        "invalid_request",
+        Some("amount"),
+    );
+    shop.stands(&id, "detected", "created detected", "", ["0.00", "99.00"]);
+    assert!(findings(shop.file()).is_empty());
+}
+
+#[test]
+fn what_is_worth_less_than_a_cent_pays_no_invoice() {
+    let (shop, id) = waiting();
+    let put = |amount: &str| {
+        let body = json!({ "invoice": id, "amount": amount });
+        shop.post("/sandbox/payments", None, body)
+            .expect(201)
+            .json()
+    };
+    // At 80 EUR: 0.0099999 EUR, and 0.01.
+    assert_eq!(put("0.00012499")["state"], "unmatched");
+    shop.stands(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
+    let reasons = shop.read_beside("select group_concat(reason) from unmatched_payments");
+    assert_eq!(reasons, "dust");
+    assert_eq!(put("0.000125")["state"], "seen");
+    shop.stands(&id, "detected", "created detected", "", ["0.00", "0.01"]);
+    // A coin that is picked for it stays picked.
+    let other = shop.invoice("100.00", json!({}));
+    let body = json!({ "invoice": other["id"], "asset": "SOL", "amount": "0.000000001" });
+    shop.post("/sandbox/payments", None, body).expect(201);
+    let other = shop.read(other["id"].as_str().unwrap());
+    assert_eq!(
+        (&other["status"], &other["asset"]),
+        (&json!("awaiting_payment"), &json!("SOL"))
+    );
+    assert!(findings(shop.file()).is_empty());
 }

@@ -7,19 +7,20 @@ const ROWS: &str = "
 insert into customers (seq, account, mode, ref, created_at) values (1, 1, 'test', 'ada', 0);
 insert into addresses (mode, pool, address, customer) values ('test', 'evm', '0xc', 1);
 insert into pool_addresses (pool, address, state, imported_at) values ('solana', 's', 'free', 0);
-insert into deposits (seq, id, account, mode, customer, chain, asset, address, txid, position, amount, rate, gross, fee, status,
-    was_confirmed, created_at, confirmed_at)
-  values (1, 'd', 1, 'test', 1, 'base', 'USDC-BASE', '0xc', '0xt', 0, '1', '1', 100, 1, 'confirmed', 1, 0, 0);
+insert into observations (seq, mode, chain, txid, position, asset, address, amount, state, seen_at, confirmed_at)
+  values (2, 'test', 'base', '0xt', 0, 'USDC-BASE', '0xc', '1', 'confirmed', 0, 0),
+         (3, 'test', 'base', '0xt', 1, 'USDC-BASE', '0xd', '1', 'seen', 0, null);
+insert into deposits (seq, id, account, mode, customer, observation, rate, gross, fee, was_confirmed, created_at)
+  values (1, 'd', 1, 'test', 1, 2, '1', 100, 1, 1, 0);
 insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, deposit, created_at)
   values ('ds', 1, 'test', 'EUR', 100, 'sale', 'deposit', 'd', 1, 0);
 insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, deposit, created_at)
   values ('df', 1, 'test', 'EUR', -1, 'fee', 'deposit', 'd', 100, 1, 0);
-insert into unmatched_payments (id, mode, chain, asset, txid, position, address, amount, reason, seen_at)
-  values ('u', 'test', 'base', 'USDC-BASE', '0xt', 1, '0xd', '1', 'unknown_address', 0);
+insert into unmatched_payments (id, observation, reason) values ('u', 3, 'unknown_address');
 ";
 
 /// Each of these statements, with the part of the schema that refuses it.
-const REFUSED: [(&str, &str); 24] = [
+const REFUSED: [(&str, &str); 26] = [
     // A reference is one customer of an account and mode.
     ("insert into customers (account, mode, ref, created_at) values (1, 'test', 'ada', 1)", "UNIQUE"),
     ("insert into customers (account, mode, ref, created_at) values (1, 'test', '', 1)", "CHECK"),
@@ -34,13 +35,11 @@ const REFUSED: [(&str, &str); 24] = [
     // An imported address is there once, free, assigned or retired.
     ("insert into pool_addresses (pool, address, state, imported_at) values ('solana', 's', 'free', 1)", "UNIQUE"),
     ("update pool_addresses set state = 'gone'", "CHECK"),
-    // A deposit is there once, and confirmed exactly when it says since when.
-    ("insert into deposits select 2, 'e', account, mode, customer, chain, asset, address, txid, position, amount, rate, gross,
-        fee, status, was_confirmed, created_at, confirmed_at from deposits", "UNIQUE"),
-    ("update deposits set confirmed_at = null", "CHECK"),
-    ("update deposits set status = 'detected'", "CHECK"),
-    ("update deposits set was_confirmed = 0", "CHECK"),
-    ("update deposits set status = 'seen', confirmed_at = null", "CHECK"),
+    // A deposit is there once, and belongs to what was seen.
+    ("insert into deposits select 2, 'e', account, mode, customer, observation, rate, gross, fee, was_confirmed, created_at
+        from deposits", "UNIQUE"),
+    ("update deposits set observation = 9", "FOREIGN KEY"),
+    ("update deposits set was_confirmed = 2", "CHECK"),
     ("update deposits set fee = 101", "CHECK"),
     ("update deposits set fee = -1", "CHECK"),
     ("update deposits set customer = 9", "FOREIGN KEY"),
@@ -50,9 +49,13 @@ const REFUSED: [(&str, &str); 24] = [
     ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, deposit, created_at)
         values ('n', 1, 'test', 'EUR', -1, 'fee', 'deposit', 'd', 100, 1, 0)", "UNIQUE"),
     // What matched nothing is there once, says whose address it is, and is looked at with a note.
-    ("insert into unmatched_payments select 2, 'v', mode, chain, asset, txid, position, address, amount, reason, account, invoice,
-        seen_at, resolved_at, note from unmatched_payments", "UNIQUE"),
+    ("insert into unmatched_payments select 2, 'v', observation, reason, account, invoice, resolved_at, note
+        from unmatched_payments", "UNIQUE"),
+    ("update unmatched_payments set observation = 9", "FOREIGN KEY"),
     ("update unmatched_payments set reason = 'unquoted_coin'", "CHECK"),
+    ("update unmatched_payments set reason = 'dust', account = 1", "CHECK"),
+    ("update unmatched_payments set account = 1, invoice = 1", "CHECK"),
+    ("update unmatched_payments set reason = 'too_large', invoice = 1", "CHECK"),
     ("update unmatched_payments set resolved_at = 1", "CHECK"),
 ];
 
@@ -77,8 +80,7 @@ fn the_tables_of_customers_take_what_is_right() {
         "insert into customers (account, mode, ref, created_at) values (1, 'live', 'ada', 1)",
         "insert into addresses (mode, pool, address, customer) values ('test', 'tron', 'T', 1)",
         "update pool_addresses set state = 'assigned'",
-        "update deposits set status = 'detected', confirmed_at = null",
-        "update deposits set status = 'confirmed', confirmed_at = 2, fee = 100",
+        "update deposits set was_confirmed = 0, fee = 100",
         "update unmatched_payments set reason = 'unquoted_coin', account = 1, invoice = 1",
         "update unmatched_payments set resolved_at = 1, note = 'sent back'",
     ] {

@@ -14,7 +14,9 @@ insert into invoices (seq, id, account, mode, status, amount, currency, metadata
          (2, 'j', 1, 'test', 'created', 100, 'EUR', '{}', 50, 50, 0, 1);
 insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xa', 1);
 insert into quotes (seq, invoice, asset, rate, amount_expected, address, created_at) values (1, 1, 'ETH', '1', '1', '0xa', 0);
-insert into payments values (1, 'p', 1, 1, 'test', 'ethereum', 'ETH', '0xt', 0, '1', '1', 100, 1, 'seen', 0, 0, null, 0);
+insert into observations (seq, mode, chain, txid, position, asset, address, amount, state, seen_at)
+  values (1, 'test', 'ethereum', '0xt', 0, 'ETH', '0xa', '1', 'seen', 0);
+insert into payments values (1, 'p', 1, 1, 1, '1', 100, 1, 0, 0, 0);
 insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
   values (1, 'l', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0);
 insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
@@ -49,7 +51,7 @@ pub fn rows(name: &str) -> Connection {
 }
 
 /// Each of these statements, with the part of the schema that refuses it.
-const REFUSED: [(&str, &str); 45] = [
+const REFUSED: [(&str, &str); 52] = [
     // An invoice is confirmed exactly when it says since when.
     ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
         deposit_address = '0xa', picked_quote = 1", "CHECK"),
@@ -80,10 +82,18 @@ const REFUSED: [(&str, &str); 45] = [
     ("insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xa', 2)", "UNIQUE"),
     ("insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xb', 1)", "UNIQUE"),
     // A payment is there once, and confirmed exactly when it says since when.
-    ("insert into payments select 2, 'q', invoice, quote, mode, chain, asset, txid, position, amount, rate, value,
-        on_time, state, was_confirmed, seen_at, confirmed_at, created_at from payments", "UNIQUE"),
-    ("update payments set state = 'confirmed', was_confirmed = 1", "CHECK"),
-    ("update payments set state = 'confirmed', confirmed_at = 1", "CHECK"),
+    ("insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at)
+        select mode, chain, txid, position, asset, '0xb', '2', state, seen_at from observations", "UNIQUE"),
+    ("insert into payments select 2, 'q', invoice, quote, observation, rate, value, on_time, was_confirmed, seen_at,
+        created_at from payments", "UNIQUE"),
+    ("update payments set observation = 9", "FOREIGN KEY"),
+    ("update observations set state = 'confirmed'", "CHECK"),
+    ("update observations set confirmed_at = 1", "CHECK"),
+    ("update observations set state = 'gone'", "CHECK"),
+    ("update observations set position = -1", "CHECK"),
+    ("update observations set block_height = 1", "CHECK"),
+    ("update observations set block_hash = 'h'", "CHECK"),
+    ("update observations set spends = 'no JSON'", "CHECK"),
     // A payout is live and of no invoice, a refund of one; an account has one payout that is open.
     ("update transfers set mode = 'test'", "CHECK"),
     ("update transfers set invoice = 1", "CHECK"),
@@ -128,7 +138,9 @@ fn the_tables_refuse_what_must_never_be() {
 fn the_tables_take_what_is_right() {
     let conn = rows("taken");
     for statement in [
-        "update payments set state = 'confirmed', was_confirmed = 1, confirmed_at = 1",
+        "update observations set state = 'confirmed', confirmed_at = 1",
+        "update observations set block_height = 1, block_hash = 'h', spends = '[[\"t\", 0], \"a\"]'",
+        "update payments set was_confirmed = 1",
         "update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
            deposit_address = '0xa', picked_quote = 1, confirmed_at = 1 where seq = 1",
         "update invoices set status = 'cancelled', cancelled_at = 1 where seq = 2",

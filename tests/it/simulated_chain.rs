@@ -26,7 +26,7 @@ impl Shop {
 fn what_replaces_a_payment_was_seen_when_that_was() {
     let (shop, id) = waiting();
     let path = "/sandbox/payments";
-    let seen = shop.post(path, None, json!({ "invoice": id, "amount": "0.5" }));
+    let seen = shop.post(path, None, json!({ "invoice": id, "amount": "1.25" }));
     let seen = seen.expect(201).json();
     shop.advance("1h");
     let path = format!("{path}/{}", seen["id"].as_str().unwrap());
@@ -46,6 +46,52 @@ fn what_replaces_a_payment_was_seen_when_that_was() {
         "sale 100.00, fee -1.00",
         ["99.00", "0.00"],
     );
+}
+
+#[test]
+fn what_replaces_a_payment_and_is_worth_more_is_seen_anew() {
+    let (shop, id) = waiting();
+    let seen = shop.pay(json!({ "invoice": id, "amount": "0.5" }));
+    shop.advance("1h");
+    let path = format!("/sandbox/payments/{seen}");
+    let replaced = json!({ "state": "replaced", "amount": "1.25", "txid": "another" });
+    let next = shop.post(&path, None, replaced).expect(200).json();
+    assert_eq!(
+        (&next["txid"], &next["state"]),
+        (&json!("another"), &json!("seen"))
+    );
+    shop.step(next["id"].as_str().unwrap(), "confirmed");
+    let told = "created detected failed paid_late";
+    shop.stands(
+        &id,
+        "paid_late",
+        told,
+        "sale 100.00, fee -1.00",
+        ["99.00", "0.00"],
+    );
+    // What comes in its place may be too little for a payment.
+    let (shop, id) = waiting();
+    let seen = shop.pay(json!({ "invoice": id }));
+    let path = format!("/sandbox/payments/{seen}");
+    let dust = json!({ "state": "replaced", "amount": "0.00000001" });
+    let dust = shop.post(&path, None, dust).expect(200).json();
+    assert_eq!(dust["state"], "unmatched");
+    shop.stands(
+        &id,
+        "awaiting_payment",
+        "created detected",
+        "",
+        ["0.00", "0.00"],
+    );
+    let other = shop.pay(json!({ "invoice": id, "txid": "taken" }));
+    let path = format!("/sandbox/payments/{other}");
+    for (body, param) in [
+        (json!({ "state": "replaced", "txid": "taken" }), "txid"),
+        (json!({ "state": "dropped", "txid": "new" }), "txid"),
+    ] {
+        shop.post(&path, None, body)
+            .refused(400, "invalid_request", Some(param));
+    }
 }
 
 #[test]

@@ -58,6 +58,27 @@ fn a_payment_worth_more_than_any_shop_takes_is_refused_and_reads_go_on() {
 }
 
 #[test]
+fn an_output_that_cannot_be_booked_is_kept_and_the_others_of_its_transaction_count() {
+    let shop = Shop::open();
+    let id = |invoice: Value| invoice["id"].as_str().unwrap().to_owned();
+    let [first, second] =
+        ["100.00", "50.00"].map(|amount| id(shop.invoice(amount, json!({ "asset": "DOGE" }))));
+    let outputs = json!([
+        { "invoice": first, "amount": ONE_CENT_MORE },
+        { "invoice": second },
+    ]);
+    let put = shop.post("/sandbox/payments", None, json!({ "outputs": outputs }));
+    let put = put.expect(201).json();
+    let states = [&put["data"][0]["state"], &put["data"][1]["state"]];
+    assert_eq!(states, ["unmatched", "seen"]);
+    assert_eq!(shop.read(&first)["status"], "awaiting_payment");
+    assert_eq!(shop.read(&second)["status"], "detected");
+    let reasons = shop.read_beside("select group_concat(reason) from unmatched_payments");
+    assert_eq!(reasons, "too_large");
+    assert!(crate::audit::findings(shop.file()).is_empty());
+}
+
+#[test]
 fn a_deposit_worth_more_than_any_shop_takes_is_refused() {
     let shop = Shop::open();
     let path = "/v1/customers/ada/addresses";
@@ -117,7 +138,8 @@ fn with_absurd_payments(desk: &Desk) -> (String, [String; 2]) {
     let id = invoice["id"].as_str().unwrap().to_owned();
     let paid = ["1", "2"].map(|txid| shop.pay(json!({ "invoice": id, "txid": txid })));
     shop.write_beside(
-        "update payments set amount = '30000000000000000000000000000000', value = 9000000000000000000;
+        "update observations set amount = '30000000000000000000000000000000';
+         update payments set value = 9000000000000000000;
          update invoices set amount_received = '60000000000000000000000000000000'",
     );
     (id, paid)

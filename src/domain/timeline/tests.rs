@@ -54,6 +54,7 @@ fn payment(seq: i64, value: i64, on_time: bool) -> Option<Payment> {
         id: format!("p{seq}"),
         invoice: 1,
         quote: 1,
+        observation: 1,
         mode: Mode::Test,
         asset: litecoin(),
         txid: format!("t{seq}"),

@@ -129,7 +129,7 @@ pub(super) static ROUTES: [Route; 17] = [
         operation: "sandboxPutPayment",
         method: "POST",
         path: "/sandbox/payments",
-        summary: "Puts a payment on a simulated chain, for an invoice or a customer of either mode, or for nobody.",
+        summary: "Puts a payment on a simulated chain, or a transaction of several, for invoices or customers of either mode, or for nobody.",
         body: Some(Body {
             schema: "SandboxPayment",
             required: true,
@@ -137,13 +137,13 @@ pub(super) static ROUTES: [Route; 17] = [
         answers: &[
             Answer {
                 status: 201,
-                about: "It is seen, or kept as a payment that matched nothing.",
-                content: Content::Json("SandboxPaymentSeen"),
+                about: "It is seen, or kept as a payment that matched nothing; so is each output.",
+                content: Content::Json("SandboxPaymentsSeen"),
             },
             Answer {
                 status: 200,
-                about: "That transaction was there.",
-                content: Content::Json("SandboxPaymentSeen"),
+                about: "All of it was there.",
+                content: Content::Json("SandboxPaymentsSeen"),
             },
         ],
         refusals: &[Code::CoinUnavailable, Code::NotFound],

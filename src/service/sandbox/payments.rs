@@ -1,31 +1,30 @@
-//! The sandbox's simulated chains: payments put on them, confirmed, dropped, reorganised, replaced.
+//! The sandbox's simulated chains: transactions put on them, confirmed, dropped, reorganised, replaced.
 //!
-//! What always holds: what is put on a simulated chain goes through the same steps as what is seen on a real one.
+//! What does not live here: whom a payment belongs to and what becomes of it (`intake`). What always holds: what is put on
+//! a simulated chain goes in by the same way as what is seen on a real one.
 
-use super::target::Target;
+use super::target::{Target, amount};
 use crate::domain::asset::{Asset, Mode};
-use crate::domain::deposit::{Deposit, DepositStatus};
 use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
-use crate::domain::payment::{Payment, PaymentState, simulated_txid};
-use crate::domain::quote::Quote;
+use crate::domain::observation::{OUTPUTS_MAX, Observation, Observed};
+use crate::domain::payment::{PaymentState, simulated_txid};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
-use crate::service::payments::{Sighting, still_due};
+use crate::service::intake::{self, Outcome, Owned};
 use crate::service::{Error, Json, Service};
-use crate::store::unmatched_payments::NewUnmatched;
-use crate::store::{
-    Reader, Tx, customers, deposits, invoices, payments, quotes, unmatched_payments,
-};
+use crate::store::{Reader, Tx, deposits, invoices, observations, payments, unmatched_payments};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// What a payment is said to be that matched nothing.
-pub(super) const UNMATCHED: &str = "unmatched";
+const UNMATCHED: &str = "unmatched";
+/// The highest position inside a transaction.
+const POSITION_MAX: i64 = 0x7fff_ffff;
 
 /// The states in which the sandbox shows a payment.
 pub const SHOWN_STATES: [&str; 4] = [
@@ -46,13 +45,14 @@ text_enum! {
         Dropped = "dropped",
         /// Its block was reorganised away: it is seen again.
         Orphaned = "orphaned",
-        /// Another transaction takes its place and inherits when it was seen.
+        /// Another transaction takes its place.
         Replaced = "replaced",
     }
 }
 
 impl Service {
-    /// Puts a payment on a simulated chain; true with it where it is new, false where the transaction was there.
+    /// Puts a transaction on a simulated chain: one payment, or several `outputs`. True with them where one is new, false
+    /// where all were there.
     ///
     /// # Errors
     /// `invalid_request`, `coin_unavailable`.
@@ -63,68 +63,123 @@ impl Service {
     ) -> Result<(bool, Json), Error> {
         self.write(move |service, tx| {
             let fields = Fields::of(&body);
-            fields.only(&["invoice", "address", "asset", "amount", "txid"])?;
-            let target = service.target(tx, now, &fields)?;
-            let (mode, asset) = target.place();
-            let amount = amount(&fields, asset)?;
-            let txid = txid(&fields, asset, now)?;
-            if let Some(known) = target.known(tx, &txid)? {
-                return Ok((false, known));
+            if fields.get("outputs").is_some() {
+                service.put_transaction(tx, now, &fields)
+            } else {
+                service.put_one(tx, now, &fields)
             }
-            let amount = match &target {
-                Target::Invoice(invoice, quote) => {
-                    amount.map_or_else(|| default_amount(tx, invoice, quote), Ok)?
-                }
-                Target::Customer(..) | Target::Nobody(_) => amount.ok_or_else(|| {
-                    Refusal::field("amount", "must be given: nothing is due at this address")
-                })?,
-            };
-            let sighting = Sighting {
-                amount,
-                position: next_position(tx, mode, asset, &txid)?,
-                txid,
-                seen_at: now,
-            };
-            Ok((true, service.put(tx, now, target, sighting)?))
         })
         .await
     }
 
-    /// Puts it on the chain: for an invoice, for a customer, or for nobody.
+    /// Puts one payment on a chain: the output of its transaction that pays this, or one behind those that are known.
+    fn put_one(&self, tx: &Tx<'_>, now: Time, fields: &Fields<'_>) -> Result<(bool, Json), Error> {
+        fields.only(&["invoice", "address", "asset", "amount", "txid"])?;
+        let target = self.target(tx, now, fields)?;
+        let amount = target.amount(fields)?;
+        let txid = txid(fields, target.asset, now)?;
+        let known = observations::of_transaction(tx, target.mode, target.asset.chain, &txid)?;
+        let same = known.iter().find(|known| is_same(known, &target));
+        let last = known.last().map(|last| last.seen.position);
+        let position = match (same, last) {
+            (Some(same), _) => same.seen.position,
+            (None, Some(last)) => last.saturating_add(1),
+            (None, None) => 0,
+        };
+        let outcome = self.put(tx, now, target, (txid, position), amount)?;
+        let nothing =
+            || Refusal::field("amount", "must be more than zero: nothing is not recorded");
+        let outcome = outcome.ok_or_else(nothing)?;
+        let is_new = outcome.is_new;
+        Ok((is_new, json(&view(&outcome.booked()?))?))
+    }
+
+    /// Puts several outputs of one transaction on a chain, in their order. What a chain can do is taken as it comes: an
+    /// output of nothing is not recorded, one that cannot be booked is kept as a payment that matched nothing.
+    fn put_transaction(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        fields: &Fields<'_>,
+    ) -> Result<(bool, Json), Error> {
+        fields.only(&["txid", "outputs"])?;
+        let outputs = fields.list("outputs")?.map_or(&[][..], Vec::as_slice);
+        if !(1..=OUTPUTS_MAX).contains(&outputs.len()) {
+            let problem = format!("must have 1 to {OUTPUTS_MAX} entries");
+            return Err(Refusal::field("outputs", problem).into());
+        }
+        let mut of: Option<(Mode, &'static Asset, String)> = None;
+        let (mut any_new, mut shown, mut positions) = (false, Vec::new(), Vec::new());
+        for (at, output) in outputs.iter().enumerate() {
+            let inside = |error: Error| match error {
+                Error::Refused(refusal) => Error::Refused(Refusal {
+                    message: format!("outputs[{at}]: {}", refusal.message),
+                    ..refusal
+                }),
+                Error::Failed(_) => error,
+            };
+            let output = output
+                .as_object()
+                .ok_or_else(|| Refusal::field("outputs", "must be a list of JSON objects"))?;
+            let output = Fields::of(output);
+            let mut put = || {
+                output.only(&["invoice", "address", "asset", "amount", "position"])?;
+                let target = self.target(tx, now, &output)?;
+                let amount = target.amount(&output)?;
+                let position = position(&output, at)?;
+                if positions.contains(&position) {
+                    let problem = "must be another for each output of a transaction";
+                    return Err(Refusal::field("position", problem).into());
+                }
+                positions.push(position);
+                let (mode, first, txid) = match of.take() {
+                    Some(of) => of,
+                    None => (target.mode, target.asset, txid(fields, target.asset, now)?),
+                };
+                if (target.mode, target.asset.chain) != (mode, first.chain) {
+                    let problem =
+                        format!("must be of {} in {mode} mode, like the first", first.chain);
+                    return Err(Refusal::field("outputs", problem).into());
+                }
+                let place = (txid.clone(), position);
+                of = Some((mode, first, txid));
+                self.put(tx, now, target, place, amount)
+            };
+            if let Some(outcome) = put().map_err(inside)? {
+                any_new |= outcome.is_new;
+                shown.push(view(&outcome.owned));
+            }
+        }
+        Ok((any_new, json(&json!({ "data": shown }))?))
+    }
+
+    /// Puts an output at its place; nothing comes of it where nothing is sent.
     fn put(
         &self,
         tx: &Tx<'_>,
         now: Time,
         target: Target,
-        sighting: Sighting,
-    ) -> Result<Json, Error> {
-        match target {
-            Target::Invoice(invoice, quote) => {
-                let (_, payment) = self.see(tx, now, *invoice, &quote, sighting)?;
-                view(&payment.id, &payment.txid, payment.state.as_str())
-            }
-            Target::Customer(customer, asset, address) => {
-                let deposit = self.see_deposit(tx, now, &customer, asset, address, sighting)?;
-                view(&deposit.id, &deposit.txid, deposit.status.state().as_str())
-            }
-            Target::Nobody(stray) => {
-                let id = id::new(now).to_string();
-                let new = NewUnmatched {
-                    id: &id,
-                    mode: stray.mode,
-                    asset: stray.asset,
-                    txid: &sighting.txid,
-                    position: sighting.position,
-                    address: &stray.address,
-                    amount: sighting.amount,
-                    reason: stray.reason,
-                    owner: stray.owner,
-                    seen_at: sighting.seen_at,
-                };
-                unmatched_payments::insert(tx, &new)?;
-                view(&id, &sighting.txid, UNMATCHED)
-            }
+        (txid, position): (String, u32),
+        amount: Units,
+    ) -> Result<Option<Outcome>, Error> {
+        let known = observations::of_transaction(tx, target.mode, target.asset.chain, &txid)?;
+        let mut at_place = known.iter().filter(|known| known.seen.position == position);
+        if at_place.any(|known| !is_same(known, &target)) {
+            let problem = "is another output's of this transaction";
+            return Err(Refusal::field("position", problem).into());
         }
+        let seen = Observation {
+            mode: target.mode,
+            asset: target.asset,
+            txid,
+            position,
+            address: target.address,
+            amount,
+            seen_at: now,
+            block: None,
+            spends: Vec::new(),
+        };
+        self.observe(tx, now, &seen, target.picked)
     }
 
     /// Moves a payment on its simulated chain.
@@ -140,133 +195,82 @@ impl Service {
         let id = id.to_owned();
         self.write(move |service, tx| {
             let fields = Fields::of(&body);
-            fields.only(&["state", "amount"])?;
+            fields.only(&["state", "amount", "txid"])?;
             let known = || {
-                Refusal::field(
-                    "state",
-                    format!("must be one of {}", Step::TEXTS.join(", ")),
-                )
+                let steps = Step::TEXTS.join(", ");
+                Refusal::field("state", format!("must be one of {steps}"))
             };
             let step: Step = fields.choice("state")?.ok_or_else(known)?;
             let id = id::parse(&id).ok_or_else(|| Refusal::not_found("payment"))?;
-            if step != Step::Replaced && fields.get("amount").is_some() {
-                return Err(Refusal::field("amount", "goes with state \"replaced\" only").into());
+            for name in ["amount", "txid"] {
+                if step != Step::Replaced && fields.get(name).is_some() {
+                    return Err(Refusal::field(name, "goes with state \"replaced\" only").into());
+                }
             }
-            if let Some(payment) = payments::by_id(tx, &id)? {
-                return service.move_of_invoice(tx, now, &payment, step, &fields);
-            }
-            if let Some(deposit) = deposits::by_id(tx, &id)? {
-                return service.move_deposit(tx, now, deposit, step, &fields);
-            }
-            if unmatched_payments::by_id(tx, &id)?.is_some() {
-                let message = "a payment that matched nothing stays as it is";
-                return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
-            }
-            Err(Refusal::not_found("payment").into())
+            let observed = observed(tx, &id)?.ok_or_else(|| Refusal::not_found("payment"))?;
+            let place = observed.seen.place();
+            let replacing;
+            let step = match (step, observed.state) {
+                (Step::Confirmed, _) => intake::Step::Confirmed,
+                (Step::Dropped, _) => intake::Step::Dropped,
+                (Step::Seen, PaymentState::Dropped) | (Step::Orphaned, PaymentState::Confirmed) => {
+                    intake::Step::Seen
+                }
+                (Step::Replaced, PaymentState::Seen) => {
+                    replacing = replacing_of(tx, now, observed, &fields)?;
+                    intake::Step::ReplacedBy(&replacing)
+                }
+                (Step::Seen | Step::Orphaned | Step::Replaced, state) => {
+                    let message = format!("a payment that is {state} cannot be {step}");
+                    return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
+                }
+            };
+            let outcome = service.advance(tx, now, &place, step)?;
+            json(&view(&outcome.booked()?))
         })
         .await
     }
-
-    /// Moves the payment of an invoice.
-    fn move_of_invoice(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        payment: &Payment,
-        step: Step,
-        fields: &Fields<'_>,
-    ) -> Result<Json, Error> {
-        let invoice = invoices::by_seq(tx, payment.invoice)?;
-        if step == Step::Replaced {
-            let amount = amount(fields, payment.asset)?.unwrap_or(payment.amount);
-            let next = self.replace(tx, now, invoice, payment, amount)?;
-            return view(&next.id, &next.txid, next.state.as_str());
-        }
-        let next = next_state(step, payment.state)?;
-        self.advance(tx, now, invoice, payment, next)?;
-        view(&payment.id, &payment.txid, next.as_str())
-    }
-
-    /// Moves a deposit.
-    fn move_deposit(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        deposit: Deposit,
-        step: Step,
-        fields: &Fields<'_>,
-    ) -> Result<Json, Error> {
-        let state = deposit.status.state();
-        if step != Step::Replaced {
-            let next = next_state(step, state)?;
-            let deposit = self.advance_deposit(tx, now, deposit, next.into())?;
-            return view(&deposit.id, &deposit.txid, next.as_str());
-        }
-        if state != PaymentState::Seen {
-            return Err(no_such_step(step, state).into());
-        }
-        let sighting = Sighting {
-            amount: amount(fields, deposit.asset)?.unwrap_or(deposit.amount),
-            txid: simulated_txid(deposit.asset.chain, &id::new(now).to_string()),
-            position: 0,
-            seen_at: deposit.created_at,
-        };
-        let customer = customers::by_seq(tx, deposit.customer)?;
-        let (asset, address) = (deposit.asset, deposit.address.clone());
-        self.advance_deposit(tx, now, deposit, DepositStatus::Dropped)?;
-        let next = self.see_deposit(tx, now, &customer, asset, address, sighting)?;
-        view(&next.id, &next.txid, next.status.state().as_str())
-    }
-
-    /// Drops a payment and puts another in its place that inherits when it was seen.
-    fn replace(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        invoice: Invoice,
-        old: &Payment,
-        amount: Units,
-    ) -> Result<Payment, Error> {
-        if old.state != PaymentState::Seen {
-            return Err(no_such_step(Step::Replaced, old.state).into());
-        }
-        let quote = quotes::of_invoice(tx, invoice.seq)?
-            .into_iter()
-            .find(|quote| quote.seq == old.quote);
-        let quote =
-            quote.ok_or_else(|| Error::Failed(format!("quote {} is missing", old.quote)))?;
-        // Not settled in between: nobody is told of a gap that there never was.
-        payments::update(tx, old.seq, old.state, PaymentState::Dropped, now)?;
-        let txid = simulated_txid(old.asset.chain, &id::new(now).to_string());
-        let sighting = Sighting {
-            amount,
-            txid,
-            position: 0,
-            seen_at: old.seen_at,
-        };
-        Ok(self.see(tx, now, invoice, &quote, sighting)?.1)
-    }
 }
 
-/// The payment state that a step leads to.
-fn next_state(step: Step, state: PaymentState) -> Result<PaymentState, Refusal> {
-    match (step, state) {
-        (Step::Confirmed, _) => Ok(PaymentState::Confirmed),
-        (Step::Dropped, _) => Ok(PaymentState::Dropped),
-        (Step::Seen, PaymentState::Dropped) | (Step::Orphaned, PaymentState::Confirmed) => {
-            Ok(PaymentState::Seen)
-        }
-        (Step::Seen | Step::Orphaned | Step::Replaced, _) => Err(no_such_step(step, state)),
+/// What takes the place of something: at the same position of another transaction.
+fn replacing_of(
+    db: &Reader<'_>,
+    now: Time,
+    old: Observed,
+    fields: &Fields<'_>,
+) -> Result<Observation, Error> {
+    let amount = amount(fields, old.seen.asset)?.unwrap_or(old.seen.amount);
+    if amount == Units::ZERO {
+        let problem = "must be more than zero: nothing is not recorded";
+        return Err(Refusal::field("amount", problem).into());
     }
+    let seen = Observation {
+        txid: txid(fields, old.seen.asset, now)?,
+        amount,
+        seen_at: now,
+        block: None,
+        spends: Vec::new(),
+        ..old.seen
+    };
+    if observations::at(db, &seen.place())?.is_some() {
+        let problem = "must be a transaction that has nothing at this position yet";
+        return Err(Refusal::field("txid", problem).into());
+    }
+    Ok(seen)
 }
 
-/// 409 `invalid_transition`.
-fn no_such_step(step: Step, state: PaymentState) -> Refusal {
-    Refusal::of(
-        Code::InvalidTransition,
-        "state",
-        format!("a payment that is {state} cannot be {step}"),
-    )
+/// What was seen of a payment, a deposit, or a payment that matched nothing.
+fn observed(db: &Reader<'_>, id: &str) -> Result<Option<Observed>, Error> {
+    let seq = if let Some(payment) = payments::by_id(db, id)? {
+        payment.observation
+    } else if let Some(deposit) = deposits::by_id(db, id)? {
+        deposit.observation
+    } else if let Some(unmatched) = unmatched_payments::by_id(db, id)? {
+        unmatched.observation
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(observations::by_seq(db, seq)?))
 }
 
 /// The invoice with this id, of either mode.
@@ -278,25 +282,9 @@ pub(in crate::service) fn by_id(db: &Reader<'_>, id: &str) -> Result<Invoice, Er
     invoice.ok_or_else(|| Refusal::not_found("invoice").into())
 }
 
-/// What is due in the quote's coin.
-fn default_amount(db: &Reader<'_>, invoice: &Invoice, quote: &Quote) -> Result<Units, Error> {
-    let due = still_due(invoice, &payments::of_invoice(db, invoice.seq)?)?;
-    Ok(quote.rate.units_for(due, quote.asset.decimals)?)
-}
-
-/// An amount of coin, as text or number; zero is one.
-fn amount(fields: &Fields<'_>, asset: &Asset) -> Result<Option<Units>, Refusal> {
-    let Some(value) = fields.get("amount") else {
-        return Ok(None);
-    };
-    let text = value
-        .as_str()
-        .or_else(|| value.as_number().map(serde_json::Number::as_str));
-    let text =
-        text.ok_or_else(|| Refusal::field("amount", "must be a plain decimal like \"0.25\""))?;
-    Units::parse(text, asset.decimals)
-        .map(Some)
-        .map_err(|problem| Refusal::field("amount", problem))
+/// Is this what was sent there?
+fn is_same(known: &Observed, target: &Target) -> bool {
+    known.seen.address == target.address && known.seen.asset == target.asset
 }
 
 /// The transaction id that is asked for, or a new one.
@@ -311,19 +299,26 @@ fn txid(fields: &Fields<'_>, asset: &Asset, now: Time) -> Result<String, Refusal
     }
 }
 
-/// The first output of a transaction that nothing is known of, whoever's the others are.
-fn next_position(db: &Reader<'_>, mode: Mode, asset: &Asset, txid: &str) -> Result<u32, Error> {
-    let chain = asset.chain;
-    let known = payments::of_transaction(db, mode, chain, txid)?
-        .len()
-        .saturating_add(deposits::of_transaction(db, mode, chain, txid)?.len())
-        .saturating_add(unmatched_payments::of_transaction(db, mode, chain, txid)?.len());
-    Ok(u32::try_from(known).unwrap_or(u32::MAX))
+/// The position of an output: the one it names, else its place in the list.
+fn position(output: &Fields<'_>, at: usize) -> Result<u32, Refusal> {
+    let position = match output.integer("position", 0..=POSITION_MAX)? {
+        Some(position) => u32::try_from(position).ok(),
+        None => u32::try_from(at).ok(),
+    };
+    position.ok_or_else(|| Refusal::field("position", "is too large"))
 }
 
 /// A payment as the sandbox answers it.
-pub(super) fn view(id: &str, txid: &str, state: &str) -> Result<Json, Error> {
-    Ok(to_raw_value(
-        &json!({ "id": id, "txid": txid, "state": state }),
-    )?)
+fn view(owned: &Owned) -> Value {
+    let (id, txid, state) = match owned {
+        Owned::Payment(both) => (&both.1.id, &both.1.txid, both.1.state.as_str()),
+        Owned::Deposit(deposit) => (&deposit.id, &deposit.txid, deposit.status.state().as_str()),
+        Owned::Unmatched(unmatched) => (&unmatched.id, &unmatched.txid, UNMATCHED),
+    };
+    json!({ "id": id, "txid": txid, "state": state })
+}
+
+/// A value as it is answered.
+fn json(value: &Value) -> Result<Json, Error> {
+    Ok(to_raw_value(value)?)
 }

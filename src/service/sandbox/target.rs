@@ -1,77 +1,76 @@
-//! Whom a payment on a simulated chain reaches.
+//! Whom a payment on a simulated chain is meant for: the coin, the address and the amount of what is put there.
 //!
-//! What always holds: what reaches nobody is told by its coin and amount; without them it is no payment at all.
+//! What does not live here: whom it belongs to, which `intake` decides by the address. What always holds: where nothing is
+//! due at an address, coin and amount have to be told.
 
-use super::payments::{UNMATCHED, by_id, view};
+use super::payments::by_id;
 use crate::domain::address::{Network, parse_on};
 use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::customer::{Customer, Family};
+use crate::domain::customer::Family;
 use crate::domain::fields::Fields;
 use crate::domain::invoice::Invoice;
+use crate::domain::money::coin::Units;
 use crate::domain::quote::{Quote, unavailable};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::domain::unmatched::UnmatchedReason;
-use crate::service::{Error, Json, Service};
-use crate::store::addresses::{Owner, of_owner, owner};
-use crate::store::{
-    Reader, Tx, customers, deposits, invoices, payments, quotes, unmatched_payments,
-};
+use crate::service::payments::still_due;
+use crate::service::{Error, Service};
+use crate::store::addresses::{Owner, owner};
+use crate::store::{Reader, Tx, customers, invoices, payments, quotes};
 
-/// Whom a payment reaches.
-pub(super) enum Target {
-    /// An invoice, at one of its quotes.
-    Invoice(Box<Invoice>, Quote),
-    /// A customer, in a coin at an address.
-    Customer(Customer, &'static Asset, String),
-    /// Nobody.
-    Nobody(Stray),
-}
-
-/// A payment that matches nothing.
-pub(super) struct Stray {
+/// Where something is sent, and what.
+pub(super) struct Target {
     pub(super) mode: Mode,
     pub(super) asset: &'static Asset,
     pub(super) address: String,
-    pub(super) reason: UnmatchedReason,
-    /// The account and the invoice whose address it is.
-    pub(super) owner: Option<(i64, i64)>,
+    /// How much is asked for; none where it has to be told.
+    due: Option<Units>,
+    /// The invoice, where its coin was picked just now and is not saved yet.
+    pub(super) picked: Option<Invoice>,
 }
 
 impl Target {
-    /// In which mode and coin.
-    pub(super) fn place(&self) -> (Mode, &'static Asset) {
-        match self {
-            Target::Invoice(invoice, quote) => (invoice.mode, quote.asset),
-            Target::Customer(customer, asset, _) => (customer.mode, asset),
-            Target::Nobody(stray) => (stray.mode, stray.asset),
-        }
+    /// At a quote of an invoice.
+    fn of_quote(db: &Reader<'_>, invoice: &Invoice, quote: Quote) -> Result<Target, Error> {
+        let due = still_due(invoice, &payments::of_invoice(db, invoice.seq)?)?;
+        Ok(Target {
+            mode: invoice.mode,
+            asset: quote.asset,
+            address: quote.address,
+            due: Some(quote.rate.units_for(due, quote.asset.decimals)?),
+            picked: None,
+        })
     }
 
-    /// What this transaction is known to have paid here already.
-    pub(super) fn known(&self, db: &Reader<'_>, txid: &str) -> Result<Option<Json>, Error> {
-        let (mode, asset) = self.place();
-        let chain = asset.chain;
-        let known = match self {
-            Target::Invoice(_, quote) => payments::of_transaction(db, mode, chain, txid)?
-                .into_iter()
-                .find(|payment| payment.quote == quote.seq)
-                .map(|payment| (payment.id, payment.state.as_str())),
-            Target::Customer(_, _, address) => deposits::of_transaction(db, mode, chain, txid)?
-                .into_iter()
-                .find(|deposit| deposit.address == *address && deposit.asset == asset)
-                .map(|deposit| (deposit.id, deposit.status.state().as_str())),
-            Target::Nobody(stray) => unmatched_payments::of_transaction(db, mode, chain, txid)?
-                .into_iter()
-                .find(|payment| payment.address == stray.address && payment.asset == asset)
-                .map(|payment| (payment.id, UNMATCHED)),
-        };
-        known.map(|(id, state)| view(&id, txid, state)).transpose()
+    /// The amount of a body, as text or number; else what is due.
+    ///
+    /// # Errors
+    /// `invalid_request` where there is none.
+    pub(super) fn amount(&self, fields: &Fields<'_>) -> Result<Units, Refusal> {
+        let told = amount(fields, self.asset)?;
+        told.or(self.due).ok_or_else(|| {
+            Refusal::field("amount", "must be given: nothing is due at this address")
+        })
     }
 }
 
+/// An amount of coin, as text or number.
+pub(super) fn amount(fields: &Fields<'_>, asset: &Asset) -> Result<Option<Units>, Refusal> {
+    let Some(value) = fields.get("amount") else {
+        return Ok(None);
+    };
+    let text = value
+        .as_str()
+        .or_else(|| value.as_number().map(serde_json::Number::as_str));
+    let text =
+        text.ok_or_else(|| Refusal::field("amount", "must be a plain decimal like \"0.25\""))?;
+    Units::parse(text, asset.decimals)
+        .map(Some)
+        .map_err(|problem| Refusal::field("amount", problem))
+}
+
 impl Service {
-    /// Whom the payment of a body reaches.
+    /// Where the payment of a body goes.
     pub(super) fn target(
         &self,
         tx: &Tx<'_>,
@@ -90,7 +89,7 @@ impl Service {
         }
     }
 
-    /// An invoice, and the quote that is meant.
+    /// At an invoice's quote, which is made where there is none.
     fn at_invoice(
         &self,
         tx: &Tx<'_>,
@@ -100,18 +99,21 @@ impl Service {
     ) -> Result<Target, Error> {
         let mut invoice = by_id(tx, id)?;
         let quotes = quotes::of_invoice(tx, invoice.seq)?;
-        let quote = match asset {
-            Some(asset) if !quotes.is_empty() => quotes
-                .into_iter()
-                .find(|quote| quote.asset.id == asset)
-                .ok_or_else(|| unavailable(format!("{asset} was never quoted for this invoice")))?,
-            _ => self.quote_to_pay(tx, now, &mut invoice, asset)?,
-        };
-        Ok(Target::Invoice(Box::new(invoice), quote))
+        if let Some(asset) = asset
+            && !quotes.is_empty()
+        {
+            let never = || unavailable(format!("{asset} was never quoted for this invoice"));
+            let quote = quotes.into_iter().find(|quote| quote.asset.id == asset);
+            return Target::of_quote(tx, &invoice, quote.ok_or_else(never)?);
+        }
+        let quote = self.quote_to_pay(tx, now, &mut invoice, asset)?;
+        let mut target = Target::of_quote(tx, &invoice, quote)?;
+        target.picked = Some(invoice);
+        Ok(target)
     }
 }
 
-/// Whoever's address it is; nobody, where it is told what was paid.
+/// At an address, whoever's it is; nobody's, where it is told what was sent.
 fn at_address(
     db: &Reader<'_>,
     address: &str,
@@ -122,21 +124,26 @@ fn at_address(
         .map(|id| Asset::find(id).ok_or_else(|| unavailable(format!("{id:?} is not an asset id"))));
     let asset = asset.transpose()?;
     // The same destination may be written in several ways.
-    let parsed = asset.map(|asset| on_chain(asset, address));
+    let parsed = asset.map(|asset| {
+        parse_on(asset.chain, &Network::BOTH, address)
+            .map_err(|problem| Refusal::field("address", format!("is {problem}")))
+    });
     let canonical = match &parsed {
         Some(Ok((_, canonical))) => canonical.as_str(),
         Some(Err(_)) | None => address,
     };
-    match owner_on(db, asset, canonical)? {
-        Some(Owner::Invoice(seq)) => {
-            let invoice = invoices::by_seq(db, seq)?;
-            let is_told = has_amount && matches!(parsed, Some(Ok(_)));
-            return of_invoice(db, invoice, canonical, asset, is_told);
-        }
-        Some(Owner::Customer(seq)) => {
-            return of_customer(db, customers::by_seq(db, seq)?, canonical, asset);
-        }
-        None => {}
+    let is_told = has_amount && matches!(parsed, Some(Ok(_)));
+    let found = owner_of(
+        db,
+        asset.filter(|_| matches!(parsed, Some(Ok(_)))),
+        canonical,
+    )?;
+    if let Some((mode, owner)) = found {
+        let at = (mode, canonical);
+        return match owner {
+            Owner::Invoice(seq) => of_invoice(db, seq, at, asset, is_told),
+            Owner::Customer(seq) => of_customer(db, seq, at, asset),
+        };
     }
     let (Some(asset), Some(parsed), true) = (asset, parsed, has_amount) else {
         let problem =
@@ -148,17 +155,21 @@ fn at_address(
         Network::Main => Mode::Live,
         Network::Test => Mode::Test,
     };
-    Ok(Target::Nobody(Stray {
+    Ok(Target {
         mode,
         asset,
         address,
-        reason: UnmatchedReason::UnknownAddress,
-        owner: None,
-    }))
+        due: None,
+        picked: None,
+    })
 }
 
-/// Whose address it is, in either mode: on the coin's chain, or on any where no coin is named.
-fn owner_on(db: &Reader<'_>, asset: Option<&Asset>, address: &str) -> Result<Option<Owner>, Error> {
+/// Whose address it is and in which mode: on the coin's chain, or on any where no coin says which.
+fn owner_of(
+    db: &Reader<'_>,
+    asset: Option<&Asset>,
+    address: &str,
+) -> Result<Option<(Mode, Owner)>, Error> {
     let chains = match asset {
         Some(asset) => vec![asset.chain],
         None => Chain::of_each_pool().collect(),
@@ -166,57 +177,53 @@ fn owner_on(db: &Reader<'_>, asset: Option<&Asset>, address: &str) -> Result<Opt
     for mode in Mode::ALL {
         for chain in &chains {
             if let Some(owner) = owner(db, *mode, *chain, address)? {
-                return Ok(Some(owner));
+                return Ok(Some((*mode, owner)));
             }
         }
     }
     Ok(None)
 }
 
-/// The canonical text of an address of the coin's chain, on whichever network it is one.
-fn on_chain(asset: &Asset, address: &str) -> Result<(Network, String), Refusal> {
-    parse_on(asset.chain, &Network::BOTH, address)
-        .map_err(|problem| Refusal::field("address", format!("is {problem}")))
-}
-
-/// The quote behind an invoice's address, its own coin first where several share it; where the coin was never quoted
-/// there, nobody is paid, if it `is_told` what was paid.
+/// At an invoice's address: in the coin told, else in its own, else in the first that was quoted there. In another coin
+/// only if it `is_told` how much.
 fn of_invoice(
     db: &Reader<'_>,
-    invoice: Invoice,
-    address: &str,
+    invoice: i64,
+    (mode, address): (Mode, &str),
     asset: Option<&'static Asset>,
     is_told: bool,
 ) -> Result<Target, Error> {
+    let invoice = invoices::by_seq(db, invoice)?;
     let own = invoice.coin.as_ref().map(|coin| coin.asset.id);
     let mut quotes = quotes::of_invoice(db, invoice.seq)?;
     quotes
         .retain(|quote| quote.address == address && asset.is_none_or(|asset| quote.asset == asset));
     quotes.sort_by_key(|quote| Some(quote.asset.id) != own);
     match (quotes.into_iter().next(), asset) {
-        (Some(quote), _) => Ok(Target::Invoice(Box::new(invoice), quote)),
-        (None, Some(asset)) if is_told => Ok(Target::Nobody(Stray {
-            mode: invoice.mode,
+        (Some(quote), _) => Target::of_quote(db, &invoice, quote),
+        (None, Some(asset)) if is_told => Ok(Target {
+            mode,
             asset,
             address: address.to_owned(),
-            reason: UnmatchedReason::UnquotedCoin,
-            owner: Some((invoice.account, invoice.seq)),
-        })),
+            due: None,
+            picked: None,
+        }),
         (None, _) => Err(unavailable("this coin was never quoted at this address").into()),
     }
 }
 
-/// The coin that a customer's address is paid in; it need not be said where the address takes only one.
+/// At a customer's address; the coin need not be said where the address takes only one.
 fn of_customer(
     db: &Reader<'_>,
-    customer: Customer,
-    address: &str,
+    customer: i64,
+    (mode, address): (Mode, &str),
     asset: Option<&'static Asset>,
 ) -> Result<Target, Error> {
+    let customer = customers::by_seq(db, customer)?;
     let mut taken = Vec::new();
     for family in Family::ALL {
-        let own = of_owner(db, Owner::Customer(customer.seq), family.chain())?;
-        if own.as_deref() == Some(address) {
+        let found = owner(db, mode, family.chain(), address)?;
+        if found == Some(Owner::Customer(customer.seq)) {
             taken.extend(family.assets());
         }
     }
@@ -231,5 +238,11 @@ fn of_customer(
             return Err(Refusal::field("asset", problem).into());
         }
     };
-    Ok(Target::Customer(customer, asset, address.to_owned()))
+    Ok(Target {
+        mode,
+        asset,
+        address: address.to_owned(),
+        due: None,
+        picked: None,
+    })
 }

@@ -40,8 +40,9 @@ const NONE: [(&str, &str); 13] = [
     ),
     (
         "a payment whose entries do not add up to what stands",
-        "select p.id from payments p where (select ifnull(sum(l.amount), 0) from ledger l where l.payment = p.seq)
-           <> iif(p.state = 'confirmed', (select ifnull(sum(l.amount), 0) from ledger l where l.payment = p.seq
+        "select p.id from payments p join observations o on o.seq = p.observation
+         where (select ifnull(sum(l.amount), 0) from ledger l where l.payment = p.seq)
+           <> iif(o.state = 'confirmed', (select ifnull(sum(l.amount), 0) from ledger l where l.payment = p.seq
              and l.kind in ('sale', 'fee')), 0)",
     ),
     (
@@ -63,8 +64,9 @@ const NONE: [(&str, &str); 13] = [
     ),
     (
         "a payment that is not of its invoice's mode, or not of its quote",
-        "select p.id from payments p join invoices i on i.seq = p.invoice join quotes q on q.seq = p.quote
-         where p.mode <> i.mode or q.invoice <> i.seq or q.asset <> p.asset",
+        "select p.id from payments p join observations o on o.seq = p.observation join invoices i on i.seq = p.invoice
+           join quotes q on q.seq = p.quote
+         where o.mode <> i.mode or q.invoice <> i.seq or q.asset <> o.asset or q.address <> o.address",
     ),
     (
         "an event of another account or mode than its invoice",
@@ -99,7 +101,7 @@ fn open(file: &Path) -> Connection {
 
 /// Id and transaction of the payment recorded last, which a simulation does not tell.
 pub fn last_payment(file: &Path) -> (String, String) {
-    let sql = "select id, txid from payments order by seq desc limit 1";
+    let sql = "select p.id, o.txid from payments p join observations o on o.seq = p.observation order by p.seq desc limit 1";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
     open(file).query_row(sql, [], read).unwrap()
 }
@@ -125,7 +127,8 @@ pub fn hold(file: &Path, now: Time) {
 /// The payments of an invoice.
 fn payments(conn: &Connection, invoice: i64) -> Vec<Judged> {
     let sql =
-        "select state, on_time, was_confirmed, value from payments where invoice = ?1 order by seq";
+        "select o.state, p.on_time, p.was_confirmed, p.value from payments p join observations o on o.seq = p.observation
+         where p.invoice = ?1 order by p.seq";
     let mut rows = conn.prepare(sql).unwrap();
     let rows = rows.query_map([invoice], |row| {
         Ok(Judged {

@@ -79,6 +79,12 @@ impl Coin {
         half_even(units * rate * 100, ten(self.decimals + places))
     }
 
+    /// Is so much of it worth a cent, without rounding?
+    pub fn is_worth_a_cent(&self, units: i128, currency: &str) -> bool {
+        let (rate, places) = self.rate(currency);
+        units * rate * 100 >= ten(self.decimals + places)
+    }
+
     /// What must be paid for so many cents.
     pub fn units_for(&self, cents: i128, currency: &str) -> i128 {
         let (rate, places) = self.rate(currency);

@@ -76,6 +76,8 @@ pub type Refused = (u16, &'static str);
 
 pub const UNAVAILABLE: Refused = (400, "coin_unavailable");
 const IN_FLIGHT: Refused = (400, "payment_in_flight");
+/// What is sent has to be something.
+const NOTHING: Refused = (400, "invalid_request");
 const CLOSED: Refused = (400, "invoice_closed");
 const NO_SUCH_STEP: Refused = (409, "invalid_transition");
 const NOT_CANCELLABLE: Refused = (409, "invoice_not_cancellable");
@@ -236,17 +238,24 @@ impl World {
         Ok(())
     }
 
-    /// A payment is seen; ids are told later.
+    /// A payment is seen, and ids are told later; or it is too little to be one.
     pub fn pay(
         &mut self,
         at: usize,
         coin: &'static Coin,
         units: i128,
         seen_at: i64,
-    ) -> Result<(), Refused> {
+    ) -> Result<bool, Refused> {
+        if units == 0 {
+            return Err(NOTHING);
+        }
         let (now, invoice) = (self.now, &mut self.invoices[at]);
         if !invoice.quotes.iter().any(|quoted| quoted.id == coin.id) {
             invoice.pick(coin)?;
+        }
+        if !coin.is_worth_a_cent(units, invoice.currency) {
+            invoice.settle(now, false);
+            return Ok(false);
         }
         invoice.payments.push(Payment {
             id: String::new(),
@@ -261,17 +270,28 @@ impl World {
             standing: Vec::new(),
         });
         invoice.settle(now, false);
-        Ok(())
+        Ok(true)
     }
 
-    /// Another takes the place of one that is seen.
-    pub fn replace(&mut self, at: usize, which: usize, units: i128) -> Result<(), Refused> {
+    /// What the payment seen last is called.
+    pub fn name_last(&mut self, at: usize, id: String, txid: String) {
+        let last = self.invoices[at].payments.last_mut().unwrap();
+        (last.id, last.txid) = (id, txid);
+    }
+
+    /// Another takes the place of one that is seen, and was seen when that was unless it is worth more.
+    pub fn replace(&mut self, at: usize, which: usize, units: i128) -> Result<bool, Refused> {
+        let now = self.now;
         let old = &mut self.invoices[at].payments[which];
         if old.state != State::Seen {
             return Err(NO_SUCH_STEP);
         }
+        if units == 0 {
+            return Err(NOTHING);
+        }
         old.state = State::Dropped;
-        let (coin, seen_at) = (old.coin, old.seen_at);
+        let coin = old.coin;
+        let seen_at = if units <= old.units { old.seen_at } else { now };
         self.pay(at, coin, units, seen_at)
     }
 

@@ -241,6 +241,7 @@ fn payment(seq: i64, quote: &Quote, state: PaymentState) -> Payment {
         id: seq.to_string(),
         invoice: 1,
         quote: quote.seq,
+        observation: 1,
         mode: Mode::Test,
         asset: quote.asset,
         txid: seq.to_string(),

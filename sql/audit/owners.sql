@@ -1,0 +1,14 @@
+-- rule 5: what was seen has exactly one owner; what was confirmed was booked as such
+with owned as (
+  select observation from payments union all select observation from deposits
+  union all select observation from unmatched_payments
+)
+select format('observation %d of %s', o.seq, o.txid), format('of %d owners', count(w.observation)), 'of one owner'
+from observations o left join owned w on w.observation = o.seq
+group by o.seq having count(w.observation) <> 1
+union all
+select format('payment %s', p.id), 'confirmed, and never was', 'noted as once confirmed'
+from payments p join observations o on o.seq = p.observation where o.state = 'confirmed' and not p.was_confirmed
+union all
+select format('deposit %s', d.id), 'confirmed, and never was', 'noted as once confirmed'
+from deposits d join observations o on o.seq = d.observation where o.state = 'confirmed' and not d.was_confirmed

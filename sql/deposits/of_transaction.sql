@@ -1,4 +1,0 @@
-select d.seq, d.id, d.account, d.mode, d.customer, c.ref, d.asset, d.address, d.txid, d.position, d.amount, d.rate, d.gross,
-  d.fee, d.status, d.was_confirmed, d.created_at, d.confirmed_at
-from deposits d join customers c on c.seq = d.customer
-where d.mode = :mode and d.chain = :chain and d.txid = :txid order by d.position

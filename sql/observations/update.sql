@@ -1,0 +1,1 @@
+update observations set state = :state, confirmed_at = :confirmed_at where seq = :seq and state = :before

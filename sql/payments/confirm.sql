@@ -1,0 +1,1 @@
+update payments set was_confirmed = 1 where seq = :seq

@@ -1,2 +1,0 @@
-select * from payments where mode = :mode and chain = :chain and txid = :txid
-order by position

@@ -1,0 +1,94 @@
+//! An observation: money that was seen at one place of a chain.
+//!
+//! What lives here: where it was seen, what it was, and where it stands on its chain. What does not: what it came to
+//! (`payment`, `deposit`, `unmatched`). What always holds: a place is seen once, however often it is looked at.
+
+use super::asset::{Asset, Mode};
+use super::chain::Chain;
+use super::money::coin::Units;
+use super::payment::PaymentState;
+use super::time::Time;
+use serde::{Deserialize, Serialize};
+
+/// The most of what was seen in one transaction that is written in one step.
+pub const OUTPUTS_MAX: usize = 200;
+
+/// Where money was seen: for ever the same, whatever block its transaction is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Live or test.
+    pub mode: Mode,
+    /// Which chain.
+    pub chain: Chain,
+    /// The transaction.
+    pub txid: String,
+    /// Counted inside the transaction.
+    pub position: u32,
+}
+
+/// A block of a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Blocks before it.
+    pub height: u32,
+    /// Its hash, as its chain writes it.
+    pub hash: String,
+}
+
+/// Where the money of a transaction comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Spent {
+    /// An output of an earlier transaction: its id, and its position there.
+    Output(String, u32),
+    /// An address, on chains that have accounts.
+    Address(String),
+}
+
+/// What was seen at a place.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// Live or test.
+    pub mode: Mode,
+    /// The coin, and with it the chain.
+    pub asset: &'static Asset,
+    /// The transaction.
+    pub txid: String,
+    /// Counted inside the transaction.
+    pub position: u32,
+    /// Where to.
+    pub address: String,
+    /// What was sent.
+    pub amount: Units,
+    /// The earlier of mempool sighting and block time.
+    pub seen_at: Time,
+    /// The block that it is in, where it is in one.
+    pub block: Option<Block>,
+    /// Where the money comes from, as far as that was looked at.
+    pub spends: Vec<Spent>,
+}
+
+impl Observation {
+    /// Where it was seen.
+    pub fn place(&self) -> Place {
+        Place {
+            mode: self.mode,
+            chain: self.asset.chain,
+            txid: self.txid.clone(),
+            position: self.position,
+        }
+    }
+}
+
+/// An observation as it stands in the file.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// Order of insertion.
+    pub seq: i64,
+    /// What was seen.
+    pub seen: Observation,
+    /// Where it stands on its chain.
+    pub state: PaymentState,
+    /// When it was confirmed, while it is.
+    pub confirmed_at: Option<Time>,
+}

@@ -1,0 +1,340 @@
+//! The one way in for money: what is seen on a chain, and what becomes of it there.
+//!
+//! What lives here: whom an observation belongs to, and the steps it goes through. What does not: looking at chains, and
+//! what a payment does to its invoice (`settle`). What always holds: each observation is written once and has exactly
+//! one owner; one that cannot be booked is kept as a payment that matched nothing.
+
+mod deposit;
+mod payment;
+
+use super::settle::Cause;
+use super::{Error, Service};
+use crate::domain::customer::Customer;
+use crate::domain::deposit::Deposit;
+use crate::domain::id;
+use crate::domain::invoice::Invoice;
+use crate::domain::money::coin::Units;
+use crate::domain::observation::{Observation, Place};
+use crate::domain::payment::{Payment, PaymentState};
+use crate::domain::quote::Quote;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::Time;
+use crate::domain::unmatched::{Unmatched, UnmatchedReason};
+use crate::store::addresses::{Owner, owner};
+use crate::store::unmatched_payments::NewUnmatched;
+use crate::store::{
+    Reader, Tx, customers, deposits, invoices, observations, payments, quotes, unmatched_payments,
+};
+use deposit::{advance_deposit, see_deposit};
+
+/// What an observation came to.
+pub(super) enum Owned {
+    /// A payment of an invoice.
+    Payment(Box<(Invoice, Payment)>),
+    /// A deposit of a customer.
+    Deposit(Box<Deposit>),
+    /// A payment that matched nothing.
+    Unmatched(Box<Unmatched>),
+}
+
+impl Owned {
+    /// Where it stands on its chain.
+    pub(super) fn state(&self) -> PaymentState {
+        match self {
+            Owned::Payment(both) => both.1.state,
+            Owned::Deposit(deposit) => deposit.status.state(),
+            Owned::Unmatched(unmatched) => unmatched.state,
+        }
+    }
+
+    /// Its observation, by its `seq`.
+    fn observation(&self) -> i64 {
+        match self {
+            Owned::Payment(both) => both.1.observation,
+            Owned::Deposit(deposit) => deposit.observation,
+            Owned::Unmatched(unmatched) => unmatched.observation,
+        }
+    }
+}
+
+/// What taking something in came to.
+pub(super) struct Outcome {
+    /// What is there now.
+    pub(super) owned: Owned,
+    /// Was nothing known of its place before?
+    pub(super) is_new: bool,
+    /// Why it could not be booked, where it is kept for that reason only.
+    pub(super) refusal: Option<Refusal>,
+}
+
+impl Outcome {
+    /// What is there, if it could be booked.
+    ///
+    /// # Errors
+    /// Why it could not.
+    pub(super) fn booked(self) -> Result<Owned, Error> {
+        match self.refusal {
+            Some(refusal) => Err(refusal.into()),
+            None => Ok(self.owned),
+        }
+    }
+
+    /// It was known.
+    fn known(owned: Owned) -> Outcome {
+        Outcome {
+            owned,
+            is_new: false,
+            refusal: None,
+        }
+    }
+}
+
+/// What becomes of an observation on its chain.
+#[derive(Clone, Copy)]
+pub(super) enum Step<'a> {
+    /// It is there and not final: it has come back, or its block was reorganised away.
+    Seen,
+    /// It is final.
+    Confirmed,
+    /// It is gone.
+    Dropped,
+    /// Another transaction, in which this was seen, took its place.
+    ReplacedBy(&'a Observation),
+}
+
+/// Where an observation belongs.
+enum Match {
+    /// To an invoice, at a quote.
+    Invoice(Box<Invoice>, Quote),
+    /// To a customer.
+    Customer(Customer),
+    /// To nobody.
+    Nobody(UnmatchedReason),
+}
+
+/// Whose address it is that something was sent to: the account, and the invoice where it is one's.
+type AddressOf = (Option<i64>, Option<i64>);
+
+impl Service {
+    /// Takes in what was seen on a chain: a payment, a deposit, a payment that matched nothing, or what was known of that
+    /// place already; nothing where nothing was sent.
+    ///
+    /// `at_hand` is an invoice that the caller has changed and not saved: it is saved with what comes of this.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub(super) fn observe(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        seen: &Observation,
+        at_hand: Option<Invoice>,
+    ) -> Result<Option<Outcome>, Error> {
+        if seen.amount == Units::ZERO {
+            return Ok(None);
+        }
+        match known(tx, &seen.place())? {
+            Some(owned) => Ok(Some(Outcome::known(owned))),
+            None => self.take_in(tx, now, seen, at_hand, None).map(Some),
+        }
+    }
+
+    /// Moves what was seen at a place; what stands there then, or in its place.
+    ///
+    /// # Errors
+    /// `not_found` where nothing was seen there, `invalid_transition` where the machine has no such step.
+    pub(super) fn advance(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        place: &Place,
+        step: Step<'_>,
+    ) -> Result<Outcome, Error> {
+        let owned = known(tx, place)?.ok_or_else(|| Refusal::not_found("payment"))?;
+        match step {
+            Step::Seen => self.advance_owned(tx, now, owned, PaymentState::Seen),
+            Step::Confirmed => self.advance_owned(tx, now, owned, PaymentState::Confirmed),
+            Step::Dropped => self.advance_owned(tx, now, owned, PaymentState::Dropped),
+            Step::ReplacedBy(seen) => return self.replace(tx, now, owned, seen),
+        }
+        .map(Outcome::known)
+    }
+
+    /// [`Service::advance`] for whoever holds it already as it stands in the file.
+    ///
+    /// # Errors
+    /// `invalid_transition` where the machine has no such step.
+    pub(super) fn advance_owned(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        owned: Owned,
+        next: PaymentState,
+    ) -> Result<Owned, Error> {
+        let state = owned.state();
+        if !state.may_become(next) {
+            let message = format!("a payment that is {state} does not become {next}");
+            return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
+        }
+        match owned {
+            Owned::Payment(both) => self.advance_payment(tx, now, *both, next),
+            Owned::Deposit(deposit) => advance_deposit(tx, now, *deposit, next),
+            Owned::Unmatched(mut unmatched) => {
+                observations::update(tx, unmatched.observation, state, next, now)?;
+                unmatched.state = next;
+                Ok(Owned::Unmatched(unmatched))
+            }
+        }
+    }
+
+    /// Drops what another transaction took the place of, and takes that one in.
+    fn replace(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        old: Owned,
+        seen: &Observation,
+    ) -> Result<Outcome, Error> {
+        let state = old.state();
+        if state != PaymentState::Seen {
+            let message = format!("a payment that is {state} cannot be replaced");
+            return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
+        }
+        if let Some(known) = known(tx, &seen.place())? {
+            self.advance_owned(tx, now, old, PaymentState::Dropped)?;
+            return Ok(Outcome::known(known));
+        }
+        // Not settled in between: nobody is told of a gap that there never was.
+        match &old {
+            Owned::Payment(both) => payments::update(tx, &both.1, PaymentState::Dropped, now)?,
+            Owned::Deposit(_) | Owned::Unmatched(_) => {
+                let dropped = PaymentState::Dropped;
+                observations::update(tx, old.observation(), state, dropped, now)?;
+            }
+        }
+        let outcome = self.take_in(tx, now, seen, None, Some(&old))?;
+        if let Owned::Payment(both) = old {
+            let (invoice, _) = *both;
+            let settled = matches!(&outcome.owned, Owned::Payment(new) if new.0.seq == invoice.seq);
+            if !settled {
+                self.settle(tx, now, invoice, Cause::Other)?;
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Writes what is new: what it came to in a savepoint of its own, so that what cannot be booked is kept all the same.
+    fn take_in(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        seen: &Observation,
+        at_hand: Option<Invoice>,
+        replaced: Option<&Owned>,
+    ) -> Result<Outcome, Error> {
+        let observation = observations::insert(tx, seen)?;
+        let (matched, address_of) = matched(tx, seen, at_hand.clone())?;
+        let booked = tx.attempt(|| match matched {
+            Match::Invoice(invoice, quote) => {
+                self.see_payment(tx, now, *invoice, &quote, (observation, seen), replaced)
+            }
+            Match::Customer(customer) => {
+                see_deposit(tx, now, &customer, (observation, seen), replaced)
+            }
+            Match::Nobody(reason) => Ok(Err(reason)),
+        })?;
+        let (reason, refusal) = match booked {
+            Ok(Ok(owned)) => {
+                return Ok(Outcome {
+                    owned,
+                    is_new: true,
+                    refusal: None,
+                });
+            }
+            Ok(Err(reason)) => (reason, None),
+            Err(Error::Refused(refusal)) if refusal.code == Code::InvalidRequest => {
+                (UnmatchedReason::TooLarge, Some(refusal))
+            }
+            Err(failed) => return Err(failed),
+        };
+        if let Some(invoice) = at_hand {
+            self.settle(tx, now, invoice, Cause::Other)?;
+        }
+        Ok(Outcome {
+            owned: keep(tx, now, observation, reason, address_of)?,
+            is_new: true,
+            refusal,
+        })
+    }
+}
+
+/// Whom what was seen is for: whose the address is, and then the quote of the coin there.
+fn matched(
+    db: &Reader<'_>,
+    seen: &Observation,
+    at_hand: Option<Invoice>,
+) -> Result<(Match, AddressOf), Error> {
+    match owner(db, seen.mode, seen.asset.chain, &seen.address)? {
+        None => Ok((Match::Nobody(UnmatchedReason::UnknownAddress), (None, None))),
+        Some(Owner::Customer(seq)) => {
+            let customer = customers::by_seq(db, seq)?;
+            let address_of = (Some(customer.account), None);
+            Ok((Match::Customer(customer), address_of))
+        }
+        Some(Owner::Invoice(seq)) => {
+            let invoice = match at_hand.filter(|invoice| invoice.seq == seq) {
+                Some(invoice) => invoice,
+                None => invoices::by_seq(db, seq)?,
+            };
+            let quote = quotes::of_invoice(db, seq)?
+                .into_iter()
+                .find(|quote| quote.asset == seen.asset && quote.address == seen.address);
+            let address_of = (Some(invoice.account), Some(seq));
+            let matched = match quote {
+                Some(quote) => Match::Invoice(Box::new(invoice), quote),
+                None => Match::Nobody(UnmatchedReason::UnquotedCoin),
+            };
+            Ok((matched, address_of))
+        }
+    }
+}
+
+/// Keeps what cannot be booked, for a person to look at.
+fn keep(
+    tx: &Tx<'_>,
+    now: Time,
+    observation: i64,
+    reason: UnmatchedReason,
+    (account, invoice): AddressOf,
+) -> Result<Owned, Error> {
+    let id = id::new(now).to_string();
+    let new = NewUnmatched {
+        id: &id,
+        observation,
+        reason,
+        account,
+        invoice,
+    };
+    unmatched_payments::insert(tx, &new)?;
+    owned(tx, observation)
+}
+
+/// What is known of a place.
+fn known(db: &Reader<'_>, place: &Place) -> Result<Option<Owned>, Error> {
+    let observed = observations::at(db, place)?;
+    observed.map(|observed| owned(db, observed.seq)).transpose()
+}
+
+/// The one thing that an observation came to.
+fn owned(db: &Reader<'_>, observation: i64) -> Result<Owned, Error> {
+    if let Some(payment) = payments::of_observation(db, observation)? {
+        let invoice = invoices::by_seq(db, payment.invoice)?;
+        return Ok(Owned::Payment(Box::new((invoice, payment))));
+    }
+    if let Some(deposit) = deposits::of_observation(db, observation)? {
+        return Ok(Owned::Deposit(Box::new(deposit)));
+    }
+    let unmatched = unmatched_payments::of_observation(db, observation)?;
+    let none = || Error::Failed(format!("observation {observation} belongs to nothing"));
+    Ok(Owned::Unmatched(Box::new(unmatched.ok_or_else(none)?)))
+}

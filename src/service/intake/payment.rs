@@ -1,0 +1,131 @@
+//! What is paid to an invoice: recorded, moved, booked.
+//!
+//! What always holds: a payment books its sale and fee once in its life; what happens to it later is adjusted, never
+//! rewritten.
+
+use super::Owned;
+use crate::domain::asset::Asset;
+use crate::domain::id;
+use crate::domain::invoice::Invoice;
+use crate::domain::ledger::RefType;
+use crate::domain::money::Cents;
+use crate::domain::money::coin::{Rate, Units};
+use crate::domain::observation::Observation;
+use crate::domain::payment::{Payment, PaymentState};
+use crate::domain::quote::Quote;
+use crate::domain::refusal::Refusal;
+use crate::domain::time::Time;
+use crate::domain::unmatched::UnmatchedReason;
+use crate::service::books::{Step, book_step};
+use crate::service::settle::Cause;
+use crate::service::{Error, Service};
+use crate::store::ledger::{Booking, Source};
+use crate::store::{Tx, payments};
+
+impl Service {
+    /// Records a payment as seen, judging once whether it is on time and what it is worth; or the reason why it is none.
+    ///
+    /// What replaces a payment of the same quote and is not worth more was seen when that was: raising the network fee
+    /// must not make a payment late.
+    pub(super) fn see_payment(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        invoice: Invoice,
+        quote: &Quote,
+        (observation, seen): (i64, &Observation),
+        replaced: Option<&Owned>,
+    ) -> Result<Result<Owned, UnmatchedReason>, Error> {
+        let seen_at = match replaced {
+            Some(Owned::Payment(old))
+                if old.1.quote == quote.seq && seen.amount <= old.1.amount =>
+            {
+                old.1.seen_at
+            }
+            Some(_) | None => seen.seen_at,
+        };
+        let on_time = seen_at < invoice.terms().deadline();
+        let rate = if on_time {
+            quote.rate
+        } else {
+            quote.asset.test_rate(invoice.currency)?
+        };
+        if !rate.is_worth_a_cent(seen.amount, quote.asset.decimals) {
+            return Ok(Err(UnmatchedReason::Dust));
+        }
+        let mut payment = Payment {
+            seq: 0,
+            id: id::new(now).to_string(),
+            invoice: invoice.seq,
+            quote: quote.seq,
+            observation,
+            mode: invoice.mode,
+            asset: quote.asset,
+            value: worth(rate, seen.amount, quote.asset)?,
+            rate,
+            amount: seen.amount,
+            txid: seen.txid.clone(),
+            position: seen.position,
+            on_time,
+            state: PaymentState::Seen,
+            was_confirmed: false,
+            seen_at,
+            confirmed_at: None,
+        };
+        payment.seq = payments::insert(tx, &payment, now)?;
+        let invoice = self.settle(tx, now, invoice, Cause::Other)?;
+        Ok(Ok(Owned::Payment(Box::new((invoice, payment)))))
+    }
+
+    /// Moves a payment to its next state, books what follows, and settles its invoice.
+    pub(super) fn advance_payment(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        (invoice, mut payment): (Invoice, Payment),
+        next: PaymentState,
+    ) -> Result<Owned, Error> {
+        payments::update(tx, &payment, next, now)?;
+        let booking = Booking {
+            account: invoice.account,
+            mode: invoice.mode,
+            currency: invoice.currency,
+            ref_type: RefType::Invoice,
+            ref_id: &invoice.id,
+            source: Source::Payment(payment.seq),
+        };
+        let step = Step {
+            value: payment.value,
+            was_confirmed: payment.was_confirmed,
+            before: payment.state,
+            next,
+        };
+        book_step(tx, now, &booking, step)?;
+        let confirms = next == PaymentState::Confirmed;
+        let cause = if confirms {
+            Cause::Confirmed
+        } else {
+            Cause::Other
+        };
+        let invoice = self.settle(tx, now, invoice, cause)?;
+        payment.state = next;
+        payment.was_confirmed |= confirms;
+        payment.confirmed_at = confirms.then_some(now);
+        Ok(Owned::Payment(Box::new((invoice, payment))))
+    }
+}
+
+/// What an amount is worth at a rate.
+///
+/// # Errors
+/// `invalid_request` where it is worth more than can be booked.
+pub(super) fn worth(rate: Rate, amount: Units, asset: &Asset) -> Result<Cents, Refusal> {
+    let value = rate.value(amount, asset.decimals);
+    value
+        .ok()
+        .filter(|value| *value <= Cents::AMOUNT_MAX)
+        .ok_or_else(|| {
+            let most = Cents::AMOUNT_MAX;
+            Refusal::field("amount", format!("must be worth at most {most} in fiat"))
+        })
+}

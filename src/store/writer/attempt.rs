@@ -1,0 +1,28 @@
+//! Doing something that may fail without the rest of its transaction.
+//!
+//! What always holds: of what failed no row stays, and what was written before it does.
+
+use super::{StoreError, Tx};
+
+impl Tx<'_> {
+    /// Does something that may fail without the rest: then only what it wrote is taken back.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the transaction itself is at its end.
+    pub fn attempt<T, E>(
+        &self,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Result<T, E>, StoreError> {
+        self.run("savepoint attempt", [])?;
+        let outcome = work();
+        if self.reader.conn.is_autocommit() {
+            let message = "an error ended the transaction";
+            return Err(StoreError::Failed(message.to_owned()));
+        }
+        if outcome.is_err() {
+            self.run("rollback to attempt", [])?;
+        }
+        self.run("release attempt", [])?;
+        Ok(outcome)
+    }
+}
