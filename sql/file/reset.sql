@@ -27,6 +27,7 @@ delete from endpoints;
 delete from keys;
 delete from payout_addresses;
 delete from coins_off;
+delete from chains;
 delete from accounts;
 update file set maintenance = 0, clock_offset_ms = 0, clock_frozen_at = null, last_tick_at = 0, setup_hash = null,
   setup_expires_at = null;

@@ -26,6 +26,7 @@ pub mod quote;
 pub mod refusal;
 pub mod render;
 pub mod retry;
+pub mod scanned;
 pub mod server;
 pub mod signature;
 pub mod status;

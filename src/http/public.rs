@@ -63,7 +63,9 @@ pub(super) async fn preflight(_: Call) -> Result<Reply, Error> {
 /// GET /v1/public/config
 pub(super) async fn config(call: Call) -> Result<Reply, Error> {
     let service = &call.front.service;
-    service.public_config(call.caller()?).map(Reply::ok)
+    service
+        .public_config(call.now, call.caller()?)
+        .map(Reply::ok)
 }
 
 /// POST /v1/public/checkout-sessions

@@ -3,6 +3,7 @@
 //! What lives here: their handlers and the guard before them. What does not: what they change. What always holds:
 //! outside `coffer sandbox` none of these paths exists, and a page of another site cannot reach them.
 
+pub(super) mod chains;
 pub(super) mod faults;
 mod inbox;
 pub(super) mod webhooks;
@@ -217,33 +218,6 @@ pub(super) async fn account(call: Call) -> Result<Reply, Error> {
         .patch_sandbox_account(call.now, call.object()?)
         .await?;
     answer_state(&call)
-}
-
-/// POST /sandbox/payments
-pub(super) async fn put_payment(call: Call) -> Result<Reply, Error> {
-    let (is_new, json) = call
-        .front
-        .service
-        .put_payment(call.now, call.object()?)
-        .await?;
-    let status = if is_new {
-        StatusCode::CREATED
-    } else {
-        StatusCode::OK
-    };
-    Ok(Reply {
-        status,
-        ..Reply::ok(json)
-    })
-}
-
-/// POST /sandbox/payments/{id}
-pub(super) async fn move_payment(call: Call) -> Result<Reply, Error> {
-    call.front
-        .service
-        .move_payment(call.now, call.id(), call.object()?)
-        .await
-        .map(Reply::ok)
 }
 
 /// POST /sandbox/invoices/{id}/cancel

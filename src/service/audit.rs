@@ -6,8 +6,9 @@
 use super::Error;
 use super::settle::judge;
 use crate::domain::invoice::Invoice;
+use crate::domain::scanned::Scanned;
 use crate::domain::time::{HOUR_MS, Time};
-use crate::store::{Reader, audit, invoices, payments, quotes};
+use crate::store::{Reader, audit, chains, invoices, payments, quotes};
 
 pub use crate::store::audit::{Counts, Finding};
 
@@ -46,7 +47,7 @@ fn check_fees(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Er
 
 /// Rule 3: each invoice is what follows from its payments and quotes at the last tick.
 fn check_invoices(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
-    let tick = audit::last_tick(db)?;
+    let (tick, scanned) = (audit::last_tick(db)?, chains::scanned(db)?);
     let mut after = 0;
     loop {
         let page = audit::invoices(db, after, PAGE)?;
@@ -55,7 +56,8 @@ fn check_invoices(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<()
         };
         after = *last;
         for seq in page {
-            check_invoice(db, invoices::by_seq(db, seq)?, tick, report)?;
+            let stored = invoices::by_seq(db, seq)?;
+            check_invoice(db, stored, (tick, &scanned), report)?;
         }
     }
 }
@@ -63,18 +65,25 @@ fn check_invoices(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<()
 fn check_invoice(
     db: &Reader<'_>,
     stored: Invoice,
-    tick: Time,
+    (tick, scanned): (Time, &Scanned),
     report: &mut dyn FnMut(Finding),
 ) -> Result<(), Error> {
     let payments = payments::of_invoice(db, stored.seq)?;
     let quotes = quotes::of_invoice(db, stored.seq)?;
     // Whoever wrote the status last saw at least what is stored; time can have moved it since, up to the tick.
     let mut right = stored.clone();
-    judge(&mut right, &payments, &quotes, tick)?;
+    judge(&mut right, &payments, &quotes, scanned, tick)?;
     let deadline = stored.terms().deadline();
-    let is_overdue = stored.status.is_open() && tick.since_ms(deadline) <= OVERDUE_MS_MAX;
+    let due_at = scanned.due_at(stored.mode, &quotes, deadline);
+    let is_overdue = stored.status.is_open() && tick.since_ms(due_at) <= OVERDUE_MS_MAX;
     if is_overdue && right.status != stored.status {
-        judge(&mut right, &payments, &quotes, deadline.plus_ms(-1))?;
+        judge(
+            &mut right,
+            &payments,
+            &quotes,
+            scanned,
+            deadline.plus_ms(-1),
+        )?;
     }
     let coin = |of: &Invoice| {
         of.coin.as_ref().map_or("no coin".to_owned(), |coin| {

@@ -49,10 +49,10 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn public_config(&self, caller: &Caller) -> Result<Json, Error> {
+    pub fn public_config(&self, now: Time, caller: &Caller) -> Result<Json, Error> {
         let (account, coins) = self.read(|db| {
             let account = accounts::by_seq(db, caller.account())?;
-            Ok((account, self.offered(db, caller.mode())?))
+            Ok((account, self.offered(db, now, caller.mode())?))
         })?;
         Ok(render::public_config(
             &account,
@@ -79,7 +79,7 @@ impl Service {
         let id = self.opened(id, token)?;
         let (account, offered, invoice, rest) = self.read(|db| {
             let invoice = invoices::by_id(db, &id)?.ok_or_else(unknown)?;
-            let offered = self.offered(db, invoice.mode)?;
+            let offered = self.offered(db, now, invoice.mode)?;
             let rest = rest(db, &invoice, now)?;
             let account = accounts::by_seq(db, invoice.account)?;
             Ok((account, offered, invoice, rest))

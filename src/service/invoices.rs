@@ -16,7 +16,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::{InvoiceStatus, status};
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::{id, render};
-use crate::store::{Reader, Tx, accounts, file, invoices, payments};
+use crate::store::{Reader, Tx, accounts, chains, file, invoices, payments, quotes};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -216,7 +216,9 @@ impl Service {
         mut invoice: Invoice,
     ) -> Result<Json, Error> {
         let payments = payments::of_invoice(tx, invoice.seq)?;
-        let open = status(&invoice, &payments, judged_at(&invoice, now)).is_open();
+        let (quotes, scanned) = (quotes::of_invoice(tx, invoice.seq)?, chains::scanned(tx)?);
+        let at = judged_at(&invoice, &quotes, &scanned, now);
+        let open = status(&invoice, &payments, at).is_open();
         if !open || payments.iter().any(|payment| payment.is_standing()) {
             let message = "only an invoice that is open and has no payment can be cancelled";
             return Err(Refusal::new(Code::InvoiceNotCancellable, message).into());
@@ -231,14 +233,17 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] where the file fails.
     pub async fn expire_invoices(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
-        self.write(move |service, tx| {
-            let due = invoices::due(tx, now, EXPIRE_BATCH_MAX)?;
-            for seq in &due {
-                service.settle(tx, now, invoices::by_seq(tx, *seq)?, Cause::Other)?;
-            }
-            Ok(due.len())
-        })
-        .await
+        self.write(move |service, tx| service.expire_batch(tx, now))
+            .await
+    }
+
+    /// Closes some of the invoices whose time is up; how many.
+    pub(super) fn expire_batch(&self, tx: &Tx<'_>, now: Time) -> Result<usize, Error> {
+        let due = invoices::due(tx, &chains::scanned(tx)?, now, EXPIRE_BATCH_MAX)?;
+        for seq in &due {
+            self.settle(tx, now, invoices::by_seq(tx, *seq)?, Cause::Other)?;
+        }
+        Ok(due.len())
     }
 
     /// When the next invoice's time is up.
@@ -246,7 +251,7 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] where the file fails.
     pub fn next_expiry(&self) -> Result<Option<Time>, Error> {
-        self.read(|db| Ok(invoices::next_due(db)?))
+        self.read(|db| Ok(invoices::next_due(db, &chains::scanned(db)?)?))
     }
 }
 

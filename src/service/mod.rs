@@ -45,6 +45,8 @@ pub mod servers;
 mod service_settings;
 mod settle;
 mod summary;
+#[cfg(test)]
+pub(crate) mod tests;
 mod token_desk;
 pub mod transfers;
 pub mod unmatched;

@@ -108,7 +108,7 @@ impl Service {
                 .test_rate(invoice.currency)
                 .is_ok_and(|rate| amount_due(asset, rate, invoice.amount).is_ok())
         };
-        let on_offer = self.offered(tx, invoice.mode)?;
+        let on_offer = self.offered(tx, now, invoice.mode)?;
         let first = on_offer
             .into_iter()
             .find(takes)

@@ -11,10 +11,11 @@ use crate::domain::invoice::Invoice;
 use crate::domain::quote::{self, Quote, unavailable};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
+use crate::domain::scanned::Scanned;
 use crate::domain::status::status;
 use crate::domain::time::Time;
 use crate::store::addresses::Owner;
-use crate::store::{Reader, Tx, addresses, coins_off, invoice_steps, payments, quotes};
+use crate::store::{Reader, Tx, addresses, chains, coins_off, invoice_steps, payments, quotes};
 use std::sync::Arc;
 
 impl Service {
@@ -79,6 +80,9 @@ impl Service {
         if invoice.mode.is_live() && self.faults().rates_stale {
             return Err(refused("has no fresh rate").into());
         }
+        if !chains::scanned(tx)?.is_on_offer(invoice.mode, asset, now) {
+            return Err(refused("is not looked at just now: its chain lags").into());
+        }
         if coins_off::all(tx)?.iter().any(|(off, _)| *off == asset) {
             return Err(refused("is switched off").into());
         }
@@ -105,8 +109,8 @@ impl Service {
     ///
     /// # Errors
     /// None that a caller causes.
-    pub fn currencies(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
-        let offered = self.read(|db| self.offered(db, caller.mode()))?;
+    pub fn currencies(&self, now: Time, caller: &Caller) -> Result<Vec<Json>, Error> {
+        let offered = self.read(|db| self.offered(db, now, caller.mode()))?;
         let rendered = offered.into_iter();
         rendered.map(|asset| Ok(render::currency(asset)?)).collect()
     }
@@ -115,14 +119,17 @@ impl Service {
     pub(super) fn offered(
         &self,
         db: &Reader<'_>,
+        now: Time,
         mode: Mode,
     ) -> Result<Vec<&'static Asset>, Error> {
         let is_stale = mode.is_live() && self.faults().rates_stale;
         if !self.offers(mode) || is_stale {
             return Ok(Vec::new());
         }
-        let off = coins_off::all(db)?;
-        let is_on = |asset: &&Asset| off.iter().all(|(other, _)| other != asset);
+        let (off, scanned) = (coins_off::all(db)?, chains::scanned(db)?);
+        let is_on = |asset: &&Asset| {
+            off.iter().all(|(other, _)| other != asset) && scanned.is_on_offer(mode, asset, now)
+        };
         Ok(ASSETS.iter().filter(is_on).collect())
     }
 }
@@ -131,7 +138,8 @@ impl Service {
 fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Error> {
     let (payments, now) = (
         payments::of_invoice(tx, invoice.seq)?,
-        judged_at(invoice, now),
+        // By the clock, however far its chain has been looked at.
+        judged_at(invoice, &[], &Scanned::default(), now),
     );
     let standing = payments.iter().any(|payment| payment.is_standing());
     let refusal = if standing && now < invoice.terms().deadline() {

@@ -3,6 +3,7 @@
 //! What does not live here: its payments (`payments`), its clock and its inbox, which are not of the file. What
 //! always holds: nothing here is reachable in a file that the sandbox did not make.
 
+mod chains;
 pub mod payments;
 pub mod snapshots;
 mod target;

@@ -9,10 +9,11 @@ use crate::domain::invoice::{Coin, Invoice};
 use crate::domain::money::coin::Units;
 use crate::domain::payment::Payment;
 use crate::domain::quote::Quote;
+use crate::domain::scanned::Scanned;
 use crate::domain::status::{InvoiceStatus, status};
 use crate::domain::time::Time;
 use crate::domain::{quote, render};
-use crate::store::{Tx, file, invoice_steps, invoices, payments, quotes};
+use crate::store::{Tx, chains, file, invoice_steps, invoices, payments, quotes};
 
 /// What made the step necessary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,12 @@ impl Service {
         let payments = payments::of_invoice(tx, invoice.seq)?;
         let before = invoice.status;
         let quotes = quotes::of_invoice(tx, invoice.seq)?;
-        judge(&mut invoice, &payments, &quotes, now)?;
+        let scanned = if invoice.mode.is_live() && !quotes.is_empty() {
+            chains::scanned(tx)?
+        } else {
+            Scanned::default()
+        };
+        judge(&mut invoice, &payments, &quotes, &scanned, now)?;
         invoice.confirmed_at = match (invoice.status.is_paid(), before.is_paid()) {
             (true, true) => invoice.confirmed_at,
             (true, false) => Some(now),
@@ -96,9 +102,11 @@ pub(super) fn judge(
     invoice: &mut Invoice,
     payments: &[Payment],
     quotes: &[Quote],
+    scanned: &Scanned,
     now: Time,
 ) -> Result<(), Error> {
-    invoice.status = status(invoice, payments, judged_at(invoice, now));
+    let at = judged_at(invoice, quotes, scanned, now);
+    invoice.status = status(invoice, payments, at);
     invoice.coin = quote::standing(quotes, payments, invoice.picked_quote).map(Coin::from);
     invoice.amount_received = received(invoice, payments)?;
     Ok(())
@@ -106,10 +114,11 @@ pub(super) fn judge(
 
 /// The moment at which an invoice is judged: `now`, but never before the deadline of one whose time was up. A
 /// request that waited its turn behind the expiry worker must not open again what that has closed, nor a clock that was
-/// set back.
-pub(super) fn judged_at(invoice: &Invoice, now: Time) -> Time {
+/// set back. While a chain lags that an invoice can be paid on, time stands still for it.
+pub(super) fn judged_at(invoice: &Invoice, quotes: &[Quote], scanned: &Scanned, now: Time) -> Time {
+    let deadline = invoice.terms().deadline();
     match invoice.status {
-        InvoiceStatus::Expired | InvoiceStatus::Failed => now.max(invoice.terms().deadline()),
+        InvoiceStatus::Expired | InvoiceStatus::Failed => now.max(deadline),
         InvoiceStatus::Created
         | InvoiceStatus::AwaitingPayment
         | InvoiceStatus::Detected
@@ -117,7 +126,7 @@ pub(super) fn judged_at(invoice: &Invoice, now: Time) -> Time {
         | InvoiceStatus::Overpaid
         | InvoiceStatus::Underpaid
         | InvoiceStatus::PaidLate
-        | InvoiceStatus::Cancelled => now,
+        | InvoiceStatus::Cancelled => scanned.now_for(invoice.mode, quotes, deadline, now),
     }
 }
 

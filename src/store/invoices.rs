@@ -2,15 +2,17 @@
 
 use super::row::Columns;
 use super::{Reader, StoreError, Tx};
-use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::asset::{ASSETS, Asset, Chain, Mode};
 use crate::domain::invoice::{Coin, Invoice};
 use crate::domain::money::Currency;
 use crate::domain::money::coin::{Rate, Units};
+use crate::domain::scanned::{HELD_MS_MAX, Scanned};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use rusqlite::types::Type;
 use rusqlite::{Row, named_params};
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
 /// Reads a row in the order of the table's columns.
 fn read(row: &Row<'_>) -> rusqlite::Result<Invoice> {
@@ -292,18 +294,43 @@ fn json_list(texts: &[&str]) -> Result<String, StoreError> {
     serde_json::to_string(texts).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
-/// Open invoices whose time is up, the longest overdue first.
-pub fn due(db: &Reader<'_>, now: Time, limit: u32) -> Result<Vec<i64>, StoreError> {
-    let params = named_params! { ":now": now, ":limit": limit };
-    db.all(include_str!("../../sql/invoices/due.sql"), params, |row| {
-        row.get(0)
-    })
+/// Open invoices whose time is up, the longest overdue first; those that wait for a chain that lags are not.
+pub fn due(
+    db: &Reader<'_>,
+    scanned: &Scanned,
+    now: Time,
+    limit: u32,
+) -> Result<Vec<i64>, StoreError> {
+    if scanned.is_empty() {
+        let params = named_params! { ":now": now, ":limit": limit };
+        return db.all(include_str!("../../sql/invoices/due.sql"), params, |row| {
+            row.get(0)
+        });
+    }
+    let held = held(scanned)?;
+    let params =
+        named_params! { ":now": now, ":limit": limit, ":held": held, ":wait_ms": HELD_MS_MAX };
+    let sql = include_str!("../../sql/invoices/due_unless_held.sql");
+    db.all(sql, params, |row| row.get(0))
 }
 
 /// When the next open invoice's time is up.
-pub fn next_due(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
-    db.first(include_str!("../../sql/invoices/next_due.sql"), [], |row| {
-        row.get(0)
-    })
-    .map(Option::flatten)
+pub fn next_due(db: &Reader<'_>, scanned: &Scanned) -> Result<Option<Time>, StoreError> {
+    if scanned.is_empty() {
+        let sql = include_str!("../../sql/invoices/next_due.sql");
+        return db.first(sql, [], |row| row.get(0)).map(Option::flatten);
+    }
+    let held = held(scanned)?;
+    let params = named_params! { ":held": held, ":wait_ms": HELD_MS_MAX };
+    let sql = include_str!("../../sql/invoices/next_due_unless_held.sql");
+    db.first(sql, params, |row| row.get(0)).map(Option::flatten)
+}
+
+/// JSON of the coins whose chains lag, each with the moment up to which its chain has been looked at.
+fn held(scanned: &Scanned) -> Result<String, StoreError> {
+    let lagging = ASSETS
+        .iter()
+        .filter_map(|asset| Some((asset.id, scanned.to(asset.chain)?.0)));
+    let lagging: BTreeMap<&str, i64> = lagging.collect();
+    serde_json::to_string(&lagging).map_err(|error| StoreError::Failed(error.to_string()))
 }

@@ -10,6 +10,7 @@ pub mod audit;
 pub mod audit_log;
 pub mod backup;
 pub mod balances;
+pub mod chains;
 pub mod coins_off;
 pub mod customers;
 pub mod deliveries;

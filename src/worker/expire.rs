@@ -22,3 +22,62 @@ impl Worker for Expire {
         }
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{Arc, Expire, Next, Service, Time, Worker};
+    use crate::domain::scanned::HELD_MS_MAX;
+    use crate::domain::time::{HOUR_MS, MINUTE_MS};
+    use crate::service::sandbox;
+    use crate::service::tests::{NOW, done, seeded};
+    use serde_json::{Map, Value, json};
+
+    fn object(body: &Value) -> Map<String, Value> {
+        body.as_object().unwrap().clone()
+    }
+
+    /// How many steps until there is nothing to do, and when there will be.
+    fn steps(service: &Arc<Service>, now: Time) -> (u32, Next) {
+        let service = Arc::clone(service);
+        let mut worker = Expire { service };
+        for made in 1..100 {
+            match done(worker.tick(now)).unwrap() {
+                Next::Again => {}
+                next @ (Next::At(_) | Next::Idle) => return (made, next),
+            }
+        }
+        unreachable!("it spins")
+    }
+
+    #[test]
+    fn what_waits_for_a_chain_that_lags_makes_no_steps() {
+        let (service, _file) = seeded();
+        let caller = service.authenticate(NOW, sandbox::SECRET_LIVE).unwrap();
+        let lags = |at, lagging: bool| {
+            let body = object(&json!({ "lagging": lagging }));
+            done(service.patch_sandbox_chain(at, "bitcoin", body)).unwrap();
+        };
+        lags(NOW, true);
+        for (asset, minutes) in [("BTC", 1), ("BTC", 2), ("LTC", 3), ("BTC", 4), ("LTC", 5)] {
+            let body = json!({ "amount": "20.00", "currency": "EUR", "asset": asset, "ttlSeconds": minutes * 60 });
+            done(service.create_invoice(NOW, &caller, object(&body), None)).unwrap();
+        }
+        let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE_MS);
+        // Those on bitcoin are passed over; one step closes what is due besides, and one more looks again.
+        assert_eq!(steps(&service, at(0)), (1, Next::At(at(3))));
+        assert_eq!(steps(&service, at(2)), (1, Next::At(at(3))));
+        assert_eq!(steps(&service, at(3)), (2, Next::At(at(5))));
+        let first_gives_up = at(1).plus_ms(HELD_MS_MAX);
+        assert_eq!(steps(&service, at(5)), (2, Next::At(first_gives_up)));
+        let later = NOW.plus_ms(HOUR_MS);
+        assert_eq!(steps(&service, later), (1, Next::At(first_gives_up)));
+        let second_gives_up = at(2).plus_ms(HELD_MS_MAX);
+        assert_eq!(
+            steps(&service, first_gives_up),
+            (2, Next::At(second_gives_up))
+        );
+        lags(second_gives_up, false);
+        assert_eq!(steps(&service, second_gives_up), (1, Next::Idle));
+    }
+}

@@ -55,6 +55,7 @@ mod isolation;
 mod keeping;
 mod key_desk;
 mod keys;
+mod lagging;
 mod large_answers;
 mod left_behind;
 mod limits;

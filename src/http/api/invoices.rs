@@ -72,7 +72,7 @@ pub(in crate::http) async fn simulate(call: Call) -> Result<Reply, Error> {
 
 /// GET /v1/currencies
 pub(in crate::http) async fn currencies(call: Call) -> Result<Reply, Error> {
-    Reply::list(&call.front.service.currencies(call.caller()?)?)
+    Reply::list(&call.front.service.currencies(call.now, call.caller()?)?)
 }
 
 /// The status of a POST that creates.

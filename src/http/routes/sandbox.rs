@@ -29,7 +29,7 @@ const DONE: &[Answer] = &[Answer {
 }];
 
 /// The list.
-pub(super) static ROUTES: [Route; 17] = [
+pub(super) static ROUTES: [Route; 18] = [
     Route {
         operation: "getSandboxOpenApi",
         path: "/sandbox/openapi.json",
@@ -126,6 +126,24 @@ pub(super) static ROUTES: [Route; 17] = [
         ..LOCAL
     },
     Route {
+        operation: "sandboxChain",
+        method: "PATCH",
+        path: "/sandbox/chains/{chain}",
+        summary: "Lets a live chain lag behind the clock, or catch up.",
+        body: Some(Body {
+            schema: "SandboxChainPatch",
+            required: true,
+        }),
+        answers: &[Answer {
+            status: 200,
+            about: "Up to when it has been looked at.",
+            content: Content::Json("SandboxChain"),
+        }],
+        refusals: &[Code::NotFound],
+        handler: |call| Box::pin(sandbox::chains::chain(call)),
+        ..LOCAL
+    },
+    Route {
         operation: "sandboxPutPayment",
         method: "POST",
         path: "/sandbox/payments",
@@ -147,7 +165,7 @@ pub(super) static ROUTES: [Route; 17] = [
             },
         ],
         refusals: &[Code::CoinUnavailable, Code::NotFound],
-        handler: |call| Box::pin(sandbox::put_payment(call)),
+        handler: |call| Box::pin(sandbox::chains::put_payment(call)),
         ..LOCAL
     },
     Route {
@@ -165,7 +183,7 @@ pub(super) static ROUTES: [Route; 17] = [
             content: Content::Json("SandboxPaymentSeen"),
         }],
         refusals: &[Code::InvalidTransition],
-        handler: |call| Box::pin(sandbox::move_payment(call)),
+        handler: |call| Box::pin(sandbox::chains::move_payment(call)),
         ..LOCAL
     },
     Route {

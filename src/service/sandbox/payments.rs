@@ -16,7 +16,9 @@ use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 use crate::service::intake::{self, Outcome, Owned};
 use crate::service::{Error, Json, Service};
-use crate::store::{Reader, Tx, deposits, invoices, observations, payments, unmatched_payments};
+use crate::store::{
+    Reader, Tx, chains, deposits, invoices, observations, payments, unmatched_payments,
+};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -74,7 +76,7 @@ impl Service {
 
     /// Puts one payment on a chain: the output of its transaction that pays this, or one behind those that are known.
     fn put_one(&self, tx: &Tx<'_>, now: Time, fields: &Fields<'_>) -> Result<(bool, Json), Error> {
-        fields.only(&["invoice", "address", "asset", "amount", "txid"])?;
+        fields.only(&["invoice", "address", "asset", "amount", "txid", "seenAt"])?;
         let target = self.target(tx, now, fields)?;
         let amount = target.amount(fields)?;
         let txid = txid(fields, target.asset, now)?;
@@ -86,7 +88,9 @@ impl Service {
             (None, Some(last)) => last.saturating_add(1),
             (None, None) => 0,
         };
-        let outcome = self.put(tx, now, target, (txid, position), amount)?;
+        let seen_at = seen_at(tx, now, &target, fields)?;
+        let place = (txid, position);
+        let outcome = self.put(tx, (now, seen_at), target, place, amount)?;
         let nothing =
             || Refusal::field("amount", "must be more than zero: nothing is not recorded");
         let outcome = outcome.ok_or_else(nothing)?;
@@ -102,7 +106,7 @@ impl Service {
         now: Time,
         fields: &Fields<'_>,
     ) -> Result<(bool, Json), Error> {
-        fields.only(&["txid", "outputs"])?;
+        fields.only(&["txid", "seenAt", "outputs"])?;
         let outputs = fields.list("outputs")?.map_or(&[][..], Vec::as_slice);
         if !(1..=OUTPUTS_MAX).contains(&outputs.len()) {
             let problem = format!("must have 1 to {OUTPUTS_MAX} entries");
@@ -143,7 +147,8 @@ impl Service {
                 }
                 let place = (txid.clone(), position);
                 of = Some((mode, first, txid));
-                self.put(tx, now, target, place, amount)
+                let seen_at = seen_at(tx, now, &target, fields)?;
+                self.put(tx, (now, seen_at), target, place, amount)
             };
             if let Some(outcome) = put().map_err(inside)? {
                 any_new |= outcome.is_new;
@@ -157,7 +162,7 @@ impl Service {
     fn put(
         &self,
         tx: &Tx<'_>,
-        now: Time,
+        (now, seen_at): (Time, Time),
         target: Target,
         (txid, position): (String, u32),
         amount: Units,
@@ -175,7 +180,7 @@ impl Service {
             position,
             address: target.address,
             amount,
-            seen_at: now,
+            seen_at,
             block: None,
             spends: Vec::new(),
         };
@@ -296,6 +301,31 @@ fn txid(fields: &Fields<'_>, asset: &Asset, now: Time) -> Result<String, Refusal
             "must be printable ASCII without spaces",
         )),
         None => Ok(simulated_txid(asset.chain, &id::new(now).to_string())),
+    }
+}
+
+/// When it was made: now, or in the time that its chain has not been looked at yet.
+fn seen_at(
+    db: &Reader<'_>,
+    now: Time,
+    target: &Target,
+    fields: &Fields<'_>,
+) -> Result<Time, Error> {
+    let wrong = |problem: String| Refusal::field("seenAt", problem);
+    let Some(text) = fields.text("seenAt", 1..=40)? else {
+        return Ok(now);
+    };
+    let at: Time = text.parse().map_err(wrong)?;
+    let scanned_to = match target.mode {
+        Mode::Live => chains::scanned(db)?.to(target.asset.chain),
+        Mode::Test => None,
+    };
+    let first = scanned_to.unwrap_or(now);
+    if (first..=now).contains(&at) {
+        Ok(at)
+    } else {
+        let problem = format!("must be from {first} to {now}: what was before has been seen");
+        Err(wrong(problem).into())
     }
 }
 

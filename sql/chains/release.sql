@@ -1,0 +1,1 @@
+delete from chains where mode = :mode and chain = :chain

@@ -1,0 +1,1 @@
+select chain, scanned_to from chains where mode = :mode

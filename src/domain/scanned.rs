@@ -1,0 +1,131 @@
+//! Up to when chains have been looked at, and what that means for invoices.
+//!
+//! What lives here: at which moment an invoice is judged while a chain lags. What does not: looking at chains. What always
+//! holds: only live invoices with a quote on a chain that lags are held, and none for longer than [`HELD_MS_MAX`].
+
+use super::asset::{Asset, Mode};
+use super::chain::Chain;
+use super::quote::Quote;
+use super::time::{HOUR_MS, MINUTE_MS, Time};
+
+/// How long after its deadline an invoice waits for a chain that lags, at most.
+pub const HELD_MS_MAX: i64 = 6 * HOUR_MS;
+/// A chain that lags for longer is not on offer.
+const OFFERED_MS_MAX: i64 = 15 * MINUTE_MS;
+
+/// The chains that have not been looked at up to now, each with the moment up to which it has been.
+#[derive(Clone, Debug, Default)]
+pub struct Scanned(Vec<(Chain, Time)>);
+
+impl Scanned {
+    /// Of these chains of live mode; of any other it is the clock.
+    pub fn of(lagging: Vec<(Chain, Time)>) -> Scanned {
+        Scanned(lagging)
+    }
+
+    /// No chain lags.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Up to when a live chain has been looked at, where that is not the clock.
+    pub fn to(&self, chain: Chain) -> Option<Time> {
+        let found = self.0.iter().find(|(lagging, _)| *lagging == chain);
+        found.map(|(_, to)| *to)
+    }
+
+    /// May a coin be picked, as far as its chain goes?
+    pub fn is_on_offer(&self, mode: Mode, asset: &Asset, now: Time) -> bool {
+        let to = self.to(asset.chain).filter(|_| mode.is_live());
+        to.is_none_or(|to| now.since_ms(to) <= OFFERED_MS_MAX)
+    }
+
+    /// Up to when every chain that an invoice has a quote on has been looked at, where that is not the clock.
+    fn of_quotes(&self, mode: Mode, quotes: &[Quote]) -> Option<Time> {
+        let lagging = quotes.iter().filter_map(|quote| self.to(quote.asset.chain));
+        lagging.min().filter(|_| mode.is_live())
+    }
+
+    /// The moment that counts as now for an invoice: what was paid in time counts as in time, however late it is noticed.
+    pub fn now_for(&self, mode: Mode, quotes: &[Quote], deadline: Time, now: Time) -> Time {
+        match self.of_quotes(mode, quotes) {
+            Some(to) if now < deadline.plus_ms(HELD_MS_MAX) => now.min(to),
+            Some(_) | None => now,
+        }
+    }
+
+    /// When the time of an invoice is up: at its deadline, or when it has waited for its chains for long enough.
+    pub fn due_at(&self, mode: Mode, quotes: &[Quote], deadline: Time) -> Time {
+        match self.of_quotes(mode, quotes) {
+            Some(to) if to < deadline => deadline.plus_ms(HELD_MS_MAX),
+            Some(_) | None => deadline,
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{Chain, HELD_MS_MAX, Mode, OFFERED_MS_MAX, Quote, Scanned, Time};
+    use crate::domain::asset::Asset;
+    use crate::domain::money::coin::Units;
+
+    fn quotes(assets: &[&str]) -> Vec<Quote> {
+        let quote = |asset: &&str| Quote {
+            seq: 1,
+            asset: Asset::find(asset).unwrap(),
+            rate: "1".parse().unwrap(),
+            amount_expected: Units(1),
+            address: String::new(),
+            created_at: Time(0),
+        };
+        assets.iter().map(quote).collect()
+    }
+
+    #[test]
+    fn an_invoice_waits_for_the_chain_that_lags_most_and_not_for_ever() {
+        let scanned = Scanned::of(vec![(Chain::Bitcoin, Time(50)), (Chain::Tron, Time(70))]);
+        let now_for = |mode, assets: &[&str], now| {
+            scanned.now_for(mode, &quotes(assets), Time(60), Time(now))
+        };
+        for (mode, assets, now, judged_at) in [
+            (Mode::Live, &["BTC"][..], 40, 40),
+            (Mode::Live, &["BTC"], 80, 50),
+            (Mode::Live, &["TRX", "BTC", "ETH"], 80, 50),
+            (Mode::Live, &["TRX", "ETH"], 80, 70),
+            (Mode::Live, &["ETH"], 80, 80),
+            (Mode::Live, &[], 80, 80),
+            (Mode::Test, &["BTC"], 80, 80),
+            (Mode::Live, &["BTC"], 59 + HELD_MS_MAX, 50),
+            (Mode::Live, &["BTC"], 60 + HELD_MS_MAX, 60 + HELD_MS_MAX),
+        ] {
+            assert_eq!(
+                now_for(mode, assets, now),
+                Time(judged_at),
+                "{mode} {assets:?} {now}"
+            );
+        }
+        for (mode, assets, due_at) in [
+            (Mode::Live, &["BTC"][..], 60 + HELD_MS_MAX),
+            (Mode::Live, &["TRX"], 60),
+            (Mode::Live, &["ETH"], 60),
+            (Mode::Test, &["BTC"], 60),
+        ] {
+            assert_eq!(
+                scanned.due_at(mode, &quotes(assets), Time(60)),
+                Time(due_at)
+            );
+        }
+    }
+
+    #[test]
+    fn a_chain_that_lags_for_long_is_not_on_offer() {
+        let scanned = Scanned::of(vec![(Chain::Bitcoin, Time(50))]);
+        let [bitcoin, tron] = ["BTC", "TRX"].map(|id| Asset::find(id).unwrap());
+        let late = Time(51 + OFFERED_MS_MAX);
+        assert!(scanned.is_on_offer(Mode::Live, bitcoin, late.plus_ms(-1)));
+        assert!(!scanned.is_on_offer(Mode::Live, bitcoin, late));
+        assert!(scanned.is_on_offer(Mode::Test, bitcoin, late));
+        assert!(scanned.is_on_offer(Mode::Live, tron, late));
+    }
+}
