@@ -9,10 +9,12 @@ use serde_json::json;
 /// An address of nobody's.
 const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
-pub(super) static OPERATIONS: [Operation; 5] = [
+pub(super) static OPERATIONS: [Operation; 7] = [
     operation("pay an invoice", 100, pay),
     operation("pay to a customer's address", 30, pay_customer),
     operation("pay to nobody", 3, pay_nobody),
+    operation("put a transaction", 40, transaction),
+    operation("let a chain lag", 8, lag),
     operation("move a payment", 160, step),
     operation("move the clock", 6, advance),
 ];
@@ -26,6 +28,40 @@ fn pay(caller: &mut Caller) -> Option<Answer> {
         .then(|| dice.pick(&["0", "0.000001", "0.01", "1", "25"]));
     let body = json!({ "invoice": invoice, "asset": asset, "amount": amount });
     put(caller, side, &body)
+}
+
+/// One transaction: two outputs to one invoice, and perhaps others to another and to nobody.
+fn transaction(caller: &mut Caller) -> Option<Answer> {
+    let (side, first) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (_, second) = caller.scene.invoices.any(&mut caller.dice)?;
+    let dice = &mut caller.dice;
+    let mut amount = || dice.pick(&["0", "0.00000001", "0.001", "1", "99999999999"]);
+    let mut outputs = vec![
+        json!({ "invoice": first, "amount": amount() }),
+        json!({ "invoice": first }),
+        json!({ "invoice": second, "amount": amount() }),
+        json!({ "address": NOBODY, "asset": "BTC", "amount": "0.5" }),
+    ];
+    outputs.truncate(1 + dice.roll(4));
+    let txid = dice
+        .once_in(2)
+        .then(|| format!("several-{}", dice.roll(100)));
+    let body = json!({ "txid": txid, "outputs": outputs });
+    let answer = caller.sandbox("POST", "/sandbox/payments", &body);
+    if answer.status < 300 {
+        for payment in answer.json()["data"].as_array().unwrap() {
+            let id = payment["id"].as_str().unwrap();
+            caller.scene.payments.add(side, id, &mut caller.dice);
+        }
+    }
+    Some(answer)
+}
+
+fn lag(caller: &mut Caller) -> Option<Answer> {
+    let chains = ["bitcoin", "litecoin", "ethereum", "solana"];
+    let path = format!("/sandbox/chains/{}", caller.dice.pick(&chains));
+    let body = json!({ "lagging": caller.dice.once_in(2) });
+    Some(caller.sandbox("PATCH", &path, &body))
 }
 
 fn pay_customer(caller: &mut Caller) -> Option<Answer> {
@@ -68,7 +104,10 @@ fn step(caller: &mut Caller) -> Option<Answer> {
     ];
     let state = caller.dice.pick(&states);
     let path = format!("/sandbox/payments/{payment}");
-    let answer = caller.sandbox("POST", &path, &json!({ "state": state }));
+    let txid = (state == "replaced" && caller.dice.once_in(2))
+        .then(|| format!("instead-{}", caller.dice.roll(200)));
+    let body = json!({ "state": state, "txid": txid });
+    let answer = caller.sandbox("POST", &path, &body);
     if let Some(id) = id(&answer) {
         caller.scene.payments.add(side, &id, &mut caller.dice);
     }
