@@ -1,7 +1,7 @@
 -- rule 5: what was seen has exactly one owner; what was confirmed was booked as such
 with owned as (
   select observation from payments union all select observation from deposits
-  union all select observation from unmatched_payments
+  union all select observation from unmatched_payments union all select observation from own_transfers
 )
 select format('observation %d of %s', o.seq, o.txid), format('of %d owners', count(w.observation)), 'of one owner'
 from observations o left join owned w on w.observation = o.seq

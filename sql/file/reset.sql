@@ -11,6 +11,8 @@ delete from payments;
 delete from quotes;
 delete from transfers;
 delete from deposits;
+delete from own_transfers;
+delete from own_addresses;
 delete from observations;
 delete from addresses;
 delete from address_counters;

@@ -114,3 +114,18 @@ create table chains (
   scanned_to integer not null,
   primary key (mode, chain)
 ) strict;
+
+-- Money of our own that moves: what our addresses send, and what addresses send that the operator has declared as own
+-- (gas for a sweep, say). It is seen like any other, and books nothing.
+create table own_addresses (
+  mode       text    not null check (mode in ('live', 'test')),
+  pool       text    not null,
+  address    text    not null,
+  created_at integer not null,
+  primary key (mode, pool, address)
+) strict;
+create table own_transfers (
+  seq         integer primary key,
+  id          text    not null unique,
+  observation integer not null unique references observations (seq)
+) strict;

@@ -172,6 +172,11 @@ impl Chain {
         self.row().pool
     }
 
+    /// Does its money lie in outputs of transactions? Else in accounts, by address.
+    pub const fn has_outputs(self) -> bool {
+        matches!(self.row().encoding, Encoding::Utxo(_))
+    }
+
     /// The first chain of each pool.
     pub fn of_each_pool() -> impl Iterator<Item = Chain> {
         let first = |row: &&&Row| {

@@ -92,3 +92,18 @@ pub struct Observed {
     /// When it was confirmed, while it is.
     pub confirmed_at: Option<Time>,
 }
+
+/// Money of our own that was seen on its way: it books nothing.
+#[derive(Clone, Debug)]
+pub struct OwnTransfer {
+    /// Order of insertion.
+    pub seq: i64,
+    /// The name outside the file.
+    pub id: String,
+    /// What was seen on the chain, by its `seq`.
+    pub observation: i64,
+    /// The transaction.
+    pub txid: String,
+    /// Where it stands on its chain.
+    pub state: PaymentState,
+}

@@ -77,7 +77,7 @@ impl Service {
             let paid = service.advance_owned(tx, now, seen.booked()?, PaymentState::Confirmed)?;
             match paid {
                 Owned::Deposit(deposit) => shown(&deposit),
-                Owned::Payment(_) | Owned::Unmatched(_) => Err(Error::Failed(
+                Owned::Payment(_) | Owned::Own(_) | Owned::Unmatched(_) => Err(Error::Failed(
                     "the address is not the customer's".to_owned(),
                 )),
             }

@@ -14,7 +14,7 @@ use crate::domain::deposit::Deposit;
 use crate::domain::id;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Observation, Place};
+use crate::domain::observation::{Observation, OwnTransfer, Place, Spent};
 use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::quote::Quote;
 use crate::domain::refusal::{Code, Refusal};
@@ -23,7 +23,8 @@ use crate::domain::unmatched::{Unmatched, UnmatchedReason};
 use crate::store::addresses::{Owner, owner};
 use crate::store::unmatched_payments::NewUnmatched;
 use crate::store::{
-    Reader, Tx, customers, deposits, invoices, observations, payments, quotes, unmatched_payments,
+    Reader, Tx, customers, deposits, invoices, observations, own_transfers, payments, quotes,
+    unmatched_payments,
 };
 use deposit::{advance_deposit, see_deposit};
 
@@ -33,6 +34,8 @@ pub(super) enum Owned {
     Payment(Box<(Invoice, Payment)>),
     /// A deposit of a customer.
     Deposit(Box<Deposit>),
+    /// Money of our own that moves.
+    Own(OwnTransfer),
     /// A payment that matched nothing.
     Unmatched(Box<Unmatched>),
 }
@@ -43,6 +46,7 @@ impl Owned {
         match self {
             Owned::Payment(both) => both.1.state,
             Owned::Deposit(deposit) => deposit.status.state(),
+            Owned::Own(transfer) => transfer.state,
             Owned::Unmatched(unmatched) => unmatched.state,
         }
     }
@@ -52,6 +56,7 @@ impl Owned {
         match self {
             Owned::Payment(both) => both.1.observation,
             Owned::Deposit(deposit) => deposit.observation,
+            Owned::Own(transfer) => transfer.observation,
             Owned::Unmatched(unmatched) => unmatched.observation,
         }
     }
@@ -108,6 +113,8 @@ enum Match {
     Invoice(Box<Invoice>, Quote),
     /// To a customer.
     Customer(Customer),
+    /// To ourselves.
+    Own,
     /// To nobody.
     Nobody(UnmatchedReason),
 }
@@ -179,6 +186,11 @@ impl Service {
         match owned {
             Owned::Payment(both) => self.advance_payment(tx, now, *both, next),
             Owned::Deposit(deposit) => advance_deposit(tx, now, *deposit, next),
+            Owned::Own(mut transfer) => {
+                observations::update(tx, transfer.observation, state, next, now)?;
+                transfer.state = next;
+                Ok(Owned::Own(transfer))
+            }
             Owned::Unmatched(mut unmatched) => {
                 observations::update(tx, unmatched.observation, state, next, now)?;
                 unmatched.state = next;
@@ -204,10 +216,14 @@ impl Service {
             self.advance_owned(tx, now, old, PaymentState::Dropped)?;
             return Ok(Outcome::known(known));
         }
+        if seen.amount == Units::ZERO {
+            let dropped = self.advance_owned(tx, now, old, PaymentState::Dropped)?;
+            return Ok(Outcome::known(dropped));
+        }
         // Not settled in between: nobody is told of a gap that there never was.
         match &old {
             Owned::Payment(both) => payments::update(tx, &both.1, PaymentState::Dropped, now)?,
-            Owned::Deposit(_) | Owned::Unmatched(_) => {
+            Owned::Deposit(_) | Owned::Own(_) | Owned::Unmatched(_) => {
                 let dropped = PaymentState::Dropped;
                 observations::update(tx, old.observation(), state, dropped, now)?;
             }
@@ -241,39 +257,69 @@ impl Service {
             Match::Customer(customer) => {
                 see_deposit(tx, now, &customer, (observation, seen), replaced)
             }
+            Match::Own => {
+                own_transfers::insert(tx, &id::new(now).to_string(), observation)?;
+                Ok(Ok(owned(tx, observation)?))
+            }
             Match::Nobody(reason) => Ok(Err(reason)),
         })?;
-        let (reason, refusal) = match booked {
-            Ok(Ok(owned)) => {
-                return Ok(Outcome {
-                    owned,
-                    is_new: true,
-                    refusal: None,
-                });
-            }
-            Ok(Err(reason)) => (reason, None),
+        let keep = |reason| keep(tx, now, observation, reason, address_of);
+        let (owned, refusal) = match booked {
+            Ok(Ok(owned)) => (owned, None),
+            Ok(Err(reason)) => (keep(reason)?, None),
             Err(Error::Refused(refusal)) if refusal.code == Code::InvalidRequest => {
-                (UnmatchedReason::TooLarge, Some(refusal))
+                (keep(UnmatchedReason::TooLarge)?, Some(refusal))
             }
             Err(failed) => return Err(failed),
         };
-        if let Some(invoice) = at_hand {
+        if let Some(invoice) = at_hand.filter(|_| !matches!(owned, Owned::Payment(_))) {
             self.settle(tx, now, invoice, Cause::Other)?;
         }
         Ok(Outcome {
-            owned: keep(tx, now, observation, reason, address_of)?,
+            owned,
             is_new: true,
             refusal,
         })
     }
 }
 
-/// Whom what was seen is for: whose the address is, and then the quote of the coin there.
+/// Is it money of our own: from an address of ours, or from one that was declared as such?
+fn is_own(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
+    let (mode, chain) = (seen.mode, seen.asset.chain);
+    for spent in &seen.spends {
+        let from = match spent {
+            Spent::Address(address) => Some(address.clone()),
+            Spent::Output(txid, position) => {
+                let place = Place {
+                    mode,
+                    chain,
+                    txid: txid.clone(),
+                    position: *position,
+                };
+                observations::at(db, &place)?.map(|spent| spent.seen.address)
+            }
+        };
+        let Some(from) = from else {
+            continue;
+        };
+        if owner(db, mode, chain, &from)?.is_some()
+            || own_transfers::is_declared(db, mode, chain, &from)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whom what was seen is for: us, where it is our own; else whose the address is, and then the quote of the coin there.
 fn matched(
     db: &Reader<'_>,
     seen: &Observation,
     at_hand: Option<Invoice>,
 ) -> Result<(Match, AddressOf), Error> {
+    if is_own(db, seen)? {
+        return Ok((Match::Own, (None, None)));
+    }
     match owner(db, seen.mode, seen.asset.chain, &seen.address)? {
         None => Ok((Match::Nobody(UnmatchedReason::UnknownAddress), (None, None))),
         Some(Owner::Customer(seq)) => {
@@ -333,6 +379,9 @@ fn owned(db: &Reader<'_>, observation: i64) -> Result<Owned, Error> {
     }
     if let Some(deposit) = deposits::of_observation(db, observation)? {
         return Ok(Owned::Deposit(Box::new(deposit)));
+    }
+    if let Some(transfer) = own_transfers::of_observation(db, observation)? {
+        return Ok(Owned::Own(transfer));
     }
     let unmatched = unmatched_payments::of_observation(db, observation)?;
     let none = || Error::Failed(format!("observation {observation} belongs to nothing"));

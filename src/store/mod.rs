@@ -34,6 +34,7 @@ mod lock;
 mod migrate;
 pub mod observations;
 pub mod open;
+pub mod own_transfers;
 pub mod payment_links;
 pub mod payments;
 pub mod payout_addresses;

@@ -74,7 +74,8 @@ impl Five {
             "select group_concat(concat_ws(' ', txid, position, state, owners), ', ') from (
                select o.txid, o.position, o.state, (select count(*) from payments where observation = o.seq)
                  + (select count(*) from deposits where observation = o.seq)
-                 + (select count(*) from unmatched_payments where observation = o.seq) as owners
+                 + (select count(*) from unmatched_payments where observation = o.seq)
+                 + (select count(*) from own_transfers where observation = o.seq) as owners
                from observations o order by o.seq)",
         )
     }
@@ -219,5 +220,74 @@ fn what_is_no_transaction_is_refused_whole() {
         shop.read_beside("select cast(count(*) as text) from observations"),
         "1"
     );
+    assert!(findings(shop.file()).is_empty());
+}
+
+#[test]
+fn money_of_our_own_books_nothing() {
+    let mut five = Five::put();
+    five.step(&json!({ "state": "confirmed" }));
+    five.stand(["confirmed", "confirmed"], "confirmed", "237.60");
+    // The operator sweeps what the first invoice was paid, to where another invoice's address is and elsewhere.
+    let shop = &five.shop;
+    let other = shop.invoice("60.00", json!({ "asset": "BTC" }));
+    let outputs = json!([
+        { "invoice": other["id"] },
+        { "address": NOBODY, "asset": "BTC", "amount": "0.5" },
+    ]);
+    let swept = |spends: &[&String]| {
+        let body = json!({ "outputs": outputs, "spends": spends });
+        shop.post(PATH, None, body).expect(201).json()["data"].clone()
+    };
+    let own = swept(&[&five.payments[0]]);
+    assert_eq!([&own[0]["state"], &own[1]["state"]], ["own", "own"]);
+    for state in ["confirmed", "orphaned", "dropped", "seen"] {
+        assert_eq!(shop.step(own[0]["id"].as_str().unwrap(), state), own[0]);
+    }
+    let instead = shop.step(own[0]["id"].as_str().unwrap(), "replaced");
+    assert_eq!(instead["state"], "own", "it spends the same");
+    assert_eq!(
+        shop.read(other["id"].as_str().unwrap())["status"],
+        "awaiting_payment"
+    );
+    five.stand(["confirmed", "confirmed"], "confirmed", "237.60");
+    // What nobody's address sends is not ours, unless it was declared so.
+    let strange = swept(&[&five.payments[4]]);
+    assert_eq!(
+        [&strange[0]["state"], &strange[1]["state"]],
+        ["seen", "unmatched"]
+    );
+    let declared = format!(
+        "insert into own_addresses (mode, pool, address, created_at) values ('test', 'bitcoin', '{NOBODY}', 0)"
+    );
+    shop.write_beside(&declared);
+    let own = swept(&[&five.payments[4]]);
+    assert_eq!([&own[0]["state"], &own[1]["state"]], ["own", "own"]);
+    // On chains with accounts it is the sender that counts.
+    let paid = shop.invoice("100.00", json!({ "asset": "ETH" }));
+    let paid = shop.pay(json!({ "invoice": paid["id"] }));
+    let gas = shop.invoice("100.00", json!({ "asset": "USDC-BASE" }));
+    let body = json!({ "outputs": [{ "invoice": gas["id"] }], "spends": [paid] });
+    let gas = shop.post(PATH, None, body).expect(201).json();
+    assert_eq!(gas["data"][0]["state"], "own");
+    // The coin that is picked for it stays picked.
+    let open = shop.invoice("100.00", json!({}));
+    let body = json!({ "outputs": [{ "invoice": open["id"], "asset": "ETH" }], "spends": [paid] });
+    shop.post(PATH, None, body).expect(201);
+    let open = shop.read(open["id"].as_str().unwrap());
+    assert_eq!(
+        (&open["status"], &open["asset"]),
+        (&json!("awaiting_payment"), &json!("ETH"))
+    );
+    for spends in [
+        json!(["x"]),
+        json!([1]),
+        json!("x"),
+        json!(vec![paid.clone(); 201]),
+    ] {
+        let body = json!({ "outputs": outputs, "spends": spends });
+        shop.post(PATH, None, body)
+            .refused(400, "invalid_request", Some("spends"));
+    }
     assert!(findings(shop.file()).is_empty());
 }

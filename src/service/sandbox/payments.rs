@@ -9,7 +9,7 @@ use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{OUTPUTS_MAX, Observation, Observed};
+use crate::domain::observation::{OUTPUTS_MAX, Observation, Observed, Spent};
 use crate::domain::payment::{PaymentState, simulated_txid};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::text_enum::text_enum;
@@ -17,22 +17,26 @@ use crate::domain::time::Time;
 use crate::service::intake::{self, Outcome, Owned};
 use crate::service::{Error, Json, Service};
 use crate::store::{
-    Reader, Tx, chains, deposits, invoices, observations, payments, unmatched_payments,
+    Reader, Tx, chains, deposits, invoices, observations, own_transfers, payments,
+    unmatched_payments,
 };
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
+/// What money of our own is said to be.
+const OWN: &str = "own";
 /// What a payment is said to be that matched nothing.
 const UNMATCHED: &str = "unmatched";
 /// The highest position inside a transaction.
 const POSITION_MAX: i64 = 0x7fff_ffff;
 
 /// The states in which the sandbox shows a payment.
-pub const SHOWN_STATES: [&str; 4] = [
+pub const SHOWN_STATES: [&str; 5] = [
     PaymentState::Seen.as_str(),
     PaymentState::Confirmed.as_str(),
     PaymentState::Dropped.as_str(),
+    OWN,
     UNMATCHED,
 ];
 
@@ -90,7 +94,7 @@ impl Service {
         };
         let seen_at = seen_at(tx, now, &target, fields)?;
         let place = (txid, position);
-        let outcome = self.put(tx, (now, seen_at), target, place, amount)?;
+        let outcome = self.put(tx, (now, seen_at), target, place, (amount, &[]))?;
         let nothing =
             || Refusal::field("amount", "must be more than zero: nothing is not recorded");
         let outcome = outcome.ok_or_else(nothing)?;
@@ -106,7 +110,8 @@ impl Service {
         now: Time,
         fields: &Fields<'_>,
     ) -> Result<(bool, Json), Error> {
-        fields.only(&["txid", "seenAt", "outputs"])?;
+        fields.only(&["txid", "seenAt", "spends", "outputs"])?;
+        let spends = spends(tx, fields)?;
         let outputs = fields.list("outputs")?.map_or(&[][..], Vec::as_slice);
         if !(1..=OUTPUTS_MAX).contains(&outputs.len()) {
             let problem = format!("must have 1 to {OUTPUTS_MAX} entries");
@@ -148,7 +153,7 @@ impl Service {
                 let place = (txid.clone(), position);
                 of = Some((mode, first, txid));
                 let seen_at = seen_at(tx, now, &target, fields)?;
-                self.put(tx, (now, seen_at), target, place, amount)
+                self.put(tx, (now, seen_at), target, place, (amount, &spends))
             };
             if let Some(outcome) = put().map_err(inside)? {
                 any_new |= outcome.is_new;
@@ -165,7 +170,7 @@ impl Service {
         (now, seen_at): (Time, Time),
         target: Target,
         (txid, position): (String, u32),
-        amount: Units,
+        (amount, spends): (Units, &[Spent]),
     ) -> Result<Option<Outcome>, Error> {
         let known = observations::of_transaction(tx, target.mode, target.asset.chain, &txid)?;
         let mut at_place = known.iter().filter(|known| known.seen.position == position);
@@ -182,7 +187,7 @@ impl Service {
             amount,
             seen_at,
             block: None,
-            spends: Vec::new(),
+            spends: spends.to_vec(),
         };
         self.observe(tx, now, &seen, target.picked)
     }
@@ -237,7 +242,7 @@ impl Service {
     }
 }
 
-/// What takes the place of something: at the same position of another transaction.
+/// What takes the place of something: at the same position of another transaction that spends the same.
 fn replacing_of(
     db: &Reader<'_>,
     now: Time,
@@ -254,7 +259,6 @@ fn replacing_of(
         amount,
         seen_at: now,
         block: None,
-        spends: Vec::new(),
         ..old.seen
     };
     if observations::at(db, &seen.place())?.is_some() {
@@ -272,6 +276,8 @@ fn observed(db: &Reader<'_>, id: &str) -> Result<Option<Observed>, Error> {
         deposit.observation
     } else if let Some(unmatched) = unmatched_payments::by_id(db, id)? {
         unmatched.observation
+    } else if let Some(transfer) = own_transfers::by_id(db, id)? {
+        transfer.observation
     } else {
         return Ok(None);
     };
@@ -302,6 +308,26 @@ fn txid(fields: &Fields<'_>, asset: &Asset, now: Time) -> Result<String, Refusal
         )),
         None => Ok(simulated_txid(asset.chain, &id::new(now).to_string())),
     }
+}
+
+/// Where the money of a transaction comes from: the payments that it spends, by their ids.
+fn spends(db: &Reader<'_>, fields: &Fields<'_>) -> Result<Vec<Spent>, Error> {
+    let ids = fields.list("spends")?.map_or(&[][..], Vec::as_slice);
+    if ids.len() > OUTPUTS_MAX {
+        let problem = format!("must have at most {OUTPUTS_MAX} entries");
+        return Err(Refusal::field("spends", problem).into());
+    }
+    let spent = |id: &Value| {
+        let observed = id.as_str().and_then(id::parse).map(|id| observed(db, &id));
+        let none = || Refusal::field("spends", "must be a list of ids of payments");
+        let seen = observed.transpose()?.flatten().ok_or_else(none)?.seen;
+        Ok(if seen.asset.chain.has_outputs() {
+            Spent::Output(seen.txid, seen.position)
+        } else {
+            Spent::Address(seen.address)
+        })
+    };
+    ids.iter().map(spent).collect()
 }
 
 /// When it was made: now, or in the time that its chain has not been looked at yet.
@@ -343,6 +369,7 @@ fn view(owned: &Owned) -> Value {
     let (id, txid, state) = match owned {
         Owned::Payment(both) => (&both.1.id, &both.1.txid, both.1.state.as_str()),
         Owned::Deposit(deposit) => (&deposit.id, &deposit.txid, deposit.status.state().as_str()),
+        Owned::Own(transfer) => (&transfer.id, &transfer.txid, OWN),
         Owned::Unmatched(unmatched) => (&unmatched.id, &unmatched.txid, UNMATCHED),
     };
     json!({ "id": id, "txid": txid, "state": state })

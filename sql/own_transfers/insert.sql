@@ -1,0 +1,1 @@
+insert into own_transfers (id, observation) values (:id, :observation)
