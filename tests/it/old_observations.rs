@@ -1,8 +1,8 @@
-//! A file of the second version, in which payments, deposits and payments that matched nothing stood for themselves: all
-//! of it is brought over to observations, and gone on from.
+//! Files in which payments, deposits and payments that matched nothing stood for themselves: all of it is brought over to
+//! observations, and gone on from.
 //!
-//! `tests/golden/files/v2_chains.db` was made by that version: a sandbox in both modes, with payments and deposits in every state,
-//! some of nothing, some in one transaction, and payments that matched nothing.
+//! `tests/golden/files/v2_chains.db` was made by the second version: a sandbox in both modes, with payments and deposits in
+//! every state, some of nothing, some in one transaction, and payments that matched nothing. `v3.db`: see `old_files`.
 
 use crate::audit::findings;
 use crate::old_files::{call, column, opened};
@@ -10,8 +10,8 @@ use crate::support::TEST;
 use crate::support::scratch::Scratch;
 use serde_json::json;
 
-/// The old file.
-const V2: &str = "v2_chains";
+/// The old files.
+const OLD: [&str; 2] = ["v2_chains", "v3"];
 
 /// What is read of the old file, and what has to be the same in the new one.
 const BROUGHT_OVER: [[&str; 2]; 3] = [
@@ -42,8 +42,13 @@ const BROUGHT_OVER: [[&str; 2]; 3] = [
 
 #[test]
 fn what_was_seen_is_brought_over() {
+    OLD.into_iter().for_each(is_brought_over);
+}
+
+#[track_caller]
+fn is_brought_over(version: &str) {
     let scratch = Scratch::new();
-    let (file, old) = (scratch.old_file(V2, "file.db"), scratch.old_file(V2, "old.db"));
+    let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));
     let (mut process, _) = opened(&file);
     assert!(process.close());
     assert_eq!(findings(&file), Vec::<String>::new());
@@ -61,8 +66,13 @@ fn what_was_seen_is_brought_over() {
 
 #[test]
 fn what_was_seen_is_gone_on_from() {
+    OLD.into_iter().for_each(is_gone_on_from);
+}
+
+#[track_caller]
+fn is_gone_on_from(version: &str) {
     let scratch = Scratch::new();
-    let (file, old) = (scratch.old_file(V2, "file.db"), scratch.old_file(V2, "old.db"));
+    let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));
     let (mut process, url) = opened(&file);
     let ids = "select id from payments union all select id from deposits union all select id from unmatched_payments";
     // Whatever its state was: it is gone, then seen, confirmed, reorganised away and confirmed again.
