@@ -1,1 +1,2 @@
-insert into addresses (mode, pool, address, invoice, customer) values (:mode, :pool, :address, :invoice, :customer)
+insert into addresses (mode, pool, address, invoice, customer, wallet, wallet_index, script)
+values (:mode, :pool, :address, :invoice, :customer, :wallet, :index, :script)

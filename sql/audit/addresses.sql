@@ -15,3 +15,13 @@ select format('address %s', p.address), format('in the pool as %s', p.state), 'a
 from pool_addresses p
 where p.state <> 'retired' and (p.state = 'assigned') <> exists (select 1 from addresses a
   where a.mode = 'live' and a.pool = p.pool and a.address = p.address)
+union all
+select format('address %s', a.address), format('index %d of wallet %d', a.wallet_index, a.wallet),
+  format('an index below %d that its pool''s wallet handed out', w.next_index)
+from addresses a join wallets w on w.seq = a.wallet
+where a.wallet_index >= w.next_index or a.mode <> w.mode or a.pool <> w.pool
+union all
+select format('address %s', a.address), 'of no wallet', 'derived by a wallet, or imported'
+from addresses a
+where a.wallet is null and (a.mode <> 'live' or not exists (select 1 from pool_addresses p
+  where p.pool = a.pool and p.address = a.address))

@@ -15,7 +15,7 @@ delete from own_transfers;
 delete from own_addresses;
 delete from observations;
 delete from addresses;
-delete from address_counters;
+delete from wallets;
 delete from pool_addresses;
 delete from customers;
 delete from invoices;

@@ -16,7 +16,8 @@ create table observations (
   confirmed_at integer,
   block_height integer check (block_height >= 0),
   block_hash   text,
-  -- where the money comes from: a JSON array of addresses, and of outputs as [txid, position]; null: not looked at
+  -- where the money comes from: a JSON array of addresses, of outputs as [txid, position], and null for money that was
+  -- newly made; null: not looked at
   spends       text    check (json_valid(spends)),
   check ((state = 'confirmed') = (confirmed_at is not null)),
   check ((block_height is null) = (block_hash is null)),
@@ -129,3 +130,24 @@ create table own_transfers (
   id          text    not null unique,
   observation integer not null unique references observations (seq)
 ) strict;
+
+-- What derives addresses: each index of a wallet is handed out once. A simulated pool has one wallet in each mode, whose
+-- addresses nobody holds the keys of.
+create table wallets (
+  seq        integer primary key,
+  mode       text    not null check (mode in ('live', 'test')),
+  pool       text    not null,
+  network    text    not null check (network in ('simulated', 'main', 'test')),
+  next_index integer not null check (next_index >= 0)
+) strict;
+create unique index wallets_simulated on wallets (mode, pool) where network = 'simulated';
+insert into wallets (mode, pool, network, next_index)
+select mode, pool, 'simulated', next_index from address_counters order by mode, pool;
+drop table address_counters;
+
+-- Where an address comes from; nowhere where it was imported. Of older files that is worked out behind this.
+alter table addresses add column wallet integer references wallets (seq);
+alter table addresses add column wallet_index integer check (wallet_index >= 0 and (wallet is null) = (wallet_index is null));
+-- what an output holds that pays to it, on chains whose outputs hold scripts
+alter table addresses add column script blob;
+create unique index addresses_of_wallet on addresses (wallet, wallet_index) where wallet is not null;

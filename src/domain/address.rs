@@ -13,7 +13,12 @@ use bech32::{Bech32, ByteIterExt, Fe32, Fe32IterExt, Hrp, hrp};
 use sha2::{Digest, Sha256};
 use sha3::Keccak256;
 
+use super::asset::Mode;
 use super::chain::Chain;
+
+mod script;
+
+pub use script::script;
 
 /// Longer texts are refused unread; the longest address there is (a taproot one on regtest) has 64 bytes.
 const TEXT_BYTES_MAX: usize = 128;
@@ -191,6 +196,12 @@ pub fn test_address(chain: Chain, label: &str, index: u64) -> String {
         Encoding::Tron => write_base58check(TRON_VERSION, hash),
         Encoding::Solana => bs58::encode(digest).into_string(),
     }
+}
+
+/// The address at an index of a simulated wallet: one of its own for each mode and each pool.
+pub fn simulated(mode: Mode, chain: Chain, index: u64) -> String {
+    let label = format!("coffer {mode} {}", chain.address_pool());
+    test_address(chain, &label, index)
 }
 
 /// Is `text` an address of `chain` on one of these networks, and on which? The first that it is one of is answered, with

@@ -9,7 +9,7 @@ use crate::domain::asset::{Chain, Mode};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::store::addresses::Owner;
-use crate::store::{Reader, Tx, accounts, addresses, pool_addresses};
+use crate::store::{Reader, Tx, accounts, addresses, pool_addresses, wallets};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -54,19 +54,20 @@ impl Service {
         if self.faults().pool_empty {
             return Ok(None);
         }
-        let address = if self.simulates(mode) {
-            let index = addresses::next_index(tx, mode, chain)?;
-            let label = format!("coffer {mode} {}", chain.address_pool());
-            Some(address::test_address(chain, &label, index))
+        let given = if self.simulates(mode) {
+            let taken = wallets::take_simulated(tx, mode, chain)?;
+            Some((address::simulated(mode, chain, taken.index), Some(taken)))
         } else if may_take(tx, now, account, chain)? {
-            pool_addresses::take(tx, chain, account, now)?
+            let taken = pool_addresses::take(tx, chain, account, now)?;
+            taken.map(|address| (address, None))
         } else {
             None
         };
-        if let Some(address) = &address {
-            addresses::insert(tx, mode, chain, address, owner)?;
-        }
-        Ok(address)
+        let Some((address, taken)) = given else {
+            return Ok(None);
+        };
+        addresses::insert(tx, mode, chain, (&address, taken), owner)?;
+        Ok(Some(address))
     }
 
     /// Every pool that is imported, with how many of its addresses are in which state.

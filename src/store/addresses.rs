@@ -1,9 +1,11 @@
-//! The tables `addresses` and `address_counters`: who owns which deposit address.
+//! The table `addresses`: who owns which deposit address, and where it comes from.
 //!
 //! What always holds: an address has one owner, and a row is never changed nor given to another.
 
 use super::row::Columns;
+use super::wallets::Taken;
 use super::{Reader, StoreError, Tx};
+use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};
 use rusqlite::named_params;
 
@@ -26,30 +28,20 @@ impl Owner {
     }
 }
 
-/// Takes the next index of what hands out this chain's addresses.
-pub fn next_index(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<u64, StoreError> {
-    let params = named_params! { ":mode": mode, ":pool": chain.address_pool() };
-    let index: Option<i64> = tx.first(
-        include_str!("../../sql/addresses/next_index.sql"),
-        params,
-        |row| row.get(0),
-    )?;
-    index
-        .and_then(|index| u64::try_from(index).ok())
-        .ok_or_else(|| StoreError::Failed("no address index".to_owned()))
-}
-
-/// Gives an address to its owner, for ever.
+/// Gives an address to its owner, for ever: one that a wallet derived, or one that was imported.
 pub fn insert(
     tx: &Tx<'_>,
     mode: Mode,
     chain: Chain,
-    address: &str,
+    (address, taken): (&str, Option<Taken>),
     owner: Owner,
 ) -> Result<(), StoreError> {
     let [invoice, customer] = owner.columns();
     let params = named_params! {
         ":mode": mode, ":pool": chain.address_pool(), ":address": address, ":invoice": invoice, ":customer": customer,
+        ":wallet": taken.map(|taken| taken.wallet),
+        ":index": taken.map(|taken| i64::try_from(taken.index).unwrap_or(i64::MAX)),
+        ":script": address::script(chain, address),
     };
     tx.insert(include_str!("../../sql/addresses/insert.sql"), params)
         .map(drop)

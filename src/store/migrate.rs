@@ -3,6 +3,8 @@
 //! What lives here: the numbered migrations and the ready-made file that they add up to. What always holds: a file
 //! is at the version in its `user_version`, a migration runs whole or not at all, and a newer file is not touched.
 
+mod indexes;
+
 use super::StoreError;
 use rusqlite::Connection;
 
@@ -41,6 +43,9 @@ fn migrate_in_one(conn: &mut Connection) -> Result<(), StoreError> {
     let version = user_version(&tx)?;
     for migration in MIGRATIONS.iter().skip(version) {
         tx.execute_batch(migration)?;
+    }
+    if version < indexes::SINCE {
+        indexes::work_out(&tx)?;
     }
     let mut broken = tx.prepare(include_str!("../../sql/audit/foreign_keys.sql"))?;
     let first = broken

@@ -50,6 +50,7 @@ pub mod summary;
 pub mod transfers;
 pub mod unmatched_payments;
 pub mod users;
+pub mod wallets;
 mod writer;
 
 pub use error::StoreError;

@@ -119,6 +119,7 @@ mod unmatched;
 mod urls;
 mod users;
 mod wall_clock;
+mod wallets;
 mod webhooks;
 mod who_may;
 mod whose_file;

@@ -1,0 +1,1 @@
+select seq, mode, pool, next_index from wallets

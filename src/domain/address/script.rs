@@ -1,0 +1,157 @@
+//! What an output holds that pays to an address, on chains whose outputs hold scripts.
+//!
+//! What does not live here: how addresses are written. What always holds: a script is made of the address alone, so
+//! whoever reads an output can tell whose it is without writing its address.
+
+use super::{Chain, Encoding, UtxoEncoding, read_base58check};
+use bech32::primitives::decode::SegwitHrpstring;
+
+/// The script of an output that pays to an address, as its chain's nodes compare it; none on chains without scripts, and
+/// for what is no address of this chain.
+pub fn script(chain: Chain, address: &str) -> Option<Vec<u8>> {
+    let Encoding::Utxo(utxo) = &chain.row().encoding else {
+        return None;
+    };
+    match SegwitHrpstring::new(address) {
+        Ok(segwit) => to_program(utxo, &segwit),
+        Err(_) => to_hash(utxo, address),
+    }
+}
+
+/// A witness program: its version and its bytes (BIP-141).
+fn to_program(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<Vec<u8>> {
+    /// What is before OP_1, which the versions begin with that are not 0.
+    const BEFORE_ONE: u8 = 0x50;
+    let mut dialects = [utxo.main, utxo.test].into_iter();
+    dialects.find(|dialect| dialect.prefixes.contains(&address.hrp()))?;
+    let version = match address.witness_version().to_u8() {
+        0 => 0,
+        version => version.checked_add(BEFORE_ONE)?,
+    };
+    let program = address.byte_iter();
+    let length = u8::try_from(program.len()).ok()?;
+    Some([version, length].into_iter().chain(program).collect())
+}
+
+/// The hash of a key or of a script: which, tells the version.
+fn to_hash(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
+    /// OP_DUP OP_HASH160 and twenty bytes; OP_EQUALVERIFY OP_CHECKSIG.
+    const KEY: (&[u8], &[u8]) = (&[0x76, 0xa9, 0x14], &[0x88, 0xac]);
+    /// OP_HASH160 and twenty bytes; OP_EQUAL.
+    const SCRIPT: (&[u8], &[u8]) = (&[0xa9, 0x14], &[0x87]);
+    let (version, hash) = read_base58check(address, "").ok()?;
+    let place = [utxo.main, utxo.test].iter().find_map(|dialect| {
+        dialect
+            .versions
+            .iter()
+            .position(|(read, _)| *read == version)
+    })?;
+    let (before, after) = if place == 0 { KEY } else { SCRIPT };
+    Some([before, &hash, after].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Chain, script};
+
+    fn hex(chain: Chain, address: &str) -> Option<String> {
+        let bytes = script(chain, address)?;
+        Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    #[test]
+    fn an_output_holds_what_its_address_says() {
+        for (chain, address, expected) in [
+            // BIP-173 and BIP-350
+            (
+                Chain::Bitcoin,
+                "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+                "0014751e76e8199196d454941c45d1b3a323f1433bd6",
+            ),
+            (
+                Chain::Bitcoin,
+                "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx",
+                "0014751e76e8199196d454941c45d1b3a323f1433bd6",
+            ),
+            (
+                Chain::Bitcoin,
+                "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
+                "512079be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798",
+            ),
+            // the first block's, and the example of the wiki's page on pay to script hash
+            (
+                Chain::Bitcoin,
+                "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+                "76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac",
+            ),
+            (
+                Chain::Bitcoin,
+                "3P14159f73E4gFr7JterCCQh9QjiTjiZrG",
+                "a914e9c3dd0c07aac76179ebc76a6c78d4d67c6c160a87",
+            ),
+        ] {
+            assert_eq!(hex(chain, address).as_deref(), Some(expected), "{address}");
+        }
+    }
+
+    #[test]
+    fn each_kind_of_a_chain_is_told_by_its_version() {
+        for (chain, address, begins) in [
+            (
+                Chain::Litecoin,
+                "MLh7gbLoWjC9B19eJus5JnrTe3z8YkMsNd",
+                "a914",
+            ),
+            (
+                Chain::Litecoin,
+                "3EUyNhvqZcLiNVskD2sjV9c4KMPgUsMve6",
+                "a914",
+            ),
+            (
+                Chain::Dogecoin,
+                "A5EE7YzjdgDcGsFDdAY9jHES1vmidfFW6W",
+                "a914",
+            ),
+            (
+                Chain::Dogecoin,
+                "ngz7iS7xF6PLhJw6rLr9rh12HqDZGtDcyV",
+                "76a914",
+            ),
+            (
+                Chain::Dogecoin,
+                "2N63BSSrsB4r4aHWHtAVc76bKXhbrFCmUsd",
+                "a914",
+            ),
+        ] {
+            let script = hex(chain, address);
+            let is_told = script
+                .as_ref()
+                .is_some_and(|script| script.starts_with(begins));
+            assert!(is_told, "{address}: {script:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_script_has_none() {
+        for (chain, address) in [
+            (
+                Chain::Ethereum,
+                "0x8ba1f109551bD432803012645Ac136ddd64DBA72",
+            ),
+            (Chain::Tron, "TZCkZBLd5aJyyicPjaTyXv36dCRpPLKy8z"),
+            (
+                Chain::Solana,
+                "2vjuBUCFWKTimhLv5z1kay4oGevNRL3wqbhs7JhXk5T7",
+            ),
+            (Chain::Bitcoin, ""),
+            (Chain::Bitcoin, "nothing"),
+            (
+                Chain::Litecoin,
+                "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx",
+            ),
+            (Chain::Dogecoin, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
+        ] {
+            assert_eq!(hex(chain, address), None, "{address}");
+        }
+    }
+}
