@@ -79,7 +79,7 @@ def begin():
 
 
 def make_one_of_each(mode):
-    """Ids of an open and a paid invoice, a payment seen, a refund, a payout; besides a customer and a lost payment."""
+    """Ids of an open and a paid invoice, a payment seen, one of nobody's, a refund, a payout; besides a customer."""
     key = {"X-API-Key": f"sk_{mode}_sandbox"}
     wanted = {"amount": "2000.00", "currency": "EUR", "asset": "LTC"}
     opened, paid, seen = (send("POST", "/v1/invoices", wanted, **key)[0]["id"] for _ in range(3))
@@ -92,8 +92,9 @@ def make_one_of_each(mode):
         "REFUND": send("POST", "/sandbox/refunds", {"invoice": paid, "amount": "5.00"})[0]["id"],
     }
     send("POST", "/v1/customers/ada/addresses", {}, **key)
-    nobody = {"address": "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "asset": "BTC", "amount": "0.001"}
-    send("POST", "/sandbox/payments", nobody)
+    nobodys = {"test": "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "live": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"}
+    nobody = {"address": nobodys[mode], "asset": "BTC", "amount": "0.001"}
+    made["UNMATCHED"] = send("POST", "/sandbox/payments", nobody)[0]["id"]
     # Payouts are of live mode only.
     if mode == "live":
         made["PAYOUT"] = send("POST", "/v1/payouts", {"amount": "50.00", "currency": "EUR"}, **key)[0]["id"]

@@ -6,10 +6,11 @@ select format('quote of invoice %s in %s', i.id, q.asset), format('at %s', q.add
 from quotes q join invoices i on i.seq = q.invoice
 where not exists (select 1 from addresses a where a.invoice = i.seq and a.mode = i.mode and a.address = q.address)
 union all
-select format('deposit %s', d.id), format('at %s', o.address), 'at an address of its customer'
+select format('deposit %s', d.id), format('at %s', o.address), 'at an address of its customer, or given to it by a person'
 from deposits d join observations o on o.seq = d.observation
-where not exists (select 1 from addresses a where a.customer = d.customer and a.mode = d.mode
-  and a.address = o.address)
+where not exists (select 1 from addresses a where a.customer = d.customer and a.mode = d.mode and a.address = o.address)
+  and not exists (select 1 from audit_log g where g.account = d.account and g.action = 'unmatched_payment.assign'
+    and g.object_id = d.id)
 union all
 select format('address %s', p.address), format('in the pool as %s', p.state), 'assigned exactly where it has an owner'
 from pool_addresses p

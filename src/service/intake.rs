@@ -4,6 +4,7 @@
 //! what a payment does to its invoice (`settle`). What always holds: each observation is written once and has exactly
 //! one owner; one that cannot be booked is kept as a payment that matched nothing.
 
+pub mod assign;
 mod deposit;
 mod payment;
 
@@ -255,7 +256,8 @@ impl Service {
                 self.see_payment(tx, now, *invoice, &quote, (observation, seen), replaced)
             }
             Match::Customer(customer) => {
-                see_deposit(tx, now, &customer, (observation, seen), replaced)
+                let deposit = see_deposit(tx, now, &customer, (observation, seen), replaced)?;
+                Ok(Ok(Owned::Deposit(Box::new(deposit))))
             }
             Match::Own => {
                 own_transfers::insert(tx, &id::new(now).to_string(), observation)?;

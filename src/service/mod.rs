@@ -24,7 +24,7 @@ pub mod events;
 pub mod exports;
 mod faults;
 pub mod idempotency;
-mod intake;
+pub mod intake;
 pub mod invoice_desk;
 pub mod invoices;
 pub mod key_desk;

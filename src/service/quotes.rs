@@ -8,6 +8,7 @@ use super::settle::{Cause, judged_at};
 use super::{Caller, Error, Json, Service};
 use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::invoice::Invoice;
+use crate::domain::money::coin::{Rate, Units};
 use crate::domain::quote::{self, Quote, unavailable};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
@@ -88,6 +89,48 @@ impl Service {
         }
         let rate = asset.test_rate(invoice.currency)?;
         let amount_expected = quote::amount_due(asset, rate, invoice.amount)?;
+        self.put_quote(tx, now, invoice, asset, (rate, amount_expected))
+    }
+
+    /// The quote of a coin that came for an invoice without having been asked for: the standing one, else one at the rate
+    /// of this moment, which asks neither whether the coin is on offer nor how little is due. It is picked where none is.
+    pub(super) fn quote_of_what_came(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        invoice: &mut Invoice,
+        asset: &'static Asset,
+    ) -> Result<Quote, Error> {
+        let standing = quotes::of_invoice(tx, invoice.seq)?
+            .into_iter()
+            .find(|quote| quote.asset == asset);
+        let quote = match standing {
+            Some(quote) => quote,
+            None if !self.offers(invoice.mode) => {
+                return Err(unavailable(format!("{} has no rate", asset.id)).into());
+            }
+            None => {
+                let rate = asset.test_rate(invoice.currency)?;
+                let amount_expected = rate.units_for(invoice.amount, asset.decimals)?;
+                self.put_quote(tx, now, invoice, asset, (rate, amount_expected))?
+            }
+        };
+        if invoice.picked_quote.is_none() {
+            invoice_steps::picked(tx, invoice.seq, quote.seq, now)?;
+            invoice.picked_quote = Some(quote.seq);
+        }
+        Ok(quote)
+    }
+
+    /// Writes a quote, with the address that the invoice has on the coin's chain, or with a new one.
+    fn put_quote(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        invoice: &Invoice,
+        asset: &'static Asset,
+        (rate, amount_expected): (Rate, Units),
+    ) -> Result<Quote, Error> {
         let owner = Owner::Invoice(invoice.seq);
         let address = match addresses::of_owner(tx, owner, asset.chain)? {
             Some(address) => Some(address),
@@ -98,7 +141,9 @@ impl Service {
             asset,
             rate,
             amount_expected,
-            address: address.ok_or_else(|| refused("has no address to give just now"))?,
+            address: address.ok_or_else(|| {
+                unavailable(format!("{} has no address to give just now", asset.id))
+            })?,
             created_at: now,
         };
         quote.seq = quotes::insert(tx, invoice.seq, &quote)?;

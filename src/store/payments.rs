@@ -59,6 +59,16 @@ pub fn update(
     now: Time,
 ) -> Result<(), StoreError> {
     observations::update(tx, payment.observation, payment.state, state, now)?;
+    came_to(tx, payment, state, now)
+}
+
+/// Notes that a payment came to a state, in which what was seen for it is already.
+pub fn came_to(
+    tx: &Tx<'_>,
+    payment: &Payment,
+    state: PaymentState,
+    now: Time,
+) -> Result<(), StoreError> {
     if state == PaymentState::Confirmed && !payment.was_confirmed {
         let params = named_params! { ":seq": payment.seq };
         tx.run(include_str!("../../sql/payments/confirm.sql"), params)?;

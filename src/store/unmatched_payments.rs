@@ -100,3 +100,9 @@ pub fn resolve(tx: &Tx<'_>, id: &str, note: &str, now: Time) -> Result<bool, Sto
     )?;
     Ok(changed == 1)
 }
+
+/// Removes a payment that has come to be somebody's.
+pub fn remove(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
+    let sql = include_str!("../../sql/unmatched_payments/remove.sql");
+    tx.run(sql, named_params! { ":seq": seq }).map(drop)
+}

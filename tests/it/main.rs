@@ -9,6 +9,7 @@
 
 mod account_desk;
 mod apart;
+mod assigning;
 mod audit;
 mod audited_random;
 mod bodies;

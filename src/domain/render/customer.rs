@@ -170,3 +170,29 @@ pub fn unmatched(payment: &Unmatched) -> Rendered {
         note: payment.note.as_deref(),
     })
 }
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AssignmentView<'a> {
+    object: &'static str,
+    unmatched_payment: &'a str,
+    payment: Option<&'a str>,
+    deposit: Option<&'a str>,
+}
+
+/// What a payment that matched nothing has become: a payment or a deposit, by its id.
+///
+/// # Errors
+/// serde_json's, which no payment causes.
+pub fn assignment(
+    unmatched: &Unmatched,
+    payment: Option<&String>,
+    deposit: Option<&String>,
+) -> Rendered {
+    to_raw_value(&AssignmentView {
+        object: "unmatched_payment_assignment",
+        unmatched_payment: &unmatched.id,
+        payment: payment.map(String::as_str),
+        deposit: deposit.map(String::as_str),
+    })
+}

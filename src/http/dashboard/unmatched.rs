@@ -1,11 +1,13 @@
 //! Payments that matched nothing in the operator interface.
 
+use crate::domain::customer::REF_CHARS_MAX;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
 use crate::domain::unmatched::NOTE_CHARS_MAX;
 use crate::http::reply::Reply;
-use crate::http::request::Call;
+use crate::http::request::{Call, ID_CHARS_MAX};
 use crate::service::Error;
+use crate::service::intake::assign::Assignee;
 use crate::service::unmatched::{Looked, Wanted};
 
 /// `limit` where none is given.
@@ -32,6 +34,38 @@ pub(in crate::http) async fn resolve(call: Call) -> Result<Reply, Error> {
     call.front
         .service
         .resolve_unmatched(call.now, call.member()?, &id, note.to_owned())
+        .await
+        .map(Reply::ok)
+}
+
+/// POST /dashboard/api/unmatched-payments/{id}/assign
+pub(in crate::http) async fn assign(call: Call) -> Result<Reply, Error> {
+    let body = call.object()?;
+    let fields = Fields::of(&body);
+    fields.only(&["invoice", "account", "customer"])?;
+    let invoice = fields.text("invoice", 1..=ID_CHARS_MAX)?;
+    let account = fields.text("account", 1..=ID_CHARS_MAX)?;
+    let customer = fields.text("customer", 1..=REF_CHARS_MAX)?;
+    let to = match (invoice, account, customer) {
+        (Some(invoice), None, None) => Assignee::Invoice(invoice.to_owned()),
+        (None, Some(account), Some(customer)) => {
+            Assignee::Customer(account.to_owned(), customer.to_owned())
+        }
+        (None, Some(_), None) => {
+            return Err(Refusal::field("customer", "must be given with account").into());
+        }
+        (None, None, Some(_)) => {
+            return Err(Refusal::field("account", "must be given with customer").into());
+        }
+        (None, None, None) | (Some(_), _, _) => {
+            let problem = "must be given, or account and customer in its place";
+            return Err(Refusal::field("invoice", problem).into());
+        }
+    };
+    let id = call.uuid("unmatched payment")?;
+    call.front
+        .service
+        .assign_unmatched(call.now, call.member()?, &id, to)
         .await
         .map(Reply::ok)
 }

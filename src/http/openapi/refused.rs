@@ -109,7 +109,7 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
             "amount must be at most 50000.00 for this account",
             Some("amount"),
         ),
-        Code::CoinUnavailable => ("asset DOGE cannot be had for this amount", Some("asset")),
+        Code::CoinUnavailable => coin_unavailable(route),
         Code::PaymentInFlight => ("a payment is on its way; no other coin can be picked", None),
         Code::InvoiceClosed => ("the invoice takes no coin any more", None),
         Code::InvalidAmount => (
@@ -185,5 +185,14 @@ fn forbidden(route: &Route) -> &'static str {
         Auth::Public => "pages of https://other.example may not use this account's public keys",
         Auth::Secret | Auth::Reseller | Auth::Metrics => "only a test key can simulate a deposit",
         Auth::Sandbox => sandbox::NOT_FOR_PAGES,
+    }
+}
+
+/// What is said of a coin that cannot be had: by the field that it comes from.
+fn coin_unavailable(route: &Route) -> (&'static str, Option<&'static str>) {
+    if route.operation == "assignUnmatchedPayment" {
+        ("BTC has no address to give just now", Some("invoice"))
+    } else {
+        ("asset DOGE cannot be had for this amount", Some("asset"))
     }
 }

@@ -1,6 +1,7 @@
 //! The operator interface: pools of addresses, and payments that matched nothing.
 
 use super::{Answer, Body, Content, PLAIN, Route};
+use crate::domain::refusal::Code;
 use crate::domain::user::Role;
 use crate::http::auth::Auth;
 use crate::http::dashboard::{pools, unmatched};
@@ -14,7 +15,7 @@ const OPERATOR: Route = Route {
 };
 
 /// The list.
-pub(super) static ROUTES: [Route; 4] = [
+pub(super) static ROUTES: [Route; 5] = [
     Route {
         operation: "listPools",
         path: "/dashboard/api/pools",
@@ -92,6 +93,24 @@ pub(super) static ROUTES: [Route; 4] = [
             content: Content::Json("UnmatchedPayment"),
         }],
         handler: |call| Box::pin(unmatched::resolve(call)),
+        ..OPERATOR
+    },
+    Route {
+        operation: "assignUnmatchedPayment",
+        method: "POST",
+        path: "/dashboard/api/unmatched-payments/{id}/assign",
+        summary: "Gives a payment that matched nothing to an invoice or to a customer; it counts as seen when it was seen.",
+        body: Some(Body {
+            schema: "AssignUnmatchedPayment",
+            required: true,
+        }),
+        answers: &[Answer {
+            status: 200,
+            about: "What it has become.",
+            content: Content::Json("UnmatchedPaymentAssignment"),
+        }],
+        refusals: &[Code::CoinUnavailable, Code::InvalidTransition],
+        handler: |call| Box::pin(unmatched::assign(call)),
         ..OPERATOR
     },
 ];

@@ -13,7 +13,6 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::observation::Observation;
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
-use crate::domain::unmatched::UnmatchedReason;
 use crate::domain::{id, render};
 use crate::service::Error;
 use crate::service::books::{Step, book_step};
@@ -28,7 +27,7 @@ pub(super) fn see_deposit(
     customer: &Customer,
     (observation, seen): (i64, &Observation),
     replaced: Option<&Owned>,
-) -> Result<Result<Owned, UnmatchedReason>, Error> {
+) -> Result<Deposit, Error> {
     let created_at = match replaced {
         Some(Owned::Deposit(old))
             if old.customer == customer.seq
@@ -62,7 +61,7 @@ pub(super) fn see_deposit(
     };
     price(tx, &mut deposit)?;
     deposit.seq = deposits::insert(tx, &deposit)?;
-    Ok(Ok(Owned::Deposit(Box::new(deposit))))
+    Ok(deposit)
 }
 
 /// Puts into a deposit what it is worth at this moment, and the fee on that.
@@ -75,24 +74,37 @@ fn price(tx: &Tx<'_>, deposit: &mut Deposit) -> Result<(), Error> {
     Ok(())
 }
 
-/// Moves a deposit to its next state, books what follows, and tells of it where it is confirmed.
+/// Moves a deposit to its next state, and books what follows.
 pub(super) fn advance_deposit(
+    tx: &Tx<'_>,
+    now: Time,
+    deposit: Deposit,
+    next: PaymentState,
+) -> Result<Owned, Error> {
+    let before = deposit.status.state();
+    observations::update(tx, deposit.observation, before, next, now)?;
+    let confirmed_at = (next == PaymentState::Confirmed).then_some(now);
+    book_deposit(tx, now, deposit, next, confirmed_at)
+}
+
+/// Books what follows from a deposit having come to its next state, and tells of it where it is confirmed.
+pub(super) fn book_deposit(
     tx: &Tx<'_>,
     now: Time,
     mut deposit: Deposit,
     next: PaymentState,
+    confirmed_at: Option<Time>,
 ) -> Result<Owned, Error> {
     let before = deposit.status.state();
     let was_confirmed = deposit.was_confirmed;
     let confirms = next == PaymentState::Confirmed;
-    observations::update(tx, deposit.observation, before, next, now)?;
     if confirms && !was_confirmed {
         price(tx, &mut deposit)?;
         deposits::confirm(tx, &deposit)?;
     }
     deposit.status = next.into();
     deposit.was_confirmed |= confirms;
-    deposit.confirmed_at = confirms.then_some(now);
+    deposit.confirmed_at = confirmed_at;
     let booking = Booking {
         account: deposit.account,
         mode: deposit.mode,

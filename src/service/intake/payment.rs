@@ -22,59 +22,76 @@ use crate::service::{Error, Service};
 use crate::store::ledger::{Booking, Source};
 use crate::store::{Tx, payments};
 
+/// Records a payment as seen, judging once whether it is on time and what it is worth; or the reason why it is none.
+///
+/// What replaces a payment of the same quote and is not worth more was seen when that was: raising the network fee must not
+/// make a payment late.
+pub(super) fn record_payment(
+    tx: &Tx<'_>,
+    now: Time,
+    invoice: &Invoice,
+    quote: &Quote,
+    (observation, seen): (i64, &Observation),
+    replaced: Option<&Owned>,
+) -> Result<Result<Payment, UnmatchedReason>, Error> {
+    let seen_at = match replaced {
+        Some(Owned::Payment(old)) if old.1.quote == quote.seq && seen.amount <= old.1.amount => {
+            old.1.seen_at
+        }
+        Some(_) | None => seen.seen_at,
+    };
+    let on_time = seen_at < invoice.terms().deadline();
+    let rate = if on_time {
+        quote.rate
+    } else {
+        quote.asset.test_rate(invoice.currency)?
+    };
+    if !rate.is_worth_a_cent(seen.amount, quote.asset.decimals) {
+        return Ok(Err(UnmatchedReason::Dust));
+    }
+    let mut payment = Payment {
+        seq: 0,
+        id: id::new(now).to_string(),
+        invoice: invoice.seq,
+        quote: quote.seq,
+        observation,
+        mode: invoice.mode,
+        asset: quote.asset,
+        value: worth(rate, seen.amount, quote.asset)?,
+        rate,
+        amount: seen.amount,
+        txid: seen.txid.clone(),
+        position: seen.position,
+        on_time,
+        state: PaymentState::Seen,
+        was_confirmed: false,
+        seen_at,
+        confirmed_at: None,
+    };
+    payment.seq = payments::insert(tx, &payment, now)?;
+    Ok(Ok(payment))
+}
+
 impl Service {
-    /// Records a payment as seen, judging once whether it is on time and what it is worth; or the reason why it is none.
-    ///
-    /// What replaces a payment of the same quote and is not worth more was seen when that was: raising the network fee
-    /// must not make a payment late.
+    /// Records a payment as seen and settles its invoice; or the reason why it is none.
     pub(super) fn see_payment(
         &self,
         tx: &Tx<'_>,
         now: Time,
         invoice: Invoice,
         quote: &Quote,
-        (observation, seen): (i64, &Observation),
+        seen: (i64, &Observation),
         replaced: Option<&Owned>,
     ) -> Result<Result<Owned, UnmatchedReason>, Error> {
-        let seen_at = match replaced {
-            Some(Owned::Payment(old))
-                if old.1.quote == quote.seq && seen.amount <= old.1.amount =>
-            {
-                old.1.seen_at
-            }
-            Some(_) | None => seen.seen_at,
-        };
-        let on_time = seen_at < invoice.terms().deadline();
-        let rate = if on_time {
-            quote.rate
-        } else {
-            quote.asset.test_rate(invoice.currency)?
-        };
-        if !rate.is_worth_a_cent(seen.amount, quote.asset.decimals) {
-            return Ok(Err(UnmatchedReason::Dust));
-        }
-        let mut payment = Payment {
-            seq: 0,
-            id: id::new(now).to_string(),
-            invoice: invoice.seq,
-            quote: quote.seq,
-            observation,
-            mode: invoice.mode,
-            asset: quote.asset,
-            value: worth(rate, seen.amount, quote.asset)?,
-            rate,
-            amount: seen.amount,
-            txid: seen.txid.clone(),
-            position: seen.position,
-            on_time,
-            state: PaymentState::Seen,
-            was_confirmed: false,
-            seen_at,
-            confirmed_at: None,
-        };
-        payment.seq = payments::insert(tx, &payment, now)?;
-        let invoice = self.settle(tx, now, invoice, Cause::Other)?;
-        Ok(Ok(Owned::Payment(Box::new((invoice, payment)))))
+        Ok(
+            match record_payment(tx, now, &invoice, quote, seen, replaced)? {
+                Err(reason) => Err(reason),
+                Ok(payment) => {
+                    let invoice = self.settle(tx, now, invoice, Cause::Other)?;
+                    Ok(Owned::Payment(Box::new((invoice, payment))))
+                }
+            },
+        )
     }
 
     /// Moves a payment to its next state, books what follows, and settles its invoice.
@@ -82,10 +99,21 @@ impl Service {
         &self,
         tx: &Tx<'_>,
         now: Time,
-        (invoice, mut payment): (Invoice, Payment),
+        (invoice, payment): (Invoice, Payment),
         next: PaymentState,
     ) -> Result<Owned, Error> {
         payments::update(tx, &payment, next, now)?;
+        self.book_payment(tx, now, (invoice, payment), next)
+    }
+
+    /// Books what follows from a payment having come to its next state, and settles its invoice.
+    pub(super) fn book_payment(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        (invoice, mut payment): (Invoice, Payment),
+        next: PaymentState,
+    ) -> Result<Owned, Error> {
         let booking = Booking {
             account: invoice.account,
             mode: invoice.mode,

@@ -1,12 +1,12 @@
 //! What the operator does, and the switches of the sandbox's account.
 
-use super::merchant::ASSETS;
+use super::merchant::{ASSETS, customer_name};
 use super::scene::Caller;
 use super::{Operation, operation};
 use crate::support::Answer;
 use serde_json::{Value, json};
 
-pub(super) static OPERATIONS: [Operation; 11] = [
+pub(super) static OPERATIONS: [Operation; 12] = [
     operation("cancel an invoice", 15, cancel),
     operation("cancel it in the sandbox", 5, cancel_in_sandbox),
     operation("adjust the books", 8, adjust),
@@ -14,6 +14,7 @@ pub(super) static OPERATIONS: [Operation; 11] = [
     operation("resend since", 1, resend),
     operation("import addresses", 5, import),
     operation("resolve what matched nothing", 3, resolve),
+    operation("give away what matched nothing", 20, assign),
     operation("switch something", 10, switch),
     operation("close and open", 2, close_and_open),
     operation("replace the endpoints", 3, endpoints),
@@ -89,6 +90,32 @@ fn resolve(caller: &mut Caller) -> Option<Answer> {
     let id = list["data"][0]["id"].as_str()?;
     let path = format!("{path}/{id}");
     Some(caller.operator("POST", &path, &json!({ "note": "asked the customer" })))
+}
+
+fn assign(caller: &mut Caller) -> Option<Answer> {
+    let path = "/dashboard/api/unmatched-payments?limit=200";
+    let list = caller.operator("GET", path, &Value::Null);
+    let list = list.expect(200).json();
+    let lost = list["data"].as_array()?;
+    if lost.is_empty() {
+        return None;
+    }
+    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let lost = lost[caller.dice.roll(lost.len())]["id"].as_str()?;
+    let body = if caller.dice.once_in(3) {
+        let customer = customer_name(caller);
+        json!({ "account": caller.scene.sides[side].account, "customer": customer })
+    } else {
+        json!({ "invoice": invoice })
+    };
+    let path = format!("/dashboard/api/unmatched-payments/{lost}/assign");
+    let answer = caller.operator("POST", &path, &body);
+    if answer.status == 200 {
+        let given = answer.json();
+        let id = given["payment"].as_str().or(given["deposit"].as_str())?;
+        caller.scene.payments.add(side, id, &mut caller.dice);
+    }
+    Some(answer)
 }
 
 fn switch(caller: &mut Caller) -> Option<Answer> {

@@ -91,7 +91,7 @@ fn simulate(caller: &mut Caller) -> Option<Answer> {
 }
 
 /// One of the few who come often, or anybody.
-fn customer_name(caller: &mut Caller) -> String {
+pub(super) fn customer_name(caller: &mut Caller) -> String {
     let of = if caller.dice.once_in(2) { 10 } else { 200 };
     format!("customer-{}", caller.dice.roll(of))
 }

@@ -1,0 +1,1 @@
+delete from unmatched_payments where seq = :seq

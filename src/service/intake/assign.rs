@@ -1,0 +1,185 @@
+//! Giving what matched nothing to whom it is for, when a person knows.
+//!
+//! What does not live here: telling by itself whose something is (`matching`). What always holds: what was seen stays as it
+//! is, its owner changes in one transaction with its entry in the audit log, and from then on nothing sets it apart.
+
+use super::Owned;
+use super::deposit::{book_deposit, see_deposit};
+use super::payment::record_payment;
+use crate::domain::customer::Family;
+use crate::domain::observation::Observed;
+use crate::domain::payment::PaymentState;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::Time;
+use crate::domain::unmatched::Unmatched;
+use crate::domain::{id, render};
+use crate::service::settle::Cause;
+use crate::service::{Error, Json, Member, Service, members};
+use crate::store::{Tx, accounts, customers, invoices, observations, payments, unmatched_payments};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Whom it is for.
+#[derive(Clone, Debug)]
+pub enum Assignee {
+    /// An invoice, by its id.
+    Invoice(String),
+    /// A customer, by the account's id and the merchant's own name.
+    Customer(String, String),
+}
+
+/// What came of it: the account, and the id of the payment or the deposit.
+struct Assigned {
+    account: i64,
+    owned: Owned,
+}
+
+impl Service {
+    /// Makes a payment that matched nothing a payment of an invoice, or a deposit of a customer. It counts as seen when it
+    /// was seen, and is booked where it is confirmed.
+    ///
+    /// # Errors
+    /// `not_found`, also where the payment is of one mode and whose it shall be of the other; `invalid_transition` where it is
+    /// gone from its chain; `invalid_request` where it is worth too little or too much; `coin_unavailable` where the invoice
+    /// has no quote of the coin and can get none.
+    pub async fn assign_unmatched(
+        self: &Arc<Self>,
+        now: Time,
+        member: &Member,
+        id: &str,
+        to: Assignee,
+    ) -> Result<Json, Error> {
+        let (actor, id) = (member.actor(), id.to_owned());
+        self.write(move |service, tx| {
+            let gone = || Refusal::not_found("unmatched payment");
+            let unmatched = unmatched_payments::by_id(tx, &id)?.ok_or_else(gone)?;
+            if unmatched.state == PaymentState::Dropped {
+                let message = "it is gone from its chain: nobody has it";
+                return Err(Refusal::new(Code::InvalidTransition, message).into());
+            }
+            let observed = observations::by_seq(tx, unmatched.observation)?;
+            unmatched_payments::remove(tx, unmatched.seq)?;
+            let assigned = match &to {
+                Assignee::Invoice(invoice) => service.to_invoice(tx, now, &observed, invoice),
+                Assignee::Customer(account, reference) => {
+                    to_customer(tx, now, &observed, account, reference)
+                }
+            };
+            let assigned = assigned.map_err(|error| about(&to, error))?;
+            note(tx, now, &actor, &unmatched, &assigned)?;
+            let (payment, deposit) = match &assigned.owned {
+                Owned::Payment(both) => (Some(&both.1.id), None),
+                Owned::Deposit(deposit) => (None, Some(&deposit.id)),
+                Owned::Own(_) | Owned::Unmatched(_) => (None, None),
+            };
+            Ok(render::customer::assignment(&unmatched, payment, deposit)?)
+        })
+        .await
+    }
+
+    /// To an invoice of the same mode.
+    fn to_invoice(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        observed: &Observed,
+        invoice: &str,
+    ) -> Result<Assigned, Error> {
+        let seen = &observed.seen;
+        let found = id::parse(invoice).map(|id| invoices::by_id(tx, &id));
+        let found = found.transpose()?.flatten();
+        let mut invoice = found
+            .filter(|invoice| invoice.mode == seen.mode)
+            .ok_or_else(|| Refusal::not_found("invoice"))?;
+        let account = invoice.account;
+        let quote = self.quote_of_what_came(tx, now, &mut invoice, seen.asset)?;
+        let recorded = record_payment(tx, now, &invoice, &quote, (observed.seq, seen), None)?;
+        let payment = recorded.map_err(|_| {
+            Refusal::field("invoice", "takes no payment that is worth less than 0.01")
+        })?;
+        let owned = if observed.state == PaymentState::Confirmed {
+            payments::came_to(tx, &payment, PaymentState::Confirmed, now)?;
+            self.book_payment(tx, now, (invoice, payment), PaymentState::Confirmed)?
+        } else {
+            let invoice = self.settle(tx, now, invoice, Cause::Other)?;
+            Owned::Payment(Box::new((invoice, payment)))
+        };
+        Ok(Assigned { account, owned })
+    }
+}
+
+/// To a customer of an account, in the same mode.
+fn to_customer(
+    tx: &Tx<'_>,
+    now: Time,
+    observed: &Observed,
+    account: &str,
+    reference: &str,
+) -> Result<Assigned, Error> {
+    let seen = &observed.seen;
+    let found = id::parse(account).map(|id| accounts::by_id(tx, &id));
+    let found = found.transpose()?.flatten();
+    let account = found.ok_or_else(|| Refusal::not_found("account"))?;
+    let customer = customers::by_ref(tx, account.seq, seen.mode, reference)?
+        .ok_or_else(|| Refusal::not_found("customer"))?;
+    if Family::of(seen.asset.chain).is_none() {
+        let problem = format!(
+            "takes no {}: customers have no address there",
+            seen.asset.id
+        );
+        return Err(Refusal::field("customer", problem).into());
+    }
+    let deposit = see_deposit(tx, now, &customer, (observed.seq, seen), None)?;
+    let owned = if observed.state == PaymentState::Confirmed {
+        let confirmed = PaymentState::Confirmed;
+        book_deposit(tx, now, deposit, confirmed, observed.confirmed_at)?
+    } else {
+        Owned::Deposit(Box::new(deposit))
+    };
+    Ok(Assigned {
+        account: account.seq,
+        owned,
+    })
+}
+
+/// A refusal of a field of the payment, as one of the field that says whose it is.
+fn about(to: &Assignee, error: Error) -> Error {
+    let name = match to {
+        Assignee::Invoice(_) => "invoice",
+        Assignee::Customer(..) => "customer",
+    };
+    match error {
+        Error::Refused(refusal) if refusal.param.as_deref() == Some("amount") => {
+            let problem = "takes no payment that is worth more than can be booked";
+            Refusal::field(name, problem).into()
+        }
+        Error::Refused(refusal) if refusal.code == Code::CoinUnavailable => {
+            Refusal::of(Code::CoinUnavailable, name, refusal.message).into()
+        }
+        Error::Refused(_) | Error::Failed(_) => error,
+    }
+}
+
+/// Writes into the audit log who moved what, and to whom.
+fn note(
+    tx: &Tx<'_>,
+    now: Time,
+    actor: &str,
+    unmatched: &Unmatched,
+    assigned: &Assigned,
+) -> Result<(), Error> {
+    let (id, to) = match &assigned.owned {
+        Owned::Payment(both) => (&both.1.id, json!({ "invoice": both.0.id })),
+        Owned::Deposit(deposit) => (&deposit.id, json!({ "customer": deposit.customer_ref })),
+        Owned::Own(_) | Owned::Unmatched(_) => {
+            return Err(Error::Failed("it was given to nobody".to_owned()));
+        }
+    };
+    let detail = json!({
+        "unmatchedPayment": unmatched.id, "reason": unmatched.reason, "note": unmatched.note,
+        "chain": unmatched.asset.chain, "txid": unmatched.txid, "position": unmatched.position, "to": to,
+    });
+    let account = Some(assigned.account);
+    let action = "unmatched_payment.assign";
+    members::note(tx, actor, action, account, Some(id), &detail, now)
+}
