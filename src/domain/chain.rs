@@ -177,6 +177,23 @@ impl Chain {
         matches!(self.row().encoding, Encoding::Utxo(_))
     }
 
+    /// A transaction's id as this chain's is kept: small letters where it is 32 bytes in hexadecimal, with `0x` on EVM
+    /// chains only. Any other text stays as it is.
+    pub fn canonical_txid(self, text: &str) -> String {
+        let prefix = match self.row().encoding {
+            Encoding::Utxo(_) | Encoding::Tron => "",
+            Encoding::Evm => "0x",
+            Encoding::Solana => return text.to_owned(),
+        };
+        let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+        let digits = digits.unwrap_or(text);
+        if digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            format!("{prefix}{}", digits.to_ascii_lowercase())
+        } else {
+            text.to_owned()
+        }
+    }
+
     /// The first chain of each pool.
     pub fn of_each_pool() -> impl Iterator<Item = Chain> {
         let first = |row: &&&Row| {
@@ -223,6 +240,24 @@ mod tests {
             pools,
             ["bitcoin", "litecoin", "dogecoin", "evm", "tron", "solana"]
         );
+    }
+
+    #[test]
+    fn an_id_of_a_transaction_is_kept_in_one_way() {
+        let (small, large) = ("ab".repeat(32), "AB".repeat(32));
+        for (chain, expected) in [
+            (Chain::Bitcoin, small.clone()),
+            (Chain::Tron, small.clone()),
+            (Chain::Base, format!("0x{small}")),
+        ] {
+            for text in [&small, &large, &format!("0x{small}"), &format!("0X{large}")] {
+                assert_eq!(chain.canonical_txid(text), expected, "{chain}");
+            }
+            for other in ["", "0x", "My-Own", &large[1..]] {
+                assert_eq!(chain.canonical_txid(other), other, "{chain}");
+            }
+        }
+        assert_eq!(Chain::Solana.canonical_txid(&large), large);
     }
 
     #[test]

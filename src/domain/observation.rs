@@ -43,6 +43,8 @@ pub enum Spent {
     Output(String, u32),
     /// An address, on chains that have accounts.
     Address(String),
+    /// Nowhere: it was newly made, for whoever found a block.
+    Coinbase,
 }
 
 /// What was seen at a place.

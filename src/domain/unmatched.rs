@@ -22,6 +22,8 @@ text_enum! {
         Dust = "dust",
         /// It is worth more than can be booked.
         TooLarge = "too_large",
+        /// It was newly made with its block, and cannot be spent for a long while.
+        Coinbase = "coinbase",
     }
 }
 

@@ -6,28 +6,26 @@
 
 pub mod assign;
 mod deposit;
+mod matching;
 mod payment;
 
 use super::settle::Cause;
 use super::{Error, Service};
-use crate::domain::customer::Customer;
 use crate::domain::deposit::Deposit;
 use crate::domain::id;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Observation, OwnTransfer, Place, Spent};
+use crate::domain::observation::{Observation, OwnTransfer, Place};
 use crate::domain::payment::{Payment, PaymentState};
-use crate::domain::quote::Quote;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::unmatched::{Unmatched, UnmatchedReason};
-use crate::store::addresses::{Owner, owner};
 use crate::store::unmatched_payments::NewUnmatched;
 use crate::store::{
-    Reader, Tx, customers, deposits, invoices, observations, own_transfers, payments, quotes,
-    unmatched_payments,
+    Reader, Tx, deposits, invoices, observations, own_transfers, payments, unmatched_payments,
 };
 use deposit::{advance_deposit, see_deposit};
+use matching::{AddressOf, Match, matched};
 
 /// What an observation came to.
 pub(super) enum Owned {
@@ -107,21 +105,6 @@ pub(super) enum Step<'a> {
     /// Another transaction, in which this was seen, took its place.
     ReplacedBy(&'a Observation),
 }
-
-/// Where an observation belongs.
-enum Match {
-    /// To an invoice, at a quote.
-    Invoice(Box<Invoice>, Quote),
-    /// To a customer.
-    Customer(Customer),
-    /// To ourselves.
-    Own,
-    /// To nobody.
-    Nobody(UnmatchedReason),
-}
-
-/// Whose address it is that something was sent to: the account, and the invoice where it is one's.
-type AddressOf = (Option<i64>, Option<i64>);
 
 impl Service {
     /// Takes in what was seen on a chain: a payment, a deposit, a payment that matched nothing, or what was known of that
@@ -213,14 +196,6 @@ impl Service {
             let message = format!("a payment that is {state} cannot be replaced");
             return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
         }
-        if let Some(known) = known(tx, &seen.place())? {
-            self.advance_owned(tx, now, old, PaymentState::Dropped)?;
-            return Ok(Outcome::known(known));
-        }
-        if seen.amount == Units::ZERO {
-            let dropped = self.advance_owned(tx, now, old, PaymentState::Dropped)?;
-            return Ok(Outcome::known(dropped));
-        }
         // Not settled in between: nobody is told of a gap that there never was.
         match &old {
             Owned::Payment(both) => payments::update(tx, &both.1, PaymentState::Dropped, now)?,
@@ -229,11 +204,21 @@ impl Service {
                 observations::update(tx, old.observation(), state, dropped, now)?;
             }
         }
-        let outcome = self.take_in(tx, now, seen, None, Some(&old))?;
+        let outcome = match known(tx, &seen.place())? {
+            // What had been dropped itself takes its place back.
+            Some(known) if known.state() == PaymentState::Dropped => {
+                Outcome::known(self.advance_owned(tx, now, known, PaymentState::Seen)?)
+            }
+            Some(known) => Outcome::known(known),
+            None if seen.amount == Units::ZERO => Outcome::known(owned(tx, old.observation())?),
+            None => self.take_in(tx, now, seen, None, Some(&old))?,
+        };
         if let Owned::Payment(both) = old {
             let (invoice, _) = *both;
-            let settled = matches!(&outcome.owned, Owned::Payment(new) if new.0.seq == invoice.seq);
-            if !settled {
+            let is_settled = outcome.is_new
+                && matches!(&outcome.owned, Owned::Payment(new) if new.0.seq == invoice.seq);
+            if !is_settled {
+                let invoice = invoices::by_seq(tx, invoice.seq)?;
                 self.settle(tx, now, invoice, Cause::Other)?;
             }
         }
@@ -282,68 +267,6 @@ impl Service {
             is_new: true,
             refusal,
         })
-    }
-}
-
-/// Is it money of our own: from an address of ours, or from one that was declared as such?
-fn is_own(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
-    let (mode, chain) = (seen.mode, seen.asset.chain);
-    for spent in &seen.spends {
-        let from = match spent {
-            Spent::Address(address) => Some(address.clone()),
-            Spent::Output(txid, position) => {
-                let place = Place {
-                    mode,
-                    chain,
-                    txid: txid.clone(),
-                    position: *position,
-                };
-                observations::at(db, &place)?.map(|spent| spent.seen.address)
-            }
-        };
-        let Some(from) = from else {
-            continue;
-        };
-        if owner(db, mode, chain, &from)?.is_some()
-            || own_transfers::is_declared(db, mode, chain, &from)?
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// Whom what was seen is for: us, where it is our own; else whose the address is, and then the quote of the coin there.
-fn matched(
-    db: &Reader<'_>,
-    seen: &Observation,
-    at_hand: Option<Invoice>,
-) -> Result<(Match, AddressOf), Error> {
-    if is_own(db, seen)? {
-        return Ok((Match::Own, (None, None)));
-    }
-    match owner(db, seen.mode, seen.asset.chain, &seen.address)? {
-        None => Ok((Match::Nobody(UnmatchedReason::UnknownAddress), (None, None))),
-        Some(Owner::Customer(seq)) => {
-            let customer = customers::by_seq(db, seq)?;
-            let address_of = (Some(customer.account), None);
-            Ok((Match::Customer(customer), address_of))
-        }
-        Some(Owner::Invoice(seq)) => {
-            let invoice = match at_hand.filter(|invoice| invoice.seq == seq) {
-                Some(invoice) => invoice,
-                None => invoices::by_seq(db, seq)?,
-            };
-            let quote = quotes::of_invoice(db, seq)?
-                .into_iter()
-                .find(|quote| quote.asset == seen.asset && quote.address == seen.address);
-            let address_of = (Some(invoice.account), Some(seq));
-            let matched = match quote {
-                Some(quote) => Match::Invoice(Box::new(invoice), quote),
-                None => Match::Nobody(UnmatchedReason::UnquotedCoin),
-            };
-            Ok((matched, address_of))
-        }
     }
 }
 

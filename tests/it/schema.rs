@@ -102,14 +102,20 @@ fn every_statement_prepares_against_the_fresh_schema() {
 }
 
 /// Statements that run for each output of each transaction that is looked at, or for each step of one.
-const WATCHERS_PATH: [&str; 18] = [
+const WATCHERS_PATH: [&str; 24] = [
+    "accounts/by_seq",
     "addresses/owner",
+    "balances/move",
+    "chains/scanned",
     "customers/by_seq",
     "deposits/confirm",
     "deposits/insert",
     "deposits/of_observation",
+    "invoice_steps/payment",
+    "invoice_steps/status",
     "invoices/by_seq",
     "invoices/update",
+    "ledger/standing",
     "observations/at",
     "observations/insert",
     "observations/of_transaction",

@@ -3,6 +3,8 @@
 //! What does not live here: whom a payment belongs to and what becomes of it (`intake`). What always holds: what is put on
 //! a simulated chain goes in by the same way as what is seen on a real one.
 
+mod fields;
+
 use super::target::{Target, amount};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::fields::Fields;
@@ -10,16 +12,16 @@ use crate::domain::id;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{OUTPUTS_MAX, Observation, Observed, Spent};
-use crate::domain::payment::{PaymentState, simulated_txid};
+use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 use crate::service::intake::{self, Outcome, Owned};
 use crate::service::{Error, Json, Service};
 use crate::store::{
-    Reader, Tx, chains, deposits, invoices, observations, own_transfers, payments,
-    unmatched_payments,
+    Reader, Tx, deposits, invoices, observations, own_transfers, payments, unmatched_payments,
 };
+use fields::{position, seen_at, spends, txid};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -28,8 +30,6 @@ use std::sync::Arc;
 const OWN: &str = "own";
 /// What a payment is said to be that matched nothing.
 const UNMATCHED: &str = "unmatched";
-/// The highest position inside a transaction.
-const POSITION_MAX: i64 = 0x7fff_ffff;
 
 /// The states in which the sandbox shows a payment.
 pub const SHOWN_STATES: [&str; 5] = [
@@ -110,7 +110,7 @@ impl Service {
         now: Time,
         fields: &Fields<'_>,
     ) -> Result<(bool, Json), Error> {
-        fields.only(&["txid", "seenAt", "spends", "outputs"])?;
+        fields.only(&["txid", "seenAt", "spends", "coinbase", "outputs"])?;
         let spends = spends(tx, fields)?;
         let outputs = fields.list("outputs")?.map_or(&[][..], Vec::as_slice);
         if !(1..=OUTPUTS_MAX).contains(&outputs.len()) {
@@ -149,6 +149,13 @@ impl Service {
                     let problem =
                         format!("must be of {} in {mode} mode, like the first", first.chain);
                     return Err(Refusal::field("outputs", problem).into());
+                }
+                if spends.contains(&Spent::Coinbase) && !first.chain.has_outputs() {
+                    let problem = format!(
+                        "must be false or left out: {} makes no money so",
+                        first.chain
+                    );
+                    return Err(Refusal::field("coinbase", problem).into());
                 }
                 let place = (txid.clone(), position);
                 of = Some((mode, first, txid));
@@ -261,8 +268,12 @@ fn replacing_of(
         block: None,
         ..old.seen
     };
-    if observations::at(db, &seen.place())?.is_some() {
-        let problem = "must be a transaction that has nothing at this position yet";
+    let takes_back = |known: &Observed| {
+        let pays = |of: &Observation| (of.asset, of.address.clone(), of.amount);
+        known.state == PaymentState::Dropped && pays(&known.seen) == pays(&seen)
+    };
+    if observations::at(db, &seen.place())?.is_some_and(|known| !takes_back(&known)) {
+        let problem = "must be a transaction that has nothing at this position, or has the same and was dropped";
         return Err(Refusal::field("txid", problem).into());
     }
     Ok(seen)
@@ -296,72 +307,6 @@ pub(in crate::service) fn by_id(db: &Reader<'_>, id: &str) -> Result<Invoice, Er
 /// Is this what was sent there?
 fn is_same(known: &Observed, target: &Target) -> bool {
     known.seen.address == target.address && known.seen.asset == target.asset
-}
-
-/// The transaction id that is asked for, or a new one.
-fn txid(fields: &Fields<'_>, asset: &Asset, now: Time) -> Result<String, Refusal> {
-    match fields.text("txid", 1..=128)? {
-        Some(txid) if txid.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(txid.to_owned()),
-        Some(_) => Err(Refusal::field(
-            "txid",
-            "must be printable ASCII without spaces",
-        )),
-        None => Ok(simulated_txid(asset.chain, &id::new(now).to_string())),
-    }
-}
-
-/// Where the money of a transaction comes from: the payments that it spends, by their ids.
-fn spends(db: &Reader<'_>, fields: &Fields<'_>) -> Result<Vec<Spent>, Error> {
-    let ids = fields.list("spends")?.map_or(&[][..], Vec::as_slice);
-    if ids.len() > OUTPUTS_MAX {
-        let problem = format!("must have at most {OUTPUTS_MAX} entries");
-        return Err(Refusal::field("spends", problem).into());
-    }
-    let spent = |id: &Value| {
-        let observed = id.as_str().and_then(id::parse).map(|id| observed(db, &id));
-        let none = || Refusal::field("spends", "must be a list of ids of payments");
-        let seen = observed.transpose()?.flatten().ok_or_else(none)?.seen;
-        Ok(if seen.asset.chain.has_outputs() {
-            Spent::Output(seen.txid, seen.position)
-        } else {
-            Spent::Address(seen.address)
-        })
-    };
-    ids.iter().map(spent).collect()
-}
-
-/// When it was made: now, or in the time that its chain has not been looked at yet.
-fn seen_at(
-    db: &Reader<'_>,
-    now: Time,
-    target: &Target,
-    fields: &Fields<'_>,
-) -> Result<Time, Error> {
-    let wrong = |problem: String| Refusal::field("seenAt", problem);
-    let Some(text) = fields.text("seenAt", 1..=40)? else {
-        return Ok(now);
-    };
-    let at: Time = text.parse().map_err(wrong)?;
-    let scanned_to = match target.mode {
-        Mode::Live => chains::scanned(db)?.to(target.asset.chain),
-        Mode::Test => None,
-    };
-    let first = scanned_to.unwrap_or(now);
-    if (first..=now).contains(&at) {
-        Ok(at)
-    } else {
-        let problem = format!("must be from {first} to {now}: what was before has been seen");
-        Err(wrong(problem).into())
-    }
-}
-
-/// The position of an output: the one it names, else its place in the list.
-fn position(output: &Fields<'_>, at: usize) -> Result<u32, Refusal> {
-    let position = match output.integer("position", 0..=POSITION_MAX)? {
-        Some(position) => u32::try_from(position).ok(),
-        None => u32::try_from(at).ok(),
-    };
-    position.ok_or_else(|| Refusal::field("position", "is too large"))
 }
 
 /// A payment as the sandbox answers it.

@@ -46,7 +46,13 @@ fn transaction(caller: &mut Caller) -> Option<Answer> {
     let txid = dice
         .once_in(2)
         .then(|| format!("several-{}", dice.roll(100)));
-    let body = json!({ "txid": txid, "outputs": outputs });
+    let mut body = json!({ "txid": txid, "outputs": outputs });
+    if dice.once_in(8) {
+        body["coinbase"] = json!(true);
+    } else if dice.once_in(8) {
+        let (_, spent) = caller.scene.payments.any(&mut caller.dice)?;
+        body["spends"] = json!([spent]);
+    }
     let answer = caller.sandbox("POST", "/sandbox/payments", &body);
     if answer.status < 300 {
         for payment in answer.json()["data"].as_array().unwrap() {
@@ -75,7 +81,7 @@ fn pay_customer(caller: &mut Caller) -> Option<Answer> {
 fn pay_nobody(caller: &mut Caller) -> Option<Answer> {
     let txid = format!("nobody-{}", caller.dice.roll(50));
     let body = json!({ "address": NOBODY, "asset": "BTC", "amount": "0.5", "txid": txid });
-    Some(caller.sandbox("POST", "/sandbox/payments", &body))
+    put(caller, 0, &body)
 }
 
 /// Puts a payment on a chain; now and then in a transaction that others are in, too.
@@ -104,8 +110,13 @@ fn step(caller: &mut Caller) -> Option<Answer> {
     ];
     let state = caller.dice.pick(&states);
     let path = format!("/sandbox/payments/{payment}");
-    let txid = (state == "replaced" && caller.dice.once_in(2))
-        .then(|| format!("instead-{}", caller.dice.roll(200)));
+    let txid = (state == "replaced" && caller.dice.once_in(2)).then(|| {
+        format!(
+            "{}-{}",
+            caller.dice.pick(&["instead", "several"]),
+            caller.dice.roll(100)
+        )
+    });
     let body = json!({ "state": state, "txid": txid });
     let answer = caller.sandbox("POST", &path, &body);
     if let Some(id) = id(&answer) {

@@ -1,0 +1,95 @@
+//! What a body says of a transaction on a simulated chain: its id, when it was made, where its money comes from, and where in
+//! it an output is.
+//!
+//! What does not live here: whom an output is meant for (`target`). What always holds: reading changes nothing.
+
+use super::observed;
+use crate::domain::asset::{Asset, Mode};
+use crate::domain::fields::Fields;
+use crate::domain::id;
+use crate::domain::observation::{OUTPUTS_MAX, Spent};
+use crate::domain::payment::simulated_txid;
+use crate::domain::refusal::Refusal;
+use crate::domain::time::Time;
+use crate::service::Error;
+use crate::service::sandbox::target::Target;
+use crate::store::{Reader, chains};
+use serde_json::Value;
+
+/// The highest position inside a transaction.
+const POSITION_MAX: i64 = 0x7fff_ffff;
+
+/// The transaction id that is asked for, or a new one.
+pub(super) fn txid(fields: &Fields<'_>, asset: &Asset, now: Time) -> Result<String, Refusal> {
+    match fields.text("txid", 1..=128)? {
+        Some(txid) if txid.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Ok(asset.chain.canonical_txid(txid))
+        }
+        Some(_) => Err(Refusal::field(
+            "txid",
+            "must be printable ASCII without spaces",
+        )),
+        None => Ok(simulated_txid(asset.chain, &id::new(now).to_string())),
+    }
+}
+
+/// Where the money of a transaction comes from: the payments that it spends, by their ids; or nowhere.
+pub(super) fn spends(db: &Reader<'_>, fields: &Fields<'_>) -> Result<Vec<Spent>, Error> {
+    let ids = fields.list("spends")?.map_or(&[][..], Vec::as_slice);
+    if fields.flag("coinbase")? == Some(true) {
+        if ids.is_empty() {
+            return Ok(vec![Spent::Coinbase]);
+        }
+        let problem = "must be false or left out where there is something in spends";
+        return Err(Refusal::field("coinbase", problem).into());
+    }
+    if ids.len() > OUTPUTS_MAX {
+        let problem = format!("must have at most {OUTPUTS_MAX} entries");
+        return Err(Refusal::field("spends", problem).into());
+    }
+    let spent = |id: &Value| {
+        let observed = id.as_str().and_then(id::parse).map(|id| observed(db, &id));
+        let none = || Refusal::field("spends", "must be a list of ids of payments");
+        let seen = observed.transpose()?.flatten().ok_or_else(none)?.seen;
+        Ok(if seen.asset.chain.has_outputs() {
+            Spent::Output(seen.txid, seen.position)
+        } else {
+            Spent::Address(seen.address)
+        })
+    };
+    ids.iter().map(spent).collect()
+}
+
+/// When it was made: now, or in the time that its chain has not been looked at yet.
+pub(super) fn seen_at(
+    db: &Reader<'_>,
+    now: Time,
+    target: &Target,
+    fields: &Fields<'_>,
+) -> Result<Time, Error> {
+    let wrong = |problem: String| Refusal::field("seenAt", problem);
+    let Some(text) = fields.text("seenAt", 1..=40)? else {
+        return Ok(now);
+    };
+    let at: Time = text.parse().map_err(wrong)?;
+    let scanned_to = match target.mode {
+        Mode::Live => chains::scanned(db)?.to(target.asset.chain),
+        Mode::Test => None,
+    };
+    let first = scanned_to.unwrap_or(now);
+    if (first..=now).contains(&at) {
+        Ok(at)
+    } else {
+        let problem = format!("must be from {first} to {now}: what was before has been seen");
+        Err(wrong(problem).into())
+    }
+}
+
+/// The position of an output: the one it names, else its place in the list.
+pub(super) fn position(output: &Fields<'_>, at: usize) -> Result<u32, Refusal> {
+    let position = match output.integer("position", 0..=POSITION_MAX)? {
+        Some(position) => u32::try_from(position).ok(),
+        None => u32::try_from(at).ok(),
+    };
+    position.ok_or_else(|| Refusal::field("position", "is too large"))
+}
