@@ -107,8 +107,8 @@ pub(super) enum Step<'a> {
 }
 
 impl Service {
-    /// Takes in what was seen on a chain: a payment, a deposit, a payment that matched nothing, or what was known of that
-    /// place already; nothing where nothing was sent.
+    /// Takes in what was seen on a chain: a payment, a deposit, money of our own, a payment that matched nothing, or what was
+    /// known of that place already; nothing where nothing was sent.
     ///
     /// `at_hand` is an invoice that the caller has changed and not saved: it is saved with what comes of this.
     ///
@@ -121,13 +121,15 @@ impl Service {
         seen: &Observation,
         at_hand: Option<Invoice>,
     ) -> Result<Option<Outcome>, Error> {
-        if seen.amount == Units::ZERO {
-            return Ok(None);
+        let outcome = match known(tx, &seen.place())? {
+            Some(owned) => Some(Outcome::known(owned)),
+            None if seen.amount == Units::ZERO => None,
+            None => return self.take_in(tx, now, seen, at_hand, None).map(Some),
+        };
+        if let Some(invoice) = at_hand {
+            self.settle(tx, now, invoice, Cause::Other)?;
         }
-        match known(tx, &seen.place())? {
-            Some(owned) => Ok(Some(Outcome::known(owned))),
-            None => self.take_in(tx, now, seen, at_hand, None).map(Some),
-        }
+        Ok(outcome)
     }
 
     /// Moves what was seen at a place; what stands there then, or in its place.

@@ -102,30 +102,38 @@ fn every_statement_prepares_against_the_fresh_schema() {
 }
 
 /// Statements that run for each output of each transaction that is looked at, or for each step of one.
-const WATCHERS_PATH: [&str; 24] = [
+const WATCHERS_PATH: [&str; 32] = [
     "accounts/by_seq",
     "addresses/owner",
+    "balances/insert",
     "balances/move",
     "chains/scanned",
     "customers/by_seq",
+    "deliveries/insert",
     "deposits/confirm",
     "deposits/insert",
     "deposits/of_observation",
+    "endpoints/of_account",
+    "events/insert",
     "invoice_steps/payment",
     "invoice_steps/status",
     "invoices/by_seq",
     "invoices/update",
+    "ledger/insert",
     "ledger/standing",
     "observations/at",
     "observations/insert",
     "observations/of_transaction",
     "observations/update",
     "own_addresses/is_own",
+    "own_transfers/insert",
     "own_transfers/of_observation",
+    "payments/confirm",
     "payments/insert",
     "payments/of_invoice",
     "payments/of_observation",
     "quotes/of_invoice",
+    "unmatched_payments/insert",
     "unmatched_payments/of_observation",
 ];
 

@@ -180,6 +180,30 @@ fn an_output_is_where_it_says() {
 }
 
 #[test]
+fn an_output_of_nothing_is_left_out() {
+    let shop = Shop::open();
+    let open = shop.invoice("60.00", json!({}));
+    let nothing = json!({ "invoice": open["id"], "asset": "BTC", "amount": "0" });
+    let none = shop.post(PATH, None, json!({ "txid": "t", "outputs": [nothing] }));
+    assert_eq!(none.expect(200).json(), json!({ "data": [] }));
+    // The coin was picked all the same, and what comes after it has its own place.
+    let picked = shop.read(open["id"].as_str().unwrap());
+    assert_eq!(
+        (&picked["status"], &picked["asset"]),
+        (&json!("awaiting_payment"), &json!("BTC"))
+    );
+    let pays = json!({ "invoice": open["id"] });
+    let body = json!({ "txid": "t", "outputs": [nothing, pays] });
+    let put = shop.post(PATH, None, body).expect(201).json();
+    assert_eq!(put["data"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        shop.read_beside("select concat(position, ' ', amount) from observations"),
+        "1 100000"
+    );
+    assert!(findings(shop.file()).is_empty());
+}
+
+#[test]
 fn what_is_no_transaction_is_refused_whole() {
     let shop = Shop::open();
     let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));

@@ -11,7 +11,7 @@ use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{OUTPUTS_MAX, Observation, Observed, Spent};
+use crate::domain::observation::{OUTPUTS_MAX, Observation, Observed, Place, Spent};
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::text_enum::text_enum;
@@ -179,16 +179,20 @@ impl Service {
         (txid, position): (String, u32),
         (amount, spends): (Units, &[Spent]),
     ) -> Result<Option<Outcome>, Error> {
-        let known = observations::of_transaction(tx, target.mode, target.asset.chain, &txid)?;
-        let mut at_place = known.iter().filter(|known| known.seen.position == position);
-        if at_place.any(|known| !is_same(known, &target)) {
+        let place = Place {
+            mode: target.mode,
+            chain: target.asset.chain,
+            txid,
+            position,
+        };
+        if observations::at(tx, &place)?.is_some_and(|known| !is_same(&known, &target)) {
             let problem = "is another output's of this transaction";
             return Err(Refusal::field("position", problem).into());
         }
         let seen = Observation {
             mode: target.mode,
             asset: target.asset,
-            txid,
+            txid: place.txid,
             position,
             address: target.address,
             amount,
