@@ -1,6 +1,6 @@
 //! The coins, and what an account's mode is.
 //!
-//! What lives here: the one table of coins with the fixed rates of test mode. What does not: whether a coin is
+//! What lives here: the one table of coins with the fixed rates of what is simulated. What does not: whether a coin is
 //! offered right now. What always holds: an id, once published, names the same coin for ever.
 
 pub use super::chain::Chain;
@@ -57,12 +57,12 @@ pub struct Asset {
     pub decimals: u32,
     /// The smallest amount asked for, in base units.
     pub min_amount: Units,
-    /// The fixed rate of test mode, in EUR.
-    test_rate_eur: &'static str,
+    /// The fixed rate of what is simulated, in EUR.
+    fixed_rate_eur: &'static str,
 }
 
-/// USD for one EUR in test mode.
-const TEST_USD_PER_EUR: Decimal = Decimal::from_parts(108, 0, 0, false, 2);
+/// USD for one EUR where that is simulated.
+const FIXED_USD_PER_EUR: Decimal = Decimal::from_parts(108, 0, 0, false, 2);
 
 impl Asset {
     /// The coin with this id.
@@ -75,15 +75,15 @@ impl Asset {
         ASSETS.iter().map(|asset| asset.id).collect()
     }
 
-    /// The fixed rate of test mode: fiat per whole coin.
+    /// The fixed rate where nothing real is paid: fiat per whole coin. Only `service::rates` asks for it.
     ///
     /// # Errors
     /// [`Overflow`], which a test over the whole table rules out.
-    pub fn test_rate(&self, currency: Currency) -> Result<Rate, Overflow> {
-        let eur: Rate = self.test_rate_eur.parse()?;
+    pub fn fixed_rate(&self, currency: Currency) -> Result<Rate, Overflow> {
+        let eur: Rate = self.fixed_rate_eur.parse()?;
         match currency {
             Currency::Eur => Ok(eur),
-            Currency::Usd => eur.times(TEST_USD_PER_EUR),
+            Currency::Usd => eur.times(FIXED_USD_PER_EUR),
         }
     }
 
@@ -104,7 +104,7 @@ macro_rules! asset {
             kind: AssetKind::$kind,
             decimals: $decimals,
             min_amount: Units($min),
-            test_rate_eur: $rate,
+            fixed_rate_eur: $rate,
         }
     };
 }
@@ -127,15 +127,18 @@ pub static ASSETS: [Asset; 13] = [
 ];
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{ASSETS, Asset, Currency};
+    use super::{ASSETS, Asset, Currency, Units};
+    use crate::domain::money::Cents;
+    use crate::domain::transfer::terms::{Terms, simulated_network_fee};
 
     #[test]
     fn every_coin_has_both_rates_and_its_own_id() {
         for asset in &ASSETS {
             for currency in Currency::ALL {
                 assert!(
-                    asset.test_rate(*currency).is_ok(),
+                    asset.fixed_rate(*currency).is_ok(),
                     "{} {currency}",
                     asset.id
                 );
@@ -144,10 +147,22 @@ mod tests {
         }
         assert_eq!(
             ASSETS[0]
-                .test_rate(Currency::Usd)
+                .fixed_rate(Currency::Usd)
                 .map(|rate| rate.to_string()),
             Ok("64800".to_owned())
         );
         assert_eq!(ASSETS[1].text(ASSETS[1].min_amount), "0.01");
+    }
+
+    #[test]
+    fn the_smallest_payout_can_be_sent_in_every_coin() {
+        for asset in &ASSETS {
+            let rate = asset.fixed_rate(Currency::Usd).unwrap();
+            let fee = simulated_network_fee(asset);
+            assert!(fee > Units::ZERO, "{}", asset.id);
+            let terms = Terms::new(Cents(2_000), asset, rate, fee).unwrap();
+            let sent = rate.value(terms.amount_crypto, asset.decimals).unwrap();
+            assert!(sent > Cents(1_700), "{} of 20.00 in {}", sent, asset.id);
+        }
     }
 }

@@ -1,12 +1,14 @@
 //! A deposit: what was seen at a customer's address.
 //!
 //! What lives here: the deposit and its state machine. What does not: what it books (`ledger`). What always holds:
-//! its rate, value and fee are shown from when it is first seen, and fixed once, when it is first confirmed.
+//! its rate and value are shown from when it is first seen, and fixed once, when it is first in a
+//! block; its fee is fixed when it is first confirmed.
 
 use super::asset::{Asset, Mode};
-use super::money::coin::{Rate, Units};
+use super::money::coin::Units;
 use super::money::{Cents, Overflow};
 use super::payment::PaymentState;
+use super::rate::Quoted;
 use super::text_enum::text_enum;
 use super::time::Time;
 
@@ -81,8 +83,10 @@ pub struct Deposit {
     pub position: u32,
     /// What was sent.
     pub amount: Units,
-    /// EUR per whole coin: when it was seen, until it is first confirmed; from then on what it was at that moment.
-    pub rate: Rate,
+    /// EUR per whole coin: when it was seen, until it is first in a block; from then on what it was at that moment.
+    pub quoted: Quoted,
+    /// When the rate was fixed: when it was first in a block.
+    pub fixed_at: Option<Time>,
     /// What it is worth, in EUR.
     pub gross: Cents,
     /// The service's fee in EUR: expected, until it is first confirmed.

@@ -30,7 +30,7 @@ impl From<&Quote> for Coin {
     fn from(quote: &Quote) -> Coin {
         Coin {
             asset: quote.asset,
-            rate: quote.rate,
+            rate: quote.quoted.rate,
             amount_expected: quote.amount_expected,
             address: quote.address.clone(),
         }

@@ -23,6 +23,7 @@ pub mod money;
 pub mod observation;
 pub mod payment;
 pub mod quote;
+pub mod rate;
 pub mod refusal;
 pub mod render;
 pub mod retry;

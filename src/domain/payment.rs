@@ -7,7 +7,8 @@ use super::address::Encoding;
 use super::asset::{Asset, Mode};
 use super::chain::Chain;
 use super::money::Cents;
-use super::money::coin::{Rate, Units};
+use super::money::coin::Units;
+use super::rate::Quoted;
 use super::signature::hex;
 use super::text_enum::text_enum;
 use super::time::Time;
@@ -68,8 +69,8 @@ pub struct Payment {
     pub position: u32,
     /// What was sent.
     pub amount: Units,
-    /// The rate it was judged at.
-    pub rate: Rate,
+    /// The rate it was judged at: that of its quote, where it came in time.
+    pub quoted: Quoted,
     /// What it is worth, in the invoice's currency.
     pub value: Cents,
     /// Seen before the deadline?

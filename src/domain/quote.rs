@@ -7,6 +7,7 @@ use super::asset::Asset;
 use super::money::Cents;
 use super::money::coin::{Rate, Units};
 use super::payment::Payment;
+use super::rate::Quoted;
 use super::refusal::{Code, Refusal};
 use super::time::Time;
 
@@ -17,8 +18,8 @@ pub struct Quote {
     pub seq: i64,
     /// The coin.
     pub asset: &'static Asset,
-    /// Fiat per whole coin, frozen.
-    pub rate: Rate,
+    /// Fiat per whole coin, frozen, and where it came from.
+    pub quoted: Quoted,
     /// What the customer is asked to pay.
     pub amount_expected: Units,
     /// Where to.

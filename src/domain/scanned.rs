@@ -69,12 +69,17 @@ mod tests {
     use super::{Chain, HELD_MS_MAX, Mode, OFFERED_MS_MAX, Quote, Scanned, Time};
     use crate::domain::asset::Asset;
     use crate::domain::money::coin::Units;
+    use crate::domain::rate::{Quoted, RateSource};
 
     fn quotes(assets: &[&str]) -> Vec<Quote> {
         let quote = |asset: &&str| Quote {
             seq: 1,
             asset: Asset::find(asset).unwrap(),
-            rate: "1".parse().unwrap(),
+            quoted: Quoted {
+                rate: "1".parse().unwrap(),
+                source: RateSource::Fixed,
+                at: Time(0),
+            },
             amount_expected: Units(1),
             address: String::new(),
             created_at: Time(0),

@@ -281,14 +281,14 @@ fn picked(history: &History<'_>, at: Time, quote: i64) -> Option<Entry> {
         "{} picked: {} at {} {} each, to {}",
         quote.asset.id,
         quote.asset.text(quote.amount_expected),
-        quote.rate,
+        quote.quoted.rate,
         history.invoice.currency,
         quote.address
     );
     Some(Entry {
         coin: Some(Picked {
             asset: quote.asset,
-            rate: quote.rate,
+            rate: quote.quoted.rate,
             amount_expected: quote.amount_expected,
             address: quote.address.clone(),
         }),
@@ -303,7 +303,7 @@ fn paid(invoice: &Invoice, at: Time, payment: &Payment, step: PaymentStep) -> En
         step,
         asset: payment.asset,
         amount: payment.amount,
-        rate: payment.rate,
+        rate: payment.quoted.rate,
         value: payment.value,
         on_time: payment.on_time,
         txid: payment.txid.clone(),

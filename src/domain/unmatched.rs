@@ -22,6 +22,8 @@ text_enum! {
         Dust = "dust",
         /// It is worth more than can be booked.
         TooLarge = "too_large",
+        /// It cannot be priced: no rate of the coin was ever known.
+        NoRate = "no_rate",
         /// It was newly made with its block, and cannot be spent for a long while.
         Coinbase = "coinbase",
     }

@@ -6,15 +6,16 @@ use super::invoices::owned;
 use super::payments::still_due;
 use super::{Caller, Error, Json, Service};
 use crate::domain::account::Account;
-use crate::domain::asset::{Asset, Mode};
+use crate::domain::asset::Asset;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
 use crate::domain::quote;
+use crate::domain::rate::Quoted;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::store::{Kind, Reader, accounts, invoices, payments};
+use crate::store::{Reader, accounts, invoices, payments};
 use std::sync::Arc;
 
 /// What a customer sees of an invoice.
@@ -52,7 +53,7 @@ impl Service {
     pub fn public_config(&self, now: Time, caller: &Caller) -> Result<Json, Error> {
         let (account, coins) = self.read(|db| {
             let account = accounts::by_seq(db, caller.account())?;
-            Ok((account, self.offered(db, now, caller.mode())?))
+            Ok((account, self.listed(db, now, caller.mode())?))
         })?;
         Ok(render::public_config(
             &account,
@@ -79,14 +80,13 @@ impl Service {
         let id = self.opened(id, token)?;
         let (account, offered, invoice, rest) = self.read(|db| {
             let invoice = invoices::by_id(db, &id)?.ok_or_else(unknown)?;
-            let offered = self.offered(db, now, invoice.mode)?;
+            let offered = self.offered(db, now, invoice.mode, invoice.currency)?;
             let rest = rest(db, &invoice, now)?;
             let account = accounts::by_seq(db, invoice.account)?;
             Ok((account, offered, invoice, rest))
         })?;
-        let due = |asset: &'static Asset| {
-            let rate = asset.test_rate(invoice.currency).ok()?;
-            let due = quote::amount_due(asset, rate, invoice.amount).ok()?;
+        let due = |(asset, quoted): (&'static Asset, Quoted)| {
+            let due = quote::amount_due(asset, quoted.rate, invoice.amount).ok()?;
             Some((asset, due))
         };
         let coins = offered.into_iter().filter_map(due).collect();
@@ -121,11 +121,6 @@ impl Service {
         id::parse(id)
             .filter(|id| self.links.is_token(id, token))
             .ok_or_else(unknown)
-    }
-
-    /// Is money of this mode a simulation here?
-    pub(super) fn is_simulated(&self, mode: Mode) -> bool {
-        mode == Mode::Test || self.kind == Kind::Sandbox
     }
 }
 

@@ -8,6 +8,8 @@ pub mod assign;
 mod deposit;
 mod matching;
 mod payment;
+#[cfg(test)]
+mod tests;
 
 use super::settle::Cause;
 use super::{Error, Service};
@@ -24,7 +26,6 @@ use crate::store::unmatched_payments::NewUnmatched;
 use crate::store::{
     Reader, Tx, deposits, invoices, observations, own_transfers, payments, unmatched_payments,
 };
-use deposit::{advance_deposit, see_deposit};
 use matching::{AddressOf, Match, matched};
 
 /// What an observation came to.
@@ -121,7 +122,7 @@ impl Service {
         seen: &Observation,
         at_hand: Option<Invoice>,
     ) -> Result<Option<Outcome>, Error> {
-        let outcome = match known(tx, &seen.place())? {
+        let outcome = match self.known_again(tx, now, seen)? {
             Some(owned) => Some(Outcome::known(owned)),
             None if seen.amount == Units::ZERO => None,
             None => return self.take_in(tx, now, seen, at_hand, None).map(Some),
@@ -130,6 +131,32 @@ impl Service {
             self.settle(tx, now, invoice, Cause::Other)?;
         }
         Ok(outcome)
+    }
+
+    /// What is known of the place of what was seen; from now on in the block that it was seen in, where it was in one, and
+    /// the first one fixes what a deposit is worth.
+    fn known_again(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        seen: &Observation,
+    ) -> Result<Option<Owned>, Error> {
+        let Some(observed) = observations::at(tx, &seen.place())? else {
+            return Ok(None);
+        };
+        let owned = owned(tx, observed.seq)?;
+        let Some(block) = seen.block.as_ref() else {
+            return Ok(Some(owned));
+        };
+        if observed.seen.block.as_ref() != Some(block) {
+            observations::put_in_block(tx, observed.seq, block)?;
+        }
+        Ok(Some(match owned {
+            Owned::Deposit(deposit) => {
+                Owned::Deposit(Box::new(self.fix_deposit(tx, now, *deposit)?))
+            }
+            other @ (Owned::Payment(_) | Owned::Own(_) | Owned::Unmatched(_)) => other,
+        }))
     }
 
     /// Moves what was seen at a place; what stands there then, or in its place.
@@ -171,7 +198,7 @@ impl Service {
         }
         match owned {
             Owned::Payment(both) => self.advance_payment(tx, now, *both, next),
-            Owned::Deposit(deposit) => advance_deposit(tx, now, *deposit, next),
+            Owned::Deposit(deposit) => self.advance_deposit(tx, now, *deposit, next),
             Owned::Own(mut transfer) => {
                 observations::update(tx, transfer.observation, state, next, now)?;
                 transfer.state = next;
@@ -206,7 +233,7 @@ impl Service {
                 observations::update(tx, old.observation(), state, dropped, now)?;
             }
         }
-        let outcome = match known(tx, &seen.place())? {
+        let outcome = match self.known_again(tx, now, seen)? {
             // What had been dropped itself takes its place back.
             Some(known) if known.state() == PaymentState::Dropped => {
                 Outcome::known(self.advance_owned(tx, now, known, PaymentState::Seen)?)
@@ -243,8 +270,9 @@ impl Service {
                 self.see_payment(tx, now, *invoice, &quote, (observation, seen), replaced)
             }
             Match::Customer(customer) => {
-                let deposit = see_deposit(tx, now, &customer, (observation, seen), replaced)?;
-                Ok(Ok(Owned::Deposit(Box::new(deposit))))
+                let seen = (observation, seen);
+                let deposit = self.see_deposit(tx, now, &customer, seen, replaced)?;
+                Ok(deposit.map(|deposit| Owned::Deposit(Box::new(deposit))))
             }
             Match::Own => {
                 own_transfers::insert(tx, &id::new(now).to_string(), observation)?;

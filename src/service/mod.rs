@@ -37,6 +37,7 @@ pub mod payments;
 pub mod payouts;
 pub mod pools;
 mod quotes;
+mod rates;
 pub mod refunds;
 pub mod reseller;
 pub mod sandbox;
@@ -58,7 +59,6 @@ pub use faults::Faults;
 pub use keys::Caller;
 pub use members::Member;
 
-use crate::domain::asset::Mode;
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
 use crate::store::file::{self, FileRow};
@@ -124,11 +124,6 @@ impl Service {
             caches,
             faults: faults::FaultSwitches::default(),
         }
-    }
-
-    /// Are coins of this mode to be had? Live ones need a configured chain, unless they are simulated.
-    fn offers(&self, mode: Mode) -> bool {
-        self.simulates(mode)
     }
 
     /// A short read.

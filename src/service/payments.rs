@@ -13,6 +13,7 @@ use crate::domain::money::{Cents, Overflow, Total};
 use crate::domain::observation::Observation;
 use crate::domain::payment::{Payment, PaymentState, simulated_txid};
 use crate::domain::quote::{Quote, amount_due, unavailable};
+use crate::domain::rate::Quoted;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
@@ -60,7 +61,7 @@ impl Service {
                 PaymentCase::Under => due.half(),
                 PaymentCase::Over => due.one_and_a_half()?,
             };
-            let amount = quote.rate.units_for(fiat, quote.asset.decimals)?;
+            let amount = quote.quoted.rate.units_for(fiat, quote.asset.decimals)?;
             let seen = Observation {
                 mode: invoice.mode,
                 asset: quote.asset,
@@ -103,13 +104,11 @@ impl Service {
         if let Some(asset) = asset {
             return self.quote(tx, now, invoice, asset);
         }
-        let takes = |asset: &&Asset| {
-            asset
-                .test_rate(invoice.currency)
-                .is_ok_and(|rate| amount_due(asset, rate, invoice.amount).is_ok())
+        let takes = |(asset, quoted): &(&Asset, Quoted)| {
+            amount_due(asset, quoted.rate, invoice.amount).is_ok()
         };
-        let on_offer = self.offered(tx, now, invoice.mode)?;
-        let first = on_offer
+        let on_offer = self.offered(tx, now, invoice.mode, invoice.currency)?;
+        let (first, _) = on_offer
             .into_iter()
             .find(takes)
             .ok_or_else(|| unavailable("no coin takes so small an amount"))?;

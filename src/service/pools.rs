@@ -23,7 +23,7 @@ impl Service {
     /// The networks whose addresses are asked for in this mode: where nothing real is sent, those of test networks do as
     /// well.
     pub(super) fn networks(&self, mode: Mode) -> &'static [Network] {
-        if self.simulates(mode) {
+        if self.is_simulated(mode) {
             &Network::BOTH
         } else {
             &[Network::Main]
@@ -37,7 +37,7 @@ impl Service {
         mode: Mode,
         chain: Chain,
     ) -> Result<bool, Error> {
-        Ok(self.simulates(mode) || pool_addresses::is_used(db, chain)?)
+        Ok(self.is_simulated(mode) || pool_addresses::is_used(db, chain)?)
     }
 
     /// Gives the next address of a chain to its owner, for ever; none where there is none to be had just now: the pool
@@ -54,7 +54,7 @@ impl Service {
         if self.faults().pool_empty {
             return Ok(None);
         }
-        let given = if self.simulates(mode) {
+        let given = if self.is_simulated(mode) {
             let taken = wallets::take_simulated(tx, mode, chain)?;
             Some((address::simulated(mode, chain, taken.index), Some(taken)))
         } else if may_take(tx, now, account, chain)? {

@@ -4,12 +4,15 @@
 //! once for an invoice, and an invoice claims at most one address for each chain.
 
 use super::invoices::owned;
+use super::rates::NoRate;
 use super::settle::{Cause, judged_at};
 use super::{Caller, Error, Json, Service};
 use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::invoice::Invoice;
-use crate::domain::money::coin::{Rate, Units};
+use crate::domain::money::Currency;
+use crate::domain::money::coin::Units;
 use crate::domain::quote::{self, Quote, unavailable};
+use crate::domain::rate::Quoted;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
 use crate::domain::scanned::Scanned;
@@ -75,25 +78,24 @@ impl Service {
         asset: &'static Asset,
     ) -> Result<Quote, Error> {
         let refused = |problem: &str| unavailable(format!("{} {problem}", asset.id));
-        if !self.offers(invoice.mode) {
+        if !self.is_simulated(invoice.mode) {
             return Err(refused("is not configured for live payments").into());
         }
-        if invoice.mode.is_live() && self.faults().rates_stale {
-            return Err(refused("has no fresh rate").into());
-        }
+        let (mode, currency) = (invoice.mode, invoice.currency);
+        let quoted = self.rate(tx, mode, asset, currency, now)?;
+        let quoted = quoted.map_err(|NoRate| refused("has no fresh rate"))?;
         if !chains::scanned(tx)?.is_on_offer(invoice.mode, asset, now) {
             return Err(refused("is not looked at just now: its chain lags").into());
         }
         if coins_off::all(tx)?.iter().any(|(off, _)| *off == asset) {
             return Err(refused("is switched off").into());
         }
-        let rate = asset.test_rate(invoice.currency)?;
-        let amount_expected = quote::amount_due(asset, rate, invoice.amount)?;
-        self.put_quote(tx, now, invoice, asset, (rate, amount_expected))
+        let amount_expected = quote::amount_due(asset, quoted.rate, invoice.amount)?;
+        self.put_quote(tx, now, invoice, asset, (quoted, amount_expected))
     }
 
-    /// The quote of a coin that came for an invoice without having been asked for: the standing one, else one at the rate
-    /// of this moment, which asks neither whether the coin is on offer nor how little is due. It is picked where none is.
+    /// The quote of a coin that came for an invoice without having been asked for: the standing one, else one at the
+    /// newest rate, which asks neither whether the coin is on offer nor how little is due. It is picked where none is.
     pub(super) fn quote_of_what_came(
         &self,
         tx: &Tx<'_>,
@@ -106,13 +108,12 @@ impl Service {
             .find(|quote| quote.asset == asset);
         let quote = match standing {
             Some(quote) => quote,
-            None if !self.offers(invoice.mode) => {
-                return Err(unavailable(format!("{} has no rate", asset.id)).into());
-            }
             None => {
-                let rate = asset.test_rate(invoice.currency)?;
-                let amount_expected = rate.units_for(invoice.amount, asset.decimals)?;
-                self.put_quote(tx, now, invoice, asset, (rate, amount_expected))?
+                let quoted = self.newest_rate(tx, invoice.mode, asset, invoice.currency, now)?;
+                let none = |NoRate| unavailable(format!("{} has no rate", asset.id));
+                let quoted = quoted.map_err(none)?;
+                let amount_expected = quoted.rate.units_for(invoice.amount, asset.decimals)?;
+                self.put_quote(tx, now, invoice, asset, (quoted, amount_expected))?
             }
         };
         if invoice.picked_quote.is_none() {
@@ -129,7 +130,7 @@ impl Service {
         now: Time,
         invoice: &Invoice,
         asset: &'static Asset,
-        (rate, amount_expected): (Rate, Units),
+        (quoted, amount_expected): (Quoted, Units),
     ) -> Result<Quote, Error> {
         let owner = Owner::Invoice(invoice.seq);
         let address = match addresses::of_owner(tx, owner, asset.chain)? {
@@ -139,7 +140,7 @@ impl Service {
         let mut quote = Quote {
             seq: 0,
             asset,
-            rate,
+            quoted,
             amount_expected,
             address: address.ok_or_else(|| {
                 unavailable(format!("{} has no address to give just now", asset.id))
@@ -155,27 +156,46 @@ impl Service {
     /// # Errors
     /// None that a caller causes.
     pub fn currencies(&self, now: Time, caller: &Caller) -> Result<Vec<Json>, Error> {
-        let offered = self.read(|db| self.offered(db, now, caller.mode()))?;
+        let offered = self.read(|db| self.listed(db, now, caller.mode()))?;
         let rendered = offered.into_iter();
         rendered.map(|asset| Ok(render::currency(asset)?)).collect()
     }
 
-    /// The coins that can be picked in this mode.
-    pub(super) fn offered(
+    /// The coins that can be picked in this mode, where no price says in which currency: a coin is listed by its rate in
+    /// EUR, in which every account is kept.
+    pub(super) fn listed(
         &self,
         db: &Reader<'_>,
         now: Time,
         mode: Mode,
     ) -> Result<Vec<&'static Asset>, Error> {
-        let is_stale = mode.is_live() && self.faults().rates_stale;
-        if !self.offers(mode) || is_stale {
-            return Ok(Vec::new());
+        let offered = self.offered(db, now, mode, Currency::Eur)?.into_iter();
+        Ok(offered.map(|(asset, _)| asset).collect())
+    }
+
+    /// The coins that can be picked in this mode for a price in this currency, each with its rate.
+    pub(super) fn offered(
+        &self,
+        db: &Reader<'_>,
+        now: Time,
+        mode: Mode,
+        currency: Currency,
+    ) -> Result<Vec<(&'static Asset, Quoted)>, Error> {
+        let mut offered = Vec::new();
+        if !self.is_simulated(mode) {
+            return Ok(offered);
         }
         let (off, scanned) = (coins_off::all(db)?, chains::scanned(db)?);
-        let is_on = |asset: &&Asset| {
-            off.iter().all(|(other, _)| other != asset) && scanned.is_on_offer(mode, asset, now)
-        };
-        Ok(ASSETS.iter().filter(is_on).collect())
+        for asset in &ASSETS {
+            let is_off = off.iter().any(|(other, _)| *other == asset);
+            if is_off || !scanned.is_on_offer(mode, asset, now) {
+                continue;
+            }
+            if let Ok(quoted) = self.rate(db, mode, asset, currency, now)? {
+                offered.push((asset, quoted));
+            }
+        }
+        Ok(offered)
     }
 }
 

@@ -44,7 +44,7 @@ impl Service {
         let id = id.to_owned();
         self.write(move |service, tx| {
             let transfer = find(tx, kind, &id)?;
-            if service.simulates(transfer.mode) {
+            if service.is_simulated(transfer.mode) {
                 return Err(refused(
                     "nothing real is sent here, so no command is started",
                 ));

@@ -4,13 +4,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use super::{Caches, Service, begin_file, sandbox};
+use super::{Caches, Caller, Error, Faults, Service, begin_file, sandbox};
+use crate::domain::asset::Asset;
 use crate::domain::id;
+use crate::domain::money::Currency;
+use crate::domain::rate::{Quoted, RateSource};
+use crate::domain::refusal::Refusal;
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
 use crate::domain::time::Time;
 use crate::store::open::with_suffix;
-use crate::store::{Durability, Kind, Opening, Store};
+use crate::store::{Durability, Kind, Opening, Store, Tx};
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 /// Long after the beginning of time, so that the seed's times are valid.
@@ -37,8 +42,19 @@ pub(crate) fn done<T>(use_case: impl Future<Output = T>) -> T {
 /// A seeded sandbox without a front, and its file.
 pub(crate) fn seeded() -> (Arc<Service>, File) {
     let name = format!("coffer-seeded-{}.db", id::new(NOW));
+    let file = File(std::env::temp_dir().join(name));
+    (opened(&file, Kind::Sandbox), file)
+}
+
+/// A service beside a seeded sandbox's, on the same file, for which live mode is real.
+pub(crate) fn real(file: &File) -> Arc<Service> {
+    opened(file, Kind::Production)
+}
+
+/// A service of this kind on a sandbox's file.
+fn opened(file: &File, kind: Kind) -> Arc<Service> {
     let opening = Opening {
-        path: std::env::temp_dir().join(name),
+        path: file.0.clone(),
         durability: Durability::Process,
         create: true,
         kind: None,
@@ -53,13 +69,68 @@ pub(crate) fn seeded() -> (Arc<Service>, File) {
     };
     let caches = Arc::new(Caches::default());
     let check = Box::new(|_: &str| Ok(()));
-    let service = Arc::new(Service::new(
+    Arc::new(Service::new(
         store,
         links,
-        Kind::Sandbox,
+        kind,
         check,
         ServerLimits::default(),
         caches,
-    ));
-    (service, File(opening.path))
+    ))
+}
+
+/// Rates that are pretended to be stale.
+pub(crate) const STALE: Faults = Faults {
+    pool_empty: false,
+    rates_stale: true,
+};
+
+/// A coin.
+#[track_caller]
+pub(crate) fn bitcoin() -> &'static Asset {
+    Asset::find("BTC").unwrap()
+}
+
+/// What the fixed table says, as of a moment.
+pub(crate) fn fixed(asset: &Asset, currency: Currency, at: Time) -> Quoted {
+    Quoted {
+        rate: asset.fixed_rate(currency).unwrap(),
+        source: RateSource::Fixed,
+        at,
+    }
+}
+
+/// Does what writes.
+#[track_caller]
+pub(crate) fn write<T: Send + 'static>(
+    service: &Arc<Service>,
+    work: impl FnOnce(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
+) -> T {
+    service.write_and_wait(work).unwrap()
+}
+
+/// Why something was refused.
+#[track_caller]
+pub(crate) fn refused<T>(outcome: Result<T, Error>) -> Refusal {
+    match outcome {
+        Err(Error::Refused(refusal)) => refusal,
+        Err(Error::Failed(failed)) => unreachable!("{failed}"),
+        Ok(_) => unreachable!("it was not refused"),
+    }
+}
+
+/// A caller of live mode.
+#[track_caller]
+pub(crate) fn live(service: &Arc<Service>) -> Arc<Caller> {
+    service.authenticate(NOW, sandbox::SECRET_LIVE).unwrap()
+}
+
+/// A live invoice of 60.00; its id.
+#[track_caller]
+pub(crate) fn live_invoice(service: &Arc<Service>) -> String {
+    let body = json!({ "amount": "60.00", "currency": "EUR" });
+    let body = body.as_object().unwrap().clone();
+    let made = done(service.create_invoice(NOW, &live(service), body, None));
+    let made: Value = serde_json::from_str(&made.unwrap().1).unwrap();
+    made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }

@@ -9,6 +9,7 @@ use super::{Caller, Error, Json, Service, members};
 use crate::domain::asset::Mode;
 use crate::domain::ledger::Posting;
 use crate::domain::money::Cents;
+use crate::domain::money::coin::Rate;
 use crate::domain::payment::simulated_txid;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
@@ -17,7 +18,7 @@ use crate::domain::transfer::terms::simulated_network_fee;
 use crate::domain::transfer::{Sending, Transfer, TransferKind, TransferStatus, no_such_step};
 use crate::domain::{id, render};
 use crate::store::ledger::{Booking, Source, book, standing};
-use crate::store::{Kind, Reader, Tx, balances, invoices, transfers};
+use crate::store::{Reader, Tx, balances, invoices, transfers};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -193,27 +194,33 @@ impl Service {
             let (kind, status, action) = (transfer.kind, transfer.status, wanted.action);
             return Err(no_such_step(kind, status, action).into());
         }
-        let simulated = self.simulated(now, transfer)?;
-        let step = wanted.step(transfer, simulated)?;
+        let (today, simulated) = (
+            self.today(tx, now, transfer)?,
+            self.simulated(now, transfer),
+        );
+        let step = wanted.step(transfer, today, simulated)?;
         self.step(tx, now, by, transfer, step)
     }
 
     /// What stands in for what a person leaves out; nothing where real money is sent.
-    fn simulated(&self, now: Time, transfer: &Transfer) -> Result<Option<Simulated>, Error> {
-        if !self.simulates(transfer.mode) {
-            return Ok(None);
-        }
+    fn simulated(&self, now: Time, transfer: &Transfer) -> Option<Simulated> {
         let asset = transfer.asset;
-        Ok(Some(Simulated {
-            rate: asset.test_rate(transfer.currency)?,
+        self.is_simulated(transfer.mode).then(|| Simulated {
             network_fee: simulated_network_fee(asset),
             txid: simulated_txid(asset.chain, &id::new(now).to_string()),
-        }))
+        })
     }
 
-    /// Is nothing real sent in this mode? So it is in test mode, and in the sandbox in both.
-    pub(super) fn simulates(&self, mode: Mode) -> bool {
-        mode == Mode::Test || self.kind == Kind::Sandbox
+    /// The rate that a person need not give: where real money is sent only one that is fresh, so that none is sent at an
+    /// old price.
+    fn today(&self, tx: &Tx<'_>, now: Time, of: &Transfer) -> Result<Option<Rate>, Error> {
+        let (mode, asset, currency) = (of.mode, of.asset, of.currency);
+        let quoted = if self.is_simulated(mode) {
+            self.newest_rate(tx, mode, asset, currency, now)?
+        } else {
+            self.rate(tx, mode, asset, currency, now)?
+        };
+        Ok(quoted.ok().map(|quoted| quoted.rate))
     }
 
     /// Every step ends here: saves it, books and sets free what follows from it, tells of it, and notes who did it.

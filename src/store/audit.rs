@@ -36,7 +36,7 @@ impl std::fmt::Display for Finding {
 }
 
 /// Rule and query; each row that comes is a finding: about, is, should.
-const CHECKS: [(u8, &str); 18] = [
+const CHECKS: [(u8, &str); 19] = [
     (6, include_str!("../../sql/audit/integrity.sql")),
     (5, include_str!("../../sql/audit/foreign_keys.sql")),
     (1, include_str!("../../sql/audit/running_sums.sql")),
@@ -46,6 +46,7 @@ const CHECKS: [(u8, &str); 18] = [
     (2, include_str!("../../sql/audit/sources.sql")),
     (2, include_str!("../../sql/audit/reversals.sql")),
     (2, include_str!("../../sql/audit/standing.sql")),
+    (2, include_str!("../../sql/audit/rates.sql")),
     (2, include_str!("../../sql/audit/transfers.sql")),
     (3, include_str!("../../sql/audit/refunded.sql")),
     (4, include_str!("../../sql/audit/last_events.sql")),

@@ -24,7 +24,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Deposit> {
         txid: next.take()?,
         position: next.take()?,
         amount: next.take()?,
-        rate: next.take()?,
+        quoted: next.quoted()?,
+        fixed_at: next.take()?,
         gross: next.take()?,
         fee: next.take()?,
         status: next.take::<PaymentState>()?.into(),
@@ -42,7 +43,10 @@ pub fn insert(tx: &Tx<'_>, deposit: &Deposit) -> Result<i64, StoreError> {
         ":mode": deposit.mode,
         ":customer": deposit.customer,
         ":observation": deposit.observation,
-        ":rate": deposit.rate,
+        ":rate": deposit.quoted.rate,
+        ":rate_source": deposit.quoted.source,
+        ":rate_at": deposit.quoted.at,
+        ":fixed_at": deposit.fixed_at,
         ":gross": deposit.gross,
         ":fee": deposit.fee,
         ":created_at": deposit.created_at,
@@ -50,12 +54,15 @@ pub fn insert(tx: &Tx<'_>, deposit: &Deposit) -> Result<i64, StoreError> {
     tx.insert(include_str!("../../sql/deposits/insert.sql"), params)
 }
 
-/// Notes that a deposit was confirmed for the first time, and at which rate, value and fee.
-pub fn confirm(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
+/// Notes at which rate and value a deposit is fixed, with which fee, and whether it has been confirmed; it must never have
+/// been confirmed before.
+pub fn fix(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
     let params = named_params! {
-        ":seq": deposit.seq, ":rate": deposit.rate, ":gross": deposit.gross, ":fee": deposit.fee,
+        ":seq": deposit.seq, ":rate": deposit.quoted.rate, ":rate_source": deposit.quoted.source,
+        ":rate_at": deposit.quoted.at, ":fixed_at": deposit.fixed_at, ":gross": deposit.gross, ":fee": deposit.fee,
+        ":was_confirmed": deposit.was_confirmed,
     };
-    match tx.run(include_str!("../../sql/deposits/confirm.sql"), params)? {
+    match tx.run(include_str!("../../sql/deposits/fix.sql"), params)? {
         1 => Ok(()),
         _ => Err(StoreError::Failed(format!(
             "deposit {} was confirmed before",

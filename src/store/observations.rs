@@ -1,7 +1,7 @@
 //! The table `observations`: what was seen at a place of a chain.
 //!
-//! What does not live here: what it came to. What always holds: a place has one row, which is never removed, and what
-//! was seen there never changes.
+//! What does not live here: what it came to. What always holds: a place has one row, which is never removed; what was
+//! seen there never changes, only how it stands on its chain.
 
 use super::row::Columns;
 use super::{Reader, StoreError, Tx};
@@ -87,6 +87,16 @@ pub fn update(
             "observation {seq} is not {before}"
         ))),
     }
+}
+
+/// Notes the block that an observation is in.
+pub fn put_in_block(tx: &Tx<'_>, seq: i64, block: &Block) -> Result<(), StoreError> {
+    let params = named_params! { ":seq": seq, ":height": block.height, ":hash": block.hash };
+    tx.run(
+        include_str!("../../sql/observations/put_in_block.sql"),
+        params,
+    )?;
+    Ok(())
 }
 
 /// What was seen at a place.

@@ -15,7 +15,7 @@ pub fn of_invoice(db: &Reader<'_>, invoice: i64) -> Result<Vec<Quote>, StoreErro
             Ok(Quote {
                 seq: next.take()?,
                 asset: next.take()?,
-                rate: next.take()?,
+                quoted: next.quoted()?,
                 amount_expected: next.take()?,
                 address: next.take()?,
                 created_at: next.take()?,
@@ -29,7 +29,9 @@ pub fn insert(tx: &Tx<'_>, invoice: i64, quote: &Quote) -> Result<i64, StoreErro
     let params = named_params! {
         ":invoice": invoice,
         ":asset": quote.asset.id,
-        ":rate": quote.rate,
+        ":rate": quote.quoted.rate,
+        ":rate_source": quote.quoted.source,
+        ":rate_at": quote.quoted.at,
         ":amount_expected": quote.amount_expected,
         ":address": quote.address,
         ":created_at": quote.created_at,

@@ -12,6 +12,7 @@ use crate::domain::ledger::{LedgerKind, RefType};
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Bps, Cents, Currency};
 use crate::domain::payment::PaymentState;
+use crate::domain::rate::{Quoted, RateSource};
 use crate::domain::server::order::ServerType;
 use crate::domain::server::standing::{CommandState, ServerStatus};
 use crate::domain::status::InvoiceStatus;
@@ -41,6 +42,15 @@ impl<'r> Columns<'r> {
         let value = self.row.get(self.next);
         self.next = self.next.saturating_add(1);
         value
+    }
+
+    /// The next three columns: a rate, where it came from, and of when it is.
+    pub(super) fn quoted(&mut self) -> rusqlite::Result<Quoted> {
+        Ok(Quoted {
+            rate: self.take()?,
+            source: self.take()?,
+            at: self.take()?,
+        })
     }
 }
 
@@ -72,6 +82,7 @@ as_text!(
     RefType,
     Currency,
     PaymentState,
+    RateSource,
     InvoiceStatus,
     Rate,
     Kind,
@@ -110,6 +121,7 @@ enum_to_text!(
     RefType,
     Currency,
     PaymentState,
+    RateSource,
     InvoiceStatus,
     Kind,
     Outcome,

@@ -80,7 +80,7 @@ fn shop() -> Shop {
 /// A fault, and the beginning of the line that tells of it.
 type Fault = (&'static str, &'static str);
 
-const FAULTS: [Fault; 32] = [
+const FAULTS: [Fault; 36] = [
     ("update balances set available = available + 1, sales = sales + 1", "rule 1: balances"),
     ("update balances set reserved = reserved + 1 where mode = 'live'", "rule 1: balances live EUR"),
     ("delete from ledger where seq = (select max(seq) from ledger where kind = 'sale')", "rule 2: "),
@@ -112,6 +112,10 @@ const FAULTS: [Fault; 32] = [
         "rule 5: "),
     ("update observations set mode = 'live' where mode = 'test'", "rule 5: payment"),
     ("update observations set address = 'elsewhere'", "rule 5: payment"),
+    ("update file set kind = 'production'", "rule 2: quote"),
+    ("update file set kind = 'production' where kind = 'sandbox'", "rule 2: payment"),
+    ("update quotes set rate_at = rate_at - 1", "rule 2: payment"),
+    ("update payments set rate = '1' where on_time", "rule 2: payment"),
     ("update payments set was_confirmed = 0", "rule 5: payment"),
     ("update deposits set was_confirmed = 0", "rule 5: deposit"),
     ("update deposits set observation = (select observation from payments limit 1)", "rule 5: observation"),

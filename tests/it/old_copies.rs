@@ -131,11 +131,14 @@ fn an_old_copy_is_restored_up_to_date_and_held() {
 fn an_approved_payout_of_an_old_copy_is_not_sent() {
     let place = Place::new();
     let (copy, file) = (place.old("v2"), place.scratch.path("shop.db"));
-    let conn = Connection::open(&copy).unwrap();
+    place.run(0, &["restore", text(&copy)], &file);
+    // Only now: that real sales are priced by the sandbox's fixed rates is what an audit finds.
+    let conn = Connection::open(&file).unwrap();
     conn.execute_batch("update file set kind = 'production'")
         .unwrap();
     drop(conn);
-    place.run(0, &["restore", text(&copy)], &file);
+    let (found, _) = place.run(1, &["audit"], &file);
+    assert!(found.contains("priced by fixed"), "{found}");
     let (signer, sent) = (place.scratch.path("signer"), place.scratch.path("sent"));
     let script = format!("#!/bin/sh\ncat > {}\n", text(&sent));
     std::fs::write(&signer, script).unwrap();

@@ -10,8 +10,9 @@ insert into pool_addresses (pool, address, state, imported_at) values ('solana',
 insert into observations (seq, mode, chain, txid, position, asset, address, amount, state, seen_at, confirmed_at)
   values (2, 'test', 'base', '0xt', 0, 'USDC-BASE', '0xc', '1', 'confirmed', 0, 0),
          (3, 'test', 'base', '0xt', 1, 'USDC-BASE', '0xd', '1', 'seen', 0, null);
-insert into deposits (seq, id, account, mode, customer, observation, rate, gross, fee, was_confirmed, created_at)
-  values (1, 'd', 1, 'test', 1, 2, '1', 100, 1, 1, 0);
+insert into deposits (seq, id, account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, gross, fee,
+    was_confirmed, created_at)
+  values (1, 'd', 1, 'test', 1, 2, '1', 'fixed', 0, 0, 100, 1, 1, 0);
 insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, deposit, created_at)
   values ('ds', 1, 'test', 'EUR', 100, 'sale', 'deposit', 'd', 1, 0);
 insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, deposit, created_at)
@@ -20,7 +21,7 @@ insert into unmatched_payments (id, observation, reason) values ('u', 3, 'unknow
 ";
 
 /// Each of these statements, with the part of the schema that refuses it.
-const REFUSED: [(&str, &str); 26] = [
+const REFUSED: [(&str, &str); 30] = [
     // A reference is one customer of an account and mode.
     ("insert into customers (account, mode, ref, created_at) values (1, 'test', 'ada', 1)", "UNIQUE"),
     ("insert into customers (account, mode, ref, created_at) values (1, 'test', '', 1)", "CHECK"),
@@ -36,13 +37,18 @@ const REFUSED: [(&str, &str); 26] = [
     ("insert into pool_addresses (pool, address, state, imported_at) values ('solana', 's', 'free', 1)", "UNIQUE"),
     ("update pool_addresses set state = 'gone'", "CHECK"),
     // A deposit is there once, and belongs to what was seen.
-    ("insert into deposits select 2, 'e', account, mode, customer, observation, rate, gross, fee, was_confirmed, created_at
-        from deposits", "UNIQUE"),
+    ("insert into deposits select 2, 'e', account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, gross, fee,
+        was_confirmed, created_at from deposits", "UNIQUE"),
     ("update deposits set observation = 9", "FOREIGN KEY"),
     ("update deposits set was_confirmed = 2", "CHECK"),
     ("update deposits set fee = 101", "CHECK"),
     ("update deposits set fee = -1", "CHECK"),
     ("update deposits set customer = 9", "FOREIGN KEY"),
+    // Its rate came from somewhere, and is fixed once it has been confirmed.
+    ("update deposits set rate_source = ''", "CHECK"),
+    ("update deposits set rate_source = null", "NOT NULL"),
+    ("update deposits set rate_at = null", "NOT NULL"),
+    ("update deposits set fixed_at = null", "CHECK"),
     // It has one sale and one fee.
     ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, deposit, created_at)
         values ('n', 1, 'test', 'EUR', 100, 'sale', 'deposit', 'd', 1, 0)", "UNIQUE"),
@@ -81,6 +87,7 @@ fn the_tables_of_customers_take_what_is_right() {
         "insert into addresses (mode, pool, address, customer) values ('test', 'tron', 'T', 1)",
         "update pool_addresses set state = 'assigned'",
         "update deposits set was_confirmed = 0, fee = 100",
+        "update deposits set fixed_at = null where was_confirmed = 0",
         "update unmatched_payments set reason = 'unquoted_coin', account = 1, invoice = 1",
         "update unmatched_payments set resolved_at = 1, note = 'sent back'",
     ] {

@@ -102,7 +102,7 @@ fn every_statement_prepares_against_the_fresh_schema() {
 }
 
 /// Statements that run for each output of each transaction that is looked at, or for each step of one.
-const WATCHERS_PATH: [&str; 32] = [
+const WATCHERS_PATH: [&str; 33] = [
     "accounts/by_seq",
     "addresses/owner",
     "balances/insert",
@@ -110,7 +110,7 @@ const WATCHERS_PATH: [&str; 32] = [
     "chains/scanned",
     "customers/by_seq",
     "deliveries/insert",
-    "deposits/confirm",
+    "deposits/fix",
     "deposits/insert",
     "deposits/of_observation",
     "endpoints/of_account",
@@ -124,6 +124,7 @@ const WATCHERS_PATH: [&str; 32] = [
     "observations/at",
     "observations/insert",
     "observations/of_transaction",
+    "observations/put_in_block",
     "observations/update",
     "own_addresses/is_own",
     "own_transfers/insert",

@@ -117,7 +117,7 @@ pub fn deposit(deposit: &Deposit, net: Cents) -> Rendered {
         address: &deposit.address,
         txid: &deposit.txid,
         amount_crypto: deposit.asset.text(deposit.amount),
-        rate: deposit.rate.to_string(),
+        rate: deposit.quoted.rate.to_string(),
         currency: Currency::Eur,
         gross_eur: deposit.gross,
         fee_eur: deposit.fee,

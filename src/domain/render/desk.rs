@@ -78,7 +78,7 @@ pub fn invoice_detail(
             .iter()
             .map(|one| QuoteView {
                 asset: one.asset.id,
-                rate: one.rate.to_string(),
+                rate: one.quoted.rate.to_string(),
                 amount_expected: one.asset.text(one.amount_expected),
                 address: &one.address,
                 picked: picked == Some(one.seq),
@@ -99,7 +99,7 @@ impl<'a> From<&'a Payment> for PaymentView<'a> {
             txid: &of.txid,
             position: of.position,
             amount: of.asset.text(of.amount),
-            rate: of.rate.to_string(),
+            rate: of.quoted.rate.to_string(),
             value: of.value,
             on_time: of.on_time,
             seen_at: of.seen_at,

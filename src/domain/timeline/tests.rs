@@ -8,6 +8,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Cents, Currency};
 use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::quote::Quote;
+use crate::domain::rate::{Quoted, RateSource};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use serde_json::value::RawValue;
@@ -60,7 +61,7 @@ fn payment(seq: i64, value: i64, on_time: bool) -> Option<Payment> {
         txid: format!("t{seq}"),
         position: 0,
         amount: Units(100_000_000),
-        rate: "80".parse().ok()?,
+        quoted: quoted()?,
         value: Cents(value),
         on_time,
         state: Seen,
@@ -70,11 +71,20 @@ fn payment(seq: i64, value: i64, on_time: bool) -> Option<Payment> {
     })
 }
 
+/// 80 for a coin.
+fn quoted() -> Option<Quoted> {
+    Some(Quoted {
+        rate: "80".parse().ok()?,
+        source: RateSource::Fixed,
+        at: Time(1),
+    })
+}
+
 fn quote() -> Option<Quote> {
     Some(Quote {
         seq: 1,
         asset: litecoin(),
-        rate: "80".parse().ok()?,
+        quoted: quoted()?,
         amount_expected: Units(125_000_000),
         address: "tltc1".to_owned(),
         created_at: Time(1),

@@ -85,8 +85,6 @@ pub struct Wanted {
 
 /// What stands in for what a person leaves out; only where chains are simulated.
 pub struct Simulated {
-    /// The fixed rate.
-    pub rate: Rate,
     /// The fixed network fee.
     pub network_fee: Units,
     /// A transaction that nobody sent.
@@ -131,11 +129,17 @@ impl Wanted {
         })
     }
 
-    /// The step for this transfer; what is left out is taken from `simulated`.
+    /// The step for this transfer; a rate that is left out is `today`'s, where there is one; the
+    /// rest is taken from `simulated`.
     ///
     /// # Errors
     /// `invalid_request` that names what is wrong or missing.
-    pub fn step(self, of: &Transfer, simulated: Option<Simulated>) -> Result<Step, Refusal> {
+    pub fn step(
+        self,
+        of: &Transfer,
+        today: Option<Rate>,
+        simulated: Option<Simulated>,
+    ) -> Result<Step, Refusal> {
         let missing =
             |name: &str, what: &str| Refusal::field(name, format!("must be given: {what}"));
         let simulated = simulated.as_ref();
@@ -143,9 +147,7 @@ impl Wanted {
             TransferAction::Approve => {
                 let rate = match self.rate {
                     Some(text) => rate(&text)?,
-                    None => simulated
-                        .map(|simulated| simulated.rate)
-                        .ok_or_else(|| missing("rate", "fiat for one coin"))?,
+                    None => today.ok_or_else(|| missing("rate", "fiat for one coin"))?,
                 };
                 let network_fee = match self.network_fee {
                     Some(text) => network_fee(&text, of.asset)?,

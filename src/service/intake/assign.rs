@@ -4,11 +4,10 @@
 //! is, its owner changes in one transaction with its entry in the audit log, and from then on nothing sets it apart.
 
 use super::Owned;
-use super::deposit::{book_deposit, see_deposit};
-use super::payment::record_payment;
 use crate::domain::customer::Family;
 use crate::domain::observation::Observed;
 use crate::domain::payment::PaymentState;
+use crate::domain::quote::unavailable;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::unmatched::Unmatched;
@@ -41,7 +40,7 @@ impl Service {
     /// # Errors
     /// `not_found`, also where the payment is of one mode and whose it shall be of the other; `invalid_transition` where it is
     /// gone from its chain; `invalid_request` where it is worth too little or too much; `coin_unavailable` where the invoice
-    /// has no quote of the coin and can get none.
+    /// has no quote of the coin and can get none, or the customer's deposit cannot be priced: no rate is known.
     pub async fn assign_unmatched(
         self: &Arc<Self>,
         now: Time,
@@ -62,7 +61,7 @@ impl Service {
             let assigned = match &to {
                 Assignee::Invoice(invoice) => service.to_invoice(tx, now, &observed, invoice),
                 Assignee::Customer(account, reference) => {
-                    to_customer(tx, now, &observed, account, reference)
+                    service.to_customer(tx, now, &observed, account, reference)
                 }
             };
             let assigned = assigned.map_err(|error| about(&to, error))?;
@@ -93,7 +92,8 @@ impl Service {
             .ok_or_else(|| Refusal::not_found("invoice"))?;
         let account = invoice.account;
         let quote = self.quote_of_what_came(tx, now, &mut invoice, seen.asset)?;
-        let recorded = record_payment(tx, now, &invoice, &quote, (observed.seq, seen), None)?;
+        let recorded =
+            self.record_payment(tx, now, &invoice, &quote, (observed.seq, seen), None)?;
         let payment = recorded.map_err(|_| {
             Refusal::field("invoice", "takes no payment that is worth less than 0.01")
         })?;
@@ -106,40 +106,43 @@ impl Service {
         };
         Ok(Assigned { account, owned })
     }
-}
 
-/// To a customer of an account, in the same mode.
-fn to_customer(
-    tx: &Tx<'_>,
-    now: Time,
-    observed: &Observed,
-    account: &str,
-    reference: &str,
-) -> Result<Assigned, Error> {
-    let seen = &observed.seen;
-    let found = id::parse(account).map(|id| accounts::by_id(tx, &id));
-    let found = found.transpose()?.flatten();
-    let account = found.ok_or_else(|| Refusal::not_found("account"))?;
-    let customer = customers::by_ref(tx, account.seq, seen.mode, reference)?
-        .ok_or_else(|| Refusal::not_found("customer"))?;
-    if Family::of(seen.asset.chain).is_none() {
-        let problem = format!(
-            "takes no {}: customers have no address there",
-            seen.asset.id
-        );
-        return Err(Refusal::field("customer", problem).into());
+    /// To a customer of an account, in the same mode.
+    fn to_customer(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        observed: &Observed,
+        account: &str,
+        reference: &str,
+    ) -> Result<Assigned, Error> {
+        let seen = &observed.seen;
+        let found = id::parse(account).map(|id| accounts::by_id(tx, &id));
+        let found = found.transpose()?.flatten();
+        let account = found.ok_or_else(|| Refusal::not_found("account"))?;
+        let customer = customers::by_ref(tx, account.seq, seen.mode, reference)?
+            .ok_or_else(|| Refusal::not_found("customer"))?;
+        if Family::of(seen.asset.chain).is_none() {
+            let problem = format!(
+                "takes no {}: customers have no address there",
+                seen.asset.id
+            );
+            return Err(Refusal::field("customer", problem).into());
+        }
+        let deposit = self.see_deposit(tx, now, &customer, (observed.seq, seen), None)?;
+        let no_rate = |_| unavailable(format!("{} has no rate", seen.asset.id));
+        let deposit = deposit.map_err(no_rate)?;
+        let owned = if observed.state == PaymentState::Confirmed {
+            let confirmed = PaymentState::Confirmed;
+            self.book_deposit(tx, now, deposit, confirmed, observed.confirmed_at)?
+        } else {
+            Owned::Deposit(Box::new(deposit))
+        };
+        Ok(Assigned {
+            account: account.seq,
+            owned,
+        })
     }
-    let deposit = see_deposit(tx, now, &customer, (observed.seq, seen), None)?;
-    let owned = if observed.state == PaymentState::Confirmed {
-        let confirmed = PaymentState::Confirmed;
-        book_deposit(tx, now, deposit, confirmed, observed.confirmed_at)?
-    } else {
-        Owned::Deposit(Box::new(deposit))
-    };
-    Ok(Assigned {
-        account: account.seq,
-        owned,
-    })
 }
 
 /// A refusal of a field of the payment, as one of the field that says whose it is.

@@ -1,7 +1,7 @@
-//! What is paid to a customer's address: recorded, moved, booked, told.
+//! What is paid to a customer's address: recorded, priced, moved, booked, told.
 //!
-//! What always holds: a deposit books its sale and fee once in its life, at the rate of the moment when it is first
-//! confirmed, and every time it becomes confirmed that is told.
+//! What always holds: a deposit books its sale and fee once in its life, at the rate of the moment when it was first in a
+//! block, and every time it becomes confirmed that is told.
 
 use super::Owned;
 use super::payment::worth;
@@ -13,123 +13,168 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::observation::Observation;
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
+use crate::domain::unmatched::UnmatchedReason;
 use crate::domain::{id, render};
-use crate::service::Error;
 use crate::service::books::{Step, book_step};
 use crate::service::events::{Subject, record};
+use crate::service::rates::NoRate;
+use crate::service::{Error, Service};
 use crate::store::ledger::{Booking, Source};
 use crate::store::{Tx, accounts, deposits, observations};
 
-/// Records a deposit as seen, with what it is worth at that moment.
-pub(super) fn see_deposit(
-    tx: &Tx<'_>,
-    now: Time,
-    customer: &Customer,
-    (observation, seen): (i64, &Observation),
-    replaced: Option<&Owned>,
-) -> Result<Deposit, Error> {
-    let created_at = match replaced {
-        Some(Owned::Deposit(old))
-            if old.customer == customer.seq
-                && old.asset == seen.asset
-                && seen.amount <= old.amount =>
-        {
-            old.created_at
-        }
-        Some(_) | None => seen.seen_at,
-    };
-    let mut deposit = Deposit {
-        seq: 0,
-        id: id::new(now).to_string(),
-        account: customer.account,
-        mode: customer.mode,
-        customer: customer.seq,
-        observation,
-        customer_ref: customer.reference.clone(),
-        asset: seen.asset,
-        address: seen.address.clone(),
-        txid: seen.txid.clone(),
-        position: seen.position,
-        amount: seen.amount,
-        rate: seen.asset.test_rate(Currency::Eur)?,
-        gross: Cents::ZERO,
-        fee: Cents::ZERO,
-        status: DepositStatus::Detected,
-        was_confirmed: false,
-        created_at,
-        confirmed_at: None,
-    };
-    price(tx, &mut deposit)?;
-    deposit.seq = deposits::insert(tx, &deposit)?;
-    Ok(deposit)
-}
-
-/// Puts into a deposit what it is worth at this moment, and the fee on that.
-fn price(tx: &Tx<'_>, deposit: &mut Deposit) -> Result<(), Error> {
-    deposit.rate = deposit.asset.test_rate(Currency::Eur)?;
-    deposit.gross = worth(deposit.rate, deposit.amount, deposit.asset)?;
-    deposit.fee = deposit
-        .gross
-        .fee(accounts::by_seq(tx, deposit.account)?.fee)?;
-    Ok(())
-}
-
-/// Moves a deposit to its next state, and books what follows.
-pub(super) fn advance_deposit(
-    tx: &Tx<'_>,
-    now: Time,
-    deposit: Deposit,
-    next: PaymentState,
-) -> Result<Owned, Error> {
-    let before = deposit.status.state();
-    observations::update(tx, deposit.observation, before, next, now)?;
-    let confirmed_at = (next == PaymentState::Confirmed).then_some(now);
-    book_deposit(tx, now, deposit, next, confirmed_at)
-}
-
-/// Books what follows from a deposit having come to its next state, and tells of it where it is confirmed.
-pub(super) fn book_deposit(
-    tx: &Tx<'_>,
-    now: Time,
-    mut deposit: Deposit,
-    next: PaymentState,
-    confirmed_at: Option<Time>,
-) -> Result<Owned, Error> {
-    let before = deposit.status.state();
-    let was_confirmed = deposit.was_confirmed;
-    let confirms = next == PaymentState::Confirmed;
-    if confirms && !was_confirmed {
-        price(tx, &mut deposit)?;
-        deposits::confirm(tx, &deposit)?;
+impl Service {
+    /// Records a deposit as seen, with what it is worth at that moment, which is fixed where it is in a block already; or
+    /// the reason why it is none: no rate of its coin was ever known.
+    pub(super) fn see_deposit(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        customer: &Customer,
+        (observation, seen): (i64, &Observation),
+        replaced: Option<&Owned>,
+    ) -> Result<Result<Deposit, UnmatchedReason>, Error> {
+        let created_at = match replaced {
+            Some(Owned::Deposit(old))
+                if old.customer == customer.seq
+                    && old.asset == seen.asset
+                    && seen.amount <= old.amount =>
+            {
+                old.created_at
+            }
+            Some(_) | None => seen.seen_at,
+        };
+        let known = self.newest_rate(tx, customer.mode, seen.asset, Currency::Eur, now)?;
+        let quoted = match known {
+            Ok(quoted) => quoted,
+            Err(NoRate) => return Ok(Err(UnmatchedReason::NoRate)),
+        };
+        let mut deposit = Deposit {
+            seq: 0,
+            id: id::new(now).to_string(),
+            account: customer.account,
+            mode: customer.mode,
+            customer: customer.seq,
+            observation,
+            customer_ref: customer.reference.clone(),
+            asset: seen.asset,
+            address: seen.address.clone(),
+            txid: seen.txid.clone(),
+            position: seen.position,
+            amount: seen.amount,
+            quoted,
+            fixed_at: seen.block.as_ref().map(|_| now),
+            gross: worth(quoted.rate, seen.amount, seen.asset)?,
+            fee: Cents::ZERO,
+            status: DepositStatus::Detected,
+            was_confirmed: false,
+            created_at,
+            confirmed_at: None,
+        };
+        deposit.fee = fee_on(tx, &deposit)?;
+        deposit.seq = deposits::insert(tx, &deposit)?;
+        Ok(Ok(deposit))
     }
-    deposit.status = next.into();
-    deposit.was_confirmed |= confirms;
-    deposit.confirmed_at = confirmed_at;
-    let booking = Booking {
-        account: deposit.account,
-        mode: deposit.mode,
-        currency: Currency::Eur,
-        ref_type: RefType::Deposit,
-        ref_id: &deposit.id,
-        source: Source::Deposit(deposit.seq),
-    };
-    let step = Step {
-        value: deposit.gross,
-        was_confirmed,
-        before,
-        next,
-    };
-    book_step(tx, now, &booking, step)?;
-    if confirms {
-        let object = render::customer::deposit(&deposit, deposit.net()?)?;
-        let subject = Subject {
+
+    /// A deposit is in a block: fixes what it is worth, unless that has been done.
+    pub(super) fn fix_deposit(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        mut deposit: Deposit,
+    ) -> Result<Deposit, Error> {
+        if deposit.fixed_at.is_none() {
+            self.fix_price(tx, now, &mut deposit)?;
+            deposit.fee = fee_on(tx, &deposit)?;
+            deposits::fix(tx, &deposit)?;
+        }
+        Ok(deposit)
+    }
+
+    /// Puts into a deposit the rate of this moment, and what it is worth at that, unless that has been done. What
+    /// was shown so far stays where no rate is known any more, or it would be worth more than can be booked: money
+    /// that has come is not refused.
+    fn fix_price(&self, tx: &Tx<'_>, now: Time, deposit: &mut Deposit) -> Result<(), Error> {
+        if deposit.fixed_at.is_some() {
+            return Ok(());
+        }
+        deposit.fixed_at = Some(now);
+        let (mode, asset) = (deposit.mode, deposit.asset);
+        if let Ok(quoted) = self.newest_rate(tx, mode, asset, Currency::Eur, now)?
+            && let Ok(gross) = worth(quoted.rate, deposit.amount, asset)
+        {
+            (deposit.quoted, deposit.gross) = (quoted, gross);
+        }
+        Ok(())
+    }
+
+    /// Moves a deposit to its next state, and books what follows.
+    pub(super) fn advance_deposit(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        deposit: Deposit,
+        next: PaymentState,
+    ) -> Result<Owned, Error> {
+        let before = deposit.status.state();
+        observations::update(tx, deposit.observation, before, next, now)?;
+        let confirmed_at = (next == PaymentState::Confirmed).then_some(now);
+        self.book_deposit(tx, now, deposit, next, confirmed_at)
+    }
+
+    /// Books what follows from a deposit having come to its next state, and tells of it where it is confirmed.
+    pub(super) fn book_deposit(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        mut deposit: Deposit,
+        next: PaymentState,
+        confirmed_at: Option<Time>,
+    ) -> Result<Owned, Error> {
+        let before = deposit.status.state();
+        let was_confirmed = deposit.was_confirmed;
+        let confirms = next == PaymentState::Confirmed;
+        deposit.status = next.into();
+        deposit.was_confirmed |= confirms;
+        deposit.confirmed_at = confirmed_at;
+        if confirms && !was_confirmed {
+            self.fix_price(tx, now, &mut deposit)?;
+            // The fee is the one that is booked now.
+            deposit.fee = fee_on(tx, &deposit)?;
+            deposits::fix(tx, &deposit)?;
+        }
+        let booking = Booking {
             account: deposit.account,
             mode: deposit.mode,
-            id: &deposit.id,
-            object: &object,
-            own_url: None,
+            currency: Currency::Eur,
+            ref_type: RefType::Deposit,
+            ref_id: &deposit.id,
+            source: Source::Deposit(deposit.seq),
         };
-        record(tx, now, EventType::DepositConfirmed, &subject)?;
+        let step = Step {
+            value: deposit.gross,
+            was_confirmed,
+            before,
+            next,
+        };
+        book_step(tx, now, &booking, step)?;
+        if confirms {
+            let object = render::customer::deposit(&deposit, deposit.net()?)?;
+            let subject = Subject {
+                account: deposit.account,
+                mode: deposit.mode,
+                id: &deposit.id,
+                object: &object,
+                own_url: None,
+            };
+            record(tx, now, EventType::DepositConfirmed, &subject)?;
+        }
+        Ok(Owned::Deposit(Box::new(deposit)))
     }
-    Ok(Owned::Deposit(Box::new(deposit)))
+}
+
+/// The fee on what a deposit is worth, as it is for its account now.
+fn fee_on(tx: &Tx<'_>, deposit: &Deposit) -> Result<Cents, Error> {
+    Ok(deposit
+        .gross
+        .fee(accounts::by_seq(tx, deposit.account)?.fee)?)
 }

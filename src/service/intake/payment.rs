@@ -22,57 +22,64 @@ use crate::service::{Error, Service};
 use crate::store::ledger::{Booking, Source};
 use crate::store::{Tx, payments};
 
-/// Records a payment as seen, judging once whether it is on time and what it is worth; or the reason why it is none.
-///
-/// What replaces a payment of the same quote and is not worth more was seen when that was: raising the network fee must not
-/// make a payment late.
-pub(super) fn record_payment(
-    tx: &Tx<'_>,
-    now: Time,
-    invoice: &Invoice,
-    quote: &Quote,
-    (observation, seen): (i64, &Observation),
-    replaced: Option<&Owned>,
-) -> Result<Result<Payment, UnmatchedReason>, Error> {
-    let seen_at = match replaced {
-        Some(Owned::Payment(old)) if old.1.quote == quote.seq && seen.amount <= old.1.amount => {
-            old.1.seen_at
-        }
-        Some(_) | None => seen.seen_at,
-    };
-    let on_time = seen_at < invoice.terms().deadline();
-    let rate = if on_time {
-        quote.rate
-    } else {
-        quote.asset.test_rate(invoice.currency)?
-    };
-    if !rate.is_worth_a_cent(seen.amount, quote.asset.decimals) {
-        return Ok(Err(UnmatchedReason::Dust));
-    }
-    let mut payment = Payment {
-        seq: 0,
-        id: id::new(now).to_string(),
-        invoice: invoice.seq,
-        quote: quote.seq,
-        observation,
-        mode: invoice.mode,
-        asset: quote.asset,
-        value: worth(rate, seen.amount, quote.asset)?,
-        rate,
-        amount: seen.amount,
-        txid: seen.txid.clone(),
-        position: seen.position,
-        on_time,
-        state: PaymentState::Seen,
-        was_confirmed: false,
-        seen_at,
-        confirmed_at: None,
-    };
-    payment.seq = payments::insert(tx, &payment, now)?;
-    Ok(Ok(payment))
-}
-
 impl Service {
+    /// Records a payment as seen, judging once whether it is on time and what it is worth; or the reason why it is none.
+    ///
+    /// What replaces a payment of the same quote and is not worth more was seen when that was: raising the network fee must
+    /// not make a payment late. What is late is worth the newest rate, and where none was ever known its quote's.
+    pub(super) fn record_payment(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        invoice: &Invoice,
+        quote: &Quote,
+        (observation, seen): (i64, &Observation),
+        replaced: Option<&Owned>,
+    ) -> Result<Result<Payment, UnmatchedReason>, Error> {
+        let seen_at = match replaced {
+            Some(Owned::Payment(old))
+                if old.1.quote == quote.seq && seen.amount <= old.1.amount =>
+            {
+                old.1.seen_at
+            }
+            Some(_) | None => seen.seen_at,
+        };
+        let on_time = seen_at < invoice.terms().deadline();
+        let quoted = if on_time {
+            quote.quoted
+        } else {
+            self.newest_rate(tx, invoice.mode, quote.asset, invoice.currency, now)?
+                .unwrap_or(quote.quoted)
+        };
+        if !quoted
+            .rate
+            .is_worth_a_cent(seen.amount, quote.asset.decimals)
+        {
+            return Ok(Err(UnmatchedReason::Dust));
+        }
+        let mut payment = Payment {
+            seq: 0,
+            id: id::new(now).to_string(),
+            invoice: invoice.seq,
+            quote: quote.seq,
+            observation,
+            mode: invoice.mode,
+            asset: quote.asset,
+            value: worth(quoted.rate, seen.amount, quote.asset)?,
+            quoted,
+            amount: seen.amount,
+            txid: seen.txid.clone(),
+            position: seen.position,
+            on_time,
+            state: PaymentState::Seen,
+            was_confirmed: false,
+            seen_at,
+            confirmed_at: None,
+        };
+        payment.seq = payments::insert(tx, &payment, now)?;
+        Ok(Ok(payment))
+    }
+
     /// Records a payment as seen and settles its invoice; or the reason why it is none.
     pub(super) fn see_payment(
         &self,
@@ -84,7 +91,7 @@ impl Service {
         replaced: Option<&Owned>,
     ) -> Result<Result<Owned, UnmatchedReason>, Error> {
         Ok(
-            match record_payment(tx, now, &invoice, quote, seen, replaced)? {
+            match self.record_payment(tx, now, &invoice, quote, seen, replaced)? {
                 Err(reason) => Err(reason),
                 Ok(payment) => {
                     let invoice = self.settle(tx, now, invoice, Cause::Other)?;

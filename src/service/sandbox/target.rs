@@ -37,7 +37,7 @@ impl Target {
             mode: invoice.mode,
             asset: quote.asset,
             address: quote.address,
-            due: Some(quote.rate.units_for(due, quote.asset.decimals)?),
+            due: Some(quote.quoted.rate.units_for(due, quote.asset.decimals)?),
             picked: None,
         })
     }

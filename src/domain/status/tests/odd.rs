@@ -3,10 +3,11 @@
 use super::super::{InvoiceStatus, PaymentState, Terms, Time};
 use super::{Case, DUE, EXPIRES, Paid, by_the_code};
 use crate::domain::asset::{ASSETS, Asset, Mode};
-use crate::domain::money::coin::{Rate, Units};
+use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Cents, Overflow};
 use crate::domain::payment::Payment;
 use crate::domain::quote::{Quote, standing};
+use crate::domain::rate::{Quoted, RateSource};
 
 const SEEN: Paid = (PaymentState::Seen, true, false, DUE);
 const CONFIRMED: Paid = (PaymentState::Confirmed, true, true, DUE);
@@ -247,7 +248,7 @@ fn payment(seq: i64, quote: &Quote, state: PaymentState) -> Payment {
         txid: seq.to_string(),
         position: 0,
         amount: Units(1),
-        rate: quote.rate,
+        quoted: quote.quoted,
         value: Cents(DUE),
         on_time: true,
         state,
@@ -260,11 +261,15 @@ fn payment(seq: i64, quote: &Quote, state: PaymentState) -> Payment {
 /// The coin of an invoice is that of its first payment that stands, though another was picked since.
 #[test]
 fn a_payment_on_an_older_quote_speaks_for_the_invoice() -> Result<(), Overflow> {
-    let rate: Rate = "1".parse()?;
+    let quoted = Quoted {
+        rate: "1".parse()?,
+        source: RateSource::Fixed,
+        at: Time(0),
+    };
     let quote = |seq, asset: &'static Asset| Quote {
         seq,
         asset,
-        rate,
+        quoted,
         amount_expected: Units(1),
         address: asset.id.to_owned(),
         created_at: Time(0),

@@ -1,0 +1,1 @@
+update observations set block_height = :height, block_hash = :hash where seq = :seq

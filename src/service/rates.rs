@@ -1,0 +1,70 @@
+//! The one door to rates: what a coin costs just now, who says so, and of when that is.
+//!
+//! What does not live here: what is priced, and what becomes of what cannot be: each use case says that in one place. What
+//! always holds: nobody else asks the fixed table, and no real money is ever priced by it.
+
+use super::{Error, Service};
+use crate::domain::asset::{Asset, Mode};
+use crate::domain::money::Currency;
+use crate::domain::rate::{FRESH_MS_MAX, Quoted, RateSource};
+use crate::domain::time::Time;
+use crate::store::{Kind, Reader};
+
+#[cfg(test)]
+mod tests;
+
+/// There is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoRate;
+
+impl Service {
+    /// The rate to price something new at: fiat per whole coin, at most three minutes old; or that there is none so young.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub(super) fn rate(
+        &self,
+        db: &Reader<'_>,
+        mode: Mode,
+        asset: &Asset,
+        currency: Currency,
+        now: Time,
+    ) -> Result<Result<Quoted, NoRate>, Error> {
+        let known = self.newest_rate(db, mode, asset, currency, now)?;
+        Ok(known.and_then(|quoted| quoted.is_fresh(now).then_some(quoted).ok_or(NoRate)))
+    }
+
+    /// The rate to price money at that has come already: the newest known, however old it is; or that none was ever known.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub(super) fn newest_rate(
+        &self,
+        _db: &Reader<'_>,
+        mode: Mode,
+        asset: &Asset,
+        currency: Currency,
+        now: Time,
+    ) -> Result<Result<Quoted, NoRate>, Error> {
+        if !self.is_simulated(mode) {
+            return Ok(Err(NoRate));
+        }
+        let is_stale = mode.is_live() && self.faults().rates_stale;
+        // One that is pretended to be stale was fresh until just now.
+        let age_ms = if is_stale {
+            FRESH_MS_MAX.saturating_add(1)
+        } else {
+            0
+        };
+        Ok(Ok(Quoted {
+            rate: asset.fixed_rate(currency)?,
+            source: RateSource::Fixed,
+            at: now.plus_ms(age_ms.saturating_neg()),
+        }))
+    }
+
+    /// Is nothing real paid or sent in this mode? So it is in test mode, and in the sandbox in both.
+    pub(super) fn is_simulated(&self, mode: Mode) -> bool {
+        mode == Mode::Test || self.kind == Kind::Sandbox
+    }
+}
