@@ -66,6 +66,11 @@ fn floats_are_not_money() {
 }
 
 #[test]
+fn only_the_door_to_rates_asks_for_the_fixed_ones() {
+    hold(places::fixed_rates);
+}
+
+#[test]
 fn sql_is_in_sql_files() {
     hold(sql::literals);
 }

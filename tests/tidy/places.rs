@@ -124,6 +124,29 @@ pub fn floats(tree: &Tree) -> Vec<String> {
     found
 }
 
+/// Where the fixed rates stand, who asks for them, and what tests expect.
+const FIXED_RATES: &[&str] = &[
+    "src/domain/asset.rs",
+    "src/service/rates.rs",
+    "src/service/tests.rs",
+];
+
+pub fn fixed_rates(tree: &Tree) -> Vec<String> {
+    let mut found = tree.need(&["src/", "src/service/rates.rs"]);
+    for file in tree
+        .rust("src/")
+        .filter(|file| !FIXED_RATES.contains(&file.path.as_str()))
+    {
+        let asks = |text: &str| text.starts_with("fixed_rate") || text.starts_with("test_rate");
+        let words = file.of_kind(Kind::Code).filter(|token| asks(&token.text));
+        found.extend(words.map(|token| {
+            file.at(token.line, "only src/service/rates.rs asks for the fixed rates: ask it for the rate, and say what becomes of what has none")
+        }));
+    }
+    found.dedup();
+    found
+}
+
 fn sql_reads_clock(sql: &str) -> bool {
     let packed: String = sql.to_lowercase().split_whitespace().collect();
     SQL_CLOCK_READS.iter().any(|read| packed.contains(read))
@@ -145,7 +168,7 @@ fn each_name(tree: &Tree, refuse: impl Fn(&File, &Name) -> Option<&'static str>)
 
 #[cfg(test)]
 mod tests {
-    use super::{environment, floats, processes, status_codes, time};
+    use super::{environment, fixed_rates, floats, processes, status_codes, time};
     use crate::tree::finds;
 
     #[test]
@@ -223,6 +246,21 @@ mod tests {
             status_codes,
             &[("src/service/a.rs", source), ("src/http/a.rs", source)],
             &["src/service/a.rs:2"],
+        );
+    }
+
+    #[test]
+    fn the_fixed_rates_have_one_door() {
+        let asks =
+            "// fixed_rate\nfn f(a: &Asset) { a.fixed_rate(EUR);\n Asset::fixed_rate(a, EUR) }";
+        finds(
+            fixed_rates,
+            &[
+                ("src/domain/asset.rs", asks),
+                ("src/service/rates.rs", asks),
+                ("src/service/quotes.rs", asks),
+            ],
+            &["src/service/quotes.rs:2", "src/service/quotes.rs:3"],
         );
     }
 
