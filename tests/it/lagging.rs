@@ -36,8 +36,9 @@ impl Shop {
             .collect()
     }
 
+    /// Asserts that the audit finds nothing in the file.
     #[track_caller]
-    fn is_right(&self) {
+    pub fn is_right(&self) {
         assert_eq!(findings(self.file()), Vec::<String>::new());
     }
 }

@@ -83,6 +83,7 @@ mod probes;
 mod process;
 mod pruning;
 mod public;
+mod rates;
 mod readme;
 mod reauthentication;
 mod refunds;
