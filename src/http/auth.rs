@@ -1,6 +1,6 @@
 //! Who may call a route: said by the route as data, enforced here.
 
-use super::Front;
+use super::front::Front;
 use super::request::header;
 use crate::domain::apikey::KeyClass;
 use crate::domain::refusal::{Code, Refusal};

@@ -2,7 +2,6 @@
 //!
 //! What always holds: `X-Forwarded-For` is believed only as far as proxies that the operator named have written it.
 
-use super::request::Call;
 use hyper::HeaderMap;
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -12,13 +11,8 @@ pub type TrustedProxy = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
 /// The bits of an IPv6 address that name a site; the rest its owner picks at will.
 const SITE: u128 = u128::MAX << 64;
 
-/// The client behind a call.
-pub(super) fn address(call: &Call) -> IpAddr {
-    behind(call.peer, &call.headers, &call.front.trusted_proxy)
-}
-
 /// Goes back from the peer: whoever is trusted says who came before, the last one that is not is the client.
-fn behind(peer: IpAddr, headers: &HeaderMap, is_trusted: &TrustedProxy) -> IpAddr {
+pub(super) fn behind(peer: IpAddr, headers: &HeaderMap, is_trusted: &TrustedProxy) -> IpAddr {
     let lines = headers.get_all("x-forwarded-for").iter();
     // What cannot be read is no address and ends the way back like any other, so it is not left out: what stands before
     // it was not written by a proxy.

@@ -3,16 +3,22 @@
 //! What lives here: the order of things: id, route, header limit, key, rate, body, query, handler, log line. What
 //! always holds: every answer carries the request's id, and an error is logged once, here.
 
+mod pretended;
+
 use super::connection::Arriving;
+use super::front::faults::Fault;
+use super::front::{Front, Interface, Settings};
 use super::metrics::Scope;
+use super::reply::Reply;
 use super::request::{Call, Query, path_values};
-use super::router::Found;
-use super::routes::Route;
-use super::sandbox::faults;
+use super::route::Route;
+use super::router::{Found, Router};
+use super::routes::routes;
 use super::stream::Outgoing;
-use super::{Front, auth, limit, public, refused, reply::Reply};
+use super::{auth, error, limit, openapi, pages, public};
+use crate::clock::Clock;
 use crate::domain::refusal::{Code, Refusal};
-use crate::service::Error;
+use crate::service::{Error, Service};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body;
 use hyper::body::Bytes;
@@ -55,84 +61,126 @@ impl std::fmt::Display for Dropped {
 
 impl std::error::Error for Dropped {}
 
-/// Answers a request. Its body is read first, also where it will be refused: a body left unread costs the caller the
-/// connection.
-pub(super) async fn dispatch(
-    front: Arc<Front>,
-    scope: Scope,
-    peer: IpAddr,
-    request: Request<Arriving>,
-) -> Result<Response<Outgoing>, Dropped> {
-    let id = front.next_request_id();
-    let stopwatch = front.clock.stopwatch();
-    let (parts, body) = request.into_parts();
-    let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
-    let body = read_body(body, front.body_timeout).await;
-    let is_whole = body.is_ok();
-    let found = find(&front, scope, &method, &path);
-    let number = match &found {
-        Found::Route(number, ..) => Some(*number),
-        Found::OtherMethods(_) | Found::Nothing => None,
-    };
-    let host = admit_host(&front, &found, &parts);
-    let fault = match (&host, &found, &front.sandbox) {
-        (Ok(()), Found::Route(_, route, _), Some(sandbox)) => sandbox.faults.meet(route),
-        _ => None,
-    };
-    if let Some(fault) = &fault {
-        front.unless_closed(tokio::time::sleep(fault.delay)).await;
-    }
-    let pretended = fault.as_ref().and_then(|fault| fault.status);
-    let reply = match found {
-        _ if let Err(refusal) = host => refused(&path, refusal.into(), &id),
-        Found::Route(_, route, values) => match pretended {
-            Some(status) => faults::answer(&front, (route, status), &path, &id),
-            None => admitted(&front, route, values, Arrived { peer, parts, body }, &id).await,
-        },
-        Found::OtherMethods(_) | Found::Nothing
-            if method == Method::OPTIONS && public::covers(&path) && scope.has(&path) =>
-        {
-            public::allowed()
-        }
-        Found::OtherMethods(methods) => {
-            let refusal = Refusal::new(
-                Code::MethodNotAllowed,
-                format!("{method} is not a method of {path}; use {methods}"),
-            );
-            refused(&path, refusal.into(), &id).with(ALLOW, &methods)
-        }
-        Found::Nothing => refused(&path, Refusal::not_found("path").into(), &id),
-    };
-    let mut reply = reply.with(REQUEST_ID, &id);
-    if PRIVATE.iter().any(|root| path.starts_with(root)) {
-        reply = reply.with(CACHE_CONTROL, "no-store");
-    }
-    if public::covers(&path) {
-        reply = public::share(reply);
-    }
-    if !is_whole {
-        // What is left of the body would be read as the next request.
-        reply = reply.with(CONNECTION, "close");
-    }
-    front.metrics.count(number, reply.status.as_u16());
-    log::debug!(
-        "{id} {method} {path} {} {} ms",
-        reply.status.as_u16(),
-        stopwatch.ms()
-    );
-    if fault.is_some_and(|fault| fault.drops_answer) {
-        return Err(Dropped);
-    }
-    Ok(reply.into_response())
+/// Every operation, and what their handlers share.
+pub struct Dispatcher {
+    pub(super) front: Arc<Front>,
+    router: Router,
 }
 
-/// Where a path leads by this listener.
-fn find(front: &Front, scope: Scope, method: &Method, path: &str) -> Found {
-    if scope.has(path) {
-        front.router.find(method, path)
-    } else {
-        Found::Nothing
+impl Dispatcher {
+    /// Puts the front together, and every operation on top of it.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the system has no randomness for request ids.
+    pub fn new(
+        service: Arc<Service>,
+        clock: Arc<Clock>,
+        settings: Settings,
+    ) -> Result<Dispatcher, Error> {
+        let router = Router::new(routes(settings.sandbox.is_some()));
+        let interface = Interface {
+            operations: routes(true).map(Route::named).collect(),
+            document: openapi::document,
+        };
+        let front = Arc::new(Front::new(service, clock, settings, interface)?);
+        Ok(Dispatcher { front, router })
     }
+
+    /// Answers a request. Its body is read first, also where it will be refused: a body left unread costs the caller the
+    /// connection.
+    pub(super) async fn dispatch(
+        &self,
+        scope: Scope,
+        peer: IpAddr,
+        request: Request<Arriving>,
+    ) -> Result<Response<Outgoing>, Dropped> {
+        let front = &self.front;
+        let id = front.next_request_id();
+        let stopwatch = front.clock.stopwatch();
+        let (parts, body) = request.into_parts();
+        let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
+        let body = read_body(body, front.body_timeout).await;
+        let is_whole = body.is_ok();
+        let found = self.find(scope, &method, &path);
+        let number = match &found {
+            Found::Route(number, ..) => Some(*number),
+            Found::OtherMethods(_) | Found::Nothing => None,
+        };
+        let host = admit_host(front, &found, &parts);
+        let fault = match (&host, &found) {
+            (Ok(()), Found::Route(_, route, _)) => met(front, route).await,
+            _ => None,
+        };
+        let pretended = fault.as_ref().and_then(|fault| fault.status);
+        let reply = match found {
+            _ if let Err(refusal) = host => refused(&path, refusal.into(), &id),
+            Found::Route(_, route, values) => match pretended {
+                Some(status) => {
+                    pretended::answer(&self.router.methods(&path), (route, status), &path, &id)
+                }
+                None => admitted(front, route, values, Arrived { peer, parts, body }, &id).await,
+            },
+            Found::OtherMethods(_) | Found::Nothing
+                if method == Method::OPTIONS && public::covers(&path) && scope.has(&path) =>
+            {
+                public::allowed()
+            }
+            Found::OtherMethods(methods) => {
+                let refusal = Refusal::new(
+                    Code::MethodNotAllowed,
+                    format!("{method} is not a method of {path}; use {methods}"),
+                );
+                refused(&path, refusal.into(), &id).with(ALLOW, &methods)
+            }
+            Found::Nothing => refused(&path, Refusal::not_found("path").into(), &id),
+        };
+        let mut reply = reply.with(REQUEST_ID, &id);
+        if PRIVATE.iter().any(|root| path.starts_with(root)) {
+            reply = reply.with(CACHE_CONTROL, "no-store");
+        }
+        if public::covers(&path) {
+            reply = public::share(reply);
+        }
+        if !is_whole {
+            // What is left of the body would be read as the next request.
+            reply = reply.with(CONNECTION, "close");
+        }
+        front.metrics.count(number, reply.status.as_u16());
+        log::debug!(
+            "{id} {method} {path} {} {} ms",
+            reply.status.as_u16(),
+            stopwatch.ms()
+        );
+        if fault.is_some_and(|fault| fault.drops_answer) {
+            return Err(Dropped);
+        }
+        Ok(reply.into_response())
+    }
+
+    /// Where a path leads by this listener.
+    fn find(&self, scope: Scope, method: &Method, path: &str) -> Found {
+        if scope.has(path) {
+            self.router.find(method, path)
+        } else {
+            Found::Nothing
+        }
+    }
+}
+
+/// The answer to an error under this path: a page where pages are, JSON elsewhere.
+fn refused(path: &str, error: Error, request_id: &str) -> Reply {
+    if pages::covers(path) {
+        pages::error(path, error, request_id)
+    } else {
+        error::answer(error, request_id)
+    }
+}
+
+/// The fault that a call of this route meets, which has waited as long as the fault says.
+async fn met(front: &Front, route: &Route) -> Option<Fault> {
+    let fault = front.sandbox.as_ref()?.faults.meet(route.named())?;
+    front.unless_closed(tokio::time::sleep(fault.delay)).await;
+    Some(fault)
 }
 
 /// A sandbox asks for no key in many places, so whatever is asked must be asked of it by a name of its own.
@@ -217,7 +265,7 @@ fn call(
     if let (true, Some(caller)) = (route.is_rate_limited, &admitted.caller) {
         rate(front, caller.key(), limits)?;
     }
-    let query = Query::parse(query_text, route)?;
+    let query = Query::parse(query_text, route.query)?;
     Ok(Call {
         front: Arc::clone(front),
         now: front.now(),
@@ -225,7 +273,7 @@ fn call(
         peer,
         body: body?,
         query,
-        path: path_values(route, path),
+        path: path_values(route.path, path),
         caller: admitted.caller,
         member: admitted.member,
         request_id: id.to_owned(),

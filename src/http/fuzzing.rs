@@ -3,8 +3,9 @@
 //! What always holds: it is not there in any other build.
 
 use super::request::Query;
+use super::route::Route;
 use super::router::{Found, Router};
-use super::routes::{Route, routes};
+use super::routes::routes;
 use hyper::Method;
 use std::sync::OnceLock;
 
@@ -23,6 +24,6 @@ pub fn route(method: &str, path: &str) -> Option<(&'static Route, Vec<String>)> 
 pub fn query(text: &str) {
     for route in routes(true) {
         // It is read or refused.
-        let _ = Query::parse(text, route);
+        let _ = Query::parse(text, route.query);
     }
 }

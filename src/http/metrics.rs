@@ -2,7 +2,6 @@
 //!
 //! What always holds: labels come from the routes alone, so nothing a caller sends can make the page grow.
 
-use super::routes::{Route, routes};
 use crate::domain::apikey;
 use crate::domain::signature::is_same;
 use std::fmt;
@@ -72,29 +71,25 @@ impl MetricsToken {
     }
 }
 
-/// How often each route answered with each class of status.
+/// How often each operation answered with each class of status.
 pub(super) struct Metrics {
-    counts: Vec<(&'static Route, [AtomicU64; CLASSES])>,
+    counts: Vec<(&'static str, [AtomicU64; CLASSES])>,
     unrouted: AtomicU64,
 }
 
-impl Default for Metrics {
-    fn default() -> Metrics {
-        let counts = routes(true)
-            .map(|route| (route, Default::default()))
-            .collect();
+impl Metrics {
+    /// Nothing is counted yet of the operations with these names.
+    pub(super) fn new(operations: impl Iterator<Item = &'static str>) -> Metrics {
         Metrics {
-            counts,
+            counts: operations.map(|name| (name, Default::default())).collect(),
             unrouted: AtomicU64::new(0),
         }
     }
-}
 
-impl Metrics {
-    /// Counts an answer of the route with this number.
-    pub(super) fn count(&self, route: Option<usize>, status: u16) {
+    /// Counts an answer of the operation with this number.
+    pub(super) fn count(&self, operation: Option<usize>, status: u16) {
         let class = usize::from(status / 100).saturating_sub(1);
-        let counter = route
+        let counter = operation
             .and_then(|number| self.counts.get(number))
             .and_then(|(_, classes)| classes.get(class));
         counter
@@ -107,11 +102,10 @@ impl Metrics {
         let mut page = String::from(
             "# HELP coffer_requests_total Answers by operation and class of status.\n# TYPE coffer_requests_total counter\n",
         );
-        for (route, classes) in &self.counts {
+        for (operation, classes) in &self.counts {
             for (class, counter) in (1_u8..).zip(classes) {
                 let count = counter.load(Ordering::Relaxed);
                 if count > 0 {
-                    let operation = route.operation;
                     page.push_str(&format!("coffer_requests_total{{operation=\"{operation}\",status=\"{class}xx\"}} {count}\n"));
                 }
             }

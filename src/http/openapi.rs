@@ -13,7 +13,9 @@ mod used;
 mod webhooks;
 
 use super::auth::{Auth, cookie_name};
-use super::routes::{Route, routes};
+use super::front::Subject;
+use super::route::Route;
+use super::routes::routes;
 use crate::domain::account::AccountStatus;
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
@@ -88,15 +90,6 @@ const EXAMPLES: &[&str] = &[
     include_str!("openapi/examples/error.json"),
 ];
 
-/// What a document is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
-    /// What every server has: the merchant's interface, the operator's, the reseller's, and webhooks.
-    Interface,
-    /// What only a sandbox has: its controls.
-    Sandbox,
-}
-
 impl Subject {
     /// Its operations.
     pub fn routes(self) -> impl Iterator<Item = &'static Route> {
@@ -125,7 +118,7 @@ impl Subject {
 }
 
 /// The document of a server at this url.
-pub(super) fn document(public_url: &str, subject: Subject) -> String {
+pub fn document(public_url: &str, subject: Subject) -> String {
     let examples = merged(EXAMPLES);
     let mut paths = Map::new();
     for route in subject.routes() {

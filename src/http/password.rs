@@ -3,36 +3,15 @@
 //! What always holds: every one of them is hashed in the one queue (`hashing`), and one that is tried is counted before
 //! (`throttle`). One whose caller hangs up before the answer tells nothing, and is not counted.
 
+use super::client;
 use super::request::Call;
-use super::throttle::{REMEMBERED_MAX, Target, Throttle, WAIT_MS_MIN};
-use super::{client, hashing};
+use super::throttle::{Target, Throttle};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::check_password;
 use crate::service::Error;
 use crate::service::members::Proven;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// What may be asked of the checking of passwords.
-#[derive(Clone, Copy, Debug)]
-pub struct PasswordLimits {
-    /// Passwords that may wait to be hashed; the next one is refused as overloaded.
-    pub waiting_max: usize,
-    /// Failed attempts remembered at emails that nobody has; those at users' are remembered all.
-    pub failures_remembered_max: usize,
-    /// Half the wait after the sixth failure of a client at an email; it doubles with each further one.
-    pub wait_ms_min: i64,
-}
-
-impl Default for PasswordLimits {
-    fn default() -> PasswordLimits {
-        PasswordLimits {
-            waiting_max: hashing::WAITING_MAX,
-            failures_remembered_max: REMEMBERED_MAX,
-            wait_ms_min: WAIT_MS_MIN,
-        }
-    }
-}
 
 /// Who tries what.
 struct Attempt {
@@ -156,6 +135,6 @@ pub(super) fn check_set_up(call: &Call, token: &str) -> Result<(), Error> {
 fn turn(call: &Call) -> String {
     match &call.member {
         Some(member) => format!("user {}", member.user().id),
-        None => client::limit_key(client::address(call)),
+        None => client::limit_key(call.client()),
     }
 }

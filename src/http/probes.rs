@@ -1,6 +1,6 @@
 //! What machines ask of the process itself: is it alive, is it ready, how is it doing, what does it offer.
 
-use super::Subject;
+use super::front::Subject;
 use super::reply::Reply;
 use super::request::Call;
 use crate::domain::refusal::{Code, Refusal};
@@ -14,7 +14,7 @@ pub(super) async fn livez(_: Call) -> Result<Reply, Error> {
 
 /// Ready: it is not stopping, the file can be read, and writes are taken in.
 pub(super) async fn readyz(call: Call) -> Result<Reply, Error> {
-    if *call.front.closed.borrow() {
+    if call.front.is_closed() {
         return Err(Refusal::new(Code::Overloaded, "the server is stopping").into());
     }
     call.front.service.check_file()?;

@@ -5,7 +5,7 @@
 
 use super::auth::Auth;
 use super::error;
-use super::routes::Route;
+use super::route::Route;
 use crate::domain::refusal::Code;
 use crate::domain::user::Role;
 

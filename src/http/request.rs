@@ -2,8 +2,8 @@
 //!
 //! What always holds: a query that reaches a handler is as its route declares it.
 
-use super::Front;
-use super::routes::Route;
+use super::client;
+use super::front::Front;
 use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
 use crate::domain::id;
@@ -117,6 +117,11 @@ impl Call {
         self.front.long_reads.read(asker, work).await
     }
 
+    /// The address of the client behind this call.
+    pub(super) fn client(&self) -> IpAddr {
+        client::behind(self.peer, &self.headers, &self.front.trusted_proxy)
+    }
+
     /// The path's first parameter, which mostly is its only one.
     pub(super) fn id(&self) -> &str {
         self.path.first().map_or("", String::as_str)
@@ -157,20 +162,17 @@ impl Call {
 pub(super) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Decodes a query and checks it against the route; names the route does not know are ignored.
+    /// Decodes a query and checks it against these parameters; others are ignored.
     ///
     /// # Errors
     /// `invalid_request` that names the parameter.
-    pub(super) fn parse(text: &str, route: &Route) -> Result<Query, Refusal> {
+    pub(super) fn parse(text: &str, params: &'static [Param]) -> Result<Query, Refusal> {
         let mut found: Vec<(String, String)> = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (name, value) = (decode(name), decode(value));
-            let Some(param) = route
-                .query
-                .iter()
-                .find(|param| name.as_deref() == Some(param.name))
-            else {
+            let mut params = params.iter();
+            let Some(param) = params.find(|param| name.as_deref() == Some(param.name)) else {
                 continue;
             };
             let value = value.ok_or_else(|| Refusal::field(param.name, "must be UTF-8"))?;
@@ -278,11 +280,11 @@ fn of_length(text: &str, chars_max: usize) -> Result<(), String> {
 }
 
 /// The values of a route's path, ids in the small letters that they are stored in.
-pub(super) fn path_values(route: &Route, values: Vec<String>) -> Vec<String> {
+pub(super) fn path_values(path: &str, values: Vec<String>) -> Vec<String> {
     if values.is_empty() {
         return values;
     }
-    let names = route.path.split('/').filter(|part| part.starts_with('{'));
+    let names = path.split('/').filter(|part| part.starts_with('{'));
     let value = |(name, value): (&str, String)| match name {
         "{id}" | "{account}" => value.to_ascii_lowercase(),
         _ => value,

@@ -3,7 +3,7 @@
 //! What lives here: a tree of path segments made from ROUTES. What always holds: finding a route costs one step for
 //! each segment, however many routes there are.
 
-use super::routes::Route;
+use super::route::Route;
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 use std::collections::HashMap;

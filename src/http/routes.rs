@@ -14,9 +14,9 @@ mod invoice_desk;
 mod keys;
 mod links;
 mod merchant;
-mod operation;
 mod pages;
 mod pools;
+mod process;
 mod public;
 mod reseller;
 mod sandbox;
@@ -26,101 +26,7 @@ mod summary;
 mod tokens;
 mod transfers;
 
-use super::Boxed;
-use super::auth::Auth;
-use super::reply::Reply;
-use super::request::{Call, Param};
-use crate::domain::refusal::Code;
-use crate::service::Error;
-
-/// One operation.
-pub struct Route {
-    /// Its name: in the document, in metrics, in idempotency.
-    pub operation: &'static str,
-    /// GET, POST, PUT, PATCH, DELETE or OPTIONS.
-    pub method: &'static str,
-    /// Its path, parameters in braces.
-    pub path: &'static str,
-    /// One line for the document.
-    pub(super) summary: &'static str,
-    /// Who may call it.
-    pub auth: Auth,
-    /// What its query may hold.
-    pub(super) query: &'static [Param],
-    /// Its body.
-    pub(super) body: Option<Body>,
-    /// How it answers when it does what it is asked; none: it is for browsers, and the document leaves it out.
-    pub(super) answers: &'static [Answer],
-    /// The refusals of its own, beside those of its key, its body and its path.
-    pub(super) refusals: &'static [Code],
-    /// Does it count against the key's rate?
-    pub(super) is_rate_limited: bool,
-    /// Does it ask whoever is signed in for a password that was given lately?
-    pub needs_recent_password: bool,
-    /// Does it take an Idempotency-Key?
-    pub(super) is_idempotent: bool,
-    /// May a sandbox be called something else here than elsewhere: is any `Host` let in?
-    pub(super) takes_any_host: bool,
-    /// What does it.
-    pub(super) handler: fn(Call) -> Boxed<'static, Result<Reply, Error>>,
-}
-
-impl Route {
-    /// Is it in the document? What is only for browsers is not.
-    pub fn is_documented(&self) -> bool {
-        !self.answers.is_empty()
-    }
-}
-
-/// The body of a request.
-pub(super) struct Body {
-    /// Its schema's name.
-    pub(super) schema: &'static str,
-    /// Must it be there?
-    pub(super) required: bool,
-}
-
-/// An answer that is no refusal.
-pub(super) struct Answer {
-    /// The status.
-    pub(super) status: u16,
-    /// What it means.
-    pub(super) about: &'static str,
-    /// What is in it.
-    pub(super) content: Content,
-}
-
-/// What an answer holds.
-pub(super) enum Content {
-    /// JSON of the schema with this name.
-    Json(&'static str),
-    /// A JSON object that no schema describes.
-    AnyJson,
-    /// Plain text.
-    Text,
-    /// CSV.
-    Csv,
-    /// Nothing.
-    Empty,
-}
-
-/// A route without anything optional: entries say only what is different.
-const PLAIN: Route = Route {
-    operation: "",
-    method: "GET",
-    path: "",
-    summary: "",
-    auth: Auth::Open,
-    query: &[],
-    body: None,
-    answers: &[],
-    refusals: &[],
-    is_rate_limited: false,
-    needs_recent_password: false,
-    is_idempotent: false,
-    takes_any_host: false,
-    handler: |call| Box::pin(super::probes::livez(call)),
-};
+use super::route::Route;
 
 /// Every operation; those of the sandbox only where they exist.
 pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
@@ -147,6 +53,6 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
         .chain(&summary::ROUTES)
         .chain(&endpoints::ROUTES)
         .chain(&service_settings::ROUTES)
-        .chain(&operation::ROUTES)
+        .chain(&process::ROUTES)
         .chain(of_sandbox.filter(move |_| sandbox))
 }

@@ -1,130 +1,39 @@
 //! The sandbox's controls, `/sandbox/…`.
 //!
-//! What lives here: their handlers and the guard before them. What does not: what they change. What always holds:
-//! outside `coffer sandbox` none of these paths exists, and a page of another site cannot reach them.
+//! What lives here: their handlers. What does not: the guard before them and their state (`front::sandbox`), what they
+//! change. What always holds: outside `coffer sandbox` none of these paths exists.
 
 pub(super) mod chains;
 pub(super) mod faults;
-mod inbox;
 pub(super) mod webhooks;
 
-pub use inbox::InboxState;
-
-use super::Boxed;
-use super::hosts::{AllowedHost, Hosts};
+use super::front::inbox::{Behaviour, Message};
+use super::front::sandbox::{ClockStep, Control, Sandbox};
 use super::reply::Reply;
 use super::request::Call;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::time::{Time, parse_span_ms};
+use crate::domain::time::parse_span_ms;
 use crate::domain::transfer::TransferKind;
 use crate::service::{Error, Json};
-use hyper::{HeaderMap, StatusCode};
-use inbox::{Behaviour, Message};
+use hyper::StatusCode;
 use serde_json::value::to_raw_value;
-use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest wait for a message.
 const WAIT_MS_MAX: i64 = 60_000;
-/// What is said to pages of other sites.
-pub(super) const NOT_FOR_PAGES: &str = "the sandbox's controls are not for pages of other sites";
 /// What the name of a snapshot looks like.
 pub(super) const SNAPSHOT_PATTERN: &str = "^[A-Za-z0-9._-]{1,64}$";
 
-/// What the sandbox can do to itself: given by `app`, which alone knows clock, workers and file together.
-pub trait Control: Send + Sync {
-    /// Moves the clock forward, from due time to due time; answers when all that fell due is done.
-    fn advance(&self, step: ClockStep) -> Boxed<'_, Result<(), Error>>;
-    /// Back to the seed and to real time.
-    fn reset(&self) -> Boxed<'_, Result<(), Error>>;
-    /// Keeps the whole state under a name.
-    fn snapshot(&self, name: String) -> Boxed<'_, Result<(), Error>>;
-    /// Back to the state that was kept under a name.
-    fn restore(&self, name: String) -> Boxed<'_, Result<(), Error>>;
-    /// Where inboxes are kept.
-    fn inboxes(&self) -> &InboxState;
-}
-
-/// What makes a sandbox's front different.
-pub struct SandboxSettings {
-    /// Its handle on itself.
-    pub control: Arc<dyn Control>,
-    /// The addresses it listens on.
-    pub listen: Vec<IpAddr>,
-    /// Hosts that it answers to beside those it always does.
-    pub allow_host: Vec<AllowedHost>,
-    /// May it be reached off loopback? Then every address is a host that it answers to.
-    pub allow_remote: bool,
-}
-
-/// What is done to the clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClockStep {
-    /// So many milliseconds further.
-    Advance(i64),
-    /// To this moment, which must not be past.
-    Set(Time),
-    /// Stand still, or run on.
-    Freeze(bool),
-}
-
-/// The sandbox's part of the front.
-pub(super) struct Sandbox {
-    control: Arc<dyn Control>,
-    pub(super) hosts: Hosts,
-    pub(super) faults: faults::FaultState,
-}
-
-impl Sandbox {
-    /// A sandbox that is known by this url.
-    pub(super) fn new(settings: SandboxSettings, public_url: &str) -> Sandbox {
-        let SandboxSettings {
-            control,
-            listen,
-            allow_host,
-            allow_remote,
-        } = settings;
-        Sandbox {
-            control,
-            hosts: Hosts::new(&listen, public_url, allow_host, allow_remote),
-            faults: faults::FaultState::default(),
-        }
-    }
-
-    /// Keeps pages of other sites out of the controls: browsers tell their `Origin`. Their `Host` is checked before.
-    pub(super) fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let text = |name: &str| {
-            headers
-                .get(name)
-                .and_then(|value| value.to_str().ok())
-                .map(str::to_ascii_lowercase)
-        };
-        let forbidden = |message: &str| Err(Refusal::new(Code::Forbidden, message));
-        if text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
-            return forbidden(NOT_FOR_PAGES);
-        }
-        let host = text("host").unwrap_or_default();
-        match text("origin")
-            .as_deref()
-            .map(|origin| origin.split_once("://"))
-        {
-            None => Ok(()),
-            Some(Some((_, origin))) if origin == host => Ok(()),
-            Some(_) => forbidden("Origin must be the sandbox's own"),
-        }
-    }
+/// The sandbox of a call that the guard has let in.
+fn of(call: &Call) -> Result<&Sandbox, Error> {
+    let sandbox = call.front.sandbox.as_ref();
+    sandbox.ok_or_else(|| Refusal::not_found("path").into())
 }
 
 /// The control of a call that the guard has let in.
 fn control(call: &Call) -> Result<&dyn Control, Error> {
-    let sandbox = call
-        .front
-        .sandbox
-        .as_ref()
-        .ok_or_else(|| Refusal::not_found("path"))?;
-    Ok(sandbox.control.as_ref())
+    Ok(of(call)?.control.as_ref())
 }
 
 /// GET /sandbox
@@ -134,25 +43,17 @@ pub(super) async fn state(call: Call) -> Result<Reply, Error> {
 
 /// The state, as `GET /sandbox` answers it, at this moment.
 fn answer_state(call: &Call) -> Result<Reply, Error> {
-    let front = &call.front;
-    let (clock, service) = (&front.clock, &front.service);
-    let faults = front.sandbox.as_ref();
-    let faults = faults.map(|sandbox| sandbox.faults.view(service.faults()));
+    let (clock, service) = (&call.front.clock, &call.front.service);
+    let faults = of(call)?.faults.view(service.faults());
     service
-        .sandbox_state(
-            clock.now(),
-            clock.frozen_at().is_some(),
-            faults.unwrap_or_default(),
-        )
+        .sandbox_state(clock.now(), clock.frozen_at().is_some(), faults)
         .map(Reply::ok)
 }
 
 /// POST /sandbox/reset
 pub(super) async fn reset(call: Call) -> Result<Reply, Error> {
     control(&call)?.reset().await?;
-    if let Some(sandbox) = &call.front.sandbox {
-        sandbox.faults.clear();
-    }
+    of(&call)?.faults.clear();
     call.front.throttle.forget();
     answer_state(&call)
 }

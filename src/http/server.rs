@@ -4,9 +4,9 @@
 //! what it has begun.
 
 use super::connection::{Arriving, Pace, Socket, under_way};
+use super::dispatch::{Dispatcher, Dropped};
 use super::metrics::Scope;
 use super::places::{Place, Places, Wish};
-use super::{Front, dispatch};
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -76,7 +76,7 @@ pub struct Listener {
 
 /// What serves connections.
 struct Acceptor {
-    front: Arc<Front>,
+    dispatcher: Arc<Dispatcher>,
     scope: Scope,
     limits: Limits,
     places: Arc<Places>,
@@ -95,28 +95,33 @@ impl Listener {
     }
 
     /// Serves until `stop` is true, then lets what has begun come to its end.
-    pub async fn serve(self, front: Arc<Front>, limits: Limits, mut stop: watch::Receiver<bool>) {
-        let acceptor = Acceptor::new(front, self.scope, limits);
+    pub async fn serve(
+        self,
+        dispatcher: Arc<Dispatcher>,
+        limits: Limits,
+        mut stop: watch::Receiver<bool>,
+    ) {
+        let acceptor = Acceptor::new(dispatcher, self.scope, limits);
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => {}
             () = acceptor.accept_from(&self.inner) => {}
         }
-        acceptor.front.close();
+        acceptor.dispatcher.front.close();
         drop(self.inner);
         acceptor.drain().await;
     }
 }
 
 impl Acceptor {
-    fn new(front: Arc<Front>, scope: Scope, limits: Limits) -> Acceptor {
-        let places = Places::new(limits.connections_max, front.clock.stopwatch());
+    fn new(dispatcher: Arc<Dispatcher>, scope: Scope, limits: Limits) -> Acceptor {
+        let places = Places::new(limits.connections_max, dispatcher.front.clock.stopwatch());
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
             .header_read_timeout(Duration::from_millis(limits.header_timeout_ms))
             .max_buf_size(BUFFER_BYTES_MAX);
         Acceptor {
-            front,
+            dispatcher,
             scope,
             limits,
             places,
@@ -146,7 +151,7 @@ impl Acceptor {
 
     /// A place for a connection from here, waited for where all are taken; nothing where this client has its share.
     async fn place_for(&self, peer: IpAddr) -> Option<Place> {
-        let is_proxy = (self.front.trusted_proxy)(peer);
+        let is_proxy = (self.dispatcher.front.trusted_proxy)(peer);
         let is_near = peer.is_loopback() && !self.limits.loopback_is_limited;
         let client = (!is_proxy && !is_near).then_some(peer);
         loop {
@@ -165,15 +170,15 @@ impl Acceptor {
     fn serve(&self, stream: TcpStream, peer: IpAddr, place: Place) {
         // Small answers go out at once; where that cannot be set they are merely later.
         let _ = stream.set_nodelay(true);
-        let (front, seat) = (Arc::clone(&self.front), Arc::clone(&place.seat));
+        let (dispatcher, seat) = (Arc::clone(&self.dispatcher), Arc::clone(&place.seat));
         let scope = self.scope;
         let service = service_fn(move |request: Request<Incoming>| {
-            let (front, seat) = (Arc::clone(&front), Arc::clone(&seat));
+            let (dispatcher, seat) = (Arc::clone(&dispatcher), Arc::clone(&seat));
             async move {
                 let request = request.map(|body| Arriving::new(body, Arc::clone(&seat)));
                 let answering = seat.begin().await;
-                let response = dispatch::dispatch(front, scope, peer, request).await?;
-                Ok::<_, dispatch::Dropped>(response.map(|body| under_way(body, answering)))
+                let response = dispatcher.dispatch(scope, peer, request).await?;
+                Ok::<_, Dropped>(response.map(|body| under_way(body, answering)))
             }
         });
         let pace = Pace::new(self.limits.write_bytes_min, self.limits.write_span_ms);

@@ -5,7 +5,7 @@
 //! against a user is forgotten only by time, by a right password or by a new one, and time is the process's own,
 //! whatever the clock on the wall does.
 
-use super::password::PasswordLimits;
+use super::hashing;
 use crate::clock::Stopwatch;
 use crate::domain::apikey;
 use crate::domain::refusal::{Code, Refusal};
@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Failures of one client at one email that cost nothing.
 const FREE: u32 = 5;
 /// Half the wait after the next one; each further failure doubles it.
-pub(super) const WAIT_MS_MIN: i64 = SECOND_MS;
+const WAIT_MS_MIN: i64 = SECOND_MS;
 /// The longest wait. After it, and as long again without a failure, the client starts anew.
 const WAIT_MS_MAX: i64 = 15 * MINUTE_MS;
 
@@ -36,11 +36,32 @@ const BY_EMAIL: Rate = Rate {
 const PROVEN_MAX: usize = 8;
 /// Failures remembered at emails that nobody has, and clients. Each has cost a hash, so that hashing 100 a second for as
 /// long as they are remembered would not reach it; past it, further ones at emails of nobody's are not counted.
-pub(super) const REMEMBERED_MAX: usize = 100_000;
+const REMEMBERED_MAX: usize = 100_000;
 /// Clients remembered that have guessed the set-up token, which is too long to be guessed.
 const SET_UP_MAX: usize = 10_000;
 /// How often what is over is removed.
 const SWEEP_MS: i64 = MINUTE_MS;
+
+/// What may be asked of the checking of passwords.
+#[derive(Clone, Copy, Debug)]
+pub struct PasswordLimits {
+    /// Passwords that may wait to be hashed; the next one is refused as overloaded.
+    pub waiting_max: usize,
+    /// Failed attempts remembered at emails that nobody has; those at users' are remembered all.
+    pub failures_remembered_max: usize,
+    /// Half the wait after the sixth failure of a client at an email; it doubles with each further one.
+    pub wait_ms_min: i64,
+}
+
+impl Default for PasswordLimits {
+    fn default() -> PasswordLimits {
+        PasswordLimits {
+            waiting_max: hashing::WAITING_MAX,
+            failures_remembered_max: REMEMBERED_MAX,
+            wait_ms_min: WAIT_MS_MIN,
+        }
+    }
+}
 
 /// What is guessed at.
 pub(super) enum Target {

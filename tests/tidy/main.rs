@@ -12,6 +12,7 @@
     reason = "a rule that trips over itself fails as a test, which is what a test is for"
 )]
 
+mod circles;
 mod layers;
 mod names;
 mod places;
@@ -38,6 +39,11 @@ fn hold(rule: fn(&Tree) -> Vec<String>) {
 #[test]
 fn rooms_use_only_what_their_layer_may() {
     hold(layers::layers);
+}
+
+#[test]
+fn uses_go_one_way() {
+    hold(circles::circles);
 }
 
 #[test]

@@ -58,6 +58,21 @@ pub fn names(file: &File) -> Vec<Name> {
     .collect()
 }
 
+/// What the names mean that a file brings in at its top, by `use`: what others reach through it.
+pub fn imported(file: &File) -> Vec<(String, Vec<String>)> {
+    let written = written(file);
+    let imports: Vec<&Written> = written
+        .iter()
+        .filter(|one| one.known_as.is_some() && one.home == file.modules())
+        .collect();
+    let uses = imports.iter().filter(|one| !one.declares);
+    let meant = uses.map(|one| {
+        let name = one.known_as.clone().unwrap_or_default();
+        (name, resolve(one, &imports))
+    });
+    meant.collect()
+}
+
 fn resolve(written: &Written, imports: &[&Written]) -> Vec<String> {
     let mut path = written.path.clone();
     let mut home = written.home.clone();

@@ -4,7 +4,7 @@
 
 use super::{Subject, content, refused};
 use crate::domain::refusal::Code;
-use crate::http::routes::{Content, Route};
+use crate::http::route::{Content, Route};
 use crate::http::{error, public};
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};

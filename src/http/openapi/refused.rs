@@ -5,9 +5,10 @@
 use crate::domain::refusal::Code;
 use crate::domain::user::Role;
 use crate::http::auth::Auth;
+use crate::http::front::sandbox;
+use crate::http::hosts;
 use crate::http::request::Param;
-use crate::http::routes::Route;
-use crate::http::{hosts, sandbox};
+use crate::http::route::Route;
 use serde_json::{Map, Value, json};
 
 /// The id in examples.

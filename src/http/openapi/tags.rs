@@ -2,7 +2,7 @@
 //!
 //! What always holds: an operation's tag follows from its path alone, so a new operation is tagged by where it is.
 
-use crate::http::routes::Route;
+use crate::http::route::Route;
 use serde_json::{Value, json};
 
 /// A group of operations.

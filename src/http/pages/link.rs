@@ -22,7 +22,7 @@ pub(in crate::http) async fn show(call: Call) -> Result<Reply, Error> {
 pub(in crate::http) async fn pay(call: Call) -> Result<Reply, Error> {
     let service = &call.front.service;
     let opened = service.open_link(call.id())?;
-    let client = client::limit_key(client::address(&call));
+    let client = client::limit_key(call.client());
     let now = call.front.clock.uptime();
     if let Some(verdict) = call.front.link_limiter.count(&client, now)
         && !verdict.allowed

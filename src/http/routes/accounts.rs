@@ -1,11 +1,11 @@
 //! The operator interface: accounts, their settings, their payout addresses and their legacy secret.
 
 use super::invoice_desk::{MEMBER, json};
-use super::{Answer, Body, Content, Route};
 use crate::domain::refusal::Code;
 use crate::domain::user::Role;
 use crate::http::auth::Auth;
 use crate::http::dashboard::accounts;
+use crate::http::route::{Answer, Body, Content, Route};
 
 /// A route for operators.
 const OPERATOR: Route = Route {

@@ -1,7 +1,6 @@
 //! Balances, ledger, corrections and events in the operator interface.
 
 use super::invoice_desk::{BEFORE, CURRENCY, MEMBER, MODE, json, limit};
-use super::{Body, Route};
 use crate::domain::event::EventType;
 use crate::domain::refusal::Code;
 use crate::domain::user::Role;
@@ -9,6 +8,7 @@ use crate::http::api;
 use crate::http::auth::Auth;
 use crate::http::dashboard::books;
 use crate::http::request::{Param, ParamKind};
+use crate::http::route::{Body, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 4] = [

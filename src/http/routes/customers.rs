@@ -1,11 +1,11 @@
 //! The merchant's interface: customers, their addresses and deposits.
 
-use super::{Answer, Body, Content, PLAIN, Route};
 use crate::domain::customer::REF_CHARS_MAX;
 use crate::domain::refusal::Code;
 use crate::http::api::{customers, deposits};
 use crate::http::auth::Auth;
 use crate::http::request::{Param, ParamKind};
+use crate::http::route::{Answer, Body, Content, PLAIN, Route};
 
 /// A route that asks for a secret key.
 const SECRET: Route = Route {

@@ -1,10 +1,10 @@
 //! The operator interface: operations under `/dashboard/api`.
 
-use super::{Answer, Body, Content, PLAIN, Route};
 use crate::domain::refusal::Code;
 use crate::domain::user::Role;
 use crate::http::auth::Auth;
 use crate::http::dashboard::{session, users};
+use crate::http::route::{Answer, Body, Content, PLAIN, Route};
 
 /// A route for everybody who is signed in.
 const MEMBER: Route = Route {

@@ -1,11 +1,11 @@
 //! Deliveries in the operator interface.
 
 use super::invoice_desk::{BEFORE, MEMBER, MODE, json, limit};
-use super::{Body, Route};
 use crate::domain::event::DeliveryState;
 use crate::domain::refusal::Code;
 use crate::http::dashboard::deliveries;
 use crate::http::request::{Param, ParamKind};
+use crate::http::route::{Body, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 3] = [

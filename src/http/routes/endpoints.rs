@@ -1,8 +1,8 @@
 //! The operator interface: webhook endpoints.
 
 use super::invoice_desk::{MEMBER, json};
-use super::{Answer, Body, Content, Route};
 use crate::http::dashboard::endpoints;
+use crate::http::route::{Answer, Body, Content, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 6] = [

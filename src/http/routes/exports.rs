@@ -1,8 +1,8 @@
 //! Exports in the operator interface.
 
 use super::invoice_desk::{FROM, MEMBER, MODE, TO};
-use super::{Answer, Content, Route};
 use crate::http::dashboard::exports;
+use crate::http::route::{Answer, Content, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 1] = [Route {

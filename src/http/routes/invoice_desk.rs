@@ -1,6 +1,5 @@
 //! Invoices in the operator interface.
 
-use super::{Answer, Content, PLAIN, Route};
 use crate::domain::asset::Mode;
 use crate::domain::money::Currency;
 use crate::domain::refusal::Code;
@@ -9,6 +8,7 @@ use crate::domain::user::Role;
 use crate::http::auth::Auth;
 use crate::http::dashboard::invoices;
 use crate::http::request::{Param, ParamKind};
+use crate::http::route::{Answer, Content, PLAIN, Route};
 
 /// `mode` of the operator interface.
 pub(super) const MODE: Param = Param {

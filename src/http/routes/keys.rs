@@ -1,9 +1,9 @@
 //! The operator interface: keys.
 
 use super::invoice_desk::{MEMBER, json};
-use super::{Answer, Body, Content, Route};
 use crate::domain::refusal::Code;
 use crate::http::dashboard::keys;
+use crate::http::route::{Answer, Body, Content, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 4] = [

@@ -1,12 +1,12 @@
 //! Payment links: the operator interface's operations on them.
 
-use super::{Answer, Body, Content, PLAIN, Route};
 use crate::domain::asset::Mode;
 use crate::domain::refusal::Code;
 use crate::domain::user::Role;
 use crate::http::auth::Auth;
 use crate::http::dashboard::links;
 use crate::http::request::{Param, ParamKind};
+use crate::http::route::{Answer, Body, Content, PLAIN, Route};
 
 /// `mode` of the operator interface.
 const MODE: Param = Param {

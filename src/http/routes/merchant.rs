@@ -1,6 +1,5 @@
 //! The merchant's interface: operations under `/v1`.
 
-use super::{Answer, Body, Content, PLAIN, Route};
 use crate::domain::event::EventType;
 use crate::domain::money::Currency;
 use crate::domain::refusal::Code;
@@ -8,6 +7,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::http::api::{account, events, invoices};
 use crate::http::auth::Auth;
 use crate::http::request::{Param, ParamKind};
+use crate::http::route::{Answer, Body, Content, PLAIN, Route};
 
 /// `before` of a page.
 const BEFORE: Param = Param {

@@ -1,8 +1,8 @@
 //! The pages and the files they load: for browsers, so they have no answers that the document could describe.
 
-use super::{PLAIN, Route};
 use crate::http::pages::{self, checkout, link, setup};
 use crate::http::request::{Param, ParamKind};
+use crate::http::route::{PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 8] = [

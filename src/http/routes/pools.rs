@@ -1,11 +1,11 @@
 //! The operator interface: pools of addresses, and payments that matched nothing.
 
-use super::{Answer, Body, Content, PLAIN, Route};
 use crate::domain::refusal::Code;
 use crate::domain::user::Role;
 use crate::http::auth::Auth;
 use crate::http::dashboard::{pools, unmatched};
 use crate::http::request::{Param, ParamKind};
+use crate::http::route::{Answer, Body, Content, PLAIN, Route};
 use crate::service::unmatched::Looked;
 
 /// A route for operators.

@@ -1,9 +1,9 @@
 //! The operations for shops' pages: under `/v1/public`, with a public key.
 
-use super::{Answer, Body, Content, PLAIN, Route};
 use crate::domain::refusal::Code;
 use crate::http::auth::Auth;
 use crate::http::public;
+use crate::http::route::{Answer, Body, Content, PLAIN, Route};
 
 /// The question a browser asks before it lets a page ask.
 const PREFLIGHT: Route = Route {

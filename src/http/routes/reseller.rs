@@ -1,10 +1,10 @@
 //! The reseller interface: operations under `/reseller`.
 
-use super::{Answer, Body, Content, PLAIN, Route};
 use crate::domain::refusal::Code;
 use crate::http::auth::Auth;
 use crate::http::request::{Param, ParamKind};
 use crate::http::reseller;
+use crate::http::route::{Answer, Body, Content, PLAIN, Route};
 
 /// A route that asks for a reseller's token.
 const RESELLER: Route = Route {

@@ -1,10 +1,10 @@
 //! The sandbox's controls: operations under `/sandbox`, which exist only there.
 
-use super::{Answer, Body, Content, PLAIN, Route};
 use crate::domain::event::EventType;
 use crate::domain::refusal::Code;
 use crate::http::auth::Auth;
 use crate::http::request::{Param, ParamKind};
+use crate::http::route::{Answer, Body, Content, PLAIN, Route};
 use crate::http::sandbox::webhooks;
 use crate::http::{probes, sandbox};
 

@@ -1,12 +1,12 @@
 //! The operator interface to resellers' servers: operations under `/dashboard/api`.
 
-use super::{Answer, Body, Content, PLAIN, Route};
 use crate::domain::refusal::Code;
 use crate::domain::server::standing::ServerStatus;
 use crate::domain::user::Role;
 use crate::http::auth::Auth;
 use crate::http::dashboard::servers;
 use crate::http::request::{Param, ParamKind};
+use crate::http::route::{Answer, Body, Content, PLAIN, Route};
 
 /// `limit` of the lists.
 const LIMIT: Param = Param {

@@ -1,12 +1,12 @@
 //! The operator interface: what concerns the whole service, and the audit log.
 
 use super::invoice_desk::{BEFORE, MEMBER, json, limit};
-use super::{Body, Route};
 use crate::domain::refusal::Code;
 use crate::domain::user::Role;
 use crate::http::auth::Auth;
 use crate::http::dashboard::settings;
 use crate::http::request::{Param, ParamKind};
+use crate::http::route::{Body, Route};
 
 /// A route for operators.
 const OPERATOR: Route = Route {

@@ -1,10 +1,10 @@
 //! The operator interface: an account in numbers, and what waits for an operator.
 
-use super::Route;
 use super::invoice_desk::{MEMBER, MODE, json};
 use crate::domain::user::Role;
 use crate::http::auth::Auth;
 use crate::http::dashboard::summary;
+use crate::http::route::Route;
 
 /// The list.
 pub(super) static ROUTES: [Route; 2] = [

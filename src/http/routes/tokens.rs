@@ -1,8 +1,8 @@
 //! The operator interface: resellers' tokens.
 
 use super::invoice_desk::{MEMBER, json};
-use super::{Answer, Content, Route};
 use crate::http::dashboard::tokens;
+use crate::http::route::{Answer, Content, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 3] = [

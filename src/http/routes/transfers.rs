@@ -1,6 +1,5 @@
 //! Payouts and refunds: the merchant's operations, the operator interface's, the sandbox's.
 
-use super::{Answer, Body, Content, PLAIN, Route};
 use crate::domain::asset::Mode;
 use crate::domain::refusal::Code;
 use crate::domain::transfer::TransferStatus;
@@ -9,6 +8,7 @@ use crate::http::api::transfers as api;
 use crate::http::auth::Auth;
 use crate::http::dashboard::transfers as dashboard;
 use crate::http::request::{Param, ParamKind};
+use crate::http::route::{Answer, Body, Content, PLAIN, Route};
 use crate::http::sandbox;
 
 /// `limit` of a list.

@@ -1,10 +1,10 @@
 //! The operations that machines ask of the process itself.
 
-use super::{Answer, Content, PLAIN, Route};
 use crate::domain::refusal::Code;
 use crate::http::auth::Auth;
 use crate::http::probes;
 use crate::http::request::{Param, ParamKind};
+use crate::http::route::{Answer, Content, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 4] = [

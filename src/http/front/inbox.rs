@@ -29,13 +29,13 @@ pub struct Message {
 
 /// What an inbox answers with.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Behaviour {
+pub(in crate::http) struct Behaviour {
     /// The status.
-    pub(super) status: u16,
+    pub(in crate::http) status: u16,
     /// How long it takes.
-    pub(super) delay_ms: u64,
+    pub(in crate::http) delay_ms: u64,
     /// How many more times; nothing: always.
-    pub(super) times: Option<u64>,
+    pub(in crate::http) times: Option<u64>,
 }
 
 /// The behaviour of an inbox that was told nothing.
@@ -68,7 +68,7 @@ impl Default for InboxState {
 
 impl InboxState {
     /// Keeps a message, and says how to answer it; nothing where there are too many inboxes.
-    pub(super) fn receive(&self, name: &str, message: Message) -> Option<Behaviour> {
+    pub(in crate::http) fn receive(&self, name: &str, message: Message) -> Option<Behaviour> {
         let mut inboxes = self.lock();
         if inboxes.len() >= INBOXES_MAX && !inboxes.contains_key(name) {
             return None;
@@ -86,7 +86,7 @@ impl InboxState {
     }
 
     /// The messages of one event type, or all, oldest first.
-    pub(super) fn messages(&self, name: &str, kind: Option<&str>) -> Vec<Message> {
+    pub(in crate::http) fn messages(&self, name: &str, kind: Option<&str>) -> Vec<Message> {
         let inboxes = self.lock();
         let messages = inboxes
             .get(name)
@@ -99,17 +99,17 @@ impl InboxState {
     }
 
     /// Hears of arrivals, from now on.
-    pub(super) fn arrivals(&self) -> watch::Receiver<u64> {
+    pub(in crate::http) fn arrivals(&self) -> watch::Receiver<u64> {
         self.arrivals.subscribe()
     }
 
     /// Sets how an inbox answers.
-    pub(super) fn behave(&self, name: &str, behaviour: Behaviour) {
+    pub(in crate::http) fn behave(&self, name: &str, behaviour: Behaviour) {
         self.lock().entry(name.to_owned()).or_default().behaviour = Some(behaviour);
     }
 
     /// Empties an inbox; it answers 200 again.
-    pub(super) fn empty(&self, name: &str) {
+    pub(in crate::http) fn empty(&self, name: &str) {
         self.lock().remove(name);
     }
 
@@ -146,7 +146,11 @@ impl Inbox {
 
 impl Message {
     /// A message from what came; bytes that are no text are shown in hex.
-    pub(super) fn new(headers: &hyper::HeaderMap, body: &[u8], received_at: Time) -> Message {
+    pub(in crate::http) fn new(
+        headers: &hyper::HeaderMap,
+        body: &[u8],
+        received_at: Time,
+    ) -> Message {
         let text = |value: &hyper::header::HeaderValue| {
             value
                 .to_str()

@@ -1,0 +1,59 @@
+//! How a call is answered that meets a fault of the sandbox's.
+//!
+//! What always holds: it is answered as if it had been refused so, with the headers of a real refusal.
+
+use super::refused;
+use crate::domain::refusal::{Code, Refusal};
+use crate::http::reply::Reply;
+use crate::http::route::Route;
+use crate::http::{error, limit};
+use hyper::StatusCode;
+use hyper::header::{ALLOW, CONNECTION, RETRY_AFTER};
+
+/// How a call of this route is answered that meets this status; `methods` are those of its path.
+pub(super) fn answer(
+    methods: &str,
+    (route, status): (&Route, StatusCode),
+    path: &str,
+    request_id: &str,
+) -> Reply {
+    let code = code(route, status);
+    let refusal = Refusal::new(code, format!("a fault of the sandbox: {status}"));
+    let reply = refused(path, refusal.into(), request_id);
+    let reply = Reply { status, ..reply };
+    match status {
+        StatusCode::METHOD_NOT_ALLOWED => reply.with(ALLOW, methods),
+        StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE => {
+            reply.with(CONNECTION, "close")
+        }
+        StatusCode::TOO_MANY_REQUESTS => {
+            let headers = if code == Code::RateLimited {
+                limit::spent()
+            } else {
+                Vec::new()
+            };
+            let reply = reply.with(RETRY_AFTER, "1");
+            Reply {
+                headers: [reply.headers, headers].concat(),
+                ..reply
+            }
+        }
+        _ => reply,
+    }
+}
+
+/// The code of a status: the first of this operation's own refusals, else of all that it is refused with, else of all
+/// there are.
+fn code(route: &Route, status: StatusCode) -> Code {
+    let has_status = |code: &Code| error::status(*code) == status;
+    let own = route.refusals.iter().copied().find(has_status);
+    let of_route = own.or_else(|| route.codes().into_iter().find(has_status));
+    let of_all = || Code::ALL.iter().copied().find(has_status);
+    of_route
+        .or_else(of_all)
+        .unwrap_or(if status.is_client_error() {
+            Code::InvalidRequest
+        } else {
+            Code::InternalError
+        })
+}

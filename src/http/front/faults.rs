@@ -1,0 +1,105 @@
+//! Which calls are answered late, wrongly or not at all, because the sandbox pretends so.
+//!
+//! What lives here: the faults that are still to be met, counted. What does not: setting them (`sandbox::faults`), how a
+//! call is answered that meets one (`dispatch`). What always holds: the sandbox's own controls have no faults.
+
+use super::Operation;
+use crate::service::Faults;
+use hyper::StatusCode;
+use serde_json::{Value, json};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// What the paths of the controls begin with.
+const CONTROLS: &str = "/sandbox";
+
+/// What the next calls meet.
+#[derive(Clone)]
+pub(in crate::http) struct Fault {
+    /// Which operation; nothing: every one outside `/sandbox`.
+    pub(in crate::http) operation: Option<Operation>,
+    /// How it is answered instead of being done.
+    pub(in crate::http) status: Option<StatusCode>,
+    /// How long it waits first.
+    pub(in crate::http) delay: Duration,
+    /// Is it done, and then not answered?
+    pub(in crate::http) drops_answer: bool,
+    /// How many more calls.
+    pub(in crate::http) times: u64,
+}
+
+/// The faults that are still to be met, the oldest first.
+pub(in crate::http) struct FaultState {
+    /// The operations that can meet one: those outside `/sandbox`.
+    operations: Vec<Operation>,
+    faults: Mutex<Vec<Fault>>,
+}
+
+impl FaultState {
+    /// No fault of any of these operations.
+    pub(super) fn new(operations: &[Operation]) -> FaultState {
+        let operations = operations.iter().copied();
+        FaultState {
+            operations: operations
+                .filter(|operation| !operation.path.starts_with(CONTROLS))
+                .collect(),
+            faults: Mutex::default(),
+        }
+    }
+
+    /// The operation of a text like `POST /v1/invoices`, where it can meet a fault.
+    pub(in crate::http) fn operation(&self, text: &str) -> Option<Operation> {
+        let mut operations = self.operations.iter();
+        let found = operations.find(|operation| text == operation.to_string());
+        found.copied()
+    }
+
+    /// The fault that a call of this operation meets, counted.
+    pub(in crate::http) fn meet(&self, operation: Operation) -> Option<Fault> {
+        if operation.path.starts_with(CONTROLS) {
+            return None;
+        }
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_for = |fault: &&mut Fault| {
+            fault
+                .operation
+                .is_none_or(|wanted| wanted.name == operation.name)
+        };
+        let fault = faults.iter_mut().find(is_for)?;
+        fault.times = fault.times.saturating_sub(1);
+        let met = fault.clone();
+        faults.retain(|fault| fault.times > 0);
+        Some(met)
+    }
+
+    /// Ends all of them.
+    pub(in crate::http) fn clear(&self) {
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        faults.clear();
+    }
+
+    /// One more.
+    pub(in crate::http) fn add(&self, fault: Fault) {
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        faults.push(fault);
+    }
+
+    /// What is pretended, as `GET /sandbox` shows it.
+    pub(in crate::http) fn view(&self, pretended: Faults) -> Value {
+        let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = faults.iter().map(|fault| {
+            json!({
+                "route": fault.operation.map(|operation| operation.to_string()),
+                "status": fault.status.map(|status| status.as_u16()),
+                "delayMs": u64::try_from(fault.delay.as_millis()).unwrap_or(u64::MAX),
+                "dropAnswer": fault.drops_answer,
+                "times": fault.times,
+            })
+        });
+        json!({
+            "calls": calls.collect::<Vec<_>>(),
+            "pool": pretended.pool_empty.then_some("empty"),
+            "rates": pretended.rates_stale.then_some("stale"),
+        })
+    }
+}

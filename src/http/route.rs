@@ -1,0 +1,109 @@
+//! What an operation is, as data: for the router, the key check, the document, the metrics and the tests.
+//!
+//! What lives here: the type. What does not: the operations, which stand beside their handlers, and the one list of them
+//! (`routes`).
+
+use super::auth::Auth;
+use super::front::{Boxed, Operation};
+use super::reply::Reply;
+use super::request::{Call, Param};
+use crate::domain::refusal::{Code, Refusal};
+use crate::service::Error;
+
+/// One operation.
+pub struct Route {
+    /// Its name: in the document, in metrics, in idempotency.
+    pub operation: &'static str,
+    /// GET, POST, PUT, PATCH, DELETE or OPTIONS.
+    pub method: &'static str,
+    /// Its path, parameters in braces.
+    pub path: &'static str,
+    /// One line for the document.
+    pub(super) summary: &'static str,
+    /// Who may call it.
+    pub auth: Auth,
+    /// What its query may hold.
+    pub(super) query: &'static [Param],
+    /// Its body.
+    pub(super) body: Option<Body>,
+    /// How it answers when it does what it is asked; none: it is for browsers, and the document leaves it out.
+    pub(super) answers: &'static [Answer],
+    /// The refusals of its own, beside those of its key, its body and its path.
+    pub(super) refusals: &'static [Code],
+    /// Does it count against the key's rate?
+    pub(super) is_rate_limited: bool,
+    /// Does it ask whoever is signed in for a password that was given lately?
+    pub needs_recent_password: bool,
+    /// Does it take an Idempotency-Key?
+    pub(super) is_idempotent: bool,
+    /// May a sandbox be called something else here than elsewhere: is any `Host` let in?
+    pub(super) takes_any_host: bool,
+    /// What does it.
+    pub(super) handler: fn(Call) -> Boxed<'static, Result<Reply, Error>>,
+}
+
+impl Route {
+    /// What it is called, and where it is.
+    pub(super) fn named(&self) -> Operation {
+        Operation {
+            name: self.operation,
+            method: self.method,
+            path: self.path,
+        }
+    }
+
+    /// Is it in the document? What is only for browsers is not.
+    pub fn is_documented(&self) -> bool {
+        !self.answers.is_empty()
+    }
+}
+
+/// The body of a request.
+pub(super) struct Body {
+    /// Its schema's name.
+    pub(super) schema: &'static str,
+    /// Must it be there?
+    pub(super) required: bool,
+}
+
+/// An answer that is no refusal.
+pub(super) struct Answer {
+    /// The status.
+    pub(super) status: u16,
+    /// What it means.
+    pub(super) about: &'static str,
+    /// What is in it.
+    pub(super) content: Content,
+}
+
+/// What an answer holds.
+pub(super) enum Content {
+    /// JSON of the schema with this name.
+    Json(&'static str),
+    /// A JSON object that no schema describes.
+    AnyJson,
+    /// Plain text.
+    Text,
+    /// CSV.
+    Csv,
+    /// Nothing.
+    Empty,
+}
+
+/// A route without anything optional: entries say only what is different.
+pub(super) const PLAIN: Route = Route {
+    operation: "",
+    method: "GET",
+    path: "",
+    summary: "",
+    auth: Auth::Open,
+    query: &[],
+    body: None,
+    answers: &[],
+    refusals: &[],
+    is_rate_limited: false,
+    needs_recent_password: false,
+    is_idempotent: false,
+    takes_any_host: false,
+    handler: |_| Box::pin(async { Err(Refusal::not_found("path").into()) }),
+};
