@@ -1,14 +1,18 @@
-//! Who may call a route: said by the route as data, enforced here.
+//! Who may call a route.
+//!
+//! What lives here: what a request has to prove, and the proofs. What does not: which proof a route asks for, which is the
+//! type of its handler (`route`). What always holds: a proof is made here alone, from what a request has shown.
 
 use super::front::Front;
+use super::front::sandbox::Sandbox;
 use super::request::header;
 use crate::domain::apikey::KeyClass;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::time::Time;
 use crate::domain::user::Role;
 use crate::service::keys::unauthorized;
 use crate::service::{Caller, Error, Member};
 use hyper::{HeaderMap, Method};
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// What the cookie of a session is called over plain http.
@@ -44,108 +48,142 @@ pub enum Auth {
     Sandbox,
 }
 
-/// Who was let in.
-#[derive(Default)]
-pub(super) struct Admitted {
-    /// By a key.
-    pub(super) caller: Option<Arc<Caller>>,
-    /// By a session.
-    pub(super) member: Option<Member>,
-}
+/// The key that a page may use.
+pub(super) struct PublicKey(Arc<Caller>);
 
-/// Lets a request in or not.
-///
-/// # Errors
-/// `unauthorized`, `wrong_key_type`, `forbidden`.
-pub(super) fn admit(
-    front: &Front,
-    now: Time,
-    method: &Method,
-    headers: &HeaderMap,
-    auth: Auth,
-) -> Result<Admitted, Error> {
-    match auth {
-        Auth::Open => Ok(Admitted::default()),
-        Auth::Sandbox => match &front.sandbox {
-            Some(sandbox) => {
-                sandbox.admit(headers)?;
-                Ok(Admitted::default())
-            }
-            None => Err(Refusal::not_found("path").into()),
-        },
-        Auth::Secret => {
-            let caller = front.service.authenticate(now, presented(headers)?)?;
-            match caller.class() {
-                KeyClass::Secret | KeyClass::Legacy => Ok(Admitted {
-                    caller: Some(caller),
-                    member: None,
-                }),
-                KeyClass::Public => {
-                    let message = "a public key opens /v1/public only; use the secret key here";
-                    Err(Refusal::new(Code::WrongKeyType, message).into())
-                }
-            }
-        }
-        Auth::Public => {
-            let caller = front.service.authenticate(now, presented(headers)?)?;
-            if caller.class() != KeyClass::Public {
-                let message = "this takes a public key only; keep the secret one on your server";
-                return Err(Refusal::new(Code::WrongKeyType, message).into());
-            }
-            if let Some(origin) = header(headers, "origin")? {
-                front.service.admit_origin(&caller, origin)?;
-            }
-            Ok(Admitted {
-                caller: Some(caller),
-                member: None,
-            })
-        }
-        Auth::Reseller => {
-            let token = bearer(headers)?
-                .ok_or_else(|| unauthorized("send the token as Authorization: Bearer <token>"))?;
-            Ok(Admitted {
-                caller: Some(front.service.authenticate_reseller(now, token)?),
-                member: None,
-            })
-        }
-        Auth::Metrics => metrics(front, headers).map(|()| Admitted::default()),
-        Auth::Session(role) => Ok(Admitted {
-            caller: None,
-            member: Some(member(front, now, method, headers, role)?),
-        }),
+/// A reseller, told by the token.
+pub(super) struct Reseller(Arc<Caller>);
+
+/// An operator who is signed in.
+pub(super) struct Operator(Member);
+
+/// Who may read the counters.
+pub(super) struct Scraper(());
+
+impl Deref for PublicKey {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.0
     }
 }
 
-/// Who is signed in, where that is an operator or this role does not ask for one.
-fn member(
-    front: &Front,
-    now: Time,
-    method: &Method,
-    headers: &HeaderMap,
-    role: Role,
-) -> Result<Member, Error> {
+impl Deref for Reseller {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.0
+    }
+}
+
+impl Deref for Operator {
+    type Target = Member;
+
+    fn deref(&self) -> &Member {
+        &self.0
+    }
+}
+
+/// The caller behind a secret or legacy key.
+///
+/// # Errors
+/// `unauthorized`, `wrong_key_type`.
+pub(super) fn secret(front: &Front, headers: &HeaderMap) -> Result<Arc<Caller>, Error> {
+    let caller = front
+        .service
+        .authenticate(front.now(), presented(headers)?)?;
+    match caller.class() {
+        KeyClass::Secret | KeyClass::Legacy => Ok(caller),
+        KeyClass::Public => {
+            let message = "a public key opens /v1/public only; use the secret key here";
+            Err(Refusal::new(Code::WrongKeyType, message).into())
+        }
+    }
+}
+
+/// The caller behind a public key, where the page that sends it is one that the account lets use it.
+///
+/// # Errors
+/// `unauthorized`, `wrong_key_type`, `forbidden`.
+pub(super) fn public(front: &Front, headers: &HeaderMap) -> Result<PublicKey, Error> {
+    let caller = front
+        .service
+        .authenticate(front.now(), presented(headers)?)?;
+    if caller.class() != KeyClass::Public {
+        let message = "this takes a public key only; keep the secret one on your server";
+        return Err(Refusal::new(Code::WrongKeyType, message).into());
+    }
+    if let Some(origin) = header(headers, "origin")? {
+        front.service.admit_origin(&caller, origin)?;
+    }
+    Ok(PublicKey(caller))
+}
+
+/// The reseller behind a token.
+///
+/// # Errors
+/// `unauthorized`.
+pub(super) fn reseller(front: &Front, headers: &HeaderMap) -> Result<Reseller, Error> {
+    let token = bearer(headers)?
+        .ok_or_else(|| unauthorized("send the token as Authorization: Bearer <token>"))?;
+    let reseller = front.service.authenticate_reseller(front.now(), token)?;
+    Ok(Reseller(reseller))
+}
+
+/// Who is signed in.
+///
+/// # Errors
+/// `unauthorized`; `forbidden` where a page of another site wants to change something.
+pub(super) fn member(front: &Front, method: &Method, headers: &HeaderMap) -> Result<Member, Error> {
     if method != Method::GET {
         same_site(front, headers)?;
     }
     let cookie = cookie(front, headers)
         .ok_or_else(|| unauthorized("sign in first: POST /dashboard/api/session"))?;
-    let member = front.service.member(now, cookie)?;
-    if role == Role::Operator && !member.is_operator() {
-        return Err(Refusal::new(Code::Forbidden, "this is for operators").into());
+    front.service.member(front.now(), cookie)
+}
+
+/// Who is signed in, where that is an operator.
+///
+/// # Errors
+/// As [`member`]; `forbidden` where it is none.
+pub(super) fn operator(
+    front: &Front,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Result<Operator, Error> {
+    let member = member(front, method, headers)?;
+    if member.is_operator() {
+        Ok(Operator(member))
+    } else {
+        Err(Refusal::new(Code::Forbidden, "this is for operators").into())
     }
-    Ok(member)
 }
 
 /// Asks for the token of the metrics, where one is set.
-fn metrics(front: &Front, headers: &HeaderMap) -> Result<(), Error> {
+///
+/// # Errors
+/// `unauthorized`.
+pub(super) fn scraper(front: &Front, headers: &HeaderMap) -> Result<Scraper, Error> {
     let Some(token) = &front.metrics_token else {
-        return Ok(());
+        return Ok(Scraper(()));
     };
     if bearer(headers)?.is_some_and(|text| token.is(text)) {
-        return Ok(());
+        return Ok(Scraper(()));
     }
     let message = "send the token of --metrics-token as Authorization: Bearer <token>";
     Err(unauthorized(message).into())
+}
+
+/// The sandbox, for who may use its controls.
+///
+/// # Errors
+/// `not_found` outside the sandbox, `forbidden`.
+pub(super) fn sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc<Sandbox>, Error> {
+    let sandbox = front.sandbox.as_ref();
+    let sandbox = sandbox.ok_or_else(|| Refusal::not_found("path"))?;
+    sandbox.admit(headers)?;
+    Ok(Arc::clone(sandbox))
 }
 
 /// Refuses what a page of another site sends; programs that are no browsers send neither header.

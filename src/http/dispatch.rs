@@ -3,6 +3,7 @@
 //! What lives here: the order of things: id, route, header limit, key, rate, body, query, handler, log line. What
 //! always holds: every answer carries the request's id, and an error is logged once, here.
 
+mod admission;
 mod pretended;
 
 use super::connection::Arriving;
@@ -11,18 +12,19 @@ use super::front::{Front, Interface, Settings};
 use super::metrics::Scope;
 use super::reply::Reply;
 use super::request::{Call, Query, path_values};
-use super::route::Route;
+use super::route::{Answering, Route};
 use super::router::{Found, Router};
 use super::routes::routes;
 use super::stream::Outgoing;
-use super::{auth, error, limit, openapi, pages, public};
+use super::{error, openapi, pages, public};
 use crate::clock::Clock;
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::{Error, Service};
+use admission::{Admitted, admit};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body;
 use hyper::body::Bytes;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
 use std::net::IpAddr;
@@ -202,8 +204,9 @@ async fn admitted(
 ) -> Reply {
     let mut limits = Vec::new();
     let text = arrived.parts.uri.path().to_owned();
-    let reply = match call(front, route, path, arrived, &mut limits, id) {
-        Ok(call) => answer(front, route, call)
+    let reply = match begun(front, route, path, arrived, &mut limits, id) {
+        Ok(begun) => begun
+            .answer(front)
             .await
             .unwrap_or_else(|error| refused(&text, error, id)),
         Err(error) => {
@@ -217,13 +220,21 @@ async fn admitted(
     }
 }
 
-/// What the handler answers, where there is room for it.
-async fn answer(front: &Front, route: &Route, call: Call) -> Result<Reply, Error> {
-    let asker = call.asker();
-    let reply = (route.handler)(call).await?;
-    match asker {
-        Some(asker) => front.large_answers.admit(&asker, reply).await,
-        None => Ok(reply),
+/// An answer that is being made, and whose share of what is scarce it uses: nobody's where it asks neither for a key nor
+/// for a session.
+struct Begun {
+    answering: Answering,
+    asker: Option<String>,
+}
+
+impl Begun {
+    /// What the handler answers, where there is room for it.
+    async fn answer(self, front: &Front) -> Result<Reply, Error> {
+        let reply = self.answering.await?;
+        match self.asker {
+            Some(asker) => front.large_answers.admit(&asker, reply).await,
+            None => Ok(reply),
+        }
     }
 }
 
@@ -237,36 +248,24 @@ async fn slow_down_guessing(front: &Front, error: &Error) {
     }
 }
 
-/// Everything that is checked before a handler runs; `limits` are headers for the answer, whichever it is.
-fn call(
+/// The handler at work, after everything that is checked before it; `limits` are headers for the answer, whichever it is.
+fn begun(
     front: &Arc<Front>,
-    route: &Route,
+    route: &'static Route,
     path: Vec<String>,
     Arrived { peer, parts, body }: Arrived,
     limits: &mut Vec<(HeaderName, HeaderValue)>,
     id: &str,
-) -> Result<Call, Error> {
+) -> Result<Begun, Error> {
     let query_text = parts.uri.query().unwrap_or("");
     let line_bytes = parts.uri.path().len().saturating_add(query_text.len());
     if header_bytes(&parts.headers).saturating_add(line_bytes) > HEADER_BYTES_MAX {
         let message = format!("the header must be at most {HEADER_BYTES_MAX} bytes");
         return Err(Refusal::new(Code::HeadersTooLarge, message).into());
     }
-    let admitted = auth::admit(
-        front,
-        front.now(),
-        &parts.method,
-        &parts.headers,
-        route.auth,
-    )?;
-    if let (true, Some(member)) = (route.needs_recent_password, &admitted.member) {
-        member.gave_password_lately(front.clock.real_now())?;
-    }
-    if let (true, Some(caller)) = (route.is_rate_limited, &admitted.caller) {
-        rate(front, caller.key(), limits)?;
-    }
+    let Admitted { handler, asker } = admit(front, route, &parts, limits)?;
     let query = Query::parse(query_text, route.query)?;
-    Ok(Call {
+    let answering = handler(Call {
         front: Arc::clone(front),
         now: front.now(),
         headers: parts.headers,
@@ -274,27 +273,9 @@ fn call(
         body: body?,
         query,
         path: path_values(route.path, path),
-        caller: admitted.caller,
-        member: admitted.member,
         request_id: id.to_owned(),
-    })
-}
-
-/// Counts one creation of a key.
-fn rate(
-    front: &Front,
-    key: &str,
-    limits: &mut Vec<(HeaderName, HeaderValue)>,
-) -> Result<(), Refusal> {
-    let Some(verdict) = front.limiter.count(key, front.clock.uptime()) else {
-        return Ok(());
-    };
-    limits.extend(limit::headers(&front.limiter, &verdict));
-    if verdict.allowed {
-        return Ok(());
-    }
-    limits.push((RETRY_AFTER, HeaderValue::from(verdict.wait_seconds)));
-    Err(verdict.refusal())
+    });
+    Ok(Begun { answering, asker })
 }
 
 /// What a header weighs: names, values and four bytes of punctuation each.

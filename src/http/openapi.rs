@@ -95,7 +95,7 @@ impl Subject {
     pub fn routes(self) -> impl Iterator<Item = &'static Route> {
         let is_sandbox = self == Subject::Sandbox;
         routes(is_sandbox).filter(move |route| {
-            route.is_documented() && (route.auth == Auth::Sandbox) == is_sandbox
+            route.is_documented() && (route.auth() == Auth::Sandbox) == is_sandbox
         })
     }
 
@@ -179,7 +179,7 @@ fn operation(route: &Route, subject: Subject, examples: &Map<String, Value>) -> 
     let Some(fields) = operation.as_object_mut() else {
         return operation;
     };
-    match route.auth {
+    match route.auth() {
         Auth::Secret => fields.insert(
             "security".to_owned(),
             json!([{ "apiKey": [] }, { "bearer": [] }]),

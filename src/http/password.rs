@@ -4,14 +4,30 @@
 //! (`throttle`). One whose caller hangs up before the answer tells nothing, and is not counted.
 
 use super::client;
+use super::front::Front;
 use super::request::Call;
 use super::throttle::{Target, Throttle};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::check_password;
-use crate::service::Error;
 use crate::service::members::Proven;
+use crate::service::{Error, Member};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whose turn it is in the queue.
+pub(super) struct Turn(String);
+
+impl Turn {
+    /// That of whoever is signed in: nobody beside them can take it.
+    pub(super) fn of_member(member: &Member) -> Turn {
+        Turn(format!("user {}", member.user().id))
+    }
+
+    /// That of a client that nobody is signed in at.
+    pub(super) fn of_client(call: &Call) -> Turn {
+        Turn(client::limit_key(call.client()))
+    }
+}
 
 /// Who tries what.
 struct Attempt {
@@ -41,8 +57,13 @@ impl Attempt {
 ///
 /// # Errors
 /// `invalid_credentials`, `too_many_attempts`, `overloaded`.
-pub(super) async fn prove(call: &Call, email: &str, password: String) -> Result<Proven, Error> {
-    prove_and_hash(call, email, password, None)
+pub(super) async fn prove(
+    front: &Front,
+    turn: Turn,
+    email: &str,
+    password: String,
+) -> Result<Proven, Error> {
+    prove_and_hash(front, turn, email, password, None)
         .await
         .map(|(proven, _)| proven)
 }
@@ -52,13 +73,14 @@ pub(super) async fn prove(call: &Call, email: &str, password: String) -> Result<
 /// # Errors
 /// As [`prove`]; `invalid_request` for a new password that is too short.
 pub(super) async fn replace(
-    call: &Call,
+    front: &Front,
+    turn: Turn,
     email: &str,
     password: String,
     new: String,
 ) -> Result<(Proven, String), Error> {
     check_password(&new)?;
-    let (proven, hash) = prove_and_hash(call, email, password, Some(new)).await?;
+    let (proven, hash) = prove_and_hash(front, turn, email, password, Some(new)).await?;
     let hash = hash.ok_or_else(|| Error::Failed("a password was not hashed".to_owned()))?;
     Ok((proven, hash))
 }
@@ -67,21 +89,21 @@ pub(super) async fn replace(
 ///
 /// # Errors
 /// `invalid_request` for one that is too short, `too_many_attempts`, `overloaded`.
-pub(super) async fn hash(call: &Call, password: String) -> Result<String, Error> {
+pub(super) async fn hash(front: &Front, turn: Turn, password: String) -> Result<String, Error> {
     check_password(&password)?;
-    let hashing = &call.front.hashing;
+    let hashing = &front.hashing;
     hashing
-        .run(&turn(call), move |hasher| hasher.hash(&password), || ())
+        .run(&turn.0, move |hasher| hasher.hash(&password), || ())
         .await?
 }
 
 async fn prove_and_hash(
-    call: &Call,
+    front: &Front,
+    Turn(client): Turn,
     email: &str,
     password: String,
     new: Option<String>,
 ) -> Result<(Proven, Option<String>), Error> {
-    let (front, client) = (&call.front, turn(call));
     let credentials = front.service.credentials(email)?;
     let target = match credentials.mark() {
         Some(mark) => Target::User(mark),
@@ -124,17 +146,9 @@ async fn prove_and_hash(
 /// # Errors
 /// `forbidden`, `too_many_attempts`.
 pub(super) fn check_set_up(call: &Call, token: &str) -> Result<(), Error> {
-    let (throttle, client) = (&call.front.throttle, turn(call));
+    let (throttle, Turn(client)) = (&call.front.throttle, Turn::of_client(call));
     throttle.begin(&Target::SetUp, &client)?;
     call.front.service.check_setup(call.now, token)?;
     throttle.succeeded(&Target::SetUp, &client);
     Ok(())
-}
-
-/// Whose turn it is in the queue: the user's who is signed in, so that nobody beside them can take it, or the client's.
-fn turn(call: &Call) -> String {
-    match &call.member {
-        Some(member) => format!("user {}", member.user().id),
-        None => client::limit_key(call.client()),
-    }
 }

@@ -4,8 +4,11 @@ use super::front::Subject;
 use super::reply::Reply;
 use super::request::Call;
 use crate::domain::refusal::{Code, Refusal};
+use crate::http::auth::Scraper;
+use crate::http::front::sandbox::Sandbox;
 use crate::service::Error;
 use hyper::StatusCode;
+use std::sync::Arc;
 
 /// Alive: the process answers.
 pub(super) async fn livez(_: Call) -> Result<Reply, Error> {
@@ -31,7 +34,7 @@ pub(super) async fn readyz(call: Call) -> Result<Reply, Error> {
 }
 
 /// Counters for Prometheus.
-pub(super) async fn metrics(call: Call) -> Result<Reply, Error> {
+pub(super) async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
     let service = &call.front.service;
     let page = call
         .front
@@ -51,7 +54,7 @@ pub(super) async fn document(call: Call) -> Result<Reply, Error> {
 }
 
 /// The OpenAPI document of the sandbox's controls.
-pub(super) async fn controls_document(call: Call) -> Result<Reply, Error> {
+pub(super) async fn controls_document(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
     let document = call.front.document(Subject::Sandbox);
     Ok(Reply::json(StatusCode::OK, document))
 }

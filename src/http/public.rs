@@ -7,6 +7,7 @@ use super::reply::Reply;
 use super::request::Call;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
+use crate::http::auth::PublicKey;
 use crate::service::Error;
 use hyper::header::HeaderName;
 
@@ -61,21 +62,17 @@ pub(super) async fn preflight(_: Call) -> Result<Reply, Error> {
 }
 
 /// GET /v1/public/config
-pub(super) async fn config(call: Call) -> Result<Reply, Error> {
+pub(super) async fn config(call: Call, key: PublicKey) -> Result<Reply, Error> {
     let service = &call.front.service;
-    service
-        .public_config(call.now, call.caller()?)
-        .map(Reply::ok)
+    service.public_config(call.now, &key).map(Reply::ok)
 }
 
 /// POST /v1/public/checkout-sessions
-pub(super) async fn checkout_session(call: Call) -> Result<Reply, Error> {
+pub(super) async fn checkout_session(call: Call, key: PublicKey) -> Result<Reply, Error> {
     let body = call.object()?;
     let invoice = Fields::of(&body)
         .text("invoiceId", 0..=200)?
         .ok_or_else(|| Refusal::field("invoiceId", "must be given: the id of an invoice"))?;
     let service = &call.front.service;
-    service
-        .checkout_session(call.caller()?, invoice)
-        .map(Reply::ok)
+    service.checkout_session(&key, invoice).map(Reply::ok)
 }

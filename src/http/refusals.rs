@@ -13,7 +13,7 @@ impl Route {
     /// The codes of every refusal that this route can answer with, by status and then by name.
     pub fn codes(&self) -> Vec<Code> {
         let mut codes = vec![Code::InternalError, Code::HeadersTooLarge];
-        match self.auth {
+        match self.auth() {
             Auth::Open => {}
             Auth::Secret => codes.extend([Code::Unauthorized, Code::WrongKeyType]),
             Auth::Public => codes.extend([
@@ -49,7 +49,7 @@ impl Route {
             ]);
         }
         // Work that waits, a file that cannot be read, answers that are not taken.
-        if self.method != "GET" || !matches!(self.auth, Auth::Open | Auth::Metrics) {
+        if self.method != "GET" || !matches!(self.auth(), Auth::Open | Auth::Metrics) {
             codes.push(Code::Overloaded);
         }
         codes.extend(self.refusals);

@@ -1,4 +1,4 @@
-//! What a handler is given: the caller, the path, the query, the body.
+//! What every handler is given: the path, the query, the body.
 //!
 //! What always holds: a query that reaches a handler is as its route declares it.
 
@@ -60,49 +60,19 @@ pub(super) struct Call {
     pub(super) body: Bytes,
     pub(super) query: Query,
     pub(super) path: Vec<String>,
-    pub(super) caller: Option<Arc<Caller>>,
-    pub(super) member: Option<Member>,
     /// What the answer's `X-Request-Id` will be.
     pub(super) request_id: String,
 }
 
 impl Call {
-    /// Who is calling.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] on a route that asks for no key: a fault of the route.
-    pub(super) fn caller(&self) -> Result<&Arc<Caller>, Error> {
-        self.caller
-            .as_ref()
-            .ok_or_else(|| Error::Failed("this route asks for no key".to_owned()))
-    }
-
-    /// Whose share of what is scarce is used; nobody's on a route that asks neither for a key nor for a session.
-    pub(super) fn asker(&self) -> Option<String> {
-        match (&self.caller, &self.member) {
-            (Some(caller), _) => Some(caller.asker()),
-            (None, member) => member.as_ref().map(|member| member.asker().to_owned()),
-        }
-    }
-
-    /// Who is signed in.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] on a route that asks for no session: a fault of the route.
-    pub(super) fn member(&self) -> Result<&Member, Error> {
-        self.member
-            .as_ref()
-            .ok_or_else(|| Error::Failed("this route asks for no session".to_owned()))
-    }
-
     /// Who is signed in, on the data of the account that the path begins with, in the mode of the query; live where it
     /// names none.
     ///
     /// # Errors
     /// `not_found` where that account is not there or not the member's.
-    pub(super) fn scope(&self) -> Result<Caller, Error> {
+    pub(super) fn scope(&self, member: &Member) -> Result<Caller, Error> {
         let mode = self.query.choice("mode")?.unwrap_or(Mode::Live);
-        self.front.service.scope(self.member()?, self.id(), mode)
+        self.front.service.scope(member, self.id(), mode)
     }
 
     /// Does a long read for whoever is signed in, on a thread of its own and in its turn.
@@ -111,10 +81,10 @@ impl Call {
     /// Those of `work`; `overloaded` where too many of theirs wait already.
     pub(super) async fn long_read<T: Send + 'static>(
         &self,
+        member: &Member,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let asker = self.member()?.asker();
-        self.front.long_reads.read(asker, work).await
+        self.front.long_reads.read(member.asker(), work).await
     }
 
     /// The address of the client behind this call.

@@ -3,12 +3,15 @@
 //! What lives here: the type. What does not: the operations, which stand beside their handlers, and the one list of them
 //! (`routes`).
 
-use super::auth::Auth;
+use super::auth::{Auth, Operator, PublicKey, Reseller, Scraper};
+use super::front::sandbox::Sandbox;
 use super::front::{Boxed, Operation};
 use super::reply::Reply;
 use super::request::{Call, Param};
 use crate::domain::refusal::{Code, Refusal};
-use crate::service::Error;
+use crate::domain::user::Role;
+use crate::service::{Caller, Error, Member};
+use std::sync::Arc;
 
 /// One operation.
 pub struct Route {
@@ -20,8 +23,6 @@ pub struct Route {
     pub path: &'static str,
     /// One line for the document.
     pub(super) summary: &'static str,
-    /// Who may call it.
-    pub auth: Auth,
     /// What its query may hold.
     pub(super) query: &'static [Param],
     /// Its body.
@@ -38,8 +39,32 @@ pub struct Route {
     pub(super) is_idempotent: bool,
     /// May a sandbox be called something else here than elsewhere: is any `Host` let in?
     pub(super) takes_any_host: bool,
-    /// What does it.
-    pub(super) handler: fn(Call) -> Boxed<'static, Result<Reply, Error>>,
+    /// What does it, and for whom.
+    pub(super) handler: Handler,
+}
+
+/// An answer that is being made.
+pub(super) type Answering = Boxed<'static, Result<Reply, Error>>;
+
+/// What does an operation. Who may call it follows from what it has to be given: each of these is made in `auth` alone,
+/// from what a request has proved.
+pub(super) enum Handler {
+    /// For everybody.
+    Open(fn(Call) -> Answering),
+    /// For who has a secret or legacy key.
+    Secret(fn(Call, Arc<Caller>) -> Answering),
+    /// For pages that the account lets use its public key.
+    Public(fn(Call, PublicKey) -> Answering),
+    /// For everybody who is signed in.
+    Session(fn(Call, Member) -> Answering),
+    /// For operators who are signed in.
+    Operator(fn(Call, Operator) -> Answering),
+    /// For who has a reseller's token.
+    Reseller(fn(Call, Reseller) -> Answering),
+    /// For who may read the counters.
+    Metrics(fn(Call, Scraper) -> Answering),
+    /// For callers on this machine that are no foreign page.
+    Sandbox(fn(Call, Arc<Sandbox>) -> Answering),
 }
 
 impl Route {
@@ -49,6 +74,20 @@ impl Route {
             name: self.operation,
             method: self.method,
             path: self.path,
+        }
+    }
+
+    /// Who may call it.
+    pub fn auth(&self) -> Auth {
+        match self.handler {
+            Handler::Open(_) => Auth::Open,
+            Handler::Secret(_) => Auth::Secret,
+            Handler::Public(_) => Auth::Public,
+            Handler::Session(_) => Auth::Session(Role::Merchant),
+            Handler::Operator(_) => Auth::Session(Role::Operator),
+            Handler::Reseller(_) => Auth::Reseller,
+            Handler::Metrics(_) => Auth::Metrics,
+            Handler::Sandbox(_) => Auth::Sandbox,
         }
     }
 
@@ -96,7 +135,6 @@ pub(super) const PLAIN: Route = Route {
     method: "GET",
     path: "",
     summary: "",
-    auth: Auth::Open,
     query: &[],
     body: None,
     answers: &[],
@@ -105,5 +143,5 @@ pub(super) const PLAIN: Route = Route {
     needs_recent_password: false,
     is_idempotent: false,
     takes_any_host: false,
-    handler: |_| Box::pin(async { Err(Refusal::not_found("path").into()) }),
+    handler: Handler::Open(|_| Box::pin(async { Err(Refusal::not_found("path").into()) })),
 };

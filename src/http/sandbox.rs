@@ -8,7 +8,7 @@ pub(super) mod faults;
 pub(super) mod webhooks;
 
 use super::front::inbox::{Behaviour, Message};
-use super::front::sandbox::{ClockStep, Control, Sandbox};
+use super::front::sandbox::{ClockStep, Sandbox};
 use super::reply::Reply;
 use super::request::Call;
 use crate::domain::fields::Fields;
@@ -18,6 +18,7 @@ use crate::domain::transfer::TransferKind;
 use crate::service::{Error, Json};
 use hyper::StatusCode;
 use serde_json::value::to_raw_value;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest wait for a message.
@@ -25,49 +26,38 @@ const WAIT_MS_MAX: i64 = 60_000;
 /// What the name of a snapshot looks like.
 pub(super) const SNAPSHOT_PATTERN: &str = "^[A-Za-z0-9._-]{1,64}$";
 
-/// The sandbox of a call that the guard has let in.
-fn of(call: &Call) -> Result<&Sandbox, Error> {
-    let sandbox = call.front.sandbox.as_ref();
-    sandbox.ok_or_else(|| Refusal::not_found("path").into())
-}
-
-/// The control of a call that the guard has let in.
-fn control(call: &Call) -> Result<&dyn Control, Error> {
-    Ok(of(call)?.control.as_ref())
-}
-
 /// GET /sandbox
-pub(super) async fn state(call: Call) -> Result<Reply, Error> {
-    answer_state(&call)
+pub(super) async fn state(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    answer_state(&call, &sandbox)
 }
 
 /// The state, as `GET /sandbox` answers it, at this moment.
-fn answer_state(call: &Call) -> Result<Reply, Error> {
+fn answer_state(call: &Call, sandbox: &Sandbox) -> Result<Reply, Error> {
     let (clock, service) = (&call.front.clock, &call.front.service);
-    let faults = of(call)?.faults.view(service.faults());
+    let faults = sandbox.faults.view(service.faults());
     service
         .sandbox_state(clock.now(), clock.frozen_at().is_some(), faults)
         .map(Reply::ok)
 }
 
 /// POST /sandbox/reset
-pub(super) async fn reset(call: Call) -> Result<Reply, Error> {
-    control(&call)?.reset().await?;
-    of(&call)?.faults.clear();
+pub(super) async fn reset(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    sandbox.control.reset().await?;
+    sandbox.faults.clear();
     call.front.throttle.forget();
-    answer_state(&call)
+    answer_state(&call, &sandbox)
 }
 
 /// POST /sandbox/snapshots/{name}
-pub(super) async fn snapshot(call: Call) -> Result<Reply, Error> {
-    control(&call)?.snapshot(snapshot_name(&call)?).await?;
-    answer_state(&call)
+pub(super) async fn snapshot(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    sandbox.control.snapshot(snapshot_name(&call)?).await?;
+    answer_state(&call, &sandbox)
 }
 
 /// POST /sandbox/snapshots/{name}/restore
-pub(super) async fn restore(call: Call) -> Result<Reply, Error> {
-    control(&call)?.restore(snapshot_name(&call)?).await?;
-    answer_state(&call)
+pub(super) async fn restore(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    sandbox.control.restore(snapshot_name(&call)?).await?;
+    answer_state(&call, &sandbox)
 }
 
 /// The name of a snapshot, which becomes part of a file's name.
@@ -87,7 +77,7 @@ fn snapshot_name(call: &Call) -> Result<String, Refusal> {
 }
 
 /// POST /sandbox/clock
-pub(super) async fn clock(call: Call) -> Result<Reply, Error> {
+pub(super) async fn clock(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&["advance", "set", "frozen"])?;
@@ -108,21 +98,21 @@ pub(super) async fn clock(call: Call) -> Result<Reply, Error> {
             );
         }
     };
-    control(&call)?.advance(step).await?;
-    answer_state(&call)
+    sandbox.control.advance(step).await?;
+    answer_state(&call, &sandbox)
 }
 
 /// PATCH /sandbox/account
-pub(super) async fn account(call: Call) -> Result<Reply, Error> {
+pub(super) async fn account(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     call.front
         .service
         .patch_sandbox_account(call.now, call.object()?)
         .await?;
-    answer_state(&call)
+    answer_state(&call, &sandbox)
 }
 
 /// POST /sandbox/invoices/{id}/cancel
-pub(super) async fn cancel_invoice(call: Call) -> Result<Reply, Error> {
+pub(super) async fn cancel_invoice(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
     call.front
         .service
         .cancel_invoice(call.now, &call.uuid("invoice")?)
@@ -131,12 +121,12 @@ pub(super) async fn cancel_invoice(call: Call) -> Result<Reply, Error> {
 }
 
 /// POST /sandbox/payouts/{id}
-pub(super) async fn move_payout(call: Call) -> Result<Reply, Error> {
+pub(super) async fn move_payout(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
     move_transfer(call, TransferKind::Payout).await
 }
 
 /// POST /sandbox/refunds/{id}
-pub(super) async fn move_refund(call: Call) -> Result<Reply, Error> {
+pub(super) async fn move_refund(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
     move_transfer(call, TransferKind::Refund).await
 }
 
@@ -150,7 +140,7 @@ async fn move_transfer(call: Call, kind: TransferKind) -> Result<Reply, Error> {
 }
 
 /// POST /sandbox/refunds
-pub(super) async fn put_refund(call: Call) -> Result<Reply, Error> {
+pub(super) async fn put_refund(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
     let (service, body) = (&call.front.service, call.object()?);
     let refund = service.create_sandbox_refund(call.now, body).await?;
     Ok(Reply {
@@ -160,9 +150,9 @@ pub(super) async fn put_refund(call: Call) -> Result<Reply, Error> {
 }
 
 /// POST /sandbox/inbox/{name}
-pub(super) async fn receive(call: Call) -> Result<Reply, Error> {
+pub(super) async fn receive(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let message = Message::new(&call.headers, &call.body, call.now);
-    let behaviour = control(&call)?.inboxes().receive(call.id(), message);
+    let behaviour = sandbox.control.inboxes().receive(call.id(), message);
     let behaviour =
         behaviour.ok_or_else(|| Refusal::new(Code::Overloaded, "there are too many inboxes"))?;
     let delay = tokio::time::sleep(Duration::from_millis(behaviour.delay_ms));
@@ -175,14 +165,14 @@ pub(super) async fn receive(call: Call) -> Result<Reply, Error> {
 }
 
 /// GET /sandbox/inbox/{name}
-pub(super) async fn messages(call: Call) -> Result<Reply, Error> {
+pub(super) async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let wait_ms = call.query.text("wait").map(parse_span_ms).transpose();
     let wait_ms = wait_ms
         .ok()
         .filter(|wait_ms| wait_ms.unwrap_or(0) <= WAIT_MS_MAX);
     let wait_ms = wait_ms
         .ok_or_else(|| Refusal::field("wait", "must be a span of at most 60s, like \"5s\""))?;
-    let inboxes = control(&call)?.inboxes();
+    let inboxes = sandbox.control.inboxes();
     let (name, kind) = (call.id(), call.query.text("type"));
     let mut arrivals = inboxes.arrivals();
     let first_match = async {
@@ -202,7 +192,7 @@ pub(super) async fn messages(call: Call) -> Result<Reply, Error> {
 }
 
 /// PUT /sandbox/inbox/{name}
-pub(super) async fn behave(call: Call) -> Result<Reply, Error> {
+pub(super) async fn behave(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&["status", "delayMs", "times"])?;
@@ -214,12 +204,12 @@ pub(super) async fn behave(call: Call) -> Result<Reply, Error> {
         delay_ms: u64::try_from(delay_ms).unwrap_or(0),
         times: times.and_then(|times| u64::try_from(times).ok()),
     };
-    control(&call)?.inboxes().behave(call.id(), behaviour);
+    sandbox.control.inboxes().behave(call.id(), behaviour);
     Ok(Reply::nothing())
 }
 
 /// DELETE /sandbox/inbox/{name}
-pub(super) async fn empty(call: Call) -> Result<Reply, Error> {
-    control(&call)?.inboxes().empty(call.id());
+pub(super) async fn empty(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    sandbox.control.inboxes().empty(call.id());
     Ok(Reply::nothing())
 }

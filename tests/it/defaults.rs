@@ -119,7 +119,7 @@ fn every_answer_of_the_interface_is_json() {
     for route in routes(false).filter(|route| route.path.starts_with("/v1/")) {
         let path = route.path.replace("{id}", id.as_str().unwrap());
         let path = path.replace("{ref}", "ada");
-        let right = if route.auth == Auth::Public {
+        let right = if route.auth() == Auth::Public {
             "pk_test_sandbox"
         } else {
             TEST

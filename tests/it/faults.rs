@@ -273,7 +273,7 @@ fn snapshots_go_with_a_temporary_file_and_stay_with_a_kept_one() {
 #[test]
 fn no_control_is_for_pages_of_other_sites() {
     let shop = Shop::open();
-    for route in routes(true).filter(|route| route.auth == Auth::Sandbox) {
+    for route in routes(true).filter(|route| route.auth() == Auth::Sandbox) {
         let path = route.path.replace("{id}", "x").replace("{name}", "x");
         for header in [
             ("Origin", "https://evil.example"),

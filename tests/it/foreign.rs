@@ -190,7 +190,7 @@ impl Scene {
 fn no_key_reaches_what_is_not_its_own() {
     let scene = Scene::open();
     let mut walked = 0;
-    for route in routes(false).filter(|route| matches!(route.auth, Auth::Secret)) {
+    for route in routes(false).filter(|route| matches!(route.auth(), Auth::Secret)) {
         // A customer's addresses are made where there are none.
         let Some(kind) = collection(route).filter(|_| route.operation != "makeCustomerAddresses")
         else {
@@ -258,7 +258,7 @@ fn no_reseller_reaches_a_server_that_is_not_its_own() {
     let scene = Scene::open();
     let server = &scene.live["servers"];
     let others = format!("Bearer {OTHERS_TOKEN}");
-    for route in routes(false).filter(|route| matches!(route.auth, Auth::Reseller)) {
+    for route in routes(false).filter(|route| matches!(route.auth(), Auth::Reseller)) {
         if collection(route).is_none() {
             continue;
         }
@@ -283,7 +283,7 @@ fn no_reseller_reaches_a_server_that_is_not_its_own() {
 fn no_account_in_a_path_reaches_what_is_not_its_own() {
     let scene = Scene::open();
     let of_accounts = routes(false).filter(|route| {
-        matches!(route.auth, Auth::Session(_)) && route.path.contains("/{account}/")
+        matches!(route.auth(), Auth::Session(_)) && route.path.contains("/{account}/")
     });
     let mut of_accounts: Vec<&Route> = of_accounts.collect();
     // What is removed is not there for the next.

@@ -17,7 +17,7 @@ fn call(shop: &Shop, route: &Route, headers: &[(&str, &str)], id: &str) -> Answe
 
 /// The routes that ask for a secret key.
 fn secret_routes() -> impl Iterator<Item = &'static Route> {
-    routes(true).filter(|route| route.auth == Auth::Secret)
+    routes(true).filter(|route| route.auth() == Auth::Secret)
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn only_a_public_key_opens_them() {
     let shop = Shop::open();
     let id = shop.invoice("20.00", json!({}))["id"].clone();
     let body = json!({ "invoiceId": id }).to_string();
-    let of_public = || routes(true).filter(|route| route.auth == Auth::Public);
+    let of_public = || routes(true).filter(|route| route.auth() == Auth::Public);
     assert_eq!(of_public().count(), 2);
     for route in of_public() {
         let call = |headers: &[(&str, &str)]| shop.send(route.method, route.path, headers, &body);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// The routes that ask for a session, each with the role it asks for at least.
 fn session_routes() -> impl Iterator<Item = (&'static Route, String)> {
-    routes(true).filter_map(|route| match route.auth {
+    routes(true).filter_map(|route| match route.auth() {
         Auth::Session(role) => Some((route, role.as_str().to_owned())),
         _ => None,
     })

@@ -4,29 +4,34 @@ use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
+use crate::service::Caller;
 use crate::service::deposits::Simulated;
 use crate::service::{Error, Json};
 use hyper::StatusCode;
+use std::sync::Arc;
 
 /// POST /v1/customers/{ref}/addresses
-pub(in crate::http) async fn make_addresses(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn make_addresses(
+    call: Call,
+    caller: Arc<Caller>,
+) -> Result<Reply, Error> {
     let service = &call.front.service;
     let made = service
-        .make_customer_addresses(call.now, call.caller()?, call.id())
+        .make_customer_addresses(call.now, &caller, call.id())
         .await?;
     Ok(created(made))
 }
 
 /// GET /v1/customers/{ref}/addresses
-pub(in crate::http) async fn addresses(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn addresses(call: Call, caller: Arc<Caller>) -> Result<Reply, Error> {
     let service = &call.front.service;
     service
-        .customer_addresses(call.caller()?, call.id())
+        .customer_addresses(&caller, call.id())
         .map(Reply::ok)
 }
 
 /// POST /v1/customers/{ref}/simulate
-pub(in crate::http) async fn simulate(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn simulate(call: Call, caller: Arc<Caller>) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&["asset", "amount"])?;
@@ -51,7 +56,7 @@ pub(in crate::http) async fn simulate(call: Call) -> Result<Reply, Error> {
     let deposit = call
         .front
         .service
-        .simulate_deposit(call.now, call.caller()?, call.id(), paid)
+        .simulate_deposit(call.now, &caller, call.id(), paid)
         .await?;
     Ok(created(deposit))
 }

@@ -2,17 +2,19 @@
 
 use crate::http::reply::Reply;
 use crate::http::request::Call;
+use crate::service::Caller;
 use crate::service::Error;
 use crate::service::events::Wanted;
 use hyper::StatusCode;
+use std::sync::Arc;
 
 /// `limit` where none is given.
 pub(in crate::http) const LIMIT_DEFAULT: u32 = 50;
 
 /// GET /v1/events
-pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn list(call: Call, caller: Arc<Caller>) -> Result<Reply, Error> {
     let wanted = wanted(&call)?;
-    Reply::page(&call.front.service.events(call.caller()?, &wanted)?)
+    Reply::page(&call.front.service.events(&caller, &wanted)?)
 }
 
 /// Which page of events a query asks for.
@@ -26,7 +28,7 @@ pub(in crate::http) fn wanted(call: &Call) -> Result<Wanted, Error> {
 }
 
 /// GET /v1/events/{id}
-pub(in crate::http) async fn get(call: Call) -> Result<Reply, Error> {
-    let body = call.front.service.event(call.caller()?, call.id())?;
+pub(in crate::http) async fn get(call: Call, caller: Arc<Caller>) -> Result<Reply, Error> {
+    let body = call.front.service.event(&caller, call.id())?;
     Ok(Reply::json(StatusCode::OK, body))
 }

@@ -1,31 +1,35 @@
 //! Accounts in the operator interface: what they are, what is decided of them, where their payouts go.
 
+use crate::http::auth::Operator;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::service::Error;
+use crate::service::Member;
 use hyper::StatusCode;
 
 /// GET /dashboard/api/accounts
-pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn list(call: Call, _: Operator) -> Result<Reply, Error> {
     Reply::list(&call.front.service.desk_accounts()?)
 }
 
 /// POST /dashboard/api/accounts
-pub(in crate::http) async fn create(call: Call) -> Result<Reply, Error> {
-    let (member, body) = (call.member()?, call.object()?);
+pub(in crate::http) async fn create(call: Call, operator: Operator) -> Result<Reply, Error> {
+    let (member, body) = (&operator, call.object()?);
     let service = &call.front.service;
     let made = service.create_account(call.now, member, body).await?;
     Ok(Reply::created(made))
 }
 
 /// GET /dashboard/api/accounts/{account}
-pub(in crate::http) async fn read(call: Call) -> Result<Reply, Error> {
-    Ok(Reply::ok(call.front.service.desk_account(&call.scope()?)?))
+pub(in crate::http) async fn read(call: Call, member: Member) -> Result<Reply, Error> {
+    Ok(Reply::ok(
+        call.front.service.desk_account(&call.scope(&member)?)?,
+    ))
 }
 
 /// PATCH /dashboard/api/accounts/{account}
-pub(in crate::http) async fn change(call: Call) -> Result<Reply, Error> {
-    let (scope, member, body) = (call.scope()?, call.member()?, call.object()?);
+pub(in crate::http) async fn change(call: Call, member: Member) -> Result<Reply, Error> {
+    let (scope, member, body) = (call.scope(&member)?, &member, call.object()?);
     let service = &call.front.service;
     service
         .change_account(call.now, &scope, member, body)
@@ -34,8 +38,8 @@ pub(in crate::http) async fn change(call: Call) -> Result<Reply, Error> {
 }
 
 /// POST /dashboard/api/accounts/{account}/status
-pub(in crate::http) async fn decide(call: Call) -> Result<Reply, Error> {
-    let (scope, member, body) = (call.scope()?, call.member()?, call.object()?);
+pub(in crate::http) async fn decide(call: Call, operator: Operator) -> Result<Reply, Error> {
+    let (scope, member, body) = (call.scope(&operator)?, &operator, call.object()?);
     let service = &call.front.service;
     service
         .decide_on_account(call.now, &scope, member, body)
@@ -44,8 +48,11 @@ pub(in crate::http) async fn decide(call: Call) -> Result<Reply, Error> {
 }
 
 /// PUT /dashboard/api/accounts/{account}/payout-addresses/{chain}
-pub(in crate::http) async fn set_payout_address(call: Call) -> Result<Reply, Error> {
-    let (scope, member, body) = (call.scope()?, call.member()?, call.object()?);
+pub(in crate::http) async fn set_payout_address(
+    call: Call,
+    member: Member,
+) -> Result<Reply, Error> {
+    let (scope, member, body) = (call.scope(&member)?, &member, call.object()?);
     let service = &call.front.service;
     service
         .set_payout_address(call.now, &scope, member, call.second(), body)
@@ -54,8 +61,11 @@ pub(in crate::http) async fn set_payout_address(call: Call) -> Result<Reply, Err
 }
 
 /// DELETE /dashboard/api/accounts/{account}/payout-addresses/{chain}
-pub(in crate::http) async fn remove_payout_address(call: Call) -> Result<Reply, Error> {
-    let (scope, member) = (call.scope()?, call.member()?);
+pub(in crate::http) async fn remove_payout_address(
+    call: Call,
+    member: Member,
+) -> Result<Reply, Error> {
+    let (scope, member) = (call.scope(&member)?, &member);
     let service = &call.front.service;
     service
         .remove_payout_address(call.now, &scope, member, call.second())
@@ -64,8 +74,11 @@ pub(in crate::http) async fn remove_payout_address(call: Call) -> Result<Reply, 
 }
 
 /// GET /dashboard/api/accounts/{account}/legacy-secret
-pub(in crate::http) async fn show_legacy_secret(call: Call) -> Result<Reply, Error> {
-    let (scope, member) = (call.scope()?, call.member()?);
+pub(in crate::http) async fn show_legacy_secret(
+    call: Call,
+    member: Member,
+) -> Result<Reply, Error> {
+    let (scope, member) = (call.scope(&member)?, &member);
     let service = &call.front.service;
     service
         .show_legacy_secret(call.now, &scope, member)
@@ -74,8 +87,11 @@ pub(in crate::http) async fn show_legacy_secret(call: Call) -> Result<Reply, Err
 }
 
 /// POST /dashboard/api/accounts/{account}/legacy-secret/roll
-pub(in crate::http) async fn roll_legacy_secret(call: Call) -> Result<Reply, Error> {
-    let (scope, member) = (call.scope()?, call.member()?);
+pub(in crate::http) async fn roll_legacy_secret(
+    call: Call,
+    member: Member,
+) -> Result<Reply, Error> {
+    let (scope, member) = (call.scope(&member)?, &member);
     let service = &call.front.service;
     service
         .roll_legacy_secret(call.now, &scope, member)

@@ -3,6 +3,7 @@
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::service::Error;
+use crate::service::Member;
 use crate::service::delivery_desk::DeliveriesWanted;
 use hyper::StatusCode;
 use serde_json::json;
@@ -12,8 +13,8 @@ use std::sync::Arc;
 pub(in crate::http) const LIMIT_DEFAULT: u32 = 50;
 
 /// GET /dashboard/api/accounts/{account}/deliveries
-pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
-    let scope = call.scope()?;
+pub(in crate::http) async fn list(call: Call, member: Member) -> Result<Reply, Error> {
+    let scope = call.scope(&member)?;
     let wanted = DeliveriesWanted {
         endpoint: call.query.text("endpoint").map(str::to_owned),
         state: call.query.choice("state")?,
@@ -23,13 +24,13 @@ pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
     };
     let service = Arc::clone(&call.front.service);
     let read = move || service.account_deliveries(&scope, &wanted);
-    Reply::page(&call.long_read(read).await?)
+    Reply::page(&call.long_read(&member, read).await?)
 }
 
 /// POST /dashboard/api/accounts/{account}/deliveries/{id}/resend
-pub(in crate::http) async fn resend(call: Call) -> Result<Reply, Error> {
-    let scope = call.scope()?;
-    let actor = call.member()?.user().email.as_str();
+pub(in crate::http) async fn resend(call: Call, member: Member) -> Result<Reply, Error> {
+    let scope = call.scope(&member)?;
+    let actor = member.user().email.as_str();
     let service = &call.front.service;
     service
         .resend(call.now, &scope, actor, call.second())
@@ -38,9 +39,9 @@ pub(in crate::http) async fn resend(call: Call) -> Result<Reply, Error> {
 }
 
 /// POST /dashboard/api/accounts/{account}/resend
-pub(in crate::http) async fn resend_since(call: Call) -> Result<Reply, Error> {
-    let (scope, body) = (call.scope()?, call.object()?);
-    let actor = call.member()?.user().email.as_str();
+pub(in crate::http) async fn resend_since(call: Call, member: Member) -> Result<Reply, Error> {
+    let (scope, body) = (call.scope(&member)?, call.object()?);
+    let actor = member.user().email.as_str();
     let service = &call.front.service;
     let count = service.resend_since(call.now, &scope, actor, &body).await?;
     Ok(Reply::json(

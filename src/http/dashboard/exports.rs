@@ -6,14 +6,15 @@ use crate::http::long_reads;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::stream::{Outgoing, Pieces};
+use crate::service::Member;
 use crate::service::exports::ExportWanted;
 use crate::service::{Caller, Error, Service};
 use hyper::header::CONTENT_DISPOSITION;
 use std::sync::Arc;
 
 /// GET /dashboard/api/accounts/{account}/exports/{file}
-pub(in crate::http) async fn export(call: Call) -> Result<Reply, Error> {
-    let scope = call.scope()?;
+pub(in crate::http) async fn export(call: Call, member: Member) -> Result<Reply, Error> {
+    let scope = call.scope(&member)?;
     let name = call.second().strip_suffix(".csv");
     let export: Option<Export> = name.and_then(|name| name.parse().ok());
     let wanted = ExportWanted {
@@ -27,7 +28,7 @@ pub(in crate::http) async fn export(call: Call) -> Result<Reply, Error> {
         scope.mode()
     );
     let service = Arc::clone(&call.front.service);
-    let place = call.front.long_reads.export(call.member()?.asker())?;
+    let place = call.front.long_reads.export(member.asker())?;
     let body = Outgoing::stream(move |pieces| send(service, place, scope, wanted, pieces));
     Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
 }

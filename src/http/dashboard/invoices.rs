@@ -3,6 +3,7 @@
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::service::Error;
+use crate::service::Member;
 use crate::service::invoice_desk::Search;
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use std::sync::Arc;
 pub(in crate::http) const LIMIT_DEFAULT: u32 = 50;
 
 /// GET /dashboard/api/accounts/{account}/invoices
-pub(in crate::http) async fn search(call: Call) -> Result<Reply, Error> {
-    let scope = call.scope()?;
+pub(in crate::http) async fn search(call: Call, member: Member) -> Result<Reply, Error> {
+    let scope = call.scope(&member)?;
     let search = Search {
         status: call.query.choice("status")?,
         currency: call.query.choice("currency")?,
@@ -23,27 +24,27 @@ pub(in crate::http) async fn search(call: Call) -> Result<Reply, Error> {
     };
     let service = Arc::clone(&call.front.service);
     let read = move || service.search_invoices(&scope, &search);
-    Reply::page(&call.long_read(read).await?)
+    Reply::page(&call.long_read(&member, read).await?)
 }
 
 /// GET /dashboard/api/accounts/{account}/invoices/{id}
-pub(in crate::http) async fn get(call: Call) -> Result<Reply, Error> {
-    let scope = call.scope()?;
+pub(in crate::http) async fn get(call: Call, member: Member) -> Result<Reply, Error> {
+    let scope = call.scope(&member)?;
     let detail = call.front.service.invoice_detail(&scope, call.second())?;
     Ok(Reply::ok(detail))
 }
 
 /// GET /dashboard/api/accounts/{account}/invoices/{id}/timeline
-pub(in crate::http) async fn timeline(call: Call) -> Result<Reply, Error> {
-    let scope = call.scope()?;
+pub(in crate::http) async fn timeline(call: Call, member: Member) -> Result<Reply, Error> {
+    let scope = call.scope(&member)?;
     let service = &call.front.service;
     Reply::list(&service.timeline(&scope, call.second(), call.now)?)
 }
 
 /// POST /dashboard/api/accounts/{account}/invoices/{id}/cancel
-pub(in crate::http) async fn cancel(call: Call) -> Result<Reply, Error> {
-    let scope = call.scope()?;
-    let actor = call.member()?.user().email.as_str();
+pub(in crate::http) async fn cancel(call: Call, member: Member) -> Result<Reply, Error> {
+    let scope = call.scope(&member)?;
+    let actor = member.user().email.as_str();
     let service = &call.front.service;
     service
         .cancel_owned(call.now, &scope, actor, call.second())

@@ -5,7 +5,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::user::EMAIL_CHARS_MAX;
 use crate::http::auth::{cookie, cookie_name, same_site};
-use crate::http::password;
+use crate::http::password::{self, Turn};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::service::{Error, Member};
@@ -28,7 +28,7 @@ pub(in crate::http) async fn sign_in(call: Call) -> Result<Reply, Error> {
         .ok_or_else(|| Refusal::field("password", "must be given"))?
         .to_owned();
     let front = &call.front;
-    let proven = password::prove(&call, &email, password).await?;
+    let proven = password::prove(front, Turn::of_client(&call), &email, password).await?;
     let begun = front
         .service
         .sign_in(call.now, front.clock.real_now(), proven)
@@ -39,12 +39,12 @@ pub(in crate::http) async fn sign_in(call: Call) -> Result<Reply, Error> {
 }
 
 /// GET /dashboard/api/session
-pub(in crate::http) async fn read(call: Call) -> Result<Reply, Error> {
-    Ok(session(call.member()?, None, StatusCode::OK))
+pub(in crate::http) async fn read(_: Call, member: Member) -> Result<Reply, Error> {
+    Ok(session(&member, None, StatusCode::OK))
 }
 
 /// DELETE /dashboard/api/session
-pub(in crate::http) async fn sign_out(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn sign_out(call: Call, _: Member) -> Result<Reply, Error> {
     if let Some(cookie) = cookie(&call.front, &call.headers) {
         call.front.service.sign_out(cookie).await?;
     }

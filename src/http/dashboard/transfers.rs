@@ -4,23 +4,25 @@ use crate::domain::asset::Mode;
 use crate::domain::transfer::TransferKind;
 use crate::http::api::invoices::made;
 use crate::http::api::transfers::{LIMIT_DEFAULT, wanted};
+use crate::http::auth::Operator;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, idempotency_key};
 use crate::service::Error;
+use crate::service::Member;
 
 /// GET /dashboard/api/accounts/{account}/payouts
-pub(in crate::http) async fn payouts(call: Call) -> Result<Reply, Error> {
-    list(&call, TransferKind::Payout)
+pub(in crate::http) async fn payouts(call: Call, member: Member) -> Result<Reply, Error> {
+    list(&call, &member, TransferKind::Payout)
 }
 
 /// GET /dashboard/api/accounts/{account}/refunds
-pub(in crate::http) async fn refunds(call: Call) -> Result<Reply, Error> {
-    list(&call, TransferKind::Refund)
+pub(in crate::http) async fn refunds(call: Call, member: Member) -> Result<Reply, Error> {
+    list(&call, &member, TransferKind::Refund)
 }
 
 /// The newest of an account.
-fn list(call: &Call, kind: TransferKind) -> Result<Reply, Error> {
-    let (scope, wanted) = (call.scope()?, wanted(call, kind));
+fn list(call: &Call, member: &Member, kind: TransferKind) -> Result<Reply, Error> {
+    let (scope, wanted) = (call.scope(member)?, wanted(call, kind));
     Reply::list(
         &call
             .front
@@ -30,10 +32,10 @@ fn list(call: &Call, kind: TransferKind) -> Result<Reply, Error> {
 }
 
 /// POST /dashboard/api/accounts/{account}/payouts
-pub(in crate::http) async fn request_payout(call: Call) -> Result<Reply, Error> {
-    let (scope, body) = (call.scope()?, call.object()?);
+pub(in crate::http) async fn request_payout(call: Call, member: Member) -> Result<Reply, Error> {
+    let (scope, body) = (call.scope(&member)?, call.object()?);
     let client_key = idempotency_key(&call.headers)?;
-    let person = Some(call.member()?.user().email.as_str());
+    let person = Some(member.user().email.as_str());
     let service = &call.front.service;
     let (outcome, json) = service
         .create_payout(call.now, &scope, person, body, client_key)
@@ -42,10 +44,10 @@ pub(in crate::http) async fn request_payout(call: Call) -> Result<Reply, Error> 
 }
 
 /// POST /dashboard/api/accounts/{account}/refunds
-pub(in crate::http) async fn request_refund(call: Call) -> Result<Reply, Error> {
-    let (scope, body) = (call.scope()?, call.object()?);
+pub(in crate::http) async fn request_refund(call: Call, member: Member) -> Result<Reply, Error> {
+    let (scope, body) = (call.scope(&member)?, call.object()?);
     let client_key = idempotency_key(&call.headers)?;
-    let person = call.member()?.user().email.as_str();
+    let person = member.user().email.as_str();
     let service = &call.front.service;
     let (outcome, json) = service
         .create_refund(call.now, &scope, person, body, client_key)
@@ -54,12 +56,12 @@ pub(in crate::http) async fn request_refund(call: Call) -> Result<Reply, Error> 
 }
 
 /// GET /dashboard/api/payouts
-pub(in crate::http) async fn all_payouts(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn all_payouts(call: Call, _: Operator) -> Result<Reply, Error> {
     list_all(&call, TransferKind::Payout)
 }
 
 /// GET /dashboard/api/refunds
-pub(in crate::http) async fn all_refunds(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn all_refunds(call: Call, _: Operator) -> Result<Reply, Error> {
     list_all(&call, TransferKind::Refund)
 }
 
@@ -75,19 +77,19 @@ fn list_all(call: &Call, kind: TransferKind) -> Result<Reply, Error> {
 }
 
 /// POST /dashboard/api/payouts/{id}
-pub(in crate::http) async fn move_payout(call: Call) -> Result<Reply, Error> {
-    step(call, TransferKind::Payout).await
+pub(in crate::http) async fn move_payout(call: Call, operator: Operator) -> Result<Reply, Error> {
+    step(call, &operator, TransferKind::Payout).await
 }
 
 /// POST /dashboard/api/refunds/{id}
-pub(in crate::http) async fn move_refund(call: Call) -> Result<Reply, Error> {
-    step(call, TransferKind::Refund).await
+pub(in crate::http) async fn move_refund(call: Call, operator: Operator) -> Result<Reply, Error> {
+    step(call, &operator, TransferKind::Refund).await
 }
 
 /// One step.
-async fn step(call: Call, kind: TransferKind) -> Result<Reply, Error> {
+async fn step(call: Call, operator: &Operator, kind: TransferKind) -> Result<Reply, Error> {
     let (service, body) = (&call.front.service, call.object()?);
-    let actor = call.member()?.user().email.as_str();
+    let actor = operator.user().email.as_str();
     service
         .move_transfer(call.now, actor, kind, call.id(), body)
         .await

@@ -4,6 +4,7 @@ use crate::domain::customer::REF_CHARS_MAX;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
 use crate::domain::unmatched::NOTE_CHARS_MAX;
+use crate::http::auth::Operator;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, ID_CHARS_MAX};
 use crate::service::Error;
@@ -14,7 +15,7 @@ use crate::service::unmatched::{Looked, Wanted};
 pub(in crate::http) const LIMIT_DEFAULT: u32 = 50;
 
 /// GET /dashboard/api/unmatched-payments
-pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn list(call: Call, _: Operator) -> Result<Reply, Error> {
     let wanted = Wanted {
         looked: call.query.choice("status")?.unwrap_or(Looked::All),
         before: call.query.text("before").map(str::to_owned),
@@ -24,7 +25,7 @@ pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
 }
 
 /// POST /dashboard/api/unmatched-payments/{id}
-pub(in crate::http) async fn resolve(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn resolve(call: Call, operator: Operator) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&["note"])?;
@@ -33,13 +34,13 @@ pub(in crate::http) async fn resolve(call: Call) -> Result<Reply, Error> {
     let id = call.uuid("unmatched payment")?;
     call.front
         .service
-        .resolve_unmatched(call.now, call.member()?, &id, note.to_owned())
+        .resolve_unmatched(call.now, &operator, &id, note.to_owned())
         .await
         .map(Reply::ok)
 }
 
 /// POST /dashboard/api/unmatched-payments/{id}/assign
-pub(in crate::http) async fn assign(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn assign(call: Call, operator: Operator) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&["invoice", "account", "customer"])?;
@@ -65,7 +66,7 @@ pub(in crate::http) async fn assign(call: Call) -> Result<Reply, Error> {
     let id = call.uuid("unmatched payment")?;
     call.front
         .service
-        .assign_unmatched(call.now, call.member()?, &id, to)
+        .assign_unmatched(call.now, &operator, &id, to)
         .await
         .map(Reply::ok)
 }

@@ -3,9 +3,11 @@
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::{EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX, Role};
-use crate::http::password;
+use crate::http::auth::Operator;
+use crate::http::password::{self, Turn};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
+use crate::service::Member;
 use crate::service::users::{Known, NewUser};
 use crate::service::{Error, Json};
 use hyper::StatusCode;
@@ -32,12 +34,12 @@ pub(in crate::http) async fn first_operator(
     let password = required(&fields, "password")?;
     let service = &call.front.service;
     password::check_set_up(call, &token)?;
-    let hash = password::hash(call, password).await?;
+    let hash = password::hash(&call.front, Turn::of_client(call), password).await?;
     service.finish_setup(call.now, token, email, hash).await
 }
 
 /// GET /dashboard/api/users
-pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn list(call: Call, _: Operator) -> Result<Reply, Error> {
     let users = call.front.service.users()?;
     Reply::list(
         &users
@@ -48,7 +50,7 @@ pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
 }
 
 /// POST /dashboard/api/users
-pub(in crate::http) async fn create(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn create(call: Call, operator: Operator) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&["email", "password", "role", "account"])?;
@@ -61,14 +63,15 @@ pub(in crate::http) async fn create(call: Call) -> Result<Reply, Error> {
         })?,
         account: fields.text("account", 1..=36)?.map(str::to_owned),
     };
-    let hash = password::hash(&call, password).await?;
-    let (service, actor) = (&call.front.service, call.member()?.actor());
+    let turn = Turn::of_member(&operator);
+    let hash = password::hash(&call.front, turn, password).await?;
+    let (service, actor) = (&call.front.service, operator.actor());
     let made = service.make_user(call.now, actor, new, hash).await?;
     answer(StatusCode::CREATED, &made)
 }
 
 /// PATCH /dashboard/api/users/{id}
-pub(in crate::http) async fn change(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn change(call: Call, operator: Operator) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&["disabled", "password"])?;
@@ -76,10 +79,13 @@ pub(in crate::http) async fn change(call: Call) -> Result<Reply, Error> {
     let password = fields.text("password", 1..=PASSWORD_CHARS_MAX)?;
     let id = call.uuid("user")?;
     let hash = match password {
-        Some(password) => Some(password::hash(&call, password.to_owned()).await?),
+        Some(password) => {
+            let turn = Turn::of_member(&operator);
+            Some(password::hash(&call.front, turn, password.to_owned()).await?)
+        }
         None => None,
     };
-    let (service, actor) = (&call.front.service, call.member()?.actor());
+    let (service, actor) = (&call.front.service, operator.actor());
     let changed = service
         .change_user(call.now, actor, id, disabled, hash)
         .await?;
@@ -87,14 +93,14 @@ pub(in crate::http) async fn change(call: Call) -> Result<Reply, Error> {
 }
 
 /// PUT /dashboard/api/session/password
-pub(in crate::http) async fn own_password(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn own_password(call: Call, member: Member) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&["password", "newPassword"])?;
     let old = required(&fields, "password")?;
     let new = required(&fields, "newPassword")?;
-    let email = &call.member()?.user().email;
-    let replaced = password::replace(&call, email, old, new).await;
+    let email = &member.user().email;
+    let replaced = password::replace(&call.front, Turn::of_member(&member), email, old, new).await;
     let (proven, hash) = replaced.map_err(not_the_present_one)?;
     let service = &call.front.service;
     service.change_own_password(call.now, proven, hash).await?;
@@ -102,16 +108,21 @@ pub(in crate::http) async fn own_password(call: Call) -> Result<Reply, Error> {
 }
 
 /// POST /dashboard/api/session/confirm
-pub(in crate::http) async fn confirm_password(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&["password"])?;
     let given = required(&fields, "password")?;
-    let member = call.member()?;
-    let proven = password::prove(&call, &member.user().email, given).await;
+    let proven = password::prove(
+        &call.front,
+        Turn::of_member(&member),
+        &member.user().email,
+        given,
+    )
+    .await;
     let proven = proven.map_err(not_the_present_one)?;
     let (service, real_now) = (&call.front.service, call.front.clock.real_now());
-    service.confirm_password(real_now, member, proven).await?;
+    service.confirm_password(real_now, &member, proven).await?;
     Ok(Reply::nothing())
 }
 

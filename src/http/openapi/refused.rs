@@ -23,7 +23,7 @@ pub(super) fn examples(route: &Route, codes: &[Code]) -> Value {
     };
     for code in codes {
         show(code.as_str(), example(route, *code));
-        if *code == Code::Forbidden && route.auth == Auth::Sandbox && !route.takes_any_host {
+        if *code == Code::Forbidden && route.auth() == Auth::Sandbox && !route.takes_any_host {
             show("forbidden_host", body(*code, hosts::NOT_OURS, None));
         }
     }
@@ -64,7 +64,7 @@ fn invalid(route: &Route) -> (String, Option<&'static str>) {
     match (&route.body, route.query.first()) {
         (Some(_), _) => ("the body must be a JSON object".to_owned(), None),
         (None, Some(param)) => in_query(param),
-        (None, None) if route.auth == Auth::Public => {
+        (None, None) if route.auth() == Auth::Public => {
             ("origin must be printable ASCII".to_owned(), Some("origin"))
         }
         (None, None) => (
@@ -96,8 +96,8 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
     match code {
         Code::InvalidRequest => ("the body must be a JSON object", None),
         Code::NotFound => ("no such path", None),
-        Code::Unauthorized => (unauthorized(route.auth), None),
-        Code::WrongKeyType if route.auth == Auth::Public => (
+        Code::Unauthorized => (unauthorized(route.auth()), None),
+        Code::WrongKeyType if route.auth() == Auth::Public => (
             "this takes a public key only; keep the secret one on your server",
             None,
         ),
@@ -175,7 +175,7 @@ const fn unauthorized(auth: Auth) -> &'static str {
 
 /// Why this caller may not.
 fn forbidden(route: &Route) -> &'static str {
-    match route.auth {
+    match route.auth() {
         Auth::Session(Role::Operator) => "this is for operators",
         Auth::Open if route.operation != "signIn" => {
             "the set-up link is wrong, used, or older than an hour; start the server again for a new one"

@@ -1,17 +1,9 @@
 //! The operator interface: accounts, their settings, their payout addresses and their legacy secret.
 
-use super::invoice_desk::{MEMBER, json};
+use super::invoice_desk::json;
 use crate::domain::refusal::Code;
-use crate::domain::user::Role;
-use crate::http::auth::Auth;
 use crate::http::dashboard::accounts;
-use crate::http::route::{Answer, Body, Content, Route};
-
-/// A route for operators.
-const OPERATOR: Route = Route {
-    auth: Auth::Session(Role::Operator),
-    ..MEMBER
-};
+use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 9] = [
@@ -20,8 +12,8 @@ pub(super) static ROUTES: [Route; 9] = [
         path: "/dashboard/api/accounts",
         summary: "Lists every account, oldest first.",
         answers: &[json(200, "The accounts.", "AccountSettingsList")],
-        handler: |call| Box::pin(accounts::list(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| Box::pin(accounts::list(call, operator))),
+        ..PLAIN
     },
     Route {
         operation: "createAccount",
@@ -33,16 +25,16 @@ pub(super) static ROUTES: [Route; 9] = [
             required: true,
         }),
         answers: &[json(201, "The account.", "AccountSettings")],
-        handler: |call| Box::pin(accounts::create(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| Box::pin(accounts::create(call, operator))),
+        ..PLAIN
     },
     Route {
         operation: "getAccount",
         path: "/dashboard/api/accounts/{account}",
         summary: "Reads an account with its settings.",
         answers: &[json(200, "The account.", "AccountSettings")],
-        handler: |call| Box::pin(accounts::read(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(accounts::read(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "changeAccount",
@@ -54,8 +46,8 @@ pub(super) static ROUTES: [Route; 9] = [
             required: true,
         }),
         answers: &[json(200, "The account.", "AccountSettings")],
-        handler: |call| Box::pin(accounts::change(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(accounts::change(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "decideOnAccount",
@@ -68,8 +60,8 @@ pub(super) static ROUTES: [Route; 9] = [
         }),
         answers: &[json(200, "The account.", "AccountSettings")],
         refusals: &[Code::InvalidTransition],
-        handler: |call| Box::pin(accounts::decide(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| Box::pin(accounts::decide(call, operator))),
+        ..PLAIN
     },
     Route {
         operation: "setPayoutAddress",
@@ -82,8 +74,10 @@ pub(super) static ROUTES: [Route; 9] = [
         }),
         answers: &[json(200, "The account.", "AccountSettings")],
         needs_recent_password: true,
-        handler: |call| Box::pin(accounts::set_payout_address(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| {
+            Box::pin(accounts::set_payout_address(call, member))
+        }),
+        ..PLAIN
     },
     Route {
         operation: "removePayoutAddress",
@@ -96,8 +90,10 @@ pub(super) static ROUTES: [Route; 9] = [
             content: Content::Empty,
         }],
         needs_recent_password: true,
-        handler: |call| Box::pin(accounts::remove_payout_address(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| {
+            Box::pin(accounts::remove_payout_address(call, member))
+        }),
+        ..PLAIN
     },
     Route {
         operation: "getLegacySecret",
@@ -105,8 +101,10 @@ pub(super) static ROUTES: [Route; 9] = [
         summary: "Shows the secret that signs deliveries to the webhookUrl of invoices; the audit log notes to whom.",
         answers: &[json(200, "The secret.", "SigningSecret")],
         needs_recent_password: true,
-        handler: |call| Box::pin(accounts::show_legacy_secret(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| {
+            Box::pin(accounts::show_legacy_secret(call, member))
+        }),
+        ..PLAIN
     },
     Route {
         operation: "rollLegacySecret",
@@ -115,7 +113,9 @@ pub(super) static ROUTES: [Route; 9] = [
         summary: "Makes a new legacy secret; for 24 hours the old one signs too.",
         answers: &[json(200, "The new secret.", "SigningSecret")],
         needs_recent_password: true,
-        handler: |call| Box::pin(accounts::roll_legacy_secret(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| {
+            Box::pin(accounts::roll_legacy_secret(call, member))
+        }),
+        ..PLAIN
     },
 ];

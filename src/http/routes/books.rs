@@ -1,14 +1,12 @@
 //! Balances, ledger, corrections and events in the operator interface.
 
-use super::invoice_desk::{BEFORE, CURRENCY, MEMBER, MODE, json, limit};
+use super::invoice_desk::{BEFORE, CURRENCY, MODE, json, limit};
 use crate::domain::event::EventType;
 use crate::domain::refusal::Code;
-use crate::domain::user::Role;
 use crate::http::api;
-use crate::http::auth::Auth;
 use crate::http::dashboard::books;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Body, Route};
+use crate::http::route::{Body, Handler, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 4] = [
@@ -18,8 +16,8 @@ pub(super) static ROUTES: [Route; 4] = [
         summary: "Reads both balances of an account.",
         query: &[MODE],
         answers: &[json(200, "One balance for each currency.", "BalanceList")],
-        handler: |call| Box::pin(books::balances(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(books::balances(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "listAccountLedger",
@@ -32,15 +30,14 @@ pub(super) static ROUTES: [Route; 4] = [
             CURRENCY,
         ],
         answers: &[json(200, "A page of entries.", "LedgerPage")],
-        handler: |call| Box::pin(books::ledger(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(books::ledger(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "createAdjustment",
         method: "POST",
         path: "/dashboard/api/accounts/{account}/adjustments",
         summary: "Corrects an account's ledger by an amount of either sign, for a reason that is kept.",
-        auth: Auth::Session(Role::Operator),
         query: &[MODE],
         body: Some(Body {
             schema: "CreateAdjustment",
@@ -49,8 +46,8 @@ pub(super) static ROUTES: [Route; 4] = [
         answers: &[json(201, "The entry that was booked.", "LedgerEntry")],
         refusals: &[Code::IdempotencyConflict],
         is_idempotent: true,
-        handler: |call| Box::pin(books::adjust(call)),
-        ..MEMBER
+        handler: Handler::Operator(|call, operator| Box::pin(books::adjust(call, operator))),
+        ..PLAIN
     },
     Route {
         operation: "listAccountEvents",
@@ -72,7 +69,7 @@ pub(super) static ROUTES: [Route; 4] = [
             },
         ],
         answers: &[json(200, "A page of events.", "EventPage")],
-        handler: |call| Box::pin(books::events(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(books::events(call, member))),
+        ..PLAIN
     },
 ];

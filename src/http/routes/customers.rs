@@ -3,15 +3,8 @@
 use crate::domain::customer::REF_CHARS_MAX;
 use crate::domain::refusal::Code;
 use crate::http::api::{customers, deposits};
-use crate::http::auth::Auth;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Body, Content, PLAIN, Route};
-
-/// A route that asks for a secret key.
-const SECRET: Route = Route {
-    auth: Auth::Secret,
-    ..PLAIN
-};
+use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 5] = [
@@ -26,8 +19,8 @@ pub(super) static ROUTES: [Route; 5] = [
             content: Content::Json("CustomerAddresses"),
         }],
         refusals: &[Code::CustomersDisabled, Code::PoolRefilling],
-        handler: |call| Box::pin(customers::make_addresses(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(customers::make_addresses(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "getCustomerAddresses",
@@ -39,8 +32,8 @@ pub(super) static ROUTES: [Route; 5] = [
             content: Content::Json("CustomerAddresses"),
         }],
         refusals: &[Code::InvalidRequest, Code::CustomersDisabled],
-        handler: |call| Box::pin(customers::addresses(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(customers::addresses(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "simulateDeposit",
@@ -61,8 +54,8 @@ pub(super) static ROUTES: [Route; 5] = [
             Code::CustomersDisabled,
             Code::Forbidden,
         ],
-        handler: |call| Box::pin(customers::simulate(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(customers::simulate(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "listDeposits",
@@ -90,8 +83,8 @@ pub(super) static ROUTES: [Route; 5] = [
             about: "The deposits.",
             content: Content::Json("DepositList"),
         }],
-        handler: |call| Box::pin(deposits::list(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(deposits::list(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "getDeposit",
@@ -102,7 +95,7 @@ pub(super) static ROUTES: [Route; 5] = [
             about: "The deposit.",
             content: Content::Json("Deposit"),
         }],
-        handler: |call| Box::pin(deposits::get(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(deposits::get(call, caller))),
+        ..PLAIN
     },
 ];

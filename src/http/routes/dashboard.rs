@@ -1,22 +1,8 @@
 //! The operator interface: operations under `/dashboard/api`.
 
 use crate::domain::refusal::Code;
-use crate::domain::user::Role;
-use crate::http::auth::Auth;
 use crate::http::dashboard::{session, users};
-use crate::http::route::{Answer, Body, Content, PLAIN, Route};
-
-/// A route for everybody who is signed in.
-const MEMBER: Route = Route {
-    auth: Auth::Session(Role::Merchant),
-    ..PLAIN
-};
-
-/// A route for operators only.
-const OPERATOR: Route = Route {
-    auth: Auth::Session(Role::Operator),
-    ..PLAIN
-};
+use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 9] = [
@@ -39,7 +25,7 @@ pub(super) static ROUTES: [Route; 9] = [
             Code::Forbidden,
             Code::TooManyAttempts,
         ],
-        handler: |call| Box::pin(session::sign_in(call)),
+        handler: Handler::Open(|call| Box::pin(session::sign_in(call))),
         ..PLAIN
     },
     Route {
@@ -51,8 +37,8 @@ pub(super) static ROUTES: [Route; 9] = [
             about: "Who is signed in.",
             content: Content::Json("Session"),
         }],
-        handler: |call| Box::pin(session::read(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(session::read(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "signOut",
@@ -64,8 +50,8 @@ pub(super) static ROUTES: [Route; 9] = [
             about: "Signed out.",
             content: Content::Empty,
         }],
-        handler: |call| Box::pin(session::sign_out(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(session::sign_out(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "confirmPassword",
@@ -82,8 +68,8 @@ pub(super) static ROUTES: [Route; 9] = [
             content: Content::Empty,
         }],
         refusals: &[Code::InvalidCredentials, Code::TooManyAttempts],
-        handler: |call| Box::pin(users::confirm_password(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(users::confirm_password(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "changeOwnPassword",
@@ -100,8 +86,8 @@ pub(super) static ROUTES: [Route; 9] = [
             content: Content::Empty,
         }],
         refusals: &[Code::InvalidCredentials, Code::TooManyAttempts],
-        handler: |call| Box::pin(users::own_password(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(users::own_password(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "setUp",
@@ -118,7 +104,7 @@ pub(super) static ROUTES: [Route; 9] = [
             content: Content::Json("User"),
         }],
         refusals: &[Code::Forbidden, Code::TooManyAttempts],
-        handler: |call| Box::pin(users::set_up(call)),
+        handler: Handler::Open(|call| Box::pin(users::set_up(call))),
         ..PLAIN
     },
     Route {
@@ -130,8 +116,8 @@ pub(super) static ROUTES: [Route; 9] = [
             about: "The users, oldest first.",
             content: Content::Json("UserList"),
         }],
-        handler: |call| Box::pin(users::list(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| Box::pin(users::list(call, operator))),
+        ..PLAIN
     },
     Route {
         operation: "createUser",
@@ -149,8 +135,8 @@ pub(super) static ROUTES: [Route; 9] = [
         }],
         refusals: &[Code::TooManyAttempts],
         needs_recent_password: true,
-        handler: |call| Box::pin(users::create(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| Box::pin(users::create(call, operator))),
+        ..PLAIN
     },
     Route {
         operation: "changeUser",
@@ -168,7 +154,7 @@ pub(super) static ROUTES: [Route; 9] = [
         }],
         refusals: &[Code::InvalidTransition, Code::TooManyAttempts],
         needs_recent_password: true,
-        handler: |call| Box::pin(users::change(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| Box::pin(users::change(call, operator))),
+        ..PLAIN
     },
 ];

@@ -1,11 +1,11 @@
 //! Deliveries in the operator interface.
 
-use super::invoice_desk::{BEFORE, MEMBER, MODE, json, limit};
+use super::invoice_desk::{BEFORE, MODE, json, limit};
 use crate::domain::event::DeliveryState;
 use crate::domain::refusal::Code;
 use crate::http::dashboard::deliveries;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Body, Route};
+use crate::http::route::{Body, Handler, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 3] = [
@@ -34,8 +34,8 @@ pub(super) static ROUTES: [Route; 3] = [
             },
         ],
         answers: &[json(200, "A page of deliveries.", "DeliveryPage")],
-        handler: |call| Box::pin(deliveries::list(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(deliveries::list(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "resendDelivery",
@@ -45,8 +45,8 @@ pub(super) static ROUTES: [Route; 3] = [
         query: &[MODE],
         answers: &[json(200, "The delivery, due at once.", "Delivery")],
         refusals: &[Code::InvalidTransition],
-        handler: |call| Box::pin(deliveries::resend(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(deliveries::resend(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "resendSince",
@@ -59,7 +59,7 @@ pub(super) static ROUTES: [Route; 3] = [
             required: true,
         }),
         answers: &[json(200, "How many are sent again.", "Resent")],
-        handler: |call| Box::pin(deliveries::resend_since(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(deliveries::resend_since(call, member))),
+        ..PLAIN
     },
 ];

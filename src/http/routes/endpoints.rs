@@ -1,8 +1,8 @@
 //! The operator interface: webhook endpoints.
 
-use super::invoice_desk::{MEMBER, json};
+use super::invoice_desk::json;
 use crate::http::dashboard::endpoints;
-use crate::http::route::{Answer, Body, Content, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 6] = [
@@ -11,8 +11,8 @@ pub(super) static ROUTES: [Route; 6] = [
         path: "/dashboard/api/accounts/{account}/endpoints",
         summary: "Lists an account's webhook endpoints, oldest first.",
         answers: &[json(200, "The endpoints.", "EndpointList")],
-        handler: |call| Box::pin(endpoints::list(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(endpoints::list(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "createEndpoint",
@@ -28,8 +28,8 @@ pub(super) static ROUTES: [Route; 6] = [
             "The endpoint, with its secret.",
             "CreatedEndpoint",
         )],
-        handler: |call| Box::pin(endpoints::create(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(endpoints::create(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "changeEndpoint",
@@ -41,8 +41,8 @@ pub(super) static ROUTES: [Route; 6] = [
             required: true,
         }),
         answers: &[json(200, "The endpoint.", "Endpoint")],
-        handler: |call| Box::pin(endpoints::change(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(endpoints::change(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "removeEndpoint",
@@ -54,8 +54,8 @@ pub(super) static ROUTES: [Route; 6] = [
             about: "Removed.",
             content: Content::Empty,
         }],
-        handler: |call| Box::pin(endpoints::remove(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(endpoints::remove(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "getEndpointSecret",
@@ -63,8 +63,8 @@ pub(super) static ROUTES: [Route; 6] = [
         summary: "Shows an endpoint's secret; the audit log notes to whom.",
         answers: &[json(200, "The secret.", "SigningSecret")],
         needs_recent_password: true,
-        handler: |call| Box::pin(endpoints::show_secret(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(endpoints::show_secret(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "rollEndpointSecret",
@@ -73,7 +73,7 @@ pub(super) static ROUTES: [Route; 6] = [
         summary: "Makes an endpoint's new secret; for 24 hours the old one signs too.",
         answers: &[json(200, "The new secret.", "SigningSecret")],
         needs_recent_password: true,
-        handler: |call| Box::pin(endpoints::roll_secret(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(endpoints::roll_secret(call, member))),
+        ..PLAIN
     },
 ];

@@ -1,8 +1,8 @@
 //! Exports in the operator interface.
 
-use super::invoice_desk::{FROM, MEMBER, MODE, TO};
+use super::invoice_desk::{FROM, MODE, TO};
 use crate::http::dashboard::exports;
-use crate::http::route::{Answer, Content, Route};
+use crate::http::route::{Answer, Content, Handler, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 1] = [Route {
@@ -15,6 +15,6 @@ pub(super) static ROUTES: [Route; 1] = [Route {
         about: "The rows, as CSV with a line of names.",
         content: Content::Csv,
     }],
-    handler: |call| Box::pin(exports::export(call)),
-    ..MEMBER
+    handler: Handler::Session(|call, member| Box::pin(exports::export(call, member))),
+    ..PLAIN
 }];

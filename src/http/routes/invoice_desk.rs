@@ -4,11 +4,9 @@ use crate::domain::asset::Mode;
 use crate::domain::money::Currency;
 use crate::domain::refusal::Code;
 use crate::domain::status::InvoiceStatus;
-use crate::domain::user::Role;
-use crate::http::auth::Auth;
 use crate::http::dashboard::invoices;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Content, PLAIN, Route};
+use crate::http::route::{Answer, Content, Handler, PLAIN, Route};
 
 /// `mode` of the operator interface.
 pub(super) const MODE: Param = Param {
@@ -43,12 +41,6 @@ pub(super) const TO: Param = Param {
     name: "to",
     about: "Only what was made before this moment.",
     kind: ParamKind::Moment,
-};
-
-/// A route for everybody who is signed in.
-pub(super) const MEMBER: Route = Route {
-    auth: Auth::Session(Role::Merchant),
-    ..PLAIN
 };
 
 /// `limit` of a list.
@@ -94,8 +86,8 @@ pub(super) static ROUTES: [Route; 4] = [
             },
         ],
         answers: &[json(200, "A page of invoices.", "InvoicePage")],
-        handler: |call| Box::pin(invoices::search(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(invoices::search(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "getInvoiceDetail",
@@ -103,8 +95,8 @@ pub(super) static ROUTES: [Route; 4] = [
         summary: "Reads an invoice with its quotes, its payments and the sums that its status follows from.",
         query: &[MODE],
         answers: &[json(200, "All that is known of it.", "InvoiceDetail")],
-        handler: |call| Box::pin(invoices::get(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(invoices::get(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "getInvoiceTimeline",
@@ -112,8 +104,8 @@ pub(super) static ROUTES: [Route; 4] = [
         summary: "Tells what happened to an invoice, oldest first, and why its status changed, in numbers.",
         query: &[MODE],
         answers: &[json(200, "What happened.", "Timeline")],
-        handler: |call| Box::pin(invoices::timeline(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(invoices::timeline(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "cancelInvoice",
@@ -123,7 +115,7 @@ pub(super) static ROUTES: [Route; 4] = [
         query: &[MODE],
         answers: &[json(200, "The invoice, cancelled.", "Invoice")],
         refusals: &[Code::InvoiceNotCancellable],
-        handler: |call| Box::pin(invoices::cancel(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(invoices::cancel(call, member))),
+        ..PLAIN
     },
 ];

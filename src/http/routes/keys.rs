@@ -1,9 +1,9 @@
 //! The operator interface: keys.
 
-use super::invoice_desk::{MEMBER, json};
+use super::invoice_desk::json;
 use crate::domain::refusal::Code;
 use crate::http::dashboard::keys;
-use crate::http::route::{Answer, Body, Content, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 4] = [
@@ -12,8 +12,8 @@ pub(super) static ROUTES: [Route; 4] = [
         path: "/dashboard/api/accounts/{account}/keys",
         summary: "Lists an account's keys of both modes, oldest first, by their last four characters.",
         answers: &[json(200, "The keys.", "KeyList")],
-        handler: |call| Box::pin(keys::list(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(keys::list(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "createKey",
@@ -26,8 +26,8 @@ pub(super) static ROUTES: [Route; 4] = [
         }),
         answers: &[json(201, "The key.", "CreatedKey")],
         needs_recent_password: true,
-        handler: |call| Box::pin(keys::create(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(keys::create(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "rollKey",
@@ -41,8 +41,8 @@ pub(super) static ROUTES: [Route; 4] = [
         answers: &[json(201, "The new key.", "CreatedKey")],
         refusals: &[Code::InvalidTransition],
         needs_recent_password: true,
-        handler: |call| Box::pin(keys::roll(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(keys::roll(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "revokeKey",
@@ -55,7 +55,7 @@ pub(super) static ROUTES: [Route; 4] = [
             content: Content::Empty,
         }],
         needs_recent_password: true,
-        handler: |call| Box::pin(keys::revoke(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(keys::revoke(call, member))),
+        ..PLAIN
     },
 ];

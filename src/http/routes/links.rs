@@ -2,23 +2,15 @@
 
 use crate::domain::asset::Mode;
 use crate::domain::refusal::Code;
-use crate::domain::user::Role;
-use crate::http::auth::Auth;
 use crate::http::dashboard::links;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Body, Content, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
 
 /// `mode` of the operator interface.
 const MODE: Param = Param {
     name: "mode",
     about: "Whose data: live or test; live where it is left out.",
     kind: ParamKind::OneOf(Mode::TEXTS),
-};
-
-/// A route for everybody who is signed in.
-const MEMBER: Route = Route {
-    auth: Auth::Session(Role::Merchant),
-    ..PLAIN
 };
 
 /// A status with this schema.
@@ -49,8 +41,8 @@ pub(super) static ROUTES: [Route; 4] = [
         body: body("CreatePaymentLink"),
         answers: &[json(201, "The link.", "PaymentLink")],
         refusals: &[Code::AmountTooLarge],
-        handler: |call| Box::pin(links::create(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(links::create(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "listPaymentLinks",
@@ -73,8 +65,8 @@ pub(super) static ROUTES: [Route; 4] = [
             MODE,
         ],
         answers: &[json(200, "A page of links.", "PaymentLinkPage")],
-        handler: |call| Box::pin(links::list(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(links::list(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "getPaymentLink",
@@ -82,8 +74,8 @@ pub(super) static ROUTES: [Route; 4] = [
         summary: "Reads a payment link.",
         query: &[MODE],
         answers: &[json(200, "The link.", "PaymentLink")],
-        handler: |call| Box::pin(links::get(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(links::get(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "changePaymentLink",
@@ -94,7 +86,7 @@ pub(super) static ROUTES: [Route; 4] = [
         body: body("ChangePaymentLink"),
         answers: &[json(200, "The link.", "PaymentLink")],
         refusals: &[Code::AmountTooLarge],
-        handler: |call| Box::pin(links::change(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(links::change(call, member))),
+        ..PLAIN
     },
 ];

@@ -5,21 +5,14 @@ use crate::domain::money::Currency;
 use crate::domain::refusal::Code;
 use crate::domain::status::InvoiceStatus;
 use crate::http::api::{account, events, invoices};
-use crate::http::auth::Auth;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Body, Content, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
 
 /// `before` of a page.
 const BEFORE: Param = Param {
     name: "before",
     about: "The nextBefore of the previous page: only entries older than it.",
     kind: ParamKind::Id,
-};
-
-/// A route that asks for a secret key.
-const SECRET: Route = Route {
-    auth: Auth::Secret,
-    ..PLAIN
 };
 
 /// `limit` of a list.
@@ -72,8 +65,8 @@ pub(super) static ROUTES: [Route; 11] = [
         ],
         is_rate_limited: true,
         is_idempotent: true,
-        handler: |call| Box::pin(invoices::create(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(invoices::create(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "listInvoices",
@@ -93,16 +86,16 @@ pub(super) static ROUTES: [Route; 11] = [
             },
         ],
         answers: &[ok("The invoices.", "InvoiceList")],
-        handler: |call| Box::pin(invoices::list(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(invoices::list(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "getInvoice",
         path: "/v1/invoices/{id}",
         summary: "Reads an invoice; usable for polling where webhooks cannot be received.",
         answers: &[ok("The invoice.", "Invoice")],
-        handler: |call| Box::pin(invoices::get(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(invoices::get(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "selectCoin",
@@ -122,8 +115,8 @@ pub(super) static ROUTES: [Route; 11] = [
             Code::PaymentInFlight,
             Code::InvoiceClosed,
         ],
-        handler: |call| Box::pin(invoices::select(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(invoices::select(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "simulatePayment",
@@ -136,32 +129,32 @@ pub(super) static ROUTES: [Route; 11] = [
         }),
         answers: &[ok("The invoice after the payment.", "Invoice")],
         refusals: &[Code::CoinUnavailable, Code::NotTestInvoice],
-        handler: |call| Box::pin(invoices::simulate(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(invoices::simulate(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "listCurrencies",
         path: "/v1/currencies",
         summary: "Lists every coin on offer with its minimum.",
         answers: &[ok("The coins.", "CurrencyList")],
-        handler: |call| Box::pin(invoices::currencies(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(invoices::currencies(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "getMerchant",
         path: "/v1/merchant",
         summary: "Reads the account, in the mode of the key.",
         answers: &[ok("The account.", "Merchant")],
-        handler: |call| Box::pin(account::merchant(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(account::merchant(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "listBalances",
         path: "/v1/balances",
         summary: "Reads both balances, in the mode of the key.",
         answers: &[ok("One balance for each currency.", "BalanceList")],
-        handler: |call| Box::pin(account::balances(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(account::balances(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "listLedger",
@@ -177,8 +170,8 @@ pub(super) static ROUTES: [Route; 11] = [
             },
         ],
         answers: &[ok("A page of entries.", "LedgerPage")],
-        handler: |call| Box::pin(account::ledger(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(account::ledger(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "listEvents",
@@ -199,15 +192,15 @@ pub(super) static ROUTES: [Route; 11] = [
             },
         ],
         answers: &[ok("A page of events.", "EventPage")],
-        handler: |call| Box::pin(events::list(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(events::list(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "getEvent",
         path: "/v1/events/{id}",
         summary: "Reads an event.",
         answers: &[ok("The event.", "Event")],
-        handler: |call| Box::pin(events::get(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(events::get(call, caller))),
+        ..PLAIN
     },
 ];

@@ -2,7 +2,7 @@
 
 use crate::http::pages::{self, checkout, link, setup};
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{PLAIN, Route};
+use crate::http::route::{Handler, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 8] = [
@@ -15,7 +15,7 @@ pub(super) static ROUTES: [Route; 8] = [
             about: "What opens this invoice's checkout.",
             kind: ParamKind::Any,
         }],
-        handler: |call| Box::pin(checkout::show(call)),
+        handler: Handler::Open(|call| Box::pin(checkout::show(call))),
         ..PLAIN
     },
     Route {
@@ -23,14 +23,14 @@ pub(super) static ROUTES: [Route; 8] = [
         method: "POST",
         path: "/checkout/{id}/select",
         summary: "Picks the coin on that page.",
-        handler: |call| Box::pin(checkout::select(call)),
+        handler: Handler::Open(|call| Box::pin(checkout::select(call))),
         ..PLAIN
     },
     Route {
         operation: "linkPage",
         path: "/l/{id}",
         summary: "The page of a payment link.",
-        handler: |call| Box::pin(link::show(call)),
+        handler: Handler::Open(|call| Box::pin(link::show(call))),
         ..PLAIN
     },
     Route {
@@ -38,7 +38,7 @@ pub(super) static ROUTES: [Route; 8] = [
         method: "POST",
         path: "/l/{id}",
         summary: "Makes the invoice of a payment link.",
-        handler: |call| Box::pin(link::pay(call)),
+        handler: Handler::Open(|call| Box::pin(link::pay(call))),
         ..PLAIN
     },
     Route {
@@ -50,7 +50,7 @@ pub(super) static ROUTES: [Route; 8] = [
             about: "The token of the link.",
             kind: ParamKind::Any,
         }],
-        handler: |call| Box::pin(setup::show(call)),
+        handler: Handler::Open(|call| Box::pin(setup::show(call))),
         ..PLAIN
     },
     Route {
@@ -58,21 +58,21 @@ pub(super) static ROUTES: [Route; 8] = [
         method: "POST",
         path: "/setup",
         summary: "Makes the first operator.",
-        handler: |call| Box::pin(setup::finish(call)),
+        handler: Handler::Open(|call| Box::pin(setup::finish(call))),
         ..PLAIN
     },
     Route {
         operation: "style",
         path: "/style.css",
         summary: "The style of the pages.",
-        handler: |call| Box::pin(pages::style(call)),
+        handler: Handler::Open(|call| Box::pin(pages::style(call))),
         ..PLAIN
     },
     Route {
         operation: "widget",
         path: "/widget.js",
         summary: "The script that opens the checkout from a shop's page.",
-        handler: |call| Box::pin(pages::widget(call)),
+        handler: Handler::Open(|call| Box::pin(pages::widget(call))),
         ..PLAIN
     },
 ];

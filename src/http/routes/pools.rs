@@ -1,18 +1,10 @@
 //! The operator interface: pools of addresses, and payments that matched nothing.
 
 use crate::domain::refusal::Code;
-use crate::domain::user::Role;
-use crate::http::auth::Auth;
 use crate::http::dashboard::{pools, unmatched};
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Body, Content, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
 use crate::service::unmatched::Looked;
-
-/// A route for operators.
-const OPERATOR: Route = Route {
-    auth: Auth::Session(Role::Operator),
-    ..PLAIN
-};
 
 /// The list.
 pub(super) static ROUTES: [Route; 5] = [
@@ -25,8 +17,8 @@ pub(super) static ROUTES: [Route; 5] = [
             about: "The pools.",
             content: Content::Json("PoolList"),
         }],
-        handler: |call| Box::pin(pools::list(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| Box::pin(pools::list(call, operator))),
+        ..PLAIN
     },
     Route {
         operation: "importAddresses",
@@ -43,8 +35,8 @@ pub(super) static ROUTES: [Route; 5] = [
             content: Content::Json("PoolImport"),
         }],
         needs_recent_password: true,
-        handler: |call| Box::pin(pools::import(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| Box::pin(pools::import(call, operator))),
+        ..PLAIN
     },
     Route {
         operation: "listUnmatchedPayments",
@@ -75,8 +67,8 @@ pub(super) static ROUTES: [Route; 5] = [
             about: "A page of payments.",
             content: Content::Json("UnmatchedPaymentPage"),
         }],
-        handler: |call| Box::pin(unmatched::list(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| Box::pin(unmatched::list(call, operator))),
+        ..PLAIN
     },
     Route {
         operation: "resolveUnmatchedPayment",
@@ -92,8 +84,8 @@ pub(super) static ROUTES: [Route; 5] = [
             about: "The payment.",
             content: Content::Json("UnmatchedPayment"),
         }],
-        handler: |call| Box::pin(unmatched::resolve(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| Box::pin(unmatched::resolve(call, operator))),
+        ..PLAIN
     },
     Route {
         operation: "assignUnmatchedPayment",
@@ -110,7 +102,7 @@ pub(super) static ROUTES: [Route; 5] = [
             content: Content::Json("UnmatchedPaymentAssignment"),
         }],
         refusals: &[Code::CoinUnavailable, Code::InvalidTransition],
-        handler: |call| Box::pin(unmatched::assign(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| Box::pin(unmatched::assign(call, operator))),
+        ..PLAIN
     },
 ];

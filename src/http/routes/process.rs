@@ -1,10 +1,9 @@
 //! The operations that machines ask of the process itself.
 
 use crate::domain::refusal::Code;
-use crate::http::auth::Auth;
 use crate::http::probes;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Content, PLAIN, Route};
+use crate::http::route::{Answer, Content, Handler, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 4] = [
@@ -17,7 +16,7 @@ pub(super) static ROUTES: [Route; 4] = [
             about: "The OpenAPI 3.1 document.",
             content: Content::AnyJson,
         }],
-        handler: |call| Box::pin(probes::document(call)),
+        handler: Handler::Open(|call| Box::pin(probes::document(call))),
         ..PLAIN
     },
     Route {
@@ -29,7 +28,7 @@ pub(super) static ROUTES: [Route; 4] = [
             about: "It is.",
             content: Content::Text,
         }],
-        handler: |call| Box::pin(probes::livez(call)),
+        handler: Handler::Open(|call| Box::pin(probes::livez(call))),
         ..PLAIN
     },
     Route {
@@ -47,20 +46,19 @@ pub(super) static ROUTES: [Route; 4] = [
             content: Content::Text,
         }],
         refusals: &[Code::Overloaded],
-        handler: |call| Box::pin(probes::readyz(call)),
+        handler: Handler::Open(|call| Box::pin(probes::readyz(call))),
         ..PLAIN
     },
     Route {
         operation: "metrics",
         path: "/metrics",
         summary: "Counters in Prometheus' text format; with `--metrics-listen` on a listener of their own only.",
-        auth: Auth::Metrics,
         answers: &[Answer {
             status: 200,
             about: "The counters.",
             content: Content::Text,
         }],
-        handler: |call| Box::pin(probes::metrics(call)),
+        handler: Handler::Metrics(|call, scraper| Box::pin(probes::metrics(call, scraper))),
         ..PLAIN
     },
 ];

@@ -1,9 +1,8 @@
 //! The operations for shops' pages: under `/v1/public`, with a public key.
 
 use crate::domain::refusal::Code;
-use crate::http::auth::Auth;
 use crate::http::public;
-use crate::http::route::{Answer, Body, Content, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
 
 /// The question a browser asks before it lets a page ask.
 const PREFLIGHT: Route = Route {
@@ -14,7 +13,7 @@ const PREFLIGHT: Route = Route {
         about: "They may.",
         content: Content::Empty,
     }],
-    handler: |call| Box::pin(public::preflight(call)),
+    handler: Handler::Open(|call| Box::pin(public::preflight(call))),
     ..PLAIN
 };
 
@@ -24,13 +23,12 @@ pub(super) static ROUTES: [Route; 4] = [
         operation: "getPublicConfig",
         path: "/v1/public/config",
         summary: "Reads what a shop's page may know: name, branding, currencies, coins, the widget's url.",
-        auth: Auth::Public,
         answers: &[Answer {
             status: 200,
             about: "The configuration.",
             content: Content::Json("PublicConfig"),
         }],
-        handler: |call| Box::pin(public::config(call)),
+        handler: Handler::Public(|call, key| Box::pin(public::config(call, key))),
         ..PLAIN
     },
     Route {
@@ -43,7 +41,6 @@ pub(super) static ROUTES: [Route; 4] = [
         method: "POST",
         path: "/v1/public/checkout-sessions",
         summary: "Says where an invoice that the shop's server made is paid.",
-        auth: Auth::Public,
         body: Some(Body {
             schema: "CreateCheckoutSession",
             required: true,
@@ -54,7 +51,7 @@ pub(super) static ROUTES: [Route; 4] = [
             content: Content::Json("CheckoutSession"),
         }],
         refusals: &[Code::NotFound],
-        handler: |call| Box::pin(public::checkout_session(call)),
+        handler: Handler::Public(|call, key| Box::pin(public::checkout_session(call, key))),
         ..PLAIN
     },
     Route {

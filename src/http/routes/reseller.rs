@@ -1,16 +1,9 @@
 //! The reseller interface: operations under `/reseller`.
 
 use crate::domain::refusal::Code;
-use crate::http::auth::Auth;
 use crate::http::request::{Param, ParamKind};
 use crate::http::reseller;
-use crate::http::route::{Answer, Body, Content, PLAIN, Route};
-
-/// A route that asks for a reseller's token.
-const RESELLER: Route = Route {
-    auth: Auth::Reseller,
-    ..PLAIN
-};
+use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
 
 /// An answer with a server.
 const fn server(status: u16, about: &'static str) -> Answer {
@@ -40,8 +33,8 @@ pub(super) static ROUTES: [Route; 4] = [
             Code::IdempotencyConflict,
         ],
         is_idempotent: true,
-        handler: |call| Box::pin(reseller::order(call)),
-        ..RESELLER
+        handler: Handler::Reseller(|call, reseller| Box::pin(reseller::order(call, reseller))),
+        ..PLAIN
     },
     Route {
         operation: "listServers",
@@ -60,16 +53,16 @@ pub(super) static ROUTES: [Route; 4] = [
             about: "The servers.",
             content: Content::Json("ServerList"),
         }],
-        handler: |call| Box::pin(reseller::list(call)),
-        ..RESELLER
+        handler: Handler::Reseller(|call, reseller| Box::pin(reseller::list(call, reseller))),
+        ..PLAIN
     },
     Route {
         operation: "getServer",
         path: "/reseller/servers/{id}",
         summary: "Reads a server.",
         answers: &[server(200, "The server.")],
-        handler: |call| Box::pin(reseller::get(call)),
-        ..RESELLER
+        handler: Handler::Reseller(|call, reseller| Box::pin(reseller::get(call, reseller))),
+        ..PLAIN
     },
     Route {
         operation: "deleteServer",
@@ -81,7 +74,7 @@ pub(super) static ROUTES: [Route; 4] = [
             server(202, "It is active and will be removed."),
         ],
         refusals: &[Code::InvalidTransition],
-        handler: |call| Box::pin(reseller::discard(call)),
-        ..RESELLER
+        handler: Handler::Reseller(|call, reseller| Box::pin(reseller::discard(call, reseller))),
+        ..PLAIN
     },
 ];

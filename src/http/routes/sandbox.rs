@@ -2,17 +2,10 @@
 
 use crate::domain::event::EventType;
 use crate::domain::refusal::Code;
-use crate::http::auth::Auth;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Body, Content, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
 use crate::http::sandbox::webhooks;
 use crate::http::{probes, sandbox};
-
-/// A route for callers on this machine.
-const LOCAL: Route = Route {
-    auth: Auth::Sandbox,
-    ..PLAIN
-};
 
 /// The state.
 const STATE: &[Answer] = &[Answer {
@@ -39,16 +32,18 @@ pub(super) static ROUTES: [Route; 18] = [
             about: "The OpenAPI 3.1 document.",
             content: Content::AnyJson,
         }],
-        handler: |call| Box::pin(probes::controls_document(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| {
+            Box::pin(probes::controls_document(call, sandbox))
+        }),
+        ..PLAIN
     },
     Route {
         operation: "sandboxState",
         path: "/sandbox",
         summary: "The time, the account's switches and counts.",
         answers: STATE,
-        handler: |call| Box::pin(sandbox::state(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::state(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "sandboxReset",
@@ -56,8 +51,8 @@ pub(super) static ROUTES: [Route; 18] = [
         path: "/sandbox/reset",
         summary: "Back to the seed and to real time.",
         answers: STATE,
-        handler: |call| Box::pin(sandbox::reset(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::reset(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "sandboxSnapshot",
@@ -65,8 +60,8 @@ pub(super) static ROUTES: [Route; 18] = [
         path: "/sandbox/snapshots/{name}",
         summary: "Keeps the whole state, the clock included, under a name.",
         answers: STATE,
-        handler: |call| Box::pin(sandbox::snapshot(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::snapshot(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "sandboxRestore",
@@ -74,8 +69,8 @@ pub(super) static ROUTES: [Route; 18] = [
         path: "/sandbox/snapshots/{name}/restore",
         summary: "Back to the state that was kept under a name.",
         answers: STATE,
-        handler: |call| Box::pin(sandbox::restore(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::restore(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "sandboxAddFault",
@@ -87,8 +82,8 @@ pub(super) static ROUTES: [Route; 18] = [
             required: true,
         }),
         answers: STATE,
-        handler: |call| Box::pin(sandbox::faults::add(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::faults::add(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "sandboxEndFaults",
@@ -96,8 +91,8 @@ pub(super) static ROUTES: [Route; 18] = [
         path: "/sandbox/faults",
         summary: "Ends every fault.",
         answers: DONE,
-        handler: |call| Box::pin(sandbox::faults::end(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::faults::end(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "sandboxClock",
@@ -109,8 +104,8 @@ pub(super) static ROUTES: [Route; 18] = [
             required: true,
         }),
         answers: STATE,
-        handler: |call| Box::pin(sandbox::clock(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::clock(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "sandboxAccount",
@@ -122,8 +117,8 @@ pub(super) static ROUTES: [Route; 18] = [
             required: true,
         }),
         answers: STATE,
-        handler: |call| Box::pin(sandbox::account(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::account(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "sandboxChain",
@@ -140,8 +135,8 @@ pub(super) static ROUTES: [Route; 18] = [
             content: Content::Json("SandboxChain"),
         }],
         refusals: &[Code::NotFound],
-        handler: |call| Box::pin(sandbox::chains::chain(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::chains::chain(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "sandboxPutPayment",
@@ -165,8 +160,10 @@ pub(super) static ROUTES: [Route; 18] = [
             },
         ],
         refusals: &[Code::CoinUnavailable, Code::NotFound],
-        handler: |call| Box::pin(sandbox::chains::put_payment(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| {
+            Box::pin(sandbox::chains::put_payment(call, sandbox))
+        }),
+        ..PLAIN
     },
     Route {
         operation: "sandboxMovePayment",
@@ -183,8 +180,10 @@ pub(super) static ROUTES: [Route; 18] = [
             content: Content::Json("SandboxPaymentSeen"),
         }],
         refusals: &[Code::InvalidTransition],
-        handler: |call| Box::pin(sandbox::chains::move_payment(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| {
+            Box::pin(sandbox::chains::move_payment(call, sandbox))
+        }),
+        ..PLAIN
     },
     Route {
         operation: "sandboxCancelInvoice",
@@ -197,8 +196,8 @@ pub(super) static ROUTES: [Route; 18] = [
             content: Content::Json("Invoice"),
         }],
         refusals: &[Code::InvoiceNotCancellable],
-        handler: |call| Box::pin(sandbox::cancel_invoice(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::cancel_invoice(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "sandboxWebhooks",
@@ -224,8 +223,8 @@ pub(super) static ROUTES: [Route; 18] = [
             about: "A page of deliveries.",
             content: Content::Json("SandboxWebhooks"),
         }],
-        handler: |call| Box::pin(webhooks::list(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(webhooks::list(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "inboxReceive",
@@ -246,8 +245,8 @@ pub(super) static ROUTES: [Route; 18] = [
         ],
         // Webhooks come to it by whatever name their endpoint has.
         takes_any_host: true,
-        handler: |call| Box::pin(sandbox::receive(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::receive(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "inboxMessages",
@@ -270,8 +269,8 @@ pub(super) static ROUTES: [Route; 18] = [
             about: "The messages.",
             content: Content::Json("SandboxInbox"),
         }],
-        handler: |call| Box::pin(sandbox::messages(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::messages(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "inboxBehave",
@@ -283,8 +282,8 @@ pub(super) static ROUTES: [Route; 18] = [
             required: true,
         }),
         answers: DONE,
-        handler: |call| Box::pin(sandbox::behave(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::behave(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "inboxEmpty",
@@ -292,7 +291,7 @@ pub(super) static ROUTES: [Route; 18] = [
         path: "/sandbox/inbox/{name}",
         summary: "Empties a receiver; it answers 200 again.",
         answers: DONE,
-        handler: |call| Box::pin(sandbox::empty(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::empty(call, sandbox))),
+        ..PLAIN
     },
 ];

@@ -2,11 +2,9 @@
 
 use crate::domain::refusal::Code;
 use crate::domain::server::standing::ServerStatus;
-use crate::domain::user::Role;
-use crate::http::auth::Auth;
 use crate::http::dashboard::servers;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Body, Content, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
 
 /// `limit` of the lists.
 const LIMIT: Param = Param {
@@ -24,7 +22,6 @@ pub(super) static ROUTES: [Route; 3] = [
         operation: "listAllServers",
         path: "/dashboard/api/servers",
         summary: "Lists everybody's servers, newest first.",
-        auth: Auth::Session(Role::Operator),
         query: &[
             LIMIT,
             Param {
@@ -38,7 +35,7 @@ pub(super) static ROUTES: [Route; 3] = [
             about: "The servers.",
             content: Content::Json("OperatedServerList"),
         }],
-        handler: |call| Box::pin(servers::list_all(call)),
+        handler: Handler::Operator(|call, operator| Box::pin(servers::list_all(call, operator))),
         ..PLAIN
     },
     Route {
@@ -46,7 +43,6 @@ pub(super) static ROUTES: [Route; 3] = [
         method: "POST",
         path: "/dashboard/api/servers/{id}",
         summary: "Decides about an order: that it is there, failed or gone, or that the provisioner may try again.",
-        auth: Auth::Session(Role::Operator),
         body: Some(Body {
             schema: "DecideServer",
             required: true,
@@ -57,21 +53,20 @@ pub(super) static ROUTES: [Route; 3] = [
             content: Content::Json("OperatedServer"),
         }],
         refusals: &[Code::InvalidTransition],
-        handler: |call| Box::pin(servers::decide(call)),
+        handler: Handler::Operator(|call, operator| Box::pin(servers::decide(call, operator))),
         ..PLAIN
     },
     Route {
         operation: "listAccountServers",
         path: "/dashboard/api/accounts/{account}/servers",
         summary: "Lists an account's servers, newest first.",
-        auth: Auth::Session(Role::Merchant),
         query: &[LIMIT],
         answers: &[Answer {
             status: 200,
             about: "The servers.",
             content: Content::Json("ServerList"),
         }],
-        handler: |call| Box::pin(servers::list_of_account(call)),
+        handler: Handler::Session(|call, member| Box::pin(servers::list_of_account(call, member))),
         ..PLAIN
     },
 ];

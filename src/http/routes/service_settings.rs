@@ -1,18 +1,10 @@
 //! The operator interface: what concerns the whole service, and the audit log.
 
-use super::invoice_desk::{BEFORE, MEMBER, json, limit};
+use super::invoice_desk::{BEFORE, json, limit};
 use crate::domain::refusal::Code;
-use crate::domain::user::Role;
-use crate::http::auth::Auth;
 use crate::http::dashboard::settings;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Body, Route};
-
-/// A route for operators.
-const OPERATOR: Route = Route {
-    auth: Auth::Session(Role::Operator),
-    ..MEMBER
-};
+use crate::http::route::{Body, Handler, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 5] = [
@@ -21,8 +13,8 @@ pub(super) static ROUTES: [Route; 5] = [
         path: "/dashboard/api/settings",
         summary: "Reads the settings of the whole service.",
         answers: &[json(200, "The settings.", "ServiceSettings")],
-        handler: |call| Box::pin(settings::read(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| Box::pin(settings::read(call, operator))),
+        ..PLAIN
     },
     Route {
         operation: "setSettings",
@@ -34,16 +26,16 @@ pub(super) static ROUTES: [Route; 5] = [
             required: true,
         }),
         answers: &[json(200, "The settings.", "ServiceSettings")],
-        handler: |call| Box::pin(settings::change(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| Box::pin(settings::change(call, operator))),
+        ..PLAIN
     },
     Route {
         operation: "listCoins",
         path: "/dashboard/api/coins",
         summary: "Lists every coin and whether it is switched on.",
         answers: &[json(200, "The coins.", "CoinList")],
-        handler: |call| Box::pin(settings::coins(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| Box::pin(settings::coins(call, operator))),
+        ..PLAIN
     },
     Route {
         operation: "switchCoin",
@@ -55,8 +47,10 @@ pub(super) static ROUTES: [Route; 5] = [
             required: true,
         }),
         answers: &[json(200, "The coin.", "Coin")],
-        handler: |call| Box::pin(settings::switch_coin(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| {
+            Box::pin(settings::switch_coin(call, operator))
+        }),
+        ..PLAIN
     },
     Route {
         operation: "listAuditLog",
@@ -73,7 +67,7 @@ pub(super) static ROUTES: [Route; 5] = [
             },
         ],
         refusals: &[Code::NotFound],
-        handler: |call| Box::pin(settings::audit_log(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(settings::audit_log(call, member))),
+        ..PLAIN
     },
 ];

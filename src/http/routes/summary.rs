@@ -1,10 +1,8 @@
 //! The operator interface: an account in numbers, and what waits for an operator.
 
-use super::invoice_desk::{MEMBER, MODE, json};
-use crate::domain::user::Role;
-use crate::http::auth::Auth;
+use super::invoice_desk::{MODE, json};
 use crate::http::dashboard::summary;
-use crate::http::route::Route;
+use crate::http::route::{Handler, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 2] = [
@@ -14,17 +12,16 @@ pub(super) static ROUTES: [Route; 2] = [
         summary: "Reads an account in numbers: balances, invoices, open payouts and refunds, endpoints that fail.",
         query: &[MODE],
         answers: &[json(200, "The numbers.", "AccountSummary")],
-        handler: |call| Box::pin(summary::of_account(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(summary::of_account(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "getSummary",
         path: "/dashboard/api/summary",
         summary: "Counts what waits for an operator, over all accounts.",
-        auth: Auth::Session(Role::Operator),
         query: &[MODE],
         answers: &[json(200, "The counts.", "Summary")],
-        handler: |call| Box::pin(summary::of_all(call)),
-        ..MEMBER
+        handler: Handler::Operator(|call, operator| Box::pin(summary::of_all(call, operator))),
+        ..PLAIN
     },
 ];

@@ -1,8 +1,8 @@
 //! The operator interface: resellers' tokens.
 
-use super::invoice_desk::{MEMBER, json};
+use super::invoice_desk::json;
 use crate::http::dashboard::tokens;
-use crate::http::route::{Answer, Content, Route};
+use crate::http::route::{Answer, Content, Handler, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 3] = [
@@ -11,8 +11,8 @@ pub(super) static ROUTES: [Route; 3] = [
         path: "/dashboard/api/accounts/{account}/reseller-tokens",
         summary: "Lists an account's reseller tokens, oldest first, by their last four characters.",
         answers: &[json(200, "The tokens.", "ResellerTokenList")],
-        handler: |call| Box::pin(tokens::list(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(tokens::list(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "createResellerToken",
@@ -21,8 +21,8 @@ pub(super) static ROUTES: [Route; 3] = [
         summary: "Makes a token of the reseller interface and shows it, once.",
         answers: &[json(201, "The token.", "CreatedResellerToken")],
         needs_recent_password: true,
-        handler: |call| Box::pin(tokens::create(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(tokens::create(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "revokeResellerToken",
@@ -35,7 +35,7 @@ pub(super) static ROUTES: [Route; 3] = [
             content: Content::Empty,
         }],
         needs_recent_password: true,
-        handler: |call| Box::pin(tokens::revoke(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(tokens::revoke(call, member))),
+        ..PLAIN
     },
 ];

@@ -3,12 +3,10 @@
 use crate::domain::asset::Mode;
 use crate::domain::refusal::Code;
 use crate::domain::transfer::TransferStatus;
-use crate::domain::user::Role;
 use crate::http::api::transfers as api;
-use crate::http::auth::Auth;
 use crate::http::dashboard::transfers as dashboard;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Body, Content, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
 use crate::http::sandbox;
 
 /// `limit` of a list.
@@ -56,31 +54,6 @@ const PAYOUT_REFUSALS: &[Code] = &[
     Code::IdempotencyConflict,
 ];
 
-/// A route that asks for a secret key.
-const SECRET: Route = Route {
-    auth: Auth::Secret,
-    ..PLAIN
-};
-
-/// A route for everybody who is signed in.
-const MEMBER: Route = Route {
-    auth: Auth::Session(Role::Merchant),
-    ..PLAIN
-};
-
-/// A route for operators.
-const OPERATOR: Route = Route {
-    auth: Auth::Session(Role::Operator),
-    ..PLAIN
-};
-
-/// A route for callers on this machine, that does a step.
-const LOCAL: Route = Route {
-    auth: Auth::Sandbox,
-    method: "POST",
-    ..PLAIN
-};
-
 /// A body that must be there.
 const fn body(schema: &'static str) -> Option<Body> {
     Some(Body {
@@ -109,8 +82,8 @@ pub(super) static MERCHANT: [Route; 5] = [
         answers: &[json(201, "The payout was requested.", "Payout")],
         refusals: PAYOUT_REFUSALS,
         is_idempotent: true,
-        handler: |call| Box::pin(api::create_payout(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(api::create_payout(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "listPayouts",
@@ -118,16 +91,16 @@ pub(super) static MERCHANT: [Route; 5] = [
         summary: "Lists payouts, newest first.",
         query: &[LIMIT],
         answers: &[json(200, "The payouts.", "PayoutList")],
-        handler: |call| Box::pin(api::payouts(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(api::payouts(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "getPayout",
         path: "/v1/payouts/{id}",
         summary: "Reads a payout.",
         answers: &[json(200, "The payout.", "Payout")],
-        handler: |call| Box::pin(api::payout(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(api::payout(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "listRefunds",
@@ -135,16 +108,16 @@ pub(super) static MERCHANT: [Route; 5] = [
         summary: "Lists refunds, newest first. They are requested in the dashboard.",
         query: &[LIMIT, INVOICE_ID],
         answers: &[json(200, "The refunds.", "RefundList")],
-        handler: |call| Box::pin(api::refunds(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(api::refunds(call, caller))),
+        ..PLAIN
     },
     Route {
         operation: "getRefund",
         path: "/v1/refunds/{id}",
         summary: "Reads a refund.",
         answers: &[json(200, "The refund.", "Refund")],
-        handler: |call| Box::pin(api::refund(call)),
-        ..SECRET
+        handler: Handler::Secret(|call, caller| Box::pin(api::refund(call, caller))),
+        ..PLAIN
     },
 ];
 
@@ -156,8 +129,8 @@ pub(super) static DASHBOARD: [Route; 8] = [
         summary: "Lists an account's payouts, newest first.",
         query: &[LIMIT, MODE],
         answers: &[json(200, "The payouts.", "DashboardPayoutList")],
-        handler: |call| Box::pin(dashboard::payouts(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(dashboard::payouts(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "createAccountPayout",
@@ -169,8 +142,8 @@ pub(super) static DASHBOARD: [Route; 8] = [
         answers: &[json(201, "The payout was requested.", "DashboardPayout")],
         refusals: PAYOUT_REFUSALS,
         is_idempotent: true,
-        handler: |call| Box::pin(dashboard::request_payout(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(dashboard::request_payout(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "listAccountRefunds",
@@ -178,8 +151,8 @@ pub(super) static DASHBOARD: [Route; 8] = [
         summary: "Lists an account's refunds, newest first.",
         query: &[LIMIT, INVOICE_ID, MODE],
         answers: &[json(200, "The refunds.", "DashboardRefundList")],
-        handler: |call| Box::pin(dashboard::refunds(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(dashboard::refunds(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "requestRefund",
@@ -195,8 +168,8 @@ pub(super) static DASHBOARD: [Route; 8] = [
             Code::IdempotencyConflict,
         ],
         is_idempotent: true,
-        handler: |call| Box::pin(dashboard::request_refund(call)),
-        ..MEMBER
+        handler: Handler::Session(|call, member| Box::pin(dashboard::request_refund(call, member))),
+        ..PLAIN
     },
     Route {
         operation: "listAllPayouts",
@@ -204,8 +177,10 @@ pub(super) static DASHBOARD: [Route; 8] = [
         summary: "Lists the payouts of all accounts, newest first.",
         query: &[LIMIT, STATUS, MODE],
         answers: &[json(200, "The payouts.", "DashboardPayoutList")],
-        handler: |call| Box::pin(dashboard::all_payouts(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| {
+            Box::pin(dashboard::all_payouts(call, operator))
+        }),
+        ..PLAIN
     },
     Route {
         operation: "movePayout",
@@ -215,8 +190,10 @@ pub(super) static DASHBOARD: [Route; 8] = [
         body: body("MoveTransfer"),
         answers: &[json(200, "The payout.", "DashboardPayout")],
         refusals: &[Code::InvalidTransition],
-        handler: |call| Box::pin(dashboard::move_payout(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| {
+            Box::pin(dashboard::move_payout(call, operator))
+        }),
+        ..PLAIN
     },
     Route {
         operation: "listAllRefunds",
@@ -224,8 +201,10 @@ pub(super) static DASHBOARD: [Route; 8] = [
         summary: "Lists the refunds of all accounts, newest first.",
         query: &[LIMIT, STATUS, MODE],
         answers: &[json(200, "The refunds.", "DashboardRefundList")],
-        handler: |call| Box::pin(dashboard::all_refunds(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| {
+            Box::pin(dashboard::all_refunds(call, operator))
+        }),
+        ..PLAIN
     },
     Route {
         operation: "moveRefund",
@@ -235,8 +214,10 @@ pub(super) static DASHBOARD: [Route; 8] = [
         body: body("MoveTransfer"),
         answers: &[json(200, "The refund.", "DashboardRefund")],
         refusals: &[Code::InvalidTransition],
-        handler: |call| Box::pin(dashboard::move_refund(call)),
-        ..OPERATOR
+        handler: Handler::Operator(|call, operator| {
+            Box::pin(dashboard::move_refund(call, operator))
+        }),
+        ..PLAIN
     },
 ];
 
@@ -244,16 +225,18 @@ pub(super) static DASHBOARD: [Route; 8] = [
 pub(super) static SANDBOX: [Route; 3] = [
     Route {
         operation: "sandboxMovePayout",
+        method: "POST",
         path: "/sandbox/payouts/{id}",
         summary: "Approves, processes, pays, fails, rejects or cancels a payout.",
         body: body("SandboxMoveTransfer"),
         answers: &[json(200, "The payout.", "Payout")],
         refusals: &[Code::InvalidTransition],
-        handler: |call| Box::pin(sandbox::move_payout(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::move_payout(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "sandboxPutRefund",
+        method: "POST",
         path: "/sandbox/refunds",
         summary: "Requests a refund of an invoice of either mode.",
         body: body("SandboxRefund"),
@@ -263,17 +246,18 @@ pub(super) static SANDBOX: [Route; 3] = [
             Code::InvoiceNotRefundable,
             Code::InvalidAmount,
         ],
-        handler: |call| Box::pin(sandbox::put_refund(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::put_refund(call, sandbox))),
+        ..PLAIN
     },
     Route {
         operation: "sandboxMoveRefund",
+        method: "POST",
         path: "/sandbox/refunds/{id}",
         summary: "Approves, processes, pays, fails, rejects or cancels a refund.",
         body: body("SandboxMoveTransfer"),
         answers: &[json(200, "The refund.", "Refund")],
         refusals: &[Code::InvalidTransition],
-        handler: |call| Box::pin(sandbox::move_refund(call)),
-        ..LOCAL
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(sandbox::move_refund(call, sandbox))),
+        ..PLAIN
     },
 ];

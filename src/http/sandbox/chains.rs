@@ -1,12 +1,14 @@
 //! The controls over simulated chains: what is put on them, what becomes of it, and how far they have been looked at.
 
+use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::service::Error;
 use hyper::StatusCode;
+use std::sync::Arc;
 
 /// PATCH /sandbox/chains/{chain}
-pub(in crate::http) async fn chain(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn chain(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
     call.front
         .service
         .patch_sandbox_chain(call.now, call.id(), call.object()?)
@@ -15,7 +17,7 @@ pub(in crate::http) async fn chain(call: Call) -> Result<Reply, Error> {
 }
 
 /// POST /sandbox/payments
-pub(in crate::http) async fn put_payment(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn put_payment(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
     let (is_new, json) = call
         .front
         .service
@@ -33,7 +35,7 @@ pub(in crate::http) async fn put_payment(call: Call) -> Result<Reply, Error> {
 }
 
 /// POST /sandbox/payments/{id}
-pub(in crate::http) async fn move_payment(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn move_payment(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
     call.front
         .service
         .move_payment(call.now, call.id(), call.object()?)

@@ -6,10 +6,12 @@
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
 use crate::http::front::faults::{Fault, FaultState};
+use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::service::{Error, Faults};
 use hyper::StatusCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What may be sent.
@@ -24,14 +26,14 @@ const FIELDS: [&str; 7] = [
 ];
 
 /// POST /sandbox/faults
-pub(in crate::http) async fn add(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&FIELDS)?;
     let mut pretended = call.front.service.faults();
     pretended.pool_empty |= only_text(&fields, "pool", "empty")?;
     pretended.rates_stale |= only_text(&fields, "rates", "stale")?;
-    let faults = &super::of(&call)?.faults;
+    let faults = &sandbox.faults;
     let fault = fault(&fields, faults)?;
     if fault.is_none() && !fields.names("pool") && !fields.names("rates") {
         let message = "give status, delayMs or dropAnswer with times, or pool, or rates";
@@ -41,13 +43,13 @@ pub(in crate::http) async fn add(call: Call) -> Result<Reply, Error> {
     if let Some(fault) = fault {
         faults.add(fault);
     }
-    super::answer_state(&call)
+    super::answer_state(&call, &sandbox)
 }
 
 /// DELETE /sandbox/faults
-pub(in crate::http) async fn end(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn end(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     call.front.service.set_faults(Faults::default());
-    super::of(&call)?.faults.clear();
+    sandbox.faults.clear();
     Ok(Reply::nothing())
 }
 

@@ -2,6 +2,7 @@
 //!
 //! What always holds: a page is in the order of the events, and it is the newest that fit.
 
+use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::service::events::Page;
@@ -9,12 +10,13 @@ use crate::service::webhooks::Attempt;
 use crate::service::{Error, Json};
 use serde_json::json;
 use serde_json::value::to_raw_value;
+use std::sync::Arc;
 
 /// How many deliveries a page has at most, and where no `limit` is given.
 pub(in crate::http) const LIMIT_MAX: u32 = 500;
 
 /// GET /sandbox/webhooks
-pub(in crate::http) async fn list(call: Call) -> Result<Reply, Error> {
+pub(in crate::http) async fn list(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
     let attempt = |attempt: &Attempt| {
         let Attempt {
             at,
