@@ -10,9 +10,10 @@ use super::connection::Arriving;
 use super::front::faults::Fault;
 use super::front::{Front, Interface, Settings};
 use super::metrics::Scope;
+use super::policy::Policy;
 use super::reply::Reply;
 use super::request::{Call, Query, path_values};
-use super::route::{Answering, Route};
+use super::route::{Answering, Form, Route};
 use super::router::{Found, Router};
 use super::routes::routes;
 use super::stream::Outgoing;
@@ -38,9 +39,6 @@ const HEADER_BYTES_MAX: usize = 16 * 1024;
 
 /// How long an answer to an unknown key is held back.
 const UNAUTHORIZED_DELAY: Duration = Duration::from_millis(200);
-
-/// Where answers are for the caller alone and are kept by nobody on the way.
-const PRIVATE: [&str; 3] = ["/v1/", "/dashboard/api/", "/reseller/"];
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -104,10 +102,11 @@ impl Dispatcher {
         let body = read_body(body, front.body_timeout).await;
         let is_whole = body.is_ok();
         let found = self.find(scope, &method, &path);
-        let number = match &found {
-            Found::Route(number, ..) => Some(*number),
-            Found::OtherMethods(_) | Found::Nothing => None,
+        let (number, form) = match &found {
+            Found::Route(number, route, _) => (Some(*number), route.form),
+            Found::OtherMethods(_) | Found::Nothing => (None, self.router.form(&path)),
         };
+        let refused = |error| refused(form, &path, error, &id);
         let host = admit_host(front, &found, &parts);
         let fault = match (&host, &found) {
             (Ok(()), Found::Route(_, route, _)) => met(front, route).await,
@@ -115,7 +114,7 @@ impl Dispatcher {
         };
         let pretended = fault.as_ref().and_then(|fault| fault.status);
         let reply = match found {
-            _ if let Err(refusal) = host => refused(&path, refusal.into(), &id),
+            _ if let Err(refusal) = host => refused(refusal.into()),
             Found::Route(_, route, values) => match pretended {
                 Some(status) => {
                     pretended::answer(&self.router.methods(&path), (route, status), &path, &id)
@@ -123,7 +122,7 @@ impl Dispatcher {
                 None => admitted(front, route, values, Arrived { peer, parts, body }, &id).await,
             },
             Found::OtherMethods(_) | Found::Nothing
-                if method == Method::OPTIONS && public::covers(&path) && scope.has(&path) =>
+                if method == Method::OPTIONS && form.is_shared && scope.has(&path) =>
             {
                 public::allowed()
             }
@@ -132,15 +131,15 @@ impl Dispatcher {
                     Code::MethodNotAllowed,
                     format!("{method} is not a method of {path}; use {methods}"),
                 );
-                refused(&path, refusal.into(), &id).with(ALLOW, &methods)
+                refused(refusal.into()).with(ALLOW, &methods)
             }
-            Found::Nothing => refused(&path, Refusal::not_found("path").into(), &id),
+            Found::Nothing => refused(Refusal::not_found("path").into()),
         };
         let mut reply = reply.with(REQUEST_ID, &id);
-        if PRIVATE.iter().any(|root| path.starts_with(root)) {
+        if form.is_private {
             reply = reply.with(CACHE_CONTROL, "no-store");
         }
-        if public::covers(&path) {
+        if form.is_shared {
             reply = public::share(reply);
         }
         if !is_whole {
@@ -169,9 +168,9 @@ impl Dispatcher {
     }
 }
 
-/// The answer to an error under this path: a page where pages are, JSON elsewhere.
-fn refused(path: &str, error: Error, request_id: &str) -> Reply {
-    if pages::covers(path) {
+/// The answer to an error under this path: a page where answers are pages, JSON elsewhere.
+fn refused(form: Form, path: &str, error: Error, request_id: &str) -> Reply {
+    if form.page.is_some() {
         pages::error(path, error, request_id)
     } else {
         error::answer(error, request_id)
@@ -208,10 +207,10 @@ async fn admitted(
         Ok(begun) => begun
             .answer(front)
             .await
-            .unwrap_or_else(|error| refused(&text, error, id)),
+            .unwrap_or_else(|error| refused(route.form, &text, error, id)),
         Err(error) => {
             slow_down_guessing(front, &error).await;
-            refused(&text, error, id)
+            refused(route.form, &text, error, id)
         }
     };
     Reply {
@@ -273,6 +272,7 @@ fn begun(
         body: body?,
         query,
         path: path_values(route.path, path),
+        policy: route.form.page.unwrap_or(Policy::ALONE),
         request_id: id.to_owned(),
     });
     Ok(Begun { answering, asker })

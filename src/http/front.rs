@@ -92,6 +92,8 @@ pub(super) struct Operation {
     pub(super) name: &'static str,
     pub(super) method: &'static str,
     pub(super) path: &'static str,
+    /// Is it one of the sandbox's own controls?
+    pub(super) is_control: bool,
 }
 
 impl std::fmt::Display for Operation {

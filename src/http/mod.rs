@@ -25,6 +25,7 @@ mod openapi;
 mod pages;
 mod password;
 mod places;
+mod policy;
 mod probes;
 mod public;
 mod refusals;

@@ -1,7 +1,7 @@
 //! `/v1/public/…`: what a shop's page may ask, from whatever site it is.
 //!
 //! What lives here: its handlers and the headers by which browsers let a page read the answers (CORS). What always
-//! holds: every answer under this path carries them, errors too, and no answer elsewhere does.
+//! holds: every answer of a route that is shared carries them, errors too, and no answer elsewhere does.
 
 use super::reply::Reply;
 use super::request::Call;
@@ -10,9 +10,6 @@ use crate::domain::refusal::Refusal;
 use crate::http::auth::PublicKey;
 use crate::service::Error;
 use hyper::header::HeaderName;
-
-/// Under which paths pages of all sites may read answers.
-const ROOT: &str = "/v1/public/";
 
 /// On every answer.
 const SHARED: [(&str, &str); 2] = [
@@ -27,12 +24,7 @@ const PREFLIGHT: [(&str, &str); 3] = [
     ("Access-Control-Max-Age", "86400"),
 ];
 
-/// Is this path one of them?
-pub(super) fn covers(path: &str) -> bool {
-    path.starts_with(ROOT)
-}
-
-/// The headers of an answer under these paths.
+/// The headers of an answer that pages of all sites may read.
 pub(super) fn headers(of_preflight: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
     let more = PREFLIGHT.iter().filter(move |_| of_preflight);
     SHARED.iter().chain(more).copied()

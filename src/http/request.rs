@@ -4,6 +4,7 @@
 
 use super::client;
 use super::front::Front;
+use super::policy::Policy;
 use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
 use crate::domain::id;
@@ -60,6 +61,8 @@ pub(super) struct Call {
     pub(super) body: Bytes,
     pub(super) query: Query,
     pub(super) path: Vec<String>,
+    /// What the answer may do, where it is a page.
+    pub(super) policy: Policy,
     /// What the answer's `X-Request-Id` will be.
     pub(super) request_id: String,
 }

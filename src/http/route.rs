@@ -6,6 +6,7 @@
 use super::auth::{Auth, Operator, PublicKey, Reseller, Scraper};
 use super::front::sandbox::Sandbox;
 use super::front::{Boxed, Operation};
+use super::policy::Policy;
 use super::reply::Reply;
 use super::request::{Call, Param};
 use crate::domain::refusal::{Code, Refusal};
@@ -27,6 +28,8 @@ pub struct Route {
     pub(super) query: &'static [Param],
     /// Its body.
     pub(super) body: Option<Body>,
+    /// What its answers are to whoever gets them, refusals too.
+    pub(super) form: Form,
     /// How it answers when it does what it is asked; none: it is for browsers, and the document leaves it out.
     pub(super) answers: &'static [Answer],
     /// The refusals of its own, beside those of its key, its body and its path.
@@ -41,6 +44,28 @@ pub struct Route {
     pub(super) takes_any_host: bool,
     /// What does it, and for whom.
     pub(super) handler: Handler,
+}
+
+/// What answers are to whoever gets them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Form {
+    /// They are pages, with this policy where they are no refusals; nothing: they are for programs.
+    pub(super) page: Option<Policy>,
+    /// They are for the caller alone, and are kept by nobody on the way.
+    pub(super) is_private: bool,
+    /// Pages of all sites may read them.
+    pub(super) is_shared: bool,
+}
+
+impl Form {
+    /// What both are.
+    pub(super) fn common(self, other: Form) -> Form {
+        Form {
+            page: self.page.filter(|_| other.page.is_some()),
+            is_private: self.is_private && other.is_private,
+            is_shared: self.is_shared && other.is_shared,
+        }
+    }
 }
 
 /// An answer that is being made.
@@ -74,6 +99,7 @@ impl Route {
             name: self.operation,
             method: self.method,
             path: self.path,
+            is_control: self.auth() == Auth::Sandbox,
         }
     }
 
@@ -129,6 +155,13 @@ pub(super) enum Content {
     Empty,
 }
 
+/// Answers for programs, which anybody may keep.
+pub(super) const FOR_ALL: Form = Form {
+    page: None,
+    is_private: false,
+    is_shared: false,
+};
+
 /// A route without anything optional: entries say only what is different.
 pub(super) const PLAIN: Route = Route {
     operation: "",
@@ -137,6 +170,7 @@ pub(super) const PLAIN: Route = Route {
     summary: "",
     query: &[],
     body: None,
+    form: FOR_ALL,
     answers: &[],
     refusals: &[],
     is_rate_limited: false,
@@ -145,3 +179,38 @@ pub(super) const PLAIN: Route = Route {
     takes_any_host: false,
     handler: Handler::Open(|_| Box::pin(async { Err(Refusal::not_found("path").into()) })),
 };
+
+/// The same, and what it answers is for the caller alone.
+pub(super) const PRIVATE: Route = Route {
+    form: Form {
+        is_private: true,
+        ..FOR_ALL
+    },
+    ..PLAIN
+};
+
+/// The same, and pages of all sites may read it.
+pub(super) const SHARED: Route = Route {
+    form: Form {
+        is_shared: true,
+        ..PRIVATE.form
+    },
+    ..PLAIN
+};
+
+/// A page, shown by itself only. It is for browsers, so it has no answers that the document could describe.
+pub(super) const PAGE: Route = page(Policy::ALONE);
+
+/// A page that pages of other sites may show inside themselves.
+pub(super) const FRAMED_PAGE: Route = page(Policy::FRAMED);
+
+/// A page with this policy, kept by nobody.
+const fn page(policy: Policy) -> Route {
+    Route {
+        form: Form {
+            page: Some(policy),
+            ..PRIVATE.form
+        },
+        ..PLAIN
+    }
+}

@@ -3,7 +3,7 @@
 //! What lives here: a tree of path segments made from ROUTES. What always holds: finding a route costs one step for
 //! each segment, however many routes there are.
 
-use super::route::Route;
+use super::route::{FOR_ALL, Form, Route};
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 use std::collections::HashMap;
@@ -19,6 +19,8 @@ struct Node {
     literals: HashMap<&'static str, Node>,
     param: Option<Box<Node>>,
     routes: Vec<(usize, &'static Route)>,
+    /// What all answers here and below have in common.
+    common: Option<Form>,
 }
 
 /// What a path and a method lead to.
@@ -38,12 +40,14 @@ impl Router {
         for (number, route) in routes.enumerate() {
             let mut node = &mut root;
             for segment in route.path.split('/').skip(1) {
+                node.holds(route);
                 node = if segment.starts_with('{') {
                     node.param.get_or_insert_default()
                 } else {
                     node.literals.entry(segment).or_default()
                 };
             }
+            node.holds(route);
             node.routes.push((number, route));
         }
         Router { root }
@@ -72,6 +76,22 @@ impl Router {
             .map_or(String::new(), |(node, _)| node.methods())
     }
 
+    /// What a refusal is under a path that is no route's: what all answers are under the longest beginning of the path
+    /// that routes have too, with something after it.
+    pub(super) fn form(&self, path: &str) -> Form {
+        let mut node = Some(&self.root);
+        let mut form = None;
+        for segment in path.strip_prefix('/').unwrap_or_default().split('/') {
+            let Some(here) = node else { break };
+            form = here.common;
+            let param = || here.param.as_deref().filter(|_| decode(segment).is_some());
+            node = here.literals.get(segment).or_else(param);
+        }
+        let of_route = node.and_then(|node| node.routes.first());
+        let of_route = of_route.map(|(_, route)| route.form);
+        of_route.or(form).unwrap_or(FOR_ALL)
+    }
+
     /// Where a path leads, and the values of its parameters.
     fn node(&self, path: &str) -> Option<(&Node, Vec<String>)> {
         let mut values = Vec::new();
@@ -89,6 +109,14 @@ impl Router {
 }
 
 impl Node {
+    /// A route is here or below.
+    fn holds(&mut self, route: &Route) {
+        let common = self
+            .common
+            .map_or(route.form, |form| form.common(route.form));
+        self.common = Some(common);
+    }
+
     fn methods(&self) -> String {
         let methods: Vec<&str> = self.routes.iter().map(|(_, route)| route.method).collect();
         methods.join(", ")
@@ -116,6 +144,62 @@ mod tests {
             let found = router.find(&method, &path);
             assert!(
                 matches!(found, Found::Route(_, other, _) if other.operation == route.operation),
+                "{}",
+                route.operation
+            );
+        }
+    }
+
+    #[test]
+    fn a_path_of_nobodys_is_refused_like_its_neighbours() {
+        let router = Router::new(routes(true));
+        let is = |path: &str| {
+            let form = router.form(path);
+            let kinds = [
+                ("page", form.page.is_some()),
+                ("private", form.is_private),
+                ("shared", form.is_shared),
+            ];
+            let kinds = kinds.iter().filter(|(_, is)| *is).map(|(kind, _)| *kind);
+            kinds.collect::<Vec<_>>().join(" ")
+        };
+        for (path, expected) in [
+            ("/", ""),
+            ("/nothing/here", ""),
+            ("*", ""),
+            ("/v1", ""),
+            ("/v1/", "private"),
+            ("/v1/public", "private"),
+            ("/v1/public/", "private shared"),
+            ("/v1/public/config", "private shared"),
+            ("/v1/public/config/x", "private shared"),
+            ("/v1/invoices/a/b/c", "private"),
+            ("/v1/invoices/%ff", "private"),
+            ("/reseller", ""),
+            ("/reseller/x", "private"),
+            ("/dashboard/api/x", "private"),
+            ("/sandbox/x", ""),
+            ("/metrics/x", ""),
+            ("/checkout", ""),
+            ("/checkout/", "page private"),
+            ("/checkout/%ff", "page private"),
+            ("/checkout/a/b/c", "page private"),
+            ("/l/a", "page private"),
+            ("/setup/x", "page private"),
+            ("/style.css", ""),
+        ] {
+            assert_eq!(is(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn answers_of_one_path_are_alike() {
+        for route in routes(true) {
+            let form = Router::new(routes(true)).form(route.path);
+            assert!(
+                form.page.is_some() == route.form.page.is_some()
+                    && form.is_private == route.form.is_private
+                    && form.is_shared == route.form.is_shared,
                 "{}",
                 route.operation
             );

@@ -19,7 +19,7 @@ pub(super) fn answer(
 ) -> Reply {
     let code = code(route, status);
     let refusal = Refusal::new(code, format!("a fault of the sandbox: {status}"));
-    let reply = refused(path, refusal.into(), request_id);
+    let reply = refused(route.form, path, refusal.into(), request_id);
     let reply = Reply { status, ..reply };
     match status {
         StatusCode::METHOD_NOT_ALLOWED => reply.with(ALLOW, methods),

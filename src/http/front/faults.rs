@@ -10,9 +10,6 @@ use serde_json::{Value, json};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What the paths of the controls begin with.
-const CONTROLS: &str = "/sandbox";
-
 /// What the next calls meet.
 #[derive(Clone)]
 pub(in crate::http) struct Fault {
@@ -41,7 +38,7 @@ impl FaultState {
         let operations = operations.iter().copied();
         FaultState {
             operations: operations
-                .filter(|operation| !operation.path.starts_with(CONTROLS))
+                .filter(|operation| !operation.is_control)
                 .collect(),
             faults: Mutex::default(),
         }
@@ -56,7 +53,7 @@ impl FaultState {
 
     /// The fault that a call of this operation meets, counted.
     pub(in crate::http) fn meet(&self, operation: Operation) -> Option<Fault> {
-        if operation.path.starts_with(CONTROLS) {
+        if operation.is_control {
             return None;
         }
         let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);

@@ -96,7 +96,7 @@ fn headers_of(route: &Route, refused: Option<StatusCode>) -> Value {
     if route.is_rate_limited && refused != Some(StatusCode::UNAUTHORIZED) {
         names.extend(["RateLimit", "RateLimit-Policy"]);
     }
-    if public::covers(route.path) {
+    if route.form.is_shared {
         let of_preflight = route.method == "OPTIONS";
         let cors = public::headers(of_preflight);
         names.extend(cors.map(|(name, _)| name));

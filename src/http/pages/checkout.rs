@@ -46,11 +46,10 @@ pub(in crate::http) async fn show(call: Call) -> Result<Reply, Error> {
     );
     let page = Page {
         refresh_seconds,
-        is_framed: true,
         body,
         ..Page::of_shop(&checkout.account, checkout.is_simulated, "../", title)
     };
-    Ok(page.reply(StatusCode::OK))
+    Ok(page.reply(StatusCode::OK, call.policy))
 }
 
 /// POST /checkout/{id}/select

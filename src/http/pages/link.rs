@@ -15,7 +15,7 @@ use hyper::StatusCode;
 /// GET /l/{id}
 pub(in crate::http) async fn show(call: Call) -> Result<Reply, Error> {
     let opened = call.front.service.open_link(call.id())?;
-    Ok(page(&opened, "", None).reply(StatusCode::OK))
+    Ok(page(&opened, "", None).reply(StatusCode::OK, call.policy))
 }
 
 /// POST /l/{id}
@@ -37,7 +37,7 @@ pub(in crate::http) async fn pay(call: Call) -> Result<Reply, Error> {
         Some(price) => Some(price),
         None => match Cents::parse(&with_point(named)) {
             Ok(amount) => Some(amount),
-            Err(_) => return Ok(again(&opened, named, "Enter an amount like 19.99.")),
+            Err(_) => return Ok(again(&call, &opened, named, "Enter an amount like 19.99.")),
         },
     };
     match service.invoice_of_link(call.now, call.id(), amount).await {
@@ -53,7 +53,7 @@ pub(in crate::http) async fn pay(call: Call) -> Result<Reply, Error> {
                 "The most is {} {}.",
                 opened.account.invoice_max, opened.link.currency
             );
-            Ok(again(&opened, named, &problem))
+            Ok(again(&call, &opened, named, &problem))
         }
         Err(error) => Err(error),
     }
@@ -70,8 +70,8 @@ fn with_point(text: &str) -> String {
 }
 
 /// The form once more, with what was wrong.
-fn again(opened: &OpenLink, named: &str, problem: &str) -> Reply {
-    page(opened, named, Some(problem)).reply(StatusCode::BAD_REQUEST)
+fn again(call: &Call, opened: &OpenLink, named: &str, problem: &str) -> Reply {
+    page(opened, named, Some(problem)).reply(StatusCode::BAD_REQUEST, call.policy)
 }
 
 /// The page; `named` is the amount that the payer has entered.

@@ -1,14 +1,15 @@
 //! The pages: complete HTML made here, without a script.
 //!
 //! What lives here: the frame of every page, its headers, errors that are pages, and the files that pages load. What
-//! does not: the markup, which is in `web`. What always holds: a page loads nothing from elsewhere but the shop's
-//! picture, and is kept by nobody.
+//! does not: the markup, which is in `web`, and what a browser lets a page do, which is its route's. What always holds: a
+//! page loads nothing from elsewhere but the shop's picture.
 
 pub(super) mod checkout;
 mod form;
 pub(super) mod link;
 pub(super) mod setup;
 
+use super::policy::Policy;
 use super::reply::Reply;
 use super::request::Call;
 use crate::domain::account::Account;
@@ -20,9 +21,6 @@ use hyper::StatusCode;
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
 };
-
-/// The paths of pages begin so; an error there is a page too.
-const ROOTS: [&str; 3] = ["/checkout/", "/l/", "/setup"];
 
 /// How long a file may be kept before it is asked for again.
 const FILE_CACHE: &str = "public, max-age=300";
@@ -39,8 +37,6 @@ struct Page {
     is_simulated: bool,
     /// Seconds after which it loads itself again.
     refresh_seconds: Option<u32>,
-    /// May other sites' pages show it inside themselves?
-    is_framed: bool,
     body: Markup,
 }
 
@@ -65,7 +61,7 @@ impl Page {
     }
 
     /// The page in its frame, with its headers.
-    fn reply(self, status: StatusCode) -> Reply {
+    fn reply(self, status: StatusCode, policy: Policy) -> Reply {
         let test = if self.is_simulated {
             Filling::of(TEST).done()
         } else {
@@ -84,28 +80,17 @@ impl Page {
             .part("test", test)
             .part("shop", self.shop)
             .part("body", self.body);
-        let pictures = self.picture_origin.unwrap_or_else(|| "'none'".to_owned());
-        let framed_by = if self.is_framed { "*" } else { "'none'" };
-        let policy = format!(
-            "default-src 'none'; style-src 'self'; img-src {pictures}; form-action 'self'; base-uri 'none'; \
-             frame-ancestors {framed_by}"
-        );
+        let policy = policy.text(self.picture_origin.as_deref());
         let reply = Reply::text(status, "text/html; charset=utf-8", page.done().into_text());
         safely(reply).with(CONTENT_SECURITY_POLICY, &policy)
     }
 }
 
-/// What every answer here has: it is kept by nobody, and its address is told to nobody.
+/// What every answer here has: it is what it says it is, and its address is told to nobody.
 fn safely(reply: Reply) -> Reply {
     reply
         .with(X_CONTENT_TYPE_OPTIONS, "nosniff")
         .with(REFERRER_POLICY, "no-referrer")
-        .with(CACHE_CONTROL, "no-store")
-}
-
-/// Is a page, or would be one, under this path?
-pub(super) fn covers(path: &str) -> bool {
-    ROOTS.iter().any(|root| path.starts_with(root))
 }
 
 /// The page of an error.
@@ -129,7 +114,7 @@ pub(super) fn error(path: &str, error: Error, request_id: &str) -> Reply {
             body: body.done(),
             ..Page::default()
         };
-        page.reply(status)
+        page.reply(status, Policy::ALONE)
     })
 }
 

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 pub(in crate::http) async fn show(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
     password::check_set_up(&call, token)?;
-    Ok(form(token, "", None).reply(StatusCode::OK))
+    Ok(form(token, "", None).reply(StatusCode::OK, call.policy))
 }
 
 /// POST /setup
@@ -36,10 +36,10 @@ pub(in crate::http) async fn finish(call: Call) -> Result<Reply, Error> {
     match first_operator(&call, &Map::from_iter(fields)).await {
         Ok((user, _)) => {
             let done = Filling::of(SETUP_DONE).text("email", &user.email).done();
-            Ok(page("Coffer is set up", done).reply(StatusCode::OK))
+            Ok(page("Coffer is set up", done).reply(StatusCode::OK, call.policy))
         }
         Err(Error::Refused(refusal)) if refusal.code == Code::InvalidRequest => {
-            Ok(form(token, email, Some(&refusal)).reply(StatusCode::BAD_REQUEST))
+            Ok(form(token, email, Some(&refusal)).reply(StatusCode::BAD_REQUEST, call.policy))
         }
         Err(error) => Err(error),
     }

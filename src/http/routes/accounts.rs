@@ -3,7 +3,7 @@
 use super::invoice_desk::json;
 use crate::domain::refusal::Code;
 use crate::http::dashboard::accounts;
-use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PRIVATE, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 9] = [
@@ -13,7 +13,7 @@ pub(super) static ROUTES: [Route; 9] = [
         summary: "Lists every account, oldest first.",
         answers: &[json(200, "The accounts.", "AccountSettingsList")],
         handler: Handler::Operator(|call, operator| Box::pin(accounts::list(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "createAccount",
@@ -26,7 +26,7 @@ pub(super) static ROUTES: [Route; 9] = [
         }),
         answers: &[json(201, "The account.", "AccountSettings")],
         handler: Handler::Operator(|call, operator| Box::pin(accounts::create(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getAccount",
@@ -34,7 +34,7 @@ pub(super) static ROUTES: [Route; 9] = [
         summary: "Reads an account with its settings.",
         answers: &[json(200, "The account.", "AccountSettings")],
         handler: Handler::Session(|call, member| Box::pin(accounts::read(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "changeAccount",
@@ -47,7 +47,7 @@ pub(super) static ROUTES: [Route; 9] = [
         }),
         answers: &[json(200, "The account.", "AccountSettings")],
         handler: Handler::Session(|call, member| Box::pin(accounts::change(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "decideOnAccount",
@@ -61,7 +61,7 @@ pub(super) static ROUTES: [Route; 9] = [
         answers: &[json(200, "The account.", "AccountSettings")],
         refusals: &[Code::InvalidTransition],
         handler: Handler::Operator(|call, operator| Box::pin(accounts::decide(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "setPayoutAddress",
@@ -77,7 +77,7 @@ pub(super) static ROUTES: [Route; 9] = [
         handler: Handler::Session(|call, member| {
             Box::pin(accounts::set_payout_address(call, member))
         }),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "removePayoutAddress",
@@ -93,7 +93,7 @@ pub(super) static ROUTES: [Route; 9] = [
         handler: Handler::Session(|call, member| {
             Box::pin(accounts::remove_payout_address(call, member))
         }),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getLegacySecret",
@@ -104,7 +104,7 @@ pub(super) static ROUTES: [Route; 9] = [
         handler: Handler::Session(|call, member| {
             Box::pin(accounts::show_legacy_secret(call, member))
         }),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "rollLegacySecret",
@@ -116,6 +116,6 @@ pub(super) static ROUTES: [Route; 9] = [
         handler: Handler::Session(|call, member| {
             Box::pin(accounts::roll_legacy_secret(call, member))
         }),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

@@ -6,7 +6,7 @@ use crate::domain::refusal::Code;
 use crate::http::api;
 use crate::http::dashboard::books;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Body, Handler, PLAIN, Route};
+use crate::http::route::{Body, Handler, PRIVATE, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 4] = [
@@ -17,7 +17,7 @@ pub(super) static ROUTES: [Route; 4] = [
         query: &[MODE],
         answers: &[json(200, "One balance for each currency.", "BalanceList")],
         handler: Handler::Session(|call, member| Box::pin(books::balances(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listAccountLedger",
@@ -31,7 +31,7 @@ pub(super) static ROUTES: [Route; 4] = [
         ],
         answers: &[json(200, "A page of entries.", "LedgerPage")],
         handler: Handler::Session(|call, member| Box::pin(books::ledger(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "createAdjustment",
@@ -47,7 +47,7 @@ pub(super) static ROUTES: [Route; 4] = [
         refusals: &[Code::IdempotencyConflict],
         is_idempotent: true,
         handler: Handler::Operator(|call, operator| Box::pin(books::adjust(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listAccountEvents",
@@ -70,6 +70,6 @@ pub(super) static ROUTES: [Route; 4] = [
         ],
         answers: &[json(200, "A page of events.", "EventPage")],
         handler: Handler::Session(|call, member| Box::pin(books::events(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

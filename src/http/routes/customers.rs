@@ -4,7 +4,7 @@ use crate::domain::customer::REF_CHARS_MAX;
 use crate::domain::refusal::Code;
 use crate::http::api::{customers, deposits};
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PRIVATE, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 5] = [
@@ -20,7 +20,7 @@ pub(super) static ROUTES: [Route; 5] = [
         }],
         refusals: &[Code::CustomersDisabled, Code::PoolRefilling],
         handler: Handler::Secret(|call, caller| Box::pin(customers::make_addresses(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getCustomerAddresses",
@@ -33,7 +33,7 @@ pub(super) static ROUTES: [Route; 5] = [
         }],
         refusals: &[Code::InvalidRequest, Code::CustomersDisabled],
         handler: Handler::Secret(|call, caller| Box::pin(customers::addresses(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "simulateDeposit",
@@ -55,7 +55,7 @@ pub(super) static ROUTES: [Route; 5] = [
             Code::Forbidden,
         ],
         handler: Handler::Secret(|call, caller| Box::pin(customers::simulate(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listDeposits",
@@ -84,7 +84,7 @@ pub(super) static ROUTES: [Route; 5] = [
             content: Content::Json("DepositList"),
         }],
         handler: Handler::Secret(|call, caller| Box::pin(deposits::list(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getDeposit",
@@ -96,6 +96,6 @@ pub(super) static ROUTES: [Route; 5] = [
             content: Content::Json("Deposit"),
         }],
         handler: Handler::Secret(|call, caller| Box::pin(deposits::get(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

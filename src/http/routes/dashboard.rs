@@ -2,7 +2,7 @@
 
 use crate::domain::refusal::Code;
 use crate::http::dashboard::{session, users};
-use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PRIVATE, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 9] = [
@@ -26,7 +26,7 @@ pub(super) static ROUTES: [Route; 9] = [
             Code::TooManyAttempts,
         ],
         handler: Handler::Open(|call| Box::pin(session::sign_in(call))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getSession",
@@ -38,7 +38,7 @@ pub(super) static ROUTES: [Route; 9] = [
             content: Content::Json("Session"),
         }],
         handler: Handler::Session(|call, member| Box::pin(session::read(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "signOut",
@@ -51,7 +51,7 @@ pub(super) static ROUTES: [Route; 9] = [
             content: Content::Empty,
         }],
         handler: Handler::Session(|call, member| Box::pin(session::sign_out(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "confirmPassword",
@@ -69,7 +69,7 @@ pub(super) static ROUTES: [Route; 9] = [
         }],
         refusals: &[Code::InvalidCredentials, Code::TooManyAttempts],
         handler: Handler::Session(|call, member| Box::pin(users::confirm_password(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "changeOwnPassword",
@@ -87,7 +87,7 @@ pub(super) static ROUTES: [Route; 9] = [
         }],
         refusals: &[Code::InvalidCredentials, Code::TooManyAttempts],
         handler: Handler::Session(|call, member| Box::pin(users::own_password(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "setUp",
@@ -105,7 +105,7 @@ pub(super) static ROUTES: [Route; 9] = [
         }],
         refusals: &[Code::Forbidden, Code::TooManyAttempts],
         handler: Handler::Open(|call| Box::pin(users::set_up(call))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listUsers",
@@ -117,7 +117,7 @@ pub(super) static ROUTES: [Route; 9] = [
             content: Content::Json("UserList"),
         }],
         handler: Handler::Operator(|call, operator| Box::pin(users::list(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "createUser",
@@ -136,7 +136,7 @@ pub(super) static ROUTES: [Route; 9] = [
         refusals: &[Code::TooManyAttempts],
         needs_recent_password: true,
         handler: Handler::Operator(|call, operator| Box::pin(users::create(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "changeUser",
@@ -155,6 +155,6 @@ pub(super) static ROUTES: [Route; 9] = [
         refusals: &[Code::InvalidTransition, Code::TooManyAttempts],
         needs_recent_password: true,
         handler: Handler::Operator(|call, operator| Box::pin(users::change(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

@@ -5,7 +5,7 @@ use crate::domain::event::DeliveryState;
 use crate::domain::refusal::Code;
 use crate::http::dashboard::deliveries;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Body, Handler, PLAIN, Route};
+use crate::http::route::{Body, Handler, PRIVATE, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 3] = [
@@ -35,7 +35,7 @@ pub(super) static ROUTES: [Route; 3] = [
         ],
         answers: &[json(200, "A page of deliveries.", "DeliveryPage")],
         handler: Handler::Session(|call, member| Box::pin(deliveries::list(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "resendDelivery",
@@ -46,7 +46,7 @@ pub(super) static ROUTES: [Route; 3] = [
         answers: &[json(200, "The delivery, due at once.", "Delivery")],
         refusals: &[Code::InvalidTransition],
         handler: Handler::Session(|call, member| Box::pin(deliveries::resend(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "resendSince",
@@ -60,6 +60,6 @@ pub(super) static ROUTES: [Route; 3] = [
         }),
         answers: &[json(200, "How many are sent again.", "Resent")],
         handler: Handler::Session(|call, member| Box::pin(deliveries::resend_since(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

@@ -2,7 +2,7 @@
 
 use super::invoice_desk::json;
 use crate::http::dashboard::endpoints;
-use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PRIVATE, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 6] = [
@@ -12,7 +12,7 @@ pub(super) static ROUTES: [Route; 6] = [
         summary: "Lists an account's webhook endpoints, oldest first.",
         answers: &[json(200, "The endpoints.", "EndpointList")],
         handler: Handler::Session(|call, member| Box::pin(endpoints::list(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "createEndpoint",
@@ -29,7 +29,7 @@ pub(super) static ROUTES: [Route; 6] = [
             "CreatedEndpoint",
         )],
         handler: Handler::Session(|call, member| Box::pin(endpoints::create(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "changeEndpoint",
@@ -42,7 +42,7 @@ pub(super) static ROUTES: [Route; 6] = [
         }),
         answers: &[json(200, "The endpoint.", "Endpoint")],
         handler: Handler::Session(|call, member| Box::pin(endpoints::change(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "removeEndpoint",
@@ -55,7 +55,7 @@ pub(super) static ROUTES: [Route; 6] = [
             content: Content::Empty,
         }],
         handler: Handler::Session(|call, member| Box::pin(endpoints::remove(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getEndpointSecret",
@@ -64,7 +64,7 @@ pub(super) static ROUTES: [Route; 6] = [
         answers: &[json(200, "The secret.", "SigningSecret")],
         needs_recent_password: true,
         handler: Handler::Session(|call, member| Box::pin(endpoints::show_secret(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "rollEndpointSecret",
@@ -74,6 +74,6 @@ pub(super) static ROUTES: [Route; 6] = [
         answers: &[json(200, "The new secret.", "SigningSecret")],
         needs_recent_password: true,
         handler: Handler::Session(|call, member| Box::pin(endpoints::roll_secret(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

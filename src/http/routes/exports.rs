@@ -2,7 +2,7 @@
 
 use super::invoice_desk::{FROM, MODE, TO};
 use crate::http::dashboard::exports;
-use crate::http::route::{Answer, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Content, Handler, PRIVATE, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 1] = [Route {
@@ -16,5 +16,5 @@ pub(super) static ROUTES: [Route; 1] = [Route {
         content: Content::Csv,
     }],
     handler: Handler::Session(|call, member| Box::pin(exports::export(call, member))),
-    ..PLAIN
+    ..PRIVATE
 }];

@@ -6,7 +6,7 @@ use crate::domain::refusal::Code;
 use crate::domain::status::InvoiceStatus;
 use crate::http::dashboard::invoices;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Content, Handler, PRIVATE, Route};
 
 /// `mode` of the operator interface.
 pub(super) const MODE: Param = Param {
@@ -87,7 +87,7 @@ pub(super) static ROUTES: [Route; 4] = [
         ],
         answers: &[json(200, "A page of invoices.", "InvoicePage")],
         handler: Handler::Session(|call, member| Box::pin(invoices::search(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getInvoiceDetail",
@@ -96,7 +96,7 @@ pub(super) static ROUTES: [Route; 4] = [
         query: &[MODE],
         answers: &[json(200, "All that is known of it.", "InvoiceDetail")],
         handler: Handler::Session(|call, member| Box::pin(invoices::get(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getInvoiceTimeline",
@@ -105,7 +105,7 @@ pub(super) static ROUTES: [Route; 4] = [
         query: &[MODE],
         answers: &[json(200, "What happened.", "Timeline")],
         handler: Handler::Session(|call, member| Box::pin(invoices::timeline(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "cancelInvoice",
@@ -116,6 +116,6 @@ pub(super) static ROUTES: [Route; 4] = [
         answers: &[json(200, "The invoice, cancelled.", "Invoice")],
         refusals: &[Code::InvoiceNotCancellable],
         handler: Handler::Session(|call, member| Box::pin(invoices::cancel(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

@@ -3,7 +3,7 @@
 use super::invoice_desk::json;
 use crate::domain::refusal::Code;
 use crate::http::dashboard::keys;
-use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PRIVATE, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 4] = [
@@ -13,7 +13,7 @@ pub(super) static ROUTES: [Route; 4] = [
         summary: "Lists an account's keys of both modes, oldest first, by their last four characters.",
         answers: &[json(200, "The keys.", "KeyList")],
         handler: Handler::Session(|call, member| Box::pin(keys::list(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "createKey",
@@ -27,7 +27,7 @@ pub(super) static ROUTES: [Route; 4] = [
         answers: &[json(201, "The key.", "CreatedKey")],
         needs_recent_password: true,
         handler: Handler::Session(|call, member| Box::pin(keys::create(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "rollKey",
@@ -42,7 +42,7 @@ pub(super) static ROUTES: [Route; 4] = [
         refusals: &[Code::InvalidTransition],
         needs_recent_password: true,
         handler: Handler::Session(|call, member| Box::pin(keys::roll(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "revokeKey",
@@ -56,6 +56,6 @@ pub(super) static ROUTES: [Route; 4] = [
         }],
         needs_recent_password: true,
         handler: Handler::Session(|call, member| Box::pin(keys::revoke(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

@@ -4,7 +4,7 @@ use crate::domain::asset::Mode;
 use crate::domain::refusal::Code;
 use crate::http::dashboard::links;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PRIVATE, Route};
 
 /// `mode` of the operator interface.
 const MODE: Param = Param {
@@ -42,7 +42,7 @@ pub(super) static ROUTES: [Route; 4] = [
         answers: &[json(201, "The link.", "PaymentLink")],
         refusals: &[Code::AmountTooLarge],
         handler: Handler::Session(|call, member| Box::pin(links::create(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listPaymentLinks",
@@ -66,7 +66,7 @@ pub(super) static ROUTES: [Route; 4] = [
         ],
         answers: &[json(200, "A page of links.", "PaymentLinkPage")],
         handler: Handler::Session(|call, member| Box::pin(links::list(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getPaymentLink",
@@ -75,7 +75,7 @@ pub(super) static ROUTES: [Route; 4] = [
         query: &[MODE],
         answers: &[json(200, "The link.", "PaymentLink")],
         handler: Handler::Session(|call, member| Box::pin(links::get(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "changePaymentLink",
@@ -87,6 +87,6 @@ pub(super) static ROUTES: [Route; 4] = [
         answers: &[json(200, "The link.", "PaymentLink")],
         refusals: &[Code::AmountTooLarge],
         handler: Handler::Session(|call, member| Box::pin(links::change(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

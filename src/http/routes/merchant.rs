@@ -6,7 +6,7 @@ use crate::domain::refusal::Code;
 use crate::domain::status::InvoiceStatus;
 use crate::http::api::{account, events, invoices};
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PRIVATE, Route};
 
 /// `before` of a page.
 const BEFORE: Param = Param {
@@ -66,7 +66,7 @@ pub(super) static ROUTES: [Route; 11] = [
         is_rate_limited: true,
         is_idempotent: true,
         handler: Handler::Secret(|call, caller| Box::pin(invoices::create(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listInvoices",
@@ -87,7 +87,7 @@ pub(super) static ROUTES: [Route; 11] = [
         ],
         answers: &[ok("The invoices.", "InvoiceList")],
         handler: Handler::Secret(|call, caller| Box::pin(invoices::list(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getInvoice",
@@ -95,7 +95,7 @@ pub(super) static ROUTES: [Route; 11] = [
         summary: "Reads an invoice; usable for polling where webhooks cannot be received.",
         answers: &[ok("The invoice.", "Invoice")],
         handler: Handler::Secret(|call, caller| Box::pin(invoices::get(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "selectCoin",
@@ -116,7 +116,7 @@ pub(super) static ROUTES: [Route; 11] = [
             Code::InvoiceClosed,
         ],
         handler: Handler::Secret(|call, caller| Box::pin(invoices::select(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "simulatePayment",
@@ -130,7 +130,7 @@ pub(super) static ROUTES: [Route; 11] = [
         answers: &[ok("The invoice after the payment.", "Invoice")],
         refusals: &[Code::CoinUnavailable, Code::NotTestInvoice],
         handler: Handler::Secret(|call, caller| Box::pin(invoices::simulate(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listCurrencies",
@@ -138,7 +138,7 @@ pub(super) static ROUTES: [Route; 11] = [
         summary: "Lists every coin on offer with its minimum.",
         answers: &[ok("The coins.", "CurrencyList")],
         handler: Handler::Secret(|call, caller| Box::pin(invoices::currencies(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getMerchant",
@@ -146,7 +146,7 @@ pub(super) static ROUTES: [Route; 11] = [
         summary: "Reads the account, in the mode of the key.",
         answers: &[ok("The account.", "Merchant")],
         handler: Handler::Secret(|call, caller| Box::pin(account::merchant(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listBalances",
@@ -154,7 +154,7 @@ pub(super) static ROUTES: [Route; 11] = [
         summary: "Reads both balances, in the mode of the key.",
         answers: &[ok("One balance for each currency.", "BalanceList")],
         handler: Handler::Secret(|call, caller| Box::pin(account::balances(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listLedger",
@@ -171,7 +171,7 @@ pub(super) static ROUTES: [Route; 11] = [
         ],
         answers: &[ok("A page of entries.", "LedgerPage")],
         handler: Handler::Secret(|call, caller| Box::pin(account::ledger(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listEvents",
@@ -193,7 +193,7 @@ pub(super) static ROUTES: [Route; 11] = [
         ],
         answers: &[ok("A page of events.", "EventPage")],
         handler: Handler::Secret(|call, caller| Box::pin(events::list(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getEvent",
@@ -201,6 +201,6 @@ pub(super) static ROUTES: [Route; 11] = [
         summary: "Reads an event.",
         answers: &[ok("The event.", "Event")],
         handler: Handler::Secret(|call, caller| Box::pin(events::get(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

@@ -2,7 +2,7 @@
 
 use crate::http::pages::{self, checkout, link, setup};
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Handler, PLAIN, Route};
+use crate::http::route::{FRAMED_PAGE, Handler, PAGE, PLAIN, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 8] = [
@@ -16,7 +16,7 @@ pub(super) static ROUTES: [Route; 8] = [
             kind: ParamKind::Any,
         }],
         handler: Handler::Open(|call| Box::pin(checkout::show(call))),
-        ..PLAIN
+        ..FRAMED_PAGE
     },
     Route {
         operation: "checkoutSelect",
@@ -24,14 +24,14 @@ pub(super) static ROUTES: [Route; 8] = [
         path: "/checkout/{id}/select",
         summary: "Picks the coin on that page.",
         handler: Handler::Open(|call| Box::pin(checkout::select(call))),
-        ..PLAIN
+        ..PAGE
     },
     Route {
         operation: "linkPage",
         path: "/l/{id}",
         summary: "The page of a payment link.",
         handler: Handler::Open(|call| Box::pin(link::show(call))),
-        ..PLAIN
+        ..PAGE
     },
     Route {
         operation: "linkPay",
@@ -39,7 +39,7 @@ pub(super) static ROUTES: [Route; 8] = [
         path: "/l/{id}",
         summary: "Makes the invoice of a payment link.",
         handler: Handler::Open(|call| Box::pin(link::pay(call))),
-        ..PLAIN
+        ..PAGE
     },
     Route {
         operation: "setupPage",
@@ -51,7 +51,7 @@ pub(super) static ROUTES: [Route; 8] = [
             kind: ParamKind::Any,
         }],
         handler: Handler::Open(|call| Box::pin(setup::show(call))),
-        ..PLAIN
+        ..PAGE
     },
     Route {
         operation: "setupFinish",
@@ -59,7 +59,7 @@ pub(super) static ROUTES: [Route; 8] = [
         path: "/setup",
         summary: "Makes the first operator.",
         handler: Handler::Open(|call| Box::pin(setup::finish(call))),
-        ..PLAIN
+        ..PAGE
     },
     Route {
         operation: "style",

@@ -3,7 +3,7 @@
 use crate::domain::refusal::Code;
 use crate::http::dashboard::{pools, unmatched};
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PRIVATE, Route};
 use crate::service::unmatched::Looked;
 
 /// The list.
@@ -18,7 +18,7 @@ pub(super) static ROUTES: [Route; 5] = [
             content: Content::Json("PoolList"),
         }],
         handler: Handler::Operator(|call, operator| Box::pin(pools::list(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "importAddresses",
@@ -36,7 +36,7 @@ pub(super) static ROUTES: [Route; 5] = [
         }],
         needs_recent_password: true,
         handler: Handler::Operator(|call, operator| Box::pin(pools::import(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listUnmatchedPayments",
@@ -68,7 +68,7 @@ pub(super) static ROUTES: [Route; 5] = [
             content: Content::Json("UnmatchedPaymentPage"),
         }],
         handler: Handler::Operator(|call, operator| Box::pin(unmatched::list(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "resolveUnmatchedPayment",
@@ -85,7 +85,7 @@ pub(super) static ROUTES: [Route; 5] = [
             content: Content::Json("UnmatchedPayment"),
         }],
         handler: Handler::Operator(|call, operator| Box::pin(unmatched::resolve(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "assignUnmatchedPayment",
@@ -103,6 +103,6 @@ pub(super) static ROUTES: [Route; 5] = [
         }],
         refusals: &[Code::CoinUnavailable, Code::InvalidTransition],
         handler: Handler::Operator(|call, operator| Box::pin(unmatched::assign(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

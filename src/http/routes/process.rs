@@ -3,7 +3,7 @@
 use crate::domain::refusal::Code;
 use crate::http::probes;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Content, Handler, PLAIN, PRIVATE, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 4] = [
@@ -17,7 +17,7 @@ pub(super) static ROUTES: [Route; 4] = [
             content: Content::AnyJson,
         }],
         handler: Handler::Open(|call| Box::pin(probes::document(call))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "livez",

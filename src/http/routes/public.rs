@@ -2,7 +2,7 @@
 
 use crate::domain::refusal::Code;
 use crate::http::public;
-use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, Route, SHARED};
 
 /// The question a browser asks before it lets a page ask.
 const PREFLIGHT: Route = Route {
@@ -14,7 +14,7 @@ const PREFLIGHT: Route = Route {
         content: Content::Empty,
     }],
     handler: Handler::Open(|call| Box::pin(public::preflight(call))),
-    ..PLAIN
+    ..SHARED
 };
 
 /// The list.
@@ -29,7 +29,7 @@ pub(super) static ROUTES: [Route; 4] = [
             content: Content::Json("PublicConfig"),
         }],
         handler: Handler::Public(|call, key| Box::pin(public::config(call, key))),
-        ..PLAIN
+        ..SHARED
     },
     Route {
         operation: "preflightPublicConfig",
@@ -52,7 +52,7 @@ pub(super) static ROUTES: [Route; 4] = [
         }],
         refusals: &[Code::NotFound],
         handler: Handler::Public(|call, key| Box::pin(public::checkout_session(call, key))),
-        ..PLAIN
+        ..SHARED
     },
     Route {
         operation: "preflightCheckoutSessions",

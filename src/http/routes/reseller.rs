@@ -3,7 +3,7 @@
 use crate::domain::refusal::Code;
 use crate::http::request::{Param, ParamKind};
 use crate::http::reseller;
-use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PRIVATE, Route};
 
 /// An answer with a server.
 const fn server(status: u16, about: &'static str) -> Answer {
@@ -34,7 +34,7 @@ pub(super) static ROUTES: [Route; 4] = [
         ],
         is_idempotent: true,
         handler: Handler::Reseller(|call, reseller| Box::pin(reseller::order(call, reseller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listServers",
@@ -54,7 +54,7 @@ pub(super) static ROUTES: [Route; 4] = [
             content: Content::Json("ServerList"),
         }],
         handler: Handler::Reseller(|call, reseller| Box::pin(reseller::list(call, reseller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getServer",
@@ -62,7 +62,7 @@ pub(super) static ROUTES: [Route; 4] = [
         summary: "Reads a server.",
         answers: &[server(200, "The server.")],
         handler: Handler::Reseller(|call, reseller| Box::pin(reseller::get(call, reseller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "deleteServer",
@@ -75,6 +75,6 @@ pub(super) static ROUTES: [Route; 4] = [
         ],
         refusals: &[Code::InvalidTransition],
         handler: Handler::Reseller(|call, reseller| Box::pin(reseller::discard(call, reseller))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

@@ -4,7 +4,7 @@ use crate::domain::refusal::Code;
 use crate::domain::server::standing::ServerStatus;
 use crate::http::dashboard::servers;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PRIVATE, Route};
 
 /// `limit` of the lists.
 const LIMIT: Param = Param {
@@ -36,7 +36,7 @@ pub(super) static ROUTES: [Route; 3] = [
             content: Content::Json("OperatedServerList"),
         }],
         handler: Handler::Operator(|call, operator| Box::pin(servers::list_all(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "decideServer",
@@ -54,7 +54,7 @@ pub(super) static ROUTES: [Route; 3] = [
         }],
         refusals: &[Code::InvalidTransition],
         handler: Handler::Operator(|call, operator| Box::pin(servers::decide(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listAccountServers",
@@ -67,6 +67,6 @@ pub(super) static ROUTES: [Route; 3] = [
             content: Content::Json("ServerList"),
         }],
         handler: Handler::Session(|call, member| Box::pin(servers::list_of_account(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

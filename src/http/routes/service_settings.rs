@@ -4,7 +4,7 @@ use super::invoice_desk::{BEFORE, json, limit};
 use crate::domain::refusal::Code;
 use crate::http::dashboard::settings;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Body, Handler, PLAIN, Route};
+use crate::http::route::{Body, Handler, PRIVATE, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 5] = [
@@ -14,7 +14,7 @@ pub(super) static ROUTES: [Route; 5] = [
         summary: "Reads the settings of the whole service.",
         answers: &[json(200, "The settings.", "ServiceSettings")],
         handler: Handler::Operator(|call, operator| Box::pin(settings::read(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "setSettings",
@@ -27,7 +27,7 @@ pub(super) static ROUTES: [Route; 5] = [
         }),
         answers: &[json(200, "The settings.", "ServiceSettings")],
         handler: Handler::Operator(|call, operator| Box::pin(settings::change(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listCoins",
@@ -35,7 +35,7 @@ pub(super) static ROUTES: [Route; 5] = [
         summary: "Lists every coin and whether it is switched on.",
         answers: &[json(200, "The coins.", "CoinList")],
         handler: Handler::Operator(|call, operator| Box::pin(settings::coins(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "switchCoin",
@@ -50,7 +50,7 @@ pub(super) static ROUTES: [Route; 5] = [
         handler: Handler::Operator(|call, operator| {
             Box::pin(settings::switch_coin(call, operator))
         }),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listAuditLog",
@@ -68,6 +68,6 @@ pub(super) static ROUTES: [Route; 5] = [
         ],
         refusals: &[Code::NotFound],
         handler: Handler::Session(|call, member| Box::pin(settings::audit_log(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

@@ -2,7 +2,7 @@
 
 use super::invoice_desk::{MODE, json};
 use crate::http::dashboard::summary;
-use crate::http::route::{Handler, PLAIN, Route};
+use crate::http::route::{Handler, PRIVATE, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 2] = [
@@ -13,7 +13,7 @@ pub(super) static ROUTES: [Route; 2] = [
         query: &[MODE],
         answers: &[json(200, "The numbers.", "AccountSummary")],
         handler: Handler::Session(|call, member| Box::pin(summary::of_account(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getSummary",
@@ -22,6 +22,6 @@ pub(super) static ROUTES: [Route; 2] = [
         query: &[MODE],
         answers: &[json(200, "The counts.", "Summary")],
         handler: Handler::Operator(|call, operator| Box::pin(summary::of_all(call, operator))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

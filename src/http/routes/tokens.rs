@@ -2,7 +2,7 @@
 
 use super::invoice_desk::json;
 use crate::http::dashboard::tokens;
-use crate::http::route::{Answer, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Content, Handler, PRIVATE, Route};
 
 /// The list.
 pub(super) static ROUTES: [Route; 3] = [
@@ -12,7 +12,7 @@ pub(super) static ROUTES: [Route; 3] = [
         summary: "Lists an account's reseller tokens, oldest first, by their last four characters.",
         answers: &[json(200, "The tokens.", "ResellerTokenList")],
         handler: Handler::Session(|call, member| Box::pin(tokens::list(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "createResellerToken",
@@ -22,7 +22,7 @@ pub(super) static ROUTES: [Route; 3] = [
         answers: &[json(201, "The token.", "CreatedResellerToken")],
         needs_recent_password: true,
         handler: Handler::Session(|call, member| Box::pin(tokens::create(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "revokeResellerToken",
@@ -36,6 +36,6 @@ pub(super) static ROUTES: [Route; 3] = [
         }],
         needs_recent_password: true,
         handler: Handler::Session(|call, member| Box::pin(tokens::revoke(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];

@@ -6,7 +6,7 @@ use crate::domain::transfer::TransferStatus;
 use crate::http::api::transfers as api;
 use crate::http::dashboard::transfers as dashboard;
 use crate::http::request::{Param, ParamKind};
-use crate::http::route::{Answer, Body, Content, Handler, PLAIN, Route};
+use crate::http::route::{Answer, Body, Content, Handler, PLAIN, PRIVATE, Route};
 use crate::http::sandbox;
 
 /// `limit` of a list.
@@ -83,7 +83,7 @@ pub(super) static MERCHANT: [Route; 5] = [
         refusals: PAYOUT_REFUSALS,
         is_idempotent: true,
         handler: Handler::Secret(|call, caller| Box::pin(api::create_payout(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listPayouts",
@@ -92,7 +92,7 @@ pub(super) static MERCHANT: [Route; 5] = [
         query: &[LIMIT],
         answers: &[json(200, "The payouts.", "PayoutList")],
         handler: Handler::Secret(|call, caller| Box::pin(api::payouts(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getPayout",
@@ -100,7 +100,7 @@ pub(super) static MERCHANT: [Route; 5] = [
         summary: "Reads a payout.",
         answers: &[json(200, "The payout.", "Payout")],
         handler: Handler::Secret(|call, caller| Box::pin(api::payout(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listRefunds",
@@ -109,7 +109,7 @@ pub(super) static MERCHANT: [Route; 5] = [
         query: &[LIMIT, INVOICE_ID],
         answers: &[json(200, "The refunds.", "RefundList")],
         handler: Handler::Secret(|call, caller| Box::pin(api::refunds(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "getRefund",
@@ -117,7 +117,7 @@ pub(super) static MERCHANT: [Route; 5] = [
         summary: "Reads a refund.",
         answers: &[json(200, "The refund.", "Refund")],
         handler: Handler::Secret(|call, caller| Box::pin(api::refund(call, caller))),
-        ..PLAIN
+        ..PRIVATE
     },
 ];
 
@@ -130,7 +130,7 @@ pub(super) static DASHBOARD: [Route; 8] = [
         query: &[LIMIT, MODE],
         answers: &[json(200, "The payouts.", "DashboardPayoutList")],
         handler: Handler::Session(|call, member| Box::pin(dashboard::payouts(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "createAccountPayout",
@@ -143,7 +143,7 @@ pub(super) static DASHBOARD: [Route; 8] = [
         refusals: PAYOUT_REFUSALS,
         is_idempotent: true,
         handler: Handler::Session(|call, member| Box::pin(dashboard::request_payout(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listAccountRefunds",
@@ -152,7 +152,7 @@ pub(super) static DASHBOARD: [Route; 8] = [
         query: &[LIMIT, INVOICE_ID, MODE],
         answers: &[json(200, "The refunds.", "DashboardRefundList")],
         handler: Handler::Session(|call, member| Box::pin(dashboard::refunds(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "requestRefund",
@@ -169,7 +169,7 @@ pub(super) static DASHBOARD: [Route; 8] = [
         ],
         is_idempotent: true,
         handler: Handler::Session(|call, member| Box::pin(dashboard::request_refund(call, member))),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listAllPayouts",
@@ -180,7 +180,7 @@ pub(super) static DASHBOARD: [Route; 8] = [
         handler: Handler::Operator(|call, operator| {
             Box::pin(dashboard::all_payouts(call, operator))
         }),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "movePayout",
@@ -193,7 +193,7 @@ pub(super) static DASHBOARD: [Route; 8] = [
         handler: Handler::Operator(|call, operator| {
             Box::pin(dashboard::move_payout(call, operator))
         }),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "listAllRefunds",
@@ -204,7 +204,7 @@ pub(super) static DASHBOARD: [Route; 8] = [
         handler: Handler::Operator(|call, operator| {
             Box::pin(dashboard::all_refunds(call, operator))
         }),
-        ..PLAIN
+        ..PRIVATE
     },
     Route {
         operation: "moveRefund",
@@ -217,7 +217,7 @@ pub(super) static DASHBOARD: [Route; 8] = [
         handler: Handler::Operator(|call, operator| {
             Box::pin(dashboard::move_refund(call, operator))
         }),
-        ..PLAIN
+        ..PRIVATE
     },
 ];
 
