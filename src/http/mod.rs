@@ -5,13 +5,12 @@
 //! what handlers share (`front`), what they are given and answer with (`request`, `reply`), what a route is (`route`),
 //! the handlers, the one list of them (`routes`), and what reads that list: the router, the document, the dispatcher.
 
-mod api;
 mod auth;
 mod client;
 mod connection;
-mod dashboard;
 mod dispatch;
 mod error;
+mod files;
 mod front;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -20,9 +19,12 @@ mod hosts;
 mod large_answers;
 mod limit;
 mod long_reads;
+mod merchant;
 mod metrics;
 mod openapi;
+mod operator;
 mod pages;
+mod params;
 mod password;
 mod places;
 mod policy;

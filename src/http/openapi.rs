@@ -1,7 +1,7 @@
 //! The OpenAPI documents, made from ROUTES: one of the interface, one of the sandbox's controls.
 //!
-//! What lives here: putting a document together. What does not: schemas and examples, which are the JSON files in
-//! `openapi/`. What always holds: an enumeration in a document is the one in the code; nothing is listed twice; a
+//! What lives here: putting a document together. What does not: schemas and examples, which are the JSON files beside the
+//! resources. What always holds: an enumeration in a document is the one in the code; nothing is listed twice; a
 //! document has the components that it refers to, and no others.
 
 mod answers;
@@ -15,7 +15,7 @@ mod webhooks;
 use super::auth::{Auth, cookie_name};
 use super::front::Subject;
 use super::route::Route;
-use super::routes::routes;
+use super::routes::{RESOURCES, routes};
 use crate::domain::account::AccountStatus;
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
@@ -40,55 +40,8 @@ use answers::{headers, responses};
 use parameters::parameters;
 use serde_json::{Map, Value, json};
 
-/// Schemas by topic.
-const SCHEMAS: &[&str] = &[
-    include_str!("openapi/schemas/invoice.json"),
-    include_str!("openapi/schemas/currency.json"),
-    include_str!("openapi/schemas/account.json"),
-    include_str!("openapi/schemas/customer.json"),
-    include_str!("openapi/schemas/event.json"),
-    include_str!("openapi/schemas/transfer.json"),
-    include_str!("openapi/schemas/pool.json"),
-    include_str!("openapi/schemas/invoice_desk.json"),
-    include_str!("openapi/schemas/books.json"),
-    include_str!("openapi/schemas/delivery.json"),
-    include_str!("openapi/schemas/session.json"),
-    include_str!("openapi/schemas/account_settings.json"),
-    include_str!("openapi/schemas/key.json"),
-    include_str!("openapi/schemas/reseller_token.json"),
-    include_str!("openapi/schemas/summary.json"),
-    include_str!("openapi/schemas/settings.json"),
-    include_str!("openapi/schemas/public.json"),
-    include_str!("openapi/schemas/link.json"),
-    include_str!("openapi/schemas/server.json"),
-    include_str!("openapi/schemas/sandbox.json"),
-    include_str!("openapi/schemas/error.json"),
-];
-
-/// Examples by topic, one for each schema.
-const EXAMPLES: &[&str] = &[
-    include_str!("openapi/examples/invoice.json"),
-    include_str!("openapi/examples/currency.json"),
-    include_str!("openapi/examples/account.json"),
-    include_str!("openapi/examples/customer.json"),
-    include_str!("openapi/examples/event.json"),
-    include_str!("openapi/examples/transfer.json"),
-    include_str!("openapi/examples/pool.json"),
-    include_str!("openapi/examples/invoice_desk.json"),
-    include_str!("openapi/examples/books.json"),
-    include_str!("openapi/examples/delivery.json"),
-    include_str!("openapi/examples/session.json"),
-    include_str!("openapi/examples/account_settings.json"),
-    include_str!("openapi/examples/key.json"),
-    include_str!("openapi/examples/reseller_token.json"),
-    include_str!("openapi/examples/summary.json"),
-    include_str!("openapi/examples/settings.json"),
-    include_str!("openapi/examples/public.json"),
-    include_str!("openapi/examples/link.json"),
-    include_str!("openapi/examples/server.json"),
-    include_str!("openapi/examples/sandbox.json"),
-    include_str!("openapi/examples/error.json"),
-];
+/// What every refusal is, beside the components of the resources.
+const ERROR: &str = include_str!("openapi/error.json");
 
 impl Subject {
     /// Its operations.
@@ -119,7 +72,7 @@ impl Subject {
 
 /// The document of a server at this url.
 pub fn document(public_url: &str, subject: Subject) -> String {
-    let examples = merged(EXAMPLES);
+    let examples = components("example");
     let mut paths = Map::new();
     for route in subject.routes() {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
@@ -211,7 +164,7 @@ fn content(schema: &str, examples: &Map<String, Value>) -> Value {
 
 /// Every schema, with the code's own lists put in.
 fn schemas() -> Map<String, Value> {
-    let mut schemas = merged(SCHEMAS);
+    let mut schemas = components("schema");
     let written = schemas.clone();
     for schema in schemas.values_mut() {
         extend(schema, &written);
@@ -225,14 +178,23 @@ fn schemas() -> Map<String, Value> {
     schemas
 }
 
-/// The entries of several JSON objects.
-fn merged(texts: &[&str]) -> Map<String, Value> {
+/// The schema, or the example, of every component.
+fn components(part: &str) -> Map<String, Value> {
     // What cannot be parsed is missing, which the test of the document tells.
-    texts
-        .iter()
+    let components = texts_of_components()
         .filter_map(|text| serde_json::from_str::<Map<String, Value>>(text).ok())
-        .flatten()
-        .collect()
+        .flatten();
+    let of_part = components.filter_map(|(name, mut component)| {
+        let part = component.get_mut(part)?.take();
+        Some((name, part))
+    });
+    of_part.collect()
+}
+
+/// The components of each resource, and the error.
+fn texts_of_components() -> impl Iterator<Item = &'static str> {
+    let of_resources = RESOURCES.iter().map(|resource| resource.components);
+    of_resources.chain([ERROR])
 }
 
 /// A schema that says `@extends` has what the other has, and its own besides.
@@ -319,23 +281,23 @@ fn texts(name: &str) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{EXAMPLES, SCHEMAS, Subject, document, merged, schemas};
+    use super::{Subject, document, schemas, texts_of_components};
     use serde_json::{Map, Value};
 
     #[test]
     fn every_file_parses_and_every_schema_has_its_example() {
-        for text in SCHEMAS.iter().chain(EXAMPLES) {
-            assert!(
-                serde_json::from_str::<Map<String, Value>>(text).is_ok(),
-                "{}",
-                text.get(..60).unwrap_or(text)
-            );
+        let mut names = Vec::new();
+        for text in texts_of_components() {
+            let parsed = serde_json::from_str::<Map<String, Value>>(text);
+            assert!(parsed.is_ok(), "{}", text.get(..60).unwrap_or(text));
+            for (name, component) in parsed.unwrap_or_default() {
+                let parts = component.as_object().map(|parts| parts.keys().collect());
+                let parts: Vec<&String> = parts.unwrap_or_default();
+                assert_eq!(parts, ["schema", "example"], "{name}");
+                assert!(!names.contains(&name), "{name} is there twice");
+                names.push(name);
+            }
         }
-        let (schemas, examples) = (merged(SCHEMAS), merged(EXAMPLES));
-        assert_eq!(
-            schemas.keys().collect::<Vec<_>>(),
-            examples.keys().collect::<Vec<_>>()
-        );
     }
 
     #[test]

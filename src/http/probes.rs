@@ -1,22 +1,82 @@
 //! What machines ask of the process itself: is it alive, is it ready, how is it doing, what does it offer.
 
+use super::auth::Scraper;
 use super::front::Subject;
 use super::reply::Reply;
-use super::request::Call;
+use super::request::{Call, Param, ParamKind};
+use super::route::{Answer, Content, Handler, PLAIN, PRIVATE, Resource, Route};
 use crate::domain::refusal::{Code, Refusal};
-use crate::http::auth::Scraper;
-use crate::http::front::sandbox::Sandbox;
 use crate::service::Error;
 use hyper::StatusCode;
-use std::sync::Arc;
+
+/// Its operations.
+pub(super) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "getOpenApi",
+            path: "/v1/openapi.json",
+            summary: "This document.",
+            answers: &[Answer {
+                status: 200,
+                about: "The OpenAPI 3.1 document.",
+                content: Content::AnyJson,
+            }],
+            handler: Handler::Open(|call| Box::pin(document(call))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "livez",
+            path: "/livez",
+            summary: "Is the process alive?",
+            answers: &[Answer {
+                status: 200,
+                about: "It is.",
+                content: Content::Text,
+            }],
+            handler: Handler::Open(|call| Box::pin(livez(call))),
+            ..PLAIN
+        },
+        Route {
+            operation: "readyz",
+            path: "/readyz",
+            summary: "Should requests be sent here?",
+            query: &[Param {
+                name: "verbose",
+                about: "Says what was looked at, a line each, and whether the wall clock is believed.",
+                kind: ParamKind::Any,
+            }],
+            answers: &[Answer {
+                status: 200,
+                about: "They should.",
+                content: Content::Text,
+            }],
+            refusals: &[Code::Overloaded],
+            handler: Handler::Open(|call| Box::pin(readyz(call))),
+            ..PLAIN
+        },
+        Route {
+            operation: "metrics",
+            path: "/metrics",
+            summary: "Counters in Prometheus' text format; with `--metrics-listen` on a listener of their own only.",
+            answers: &[Answer {
+                status: 200,
+                about: "The counters.",
+                content: Content::Text,
+            }],
+            handler: Handler::Metrics(|call, scraper| Box::pin(metrics(call, scraper))),
+            ..PLAIN
+        },
+    ],
+    components: "{}",
+};
 
 /// Alive: the process answers.
-pub(super) async fn livez(_: Call) -> Result<Reply, Error> {
+async fn livez(_: Call) -> Result<Reply, Error> {
     Ok(Reply::text(StatusCode::OK, "text/plain", "ok\n"))
 }
 
 /// Ready: it is not stopping, the file can be read, and writes are taken in.
-pub(super) async fn readyz(call: Call) -> Result<Reply, Error> {
+async fn readyz(call: Call) -> Result<Reply, Error> {
     if call.front.is_closed() {
         return Err(Refusal::new(Code::Overloaded, "the server is stopping").into());
     }
@@ -34,7 +94,7 @@ pub(super) async fn readyz(call: Call) -> Result<Reply, Error> {
 }
 
 /// Counters for Prometheus.
-pub(super) async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
+async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
     let service = &call.front.service;
     let page = call
         .front
@@ -48,13 +108,7 @@ pub(super) async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
 }
 
 /// The OpenAPI document.
-pub(super) async fn document(call: Call) -> Result<Reply, Error> {
+async fn document(call: Call) -> Result<Reply, Error> {
     let document = call.front.document(Subject::Interface);
-    Ok(Reply::json(StatusCode::OK, document))
-}
-
-/// The OpenAPI document of the sandbox's controls.
-pub(super) async fn controls_document(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
-    let document = call.front.document(Subject::Sandbox);
     Ok(Reply::json(StatusCode::OK, document))
 }

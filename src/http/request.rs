@@ -31,6 +31,17 @@ pub(super) struct Param {
     pub(super) kind: ParamKind,
 }
 
+impl Param {
+    /// `limit` of a list.
+    pub(super) const fn limit(max: u32, default: u32) -> Param {
+        Param {
+            name: "limit",
+            about: "How many at most.",
+            kind: ParamKind::Limit { max, default },
+        }
+    }
+}
+
 /// What a parameter may be.
 pub(super) enum ParamKind {
     /// A whole number from 1 to `max`.

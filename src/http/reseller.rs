@@ -1,17 +1,73 @@
 //! The reseller interface, `/reseller/…`: servers are ordered, read and given up.
 
+use super::auth::Reseller;
 use super::reply::Reply;
-use super::request::{Call, idempotency_key};
-use crate::http::auth::Reseller;
+use super::request::{Call, Param, idempotency_key};
+use super::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::domain::refusal::Code;
 use crate::service::Error;
 use crate::service::reseller::Discarded;
 use hyper::StatusCode;
 
 /// `limit` where none is given.
-pub(super) const LIMIT_DEFAULT: u32 = 25;
+const LIMIT_DEFAULT: u32 = 25;
+
+/// Its operations.
+pub(super) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "createServer",
+            method: "POST",
+            path: "/reseller/servers",
+            summary: "Orders a server. It is queued; read it to see it become active.",
+            body: Some(Body::required("CreateServer")),
+            answers: &[Answer::json(201, "The server was ordered.", "Server")],
+            refusals: &[
+                Code::AccountNotActive,
+                Code::ServersDisabled,
+                Code::ServerQuotaExceeded,
+                Code::IdempotencyConflict,
+            ],
+            is_idempotent: true,
+            handler: Handler::Reseller(|call, reseller| Box::pin(order(call, reseller))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "listServers",
+            path: "/reseller/servers",
+            summary: "Lists servers, newest first, those that are gone too.",
+            query: &[Param::limit(100, LIMIT_DEFAULT)],
+            answers: &[Answer::json(200, "The servers.", "ServerList")],
+            handler: Handler::Reseller(|call, reseller| Box::pin(list(call, reseller))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "getServer",
+            path: "/reseller/servers/{id}",
+            summary: "Reads a server.",
+            answers: &[Answer::json(200, "The server.", "Server")],
+            handler: Handler::Reseller(|call, reseller| Box::pin(get(call, reseller))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "deleteServer",
+            method: "DELETE",
+            path: "/reseller/servers/{id}",
+            summary: "Gives a server up. One that is active stays so until it has been removed.",
+            answers: &[
+                Answer::json(200, "It is deleted.", "Server"),
+                Answer::json(202, "It is active and will be removed.", "Server"),
+            ],
+            refusals: &[Code::InvalidTransition],
+            handler: Handler::Reseller(|call, reseller| Box::pin(discard(call, reseller))),
+            ..PRIVATE
+        },
+    ],
+    components: include_str!("reseller.json"),
+};
 
 /// POST /reseller/servers
-pub(super) async fn order(call: Call, reseller: Reseller) -> Result<Reply, Error> {
+async fn order(call: Call, reseller: Reseller) -> Result<Reply, Error> {
     let body = call.object()?;
     let client_key = idempotency_key(&call.headers)?;
     let service = &call.front.service;
@@ -22,19 +78,19 @@ pub(super) async fn order(call: Call, reseller: Reseller) -> Result<Reply, Error
 }
 
 /// GET /reseller/servers
-pub(super) async fn list(call: Call, reseller: Reseller) -> Result<Reply, Error> {
+async fn list(call: Call, reseller: Reseller) -> Result<Reply, Error> {
     let limit = call.query.limit(LIMIT_DEFAULT);
     Reply::list(&call.front.service.servers(&reseller, limit)?)
 }
 
 /// GET /reseller/servers/{id}
-pub(super) async fn get(call: Call, reseller: Reseller) -> Result<Reply, Error> {
+async fn get(call: Call, reseller: Reseller) -> Result<Reply, Error> {
     let id = call.uuid("server")?;
     call.front.service.server(&reseller, &id).map(Reply::ok)
 }
 
 /// DELETE /reseller/servers/{id}
-pub(super) async fn discard(call: Call, reseller: Reseller) -> Result<Reply, Error> {
+async fn discard(call: Call, reseller: Reseller) -> Result<Reply, Error> {
     let id = call.uuid("server")?;
     let service = &call.front.service;
     let (discarded, json) = service.discard_server(call.now, &reseller, &id).await?;

@@ -1,7 +1,7 @@
 //! What an operation is, as data: for the router, the key check, the document, the metrics and the tests.
 //!
-//! What lives here: the type. What does not: the operations, which stand beside their handlers, and the one list of them
-//! (`routes`).
+//! What lives here: the types. What does not: the operations, which stand beside their handlers, and the one list of them
+//! (`routes`). What always holds: who may call an operation follows from its handler's type.
 
 use super::auth::{Auth, Operator, PublicKey, Reseller, Scraper};
 use super::front::sandbox::Sandbox;
@@ -13,6 +13,13 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::Role;
 use crate::service::{Caller, Error, Member};
 use std::sync::Arc;
+
+/// A resource: its operations, and what they are sent and answer with.
+pub(super) struct Resource {
+    pub(super) routes: &'static [Route],
+    /// Components of the document by name, as JSON: each has its `schema` and an `example`.
+    pub(super) components: &'static str,
+}
 
 /// One operation.
 pub struct Route {
@@ -131,6 +138,16 @@ pub(super) struct Body {
     pub(super) required: bool,
 }
 
+impl Body {
+    /// One that must be there.
+    pub(super) const fn required(schema: &'static str) -> Body {
+        Body {
+            schema,
+            required: true,
+        }
+    }
+}
+
 /// An answer that is no refusal.
 pub(super) struct Answer {
     /// The status.
@@ -139,6 +156,26 @@ pub(super) struct Answer {
     pub(super) about: &'static str,
     /// What is in it.
     pub(super) content: Content,
+}
+
+impl Answer {
+    /// JSON of this schema.
+    pub(super) const fn json(status: u16, about: &'static str, schema: &'static str) -> Answer {
+        Answer {
+            status,
+            about,
+            content: Content::Json(schema),
+        }
+    }
+
+    /// Nothing but the status.
+    pub(super) const fn empty(status: u16, about: &'static str) -> Answer {
+        Answer {
+            status,
+            about,
+            content: Content::Empty,
+        }
+    }
 }
 
 /// What an answer holds.

@@ -1,58 +1,58 @@
-//! ROUTES: every operation, one entry each.
+//! ROUTES: every resource, and so every operation.
 //!
-//! What lives here: the list that feeds the router, the key check, the document, the metrics and the tests. What
-//! always holds: an operation that is not in it does not exist.
+//! What lives here: the list that feeds the router, the document, the metrics and the tests. What does not: operations,
+//! each of which stands beside its handler. What always holds: an operation that is not in it does not exist.
 
-mod accounts;
-mod books;
-mod customers;
-mod dashboard;
-mod deliveries;
-mod endpoints;
-mod exports;
-mod invoice_desk;
-mod keys;
-mod links;
-mod merchant;
-mod pages;
-mod pools;
-mod process;
-mod public;
-mod reseller;
-mod sandbox;
-mod servers;
-mod service_settings;
-mod summary;
-mod tokens;
-mod transfers;
+use super::auth::Auth;
+use super::route::{Resource, Route};
+use super::{files, merchant, operator, pages, probes, public, reseller, sandbox};
 
-use super::route::Route;
+/// Every resource, in the order of the document.
+pub(super) static RESOURCES: [&Resource; 40] = [
+    &merchant::invoices::RESOURCE,
+    &merchant::currencies::RESOURCE,
+    &merchant::account::RESOURCE,
+    &merchant::events::RESOURCE,
+    &merchant::customers::RESOURCE,
+    &merchant::deposits::RESOURCE,
+    &merchant::transfers::RESOURCE,
+    &public::RESOURCE,
+    &pages::checkout::RESOURCE,
+    &pages::link::RESOURCE,
+    &pages::setup::RESOURCE,
+    &files::RESOURCE,
+    &operator::session::RESOURCE,
+    &operator::users::RESOURCE,
+    &operator::transfers::RESOURCE,
+    &operator::pools::RESOURCE,
+    &operator::unmatched::RESOURCE,
+    &operator::invoices::RESOURCE,
+    &operator::books::RESOURCE,
+    &operator::deliveries::RESOURCE,
+    &operator::exports::RESOURCE,
+    &operator::links::RESOURCE,
+    &reseller::RESOURCE,
+    &operator::servers::RESOURCE,
+    &operator::accounts::RESOURCE,
+    &operator::keys::RESOURCE,
+    &operator::tokens::RESOURCE,
+    &operator::summary::RESOURCE,
+    &operator::endpoints::RESOURCE,
+    &operator::settings::RESOURCE,
+    &probes::RESOURCE,
+    &sandbox::state::RESOURCE,
+    &sandbox::faults::RESOURCE,
+    &sandbox::clock::RESOURCE,
+    &sandbox::account::RESOURCE,
+    &sandbox::chains::RESOURCE,
+    &sandbox::payments::RESOURCE,
+    &sandbox::webhooks::RESOURCE,
+    &sandbox::inbox::RESOURCE,
+    &sandbox::transfers::RESOURCE,
+];
 
 /// Every operation; those of the sandbox only where they exist.
 pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
-    let of_sandbox = sandbox::ROUTES.iter().chain(&transfers::SANDBOX);
-    merchant::ROUTES
-        .iter()
-        .chain(&customers::ROUTES)
-        .chain(&transfers::MERCHANT)
-        .chain(&public::ROUTES)
-        .chain(&pages::ROUTES)
-        .chain(&dashboard::ROUTES)
-        .chain(&transfers::DASHBOARD)
-        .chain(&pools::ROUTES)
-        .chain(&invoice_desk::ROUTES)
-        .chain(&books::ROUTES)
-        .chain(&deliveries::ROUTES)
-        .chain(&exports::ROUTES)
-        .chain(&links::ROUTES)
-        .chain(&reseller::ROUTES)
-        .chain(&servers::ROUTES)
-        .chain(&accounts::ROUTES)
-        .chain(&keys::ROUTES)
-        .chain(&tokens::ROUTES)
-        .chain(&summary::ROUTES)
-        .chain(&endpoints::ROUTES)
-        .chain(&service_settings::ROUTES)
-        .chain(&process::ROUTES)
-        .chain(of_sandbox.filter(move |_| sandbox))
+    let routes = RESOURCES.iter().flat_map(|resource| resource.routes);
+    routes.filter(move |route| sandbox || route.auth() != Auth::Sandbox)
 }

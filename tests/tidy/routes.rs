@@ -1,12 +1,12 @@
-//! Every line of ROUTES is exercised: its path, or its operation's name, is said somewhere in tests/it/.
+//! Every operation is exercised: its path, or its name, is said somewhere in tests/it/.
 //!
-//! A route is read from `operation: "…"` and `path: "…"` in the same brackets. In a file without such
-//! fields it is the first camelCase or snake_case word and the first `/path` among the literals there.
+//! An operation is read from `operation: "…"` and `path: "…"` in the same brackets, wherever that stands in a table.
 
 use crate::scan::{Kind, Token};
 use crate::tree::{File, Tree};
 
-const TABLES: &str = "src/http/routes";
+/// Where operations stand.
+const TABLES: &[&str] = &["src/http/", "src/web/"];
 const TESTS: &str = "tests/it/";
 const OPERATION: &str = "operation";
 const PATH: &str = "path";
@@ -15,14 +15,12 @@ struct Route {
     operation: String,
     path: String,
     line: usize,
-    /// Read from its fields, not guessed from its literals.
-    fields: bool,
 }
 
 pub fn tested(tree: &Tree) -> Vec<String> {
-    let mut found = tree.need(&["src/http/routes", TESTS]);
+    let mut found = tree.need(&[TABLES[0], TESTS]);
     let mut count = 0;
-    for file in tree.rust(TABLES) {
+    for file in TABLES.iter().flat_map(|table| tree.rust(table)) {
         for route in routes(file) {
             count += 1;
             if !tree.rust(TESTS).any(|test| exercises(test, &route)) {
@@ -37,7 +35,7 @@ pub fn tested(tree: &Tree) -> Vec<String> {
         }
     }
     if count == 0 {
-        found.push(format!("{TABLES}.rs:1: no route is found in it: a route has `{OPERATION}: \"name\"` and `{PATH}: \"/path\"`, or both literals in one pair of brackets"));
+        found.push(format!("{}: no operation is found there: one has `{OPERATION}: \"name\"` and `{PATH}: \"/path\"` in one pair of brackets", TABLES[0]));
     }
     found
 }
@@ -110,30 +108,17 @@ fn routes(file: &File) -> Vec<Route> {
             _ => {}
         }
     }
-    let fields = found.iter().any(|route| route.fields);
-    found.retain(|route| route.fields == fields);
     found
 }
 
 fn route(group: &Group) -> Option<Route> {
     let field = |name: &str| group.iter().find(|(field, _)| *field == name);
-    let first = |is: fn(&str) -> bool| group.iter().find(|(_, token)| is(&token.text));
-    let (fields, path, operation) = match (field(PATH), field(OPERATION)) {
-        (Some(path), Some(operation)) => (true, path, operation),
-        _ => (false, first(|text| text.starts_with('/'))?, first(is_name)?),
-    };
+    let (path, operation) = (field(PATH)?.1, field(OPERATION)?.1);
     Some(Route {
-        operation: operation.1.text.clone(),
-        path: path.1.text.clone(),
-        line: path.1.line,
-        fields,
+        operation: operation.text.clone(),
+        path: path.text.clone(),
+        line: path.line,
     })
-}
-
-/// `getInvoice` or `get_invoice`, not `GET`.
-fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_lowercase())
-        && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 #[cfg(test)]
@@ -152,24 +137,16 @@ mod tests {
     }
 
     #[test]
-    fn routes_are_read_in_every_shape() {
+    fn operations_are_read_from_their_fields() {
         reads(
             "const ROUTES: &[Route] = &[\n Route { method: GET, path: \"/v1/a\", tag: \"t\", operation: \"listA\", takes: &[(\"q\", 1)] },\n];",
             &["listA /v1/a"],
         );
         reads(
-            "[route(\"getA\", GET, \"/v1/a/{id}\", Secret, a::get), (\"b\", \"/b\", \"Do it.\")]",
-            &["getA /v1/a/{id}", "b /b"],
-        );
-        reads(
             "[Route { operation: \"getA\", path: \"/v1/a\" }]; fn t() { f(\"a\", \"/b\") }",
             &["getA /v1/a"],
         );
-        reads("f(\"GET\", \"/v1/a\")", &[]);
-        reads(
-            "fn f(path: &str) -> bool { path.starts_with(\"/v1\") }",
-            &[],
-        );
+        reads("f(\"GET\", \"/v1/a\"); Param { path: \"/a\" }", &[]);
     }
 
     #[test]
@@ -187,8 +164,8 @@ mod tests {
     #[test]
     fn a_route_that_no_test_names_is_refused() {
         let table = (
-            "src/http/routes/v1.rs",
-            "[r(\"listA\", \"/v1/a\"),\n r(\"getA\", \"/v1/a/{id}\"),\n r(\"newA\", \"/v1/x\")]",
+            "src/http/v1.rs",
+            "[R { operation: \"listA\", path: \"/v1/a\" },\n R { operation: \"getA\", path: \"/v1/a/{id}\" },\n R { operation: \"newA\", path: \"/v1/x\" }]",
         );
         finds(
             tested,
@@ -196,22 +173,22 @@ mod tests {
                 table,
                 ("tests/it/a.rs", "f(\"/v1/a\"); // getA\nf(\"newA\")"),
             ],
-            &["src/http/routes/v1.rs:2"],
+            &["src/http/v1.rs:2"],
         );
         finds(
             tested,
             &[table],
             &[
                 "tests/it/",
-                "src/http/routes/v1.rs:1",
-                "src/http/routes/v1.rs:2",
-                "src/http/routes/v1.rs:3",
+                "src/http/v1.rs:1",
+                "src/http/v1.rs:2",
+                "src/http/v1.rs:3",
             ],
         );
         finds(
             tested,
             &[("src/http/a.rs", ""), ("tests/it/a.rs", "")],
-            &["src/http/routes", "src/http/routes.rs:1"],
+            &["src/http/"],
         );
     }
 }

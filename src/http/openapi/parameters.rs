@@ -8,7 +8,7 @@ use crate::domain::customer::REF_PATTERN;
 use crate::domain::export::Export;
 use crate::http::request::{ID_CHARS_MAX, Param, ParamKind};
 use crate::http::route::Route;
-use crate::http::sandbox::SNAPSHOT_PATTERN;
+use crate::http::sandbox::state::SNAPSHOT_PATTERN;
 use crate::service::idempotency::KEY_CHARS_MAX;
 use serde_json::{Value, json};
 

@@ -7,7 +7,8 @@ use crate::domain::money::coin::Units;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::InvoiceStatus;
 use crate::http::reply::Reply;
-use crate::http::request::Call;
+use crate::http::request::{Call, Param, ParamKind};
+use crate::http::route::{FRAMED_PAGE, Handler, PAGE, Resource, Route};
 use crate::service::Error;
 use crate::service::checkout::Checkout;
 use crate::web::{CHOOSE, COIN, COINS, FACT, Filling, Markup, OTHER_COIN, PARAGRAPH, PAY, STATE};
@@ -15,11 +16,39 @@ use hyper::StatusCode;
 
 /// Seconds after which a page on which a coin is to be chosen looks whether there is still time.
 const CHOOSING_SECONDS: u32 = 60;
+
 /// Seconds after which a page that waits for a payment looks again.
 const WAITING_SECONDS: u32 = 10;
 
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "checkoutPage",
+            path: "/checkout/{id}",
+            summary: "The page on which an invoice is paid.",
+            query: &[Param {
+                name: "token",
+                about: "What opens this invoice's checkout.",
+                kind: ParamKind::Any,
+            }],
+            handler: Handler::Open(|call| Box::pin(show(call))),
+            ..FRAMED_PAGE
+        },
+        Route {
+            operation: "checkoutSelect",
+            method: "POST",
+            path: "/checkout/{id}/select",
+            summary: "Picks the coin on that page.",
+            handler: Handler::Open(|call| Box::pin(select(call))),
+            ..PAGE
+        },
+    ],
+    components: "{}",
+};
+
 /// GET /checkout/{id}
-pub(in crate::http) async fn show(call: Call) -> Result<Reply, Error> {
+async fn show(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
     let checkout = call.front.service.checkout(call.now, call.id(), token)?;
     let invoice = &checkout.invoice;
@@ -53,7 +82,7 @@ pub(in crate::http) async fn show(call: Call) -> Result<Reply, Error> {
 }
 
 /// POST /checkout/{id}/select
-pub(in crate::http) async fn select(call: Call) -> Result<Reply, Error> {
+async fn select(call: Call) -> Result<Reply, Error> {
     let form = Form::parse(&call.body)?;
     let (token, asset) = (form.text("token")?, form.text("asset")?);
     let service = &call.front.service;

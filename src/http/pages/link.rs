@@ -7,19 +7,42 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::http::client;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
+use crate::http::route::{Handler, PAGE, Resource, Route};
 use crate::service::Error;
 use crate::service::links::OpenLink;
 use crate::web::{AMOUNT, Filling, LINK, Markup, PARAGRAPH, PRICE, PROBLEM};
 use hyper::StatusCode;
 
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "linkPage",
+            path: "/l/{id}",
+            summary: "The page of a payment link.",
+            handler: Handler::Open(|call| Box::pin(show(call))),
+            ..PAGE
+        },
+        Route {
+            operation: "linkPay",
+            method: "POST",
+            path: "/l/{id}",
+            summary: "Makes the invoice of a payment link.",
+            handler: Handler::Open(|call| Box::pin(pay(call))),
+            ..PAGE
+        },
+    ],
+    components: "{}",
+};
+
 /// GET /l/{id}
-pub(in crate::http) async fn show(call: Call) -> Result<Reply, Error> {
+async fn show(call: Call) -> Result<Reply, Error> {
     let opened = call.front.service.open_link(call.id())?;
     Ok(page(&opened, "", None).reply(StatusCode::OK, call.policy))
 }
 
 /// POST /l/{id}
-pub(in crate::http) async fn pay(call: Call) -> Result<Reply, Error> {
+async fn pay(call: Call) -> Result<Reply, Error> {
     let service = &call.front.service;
     let opened = service.open_link(call.id())?;
     let client = client::limit_key(call.client());

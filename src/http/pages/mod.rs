@@ -1,6 +1,6 @@
 //! The pages: complete HTML made here, without a script.
 //!
-//! What lives here: the frame of every page, its headers, errors that are pages, and the files that pages load. What
+//! What lives here: the frame of every page, its headers, and errors that are pages. What
 //! does not: the markup, which is in `web`, and what a browser lets a page do, which is its route's. What always holds: a
 //! page loads nothing from elsewhere but the shop's picture.
 
@@ -16,14 +16,11 @@ use crate::domain::account::Account;
 use crate::domain::time::Time;
 use crate::domain::url;
 use crate::service::Error;
-use crate::web::{ERROR, Filling, LOGO, Markup, PAGE, REFRESH, SHOP, STYLE, TEST, WAY_OUT, WIDGET};
+use crate::web::{ERROR, Filling, LOGO, Markup, PAGE, REFRESH, SHOP, TEST, WAY_OUT};
 use hyper::StatusCode;
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+    CONTENT_SECURITY_POLICY, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
 };
-
-/// How long a file may be kept before it is asked for again.
-const FILE_CACHE: &str = "public, max-age=300";
 
 /// A page, before it is put into its frame.
 #[derive(Default)]
@@ -176,23 +173,6 @@ fn readable(time: Time) -> String {
         day.unwrap_or_default(),
         hour.unwrap_or_default()
     )
-}
-
-/// GET /style.css
-pub(super) async fn style(_: Call) -> Result<Reply, Error> {
-    Ok(file("text/css; charset=utf-8", STYLE))
-}
-
-/// GET /widget.js
-pub(super) async fn widget(_: Call) -> Result<Reply, Error> {
-    Ok(file("text/javascript; charset=utf-8", WIDGET))
-}
-
-/// A file that is the same for everybody.
-fn file(content_type: &'static str, text: &'static str) -> Reply {
-    Reply::text(StatusCode::OK, content_type, text)
-        .with(X_CONTENT_TYPE_OPTIONS, "nosniff")
-        .with(CACHE_CONTROL, FILE_CACHE)
 }
 
 #[cfg(test)]

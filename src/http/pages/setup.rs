@@ -6,24 +6,52 @@ use super::Page;
 use super::form::Form;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::PASSWORD_CHARS_MIN;
-use crate::http::dashboard::users::first_operator;
+use crate::http::operator::users::first_operator;
 use crate::http::password;
 use crate::http::reply::Reply;
-use crate::http::request::Call;
+use crate::http::request::{Call, Param, ParamKind};
+use crate::http::route::{Handler, PAGE, Resource, Route};
 use crate::service::Error;
 use crate::web::{Filling, Markup, PROBLEM, SETUP, SETUP_DONE};
 use hyper::StatusCode;
 use serde_json::{Map, Value};
 
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "setupPage",
+            path: "/setup",
+            summary: "The page of the link by which the first operator is made.",
+            query: &[Param {
+                name: "token",
+                about: "The token of the link.",
+                kind: ParamKind::Any,
+            }],
+            handler: Handler::Open(|call| Box::pin(show(call))),
+            ..PAGE
+        },
+        Route {
+            operation: "setupFinish",
+            method: "POST",
+            path: "/setup",
+            summary: "Makes the first operator.",
+            handler: Handler::Open(|call| Box::pin(finish(call))),
+            ..PAGE
+        },
+    ],
+    components: "{}",
+};
+
 /// GET /setup
-pub(in crate::http) async fn show(call: Call) -> Result<Reply, Error> {
+async fn show(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
     password::check_set_up(&call, token)?;
     Ok(form(token, "", None).reply(StatusCode::OK, call.policy))
 }
 
 /// POST /setup
-pub(in crate::http) async fn finish(call: Call) -> Result<Reply, Error> {
+async fn finish(call: Call) -> Result<Reply, Error> {
     let sent = Form::parse(&call.body)?;
     let (token, email) = (sent.text("token")?, sent.text("email")?);
     password::check_set_up(&call, token)?;

@@ -1,44 +1,38 @@
-//! The controls over simulated chains: what is put on them, what becomes of it, and how far they have been looked at.
+//! How far simulated chains have been looked at.
 
+use crate::domain::refusal::Code;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
+use crate::http::route::{Answer, Body, Handler, PLAIN, Resource, Route};
 use crate::service::Error;
-use hyper::StatusCode;
 use std::sync::Arc;
 
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[Route {
+        operation: "sandboxChain",
+        method: "PATCH",
+        path: "/sandbox/chains/{chain}",
+        summary: "Lets a live chain lag behind the clock, or catch up.",
+        body: Some(Body::required("SandboxChainPatch")),
+        answers: &[Answer::json(
+            200,
+            "Up to when it has been looked at.",
+            "SandboxChain",
+        )],
+        refusals: &[Code::NotFound],
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(chain(call, sandbox))),
+        ..PLAIN
+    }],
+    components: include_str!("chains.json"),
+};
+
 /// PATCH /sandbox/chains/{chain}
-pub(in crate::http) async fn chain(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn chain(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
     call.front
         .service
         .patch_sandbox_chain(call.now, call.id(), call.object()?)
-        .await
-        .map(Reply::ok)
-}
-
-/// POST /sandbox/payments
-pub(in crate::http) async fn put_payment(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
-    let (is_new, json) = call
-        .front
-        .service
-        .put_payment(call.now, call.object()?)
-        .await?;
-    let status = if is_new {
-        StatusCode::CREATED
-    } else {
-        StatusCode::OK
-    };
-    Ok(Reply {
-        status,
-        ..Reply::ok(json)
-    })
-}
-
-/// POST /sandbox/payments/{id}
-pub(in crate::http) async fn move_payment(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
-    call.front
-        .service
-        .move_payment(call.now, call.id(), call.object()?)
         .await
         .map(Reply::ok)
 }

@@ -3,12 +3,15 @@
 //! What lives here: setting and ending them. What does not: those of calls (`front::faults`), the empty pool and the stale
 //! rates (`service`), which use cases ask for. What always holds: a fault that is not understood sets nothing.
 
+use super::DONE;
+use super::state::{STATE, answer_state};
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
 use crate::http::front::faults::{Fault, FaultState};
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
+use crate::http::route::{Body, Handler, PLAIN, Resource, Route};
 use crate::service::{Error, Faults};
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -25,8 +28,34 @@ const FIELDS: [&str; 7] = [
     "rates",
 ];
 
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "sandboxAddFault",
+            method: "POST",
+            path: "/sandbox/faults",
+            summary: "Lets the next calls fail, wait or go unanswered; or empties the pool, or makes rates stale.",
+            body: Some(Body::required("SandboxFault")),
+            answers: STATE,
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(add(call, sandbox))),
+            ..PLAIN
+        },
+        Route {
+            operation: "sandboxEndFaults",
+            method: "DELETE",
+            path: "/sandbox/faults",
+            summary: "Ends every fault.",
+            answers: DONE,
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(end(call, sandbox))),
+            ..PLAIN
+        },
+    ],
+    components: include_str!("faults.json"),
+};
+
 /// POST /sandbox/faults
-pub(in crate::http) async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&FIELDS)?;
@@ -43,11 +72,11 @@ pub(in crate::http) async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Re
     if let Some(fault) = fault {
         faults.add(fault);
     }
-    super::answer_state(&call, &sandbox)
+    answer_state(&call, &sandbox)
 }
 
 /// DELETE /sandbox/faults
-pub(in crate::http) async fn end(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn end(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     call.front.service.set_faults(Faults::default());
     sandbox.faults.clear();
     Ok(Reply::nothing())

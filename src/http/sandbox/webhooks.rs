@@ -4,7 +4,8 @@
 
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
-use crate::http::request::Call;
+use crate::http::request::{Call, Param, ParamKind};
+use crate::http::route::{Answer, Handler, PLAIN, Resource, Route};
 use crate::service::events::Page;
 use crate::service::webhooks::Attempt;
 use crate::service::{Error, Json};
@@ -13,10 +14,35 @@ use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
 /// How many deliveries a page has at most, and where no `limit` is given.
-pub(in crate::http) const LIMIT_MAX: u32 = 500;
+const LIMIT_MAX: u32 = 500;
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[Route {
+        operation: "sandboxWebhooks",
+        path: "/sandbox/webhooks",
+        summary: "The newest deliveries with their attempts, in the order of their events.",
+        query: &[
+            Param::limit(LIMIT_MAX, LIMIT_MAX),
+            Param {
+                name: "before",
+                about: "Only those that are older than this one: nextBefore of the page before.",
+                kind: ParamKind::Any,
+            },
+        ],
+        answers: &[Answer::json(
+            200,
+            "A page of deliveries.",
+            "SandboxWebhooks",
+        )],
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(list(call, sandbox))),
+        ..PLAIN
+    }],
+    components: include_str!("webhooks.json"),
+};
 
 /// GET /sandbox/webhooks
-pub(in crate::http) async fn list(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn list(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
     let attempt = |attempt: &Attempt| {
         let Attempt {
             at,

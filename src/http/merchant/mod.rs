@@ -1,0 +1,11 @@
+//! The merchant's interface, `/v1`: one file for each resource.
+//!
+//! What always holds: a handler parses, makes one call into `service`, and wraps the answer.
+
+pub(super) mod account;
+pub(super) mod currencies;
+pub(super) mod customers;
+pub(super) mod deposits;
+pub(super) mod events;
+pub(super) mod invoices;
+pub(super) mod transfers;

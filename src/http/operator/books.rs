@@ -1,0 +1,114 @@
+//! Balances, ledger and events of an account in the operator interface, and correcting its ledger.
+
+use crate::domain::event::EventType;
+use crate::domain::refusal::Code;
+use crate::http::auth::Operator;
+use crate::http::merchant::{account, events};
+use crate::http::params::{BEFORE, CURRENCY, MODE};
+use crate::http::reply::Reply;
+use crate::http::request::{Call, Param, ParamKind, idempotency_key};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::service::{Error, Member};
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "listAccountBalances",
+            path: "/dashboard/api/accounts/{account}/balances",
+            summary: "Reads both balances of an account.",
+            query: &[MODE],
+            answers: &[Answer::json(
+                200,
+                "One balance for each currency.",
+                "BalanceList",
+            )],
+            handler: Handler::Session(|call, member| Box::pin(balances(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "listAccountLedger",
+            path: "/dashboard/api/accounts/{account}/ledger",
+            summary: "Pages through an account's ledger, newest first.",
+            query: &[
+                MODE,
+                Param::limit(200, account::LIMIT_DEFAULT),
+                BEFORE,
+                CURRENCY,
+            ],
+            answers: &[Answer::json(200, "A page of entries.", "LedgerPage")],
+            handler: Handler::Session(|call, member| Box::pin(ledger(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "createAdjustment",
+            method: "POST",
+            path: "/dashboard/api/accounts/{account}/adjustments",
+            summary: "Corrects an account's ledger by an amount of either sign, for a reason that is kept.",
+            query: &[MODE],
+            body: Some(Body::required("CreateAdjustment")),
+            answers: &[Answer::json(
+                201,
+                "The entry that was booked.",
+                "LedgerEntry",
+            )],
+            refusals: &[Code::IdempotencyConflict],
+            is_idempotent: true,
+            handler: Handler::Operator(|call, operator| Box::pin(adjust(call, operator))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "listAccountEvents",
+            path: "/dashboard/api/accounts/{account}/events",
+            summary: "Pages through an account's events, newest first, in the bodies of their webhooks.",
+            query: &[
+                MODE,
+                Param::limit(200, events::LIMIT_DEFAULT),
+                BEFORE,
+                Param {
+                    name: "type",
+                    about: "Only events of this type.",
+                    kind: ParamKind::OneOf(EventType::TEXTS),
+                },
+                Param {
+                    name: "object",
+                    about: "Only events about the object with this id.",
+                    kind: ParamKind::Id,
+                },
+            ],
+            answers: &[Answer::json(200, "A page of events.", "EventPage")],
+            handler: Handler::Session(|call, member| Box::pin(events(call, member))),
+            ..PRIVATE
+        },
+    ],
+    components: include_str!("books.json"),
+};
+
+/// GET /dashboard/api/accounts/{account}/balances
+async fn balances(call: Call, member: Member) -> Result<Reply, Error> {
+    Reply::list(&call.front.service.balances(&call.scope(&member)?)?)
+}
+
+/// GET /dashboard/api/accounts/{account}/ledger
+async fn ledger(call: Call, member: Member) -> Result<Reply, Error> {
+    let (scope, wanted) = (call.scope(&member)?, account::wanted(&call)?);
+    Reply::page(&call.front.service.ledger(&scope, &wanted)?)
+}
+
+/// GET /dashboard/api/accounts/{account}/events
+async fn events(call: Call, member: Member) -> Result<Reply, Error> {
+    let (scope, wanted) = (call.scope(&member)?, events::wanted(&call)?);
+    Reply::page(&call.front.service.events(&scope, &wanted)?)
+}
+
+/// POST /dashboard/api/accounts/{account}/adjustments
+async fn adjust(call: Call, operator: Operator) -> Result<Reply, Error> {
+    let (scope, body) = (call.scope(&operator)?, call.object()?);
+    let client_key = idempotency_key(&call.headers)?;
+    let actor = operator.user().email.as_str();
+    let service = &call.front.service;
+    let (outcome, json) = service
+        .create_adjustment(call.now, &scope, actor, body, client_key)
+        .await?;
+    Ok(Reply::made(outcome, json))
+}

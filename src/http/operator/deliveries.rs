@@ -1,0 +1,111 @@
+//! Deliveries in the operator interface: listing, and sending again.
+
+use crate::domain::event::DeliveryState;
+use crate::domain::refusal::Code;
+use crate::http::params::{BEFORE, MODE};
+use crate::http::reply::Reply;
+use crate::http::request::{Call, Param, ParamKind};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::service::delivery_desk::DeliveriesWanted;
+use crate::service::{Error, Member};
+use hyper::StatusCode;
+use serde_json::json;
+use std::sync::Arc;
+
+/// `limit` where none is given.
+const LIMIT_DEFAULT: u32 = 50;
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "listDeliveries",
+            path: "/dashboard/api/accounts/{account}/deliveries",
+            summary: "Pages through an account's webhook deliveries, newest first, each with its attempts.",
+            query: &[
+                MODE,
+                Param::limit(100, LIMIT_DEFAULT),
+                BEFORE,
+                Param {
+                    name: "endpoint",
+                    about: "Only those to the endpoint with this id.",
+                    kind: ParamKind::Uuid,
+                },
+                Param {
+                    name: "state",
+                    about: "Only those that stand here.",
+                    kind: ParamKind::OneOf(DeliveryState::TEXTS),
+                },
+                Param {
+                    name: "event",
+                    about: "Only those of the event with this id.",
+                    kind: ParamKind::Id,
+                },
+            ],
+            answers: &[Answer::json(200, "A page of deliveries.", "DeliveryPage")],
+            handler: Handler::Session(|call, member| Box::pin(list(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "resendDelivery",
+            method: "POST",
+            path: "/dashboard/api/accounts/{account}/deliveries/{id}/resend",
+            summary: "Sends a delivery again, whatever came of it so far: a new round of attempts, to where its endpoint is now.",
+            query: &[MODE],
+            answers: &[Answer::json(200, "The delivery, due at once.", "Delivery")],
+            refusals: &[Code::InvalidTransition],
+            handler: Handler::Session(|call, member| Box::pin(resend(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "resendSince",
+            method: "POST",
+            path: "/dashboard/api/accounts/{account}/resend",
+            summary: "Sends again every delivery of the events since a time, delivered ones too, but none to an endpoint that is gone.",
+            query: &[MODE],
+            body: Some(Body::required("Resend")),
+            answers: &[Answer::json(200, "How many are sent again.", "Resent")],
+            handler: Handler::Session(|call, member| Box::pin(resend_since(call, member))),
+            ..PRIVATE
+        },
+    ],
+    components: include_str!("deliveries.json"),
+};
+
+/// GET /dashboard/api/accounts/{account}/deliveries
+async fn list(call: Call, member: Member) -> Result<Reply, Error> {
+    let scope = call.scope(&member)?;
+    let wanted = DeliveriesWanted {
+        endpoint: call.query.text("endpoint").map(str::to_owned),
+        state: call.query.choice("state")?,
+        event: call.query.text("event").map(str::to_owned),
+        before: call.query.text("before").map(str::to_owned),
+        limit: call.query.limit(LIMIT_DEFAULT),
+    };
+    let service = Arc::clone(&call.front.service);
+    let read = move || service.account_deliveries(&scope, &wanted);
+    Reply::page(&call.long_read(&member, read).await?)
+}
+
+/// POST /dashboard/api/accounts/{account}/deliveries/{id}/resend
+async fn resend(call: Call, member: Member) -> Result<Reply, Error> {
+    let scope = call.scope(&member)?;
+    let actor = member.user().email.as_str();
+    let service = &call.front.service;
+    service
+        .resend(call.now, &scope, actor, call.second())
+        .await
+        .map(Reply::ok)
+}
+
+/// POST /dashboard/api/accounts/{account}/resend
+async fn resend_since(call: Call, member: Member) -> Result<Reply, Error> {
+    let (scope, body) = (call.scope(&member)?, call.object()?);
+    let actor = member.user().email.as_str();
+    let service = &call.front.service;
+    let count = service.resend_since(call.now, &scope, actor, &body).await?;
+    Ok(Reply::json(
+        StatusCode::OK,
+        json!({ "count": count }).to_string(),
+    ))
+}

@@ -1,0 +1,75 @@
+//! Exports in the operator interface.
+
+use crate::domain::export::{Export, header};
+use crate::domain::refusal::Refusal;
+use crate::http::long_reads;
+use crate::http::params::{FROM, MODE, TO};
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::http::route::{Answer, Content, Handler, PRIVATE, Resource, Route};
+use crate::http::stream::{Outgoing, Pieces};
+use crate::service::exports::ExportWanted;
+use crate::service::{Caller, Error, Member, Service};
+use hyper::header::CONTENT_DISPOSITION;
+use std::sync::Arc;
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[Route {
+        operation: "export",
+        path: "/dashboard/api/accounts/{account}/exports/{file}",
+        summary: "Sends invoices.csv, payments.csv, ledger.csv, payouts.csv, refunds.csv or deposits.csv, oldest first, however many there are.",
+        query: &[MODE, FROM, TO],
+        answers: &[Answer {
+            status: 200,
+            about: "The rows, as CSV with a line of names.",
+            content: Content::Csv,
+        }],
+        handler: Handler::Session(|call, member| Box::pin(export(call, member))),
+        ..PRIVATE
+    }],
+    components: "{}",
+};
+
+/// GET /dashboard/api/accounts/{account}/exports/{file}
+async fn export(call: Call, member: Member) -> Result<Reply, Error> {
+    let scope = call.scope(&member)?;
+    let name = call.second().strip_suffix(".csv");
+    let export: Option<Export> = name.and_then(|name| name.parse().ok());
+    let wanted = ExportWanted {
+        export: export.ok_or_else(|| Refusal::not_found("export"))?,
+        from: call.query.moment("from")?,
+        to: call.query.moment("to")?,
+    };
+    let file = format!(
+        "attachment; filename={}-{}.csv",
+        wanted.export,
+        scope.mode()
+    );
+    let service = Arc::clone(&call.front.service);
+    let place = call.front.long_reads.export(member.asker())?;
+    let body = Outgoing::stream(move |pieces| send(service, place, scope, wanted, pieces));
+    Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
+}
+
+/// Sends an export to its end, or until nobody takes it any more. Between two pieces it holds its place and nothing else.
+async fn send(
+    service: Arc<Service>,
+    mut place: long_reads::Export,
+    caller: Caller,
+    wanted: ExportWanted,
+    pieces: Pieces,
+) -> Result<(), Error> {
+    let mut taken = pieces.send(header(wanted.export)).await;
+    let mut after = 0;
+    while taken {
+        let (service, caller, wanted) = (Arc::clone(&service), caller.clone(), wanted.clone());
+        let read = move || service.export_lines(&caller, &wanted, after);
+        let (kept, next) = place.piece(read).await?;
+        place = kept;
+        let Some((lines, last)) = next else { break };
+        after = last;
+        taken = pieces.send(lines).await;
+    }
+    Ok(())
+}

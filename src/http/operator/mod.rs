@@ -1,0 +1,22 @@
+//! The operator interface, `/dashboard/api/…`: for the dashboard's pages, and for scripts with a cookie.
+//!
+//! What lives here: one file for each resource. What does not: telling who is signed in (`auth`). What always holds: a
+//! merchant's user reaches its own account only, by [`Call::scope`](super::request::Call::scope).
+
+pub(super) mod accounts;
+pub(super) mod books;
+pub(super) mod deliveries;
+pub(super) mod endpoints;
+pub(super) mod exports;
+pub(super) mod invoices;
+pub(super) mod keys;
+pub(super) mod links;
+pub(super) mod pools;
+pub(super) mod servers;
+pub(super) mod session;
+pub(super) mod settings;
+pub(super) mod summary;
+pub(super) mod tokens;
+pub(super) mod transfers;
+pub(super) mod unmatched;
+pub(super) mod users;

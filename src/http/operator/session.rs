@@ -1,0 +1,117 @@
+//! Signing in and out.
+
+use crate::domain::fields::Fields;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::Time;
+use crate::domain::user::EMAIL_CHARS_MAX;
+use crate::http::auth::{cookie, cookie_name, same_site};
+use crate::http::password::{self, Turn};
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::service::{Error, Member};
+use hyper::StatusCode;
+use hyper::header::SET_COOKIE;
+use serde_json::json;
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "signIn",
+            method: "POST",
+            path: "/dashboard/api/session",
+            summary: "Signs in: sets the cookie that every other operation here asks for.",
+            body: Some(Body::required("SignIn")),
+            answers: &[Answer::json(201, "Signed in, for twelve hours.", "Session")],
+            refusals: &[
+                Code::InvalidCredentials,
+                Code::Forbidden,
+                Code::TooManyAttempts,
+            ],
+            handler: Handler::Open(|call| Box::pin(sign_in(call))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "getSession",
+            path: "/dashboard/api/session",
+            summary: "Says who is signed in.",
+            answers: &[Answer::json(200, "Who is signed in.", "Session")],
+            handler: Handler::Session(|call, member| Box::pin(read(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "signOut",
+            method: "DELETE",
+            path: "/dashboard/api/session",
+            summary: "Signs out.",
+            answers: &[Answer::empty(204, "Signed out.")],
+            handler: Handler::Session(|call, member| Box::pin(sign_out(call, member))),
+            ..PRIVATE
+        },
+    ],
+    components: include_str!("session.json"),
+};
+
+/// POST /dashboard/api/session
+async fn sign_in(call: Call) -> Result<Reply, Error> {
+    same_site(&call.front, &call.headers)?;
+    let body = call.object()?;
+    let fields = Fields::of(&body);
+    fields.only(&["email", "password"])?;
+    let email = fields
+        .text("email", 1..=EMAIL_CHARS_MAX)?
+        .ok_or_else(|| Refusal::field("email", "must be given"))?
+        .to_owned();
+    let password = fields
+        .text("password", 0..=1000)?
+        .ok_or_else(|| Refusal::field("password", "must be given"))?
+        .to_owned();
+    let front = &call.front;
+    let proven = password::prove(front, Turn::of_client(&call), &email, password).await?;
+    let begun = front
+        .service
+        .sign_in(call.now, front.clock.real_now(), proven)
+        .await?;
+    let seconds = begun.expires_at.since_ms(call.now) / 1000;
+    let set = cookie_of(&front.public_url, &begun.cookie, seconds);
+    Ok(session(&begun.member, Some(begun.expires_at), StatusCode::CREATED).with(SET_COOKIE, &set))
+}
+
+/// GET /dashboard/api/session
+async fn read(_: Call, member: Member) -> Result<Reply, Error> {
+    Ok(session(&member, None, StatusCode::OK))
+}
+
+/// DELETE /dashboard/api/session
+async fn sign_out(call: Call, _: Member) -> Result<Reply, Error> {
+    if let Some(cookie) = cookie(&call.front, &call.headers) {
+        call.front.service.sign_out(cookie).await?;
+    }
+    let clear = cookie_of(&call.front.public_url, "", 0);
+    Ok(Reply::nothing().with(SET_COOKIE, &clear))
+}
+
+/// The cookie for so many seconds.
+fn cookie_of(public_url: &str, value: &str, seconds: i64) -> String {
+    let name = cookie_name(public_url);
+    let place = if public_url.starts_with("https://") {
+        "Path=/; Secure"
+    } else {
+        "Path=/dashboard"
+    };
+    format!("{name}={value}; {place}; Max-Age={seconds}; HttpOnly; SameSite=Strict")
+}
+
+/// Who is signed in.
+fn session(member: &Member, expires_at: Option<Time>, status: StatusCode) -> Reply {
+    let user = member.user();
+    let mut body = json!({
+        "object": "session",
+        "user": { "id": user.id, "email": user.email, "role": user.role, "account": member.account_id() },
+    });
+    if let (Some(fields), Some(at)) = (body.as_object_mut(), expires_at) {
+        fields.insert("expiresAt".to_owned(), json!(at));
+    }
+    Reply::json(status, body.to_string())
+}

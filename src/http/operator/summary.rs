@@ -1,0 +1,53 @@
+//! An account in numbers, and what waits for an operator, in the operator interface.
+//!
+//! What always holds: counting never holds up other requests.
+
+use crate::domain::asset::Mode;
+use crate::http::auth::Operator;
+use crate::http::params::MODE;
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route};
+use crate::service::{Error, Member};
+use std::sync::Arc;
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "getAccountSummary",
+            path: "/dashboard/api/accounts/{account}/summary",
+            summary: "Reads an account in numbers: balances, invoices, open payouts and refunds, endpoints that fail.",
+            query: &[MODE],
+            answers: &[Answer::json(200, "The numbers.", "AccountSummary")],
+            handler: Handler::Session(|call, member| Box::pin(of_account(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "getSummary",
+            path: "/dashboard/api/summary",
+            summary: "Counts what waits for an operator, over all accounts.",
+            query: &[MODE],
+            answers: &[Answer::json(200, "The counts.", "Summary")],
+            handler: Handler::Operator(|call, operator| Box::pin(of_all(call, operator))),
+            ..PRIVATE
+        },
+    ],
+    components: include_str!("summary.json"),
+};
+
+/// GET /dashboard/api/accounts/{account}/summary
+async fn of_account(call: Call, member: Member) -> Result<Reply, Error> {
+    let (scope, now) = (call.scope(&member)?, call.now);
+    let service = Arc::clone(&call.front.service);
+    let read = move || service.account_summary(now, &scope);
+    call.long_read(&member, read).await.map(Reply::ok)
+}
+
+/// GET /dashboard/api/summary
+async fn of_all(call: Call, operator: Operator) -> Result<Reply, Error> {
+    let mode = call.query.choice("mode")?.unwrap_or(Mode::Live);
+    let service = Arc::clone(&call.front.service);
+    let read = move || service.summary(mode);
+    call.long_read(&operator, read).await.map(Reply::ok)
+}

@@ -1,0 +1,208 @@
+//! Payouts and refunds in the operator interface: listing, requesting, and each step.
+
+use crate::domain::asset::Mode;
+use crate::domain::refusal::Code;
+use crate::domain::transfer::{TransferKind, TransferStatus};
+use crate::http::auth::Operator;
+use crate::http::merchant::transfers::{INVOICE_ID, LIMIT, LIMIT_DEFAULT, PAYOUT_REFUSALS, wanted};
+use crate::http::params::MODE;
+use crate::http::reply::Reply;
+use crate::http::request::{Call, Param, ParamKind, idempotency_key};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::service::{Error, Member};
+
+/// `status` of a list.
+const STATUS: Param = Param {
+    name: "status",
+    about: "Only those that stand here.",
+    kind: ParamKind::OneOf(TransferStatus::TEXTS),
+};
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "listAccountPayouts",
+            path: "/dashboard/api/accounts/{account}/payouts",
+            summary: "Lists an account's payouts, newest first.",
+            query: &[LIMIT, MODE],
+            answers: &[Answer::json(200, "The payouts.", "DashboardPayoutList")],
+            handler: Handler::Session(|call, member| Box::pin(payouts(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "createAccountPayout",
+            method: "POST",
+            path: "/dashboard/api/accounts/{account}/payouts",
+            summary: "Requests a payout, with the checks of POST /v1/payouts.",
+            query: &[MODE],
+            body: Some(Body::required("CreatePayout")),
+            answers: &[Answer::json(
+                201,
+                "The payout was requested.",
+                "DashboardPayout",
+            )],
+            refusals: PAYOUT_REFUSALS,
+            is_idempotent: true,
+            handler: Handler::Session(|call, member| Box::pin(request_payout(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "listAccountRefunds",
+            path: "/dashboard/api/accounts/{account}/refunds",
+            summary: "Lists an account's refunds, newest first.",
+            query: &[LIMIT, INVOICE_ID, MODE],
+            answers: &[Answer::json(200, "The refunds.", "DashboardRefundList")],
+            handler: Handler::Session(|call, member| Box::pin(refunds(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "requestRefund",
+            method: "POST",
+            path: "/dashboard/api/accounts/{account}/refunds",
+            summary: "Requests a refund of an invoice: at most what was confirmed on it, less its other refunds.",
+            query: &[MODE],
+            body: Some(Body::required("RequestRefund")),
+            answers: &[Answer::json(
+                201,
+                "The refund was requested.",
+                "DashboardRefund",
+            )],
+            refusals: &[
+                Code::InvoiceNotRefundable,
+                Code::InvalidAmount,
+                Code::IdempotencyConflict,
+            ],
+            is_idempotent: true,
+            handler: Handler::Session(|call, member| Box::pin(request_refund(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "listAllPayouts",
+            path: "/dashboard/api/payouts",
+            summary: "Lists the payouts of all accounts, newest first.",
+            query: &[LIMIT, STATUS, MODE],
+            answers: &[Answer::json(200, "The payouts.", "DashboardPayoutList")],
+            handler: Handler::Operator(|call, operator| Box::pin(all_payouts(call, operator))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "movePayout",
+            method: "POST",
+            path: "/dashboard/api/payouts/{id}",
+            summary: "Approves, processes, pays, fails, rejects or cancels a payout.",
+            body: Some(Body::required("MoveTransfer")),
+            answers: &[Answer::json(200, "The payout.", "DashboardPayout")],
+            refusals: &[Code::InvalidTransition],
+            handler: Handler::Operator(|call, operator| Box::pin(move_payout(call, operator))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "listAllRefunds",
+            path: "/dashboard/api/refunds",
+            summary: "Lists the refunds of all accounts, newest first.",
+            query: &[LIMIT, STATUS, MODE],
+            answers: &[Answer::json(200, "The refunds.", "DashboardRefundList")],
+            handler: Handler::Operator(|call, operator| Box::pin(all_refunds(call, operator))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "moveRefund",
+            method: "POST",
+            path: "/dashboard/api/refunds/{id}",
+            summary: "Approves, processes, pays, fails, rejects or cancels a refund.",
+            body: Some(Body::required("MoveTransfer")),
+            answers: &[Answer::json(200, "The refund.", "DashboardRefund")],
+            refusals: &[Code::InvalidTransition],
+            handler: Handler::Operator(|call, operator| Box::pin(move_refund(call, operator))),
+            ..PRIVATE
+        },
+    ],
+    components: include_str!("transfers.json"),
+};
+
+/// GET /dashboard/api/accounts/{account}/payouts
+async fn payouts(call: Call, member: Member) -> Result<Reply, Error> {
+    list(&call, &member, TransferKind::Payout)
+}
+
+/// GET /dashboard/api/accounts/{account}/refunds
+async fn refunds(call: Call, member: Member) -> Result<Reply, Error> {
+    list(&call, &member, TransferKind::Refund)
+}
+
+/// The newest of an account.
+fn list(call: &Call, member: &Member, kind: TransferKind) -> Result<Reply, Error> {
+    let (scope, wanted) = (call.scope(member)?, wanted(call, kind));
+    Reply::list(
+        &call
+            .front
+            .service
+            .transfers_for_dashboard(&scope, &wanted)?,
+    )
+}
+
+/// POST /dashboard/api/accounts/{account}/payouts
+async fn request_payout(call: Call, member: Member) -> Result<Reply, Error> {
+    let (scope, body) = (call.scope(&member)?, call.object()?);
+    let client_key = idempotency_key(&call.headers)?;
+    let person = Some(member.user().email.as_str());
+    let service = &call.front.service;
+    let (outcome, json) = service
+        .create_payout(call.now, &scope, person, body, client_key)
+        .await?;
+    Ok(Reply::made(outcome, json))
+}
+
+/// POST /dashboard/api/accounts/{account}/refunds
+async fn request_refund(call: Call, member: Member) -> Result<Reply, Error> {
+    let (scope, body) = (call.scope(&member)?, call.object()?);
+    let client_key = idempotency_key(&call.headers)?;
+    let person = member.user().email.as_str();
+    let service = &call.front.service;
+    let (outcome, json) = service
+        .create_refund(call.now, &scope, person, body, client_key)
+        .await?;
+    Ok(Reply::made(outcome, json))
+}
+
+/// GET /dashboard/api/payouts
+async fn all_payouts(call: Call, _: Operator) -> Result<Reply, Error> {
+    list_all(&call, TransferKind::Payout)
+}
+
+/// GET /dashboard/api/refunds
+async fn all_refunds(call: Call, _: Operator) -> Result<Reply, Error> {
+    list_all(&call, TransferKind::Refund)
+}
+
+/// The newest of all accounts.
+fn list_all(call: &Call, kind: TransferKind) -> Result<Reply, Error> {
+    let mode = call.query.choice("mode")?.unwrap_or(Mode::Live);
+    let (status, limit) = (
+        call.query.choice("status")?,
+        call.query.limit(LIMIT_DEFAULT),
+    );
+    let service = &call.front.service;
+    Reply::list(&service.transfers_of_all(mode, kind, status, limit)?)
+}
+
+/// POST /dashboard/api/payouts/{id}
+async fn move_payout(call: Call, operator: Operator) -> Result<Reply, Error> {
+    step(call, &operator, TransferKind::Payout).await
+}
+
+/// POST /dashboard/api/refunds/{id}
+async fn move_refund(call: Call, operator: Operator) -> Result<Reply, Error> {
+    step(call, &operator, TransferKind::Refund).await
+}
+
+/// One step.
+async fn step(call: Call, operator: &Operator, kind: TransferKind) -> Result<Reply, Error> {
+    let (service, body) = (&call.front.service, call.object()?);
+    let actor = operator.user().email.as_str();
+    service
+        .move_transfer(call.now, actor, kind, call.id(), body)
+        .await
+        .map(Reply::ok)
+}

@@ -1,0 +1,244 @@
+//! Who may sign in: the first operator, other users, one's own password.
+
+use crate::domain::fields::Fields;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::user::{EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX, Role};
+use crate::http::auth::Operator;
+use crate::http::password::{self, Turn};
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::service::users::{Known, NewUser};
+use crate::service::{Error, Json, Member};
+use hyper::StatusCode;
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value, json};
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "confirmPassword",
+            method: "POST",
+            path: "/dashboard/api/session/confirm",
+            summary: "Gives one's own password again: for the next 15 minutes what is sensitive may be done in this session.",
+            body: Some(Body::required("ConfirmPassword")),
+            answers: &[Answer::empty(204, "Confirmed.")],
+            refusals: &[Code::InvalidCredentials, Code::TooManyAttempts],
+            handler: Handler::Session(|call, member| Box::pin(confirm_password(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "changeOwnPassword",
+            method: "PUT",
+            path: "/dashboard/api/session/password",
+            summary: "Changes one's own password, which ends all of one's sessions.",
+            body: Some(Body::required("ChangePassword")),
+            answers: &[Answer::empty(204, "Changed; sign in again.")],
+            refusals: &[Code::InvalidCredentials, Code::TooManyAttempts],
+            handler: Handler::Session(|call, member| Box::pin(own_password(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "setUp",
+            method: "POST",
+            path: "/dashboard/api/setup",
+            summary: "Makes the first operator, with the token of the link that the server printed when it started.",
+            body: Some(Body::required("SetUp")),
+            answers: &[Answer::json(
+                201,
+                "The operator was made; the link is used up.",
+                "User",
+            )],
+            refusals: &[Code::Forbidden, Code::TooManyAttempts],
+            handler: Handler::Open(|call| Box::pin(set_up(call))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "listUsers",
+            path: "/dashboard/api/users",
+            summary: "Lists everybody who may sign in, or might.",
+            answers: &[Answer::json(200, "The users, oldest first.", "UserList")],
+            handler: Handler::Operator(|call, operator| Box::pin(list(call, operator))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "createUser",
+            method: "POST",
+            path: "/dashboard/api/users",
+            summary: "Makes a user: an operator, or one of a merchant's account.",
+            body: Some(Body::required("CreateUser")),
+            answers: &[Answer::json(201, "The user was made.", "User")],
+            refusals: &[Code::TooManyAttempts],
+            needs_recent_password: true,
+            handler: Handler::Operator(|call, operator| Box::pin(create(call, operator))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "changeUser",
+            method: "PATCH",
+            path: "/dashboard/api/users/{id}",
+            summary: "Disables or enables a user, or sets another password; ends their sessions.",
+            body: Some(Body::required("ChangeUser")),
+            answers: &[Answer::json(200, "The user as it is now.", "User")],
+            refusals: &[Code::InvalidTransition, Code::TooManyAttempts],
+            needs_recent_password: true,
+            handler: Handler::Operator(|call, operator| Box::pin(change(call, operator))),
+            ..PRIVATE
+        },
+    ],
+    components: include_str!("users.json"),
+};
+
+/// POST /dashboard/api/setup
+async fn set_up(call: Call) -> Result<Reply, Error> {
+    let made = first_operator(&call, &call.object()?).await?;
+    answer(StatusCode::CREATED, &made)
+}
+
+/// Makes the first operator of a body with `token`, `email` and `password`.
+///
+/// # Errors
+/// `invalid_request`, `forbidden`.
+pub(in crate::http) async fn first_operator(
+    call: &Call,
+    body: &Map<String, Value>,
+) -> Result<Known, Error> {
+    let fields = Fields::of(body);
+    fields.only(&["token", "email", "password"])?;
+    let (token, email) = (required(&fields, "token")?, email(&fields)?);
+    let password = required(&fields, "password")?;
+    let service = &call.front.service;
+    password::check_set_up(call, &token)?;
+    let hash = password::hash(&call.front, Turn::of_client(call), password).await?;
+    service.finish_setup(call.now, token, email, hash).await
+}
+
+/// GET /dashboard/api/users
+async fn list(call: Call, _: Operator) -> Result<Reply, Error> {
+    let users = call.front.service.users()?;
+    Reply::list(
+        &users
+            .iter()
+            .map(view)
+            .collect::<Result<Vec<Json>, Error>>()?,
+    )
+}
+
+/// POST /dashboard/api/users
+async fn create(call: Call, operator: Operator) -> Result<Reply, Error> {
+    let body = call.object()?;
+    let fields = Fields::of(&body);
+    fields.only(&["email", "password", "role", "account"])?;
+    let role: Option<Role> = fields.choice("role")?;
+    let (email, password) = (email(&fields)?, required(&fields, "password")?);
+    let new = NewUser {
+        email,
+        role: role.ok_or_else(|| {
+            Refusal::field("role", format!("must be one of {}", Role::TEXTS.join(", ")))
+        })?,
+        account: fields.text("account", 1..=36)?.map(str::to_owned),
+    };
+    let turn = Turn::of_member(&operator);
+    let hash = password::hash(&call.front, turn, password).await?;
+    let (service, actor) = (&call.front.service, operator.actor());
+    let made = service.make_user(call.now, actor, new, hash).await?;
+    answer(StatusCode::CREATED, &made)
+}
+
+/// PATCH /dashboard/api/users/{id}
+async fn change(call: Call, operator: Operator) -> Result<Reply, Error> {
+    let body = call.object()?;
+    let fields = Fields::of(&body);
+    fields.only(&["disabled", "password"])?;
+    let disabled = fields.flag("disabled")?;
+    let password = fields.text("password", 1..=PASSWORD_CHARS_MAX)?;
+    let id = call.uuid("user")?;
+    let hash = match password {
+        Some(password) => {
+            let turn = Turn::of_member(&operator);
+            Some(password::hash(&call.front, turn, password.to_owned()).await?)
+        }
+        None => None,
+    };
+    let (service, actor) = (&call.front.service, operator.actor());
+    let changed = service
+        .change_user(call.now, actor, id, disabled, hash)
+        .await?;
+    answer(StatusCode::OK, &changed)
+}
+
+/// PUT /dashboard/api/session/password
+async fn own_password(call: Call, member: Member) -> Result<Reply, Error> {
+    let body = call.object()?;
+    let fields = Fields::of(&body);
+    fields.only(&["password", "newPassword"])?;
+    let old = required(&fields, "password")?;
+    let new = required(&fields, "newPassword")?;
+    let email = &member.user().email;
+    let replaced = password::replace(&call.front, Turn::of_member(&member), email, old, new).await;
+    let (proven, hash) = replaced.map_err(not_the_present_one)?;
+    let service = &call.front.service;
+    service.change_own_password(call.now, proven, hash).await?;
+    Ok(Reply::nothing())
+}
+
+/// POST /dashboard/api/session/confirm
+async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
+    let body = call.object()?;
+    let fields = Fields::of(&body);
+    fields.only(&["password"])?;
+    let given = required(&fields, "password")?;
+    let proven = password::prove(
+        &call.front,
+        Turn::of_member(&member),
+        &member.user().email,
+        given,
+    )
+    .await;
+    let proven = proven.map_err(not_the_present_one)?;
+    let (service, real_now) = (&call.front.service, call.front.clock.real_now());
+    service.confirm_password(real_now, &member, proven).await?;
+    Ok(Reply::nothing())
+}
+
+/// Whoever is signed in is told which field is wrong.
+fn not_the_present_one(error: Error) -> Error {
+    match error {
+        Error::Refused(refusal) if refusal.code == Code::InvalidCredentials => {
+            let message = "password must be your present password";
+            Refusal::of(Code::InvalidCredentials, "password", message).into()
+        }
+        other => other,
+    }
+}
+
+/// A text that must be there.
+fn required(fields: &Fields<'_>, name: &str) -> Result<String, Refusal> {
+    let text = fields.text(name, 1..=PASSWORD_CHARS_MAX)?;
+    text.map(str::to_owned)
+        .ok_or_else(|| Refusal::field(name, "must be given"))
+}
+
+/// An email that must be there.
+fn email(fields: &Fields<'_>) -> Result<String, Refusal> {
+    let email = fields.email("email", EMAIL_CHARS_MAX)?;
+    email
+        .map(str::to_owned)
+        .ok_or_else(|| Refusal::field("email", "must be given"))
+}
+
+/// A user, as answered.
+fn view((user, account): &Known) -> Result<Json, Error> {
+    Ok(to_raw_value(&json!({
+        "object": "user", "id": user.id, "email": user.email, "role": user.role, "account": account,
+        "createdAt": user.created_at, "disabledAt": user.disabled_at,
+    }))?)
+}
+
+fn answer(status: StatusCode, user: &Known) -> Result<Reply, Error> {
+    Ok(Reply {
+        status,
+        ..Reply::ok(view(user)?)
+    })
+}

@@ -1,0 +1,145 @@
+//! Webhook receivers inside the sandbox: what came, and what they answer.
+
+use super::DONE;
+use crate::domain::event::EventType;
+use crate::domain::fields::Fields;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::parse_span_ms;
+use crate::http::front::inbox::{Behaviour, Message};
+use crate::http::front::sandbox::Sandbox;
+use crate::http::reply::Reply;
+use crate::http::request::{Call, Param, ParamKind};
+use crate::http::route::{Answer, Body, Handler, PLAIN, Resource, Route};
+use crate::service::{Error, Json};
+use hyper::StatusCode;
+use serde_json::value::to_raw_value;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest wait for a message.
+const WAIT_MS_MAX: i64 = 60_000;
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "inboxReceive",
+            method: "POST",
+            path: "/sandbox/inbox/{name}",
+            summary: "A webhook receiver: point an endpoint here. Answers 200, or as it was told to.",
+            answers: &[
+                Answer::empty(200, "Received."),
+                Answer::empty(0, "What the inbox was told to answer."),
+            ],
+            // Webhooks come to it by whatever name their endpoint has.
+            takes_any_host: true,
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(receive(call, sandbox))),
+            ..PLAIN
+        },
+        Route {
+            operation: "inboxMessages",
+            path: "/sandbox/inbox/{name}",
+            summary: "What a receiver was sent, oldest first; waits for the first match.",
+            query: &[
+                Param {
+                    name: "type",
+                    about: "Only events of this type.",
+                    kind: ParamKind::OneOf(EventType::TEXTS),
+                },
+                Param {
+                    name: "wait",
+                    about: "How long to wait for the first match, like 5s; at most 60s.",
+                    kind: ParamKind::Span,
+                },
+            ],
+            answers: &[Answer::json(200, "The messages.", "SandboxInbox")],
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(messages(call, sandbox))),
+            ..PLAIN
+        },
+        Route {
+            operation: "inboxBehave",
+            method: "PUT",
+            path: "/sandbox/inbox/{name}",
+            summary: "Sets what a receiver answers.",
+            body: Some(Body::required("SandboxInboxBehaviour")),
+            answers: DONE,
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(behave(call, sandbox))),
+            ..PLAIN
+        },
+        Route {
+            operation: "inboxEmpty",
+            method: "DELETE",
+            path: "/sandbox/inbox/{name}",
+            summary: "Empties a receiver; it answers 200 again.",
+            answers: DONE,
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(clear(call, sandbox))),
+            ..PLAIN
+        },
+    ],
+    components: include_str!("inbox.json"),
+};
+
+/// POST /sandbox/inbox/{name}
+async fn receive(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    let message = Message::new(&call.headers, &call.body, call.now);
+    let behaviour = sandbox.control.inboxes().receive(call.id(), message);
+    let behaviour =
+        behaviour.ok_or_else(|| Refusal::new(Code::Overloaded, "there are too many inboxes"))?;
+    let delay = tokio::time::sleep(Duration::from_millis(behaviour.delay_ms));
+    call.front.unless_closed(delay).await;
+    let status = StatusCode::from_u16(behaviour.status).unwrap_or(StatusCode::OK);
+    Ok(Reply {
+        status,
+        ..Reply::nothing()
+    })
+}
+
+/// GET /sandbox/inbox/{name}
+async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    let wait_ms = call.query.text("wait").map(parse_span_ms).transpose();
+    let wait_ms = wait_ms
+        .ok()
+        .filter(|wait_ms| wait_ms.unwrap_or(0) <= WAIT_MS_MAX);
+    let wait_ms = wait_ms
+        .ok_or_else(|| Refusal::field("wait", "must be a span of at most 60s, like \"5s\""))?;
+    let inboxes = sandbox.control.inboxes();
+    let (name, kind) = (call.id(), call.query.text("type"));
+    let mut arrivals = inboxes.arrivals();
+    let first_match = async {
+        while inboxes.messages(name, kind).is_empty() {
+            if arrivals.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    let wait = Duration::from_millis(u64::try_from(wait_ms.unwrap_or(0)).unwrap_or(0));
+    // Nothing in time is an answer too: an empty list.
+    let first_match = tokio::time::timeout(wait, first_match);
+    call.front.unless_closed(first_match).await;
+    let found = inboxes.messages(name, kind);
+    let data = found.iter().map(|message| Ok(to_raw_value(message)?));
+    Reply::list(&data.collect::<Result<Vec<Json>, Error>>()?)
+}
+
+/// PUT /sandbox/inbox/{name}
+async fn behave(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    let body = call.object()?;
+    let fields = Fields::of(&body);
+    fields.only(&["status", "delayMs", "times"])?;
+    let status = fields.integer("status", 200..=599)?.unwrap_or(200);
+    let delay_ms = fields.integer("delayMs", 0..=60_000)?.unwrap_or(0);
+    let times = fields.integer("times", 1..=1_000_000)?;
+    let behaviour = Behaviour {
+        status: u16::try_from(status).unwrap_or(200),
+        delay_ms: u64::try_from(delay_ms).unwrap_or(0),
+        times: times.and_then(|times| u64::try_from(times).ok()),
+    };
+    sandbox.control.inboxes().behave(call.id(), behaviour);
+    Ok(Reply::nothing())
+}
+
+/// DELETE /sandbox/inbox/{name}
+async fn clear(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    sandbox.control.inboxes().empty(call.id());
+    Ok(Reply::nothing())
+}

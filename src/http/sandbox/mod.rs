@@ -1,0 +1,19 @@
+//! The sandbox's controls, `/sandbox/…`: one file for each resource.
+//!
+//! What lives here: operations. What does not: the guard before them and their state (`front::sandbox`), what they change.
+//! What always holds: outside `coffer sandbox` none of these paths exists.
+
+pub(super) mod account;
+pub(super) mod chains;
+pub(super) mod clock;
+pub(super) mod faults;
+pub(super) mod inbox;
+pub(super) mod payments;
+pub(super) mod state;
+pub(super) mod transfers;
+pub(super) mod webhooks;
+
+use super::route::Answer;
+
+/// Done, and nothing to say.
+const DONE: &[Answer] = &[Answer::empty(204, "Done.")];

@@ -1,0 +1,127 @@
+//! The whole state: reading it, beginning anew, keeping it under a name and going back there.
+
+use crate::domain::refusal::Refusal;
+use crate::http::front::Subject;
+use crate::http::front::sandbox::Sandbox;
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::http::route::{Answer, Content, Handler, PLAIN, Resource, Route};
+use crate::service::Error;
+use hyper::StatusCode;
+use std::sync::Arc;
+
+/// What the name of a snapshot looks like.
+pub(in crate::http) const SNAPSHOT_PATTERN: &str = "^[A-Za-z0-9._-]{1,64}$";
+
+/// The state.
+pub(super) const STATE: &[Answer] = &[Answer::json(200, "The state.", "SandboxState")];
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "getSandboxOpenApi",
+            path: "/sandbox/openapi.json",
+            summary: "This document: the sandbox's controls.",
+            answers: &[Answer {
+                status: 200,
+                about: "The OpenAPI 3.1 document.",
+                content: Content::AnyJson,
+            }],
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(controls_document(call, sandbox))),
+            ..PLAIN
+        },
+        Route {
+            operation: "sandboxState",
+            path: "/sandbox",
+            summary: "The time, the account's switches and counts.",
+            answers: STATE,
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(state(call, sandbox))),
+            ..PLAIN
+        },
+        Route {
+            operation: "sandboxReset",
+            method: "POST",
+            path: "/sandbox/reset",
+            summary: "Back to the seed and to real time.",
+            answers: STATE,
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(reset(call, sandbox))),
+            ..PLAIN
+        },
+        Route {
+            operation: "sandboxSnapshot",
+            method: "POST",
+            path: "/sandbox/snapshots/{name}",
+            summary: "Keeps the whole state, the clock included, under a name.",
+            answers: STATE,
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(snapshot(call, sandbox))),
+            ..PLAIN
+        },
+        Route {
+            operation: "sandboxRestore",
+            method: "POST",
+            path: "/sandbox/snapshots/{name}/restore",
+            summary: "Back to the state that was kept under a name.",
+            answers: STATE,
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(restore(call, sandbox))),
+            ..PLAIN
+        },
+    ],
+    components: include_str!("state.json"),
+};
+
+/// GET /sandbox
+async fn state(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    answer_state(&call, &sandbox)
+}
+
+/// The state, as `GET /sandbox` answers it, at this moment.
+pub(super) fn answer_state(call: &Call, sandbox: &Sandbox) -> Result<Reply, Error> {
+    let (clock, service) = (&call.front.clock, &call.front.service);
+    let faults = sandbox.faults.view(service.faults());
+    service
+        .sandbox_state(clock.now(), clock.frozen_at().is_some(), faults)
+        .map(Reply::ok)
+}
+
+/// POST /sandbox/reset
+async fn reset(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    sandbox.control.reset().await?;
+    sandbox.faults.clear();
+    call.front.throttle.forget();
+    answer_state(&call, &sandbox)
+}
+
+/// POST /sandbox/snapshots/{name}
+async fn snapshot(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    sandbox.control.snapshot(snapshot_name(&call)?).await?;
+    answer_state(&call, &sandbox)
+}
+
+/// POST /sandbox/snapshots/{name}/restore
+async fn restore(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    sandbox.control.restore(snapshot_name(&call)?).await?;
+    answer_state(&call, &sandbox)
+}
+
+/// The name of a snapshot, which becomes part of a file's name.
+fn snapshot_name(call: &Call) -> Result<String, Refusal> {
+    let name = call.id();
+    let plain = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    if plain && (1..=64).contains(&name.len()) {
+        Ok(name.to_owned())
+    } else {
+        Err(Refusal::field(
+            "name",
+            "must have 1 to 64 letters, digits, '.', '_' or '-'",
+        ))
+    }
+}
+
+/// The OpenAPI document of the sandbox's controls.
+async fn controls_document(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
+    let document = call.front.document(Subject::Sandbox);
+    Ok(Reply::json(StatusCode::OK, document))
+}
