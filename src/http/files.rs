@@ -1,50 +1,60 @@
-//! The files that pages load.
+//! The files that pages load: `web::FILES`, all sent by one handler.
+//!
+//! What always holds: a browser that has this version of a file is not sent it again.
 
 use super::reply::Reply;
 use super::request::Call;
 use super::route::{Handler, PLAIN, Resource, Route};
+use crate::domain::refusal::Refusal;
 use crate::service::Error;
-use crate::web::{STYLE, WIDGET};
+use crate::web::{FILES, File};
 use hyper::StatusCode;
-use hyper::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use hyper::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS};
 
 /// How long a file may be kept before it is asked for again.
 const FILE_CACHE: &str = "public, max-age=300";
 
 /// Its operations.
 pub(super) static RESOURCE: Resource = Resource {
-    routes: &[
-        Route {
-            operation: "style",
-            path: "/style.css",
-            summary: "The style of the pages.",
-            handler: Handler::Open(|call| Box::pin(style(call))),
-            ..PLAIN
-        },
-        Route {
-            operation: "widget",
-            path: "/widget.js",
-            summary: "The script that opens the checkout from a shop's page.",
-            handler: Handler::Open(|call| Box::pin(widget(call))),
-            ..PLAIN
-        },
-    ],
+    routes: &ROUTES,
     components: "{}",
 };
 
-/// GET /style.css
-async fn style(_: Call) -> Result<Reply, Error> {
-    Ok(file("text/css; charset=utf-8", STYLE))
+/// One for each file.
+static ROUTES: [Route; FILES.len()] = routes();
+
+const fn routes() -> [Route; FILES.len()] {
+    let mut routes = [PLAIN; FILES.len()];
+    let (mut routes_left, mut files_left): (&mut [Route], &[File]) = (&mut routes, &FILES);
+    while let ([route, more_routes @ ..], [file, more_files @ ..]) = (routes_left, files_left) {
+        *route = Route {
+            operation: file.operation,
+            path: file.path,
+            summary: file.about,
+            handler: Handler::Open(|call| Box::pin(send(call))),
+            ..PLAIN
+        };
+        (routes_left, files_left) = (more_routes, more_files);
+    }
+    routes
 }
 
-/// GET /widget.js
-async fn widget(_: Call) -> Result<Reply, Error> {
-    Ok(file("text/javascript; charset=utf-8", WIDGET))
-}
-
-/// A file that is the same for everybody.
-fn file(content_type: &'static str, text: &'static str) -> Reply {
-    Reply::text(StatusCode::OK, content_type, text)
-        .with(X_CONTENT_TYPE_OPTIONS, "nosniff")
-        .with(CACHE_CONTROL, FILE_CACHE)
+/// Sends the file of this path, unless the browser has it.
+async fn send(call: Call) -> Result<Reply, Error> {
+    let file = FILES.iter().find(|file| file.path == call.route_path);
+    let file = file.ok_or_else(|| Refusal::not_found("file"))?;
+    let tag = format!("\"{:016x}\"", file.hash);
+    let known = call.headers.get_all(IF_NONE_MATCH).iter();
+    let known = known.filter_map(|value| value.to_str().ok());
+    let is_known = |text: &str| matches!(text.trim(), "*") || text.contains(&tag);
+    let reply = if known.into_iter().any(is_known) {
+        Reply {
+            status: StatusCode::NOT_MODIFIED,
+            ..Reply::nothing()
+        }
+    } else {
+        Reply::text(StatusCode::OK, file.content_type, file.bytes)
+            .with(X_CONTENT_TYPE_OPTIONS, "nosniff")
+    };
+    Ok(reply.with(CACHE_CONTROL, FILE_CACHE).with(ETAG, &tag))
 }

@@ -1,7 +1,7 @@
 //! What a browser gets: pages, their style, the widget; real files, built into the binary.
 //!
-//! What lives here: the files beside this one, and filling a page in. What does not: what is put in (`http`). What
-//! always holds: a text that is filled in is escaped, and markup comes from the files here only.
+//! What lives here: the files beside this one, the table of those that are sent as they are, and filling a page in. What
+//! does not: what is put in (`http`). What always holds: a text that is filled in is escaped, and markup comes from the files here only.
 
 /// The frame around every page.
 pub const PAGE: &str = include_str!("page.html");
@@ -45,10 +45,63 @@ pub const AMOUNT: &str = include_str!("link/amount.html");
 pub const SETUP: &str = include_str!("setup/form.html");
 /// The first operator, made.
 pub const SETUP_DONE: &str = include_str!("setup/done.html");
-/// The style of all pages.
-pub const STYLE: &str = include_str!("style.css");
-/// The script for shops' pages.
-pub const WIDGET: &str = include_str!("widget.js");
+
+/// A file that is sent as it is.
+pub struct File {
+    /// What it is called among the operations.
+    pub operation: &'static str,
+    /// Where it is.
+    pub path: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// What it is.
+    pub content_type: &'static str,
+    /// A number that another version of it does not have.
+    pub hash: u64,
+    /// What is in it.
+    pub bytes: &'static [u8],
+}
+
+/// Every file that is sent as it is.
+pub static FILES: [File; 2] = [
+    File {
+        operation: "style",
+        path: "/style.css",
+        about: "The style of the pages.",
+        content_type: "text/css; charset=utf-8",
+        ..file(include_bytes!("style.css"))
+    },
+    File {
+        operation: "widget",
+        path: "/widget.js",
+        about: "The script that opens the checkout from a shop's page.",
+        content_type: "text/javascript; charset=utf-8",
+        ..file(include_bytes!("widget.js"))
+    },
+];
+
+/// What follows from the bytes of a file.
+const fn file(bytes: &'static [u8]) -> File {
+    File {
+        operation: "",
+        path: "",
+        about: "",
+        content_type: "",
+        hash: hash(bytes),
+        bytes,
+    }
+}
+
+/// FNV-1a: it tells versions of our own files apart, and is no defence against anybody.
+const fn hash(bytes: &[u8]) -> u64 {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut rest = bytes;
+    while let [byte, more @ ..] = rest {
+        hash = (hash ^ *byte as u64).wrapping_mul(0x0100_0000_01b3);
+        rest = more;
+    }
+    hash
+}
 
 /// Markup that was made here: files, with escaped texts in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,7 +185,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filling, Markup, PARAGRAPH};
+    use super::{FILES, Filling, Markup, PARAGRAPH, hash};
 
     #[test]
     fn a_text_is_escaped_and_not_searched_again() {
@@ -141,6 +194,15 @@ mod tests {
         let text = done.into_text();
         let safe = "{{text}}&quot;&#39;&gt;&lt;script&gt;&amp;";
         assert!(text.contains(safe), "{text}");
+    }
+
+    #[test]
+    fn files_have_the_hash_of_their_bytes() {
+        // As FNV-1a's authors list it.
+        assert_eq!(hash(b"foobar"), 0x8594_4171_f739_67e8);
+        for file in &FILES {
+            assert_eq!(file.hash, hash(file.bytes), "{}", file.path);
+        }
     }
 
     #[test]

@@ -299,4 +299,19 @@ fn the_files_that_pages_load_are_served() {
     ] {
         assert!(widget.text.contains(part), "{part}");
     }
+    for path in ["/style.css", "/widget.js"] {
+        let tag = shop.get(path, None).expect(200).headers["etag"].clone();
+        let asked = |known: &str| shop.send("GET", path, &[("if-none-match", known)], "");
+        for known in [
+            tag.as_str(),
+            "*",
+            &format!("\"x\", {tag}"),
+            &format!("W/{tag}"),
+        ] {
+            let answer = asked(known);
+            let answer = answer.expect(304);
+            assert_eq!((answer.text.as_str(), &answer.headers["etag"]), ("", &tag));
+        }
+        assert_ne!(asked("\"0000000000000000\"").expect(200).text, "");
+    }
 }
