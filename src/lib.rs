@@ -31,7 +31,7 @@
 //! 2. One writer, group commit: [`store::Store::write`] answers after the commit, never before.
 //! 3. Tables drive: [`http::routes`] feeds the router, the key check, the document, the metrics and the tests.
 //! 4. Who may call is the type of a route's handler, which is given what its callers have proved; every query carries
-//!    the caller's account and mode.
+//!    a scope: an account and a mode.
 //! 5. Workers tick: a step is bounded and says when it wants the next, so a test can move the clock and wait for
 //!    everything that fell due.
 

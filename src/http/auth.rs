@@ -10,7 +10,7 @@ use crate::domain::apikey::KeyClass;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::Role;
 use crate::service::keys::unauthorized;
-use crate::service::{Caller, Error, Member};
+use crate::service::{Caller, Error, Member, Scope};
 use hyper::{HeaderMap, Method};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub enum Auth {
 pub(super) struct PublicKey(Arc<Caller>);
 
 /// A reseller, told by the token.
-pub(super) struct Reseller(Arc<Caller>);
+pub(super) struct Reseller(Scope);
 
 /// An operator who is signed in.
 pub(super) struct Operator(Member);
@@ -69,9 +69,9 @@ impl Deref for PublicKey {
 }
 
 impl Deref for Reseller {
-    type Target = Caller;
+    type Target = Scope;
 
-    fn deref(&self) -> &Caller {
+    fn deref(&self) -> &Scope {
         &self.0
     }
 }

@@ -12,7 +12,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::UnknownText;
 use crate::domain::time::{Time, parse_span_ms};
 use crate::service::idempotency::KEY_CHARS_MAX;
-use crate::service::{Caller, Error, Member};
+use crate::service::{Error, Member, Scope};
 use hyper::HeaderMap;
 use hyper::body::Bytes;
 use percent_encoding::percent_decode_str;
@@ -86,7 +86,7 @@ impl Call {
     ///
     /// # Errors
     /// `not_found` where that account is not there or not the member's.
-    pub(super) fn scope(&self, member: &Member) -> Result<Caller, Error> {
+    pub(super) fn scope(&self, member: &Member) -> Result<Scope, Error> {
         let mode = self.query.choice("mode")?.unwrap_or(Mode::Live);
         self.front.service.scope(member, self.id(), mode)
     }

@@ -5,7 +5,7 @@
 
 use super::account_settings::{SETTINGS, TERMS, change_settings, change_terms};
 use super::payouts::COOLING_MS;
-use super::{Caller, Error, Json, Member, Service, accounts as rules, members};
+use super::{Error, Json, Member, Scope, Service, accounts as rules, members};
 use crate::domain::account::{Account, AccountStatus};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::fields::Fields;
@@ -32,8 +32,8 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn desk_account(&self, caller: &Caller) -> Result<Json, Error> {
-        self.read(|db| shown(db, &accounts::by_seq(db, caller.account())?))
+    pub fn desk_account(&self, scope: &Scope) -> Result<Json, Error> {
+        self.read(|db| shown(db, &accounts::by_seq(db, scope.account())?))
     }
 
     /// Makes an account, pending.
@@ -68,11 +68,11 @@ impl Service {
     pub async fn change_account(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
-        let (caller, actor, is_operator) = (caller.clone(), member.actor(), member.is_operator());
+        let (scope, actor, is_operator) = (*scope, member.actor(), member.is_operator());
         self.write(move |_, tx| {
             let fields = Fields::of(&body);
             fields.only(&[&SETTINGS[..], &TERMS[..]].concat())?;
@@ -81,7 +81,7 @@ impl Service {
                 let message = format!("{name} is changed by operators only");
                 return Err(Refusal::of(Code::Forbidden, name, message).into());
             }
-            let mut account = accounts::by_seq(tx, caller.account())?;
+            let mut account = accounts::by_seq(tx, scope.account())?;
             change_settings(&mut account, &fields)?;
             change_terms(&mut account, &fields)?;
             accounts::update(tx, &account)?;
@@ -98,18 +98,18 @@ impl Service {
     pub async fn decide_on_account(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
-        let (caller, actor) = (caller.clone(), member.actor());
+        let (scope, actor) = (*scope, member.actor());
         self.write(move |_, tx| {
             let fields = Fields::of(&body);
             fields.only(&["status"])?;
             let status = fields
                 .choice::<AccountStatus>("status")?
                 .ok_or_else(|| Refusal::field("status", "must be given"))?;
-            let mut account = accounts::by_seq(tx, caller.account())?;
+            let mut account = accounts::by_seq(tx, scope.account())?;
             rules::decide(tx, &actor, &mut account, status, now)?;
             shown(tx, &account)
         })
@@ -123,12 +123,12 @@ impl Service {
     pub async fn set_payout_address(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
         chain: &str,
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
-        let (caller, actor, chain) = (caller.clone(), member.actor(), chain_of(chain)?);
+        let (scope, actor, chain) = (*scope, member.actor(), chain_of(chain)?);
         self.write(move |service, tx| {
             let fields = Fields::of(&body);
             fields.only(&["address"])?;
@@ -137,7 +137,7 @@ impl Service {
                 .ok_or_else(|| Refusal::field("address", "must be given"))?;
             let address = service.destination(Mode::Live, chain, text);
             let address = address.map_err(|problem| Refusal::field("address", problem))?;
-            let account = accounts::by_seq(tx, caller.account())?;
+            let account = accounts::by_seq(tx, scope.account())?;
             let standing = payout_addresses::get(tx, account.seq, chain)?;
             if standing.as_ref().is_none_or(|(old, _)| *old != address) {
                 payout_addresses::put(tx, account.seq, chain, &address, now)?;
@@ -157,13 +157,13 @@ impl Service {
     pub async fn remove_payout_address(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
         chain: &str,
     ) -> Result<(), Error> {
-        let (caller, actor, chain) = (caller.clone(), member.actor(), chain_of(chain)?);
+        let (scope, actor, chain) = (*scope, member.actor(), chain_of(chain)?);
         self.write(move |_, tx| {
-            let account = accounts::by_seq(tx, caller.account())?;
+            let account = accounts::by_seq(tx, scope.account())?;
             let standing = payout_addresses::get(tx, account.seq, chain)?;
             let (before, _) = standing.ok_or_else(|| Refusal::not_found("payout address"))?;
             payout_addresses::remove(tx, account.seq, chain)?;

@@ -1,7 +1,7 @@
 //! The account: what it is, what it has, what was booked; and its states.
 
 use super::events::{Page, Subject, record, unknown_before};
-use super::{Caller, Error, Json, Service, members, new_secret};
+use super::{Error, Json, Scope, Service, members, new_secret};
 use crate::domain::account::{Account, AccountStatus, Endpoint};
 use crate::domain::asset::Mode;
 use crate::domain::ledger::Balance;
@@ -28,15 +28,15 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn merchant(&self, caller: &Caller) -> Result<Json, Error> {
+    pub fn merchant(&self, scope: &Scope) -> Result<Json, Error> {
         self.read_at_one_moment(|db| {
-            let account = accounts::by_seq(db, caller.account())?;
+            let account = accounts::by_seq(db, scope.account())?;
             let endpoints = endpoints::of_account(db, account.seq)?;
-            let balances = balances_of(db, &account, caller.mode())?;
+            let balances = balances_of(db, &account, scope.mode())?;
             Ok(render::merchant(
                 &account,
-                caller.mode(),
-                first_url(&endpoints, caller.mode()),
+                scope.mode(),
+                first_url(&endpoints, scope.mode()),
                 &balances,
             )?)
         })
@@ -46,10 +46,10 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn balances(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
+    pub fn balances(&self, scope: &Scope) -> Result<Vec<Json>, Error> {
         self.read_at_one_moment(|db| {
-            let account = accounts::by_seq(db, caller.account())?;
-            let balances = balances_of(db, &account, caller.mode())?;
+            let account = accounts::by_seq(db, scope.account())?;
+            let balances = balances_of(db, &account, scope.mode())?;
             balances
                 .iter()
                 .map(|balance| Ok(render::balance(balance)?))
@@ -61,8 +61,8 @@ impl Service {
     ///
     /// # Errors
     /// `invalid_request` where `before` names none of the caller's entries.
-    pub fn ledger(&self, caller: &Caller, wanted: &LedgerWanted) -> Result<Page, Error> {
-        let (account, mode) = (caller.account(), caller.mode());
+    pub fn ledger(&self, scope: &Scope, wanted: &LedgerWanted) -> Result<Page, Error> {
+        let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let before = match &wanted.before {
                 None => i64::MAX,

@@ -3,7 +3,7 @@
 //! What always holds: a correction says why, and who made it is in the audit log.
 
 use super::idempotency::{Outcome, Slot, once};
-use super::{Caller, Error, Service, members};
+use super::{Error, Scope, Service, members};
 use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::ledger::{Entry, LedgerKind, RefType};
@@ -28,22 +28,22 @@ impl Service {
     pub async fn create_adjustment(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         actor: &str,
         body: Map<String, Value>,
         client_key: Option<String>,
     ) -> Result<(Outcome, String), Error> {
-        let (caller, actor) = (caller.clone(), actor.to_owned());
+        let (scope, actor) = (*scope, actor.to_owned());
         let slot = client_key.map(|client_key| Slot {
-            account: caller.account(),
-            mode: caller.mode(),
+            account: scope.account(),
+            mode: scope.mode(),
             route: "createAdjustment",
             client_key,
         });
         let entry = adjustment(&body, now);
         self.write(move |_, tx| {
             once(tx, now, slot.as_ref(), &body, || {
-                let answer = adjust(tx, now, &caller, &actor, entry?)?;
+                let answer = adjust(tx, now, &scope, &actor, entry?)?;
                 Ok((Outcome::Created, answer))
             })
         })
@@ -86,22 +86,22 @@ fn adjustment(body: &Map<String, Value>, now: Time) -> Result<Entry, Refusal> {
 fn adjust(
     tx: &Tx<'_>,
     now: Time,
-    caller: &Caller,
+    scope: &Scope,
     actor: &str,
     entry: Entry,
 ) -> Result<String, Error> {
-    ledger::adjust(tx, caller.account(), caller.mode(), &entry, now)?;
+    ledger::adjust(tx, scope.account(), scope.mode(), &entry, now)?;
     let detail = json!({
-        "mode": caller.mode(), "currency": entry.currency, "amount": entry.amount, "memo": entry.memo
+        "mode": scope.mode(), "currency": entry.currency, "amount": entry.amount, "memo": entry.memo
     });
     members::note(
         tx,
         actor,
         "adjustment.create",
-        Some(caller.account()),
+        Some(scope.account()),
         Some(&entry.id),
         &detail,
         now,
     )?;
-    Ok(render::entry(&entry, caller.mode())?.get().to_owned())
+    Ok(render::entry(&entry, scope.mode())?.get().to_owned())
 }

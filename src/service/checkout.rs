@@ -4,7 +4,7 @@
 
 use super::invoices::owned;
 use super::payments::still_due;
-use super::{Caller, Error, Json, Service};
+use super::{Error, Json, Scope, Service};
 use crate::domain::account::Account;
 use crate::domain::asset::Asset;
 use crate::domain::invoice::Invoice;
@@ -37,8 +37,8 @@ impl Service {
     ///
     /// # Errors
     /// `forbidden` where the account lists origins and this is none of them.
-    pub fn admit_origin(&self, caller: &Caller, origin: &str) -> Result<(), Error> {
-        let account = self.read(|db| Ok(accounts::by_seq(db, caller.account())?))?;
+    pub fn admit_origin(&self, scope: &Scope, origin: &str) -> Result<(), Error> {
+        let account = self.read(|db| Ok(accounts::by_seq(db, scope.account())?))?;
         if account.admits(Some(origin)) {
             return Ok(());
         }
@@ -50,14 +50,14 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn public_config(&self, now: Time, caller: &Caller) -> Result<Json, Error> {
+    pub fn public_config(&self, now: Time, scope: &Scope) -> Result<Json, Error> {
         let (account, coins) = self.read(|db| {
-            let account = accounts::by_seq(db, caller.account())?;
-            Ok((account, self.listed(db, now, caller.mode())?))
+            let account = accounts::by_seq(db, scope.account())?;
+            Ok((account, self.listed(db, now, scope.mode())?))
         })?;
         Ok(render::public_config(
             &account,
-            caller.mode(),
+            scope.mode(),
             coins.into_iter(),
             &self.links,
         )?)
@@ -67,8 +67,8 @@ impl Service {
     ///
     /// # Errors
     /// `not_found`.
-    pub fn checkout_session(&self, caller: &Caller, invoice: &str) -> Result<Json, Error> {
-        let invoice = self.read(|db| owned(db, caller, invoice))?;
+    pub fn checkout_session(&self, scope: &Scope, invoice: &str) -> Result<Json, Error> {
+        let invoice = self.read(|db| owned(db, scope, invoice))?;
         Ok(render::checkout_session(&invoice, &self.links)?)
     }
 
@@ -112,7 +112,7 @@ impl Service {
     ) -> Result<(), Error> {
         let id = self.opened(id, token)?;
         let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(unknown))?;
-        let customer = Caller::of_customer(invoice.account, invoice.mode, &id);
+        let customer = Scope::of(invoice.account, invoice.mode);
         self.select(now, &customer, &id, asset).await.map(drop)
     }
 

@@ -3,7 +3,7 @@
 //! What does not live here: what is paid to them (`deposits`). What always holds: a customer has at most one address
 //! for each family, and keeps it for ever.
 
-use super::{Caller, Error, Json, Service};
+use super::{Error, Json, Scope, Service};
 use crate::domain::customer::{Customer, Family, check_ref};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
@@ -20,11 +20,11 @@ impl Service {
     pub async fn make_customer_addresses(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         reference: &str,
     ) -> Result<Json, Error> {
         check_ref(reference)?;
-        let (account, mode, reference) = (caller.account(), caller.mode(), reference.to_owned());
+        let (account, mode, reference) = (scope.account(), scope.mode(), reference.to_owned());
         self.write(move |service, tx| {
             enabled(tx, account)?;
             let customer = match customers::by_ref(tx, account, mode, &reference)? {
@@ -67,9 +67,9 @@ impl Service {
     ///
     /// # Errors
     /// `invalid_request`, `customers_disabled`, `not_found` for a customer that nobody has asked addresses for.
-    pub fn customer_addresses(&self, caller: &Caller, reference: &str) -> Result<Json, Error> {
+    pub fn customer_addresses(&self, scope: &Scope, reference: &str) -> Result<Json, Error> {
         check_ref(reference)?;
-        self.read(|db| shown(db, &known(db, caller, reference)?))
+        self.read(|db| shown(db, &known(db, scope, reference)?))
     }
 }
 
@@ -77,9 +77,9 @@ impl Service {
 ///
 /// # Errors
 /// `customers_disabled`, `not_found`.
-pub(super) fn known(db: &Reader<'_>, caller: &Caller, reference: &str) -> Result<Customer, Error> {
-    enabled(db, caller.account())?;
-    customers::by_ref(db, caller.account(), caller.mode(), reference)?
+pub(super) fn known(db: &Reader<'_>, scope: &Scope, reference: &str) -> Result<Customer, Error> {
+    enabled(db, scope.account())?;
+    customers::by_ref(db, scope.account(), scope.mode(), reference)?
         .ok_or_else(|| Refusal::not_found("customer").into())
 }
 

@@ -4,7 +4,7 @@
 
 use super::events::{Page, unknown_before};
 use super::webhooks::lane;
-use super::{Caller, Error, Json, Service, members};
+use super::{Error, Json, Scope, Service, members};
 use crate::domain::event::DeliveryState;
 use crate::domain::fields::Fields;
 use crate::domain::id;
@@ -41,10 +41,10 @@ impl Service {
     /// `invalid_request` where `before` or `event` names nothing of the caller's.
     pub fn account_deliveries(
         &self,
-        caller: &Caller,
+        scope: &Scope,
         wanted: &DeliveriesWanted,
     ) -> Result<Page, Error> {
-        let (account, mode) = (caller.account(), caller.mode());
+        let (account, mode) = (scope.account(), scope.mode());
         self.read_at_one_moment(|db| {
             let before = match &wanted.before {
                 None => Place::LAST,
@@ -84,15 +84,15 @@ impl Service {
     pub async fn resend(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         actor: &str,
         id: &str,
     ) -> Result<Json, Error> {
-        let (caller, actor, id) = (caller.clone(), actor.to_owned(), id::parse(id));
+        let (scope, actor, id) = (*scope, actor.to_owned(), id::parse(id));
         self.write(move |_, tx| {
             let nothing = || Error::from(Refusal::not_found("delivery"));
             let id = id.ok_or_else(nothing)?;
-            let (account, mode) = (caller.account(), caller.mode());
+            let (account, mode) = (scope.account(), scope.mode());
             let again = delivery_pages::to_resend(tx, account, mode, &id)?.ok_or_else(nothing)?;
             if again.is_removed {
                 let message = "the endpoint of this delivery has been removed";
@@ -123,14 +123,14 @@ impl Service {
     pub async fn resend_since(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         actor: &str,
         body: &Map<String, Value>,
     ) -> Result<u64, Error> {
-        let (which, mut after) = self.since(caller, body)?;
+        let (which, mut after) = self.since(scope, body)?;
         let (mut count, mut more) = (0_u64, true);
         while more {
-            let (account, mode) = (caller.account(), caller.mode());
+            let (account, mode) = (scope.account(), scope.mode());
             let (actor, which) = (actor.to_owned(), which.clone());
             let (sent, last) = self
                 .write(move |_, tx| {
@@ -164,7 +164,7 @@ impl Service {
     }
 
     /// Which deliveries a body asks for, and the place behind which they begin.
-    fn since(&self, caller: &Caller, body: &Map<String, Value>) -> Result<(Since, Place), Error> {
+    fn since(&self, scope: &Scope, body: &Map<String, Value>) -> Result<(Since, Place), Error> {
         let fields = Fields::of(body);
         fields.only(&["endpoint", "since"])?;
         let since: Time = fields
@@ -175,7 +175,7 @@ impl Service {
         let endpoint = fields
             .text("endpoint", 1..=36)?
             .map(str::to_ascii_lowercase);
-        let (account, mode) = (caller.account(), caller.mode());
+        let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             if let Some(endpoint) = &endpoint {
                 let known = endpoints::of_account(db, account)?;

@@ -5,7 +5,7 @@
 
 use super::customers::known;
 use super::intake::Owned;
-use super::{Caller, Error, Json, Service};
+use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Asset;
 use crate::domain::customer::{Customer, Family, check_ref};
 use crate::domain::deposit::Deposit;
@@ -46,18 +46,18 @@ impl Service {
     pub async fn simulate_deposit(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         reference: &str,
         paid: Simulated,
     ) -> Result<Json, Error> {
         check_ref(reference)?;
-        if caller.mode().is_live() {
+        if scope.mode().is_live() {
             let message = "only a test key can simulate a deposit";
             return Err(Refusal::new(Code::Forbidden, message).into());
         }
-        let (caller, reference) = (caller.clone(), reference.to_owned());
+        let (scope, reference) = (*scope, reference.to_owned());
         self.write(move |service, tx| {
-            let customer = known(tx, &caller, &reference)?;
+            let customer = known(tx, &scope, &reference)?;
             let (asset, address) = taken_at(tx, &customer, &paid.asset)?;
             let amount = Units::parse(&paid.amount, asset.decimals)
                 .map_err(|problem| Refusal::field("amount", problem))?;
@@ -89,11 +89,10 @@ impl Service {
     ///
     /// # Errors
     /// `not_found` where it is not the caller's.
-    pub fn deposit(&self, caller: &Caller, id: &str) -> Result<Json, Error> {
+    pub fn deposit(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
         let found = self.read(|db| Ok::<_, Error>(deposits::by_id(db, id)?))?;
-        let mine = |deposit: &Deposit| {
-            deposit.account == caller.account() && deposit.mode == caller.mode()
-        };
+        let mine =
+            |deposit: &Deposit| deposit.account == scope.account() && deposit.mode == scope.mode();
         let found = found.filter(mine);
         shown(&found.ok_or_else(|| Refusal::not_found("deposit"))?)
     }
@@ -102,8 +101,8 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn deposits(&self, caller: &Caller, wanted: &Wanted) -> Result<Vec<Json>, Error> {
-        let (account, mode) = (caller.account(), caller.mode());
+    pub fn deposits(&self, scope: &Scope, wanted: &Wanted) -> Result<Vec<Json>, Error> {
+        let (account, mode) = (scope.account(), scope.mode());
         let customer = wanted.customer.as_deref();
         let found = self.read(|db| {
             Ok::<_, Error>(deposits::list(db, account, mode, customer, wanted.limit)?)

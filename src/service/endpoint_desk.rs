@@ -4,7 +4,7 @@
 //! only where it is asked for, and whoever is shown it is noted.
 
 use super::legacy_secrets::BOTH_SIGN_MS;
-use super::{Caller, Error, Json, Member, Service, members, new_secret};
+use super::{Error, Json, Member, Scope, Service, members, new_secret};
 use crate::domain::account::Endpoint;
 use crate::domain::asset::Mode;
 use crate::domain::event::{EventType, Format};
@@ -27,9 +27,9 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn endpoints(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
+    pub fn endpoints(&self, scope: &Scope) -> Result<Vec<Json>, Error> {
         self.read(|db| {
-            let all = endpoints::of_account(db, caller.account())?;
+            let all = endpoints::of_account(db, scope.account())?;
             all.iter()
                 .map(|endpoint| Ok(to_raw_value(&view(endpoint))?))
                 .collect()
@@ -43,11 +43,11 @@ impl Service {
     pub async fn create_endpoint(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
-        let (account, actor) = (caller.account(), member.actor());
+        let (account, actor) = (scope.account(), member.actor());
         self.write(move |service, tx| {
             let fields = Fields::of(&body);
             let mut endpoint = Endpoint {
@@ -94,12 +94,12 @@ impl Service {
     pub async fn change_endpoint(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
         id: &str,
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
-        let (account, actor, id) = (caller.account(), member.actor(), id.to_owned());
+        let (account, actor, id) = (scope.account(), member.actor(), id.to_owned());
         self.write(move |service, tx| {
             let mut endpoint = find(tx, account, &id)?;
             service.change(&mut endpoint, &Fields::of(&body))?;
@@ -126,11 +126,11 @@ impl Service {
     pub async fn remove_endpoint(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
         id: &str,
     ) -> Result<(), Error> {
-        let (account, actor, id) = (caller.account(), member.actor(), id.to_owned());
+        let (account, actor, id) = (scope.account(), member.actor(), id.to_owned());
         self.write(move |_, tx| {
             let endpoint = find(tx, account, &id)?;
             endpoints::remove(tx, account, &id, now)?;
@@ -155,11 +155,11 @@ impl Service {
     pub async fn show_endpoint_secret(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
         id: &str,
     ) -> Result<Json, Error> {
-        let (account, actor, id) = (caller.account(), member.actor(), id.to_owned());
+        let (account, actor, id) = (scope.account(), member.actor(), id.to_owned());
         self.write(move |_, tx| {
             let endpoint = find(tx, account, &id)?;
             let action = "endpoint.show_secret";
@@ -177,11 +177,11 @@ impl Service {
     pub async fn roll_endpoint_secret(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
         id: &str,
     ) -> Result<Json, Error> {
-        let (account, actor, id) = (caller.account(), member.actor(), id.to_owned());
+        let (account, actor, id) = (scope.account(), member.actor(), id.to_owned());
         self.write(move |_, tx| {
             let endpoint = find(tx, account, &id)?;
             let (fresh, until) = (new_secret("whsec_")?, now.plus_ms(BOTH_SIGN_MS));

@@ -3,7 +3,7 @@
 //! What always holds: an event and its deliveries are written in the transaction of the change they tell of.
 
 use super::webhooks::lane;
-use super::{Caller, Error, Json, Service};
+use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Mode;
 use crate::domain::event::{self, EventType};
 use crate::domain::id;
@@ -127,9 +127,9 @@ impl Service {
     ///
     /// # Errors
     /// `not_found` where it is not the caller's.
-    pub fn event(&self, caller: &Caller, id: &str) -> Result<String, Error> {
+    pub fn event(&self, scope: &Scope, id: &str) -> Result<String, Error> {
         self.read(|db| {
-            let body = events::body(db, caller.account(), caller.mode(), id)?;
+            let body = events::body(db, scope.account(), scope.mode(), id)?;
             body.ok_or_else(|| Refusal::not_found("event").into())
         })
     }
@@ -138,8 +138,8 @@ impl Service {
     ///
     /// # Errors
     /// `invalid_request` where `before` names none of the caller's events.
-    pub fn events(&self, caller: &Caller, wanted: &Wanted) -> Result<Page, Error> {
-        let (account, mode) = (caller.account(), caller.mode());
+    pub fn events(&self, scope: &Scope, wanted: &Wanted) -> Result<Page, Error> {
+        let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let before = match &wanted.before {
                 None => i64::MAX,

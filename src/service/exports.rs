@@ -1,6 +1,6 @@
 //! Exports as CSV, a piece at a time.
 
-use super::{Caller, Error, Service};
+use super::{Error, Scope, Service};
 use crate::domain::export::{Export, write_row};
 use crate::domain::time::Time;
 use crate::store::exports;
@@ -27,7 +27,7 @@ impl Service {
     /// [`Error::Failed`] where the file fails.
     pub fn export_lines(
         &self,
-        caller: &Caller,
+        scope: &Scope,
         wanted: &ExportWanted,
         after: i64,
     ) -> Result<Option<(String, i64)>, Error> {
@@ -37,7 +37,7 @@ impl Service {
             after,
             limit: PAGE_ROWS,
         };
-        let (account, mode) = (caller.account(), caller.mode());
+        let (account, mode) = (scope.account(), scope.mode());
         let rows = self
             .read(|db| Ok::<_, Error>(exports::page(db, account, mode, wanted.export, &page)?))?;
         let Some((last, _)) = rows.last() else {

@@ -3,7 +3,7 @@
 
 use super::events::{Page, unknown_before};
 use super::invoices::owned;
-use super::{Caller, Error, Json, Service, members};
+use super::{Error, Json, Scope, Service, members};
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Currency;
 use crate::domain::render;
@@ -64,12 +64,12 @@ impl Service {
     ///
     /// # Errors
     /// `invalid_request` where `before` names none of the caller's invoices.
-    pub fn search_invoices(&self, caller: &Caller, search: &Search) -> Result<Page, Error> {
-        let (account, mode) = (caller.account(), caller.mode());
+    pub fn search_invoices(&self, scope: &Scope, search: &Search) -> Result<Page, Error> {
+        let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let before = match &search.before {
                 None => i64::MAX,
-                Some(id) => owned(db, caller, id).map_err(|_| unknown_before())?.seq,
+                Some(id) => owned(db, scope, id).map_err(|_| unknown_before())?.seq,
             };
             let wanted = invoices::Search {
                 status: search.status,
@@ -114,9 +114,9 @@ impl Service {
     ///
     /// # Errors
     /// `not_found` where it is not the caller's.
-    pub fn invoice_detail(&self, caller: &Caller, id: &str) -> Result<Json, Error> {
+    pub fn invoice_detail(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
         self.read_at_one_moment(|db| {
-            let invoice = owned(db, caller, id)?;
+            let invoice = owned(db, scope, id)?;
             let (quotes, payments) = (
                 quotes::of_invoice(db, invoice.seq)?,
                 payments::of_invoice(db, invoice.seq)?,
@@ -137,13 +137,13 @@ impl Service {
     ///
     /// # Errors
     /// `not_found` where it is not the caller's.
-    pub fn timeline(&self, caller: &Caller, id: &str, now: Time) -> Result<Vec<Json>, Error> {
+    pub fn timeline(&self, scope: &Scope, id: &str, now: Time) -> Result<Vec<Json>, Error> {
         self.read_at_one_moment(|db| {
-            let invoice = owned(db, caller, id)?;
+            let invoice = owned(db, scope, id)?;
             let refunds = transfers::list(
                 db,
-                caller.account(),
-                caller.mode(),
+                scope.account(),
+                scope.mode(),
                 TransferKind::Refund,
                 Some(&invoice.id),
                 REFUNDS_MAX,
@@ -171,20 +171,20 @@ impl Service {
     pub async fn cancel_owned(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         actor: &str,
         id: &str,
     ) -> Result<Json, Error> {
-        let (caller, actor, id) = (caller.clone(), actor.to_owned(), id.to_owned());
+        let (scope, actor, id) = (*scope, actor.to_owned(), id.to_owned());
         self.write(move |service, tx| {
-            let invoice = owned(tx, &caller, &id)?;
+            let invoice = owned(tx, &scope, &id)?;
             let id = invoice.id.clone();
             let cancelled = service.cancel(tx, now, invoice)?;
             members::note(
                 tx,
                 &actor,
                 "invoice.cancel",
-                Some(caller.account()),
+                Some(scope.account()),
                 Some(&id),
                 &json!({}),
                 now,

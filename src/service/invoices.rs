@@ -6,7 +6,7 @@
 use super::cache::Generation;
 use super::idempotency::{Outcome, Slot, once};
 use super::settle::{Cause, judged_at};
-use super::{Caller, Error, Json, Service};
+use super::{Error, Json, Scope, Service};
 use crate::domain::account::Account;
 use crate::domain::asset::Mode;
 use crate::domain::invoice::Invoice;
@@ -52,11 +52,11 @@ impl Service {
     pub async fn create_invoice(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         body: Map<String, Value>,
         client_key: Option<String>,
     ) -> Result<(Outcome, String), Error> {
-        let (account, mode) = (caller.account(), caller.mode());
+        let (account, mode) = (scope.account(), scope.mode());
         let slot = client_key.map(|client_key| Slot {
             account,
             mode,
@@ -128,9 +128,9 @@ impl Service {
     ///
     /// # Errors
     /// `not_found` where it is not the caller's.
-    pub fn invoice(&self, caller: &Caller, id: &str) -> Result<Arc<RawValue>, Error> {
+    pub fn invoice(&self, scope: &Scope, id: &str) -> Result<Arc<RawValue>, Error> {
         let mine =
-            |found: &Rendered| found.account == caller.account() && found.mode == caller.mode();
+            |found: &Rendered| found.account == scope.account() && found.mode == scope.mode();
         let found = match self.caches.invoices.get(id) {
             Ok(found) => Some(found),
             Err(generation) => self.read(|db| self.render(db, id, generation))?,
@@ -144,8 +144,8 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn invoices(&self, caller: &Caller, wanted: &Wanted) -> Result<Vec<Arc<RawValue>>, Error> {
-        let (account, mode) = (caller.account(), caller.mode());
+    pub fn invoices(&self, scope: &Scope, wanted: &Wanted) -> Result<Vec<Arc<RawValue>>, Error> {
+        let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let ids = match &wanted.order_id {
                 None => invoices::list(db, account, mode, wanted.status, wanted.limit)?,
@@ -266,13 +266,13 @@ pub(super) fn may_be_made(tx: &Tx<'_>, account: &Account, mode: Mode) -> Result<
 }
 
 /// The caller's invoice.
-pub(super) fn owned(db: &Reader<'_>, caller: &Caller, id: &str) -> Result<Invoice, Error> {
+pub(super) fn owned(db: &Reader<'_>, scope: &Scope, id: &str) -> Result<Invoice, Error> {
     let invoice = match id::parse(id) {
         Some(id) => invoices::by_id(db, &id)?,
         None => None,
     };
     let mine =
-        |invoice: &Invoice| invoice.account == caller.account() && invoice.mode == caller.mode();
+        |invoice: &Invoice| invoice.account == scope.account() && invoice.mode == scope.mode();
     invoice
         .filter(mine)
         .ok_or_else(|| Refusal::not_found("invoice").into())

@@ -3,7 +3,7 @@
 //! What does not live here: telling a caller by the key (`keys`). What always holds: a key's text is answered once, when
 //! it is made, and neither kept nor noted.
 
-use super::{Caller, Error, Json, Member, Service, keys as rules, members, sandbox};
+use super::{Error, Json, Member, Scope, Service, keys as rules, members, sandbox};
 use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
@@ -40,9 +40,9 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn keys_of(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
+    pub fn keys_of(&self, scope: &Scope) -> Result<Vec<Json>, Error> {
         self.read(|db| {
-            let all = keys::of_account(db, caller.account())?;
+            let all = keys::of_account(db, scope.account())?;
             all.iter()
                 .map(|key| Ok(to_raw_value(&view(key))?))
                 .collect()
@@ -56,18 +56,18 @@ impl Service {
     pub async fn create_key(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
-        let (caller, actor, is_operator) = (caller.clone(), member.actor(), member.is_operator());
+        let (scope, actor, is_operator) = (*scope, member.actor(), member.is_operator());
         self.write(move |service, tx| {
             let fields = Fields::of(&body);
             fields.only(&["class", "mode", "import"])?;
             let missing = |name: &str| Refusal::field(name, "must be given");
             let mode: Mode = fields.choice("mode")?.ok_or_else(|| missing("mode"))?;
             let class: Option<KeyClass> = fields.choice("class")?;
-            let account = caller.account();
+            let account = scope.account();
             let Some(text) = fields.text("import", 1..=apikey::IMPORT_CHARS_MAX)? else {
                 let class = class.ok_or_else(|| missing("class"))?;
                 let made = make(tx, &actor, account, class, mode, now)?;
@@ -95,14 +95,14 @@ impl Service {
     pub async fn roll_key(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
         id: &str,
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
-        let (caller, actor, id) = (caller.clone(), member.actor(), id.to_owned());
+        let (scope, actor, id) = (*scope, member.actor(), id.to_owned());
         self.write(move |_, tx| {
-            let account = Some(caller.account());
+            let account = Some(scope.account());
             let old = in_use(tx, account, &id, now)?;
             let fields = Fields::of(&body);
             fields.only(&["overlapSeconds"])?;
@@ -122,12 +122,12 @@ impl Service {
     pub async fn revoke_key(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
         id: &str,
     ) -> Result<(), Error> {
-        let (caller, actor, id) = (caller.clone(), member.actor(), id.to_owned());
-        self.write(move |_, tx| revoke(tx, &actor, Some(caller.account()), &id, now))
+        let (scope, actor, id) = (*scope, member.actor(), id.to_owned());
+        self.write(move |_, tx| revoke(tx, &actor, Some(scope.account()), &id, now))
             .await
     }
 }

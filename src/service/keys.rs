@@ -1,7 +1,7 @@
 //! Who is calling: keys, and what they open.
 //!
 //! What lives here: telling a caller by the key, making and revoking keys. What always holds: a [`Caller`] can be
-//! made by `service` only, from a key or a session that exists.
+//! made here only, from a key that exists, and a [`Scope`] by `service` only.
 
 use super::{Error, Service, random};
 use crate::domain::apikey::{self, KeyClass};
@@ -10,47 +10,21 @@ use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::store::{Kind, Reader, Tx, keys};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Who is calling, told by the key.
-#[derive(Clone, Debug)]
-pub struct Caller {
+/// Whose data is meant, and of which mode: of a key's account, of the account that somebody who is signed in looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scope {
     account: i64,
     mode: Mode,
-    class: KeyClass,
-    key: String,
 }
 
-impl Caller {
-    /// Somebody who is signed in, on this account's data.
-    pub(super) fn of_member(account: i64, mode: Mode, user_id: &str) -> Caller {
-        Caller {
-            account,
-            mode,
-            class: KeyClass::Secret,
-            key: user_id.to_owned(),
-        }
-    }
-
-    /// The customer of one invoice, told by its token.
-    pub(super) fn of_customer(account: i64, mode: Mode, invoice_id: &str) -> Caller {
-        Caller {
-            account,
-            mode,
-            class: KeyClass::Public,
-            key: invoice_id.to_owned(),
-        }
-    }
-
-    /// A reseller, told by the token; servers have no mode, so it is live.
-    pub(super) fn of_token(account: i64, token_id: String) -> Caller {
-        Caller {
-            account,
-            mode: Mode::Live,
-            class: KeyClass::Secret,
-            key: token_id,
-        }
+impl Scope {
+    /// The data of this account in this mode: for who has shown a right to it.
+    pub(super) fn of(account: i64, mode: Mode) -> Scope {
+        Scope { account, mode }
     }
 
     /// Whose data is meant.
@@ -63,14 +37,32 @@ impl Caller {
         self.mode
     }
 
-    /// What the key opens.
-    pub fn class(&self) -> KeyClass {
-        self.class
-    }
-
     /// Whose share of what is scarce is used: the account's, whichever of its keys asks.
     pub fn asker(&self) -> String {
         format!("account {}", self.account)
+    }
+}
+
+/// Who is calling, told by the key.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    scope: Scope,
+    class: KeyClass,
+    key: String,
+}
+
+impl Deref for Caller {
+    type Target = Scope;
+
+    fn deref(&self) -> &Scope {
+        &self.scope
+    }
+}
+
+impl Caller {
+    /// What the key opens.
+    pub fn class(&self) -> KeyClass {
+        self.class
     }
 
     /// The id of the key, for limits.
@@ -111,8 +103,7 @@ impl Service {
                 let key = key.ok_or_else(|| unauthorized("the API key is unknown or revoked"))?;
                 let touched_at = key.last_used_at.map_or(0, |at| at.0);
                 let caller = Caller {
-                    account: key.account,
-                    mode: key.mode,
+                    scope: Scope::of(key.account, key.mode),
                     class: key.class,
                     key: key.id,
                 };

@@ -2,7 +2,7 @@
 //!
 //! What always holds: whoever is shown it is noted, and for a day after it was rolled both sign.
 
-use super::{Caller, Error, Json, Member, Service, members, new_secret};
+use super::{Error, Json, Member, Scope, Service, members, new_secret};
 use crate::domain::time::{DAY_MS, Time};
 use crate::store::{Tx, accounts};
 use serde_json::json;
@@ -20,10 +20,10 @@ impl Service {
     pub async fn show_legacy_secret(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
     ) -> Result<Json, Error> {
-        let (account, actor) = (caller.account(), member.actor());
+        let (account, actor) = (scope.account(), member.actor());
         self.write(move |_, tx| shown(tx, &actor, "legacy_secret.show", account, now))
             .await
     }
@@ -35,10 +35,10 @@ impl Service {
     pub async fn roll_legacy_secret(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
     ) -> Result<Json, Error> {
-        let (account, actor) = (caller.account(), member.actor());
+        let (account, actor) = (scope.account(), member.actor());
         self.write(move |_, tx| {
             let secret = new_secret("legacy_")?;
             accounts::roll_legacy_secret(tx, account, &secret, now.plus_ms(BOTH_SIGN_MS))?;

@@ -5,7 +5,7 @@
 use super::events::{Page, unknown_before};
 use super::invoices::{may_be_made, new_invoice};
 use super::settle::Cause;
-use super::{Caller, Error, Json, Service, members};
+use super::{Error, Json, Scope, Service, members};
 use crate::domain::account::Account;
 use crate::domain::fields::Fields;
 use crate::domain::invoice::draft::Draft;
@@ -45,15 +45,15 @@ impl Service {
     pub async fn create_link(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         actor: &str,
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
-        let (caller, actor) = (caller.clone(), actor.to_owned());
+        let (scope, actor) = (*scope, actor.to_owned());
         self.write(move |service, tx| {
-            let mut link = PaymentLink::parse(&Fields::of(&body), caller.mode(), now)?;
+            let mut link = PaymentLink::parse(&Fields::of(&body), scope.mode(), now)?;
             link.id = id::new(now).to_string();
-            link.account = caller.account();
+            link.account = scope.account();
             within_limit(tx, &link)?;
             link.seq = payment_links::insert(tx, &link)?;
             let detail = json!({ "name": link.name, "amount": link.amount, "mode": link.mode });
@@ -79,14 +79,14 @@ impl Service {
     pub async fn change_link(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         actor: &str,
         id: &str,
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
-        let (caller, actor, id) = (caller.clone(), actor.to_owned(), id.to_owned());
+        let (scope, actor, id) = (*scope, actor.to_owned(), id.to_owned());
         self.write(move |service, tx| {
-            let mut link = owned(tx, &caller, &id)?;
+            let mut link = owned(tx, &scope, &id)?;
             let fields = Fields::of(&body);
             fields.only(&["name", "amount", "description", "active"])?;
             link.apply(LinkChange::parse(&fields)?);
@@ -112,8 +112,8 @@ impl Service {
     ///
     /// # Errors
     /// `not_found` where it is not the caller's.
-    pub fn link(&self, caller: &Caller, id: &str) -> Result<Json, Error> {
-        let link = self.read(|db| owned(db, caller, id))?;
+    pub fn link(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
+        let link = self.read(|db| owned(db, scope, id))?;
         Ok(render::payment_link(&link, &self.links)?)
     }
 
@@ -121,12 +121,12 @@ impl Service {
     ///
     /// # Errors
     /// `invalid_request` where `before` names none of the caller's links.
-    pub fn links(&self, caller: &Caller, before: Option<&str>, limit: u32) -> Result<Page, Error> {
-        let (account, mode) = (caller.account(), caller.mode());
+    pub fn links(&self, scope: &Scope, before: Option<&str>, limit: u32) -> Result<Page, Error> {
+        let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let before = match before {
                 None => i64::MAX,
-                Some(id) => owned(db, caller, id).map_err(|_| unknown_before())?.seq,
+                Some(id) => owned(db, scope, id).map_err(|_| unknown_before())?.seq,
             };
             let limit_and_one = limit.saturating_add(1);
             let found = payment_links::page(db, account, mode, before, limit_and_one)?;
@@ -220,8 +220,8 @@ fn within_limit(db: &Reader<'_>, link: &PaymentLink) -> Result<(), Error> {
 }
 
 /// The caller's link.
-fn owned(db: &Reader<'_>, caller: &Caller, id: &str) -> Result<PaymentLink, Error> {
-    let mine = |link: &PaymentLink| link.account == caller.account() && link.mode == caller.mode();
+fn owned(db: &Reader<'_>, scope: &Scope, id: &str) -> Result<PaymentLink, Error> {
+    let mine = |link: &PaymentLink| link.account == scope.account() && link.mode == scope.mode();
     find(db, id)?.filter(mine).ok_or_else(unknown)
 }
 

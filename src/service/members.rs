@@ -5,7 +5,7 @@
 //! session that exists, and a session only of a user who has [`Proven`] the password.
 
 use super::passwords::Hasher;
-use super::{Caller, Error, Service, random};
+use super::{Error, Scope, Service, random};
 use crate::domain::apikey;
 use crate::domain::asset::Mode;
 use crate::domain::id;
@@ -237,11 +237,11 @@ impl Service {
             .await
     }
 
-    /// The member as a caller on one account's data: the operator on every account, others on their own.
+    /// The data of an account, for a member: the operator's is every account, others' is their own.
     ///
     /// # Errors
     /// `not_found` for an account that is not there or not the member's.
-    pub fn scope(&self, member: &Member, account_id: &str, mode: Mode) -> Result<Caller, Error> {
+    pub fn scope(&self, member: &Member, account_id: &str, mode: Mode) -> Result<Scope, Error> {
         let own = member.user.account;
         let account = match id::parse(account_id) {
             Some(id) => self.read(|db| Ok(accounts::by_id(db, &id)?))?,
@@ -249,7 +249,7 @@ impl Service {
         };
         let account = account.filter(|account| member.is_operator() || own == Some(account.seq));
         let account = account.ok_or_else(|| Refusal::not_found("account"))?;
-        Ok(Caller::of_member(account.seq, mode, &member.user.id))
+        Ok(Scope::of(account.seq, mode))
     }
 }
 

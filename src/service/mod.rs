@@ -56,7 +56,7 @@ pub mod webhooks;
 
 pub use error::Error;
 pub use faults::Faults;
-pub use keys::Caller;
+pub use keys::{Caller, Scope};
 pub use members::Member;
 
 use crate::domain::render::Links;

@@ -5,7 +5,7 @@
 
 use super::intake::Owned;
 use super::invoices::owned;
-use super::{Caller, Error, Json, Service};
+use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Asset;
 use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::PaymentCase;
@@ -32,14 +32,14 @@ impl Service {
     pub async fn simulate(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         id: &str,
         case: PaymentCase,
         asset: Option<String>,
     ) -> Result<Json, Error> {
-        let (caller, id) = (caller.clone(), id.to_owned());
+        let (scope, id) = (*scope, id.to_owned());
         self.write(move |service, tx| {
-            let mut invoice = owned(tx, &caller, &id)?;
+            let mut invoice = owned(tx, &scope, &id)?;
             if invoice.mode.is_live() {
                 return Err(Refusal::new(
                     Code::NotTestInvoice,

@@ -5,7 +5,7 @@
 
 use super::idempotency::{Outcome, Slot, once};
 use super::transfers::request;
-use super::{Caller, Error, Service};
+use super::{Error, Scope, Service};
 use crate::domain::account::Account;
 use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
@@ -30,25 +30,33 @@ enum Amount {
     Of(Cents),
 }
 
+/// Who asks for a payout.
+#[derive(Clone, Copy, Debug)]
+pub enum Requester<'a> {
+    /// Who is signed in, by the email.
+    Person(&'a str),
+    /// A key, by its id.
+    Key(&'a str),
+}
+
 impl Service {
-    /// Requests a payout, or finds the one that its Idempotency-Key already requested. `person` is the email of who is
-    /// signed in; nothing where a key asks.
+    /// Requests a payout, or finds the one that its Idempotency-Key already requested.
     ///
     /// # Errors
     /// As `POST /v1/payouts` documents them.
     pub async fn create_payout(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
-        person: Option<&str>,
+        scope: &Scope,
+        requester: Requester<'_>,
         body: Map<String, Value>,
         client_key: Option<String>,
     ) -> Result<(Outcome, String), Error> {
-        let (account, mode) = (caller.account(), caller.mode());
+        let (account, mode) = (scope.account(), scope.mode());
         // The names that these routes had when files were first written: a retry must find the answer that it got.
-        let (actor, route) = match person {
-            Some(email) => (email.to_owned(), "requestPayout"),
-            None => (format!("key {}", caller.key()), "createPayout"),
+        let (actor, route) = match requester {
+            Requester::Person(email) => (email.to_owned(), "requestPayout"),
+            Requester::Key(key) => (format!("key {key}"), "createPayout"),
         };
         let slot = client_key.map(|client_key| Slot {
             account,
@@ -56,9 +64,9 @@ impl Service {
             route,
             client_key,
         });
-        let render = match person {
-            Some(_) => render::transfer_for_dashboard,
-            None => render::transfer,
+        let render = match requester {
+            Requester::Person(_) => render::transfer_for_dashboard,
+            Requester::Key(_) => render::transfer,
         };
         self.write(move |_, tx| {
             once(tx, now, slot.as_ref(), &body, || {

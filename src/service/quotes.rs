@@ -6,7 +6,7 @@
 use super::invoices::owned;
 use super::rates::NoRate;
 use super::settle::{Cause, judged_at};
-use super::{Caller, Error, Json, Service};
+use super::{Error, Json, Scope, Service};
 use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Currency;
@@ -30,13 +30,13 @@ impl Service {
     pub async fn select(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         id: &str,
         asset: String,
     ) -> Result<Json, Error> {
-        let (caller, id) = (caller.clone(), id.to_owned());
+        let (scope, id) = (*scope, id.to_owned());
         self.write(move |service, tx| {
-            let mut invoice = owned(tx, &caller, &id)?;
+            let mut invoice = owned(tx, &scope, &id)?;
             open_for_picking(tx, &invoice, now)?;
             service.quote(tx, now, &mut invoice, &asset)?;
             let invoice = service.settle(tx, now, invoice, Cause::Other)?;
@@ -155,8 +155,8 @@ impl Service {
     ///
     /// # Errors
     /// None that a caller causes.
-    pub fn currencies(&self, now: Time, caller: &Caller) -> Result<Vec<Json>, Error> {
-        let offered = self.read(|db| self.listed(db, now, caller.mode()))?;
+    pub fn currencies(&self, now: Time, scope: &Scope) -> Result<Vec<Json>, Error> {
+        let offered = self.read(|db| self.listed(db, now, scope.mode()))?;
         let rendered = offered.into_iter();
         rendered.map(|asset| Ok(render::currency(asset)?)).collect()
     }

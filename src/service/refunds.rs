@@ -7,7 +7,7 @@ use super::idempotency::{Outcome, Slot, once};
 use super::invoices::owned;
 use super::sandbox::payments::by_id;
 use super::transfers::request;
-use super::{Caller, Error, Json, Service};
+use super::{Error, Json, Scope, Service};
 use crate::domain::address;
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::fields::Fields;
@@ -39,23 +39,23 @@ impl Service {
     pub async fn create_refund(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         person: &str,
         body: Map<String, Value>,
         client_key: Option<String>,
     ) -> Result<(Outcome, String), Error> {
         let slot = client_key.map(|client_key| Slot {
-            account: caller.account(),
-            mode: caller.mode(),
+            account: scope.account(),
+            mode: scope.mode(),
             route: "requestRefund",
             client_key,
         });
-        let (caller, actor) = (caller.clone(), person.to_owned());
+        let (scope, actor) = (*scope, person.to_owned());
         self.write(move |service, tx| {
             once(tx, now, slot.as_ref(), &body, || {
                 let fields = Fields::of(&body);
                 fields.only(&FIELDS)?;
-                let invoice = owned(tx, &caller, invoice_id(&fields)?)?;
+                let invoice = owned(tx, &scope, invoice_id(&fields)?)?;
                 let refund = service.refund(tx, now, &invoice, &fields, None)?;
                 let refund = request(tx, now, &actor, refund)?;
                 let json = render::transfer_for_dashboard(&refund)?;

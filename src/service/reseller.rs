@@ -5,8 +5,9 @@
 
 use super::idempotency::{Outcome, Slot, once};
 use super::keys::unauthorized;
-use super::{Caller, Error, Json, Service};
+use super::{Error, Json, Scope, Service};
 use crate::domain::account::{Account, AccountStatus};
+use crate::domain::asset::Mode;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::server::order::ServerOrder;
 use crate::domain::server::standing::{Standing, Step};
@@ -32,11 +33,7 @@ impl Service {
     /// # Errors
     /// `unauthorized` where it is unknown or revoked; a typing error is told without asking the file, and so is the
     /// sandbox's token, which has no check.
-    pub fn authenticate_reseller(
-        self: &Arc<Self>,
-        now: Time,
-        text: &str,
-    ) -> Result<Arc<Caller>, Error> {
+    pub fn authenticate_reseller(self: &Arc<Self>, now: Time, text: &str) -> Result<Scope, Error> {
         if self.kind == Kind::Production && !apikey::is_plausible_token(text) {
             return Err(unauthorized("the token is mistyped: its check does not match").into());
         }
@@ -54,7 +51,8 @@ impl Service {
                 log::debug!("the use of a token was not noted: {error}");
             }
         }
-        Ok(Arc::new(Caller::of_token(token.account, token.id)))
+        // Servers have no mode.
+        Ok(Scope::of(token.account, Mode::Live))
     }
 
     /// Orders a server, or finds the one that its Idempotency-Key already ordered.
@@ -64,14 +62,14 @@ impl Service {
     pub async fn order_server(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         body: Map<String, Value>,
         client_key: Option<String>,
     ) -> Result<String, Error> {
-        let account = caller.account();
+        let account = scope.account();
         let slot = client_key.map(|client_key| Slot {
             account,
-            mode: caller.mode(),
+            mode: scope.mode(),
             route: "createServer",
             client_key,
         });
@@ -93,9 +91,9 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn servers(&self, caller: &Caller, limit: u32) -> Result<Vec<Json>, Error> {
+    pub fn servers(&self, scope: &Scope, limit: u32) -> Result<Vec<Json>, Error> {
         self.read(|db| {
-            let servers = servers::list(db, caller.account(), limit)?;
+            let servers = servers::list(db, scope.account(), limit)?;
             Ok(servers.iter().map(render).collect::<Result<_, _>>()?)
         })
     }
@@ -104,8 +102,8 @@ impl Service {
     ///
     /// # Errors
     /// `not_found`.
-    pub fn server(&self, caller: &Caller, id: &str) -> Result<Json, Error> {
-        self.read(|db| Ok(render(&own(db, caller.account(), id)?)?))
+    pub fn server(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
+        self.read(|db| Ok(render(&own(db, scope.account(), id)?)?))
     }
 
     /// The reseller wants it no more: what is not made is gone, what is there is removed first.
@@ -115,10 +113,10 @@ impl Service {
     pub async fn discard_server(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         id: &str,
     ) -> Result<(Discarded, Json), Error> {
-        let (account, id) = (caller.account(), id.to_owned());
+        let (account, id) = (scope.account(), id.to_owned());
         self.write(move |_, tx| {
             let mut server = own(tx, account, &id)?;
             let before = server.standing;

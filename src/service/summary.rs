@@ -4,7 +4,7 @@
 //! reads.
 
 use super::accounts::balances_of;
-use super::{Caller, Error, Json, Service};
+use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Mode;
 use crate::domain::render;
 use crate::domain::status::InvoiceStatus;
@@ -72,8 +72,8 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn account_summary(&self, now: Time, caller: &Caller) -> Result<Json, Error> {
-        let (seq, mode) = (caller.account(), caller.mode());
+    pub fn account_summary(&self, now: Time, scope: &Scope) -> Result<Json, Error> {
+        let (seq, mode) = (scope.account(), scope.mode());
         self.read_at_one_moment(|db| {
             let account = accounts::by_seq(db, seq)?;
             let balances = balances_of(db, &account, mode)?;

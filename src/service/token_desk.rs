@@ -3,7 +3,7 @@
 //! What does not live here: telling a reseller by the token (`reseller`). What always holds: a token's text is answered
 //! once, when it is made, and neither kept nor noted; one that is revoked opens nothing from that moment on.
 
-use super::{Caller, Error, Json, Member, Service, keys, members, reseller};
+use super::{Error, Json, Member, Scope, Service, keys, members, reseller};
 use crate::domain::apikey;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
@@ -20,9 +20,9 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn reseller_tokens_of(&self, caller: &Caller) -> Result<Vec<Json>, Error> {
+    pub fn reseller_tokens_of(&self, scope: &Scope) -> Result<Vec<Json>, Error> {
         self.read(|db| {
-            let all = reseller_tokens::of_account(db, caller.account())?;
+            let all = reseller_tokens::of_account(db, scope.account())?;
             all.iter()
                 .map(|token| Ok(to_raw_value(&view(token))?))
                 .collect()
@@ -36,10 +36,10 @@ impl Service {
     pub async fn create_reseller_token(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
     ) -> Result<Json, Error> {
-        let (account, actor) = (caller.account(), member.actor());
+        let (account, actor) = (scope.account(), member.actor());
         self.write(move |_, tx| {
             if reseller_tokens::count_in_use(tx, account)? >= TOKENS_MAX {
                 let message = format!(
@@ -77,11 +77,11 @@ impl Service {
     pub async fn revoke_reseller_token(
         self: &Arc<Self>,
         now: Time,
-        caller: &Caller,
+        scope: &Scope,
         member: &Member,
         id: &str,
     ) -> Result<(), Error> {
-        let (account, actor, id) = (caller.account(), member.actor(), id.to_owned());
+        let (account, actor, id) = (scope.account(), member.actor(), id.to_owned());
         self.write(move |_, tx| {
             if !reseller_tokens::revoke(tx, account, &id, now)? {
                 return Err(Refusal::not_found("reseller token").into());

@@ -5,7 +5,7 @@
 //! back in `available` once it is failed, rejected or cancelled; all of it in the transaction of the step.
 
 use super::events::{Subject, record_with};
-use super::{Caller, Error, Json, Service, members};
+use super::{Error, Json, Scope, Service, members};
 use crate::domain::asset::Mode;
 use crate::domain::ledger::Posting;
 use crate::domain::money::Cents;
@@ -60,10 +60,10 @@ impl Service {
     ///
     /// # Errors
     /// `not_found` where it is not the caller's.
-    pub fn transfer(&self, caller: &Caller, kind: TransferKind, id: &str) -> Result<Json, Error> {
+    pub fn transfer(&self, scope: &Scope, kind: TransferKind, id: &str) -> Result<Json, Error> {
         self.read(|db| {
             let transfer = find(db, kind, id)?;
-            let is_own = transfer.account == caller.account() && transfer.mode == caller.mode();
+            let is_own = transfer.account == scope.account() && transfer.mode == scope.mode();
             if !is_own {
                 return Err(Refusal::not_found(kind.as_str()).into());
             }
@@ -75,8 +75,8 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn transfers(&self, caller: &Caller, wanted: &TransfersWanted) -> Result<Vec<Json>, Error> {
-        self.list(caller, wanted, render::transfer)
+    pub fn transfers(&self, scope: &Scope, wanted: &TransfersWanted) -> Result<Vec<Json>, Error> {
+        self.list(scope, wanted, render::transfer)
     }
 
     /// The newest payouts or refunds, with what only the operator interface shows.
@@ -85,10 +85,10 @@ impl Service {
     /// [`Error::Failed`] where the file fails.
     pub fn transfers_for_dashboard(
         &self,
-        caller: &Caller,
+        scope: &Scope,
         wanted: &TransfersWanted,
     ) -> Result<Vec<Json>, Error> {
-        self.list(caller, wanted, render::transfer_for_dashboard)
+        self.list(scope, wanted, render::transfer_for_dashboard)
     }
 
     /// The newest payouts or refunds of every account, of one status where one is given: what waits for the operator.
@@ -114,11 +114,11 @@ impl Service {
     /// The newest, each rendered.
     fn list(
         &self,
-        caller: &Caller,
+        scope: &Scope,
         wanted: &TransfersWanted,
         render: fn(&Transfer) -> render::Rendered,
     ) -> Result<Vec<Json>, Error> {
-        let (account, mode) = (caller.account(), caller.mode());
+        let (account, mode) = (scope.account(), scope.mode());
         let TransfersWanted {
             kind,
             invoice,

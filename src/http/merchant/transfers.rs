@@ -5,6 +5,7 @@ use crate::domain::transfer::TransferKind;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind, idempotency_key};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::service::payouts::Requester;
 use crate::service::transfers::TransfersWanted;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
@@ -95,7 +96,13 @@ async fn create_payout(call: Call, caller: Arc<Caller>) -> Result<Reply, Error> 
     let client_key = idempotency_key(&call.headers)?;
     let service = &call.front.service;
     let (outcome, json) = service
-        .create_payout(call.now, &caller, None, body, client_key)
+        .create_payout(
+            call.now,
+            &caller,
+            Requester::Key(caller.key()),
+            body,
+            client_key,
+        )
         .await?;
     Ok(Reply::made(outcome, json))
 }

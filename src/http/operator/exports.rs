@@ -9,7 +9,7 @@ use crate::http::request::Call;
 use crate::http::route::{Answer, Content, Handler, PRIVATE, Resource, Route};
 use crate::http::stream::{Outgoing, Pieces};
 use crate::service::exports::ExportWanted;
-use crate::service::{Caller, Error, Member, Service};
+use crate::service::{Error, Member, Scope, Service};
 use hyper::header::CONTENT_DISPOSITION;
 use std::sync::Arc;
 
@@ -56,15 +56,15 @@ async fn export(call: Call, member: Member) -> Result<Reply, Error> {
 async fn send(
     service: Arc<Service>,
     mut place: long_reads::Export,
-    caller: Caller,
+    scope: Scope,
     wanted: ExportWanted,
     pieces: Pieces,
 ) -> Result<(), Error> {
     let mut taken = pieces.send(header(wanted.export)).await;
     let mut after = 0;
     while taken {
-        let (service, caller, wanted) = (Arc::clone(&service), caller.clone(), wanted.clone());
-        let read = move || service.export_lines(&caller, &wanted, after);
+        let (service, wanted) = (Arc::clone(&service), wanted.clone());
+        let read = move || service.export_lines(&scope, &wanted, after);
         let (kept, next) = place.piece(read).await?;
         place = kept;
         let Some((lines, last)) = next else { break };

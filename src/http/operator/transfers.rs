@@ -9,6 +9,7 @@ use crate::http::params::MODE;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind, idempotency_key};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::service::payouts::Requester;
 use crate::service::{Error, Member};
 
 /// `status` of a list.
@@ -146,10 +147,10 @@ fn list(call: &Call, member: &Member, kind: TransferKind) -> Result<Reply, Error
 async fn request_payout(call: Call, member: Member) -> Result<Reply, Error> {
     let (scope, body) = (call.scope(&member)?, call.object()?);
     let client_key = idempotency_key(&call.headers)?;
-    let person = Some(member.user().email.as_str());
+    let requester = Requester::Person(member.user().email.as_str());
     let service = &call.front.service;
     let (outcome, json) = service
-        .create_payout(call.now, &scope, person, body, client_key)
+        .create_payout(call.now, &scope, requester, body, client_key)
         .await?;
     Ok(Reply::made(outcome, json))
 }
