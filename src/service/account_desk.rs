@@ -4,14 +4,15 @@
 //! holds: an account's terms are changed by operators only, and every change is noted.
 
 use super::account_settings::{SETTINGS, TERMS, change_settings, change_terms};
+use super::audit_log::{self, Entry};
 use super::payouts::COOLING_MS;
-use super::{Error, Json, Member, Scope, Service, accounts as rules, members};
+use super::{Error, Json, Member, Scope, Service, accounts as rules};
 use crate::domain::account::{Account, AccountStatus};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
-use crate::store::{Reader, Tx, accounts, payout_addresses};
+use crate::store::{Reader, accounts, payout_addresses};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -55,7 +56,13 @@ impl Service {
                 .ok_or_else(|| Refusal::field("name", "must be given"))?;
             let account = rules::create(tx, name, now)?;
             let detail = json!({ "name": name });
-            note(tx, &actor, "account.create", &account, &detail, now)?;
+            let noted = Entry {
+                action: "account.create",
+                account: Some(account.seq),
+                object: Some(&account.id),
+                detail: &detail,
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
             shown(tx, &account)
         })
         .await
@@ -85,7 +92,13 @@ impl Service {
             change_settings(&mut account, &fields)?;
             change_terms(&mut account, &fields)?;
             accounts::update(tx, &account)?;
-            note(tx, &actor, "account.change", &account, &json!(body), now)?;
+            let noted = Entry {
+                action: "account.change",
+                account: Some(account.seq),
+                object: Some(&account.id),
+                detail: &json!(body),
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
             shown(tx, &account)
         })
         .await
@@ -143,7 +156,13 @@ impl Service {
                 payout_addresses::put(tx, account.seq, chain, &address, now)?;
                 let before = standing.map(|(old, _)| old);
                 let detail = json!({ "chain": chain, "address": address, "before": before });
-                note(tx, &actor, "payout_address.set", &account, &detail, now)?;
+                let noted = Entry {
+                    action: "payout_address.set",
+                    account: Some(account.seq),
+                    object: Some(&account.id),
+                    detail: &detail,
+                };
+                audit_log::record(tx, now, &actor, &noted)?;
             }
             shown(tx, &account)
         })
@@ -168,7 +187,13 @@ impl Service {
             let (before, _) = standing.ok_or_else(|| Refusal::not_found("payout address"))?;
             payout_addresses::remove(tx, account.seq, chain)?;
             let detail = json!({ "chain": chain, "before": before });
-            note(tx, &actor, "payout_address.remove", &account, &detail, now)
+            let noted = Entry {
+                action: "payout_address.remove",
+                account: Some(account.seq),
+                object: Some(&account.id),
+                detail: &detail,
+            };
+            audit_log::record(tx, now, &actor, &noted)
         })
         .await
     }
@@ -177,19 +202,6 @@ impl Service {
 /// The chain of a path.
 fn chain_of(text: &str) -> Result<Chain, Refusal> {
     text.parse().map_err(|_| Refusal::not_found("chain"))
-}
-
-/// Notes what was done to an account.
-fn note(
-    tx: &Tx<'_>,
-    actor: &str,
-    action: &str,
-    account: &Account,
-    detail: &Value,
-    now: Time,
-) -> Result<(), Error> {
-    let (seq, id) = (Some(account.seq), Some(account.id.as_str()));
-    members::note(tx, actor, action, seq, id, detail, now)
 }
 
 /// An account as the operator interface answers it.

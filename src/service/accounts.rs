@@ -1,7 +1,8 @@
 //! The account: what it is, what it has, what was booked; and its states.
 
+use super::audit_log::{self, Entry};
 use super::events::{Page, Subject, record, unknown_before};
-use super::{Error, Json, Scope, Service, members, new_secret};
+use super::{Error, Json, Scope, Service, new_secret};
 use crate::domain::account::{Account, AccountStatus, Endpoint};
 use crate::domain::asset::Mode;
 use crate::domain::ledger::Balance;
@@ -172,15 +173,13 @@ pub fn decide(
         (_, AccountStatus::Active | AccountStatus::Pending) => "account.approve",
     };
     let detail = json!({ "from": before, "to": status });
-    members::note(
-        tx,
-        actor,
+    let noted = Entry {
         action,
-        Some(account.seq),
-        Some(&account.id),
-        &detail,
-        now,
-    )
+        account: Some(account.seq),
+        object: Some(&account.id),
+        detail: &detail,
+    };
+    audit_log::record(tx, now, actor, &noted)
 }
 
 /// Sets how many servers an account may have at once, and notes who did so.
@@ -198,7 +197,13 @@ pub fn set_server_quota(
     accounts::update(tx, account)?;
     let detail = json!({ "serverQuota": quota });
     let (seq, id) = (Some(account.seq), Some(account.id.as_str()));
-    members::note(tx, actor, "account.change", seq, id, &detail, now)
+    let noted = Entry {
+        action: "account.change",
+        account: seq,
+        object: id,
+        detail: &detail,
+    };
+    audit_log::record(tx, now, actor, &noted)
 }
 
 /// Saves an account whose status was `before`, and tells of it where it has become active or suspended.

@@ -2,8 +2,9 @@
 //!
 //! What always holds: a correction says why, and who made it is in the audit log.
 
+use super::audit_log;
 use super::idempotency::{Outcome, Slot, once};
-use super::{Error, Scope, Service, members};
+use super::{Error, Scope, Service};
 use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::ledger::{Entry, LedgerKind, RefType};
@@ -94,14 +95,12 @@ fn adjust(
     let detail = json!({
         "mode": scope.mode(), "currency": entry.currency, "amount": entry.amount, "memo": entry.memo
     });
-    members::note(
-        tx,
-        actor,
-        "adjustment.create",
-        Some(scope.account()),
-        Some(&entry.id),
-        &detail,
-        now,
-    )?;
+    let noted = audit_log::Entry {
+        action: "adjustment.create",
+        account: Some(scope.account()),
+        object: Some(&entry.id),
+        detail: &detail,
+    };
+    audit_log::record(tx, now, actor, &noted)?;
     Ok(render::entry(&entry, scope.mode())?.get().to_owned())
 }

@@ -1,15 +1,16 @@
-//! The audit log: who did what, paged.
+//! The audit log: who did what, recorded and paged.
 //!
-//! What does not live here: writing it, which each use case does in its own transaction (`members::note`). What always
-//! holds: a merchant's user reads what concerns its own account, and no more.
+//! What does not live here: what is worth an entry, which each use case says in its own transaction. What always holds: a
+//! merchant's user reads what concerns its own account, and no more.
 
 use super::events::{Page, unknown_before};
 use super::{Error, Json, Member, Service};
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
-use crate::store::{accounts, audit_log};
-use serde_json::json;
+use crate::domain::time::Time;
+use crate::store::{Tx, accounts, audit_log};
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 
 /// Which page of the audit log is asked for.
 pub struct Wanted {
@@ -19,6 +20,33 @@ pub struct Wanted {
     pub before: Option<String>,
     /// How many at most.
     pub limit: u32,
+}
+
+/// What was done.
+pub struct Entry<'a> {
+    /// Such as `account.create`.
+    pub action: &'a str,
+    /// The account that it concerns, where it is one's.
+    pub account: Option<i64>,
+    /// The id of what it was done to.
+    pub object: Option<&'a str>,
+    /// A JSON object without secrets.
+    pub detail: &'a Value,
+}
+
+/// Records who did what, in the transaction that does it. `actor` is the email of who is signed in, or what else acted.
+///
+/// # Errors
+/// [`Error::Failed`] where the file fails.
+pub fn record(tx: &Tx<'_>, now: Time, actor: &str, entry: &Entry<'_>) -> Result<(), Error> {
+    let entry = audit_log::NewEntry {
+        actor,
+        action: entry.action,
+        account: entry.account,
+        object_id: entry.object,
+        detail: &entry.detail.to_string(),
+    };
+    Ok(audit_log::insert(tx, &entry, now)?)
 }
 
 impl Service {

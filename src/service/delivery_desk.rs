@@ -2,9 +2,10 @@
 //!
 //! What always holds: whatever was sent before, sending again begins a new round of attempts and forgets none.
 
+use super::audit_log::{self, Entry};
 use super::events::{Page, unknown_before};
 use super::webhooks::lane;
-use super::{Error, Json, Scope, Service, members};
+use super::{Error, Json, Scope, Service};
 use crate::domain::event::DeliveryState;
 use crate::domain::fields::Fields;
 use crate::domain::id;
@@ -100,15 +101,13 @@ impl Service {
             }
             begin_again(tx, account, &again, now)?;
             let action = "delivery.resend";
-            members::note(
-                tx,
-                &actor,
+            let noted = Entry {
                 action,
-                Some(account),
-                Some(&id),
-                &json!({}),
-                now,
-            )?;
+                account: Some(account),
+                object: Some(&id),
+                detail: &json!({}),
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
             let delivery = delivery_pages::by_id(tx, account, mode, &id)?.ok_or_else(nothing)?;
             view(tx, &delivery)
         })
@@ -150,8 +149,13 @@ impl Service {
                         let detail = json!({
                             "mode": mode, "since": which.since, "endpoint": which.endpoint, "count": sent
                         });
-                        let action = "deliveries.resend";
-                        members::note(tx, &actor, action, Some(account), None, &detail, now)?;
+                        let noted = Entry {
+                            action: "deliveries.resend",
+                            account: Some(account),
+                            object: None,
+                            detail: &detail,
+                        };
+                        audit_log::record(tx, now, &actor, &noted)?;
                     }
                     Ok((sent, batch.last().map(|again| again.place)))
                 })

@@ -3,8 +3,9 @@
 //! What does not live here: what is sent to them (`events`, `webhooks`). What always holds: a secret is made here, shown
 //! only where it is asked for, and whoever is shown it is noted.
 
+use super::audit_log::{self, Entry};
 use super::legacy_secrets::BOTH_SIGN_MS;
-use super::{Error, Json, Member, Scope, Service, members, new_secret};
+use super::{Error, Json, Member, Scope, Service, new_secret};
 use crate::domain::account::Endpoint;
 use crate::domain::asset::Mode;
 use crate::domain::event::{EventType, Format};
@@ -12,7 +13,7 @@ use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::store::{Reader, Tx, endpoints};
+use crate::store::{Reader, endpoints};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -70,15 +71,13 @@ impl Service {
             }
             endpoint.seq = endpoints::insert(tx, account, &endpoint, now)?;
             let mut view = view(&endpoint);
-            note(
-                tx,
-                &actor,
-                "endpoint.create",
-                account,
-                &endpoint,
-                &view,
-                now,
-            )?;
+            let noted = Entry {
+                action: "endpoint.create",
+                account: Some(account),
+                object: Some(&endpoint.id),
+                detail: &view,
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
             if let Some(fields) = view.as_object_mut() {
                 fields.insert("secret".to_owned(), Value::from(endpoint.secret));
             }
@@ -105,15 +104,13 @@ impl Service {
             service.change(&mut endpoint, &Fields::of(&body))?;
             endpoints::update(tx, &endpoint)?;
             let view = view(&endpoint);
-            note(
-                tx,
-                &actor,
-                "endpoint.change",
-                account,
-                &endpoint,
-                &view,
-                now,
-            )?;
+            let noted = Entry {
+                action: "endpoint.change",
+                account: Some(account),
+                object: Some(&endpoint.id),
+                detail: &view,
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
             Ok(to_raw_value(&view)?)
         })
         .await
@@ -135,15 +132,13 @@ impl Service {
             let endpoint = find(tx, account, &id)?;
             endpoints::remove(tx, account, &id, now)?;
             let detail = json!({ "url": endpoint.url });
-            note(
-                tx,
-                &actor,
-                "endpoint.remove",
-                account,
-                &endpoint,
-                &detail,
-                now,
-            )
+            let noted = Entry {
+                action: "endpoint.remove",
+                account: Some(account),
+                object: Some(&endpoint.id),
+                detail: &detail,
+            };
+            audit_log::record(tx, now, &actor, &noted)
         })
         .await
     }
@@ -163,7 +158,13 @@ impl Service {
         self.write(move |_, tx| {
             let endpoint = find(tx, account, &id)?;
             let action = "endpoint.show_secret";
-            note(tx, &actor, action, account, &endpoint, &json!({}), now)?;
+            let noted = Entry {
+                action,
+                account: Some(account),
+                object: Some(&endpoint.id),
+                detail: &json!({}),
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
             let until = endpoints::old_secret_until(tx, endpoint.seq)?;
             secret(&endpoint.secret, until.filter(|until| now < *until))
         })
@@ -187,7 +188,13 @@ impl Service {
             let (fresh, until) = (new_secret("whsec_")?, now.plus_ms(BOTH_SIGN_MS));
             endpoints::roll_secret(tx, endpoint.seq, &fresh, until)?;
             let action = "endpoint.roll_secret";
-            note(tx, &actor, action, account, &endpoint, &json!({}), now)?;
+            let noted = Entry {
+                action,
+                account: Some(account),
+                object: Some(&endpoint.id),
+                detail: &json!({}),
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
             secret(&fresh, Some(until))
         })
         .await
@@ -234,20 +241,6 @@ fn view(endpoint: &Endpoint) -> Value {
 fn secret(text: &str, until: Option<Time>) -> Result<Json, Error> {
     let answer = json!({ "object": "secret", "secret": text, "previousUntil": until });
     Ok(to_raw_value(&answer)?)
-}
-
-/// Notes what was done to an endpoint.
-fn note(
-    tx: &Tx<'_>,
-    actor: &str,
-    action: &str,
-    account: i64,
-    endpoint: &Endpoint,
-    detail: &Value,
-    now: Time,
-) -> Result<(), Error> {
-    let (account, id) = (Some(account), Some(endpoint.id.as_str()));
-    members::note(tx, actor, action, account, id, detail, now)
 }
 
 /// A list of event types.

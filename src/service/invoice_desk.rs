@@ -1,9 +1,10 @@
 //! Invoices as an operator or a merchant looks at them: searching, all that is known of one, its timeline, calling
 //! one off.
 
+use super::audit_log::{self, Entry};
 use super::events::{Page, unknown_before};
 use super::invoices::owned;
-use super::{Error, Json, Scope, Service, members};
+use super::{Error, Json, Scope, Service};
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Currency;
 use crate::domain::render;
@@ -180,15 +181,13 @@ impl Service {
             let invoice = owned(tx, &scope, &id)?;
             let id = invoice.id.clone();
             let cancelled = service.cancel(tx, now, invoice)?;
-            members::note(
-                tx,
-                &actor,
-                "invoice.cancel",
-                Some(scope.account()),
-                Some(&id),
-                &json!({}),
-                now,
-            )?;
+            let noted = Entry {
+                action: "invoice.cancel",
+                account: Some(scope.account()),
+                object: Some(&id),
+                detail: &json!({}),
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
             Ok(cancelled)
         })
         .await

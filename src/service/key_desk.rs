@@ -3,7 +3,8 @@
 //! What does not live here: telling a caller by the key (`keys`). What always holds: a key's text is answered once, when
 //! it is made, and neither kept nor noted.
 
-use super::{Error, Json, Member, Scope, Service, keys as rules, members, sandbox};
+use super::audit_log::{self, Entry};
+use super::{Error, Json, Member, Scope, Service, keys as rules, sandbox};
 use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
@@ -159,15 +160,13 @@ pub fn make(
     room(tx, account, now)?;
     let (id, text) = rules::create(tx, account, class, mode, now)?;
     let detail = json!({ "class": class, "mode": mode });
-    members::note(
-        tx,
-        actor,
-        "key.create",
-        Some(account),
-        Some(&id),
-        &detail,
-        now,
-    )?;
+    let noted = Entry {
+        action: "key.create",
+        account: Some(account),
+        object: Some(&id),
+        detail: &detail,
+    };
+    audit_log::record(tx, now, actor, &noted)?;
     Ok(Made {
         id,
         class,
@@ -201,15 +200,13 @@ pub fn import(
     room(tx, account, now)?;
     let id = rules::keep(tx, account, KeyClass::Legacy, mode, text, now)?;
     let detail = json!({ "class": KeyClass::Legacy, "mode": mode });
-    members::note(
-        tx,
-        actor,
-        "key.import",
-        Some(account),
-        Some(&id),
-        &detail,
-        now,
-    )?;
+    let noted = Entry {
+        action: "key.import",
+        account: Some(account),
+        object: Some(&id),
+        detail: &detail,
+    };
+    audit_log::record(tx, now, actor, &noted)?;
     Ok(id)
 }
 
@@ -252,7 +249,13 @@ pub fn roll(
     let (id, text) = rules::create(tx, old.account, old.class, old.mode, now)?;
     let detail = json!({ "successor": id, "overlapSeconds": overlap_seconds });
     let (account, of) = (Some(old.account), Some(old.id.as_str()));
-    members::note(tx, actor, "key.roll", account, of, &detail, now)?;
+    let noted = Entry {
+        action: "key.roll",
+        account,
+        object: of,
+        detail: &detail,
+    };
+    audit_log::record(tx, now, actor, &noted)?;
     Ok(Made {
         id,
         class: old.class,
@@ -275,7 +278,13 @@ pub fn revoke(
     let key = in_use(tx, account, id, now)?;
     rules::revoke(tx, &key.id, now)?;
     let (account, of) = (Some(key.account), Some(key.id.as_str()));
-    members::note(tx, actor, "key.revoke", account, of, &json!({}), now)
+    let noted = Entry {
+        action: "key.revoke",
+        account,
+        object: of,
+        detail: &json!({}),
+    };
+    audit_log::record(tx, now, actor, &noted)
 }
 
 /// A key as it is shown: never its text.

@@ -2,7 +2,8 @@
 //!
 //! What always holds: whoever is shown it is noted, and for a day after it was rolled both sign.
 
-use super::{Error, Json, Member, Scope, Service, members, new_secret};
+use super::audit_log::{self, Entry};
+use super::{Error, Json, Member, Scope, Service, new_secret};
 use crate::domain::time::{DAY_MS, Time};
 use crate::store::{Tx, accounts};
 use serde_json::json;
@@ -53,7 +54,13 @@ fn shown(tx: &Tx<'_>, actor: &str, action: &str, account: i64, now: Time) -> Res
     let account = accounts::by_seq(tx, account)?;
     let until = accounts::old_secret_until(tx, account.seq)?;
     let (seq, id) = (Some(account.seq), Some(account.id.as_str()));
-    members::note(tx, actor, action, seq, id, &json!({}), now)?;
+    let noted = Entry {
+        action,
+        account: seq,
+        object: id,
+        detail: &json!({}),
+    };
+    audit_log::record(tx, now, actor, &noted)?;
     Ok(to_raw_value(&json!({
         "object": "secret", "secret": account.legacy_secret, "previousUntil": until.filter(|until| now < *until),
     }))?)

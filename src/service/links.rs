@@ -2,10 +2,11 @@
 //!
 //! What always holds: an invoice from a link passes the checks that every other passes, and names its link.
 
+use super::audit_log::{self, Entry};
 use super::events::{Page, unknown_before};
 use super::invoices::{may_be_made, new_invoice};
 use super::settle::Cause;
-use super::{Error, Json, Scope, Service, members};
+use super::{Error, Json, Scope, Service};
 use crate::domain::account::Account;
 use crate::domain::fields::Fields;
 use crate::domain::invoice::draft::Draft;
@@ -58,15 +59,13 @@ impl Service {
             link.seq = payment_links::insert(tx, &link)?;
             let detail = json!({ "name": link.name, "amount": link.amount, "mode": link.mode });
             let (account, object) = (Some(link.account), Some(link.id.as_str()));
-            members::note(
-                tx,
-                &actor,
-                "payment_link.create",
+            let noted = Entry {
+                action: "payment_link.create",
                 account,
                 object,
-                &detail,
-                now,
-            )?;
+                detail: &detail,
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
             Ok(render::payment_link(&link, &service.links)?)
         })
         .await
@@ -94,15 +93,13 @@ impl Service {
             payment_links::update(tx, &link)?;
             let detail = json!({ "name": link.name, "amount": link.amount, "active": link.active });
             let (account, object) = (Some(link.account), Some(link.id.as_str()));
-            members::note(
-                tx,
-                &actor,
-                "payment_link.change",
+            let noted = Entry {
+                action: "payment_link.change",
                 account,
                 object,
-                &detail,
-                now,
-            )?;
+                detail: &detail,
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
             Ok(render::payment_link(&link, &service.links)?)
         })
         .await

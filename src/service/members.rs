@@ -13,8 +13,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::signature::hex;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::user::{PASSWORD_MS_MAX, Role, SESSION_MS, User};
-use crate::store::{Reader, Tx, accounts, audit_log, sessions, users};
-use serde_json::Value;
+use crate::store::{Reader, Tx, accounts, sessions, users};
 use std::sync::Arc;
 
 /// How far a clock that is being set right may go back without anybody being asked for the password again.
@@ -298,28 +297,4 @@ pub fn create(
     };
     user.seq = users::insert(tx, &user, password_hash)?;
     Ok(user)
-}
-
-/// Notes who did what, in the transaction that does it. `detail` is a JSON object without secrets.
-///
-/// # Errors
-/// [`Error::Failed`] where the file fails.
-pub fn note(
-    tx: &Tx<'_>,
-    actor: &str,
-    action: &str,
-    account: Option<i64>,
-    object_id: Option<&str>,
-    detail: &Value,
-    now: Time,
-) -> Result<(), Error> {
-    let detail = detail.to_string();
-    let entry = audit_log::NewEntry {
-        actor,
-        action,
-        account,
-        object_id,
-        detail: &detail,
-    };
-    Ok(audit_log::insert(tx, &entry, now)?)
 }

@@ -3,7 +3,8 @@
 //! What does not live here: deriving them from public keys. What always holds: an address is handed out once, to one
 //! owner, in the transaction that makes it the owner's.
 
-use super::{Error, Json, Member, Service, members};
+use super::audit_log::{self, Entry};
+use super::{Error, Json, Member, Service};
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::refusal::{Code, Refusal};
@@ -104,7 +105,13 @@ impl Service {
             let pool = chain.address_pool();
             let duplicates = addresses.len().saturating_sub(added);
             let detail = json!({ "added": added, "duplicates": duplicates });
-            members::note(tx, &actor, "pool.import", None, Some(pool), &detail, now)?;
+            let noted = Entry {
+                action: "pool.import",
+                account: None,
+                object: Some(pool),
+                detail: &detail,
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
             let answer = json!({
                 "object": "pool_import", "pool": pool, "added": added, "duplicates": duplicates,
                 "free": pool_addresses::counts(tx, chain)?.free,

@@ -3,7 +3,8 @@
 //! What does not live here: starting the provisioner (`worker`). What always holds: that it is started is committed
 //! before it is, and one whose answer was lost is never sent again unless a person says so.
 
-use super::{Error, Json, Member, Service, members};
+use super::audit_log::{self, Entry};
+use super::{Error, Json, Member, Service};
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::server::outcome::{Answer, Decision};
@@ -75,7 +76,13 @@ impl Service {
             };
             servers::update(tx, &server, before)?;
             let action = format!("server.{}", decision.step);
-            note(tx, &actor, &action, &server, &detail, now)?;
+            let noted = Entry {
+                action: &action,
+                account: Some(server.account),
+                object: Some(&server.id),
+                detail: &detail,
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
             rendered(tx, &server)
         })
         .await
@@ -180,20 +187,13 @@ fn end(
     };
     server.step(step, now)?;
     servers::update(tx, &server, before)?;
-    note(tx, PROVISIONER, action, &server, &detail, now)
-}
-
-/// A line of the audit log about a server.
-fn note(
-    tx: &Tx<'_>,
-    actor: &str,
-    action: &str,
-    server: &Server,
-    detail: &Value,
-    now: Time,
-) -> Result<(), Error> {
-    let (account, id) = (Some(server.account), Some(server.id.as_str()));
-    members::note(tx, actor, action, account, id, detail, now)
+    let noted = Entry {
+        action,
+        account: Some(server.account),
+        object: Some(&server.id),
+        detail: &detail,
+    };
+    audit_log::record(tx, now, PROVISIONER, &noted)
 }
 
 /// A server as the operator sees it.

@@ -2,7 +2,8 @@
 //!
 //! What always holds: a coin that is off is offered to nobody; what was quoted before stays payable.
 
-use super::{Error, Json, Member, Service, members};
+use super::audit_log::{self, Entry};
+use super::{Error, Json, Member, Service};
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
@@ -40,7 +41,13 @@ impl Service {
                 .ok_or_else(|| Refusal::field("maintenance", "must be given"))?;
             file::set_maintenance(tx, maintenance)?;
             let detail = json!({ "maintenance": maintenance });
-            members::note(tx, &actor, "settings.change", None, None, &detail, now)?;
+            let noted = Entry {
+                action: "settings.change",
+                account: None,
+                object: None,
+                detail: &detail,
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
             settings(tx)
         })
         .await
@@ -83,15 +90,13 @@ impl Service {
             };
             if is_change {
                 let detail = json!({ "enabled": enabled });
-                members::note(
-                    tx,
-                    &actor,
-                    "coin.switch",
-                    None,
-                    Some(asset.id),
-                    &detail,
-                    now,
-                )?;
+                let noted = Entry {
+                    action: "coin.switch",
+                    account: None,
+                    object: Some(asset.id),
+                    detail: &detail,
+                };
+                audit_log::record(tx, now, &actor, &noted)?;
             }
             coin(asset, &coins_off::all(tx)?)
         })

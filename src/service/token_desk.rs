@@ -3,7 +3,8 @@
 //! What does not live here: telling a reseller by the token (`reseller`). What always holds: a token's text is answered
 //! once, when it is made, and neither kept nor noted; one that is revoked opens nothing from that moment on.
 
-use super::{Error, Json, Member, Scope, Service, keys, members, reseller};
+use super::audit_log::{self, Entry};
+use super::{Error, Json, Member, Scope, Service, keys, reseller};
 use crate::domain::apikey;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
@@ -50,15 +51,8 @@ impl Service {
             let text = keys::from_chance(apikey::generate_token)?;
             let id = reseller::keep(tx, account, &text, now)?;
             let (seq, of) = (Some(account), Some(id.as_str()));
-            members::note(
-                tx,
-                &actor,
-                "reseller_token.create",
-                seq,
-                of,
-                &json!({}),
-                now,
-            )?;
+            let noted = Entry { action: "reseller_token.create", account: seq, object: of, detail: &json!({}) };
+audit_log::record(tx, now, &actor, &noted)?;
             let token = reseller_tokens::by_id(tx, account, &id)?;
             let token = token.ok_or_else(|| Error::Failed(format!("token {id} is missing")))?;
             let mut view = view(&token);
@@ -87,15 +81,13 @@ impl Service {
                 return Err(Refusal::not_found("reseller token").into());
             }
             let (seq, of) = (Some(account), Some(id.as_str()));
-            members::note(
-                tx,
-                &actor,
-                "reseller_token.revoke",
-                seq,
-                of,
-                &json!({}),
-                now,
-            )
+            let noted = Entry {
+                action: "reseller_token.revoke",
+                account: seq,
+                object: of,
+                detail: &json!({}),
+            };
+            audit_log::record(tx, now, &actor, &noted)
         })
         .await
     }

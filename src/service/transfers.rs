@@ -4,8 +4,9 @@
 //! What always holds: the amount is out of `available` from the request on, reserved while the transfer is open, and
 //! back in `available` once it is failed, rejected or cancelled; all of it in the transaction of the step.
 
+use super::audit_log::{self, Entry};
 use super::events::{Subject, record_with};
-use super::{Error, Json, Scope, Service, members};
+use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Mode;
 use crate::domain::ledger::Posting;
 use crate::domain::money::Cents;
@@ -371,5 +372,11 @@ pub(super) fn note(
 ) -> Result<(), Error> {
     let action = format!("{}.{verb}", transfer.kind);
     let (account, id) = (Some(transfer.account), Some(transfer.id.as_str()));
-    members::note(tx, actor, &action, account, id, detail, now)
+    let noted = Entry {
+        action: &action,
+        account,
+        object: id,
+        detail,
+    };
+    audit_log::record(tx, now, actor, &noted)
 }

@@ -2,8 +2,9 @@
 //!
 //! What does not live here: recording them, which is done where they are seen.
 
+use super::audit_log::{self, Entry};
 use super::events::{Page, unknown_before};
-use super::{Error, Json, Member, Service, members};
+use super::{Error, Json, Member, Service};
 use crate::domain::refusal::Refusal;
 use crate::domain::render;
 use crate::domain::text_enum::text_enum;
@@ -80,15 +81,13 @@ impl Service {
             }
             let payment = unmatched_payments::by_id(tx, &id)?.ok_or_else(gone)?;
             let detail = json!({ "note": note });
-            members::note(
-                tx,
-                &actor,
-                "unmatched_payment.resolve",
-                None,
-                Some(&id),
-                &detail,
-                now,
-            )?;
+            let noted = Entry {
+                action: "unmatched_payment.resolve",
+                account: None,
+                object: Some(&id),
+                detail: &detail,
+            };
+            audit_log::record(tx, now, &actor, &noted)?;
             Ok(render::customer::unmatched(&payment)?)
         })
         .await

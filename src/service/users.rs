@@ -3,7 +3,8 @@
 //! What does not live here: signing in (`members`). What always holds: there is an operator who can sign in once there
 //! was one, and a changed password ends the sessions begun with the old one.
 
-use super::members::{Proven, create, note};
+use super::audit_log::{self, Entry};
+use super::members::{Proven, create};
 use super::{Error, Service, random};
 use crate::domain::apikey;
 use crate::domain::id;
@@ -254,13 +255,11 @@ fn known(db: &Reader<'_>, user: User) -> Result<Known, Error> {
 /// Into the audit log.
 fn told(tx: &Tx<'_>, actor: &str, action: &str, user: &User, now: Time) -> Result<(), Error> {
     let detail = json!({ "email": user.email, "role": user.role });
-    note(
-        tx,
-        actor,
+    let noted = Entry {
         action,
-        user.account,
-        Some(&user.id),
-        &detail,
-        now,
-    )
+        account: user.account,
+        object: Some(&user.id),
+        detail: &detail,
+    };
+    audit_log::record(tx, now, actor, &noted)
 }

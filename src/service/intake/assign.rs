@@ -12,8 +12,9 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::unmatched::Unmatched;
 use crate::domain::{id, render};
+use crate::service::audit_log::{self, Entry};
 use crate::service::settle::Cause;
-use crate::service::{Error, Json, Member, Service, members};
+use crate::service::{Error, Json, Member, Service};
 use crate::store::{Tx, accounts, customers, invoices, observations, payments, unmatched_payments};
 use serde_json::json;
 use std::sync::Arc;
@@ -184,5 +185,11 @@ fn note(
     });
     let account = Some(assigned.account);
     let action = "unmatched_payment.assign";
-    members::note(tx, actor, action, account, Some(id), &detail, now)
+    let noted = Entry {
+        action,
+        account,
+        object: Some(id),
+        detail: &detail,
+    };
+    audit_log::record(tx, now, actor, &noted)
 }
