@@ -56,3 +56,27 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
     let routes = RESOURCES.iter().flat_map(|resource| resource.routes);
     routes.filter(move |route| sandbox || route.auth() != Auth::Sandbox)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Auth, routes};
+
+    #[test]
+    fn an_operation_has_the_same_number_with_the_sandboxs_and_without() {
+        let both = routes(false).zip(routes(true));
+        for (without, with) in both {
+            assert_eq!(without.operation, with.operation);
+        }
+    }
+
+    #[test]
+    fn what_is_asked_of_a_key_or_a_password_is_asked_where_there_is_one() {
+        for route in routes(true) {
+            let has_key = route.auth() == Auth::Secret;
+            let has_password = matches!(route.auth(), Auth::Session(_));
+            let operation = route.operation;
+            assert!(has_key || !route.is_rate_limited, "{operation}");
+            assert!(has_password || !route.needs_recent_password, "{operation}");
+        }
+    }
+}
