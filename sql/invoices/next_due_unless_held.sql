@@ -4,13 +4,13 @@ select min(due.at) from (
     select i.expires_at as at from invoices i
     where i.status in ('created', 'awaiting_payment') and (i.mode <> 'live' or not exists (
       select 1 from quotes q join json_each(:held) h on h.key = q.asset
-      where q.invoice = i.seq and h.value < i.expires_at))
+      where q.invoice = i.seq and q.created_at < i.expires_at and h.value < i.expires_at))
     order by i.expires_at limit 1) other
   union all
   select held.at from (
     select i.expires_at + :wait_ms as at from invoices i
     where i.status in ('created', 'awaiting_payment') and i.mode = 'live' and exists (
       select 1 from quotes q join json_each(:held) h on h.key = q.asset
-      where q.invoice = i.seq and h.value < i.expires_at)
+      where q.invoice = i.seq and q.created_at < i.expires_at and h.value < i.expires_at)
     order by i.expires_at limit 1) held
 ) due

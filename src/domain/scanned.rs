@@ -40,15 +40,17 @@ impl Scanned {
         to.is_none_or(|to| now.since_ms(to) <= OFFERED_MS_MAX)
     }
 
-    /// Up to when every chain that an invoice has a quote on has been looked at, where that is not the clock.
-    fn of_quotes(&self, mode: Mode, quotes: &[Quote]) -> Option<Time> {
-        let lagging = quotes.iter().filter_map(|quote| self.to(quote.asset.chain));
+    /// Up to when every chain that an invoice has a quote on has been looked at, where that is not the clock. A quote that
+    /// was made once the time was up, for what came late, holds nothing back.
+    fn of_quotes(&self, mode: Mode, quotes: &[Quote], deadline: Time) -> Option<Time> {
+        let in_time = quotes.iter().filter(|quote| quote.created_at < deadline);
+        let lagging = in_time.filter_map(|quote| self.to(quote.asset.chain));
         lagging.min().filter(|_| mode.is_live())
     }
 
     /// The moment that counts as now for an invoice: what was paid in time counts as in time, however late it is noticed.
     pub fn now_for(&self, mode: Mode, quotes: &[Quote], deadline: Time, now: Time) -> Time {
-        match self.of_quotes(mode, quotes) {
+        match self.of_quotes(mode, quotes, deadline) {
             Some(to) if now < deadline.plus_ms(HELD_MS_MAX) => now.min(to),
             Some(_) | None => now,
         }
@@ -56,7 +58,7 @@ impl Scanned {
 
     /// When the time of an invoice is up: at its deadline, or when it has waited for its chains for long enough.
     pub fn due_at(&self, mode: Mode, quotes: &[Quote], deadline: Time) -> Time {
-        match self.of_quotes(mode, quotes) {
+        match self.of_quotes(mode, quotes, deadline) {
             Some(to) if to < deadline => deadline.plus_ms(HELD_MS_MAX),
             Some(_) | None => deadline,
         }

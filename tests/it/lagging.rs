@@ -213,3 +213,31 @@ fn a_chain_that_lags_for_long_is_not_on_offer() {
     let stays = shop.lags("tron", json!({})).expect(200).json();
     assert_eq!(stays["lagging"], false);
 }
+
+#[test]
+fn a_coin_that_is_quoted_for_late_money_opens_nothing_again() {
+    let shop = lagging();
+    let id = shop.waiting_for(LIVE, None);
+    // The chain is behind its deadline, and still on offer.
+    shop.lags("bitcoin", json!({ "lagging": false }))
+        .expect(200);
+    shop.advance("19m");
+    shop.lags("bitcoin", json!({ "lagging": true })).expect(200);
+    shop.advance("2m");
+    assert_eq!(shop.status_of(LIVE, &id), "expired");
+    let late = shop.pay(json!({ "invoice": id, "asset": "BTC" }));
+    shop.step(&late, "confirmed");
+    assert_eq!(shop.status_of(LIVE, &id), "paid_late");
+    shop.step(&late, "orphaned");
+    assert_eq!(shop.status_of(LIVE, &id), "expired");
+    shop.is_right();
+    assert_eq!(
+        shop.event_types(&id, LIVE),
+        [
+            "invoice.created",
+            "invoice.expired",
+            "invoice.paid_late",
+            "invoice.expired"
+        ]
+    );
+}
