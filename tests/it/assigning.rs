@@ -245,13 +245,20 @@ fn what_cannot_be_whose_it_is_said_to_be_stays_where_it_is() {
     shop.step(&gone, "dropped");
     desk.assign(&gone, &mine)
         .refused(409, "invalid_transition", None);
+    let sent_back = desk.lost("0.001");
+    let looked = format!("/dashboard/api/unmatched-payments/{sent_back}");
+    let note = json!({ "note": "sent back by hand" });
+    shop.as_member(&desk.cookie, "POST", &looked, &note)
+        .expect(200);
+    desk.assign(&sent_back, &mine)
+        .refused(409, "invalid_transition", None);
     let path = format!("/dashboard/api/unmatched-payments/{lost}/assign");
     let merchant = shop.merchants_cookie();
     shop.as_member(&merchant, "POST", &path, &mine)
         .refused(403, "forbidden", None);
     shop.send("POST", &path, &[], &mine.to_string())
         .refused(401, "unauthorized", None);
-    assert_eq!(desk.left(), "4");
+    assert_eq!(desk.left(), "5");
     assert_eq!(shop.noted("unmatched_payment.assign"), []);
     assert_eq!(shop.read(id(&invoice))["status"], "awaiting_payment");
     desk.is_right();

@@ -40,7 +40,7 @@ impl Service {
     ///
     /// # Errors
     /// `not_found`, also where the payment is of one mode and whose it shall be of the other; `invalid_transition` where it is
-    /// gone from its chain; `invalid_request` where it is worth too little or too much; `coin_unavailable` where the invoice
+    /// gone from its chain, or where somebody has noted what came of it; `invalid_request` where it is worth too little or too much; `coin_unavailable` where the invoice
     /// has no quote of the coin and can get none, or the customer's deposit cannot be priced: no rate is known.
     pub async fn assign_unmatched(
         self: &Arc<Self>,
@@ -55,6 +55,11 @@ impl Service {
             let unmatched = unmatched_payments::by_id(tx, &id)?.ok_or_else(gone)?;
             if unmatched.state == PaymentState::Dropped {
                 let message = "it is gone from its chain: nobody has it";
+                return Err(Refusal::new(Code::InvalidTransition, message).into());
+            }
+            if unmatched.resolved_at.is_some() {
+                let message =
+                    "somebody has looked at it and noted what came of it: it is given to nobody";
                 return Err(Refusal::new(Code::InvalidTransition, message).into());
             }
             let observed = observations::by_seq(tx, unmatched.observation)?;
