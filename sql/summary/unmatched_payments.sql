@@ -1,2 +1,2 @@
-select count(*) from unmatched_payments u join observations o on o.seq = u.observation
-where u.resolved_at is null and o.mode = :mode
+select count(*) from unmatched_payments u cross join observations o
+where o.seq = u.observation and u.resolved_at is null and o.mode = :mode

@@ -120,6 +120,14 @@ fn moved(service: &Arc<Service>, now: Time, of: Deposit, next: PaymentState) -> 
     }))
 }
 
+/// The height of the block that an observation is in.
+fn height_of(service: &Arc<Service>, observation: i64) -> Option<u32> {
+    let observed = write(service, move |_, tx| {
+        Ok(observations::by_seq(tx, observation)?)
+    });
+    observed.seen.block.map(|block| block.height)
+}
+
 #[test]
 fn a_sighting_shows_a_deposits_rate_and_its_first_block_fixes_it() {
     let (simulated, _file) = seeded();
@@ -146,14 +154,17 @@ fn a_sighting_shows_a_deposits_rate_and_its_first_block_fixes_it() {
         let again = observe(&simulated, at(minutes), seen(&address, "a", NOW, block));
         fixed(&deposit(again), 2);
     }
-    let again = deposit(observe(
-        &simulated,
-        at(4),
-        seen(&address, "a", NOW, Some(8)),
-    ));
+    let again = seen(&address, "a", NOW, Some(8));
+    let again = deposit(observe(&simulated, at(4), again));
     let observation = again.observation;
     let confirmed = moved(&simulated, at(5), again, PaymentState::Confirmed);
+    assert_eq!(height_of(&simulated, observation), Some(8));
     let orphaned = moved(&simulated, at(6), fixed(&confirmed, 2), PaymentState::Seen);
+    assert_eq!(
+        height_of(&simulated, observation),
+        None,
+        "its block is given up"
+    );
     let again = deposit(observe(
         &simulated,
         at(7),
@@ -161,10 +172,7 @@ fn a_sighting_shows_a_deposits_rate_and_its_first_block_fixes_it() {
     ));
     assert_eq!(fixed(&orphaned, 2).seq, again.seq);
     fixed(&moved(&simulated, at(8), again, PaymentState::Confirmed), 2);
-    let block = write(&simulated, move |_, tx| {
-        Ok(observations::by_seq(tx, observation)?)
-    });
-    assert_eq!(block.seen.block.map(|block| block.height), Some(9));
+    assert_eq!(height_of(&simulated, observation), Some(9));
     // Seen in a block at once; and seen first, then confirmed without a word of its block.
     let mined = deposit(observe(
         &simulated,
