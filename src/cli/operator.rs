@@ -9,9 +9,9 @@ use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::text_enum::UnknownText;
 use crate::domain::time::Time;
-use crate::service::account_settings::SERVER_QUOTA_MAX;
-use crate::service::key_desk::{self, OVERLAP_SECONDS_MAX};
-use crate::service::{Error, accounts, keys, open_beside};
+use crate::service::operator::account_settings::SERVER_QUOTA_MAX;
+use crate::service::operator::keys::{self, OVERLAP_SECONDS_MAX};
+use crate::service::{Error, accounts, open_beside};
 use crate::store::{Kind, Store};
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
@@ -237,7 +237,7 @@ pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
             let class: KeyClass = class.parse().map_err(unknown)?;
             let made = store.write_and_wait(move |tx| {
                 let account = accounts::find(tx, &account)?;
-                key_desk::make(tx, ACTOR, account.seq, class, mode, now)
+                keys::make(tx, ACTOR, account.seq, class, mode, now)
             })?;
             print(&made_view(&made).to_string())
         }
@@ -245,7 +245,7 @@ pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
             let (account, mode, key) = (text(matches, "account"), mode(matches)?, key_on_stdin()?);
             let id = store.write_and_wait(move |tx| {
                 let account = accounts::find(tx, &account)?;
-                key_desk::import(tx, kind, ACTOR, account.seq, mode, &key, now)
+                keys::import(tx, kind, ACTOR, account.seq, mode, &key, now)
             })?;
             print(&json!({ "id": id, "class": KeyClass::Legacy, "mode": mode }).to_string())
         }
@@ -256,25 +256,25 @@ pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
                 .copied()
                 .unwrap_or_default();
             let made = store.write_and_wait(move |tx| {
-                let old = key_desk::in_use(tx, None, &id, now)?;
-                key_desk::roll(tx, ACTOR, &old, overlap, now)
+                let old = keys::in_use(tx, None, &id, now)?;
+                keys::roll(tx, ACTOR, &old, overlap, now)
             })?;
             print(&made_view(&made).to_string())
         }
         Some(("revoke", matches)) => {
             let id = text(matches, "key");
-            store.write_and_wait(move |tx| key_desk::revoke(tx, ACTOR, None, &id, now))
+            store.write_and_wait(move |tx| keys::revoke(tx, ACTOR, None, &id, now))
         }
         Some(_) | None => {
-            let all = store.read(keys::list)?;
+            let all = store.read(crate::service::keys::list)?;
             all.iter()
-                .try_for_each(|key| print(&key_desk::view(key).to_string()))
+                .try_for_each(|key| print(&keys::view(key).to_string()))
         }
     }
 }
 
 /// A key that was just made, with its text.
-fn made_view(made: &key_desk::Made) -> Value {
+fn made_view(made: &keys::Made) -> Value {
     json!({ "id": made.id, "class": made.class, "mode": made.mode, "key": made.text })
 }
 

@@ -4,15 +4,14 @@
 //! (`http`). What always holds: an object in an event is byte for byte what its GET answers.
 
 pub mod customer;
+mod invoice_detail;
 mod links;
 mod public;
 mod transfers;
 
+pub use invoice_detail::{invoice_detail, timeline_entry};
 pub use links::payment_link;
 pub use public::{checkout_session, public_config};
-mod desk;
-
-pub use desk::{invoice_detail, timeline_entry};
 pub use transfers::{transfer, transfer_for_dashboard};
 
 use super::account::Account;

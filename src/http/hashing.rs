@@ -1,12 +1,12 @@
 //! Where passwords are hashed: one thread, one buffer, and a short queue in front.
 //!
 //! What lives here: who waits, whose turn it is, when the thread begins and ends. What does not: the hash itself
-//! (`service::passwords`), and who has guessed too often (`throttle`). What always holds: one password is hashed at a
+//! (`service::operator::passwords`), and who has guessed too often (`throttle`). What always holds: one password is hashed at a
 //! time, a client waits with one password at most, and whoever hangs up leaves the queue.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
-use crate::service::passwords::Hasher;
+use crate::service::operator::passwords::Hasher;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

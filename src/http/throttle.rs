@@ -10,7 +10,7 @@ use crate::clock::Stopwatch;
 use crate::domain::apikey;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
-use crate::service::members::Mark;
+use crate::service::operator::members::Mark;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -4,10 +4,7 @@
 //! time, statements. What always holds: every query carries the caller's account and mode, so what is not the
 //! caller's cannot be read by mistake.
 
-mod account_desk;
-pub mod account_settings;
 pub mod accounts;
-mod adjustments;
 pub mod audit;
 pub mod audit_log;
 pub mod backup;
@@ -16,23 +13,16 @@ mod cache;
 pub mod checkout;
 pub mod clock;
 pub mod customers;
-pub mod delivery_desk;
 pub mod deposits;
-mod endpoint_desk;
 mod error;
 pub mod events;
-pub mod exports;
 mod faults;
 pub mod idempotency;
 pub mod intake;
-pub mod invoice_desk;
 pub mod invoices;
-pub mod key_desk;
 pub mod keys;
-mod legacy_secrets;
 pub mod links;
-pub mod members;
-pub mod passwords;
+pub mod operator;
 pub mod payments;
 pub mod payouts;
 pub mod pools;
@@ -43,21 +33,16 @@ pub mod reseller;
 pub mod sandbox;
 pub mod sending;
 pub mod servers;
-mod service_settings;
 mod settle;
-mod summary;
 #[cfg(test)]
 pub(crate) mod tests;
-mod token_desk;
 pub mod transfers;
-pub mod unmatched;
-pub mod users;
 pub mod webhooks;
 
 pub use error::Error;
 pub use faults::Faults;
 pub use keys::{Caller, Scope};
-pub use members::Member;
+pub use operator::members::Member;
 
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;

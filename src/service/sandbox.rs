@@ -8,8 +8,8 @@ pub mod payments;
 pub mod snapshots;
 mod target;
 
-use super::{Error, Faults, Json, Service, account_settings, keys, members, reseller};
-use super::{accounts as account_rules, endpoint_desk};
+use super::operator::{account_settings, endpoints::event_types, members};
+use super::{Error, Faults, Json, Service, accounts as account_rules, keys, reseller};
 use crate::domain::account::{Account, AccountStatus, Endpoint};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
@@ -174,7 +174,7 @@ impl Service {
             format: fields.choice::<Format>("format")?.unwrap_or(Format::Event),
             types: fields
                 .list("types")?
-                .map(|list| endpoint_desk::event_types(list))
+                .map(|list| event_types(list))
                 .transpose()?,
             enabled: true,
         })

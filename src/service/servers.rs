@@ -1,17 +1,15 @@
-//! What happens to an ordered server: the provisioner is sent, an operator decides.
+//! Servers and the provisioner command: which one it is started for, and what it answered.
 //!
-//! What does not live here: starting the provisioner (`worker`). What always holds: that it is started is committed
+//! What does not live here: starting it (`worker`), and what an operator decides (`operator::servers`). What always holds: that it is started is committed
 //! before it is, and one whose answer was lost is never sent again unless a person says so.
 
 use super::audit_log::{self, Entry};
-use super::{Error, Json, Member, Service};
-use crate::domain::id;
-use crate::domain::refusal::Refusal;
-use crate::domain::server::outcome::{Answer, Decision};
-use crate::domain::server::standing::{Errand, OperatorStep, ServerStatus, Step};
-use crate::domain::server::{Server, render_for_operator};
+use super::{Error, Service};
+use crate::domain::server::Server;
+use crate::domain::server::outcome::Answer;
+use crate::domain::server::standing::{Errand, Step};
 use crate::domain::time::Time;
-use crate::store::{Reader, Tx, accounts, servers};
+use crate::store::{Tx, servers};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -30,64 +28,6 @@ pub struct ServerErrand {
 }
 
 impl Service {
-    /// Everybody's servers, newest first, for the operator.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
-    pub fn all_servers(
-        &self,
-        status: Option<ServerStatus>,
-        limit: u32,
-    ) -> Result<Vec<Json>, Error> {
-        self.read(|db| {
-            let servers = servers::list_all(db, status, limit)?;
-            servers.iter().map(|server| rendered(db, server)).collect()
-        })
-    }
-
-    /// An operator decides about an order.
-    ///
-    /// # Errors
-    /// `not_found`, `invalid_transition`.
-    pub async fn decide_server(
-        self: &Arc<Self>,
-        now: Time,
-        member: &Member,
-        id: &str,
-        decision: Decision,
-    ) -> Result<Json, Error> {
-        let id = id::parse(id).ok_or_else(|| Refusal::not_found("server"))?;
-        let actor = member.user().email.clone();
-        self.write(move |_, tx| {
-            let server = servers::by_id(tx, &id)?;
-            let mut server = server.ok_or_else(|| Refusal::not_found("server"))?;
-            let before = server.standing;
-            let detail = json!({
-                "from": before.status(), "address": decision.address, "ref": decision.provider_ref,
-                "reason": decision.reason,
-            });
-            server.step(Step::Operator(decision.step), now)?;
-            server.address = decision.address.or(server.address);
-            server.provider_ref = decision.provider_ref.or(server.provider_ref);
-            server.failure_reason = match decision.step {
-                OperatorStep::Fail => decision.reason,
-                OperatorStep::Activate | OperatorStep::Release => None,
-                OperatorStep::Delete => server.failure_reason,
-            };
-            servers::update(tx, &server, before)?;
-            let action = format!("server.{}", decision.step);
-            let noted = Entry {
-                action: &action,
-                account: Some(server.account),
-                object: Some(&server.id),
-                detail: &detail,
-            };
-            audit_log::record(tx, now, &actor, &noted)?;
-            rendered(tx, &server)
-        })
-        .await
-    }
-
     /// Takes the oldest order that waits for the provisioner; it is committed as begun when this answers.
     ///
     /// # Errors
@@ -194,10 +134,4 @@ fn end(
         detail: &detail,
     };
     audit_log::record(tx, now, PROVISIONER, &noted)
-}
-
-/// A server as the operator sees it.
-fn rendered(db: &Reader<'_>, server: &Server) -> Result<Json, Error> {
-    let account = accounts::by_seq(db, server.account)?;
-    Ok(render_for_operator(server, &account.id)?)
 }

@@ -1,13 +1,12 @@
 //! What payouts and refunds share: reading them, requesting them, and every step of the machine.
 //!
-//! What does not live here: what may be requested (`payouts`, `refunds`), what the worker that sends tells (`sending`).
+//! What does not live here: what may be requested (`payouts`, `refunds`), what an operator asks for (`operator::transfers`), what the worker that sends tells (`sending`).
 //! What always holds: the amount is out of `available` from the request on, reserved while the transfer is open, and
 //! back in `available` once it is failed, rejected or cancelled; all of it in the transaction of the step.
 
 use super::audit_log::{self, Entry};
 use super::events::{Subject, record_with};
 use super::{Error, Json, Scope, Service};
-use crate::domain::asset::Mode;
 use crate::domain::ledger::Posting;
 use crate::domain::money::Cents;
 use crate::domain::money::coin::Rate;
@@ -16,7 +15,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::transfer::step::{Simulated, Step, Wanted};
 use crate::domain::transfer::terms::simulated_network_fee;
-use crate::domain::transfer::{Sending, Transfer, TransferKind, TransferStatus, no_such_step};
+use crate::domain::transfer::{Sending, Transfer, TransferKind, no_such_step};
 use crate::domain::{id, render};
 use crate::store::ledger::{Booking, Source, book, standing};
 use crate::store::{Reader, Tx, balances, invoices, transfers};
@@ -80,40 +79,8 @@ impl Service {
         self.list(scope, wanted, render::transfer)
     }
 
-    /// The newest payouts or refunds, with what only the operator interface shows.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
-    pub fn transfers_for_dashboard(
-        &self,
-        scope: &Scope,
-        wanted: &TransfersWanted,
-    ) -> Result<Vec<Json>, Error> {
-        self.list(scope, wanted, render::transfer_for_dashboard)
-    }
-
-    /// The newest payouts or refunds of every account, of one status where one is given: what waits for the operator.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
-    pub fn transfers_of_all(
-        &self,
-        mode: Mode,
-        kind: TransferKind,
-        status: Option<TransferStatus>,
-        limit: u32,
-    ) -> Result<Vec<Json>, Error> {
-        self.read(|db| {
-            let found = transfers::of_all(db, mode, kind, status, limit)?;
-            found
-                .iter()
-                .map(|transfer| Ok(render::transfer_for_dashboard(transfer)?))
-                .collect()
-        })
-    }
-
     /// The newest, each rendered.
-    fn list(
+    pub(super) fn list(
         &self,
         scope: &Scope,
         wanted: &TransfersWanted,
@@ -129,30 +96,6 @@ impl Service {
             let found = transfers::list(db, account, mode, *kind, invoice.as_deref(), *limit)?;
             found.iter().map(|transfer| Ok(render(transfer)?)).collect()
         })
-    }
-
-    /// Does a step that the operator asks for: `action`, and `rate`, `networkFee`, `txid` or `reason` as it needs them.
-    /// Where chains are simulated what is left out is made up.
-    ///
-    /// # Errors
-    /// `not_found`, `invalid_request`, `invalid_transition`.
-    pub async fn move_transfer(
-        self: &Arc<Self>,
-        now: Time,
-        actor: &str,
-        kind: TransferKind,
-        id: &str,
-        body: Map<String, Value>,
-    ) -> Result<Json, Error> {
-        let known = ["action", "rate", "networkFee", "txid", "reason"];
-        let wanted = Wanted::parse(&body, &known)?;
-        let (actor, id) = (actor.to_owned(), id.to_owned());
-        self.write(move |service, tx| {
-            let transfer = find(tx, kind, &id)?;
-            let after = service.step_by_hand(tx, now, By::Person(&actor), &transfer, wanted)?;
-            Ok(render::transfer_for_dashboard(&after)?)
-        })
-        .await
     }
 
     /// Does a step that the sandbox is told to: `action`, and `txid` or `reason` as it needs them.
@@ -178,7 +121,7 @@ impl Service {
 
     /// A step by hand. While a command is sending the transfer, only the command's own outcome moves it: whoever calls
     /// it failed in between would put back what is being sent.
-    fn step_by_hand(
+    pub(super) fn step_by_hand(
         &self,
         tx: &Tx<'_>,
         now: Time,

@@ -5,7 +5,7 @@ use coffer::domain::render::Links;
 use coffer::domain::server::order::ServerLimits;
 use coffer::domain::time::Time;
 use coffer::domain::transfer::{Sending, TransferKind, TransferStatus};
-use coffer::service::passwords::Hasher;
+use coffer::service::operator::passwords::Hasher;
 use coffer::service::{Caches, Error, Service, open_beside};
 use coffer::store::Kind;
 use serde_json::json;

@@ -6,7 +6,7 @@ use crate::http::params::{BEFORE, MODE};
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
-use crate::service::delivery_desk::DeliveriesWanted;
+use crate::service::operator::deliveries::DeliveriesWanted;
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use serde_json::json;

@@ -8,7 +8,7 @@ use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Answer, Content, Handler, PRIVATE, Resource, Route};
 use crate::http::stream::{Outgoing, Pieces};
-use crate::service::exports::ExportWanted;
+use crate::service::operator::exports::ExportWanted;
 use crate::service::{Error, Member, Scope, Service};
 use hyper::header::CONTENT_DISPOSITION;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use crate::http::params::{BEFORE, CURRENCY, FROM, MODE, TO};
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route};
-use crate::service::invoice_desk::Search;
+use crate::service::operator::invoices::Search;
 use crate::service::{Error, Member};
 use std::sync::Arc;
 

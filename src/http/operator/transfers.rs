@@ -135,12 +135,7 @@ async fn refunds(call: Call, member: Member) -> Result<Reply, Error> {
 /// The newest of an account.
 fn list(call: &Call, member: &Member, kind: TransferKind) -> Result<Reply, Error> {
     let (scope, wanted) = (call.scope(member)?, wanted(call, kind));
-    Reply::list(
-        &call
-            .front
-            .service
-            .transfers_for_dashboard(&scope, &wanted)?,
-    )
+    Reply::list(&call.front.service.transfers_for_operator(&scope, &wanted)?)
 }
 
 /// POST /dashboard/api/accounts/{account}/payouts

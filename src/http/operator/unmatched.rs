@@ -10,7 +10,7 @@ use crate::http::request::{Call, ID_CHARS_MAX, Param, ParamKind};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
 use crate::service::Error;
 use crate::service::intake::assign::Assignee;
-use crate::service::unmatched::{Looked, Wanted};
+use crate::service::operator::unmatched::{Looked, Wanted};
 
 /// `limit` where none is given.
 const LIMIT_DEFAULT: u32 = 50;

@@ -8,7 +8,7 @@ use crate::http::password::{self, Turn};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
-use crate::service::users::{Known, NewUser};
+use crate::service::operator::users::{Known, NewUser};
 use crate::service::{Error, Json, Member};
 use hyper::StatusCode;
 use serde_json::value::to_raw_value;

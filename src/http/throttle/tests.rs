@@ -2,7 +2,7 @@
 
 use super::{BY_EMAIL, Counts, FREE, PasswordLimits, Target, WAIT_MS_MAX, WAIT_MS_MIN, wait_ms};
 use crate::domain::time::{HOUR_MS, SECOND_MS, Time};
-use crate::service::members::Mark;
+use crate::service::operator::members::Mark;
 
 const MAX: usize = 1_000;
 

@@ -14,7 +14,7 @@ use crate::domain::rate::{FRESH_MS_MAX, Quoted};
 use crate::domain::refusal::Code;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 use crate::domain::unmatched::UnmatchedReason;
-use crate::service::passwords::Hasher;
+use crate::service::operator::passwords::Hasher;
 use crate::service::tests::{
     NOW, STALE, bitcoin, done, fixed, live, live_invoice, real, refused, seeded, write,
 };

@@ -4,14 +4,14 @@
 //! holds: an account's terms are changed by operators only, and every change is noted.
 
 use super::account_settings::{SETTINGS, TERMS, change_settings, change_terms};
-use super::audit_log::{self, Entry};
-use super::payouts::COOLING_MS;
-use super::{Error, Json, Member, Scope, Service, accounts as rules};
 use crate::domain::account::{Account, AccountStatus};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
+use crate::service::audit_log::{self, Entry};
+use crate::service::payouts::COOLING_MS;
+use crate::service::{Error, Json, Member, Scope, Service, accounts as rules};
 use crate::store::{Reader, accounts, payout_addresses};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};

@@ -1,10 +1,6 @@
 //! Invoices as an operator or a merchant looks at them: searching, all that is known of one, its timeline, calling
 //! one off.
 
-use super::audit_log::{self, Entry};
-use super::events::{Page, unknown_before};
-use super::invoices::owned;
-use super::{Error, Json, Scope, Service};
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Currency;
 use crate::domain::render;
@@ -12,6 +8,10 @@ use crate::domain::status::{InvoiceStatus, Judged};
 use crate::domain::time::Time;
 use crate::domain::timeline::{History, Sums, timeline};
 use crate::domain::transfer::TransferKind;
+use crate::service::audit_log::{self, Entry};
+use crate::service::events::{Page, unknown_before};
+use crate::service::invoices::owned;
+use crate::service::{Error, Json, Scope, Service};
 use crate::store::{invoice_steps, invoices, ledger, payments, quotes, transfers};
 use serde_json::json;
 use std::sync::Arc;

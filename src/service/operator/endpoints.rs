@@ -1,11 +1,9 @@
 //! Webhook endpoints in the operator interface: made, listed, changed, removed, their secrets shown and rolled.
 //!
-//! What does not live here: what is sent to them (`events`, `webhooks`). What always holds: a secret is made here, shown
+//! What does not live here: what is sent to them (`service::events`, `service::webhooks`). What always holds: a secret is made here, shown
 //! only where it is asked for, and whoever is shown it is noted.
 
-use super::audit_log::{self, Entry};
 use super::legacy_secrets::BOTH_SIGN_MS;
-use super::{Error, Json, Member, Scope, Service, new_secret};
 use crate::domain::account::Endpoint;
 use crate::domain::asset::Mode;
 use crate::domain::event::{EventType, Format};
@@ -13,6 +11,8 @@ use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
+use crate::service::audit_log::{self, Entry};
+use crate::service::{Error, Json, Member, Scope, Service, new_secret};
 use crate::store::{Reader, endpoints};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
@@ -244,7 +244,7 @@ fn secret(text: &str, until: Option<Time>) -> Result<Json, Error> {
 }
 
 /// A list of event types.
-pub(super) fn event_types(list: &[Value]) -> Result<Vec<EventType>, Refusal> {
+pub(in crate::service) fn event_types(list: &[Value]) -> Result<Vec<EventType>, Refusal> {
     let read = |item: &Value| {
         let text = item
             .as_str()

@@ -3,15 +3,15 @@
 //! What does not live here: signing in (`members`). What always holds: there is an operator who can sign in once there
 //! was one, and a changed password ends the sessions begun with the old one.
 
-use super::audit_log::{self, Entry};
 use super::members::{Proven, create};
-use super::{Error, Service, random};
 use crate::domain::apikey;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::signature::hex;
 use crate::domain::time::{HOUR_MS, Time};
 use crate::domain::user::{Role, User};
+use crate::service::audit_log::{self, Entry};
+use crate::service::{Error, Service, random};
 use crate::store::{Reader, Tx, accounts, file, sessions, users};
 use serde_json::json;
 use std::sync::Arc;

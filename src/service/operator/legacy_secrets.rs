@@ -2,16 +2,16 @@
 //!
 //! What always holds: whoever is shown it is noted, and for a day after it was rolled both sign.
 
-use super::audit_log::{self, Entry};
-use super::{Error, Json, Member, Scope, Service, new_secret};
 use crate::domain::time::{DAY_MS, Time};
+use crate::service::audit_log::{self, Entry};
+use crate::service::{Error, Json, Member, Scope, Service, new_secret};
 use crate::store::{Tx, accounts};
 use serde_json::json;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
 /// How long a secret that was rolled signs beside the new one.
-pub(super) const BOTH_SIGN_MS: i64 = DAY_MS;
+pub(in crate::service) const BOTH_SIGN_MS: i64 = DAY_MS;
 
 impl Service {
     /// Shows the legacy secret, and notes to whom.

@@ -1,6 +1,6 @@
 //! What can be changed of an account: reading a body of changes, field by field.
 //!
-//! What does not live here: who may change it (`account_desk`) and the account's status (`accounts`). What always
+//! What does not live here: who may change it (`accounts`) and the account's status (`service::accounts`). What always
 //! holds: a body is read whole before anything of it is saved.
 
 use crate::domain::account::Account;
@@ -11,7 +11,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::url;
 
 /// What only an operator changes: the terms of the account.
-pub(super) const TERMS: [&str; 9] = [
+pub(in crate::service) const TERMS: [&str; 9] = [
     "feeBps",
     "maxInvoiceAmount",
     "payoutMinimum",
@@ -24,7 +24,7 @@ pub(super) const TERMS: [&str; 9] = [
 ];
 
 /// What the merchant changes too.
-pub(super) const SETTINGS: [&str; 8] = [
+pub(in crate::service) const SETTINGS: [&str; 8] = [
     "name",
     "ttlSeconds",
     "successUrl",
@@ -43,7 +43,10 @@ const ORIGINS_MAX: usize = 50;
 const ORIGIN_CHARS_MAX: usize = 300;
 
 /// Changes the account's terms.
-pub(super) fn change_terms(account: &mut Account, fields: &Fields<'_>) -> Result<(), Refusal> {
+pub(in crate::service) fn change_terms(
+    account: &mut Account,
+    fields: &Fields<'_>,
+) -> Result<(), Refusal> {
     account.fee = bps(fields, "feeBps", 10_000)?.unwrap_or(account.fee);
     account.under = bps(fields, "underBps", 2_000)?.unwrap_or(account.under);
     account.over = bps(fields, "overBps", 2_000)?.unwrap_or(account.over);
@@ -64,7 +67,7 @@ pub(super) fn change_terms(account: &mut Account, fields: &Fields<'_>) -> Result
 }
 
 /// Changes the coin that payouts are sent in.
-pub(super) fn change_payout_asset(
+pub(in crate::service) fn change_payout_asset(
     account: &mut Account,
     fields: &Fields<'_>,
 ) -> Result<(), Refusal> {
@@ -78,7 +81,10 @@ pub(super) fn change_payout_asset(
 }
 
 /// Changes what the merchant may change. Urls and branding are taken away by null.
-pub(super) fn change_settings(account: &mut Account, fields: &Fields<'_>) -> Result<(), Refusal> {
+pub(in crate::service) fn change_settings(
+    account: &mut Account,
+    fields: &Fields<'_>,
+) -> Result<(), Refusal> {
     if let Some(name) = fields.text("name", 1..=200)? {
         name.clone_into(&mut account.name);
     }

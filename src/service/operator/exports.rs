@@ -1,8 +1,8 @@
 //! Exports as CSV, a piece at a time.
 
-use super::{Error, Scope, Service};
 use crate::domain::export::{Export, write_row};
 use crate::domain::time::Time;
+use crate::service::{Error, Scope, Service};
 use crate::store::exports;
 
 /// Rows that are read at once.

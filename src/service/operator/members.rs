@@ -5,7 +5,6 @@
 //! session that exists, and a session only of a user who has [`Proven`] the password.
 
 use super::passwords::Hasher;
-use super::{Error, Scope, Service, random};
 use crate::domain::apikey;
 use crate::domain::asset::Mode;
 use crate::domain::id;
@@ -13,6 +12,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::signature::hex;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::user::{PASSWORD_MS_MAX, Role, SESSION_MS, User};
+use crate::service::{Error, Scope, Service, random};
 use crate::store::{Reader, Tx, accounts, sessions, users};
 use std::sync::Arc;
 

@@ -2,13 +2,13 @@
 //!
 //! What does not live here: recording them, which is done where they are seen.
 
-use super::audit_log::{self, Entry};
-use super::events::{Page, unknown_before};
-use super::{Error, Json, Member, Service};
 use crate::domain::refusal::Refusal;
 use crate::domain::render;
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
+use crate::service::audit_log::{self, Entry};
+use crate::service::events::{Page, unknown_before};
+use crate::service::{Error, Json, Member, Service};
 use crate::store::unmatched_payments;
 use serde_json::json;
 use std::sync::Arc;

@@ -2,12 +2,12 @@
 //!
 //! What always holds: a coin that is off is offered to nobody; what was quoted before stays payable.
 
-use super::audit_log::{self, Entry};
-use super::{Error, Json, Member, Service};
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
+use crate::service::audit_log::{self, Entry};
+use crate::service::{Error, Json, Member, Service};
 use crate::store::{Reader, coins_off, file};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};

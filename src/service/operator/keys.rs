@@ -1,15 +1,15 @@
 //! Keys as operators and merchants handle them: made, imported, rolled, revoked, listed.
 //!
-//! What does not live here: telling a caller by the key (`keys`). What always holds: a key's text is answered once, when
+//! What does not live here: telling a caller by the key (`service::keys`). What always holds: a key's text is answered once, when
 //! it is made, and neither kept nor noted.
 
-use super::audit_log::{self, Entry};
-use super::{Error, Json, Member, Scope, Service, keys as rules, sandbox};
 use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
+use crate::service::audit_log::{self, Entry};
+use crate::service::{Error, Json, Member, Scope, Service, keys as rules, sandbox};
 use crate::store::keys::{self, KeyRow};
 use crate::store::{Kind, Tx};
 use serde_json::value::to_raw_value;

@@ -2,9 +2,6 @@
 //!
 //! What always holds: a correction says why, and who made it is in the audit log.
 
-use super::audit_log;
-use super::idempotency::{Outcome, Slot, once};
-use super::{Error, Scope, Service};
 use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::ledger::{Entry, LedgerKind, RefType};
@@ -12,6 +9,9 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::refusal::Refusal;
 use crate::domain::render;
 use crate::domain::time::Time;
+use crate::service::audit_log;
+use crate::service::idempotency::{Outcome, Slot, once};
+use crate::service::{Error, Scope, Service};
 use crate::store::{Tx, ledger};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;

@@ -3,13 +3,13 @@
 //! What does not live here: the lists behind the numbers. What always holds: each answer is of one moment, and only
 //! reads.
 
-use super::accounts::balances_of;
-use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Mode;
 use crate::domain::render;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::transfer::{TransferKind, TransferStatus};
+use crate::service::accounts::balances_of;
+use crate::service::{Error, Json, Scope, Service};
 use crate::store::summary::{self, FailingEndpoint};
 use crate::store::{Reader, accounts, file};
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! Passwords: hashed with argon2id, checked in a time that does not tell whether there is such a user.
 
-use super::{Error, random};
+use crate::service::{Error, random};
 use argon2::password_hash::{self, Output, PasswordHash, Salt, SaltString};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 

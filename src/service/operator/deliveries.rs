@@ -2,15 +2,15 @@
 //!
 //! What always holds: whatever was sent before, sending again begins a new round of attempts and forgets none.
 
-use super::audit_log::{self, Entry};
-use super::events::{Page, unknown_before};
-use super::webhooks::lane;
-use super::{Error, Json, Scope, Service};
 use crate::domain::event::DeliveryState;
 use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
+use crate::service::audit_log::{self, Entry};
+use crate::service::events::{Page, unknown_before};
+use crate::service::webhooks::lane;
+use crate::service::{Error, Json, Scope, Service};
 use crate::store::delivery_pages::{self, Again, Delivery, Place, Since};
 use crate::store::{Reader, Tx, accounts, endpoints, events};
 use serde_json::value::to_raw_value;

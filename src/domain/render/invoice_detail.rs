@@ -1,4 +1,4 @@
-//! The JSON of what only the operator interface shows of an invoice.
+//! The JSON of what the operator interface shows of an invoice beside the invoice itself: its details and its timeline.
 
 use super::{Links, Rendered};
 use crate::domain::invoice::Invoice;

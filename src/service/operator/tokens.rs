@@ -1,13 +1,13 @@
 //! Resellers' tokens as operators and merchants handle them: made, listed, revoked.
 //!
-//! What does not live here: telling a reseller by the token (`reseller`). What always holds: a token's text is answered
+//! What does not live here: telling a reseller by the token (`service::reseller`). What always holds: a token's text is answered
 //! once, when it is made, and neither kept nor noted; one that is revoked opens nothing from that moment on.
 
-use super::audit_log::{self, Entry};
-use super::{Error, Json, Member, Scope, Service, keys, reseller};
 use crate::domain::apikey;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
+use crate::service::audit_log::{self, Entry};
+use crate::service::{Error, Json, Member, Scope, Service, keys, reseller};
 use crate::store::reseller_tokens::{self, TokenRow};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
