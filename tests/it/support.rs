@@ -4,6 +4,7 @@ mod books;
 pub mod browser;
 pub mod desk;
 pub mod links;
+pub mod process;
 pub mod receiver;
 mod refusals;
 pub mod resource;

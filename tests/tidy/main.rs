@@ -122,6 +122,11 @@ fn files_open_with_what_they_are_for() {
 }
 
 #[test]
+fn tests_stand_in_folders() {
+    hold(shape::test_folders);
+}
+
+#[test]
 fn the_top_level_is_fixed() {
     hold(shape::top_level);
 }

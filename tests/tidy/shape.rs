@@ -117,6 +117,24 @@ pub fn openings(tree: &Tree) -> Vec<String> {
     found
 }
 
+/// What every folder of tests stands on.
+const TESTS: &str = "tests/it/";
+const TESTS_STAND_ON: &[&str] = &["main.rs", "support.rs"];
+
+pub fn test_folders(tree: &Tree) -> Vec<String> {
+    let mut found = tree.need(&[TESTS]);
+    for file in tree.rust(TESTS) {
+        let name = &file.path[TESTS.len()..];
+        if !name.contains('/') && !TESTS_STAND_ON.contains(&name) {
+            found.push(file.at(
+                1,
+                "tests stand in a folder by what they are about: move it into one of tests/it/*/",
+            ));
+        }
+    }
+    found
+}
+
 pub fn top_level(tree: &Tree) -> Vec<String> {
     let has = |name: &&&str| tree.top.iter().any(|entry| entry == **name);
     let missing = TOP.iter().filter(|name| !has(name));
@@ -174,7 +192,7 @@ pub fn dependencies(tree: &Tree) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{TOP, dependencies, functions, lengths, map, openings, top_level};
+    use super::{TOP, dependencies, functions, lengths, map, openings, test_folders, top_level};
     use crate::tree::{Tree, finds};
 
     #[test]
@@ -240,5 +258,15 @@ mod tests {
             &[("Cargo.toml", cargo), ("README.md", readme)],
             &["Cargo.toml:5", "Cargo.toml:7"],
         );
+    }
+
+    #[test]
+    fn tests_stand_in_folders() {
+        let files = [
+            ("tests/it/main.rs", ""),
+            ("tests/it/coins.rs", ""),
+            ("tests/it/coins/mod.rs", ""),
+        ];
+        finds(test_folders, &files, &["tests/it/coins.rs:1"]);
     }
 }

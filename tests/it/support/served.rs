@@ -2,7 +2,7 @@
 
 use super::scratch::Scratch;
 use super::{Answer, agent, send};
-use crate::process::Process;
+use crate::support::process::Process;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::io::Write;

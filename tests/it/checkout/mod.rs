@@ -1,0 +1,5 @@
+//! What customers and shops' pages see: the checkout, payment links, `/v1/public`.
+
+mod pages;
+mod payment_links;
+mod public;

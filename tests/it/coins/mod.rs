@@ -1,0 +1,4 @@
+//! Coins and what they cost.
+
+mod rates;
+mod table;

@@ -1,0 +1,196 @@
+//! Customers' addresses: their shape, that they stay, and whose they are.
+
+use crate::invoices::idempotency::fifty;
+use crate::support::{Answer, LIVE, Shop, TEST};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+
+impl Shop {
+    /// Makes or fetches a customer's addresses.
+    #[track_caller]
+    pub fn addresses(&self, key: &str, reference: &str) -> Answer {
+        let path = format!("/v1/customers/{reference}/addresses");
+        self.send("POST", &path, &[("X-API-Key", key)], "")
+    }
+
+    /// A customer's address of a family.
+    #[track_caller]
+    pub fn address_of(&self, key: &str, reference: &str, family: &str) -> String {
+        let made = self.addresses(key, reference).expect(201).json();
+        let entries = made["addresses"].as_array().unwrap();
+        let entry = entries.iter().find(|entry| entry["family"] == family);
+        entry.unwrap()["address"].as_str().unwrap().to_owned()
+    }
+}
+
+/// Prints of a command beside a running server.
+#[track_caller]
+fn printed(file: &Path, args: &[&str]) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    let output = command
+        .args(args)
+        .args(["--sandbox", "--file"])
+        .arg(file)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A secret key of a second account, which has customers too.
+#[track_caller]
+pub fn another_account(file: &Path, mode: &str) -> String {
+    let id = printed(file, &["account", "create", "Another Shop"])["id"].clone();
+    let id = id.as_str().unwrap();
+    printed(file, &["account", "approve", id]);
+    rusqlite::Connection::open(file)
+        .unwrap()
+        .execute(
+            "update accounts set customers_enabled = 1 where id = ?1",
+            [id],
+        )
+        .unwrap();
+    let key = printed(file, &["key", "create", id, "--mode", mode]);
+    key["key"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_customer_has_one_address_for_each_family_in_the_documented_shape() {
+    let shop = Shop::open();
+    let made = shop.addresses(TEST, "user:7_b.c-d").expect(201);
+    let body = made.json();
+    let families = body["addresses"].as_array().unwrap().iter();
+    let shown: Vec<_> = families
+        .map(|entry| {
+            let assets = entry["assets"].as_array().unwrap().iter();
+            let ids: Vec<_> = assets.map(|asset| asset["id"].as_str().unwrap()).collect();
+            (
+                entry["family"].clone(),
+                entry["chainIds"].clone(),
+                ids.join(" "),
+            )
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            (
+                json!("solana"),
+                json!(["solana"]),
+                "SOL USDC-SPL USDT-SPL".to_owned()
+            ),
+            (
+                json!("evm"),
+                json!(["ethereum", "base", "polygon"]),
+                "ETH USDT-ERC20 USDC-ERC20 USDC-BASE USDC-POLYGON".to_owned()
+            ),
+            (json!("tron"), json!(["tron"]), "TRX USDT-TRC20".to_owned()),
+            (json!("utxo"), json!(["bitcoin"]), "BTC".to_owned()),
+        ]
+    );
+    let address = body["addresses"][3]["address"].as_str().unwrap();
+    assert!(address.starts_with("tb1q"), "a test address: {address}");
+    let head = "{\"customer\":\"user:7_b.c-d\",\"conversion\":{\"provider\":\"none\",\"target\":\"EUR\",\"feesPaidBy\":\"merchant\"},\
+        \"addresses\":[{\"family\":\"solana\",\"chainIds\":[\"solana\"],\"address\":\"";
+    assert!(made.text.starts_with(head), "{}", made.text);
+    let tail = format!(
+        "{{\"family\":\"utxo\",\"chainIds\":[\"bitcoin\"],\"address\":\"{address}\",\"assets\":[{{\"id\":\"BTC\",\
+         \"symbol\":\"BTC\",\"chainId\":\"bitcoin\",\"kind\":\"native\"}}]}}]}}"
+    );
+    assert!(made.text.ends_with(&tail), "{}", made.text);
+}
+
+#[test]
+fn addresses_stay_and_are_nobody_elses() {
+    let shop = Shop::open();
+    let first = shop.addresses(TEST, "ada").expect(201);
+    shop.advance("400d");
+    assert_eq!(shop.addresses(TEST, "ada").expect(201).text, first.text);
+    let read = shop.get("/v1/customers/ada/addresses", Some(TEST));
+    assert_eq!(read.expect(200).text, first.text);
+    let invoice = shop.invoice("100.00", json!({ "asset": "BTC" }));
+    let mut seen = vec![invoice["depositAddress"].as_str().unwrap().to_owned()];
+    for (key, reference) in [(TEST, "ada"), (TEST, "Ada"), (TEST, "bob"), (LIVE, "ada")] {
+        for family in ["solana", "evm", "tron", "utxo"] {
+            let address = shop.address_of(key, reference, family);
+            assert!(!seen.contains(&address), "{address} twice");
+            seen.push(address);
+        }
+    }
+    let other = shop.invoice("100.00", json!({ "asset": "BTC" }));
+    assert!(!seen.contains(&other["depositAddress"].as_str().unwrap().to_owned()));
+}
+
+#[test]
+fn fifty_at_once_make_one_customer() {
+    let shop = Shop::open();
+    let answers = fifty(|| shop.addresses(TEST, "one"));
+    for answer in &answers {
+        assert_eq!((answer.status, &answer.text), (201, &answers[0].text));
+    }
+    let file = rusqlite::Connection::open(shop.file()).unwrap();
+    let count = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count("select count(*) from customers"), 1);
+    assert_eq!(count("select count(*) from addresses"), 4);
+}
+
+#[test]
+fn a_reference_is_as_documented_or_refused() {
+    let shop = Shop::open();
+    let longest = "x".repeat(120);
+    for reference in ["a", "A-Za-z0-9._:-", &longest, "%41"] {
+        shop.addresses(TEST, reference).expect(201);
+    }
+    let longer = "x".repeat(121);
+    for reference in ["a%20b", "a%2Fb", "%C3%A4", "a%0A", "a@b", "a+b", &longer] {
+        shop.addresses(TEST, reference)
+            .refused(400, "invalid_request", Some("ref"));
+        let path = format!("/v1/customers/{reference}");
+        shop.get(&format!("{path}/addresses"), Some(TEST)).refused(
+            400,
+            "invalid_request",
+            Some("ref"),
+        );
+        let body = json!({ "asset": "BTC", "amount": "1" });
+        shop.post(&format!("{path}/simulate"), Some(TEST), body)
+            .refused(400, "invalid_request", Some("ref"));
+    }
+}
+
+#[test]
+fn without_the_feature_there_are_no_customers() {
+    let shop = Shop::open();
+    let made = shop.addresses(TEST, "ada").expect(201).text;
+    shop.switch(json!({ "customersEnabled": false }));
+    let path = "/v1/customers/ada";
+    for reference in ["ada", "bob"] {
+        shop.addresses(TEST, reference)
+            .refused(403, "customers_disabled", None);
+    }
+    shop.get(&format!("{path}/addresses"), Some(TEST))
+        .refused(403, "customers_disabled", None);
+    let body = json!({ "asset": "BTC", "amount": "1" });
+    shop.post(&format!("{path}/simulate"), Some(TEST), body)
+        .refused(403, "customers_disabled", None);
+    shop.switch(json!({ "customersEnabled": true }));
+    assert_eq!(shop.addresses(TEST, "ada").expect(201).text, made);
+    shop.get("/v1/customers/bob/addresses", Some(TEST))
+        .refused(404, "not_found", None);
+}
+
+#[test]
+fn customers_are_of_one_account_and_one_mode() {
+    let shop = Shop::open();
+    let foreign = another_account(shop.file(), "test");
+    let own = shop.address_of(TEST, "ada", "utxo");
+    for key in [LIVE, &foreign] {
+        shop.get("/v1/customers/ada/addresses", Some(key))
+            .refused(404, "not_found", None);
+    }
+    assert_ne!(shop.address_of(&foreign, "ada", "utxo"), own);
+    let unknown = shop.get("/v1/customers/nobody/addresses", Some(TEST));
+    unknown.refused(404, "not_found", None);
+    shop.get("/v1/customers/ada/addresses", Some("pk_test_sandbox"))
+        .refused(403, "wrong_key_type", None);
+}

@@ -1,0 +1,208 @@
+//! Deposits: what is paid to customers, booked and told.
+
+use crate::customers::addresses::another_account;
+use crate::support::{Answer, LIVE, Shop, TEST};
+use serde_json::{Value, json};
+
+impl Shop {
+    /// Simulates a deposit of the customer `ada`.
+    #[track_caller]
+    fn simulate_deposit(&self, body: Value) -> Answer {
+        self.post("/v1/customers/ada/simulate", Some(TEST), body)
+    }
+
+    /// A deposit as it is now.
+    #[track_caller]
+    pub fn deposit(&self, key: &str, id: &str) -> Value {
+        let answer = self.get(&format!("/v1/deposits/{id}"), Some(key));
+        answer.expect(200).json()
+    }
+
+    /// Asserts how a deposit stands: its status, its events, its ledger entries, oldest first, and what is available.
+    #[track_caller]
+    pub fn deposit_stands(
+        &self,
+        key: &str,
+        id: &str,
+        status: &str,
+        told: usize,
+        booked: &str,
+        available: &str,
+    ) {
+        let page = self
+            .get("/v1/ledger?limit=200", Some(key))
+            .expect(200)
+            .json();
+        let entries = page["data"].as_array().unwrap().iter().rev();
+        let entries: Vec<_> = entries
+            .filter(|entry| entry["refId"] == id)
+            .map(|entry| {
+                assert_eq!(
+                    (&entry["refType"], &entry["currency"]),
+                    (&json!("deposit"), &json!("EUR"))
+                );
+                let text = |field: &str| entry[field].as_str().unwrap();
+                format!("{} {}", text("kind"), text("amount"))
+            })
+            .collect();
+        let events = self.event_types(id, key);
+        assert!(events.iter().all(|kind| kind == "deposit.confirmed"));
+        let deposit = self.deposit(key, id);
+        let balances = self.get("/v1/balances", Some(key)).expect(200).json();
+        assert_eq!(
+            (
+                deposit["status"].as_str().unwrap(),
+                events.len(),
+                entries.join(", ").as_str(),
+                balances["data"][0]["available"].as_str().unwrap()
+            ),
+            (status, told, booked, available)
+        );
+        assert_eq!(deposit["confirmedAt"].is_string(), status == "confirmed");
+    }
+}
+
+/// A shop with the customer `ada` in both modes.
+fn shop() -> Shop {
+    let shop = Shop::open();
+    shop.addresses(TEST, "ada").expect(201);
+    shop.addresses(LIVE, "ada").expect(201);
+    shop
+}
+
+#[test]
+fn a_simulated_deposit_is_confirmed_booked_and_told() {
+    let shop = shop();
+    let address = shop.address_of(TEST, "ada", "utxo");
+    let made = shop.simulate_deposit(json!({ "asset": "BTC", "amount": "0.001" }));
+    let made = made.expect(201);
+    let deposit = made.json();
+    let (id, now) = (deposit["id"].as_str().unwrap(), shop.now());
+    let txid = deposit["txid"].as_str().unwrap();
+    let expected = format!(
+        "{{\"object\":\"deposit\",\"id\":\"{id}\",\"customer\":\"ada\",\"livemode\":false,\"status\":\"confirmed\",\
+         \"family\":\"utxo\",\"chain\":\"bitcoin\",\"asset\":\"BTC\",\"assetSymbol\":\"BTC\",\"address\":\"{address}\",\
+         \"txid\":\"{txid}\",\"amountCrypto\":\"0.001\",\"rate\":\"60000\",\"currency\":\"EUR\",\"grossEur\":\"60.00\",\
+         \"feeEur\":\"0.60\",\"netEur\":\"59.40\",\"createdAt\":\"{now}\",\"confirmedAt\":\"{now}\"}}"
+    );
+    assert_eq!(made.text, expected);
+    let read = shop.get(&format!("/v1/deposits/{id}"), Some(TEST));
+    assert_eq!(read.expect(200).text, expected);
+    let events = shop.get(&format!("/v1/events?object={id}"), Some(TEST));
+    let events = events.expect(200);
+    assert!(
+        events
+            .text
+            .contains(&format!("\"data\":{{\"object\":{expected}}}")),
+        "the event has it byte for byte: {}",
+        events.text
+    );
+    let booked = "sale 60.00, fee -0.60";
+    shop.deposit_stands(TEST, id, "confirmed", 1, booked, "59.40");
+    // Each is another, of any coin of the families, as text or number.
+    for (asset, amount, gross) in [
+        ("BTC", json!("0.001"), "60.00"),
+        ("USDC-BASE", json!(10), "9.20"),
+        ("USDT-SPL", json!("1.5"), "1.38"),
+        ("TRX", json!("100"), "12.00"),
+        ("ETH", json!("0.000000000000000001"), "0.00"),
+    ] {
+        let answer = shop.simulate_deposit(json!({ "asset": asset, "amount": amount }));
+        assert_eq!(answer.expect(201).json()["grossEur"], gross, "{asset}");
+    }
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused_and_changes_nothing() {
+    let shop = shop();
+    for asset in ["XMR", "LTC", "DOGE"] {
+        shop.simulate_deposit(json!({ "asset": asset, "amount": "1" }))
+            .refused(400, "coin_unavailable", Some("asset"));
+    }
+    let (long, too_long) = ("9".repeat(30), "9".repeat(300));
+    for amount in ["", "0", "0.0", "-1", "1e3", "0.000000001", &long, &too_long] {
+        shop.simulate_deposit(json!({ "asset": "BTC", "amount": amount }))
+            .refused(400, "invalid_request", Some("amount"));
+    }
+    for (body, param) in [
+        (json!({ "amount": "1" }), "asset"),
+        (json!({ "asset": 1, "amount": "1" }), "asset"),
+        (json!({ "asset": "BTC" }), "amount"),
+        (json!({ "asset": "BTC", "amount": true }), "amount"),
+        (json!({ "asset": "BTC", "amount": 1e-30 }), "amount"),
+        (json!({ "asset": "BTC", "amount": "1", "more": 1 }), "more"),
+    ] {
+        shop.simulate_deposit(body)
+            .refused(400, "invalid_request", Some(param));
+    }
+    let body = json!({ "asset": "BTC", "amount": "1" });
+    let path = "/v1/customers/ada/simulate";
+    shop.post(path, Some(LIVE), body.clone())
+        .refused(403, "forbidden", None);
+    shop.post("/v1/customers/bob/simulate", Some(TEST), body)
+        .refused(404, "not_found", None);
+    for key in [TEST, LIVE] {
+        let list = shop.get("/v1/deposits", Some(key)).expect(200).json();
+        assert_eq!(list, json!({ "data": [] }));
+    }
+}
+
+#[test]
+fn deposits_are_listed_newest_first_and_by_customer() {
+    let shop = shop();
+    shop.addresses(TEST, "bob").expect(201);
+    let mut made = Vec::new();
+    for (number, reference) in ["ada", "bob", "ada"].iter().cycle().take(30).enumerate() {
+        let path = format!("/v1/customers/{reference}/simulate");
+        let body = json!({ "asset": "TRX", "amount": format!("{}", number + 1) });
+        made.insert(0, shop.post(&path, Some(TEST), body).expect(201).json());
+    }
+    let list = |query: &str| {
+        let list = shop.get(&format!("/v1/deposits{query}"), Some(TEST));
+        list.expect(200).json()["data"].as_array().unwrap().clone()
+    };
+    assert_eq!(list(""), made[..25]);
+    assert_eq!(list("?limit=100"), made);
+    assert_eq!(list("?limit=1"), made[..1]);
+    let of = |name: &str| -> Vec<Value> {
+        let all = made.iter().filter(|deposit| deposit["customer"] == name);
+        all.cloned().collect()
+    };
+    assert_eq!(list("?limit=100&customer=bob"), of("bob"));
+    assert_eq!(list("?limit=3&customer=ada"), of("ada")[..3]);
+    assert!(list("?customer=nobody").is_empty());
+    for limit in ["0", "101", "x"] {
+        shop.get(&format!("/v1/deposits?limit={limit}"), Some(TEST))
+            .refused(400, "invalid_request", Some("limit"));
+    }
+}
+
+#[test]
+fn deposits_are_of_one_account_and_one_mode() {
+    let shop = shop();
+    let made = shop.simulate_deposit(json!({ "asset": "BTC", "amount": "1" }));
+    let id = made.expect(201).json()["id"].as_str().unwrap().to_owned();
+    let foreign = another_account(shop.file(), "test");
+    for key in [LIVE, &foreign] {
+        shop.get(&format!("/v1/deposits/{id}"), Some(key))
+            .refused(404, "not_found", None);
+        let list = shop.get("/v1/deposits", Some(key)).expect(200).json();
+        assert_eq!(list["data"], json!([]));
+        assert!(shop.event_types(&id, key).is_empty());
+    }
+    for unknown in ["x", "01a1fd71-e3f0-740f-bd59-25d40e11c67b"] {
+        shop.get(&format!("/v1/deposits/{unknown}"), Some(TEST))
+            .refused(404, "not_found", None);
+    }
+}
+
+#[test]
+fn what_was_deposited_stays_to_be_read_without_the_feature() {
+    let shop = shop();
+    let made = shop.simulate_deposit(json!({ "asset": "BTC", "amount": "1" }));
+    let made = made.expect(201).json();
+    shop.switch(json!({ "customersEnabled": false }));
+    assert_eq!(shop.deposit(TEST, made["id"].as_str().unwrap()), made);
+    let list = shop.get("/v1/deposits", Some(TEST)).expect(200).json();
+    assert_eq!(list["data"], json!([made]));
+}

@@ -1,0 +1,96 @@
+//! What the tables of customers, their addresses and their deposits refuse, whoever writes.
+
+use crate::file::refused_rows::rows;
+
+/// A customer with an address, a confirmed deposit with its sale, an imported address, and a payment that matched nothing.
+const ROWS: &str = "
+insert into customers (seq, account, mode, ref, created_at) values (1, 1, 'test', 'ada', 0);
+insert into addresses (mode, pool, address, customer) values ('test', 'evm', '0xc', 1);
+insert into pool_addresses (pool, address, state, imported_at) values ('solana', 's', 'free', 0);
+insert into observations (seq, mode, chain, txid, position, asset, address, amount, state, seen_at, confirmed_at)
+  values (2, 'test', 'base', '0xt', 0, 'USDC-BASE', '0xc', '1', 'confirmed', 0, 0),
+         (3, 'test', 'base', '0xt', 1, 'USDC-BASE', '0xd', '1', 'seen', 0, null);
+insert into deposits (seq, id, account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, gross, fee,
+    was_confirmed, created_at)
+  values (1, 'd', 1, 'test', 1, 2, '1', 'fixed', 0, 0, 100, 1, 1, 0);
+insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, deposit, created_at)
+  values ('ds', 1, 'test', 'EUR', 100, 'sale', 'deposit', 'd', 1, 0);
+insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, deposit, created_at)
+  values ('df', 1, 'test', 'EUR', -1, 'fee', 'deposit', 'd', 100, 1, 0);
+insert into unmatched_payments (id, observation, reason) values ('u', 3, 'unknown_address');
+";
+
+/// Each of these statements, with the part of the schema that refuses it.
+const REFUSED: [(&str, &str); 30] = [
+    // A reference is one customer of an account and mode.
+    ("insert into customers (account, mode, ref, created_at) values (1, 'test', 'ada', 1)", "UNIQUE"),
+    ("insert into customers (account, mode, ref, created_at) values (1, 'test', '', 1)", "CHECK"),
+    ("insert into customers (account, mode, ref, created_at) values (9, 'test', 'bob', 1)", "FOREIGN KEY"),
+    // An address has one owner, be it an invoice or a customer, and an owner one address of a pool.
+    ("insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xc', 2)", "UNIQUE"),
+    ("insert into addresses (mode, pool, address, customer) values ('test', 'evm', '0xa', 1)", "UNIQUE"),
+    ("insert into addresses (mode, pool, address, customer) values ('test', 'evm', '0xd', 1)", "UNIQUE"),
+    ("insert into addresses (mode, pool, address, invoice, customer) values ('test', 'tron', 'T', 1, 1)", "CHECK"),
+    ("insert into addresses (mode, pool, address) values ('test', 'tron', 'T')", "CHECK"),
+    ("insert into addresses (mode, pool, address, customer) values ('test', 'tron', 'T', 9)", "FOREIGN KEY"),
+    // An imported address is there once, free, assigned or retired.
+    ("insert into pool_addresses (pool, address, state, imported_at) values ('solana', 's', 'free', 1)", "UNIQUE"),
+    ("update pool_addresses set state = 'gone'", "CHECK"),
+    // A deposit is there once, and belongs to what was seen.
+    ("insert into deposits select 2, 'e', account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, gross, fee,
+        was_confirmed, created_at from deposits", "UNIQUE"),
+    ("update deposits set observation = 9", "FOREIGN KEY"),
+    ("update deposits set was_confirmed = 2", "CHECK"),
+    ("update deposits set fee = 101", "CHECK"),
+    ("update deposits set fee = -1", "CHECK"),
+    ("update deposits set customer = 9", "FOREIGN KEY"),
+    // Its rate came from somewhere, and is fixed once it has been confirmed.
+    ("update deposits set rate_source = ''", "CHECK"),
+    ("update deposits set rate_source = null", "NOT NULL"),
+    ("update deposits set rate_at = null", "NOT NULL"),
+    ("update deposits set fixed_at = null", "CHECK"),
+    // It has one sale and one fee.
+    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, deposit, created_at)
+        values ('n', 1, 'test', 'EUR', 100, 'sale', 'deposit', 'd', 1, 0)", "UNIQUE"),
+    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, deposit, created_at)
+        values ('n', 1, 'test', 'EUR', -1, 'fee', 'deposit', 'd', 100, 1, 0)", "UNIQUE"),
+    // What matched nothing is there once, says whose address it is, and is looked at with a note.
+    ("insert into unmatched_payments select 2, 'v', observation, reason, account, invoice, resolved_at, note
+        from unmatched_payments", "UNIQUE"),
+    ("update unmatched_payments set observation = 9", "FOREIGN KEY"),
+    ("update unmatched_payments set reason = 'unquoted_coin'", "CHECK"),
+    ("update unmatched_payments set reason = 'dust', account = 1", "CHECK"),
+    ("update unmatched_payments set account = 1, invoice = 1", "CHECK"),
+    ("update unmatched_payments set reason = 'too_large', invoice = 1", "CHECK"),
+    ("update unmatched_payments set resolved_at = 1", "CHECK"),
+];
+
+#[test]
+fn the_tables_of_customers_refuse_what_must_never_be() {
+    let conn = rows("customers-refused");
+    conn.execute_batch(ROWS).unwrap();
+    for (statement, by) in REFUSED {
+        let outcome = conn.execute(statement, []);
+        let refused =
+            outcome.map_or_else(|error| error.to_string(), |rows| format!("{rows} taken"));
+        assert!(refused.contains(by), "{statement}: {refused}");
+    }
+}
+
+/// None of the statements above is refused for a reason of its rows' own.
+#[test]
+fn the_tables_of_customers_take_what_is_right() {
+    let conn = rows("customers-taken");
+    conn.execute_batch(ROWS).unwrap();
+    for statement in [
+        "insert into customers (account, mode, ref, created_at) values (1, 'live', 'ada', 1)",
+        "insert into addresses (mode, pool, address, customer) values ('test', 'tron', 'T', 1)",
+        "update pool_addresses set state = 'assigned'",
+        "update deposits set was_confirmed = 0, fee = 100",
+        "update deposits set fixed_at = null where was_confirmed = 0",
+        "update unmatched_payments set reason = 'unquoted_coin', account = 1, invoice = 1",
+        "update unmatched_payments set resolved_at = 1, note = 'sent back'",
+    ] {
+        assert_eq!(conn.execute(statement, []), Ok(1), "{statement}");
+    }
+}

@@ -1,0 +1,230 @@
+//! What was acknowledged survives `kill -9`: a sandbox is killed ten times while ten thousand invoices are made.
+//!
+//! What always holds: a kill comes when a certain number of answers has arrived, never after a certain time.
+
+use crate::support::process::{Process, sandbox};
+use crate::support::{TEST, agent, send};
+use rusqlite::{Connection, OpenFlags};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Condvar, Mutex};
+
+/// Invoices to be made.
+const INVOICES: usize = 10_000;
+/// How often the process is killed.
+const KILLS: usize = 10;
+/// Answers between two kills.
+const SHARE: usize = 900;
+/// Connections at once.
+const CLIENTS: usize = 32;
+
+/// An acknowledged creation: its Idempotency-Key and the id that was answered.
+type Answered = (String, String);
+
+/// Which process there is, for clients that wait for the next one. Dropping it tells them that there will be none.
+struct Generations<'a>(&'a Generation);
+
+/// The number and the url of the present process.
+#[derive(Default)]
+struct Generation {
+    present: Mutex<(usize, Option<String>)>,
+    changed: Condvar,
+}
+
+impl Generation {
+    /// This is the process to ask now; nothing: there is none any more.
+    fn begin(&self, url: Option<String>) {
+        let mut present = self.present.lock().unwrap();
+        *present = (present.0.saturating_add(1), url);
+        self.changed.notify_all();
+    }
+
+    /// Waits for a process later than this one; its number and its url.
+    fn after(&self, number: usize) -> Option<(usize, String)> {
+        let present = self.present.lock().unwrap();
+        let later = self.changed.wait_while(present, |now| now.0 <= number);
+        let (number, url) = later.unwrap().clone();
+        url.map(|url| (number, url))
+    }
+}
+
+impl Drop for Generations<'_> {
+    fn drop(&mut self) {
+        self.0.begin(None);
+    }
+}
+
+/// Makes invoices until there are enough, each with a key of its own; where no answer comes, the same again from the
+/// next process.
+fn client(next: &AtomicUsize, generation: &Generation, answered: &Sender<Answered>) {
+    let agent = agent();
+    let Some((mut number, mut url)) = generation.after(0) else {
+        return;
+    };
+    loop {
+        let invoice = next.fetch_add(1, Ordering::SeqCst);
+        if invoice >= INVOICES {
+            return;
+        }
+        let key = format!("invoice-{invoice}");
+        let body =
+            json!({ "amount": "20.00", "currency": "EUR", "orderId": format!("order-{invoice}") });
+        loop {
+            let headers = [("X-API-Key", TEST), ("Idempotency-Key", key.as_str())];
+            let target = format!("{url}/v1/invoices");
+            if let Some(answer) = try_send(&agent, &target, &headers, &body.to_string()) {
+                let invoice: Value = serde_json::from_str(&answer).unwrap();
+                let id = invoice["id"].as_str().unwrap().to_owned();
+                answered.send((key, id)).unwrap();
+                break;
+            }
+            let Some(later) = generation.after(number) else {
+                return;
+            };
+            (number, url) = later;
+        }
+    }
+}
+
+/// The whole of a 201; nothing where the process was gone before it was.
+fn try_send(
+    agent: &ureq::Agent,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Option<String> {
+    let mut request = agent.post(url);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let mut response = request.send(body).ok()?;
+    let text = response.body_mut().read_to_string().ok()?;
+    assert_eq!(response.status(), 201, "{text}");
+    Some(text)
+}
+
+/// Kills the process again and again while answers arrive, looks into the file, and starts the next one.
+fn reap(
+    file: &Path,
+    generation: &Generation,
+    answers: &Receiver<Answered>,
+) -> BTreeMap<String, String> {
+    let path = file.to_str().unwrap();
+    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", path]);
+    // Nobody listens there: each delivery's first attempt fails, and it stays pending.
+    let body = json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }).to_string();
+    let settings = format!("{url}/sandbox/account");
+    send(&agent(), "PATCH", &settings, &[], &body).expect(200);
+    let _generations = Generations(generation);
+    generation.begin(Some(url));
+    let mut acknowledged = BTreeMap::new();
+    let mut kills = 0;
+    while acknowledged.len() < INVOICES {
+        let (key, id) = answers.recv().unwrap();
+        assert_eq!(acknowledged.insert(key, id), None, "each is answered once");
+        if kills < KILLS && acknowledged.len().is_multiple_of(SHARE) {
+            process.kill();
+            kills = kills.saturating_add(1);
+            check(file, &acknowledged);
+            process = restarted(path, generation);
+        }
+    }
+    assert_eq!(kills, KILLS);
+    assert!(process.close(), "it ends well when it is asked to");
+    acknowledged
+}
+
+/// The next process on the same file.
+fn restarted(path: &str, generation: &Generation) -> Process {
+    let (process, url) = sandbox("127.0.0.1:0", &["--file", path]);
+    generation.begin(Some(url));
+    process
+}
+
+/// Looks into a file that no process has open: what was acknowledged is there, and nothing is half there.
+#[track_caller]
+fn check(file: &Path, acknowledged: &BTreeMap<String, String>) {
+    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let verdict: String = db
+        .query_row("pragma integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(verdict, "ok");
+    let orphans = db.prepare("pragma foreign_key_check").unwrap().exists([]);
+    assert!(!orphans.unwrap(), "a row refers to none");
+
+    let mut found = BTreeMap::new();
+    let mut rows = db
+        .prepare(
+            "select idempotency.client_key, json_extract(idempotency.answer, '$.id'), invoices.id, invoices.order_id, \
+             count(distinct events.seq), count(deliveries.id), min(events.type), \
+             min(json_extract(events.body, '$.data.object.id')) \
+             from invoices left join idempotency on idempotency.client_key = replace(invoices.order_id, 'order', 'invoice') \
+             left join events on events.object_id = invoices.id left join deliveries on deliveries.event = events.seq \
+             group by invoices.seq",
+        )
+        .unwrap();
+    let mut rows = rows.query([]).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        let text = |column: usize| row.get::<_, String>(column).unwrap();
+        let (key, id) = (text(0), text(2));
+        assert_eq!(text(1), id, "the kept answer is about another invoice");
+        assert_eq!(text(3).replace("order", "invoice"), key);
+        assert_eq!(row.get(4), Ok(1), "events of {id}");
+        assert_eq!(row.get(5), Ok(1), "deliveries of {id}");
+        assert_eq!((text(6).as_str(), text(7)), ("invoice.created", id.clone()));
+        assert_eq!(found.insert(key, id), None);
+    }
+    for (key, id) in acknowledged {
+        assert_eq!(found.get(key), Some(id), "{key} was acknowledged");
+    }
+    assert_eq!(counts(&db), [found.len(); 4]);
+    let torn = "select count(*) from deliveries where attempts <> (select count(*) from attempts \
+                where attempts.delivery = deliveries.id)";
+    assert_eq!(count(&db, torn), 0, "attempts and their deliveries agree");
+}
+
+/// How many invoices, events, deliveries and kept answers there are.
+fn counts(db: &Connection) -> [usize; 4] {
+    ["invoices", "events", "deliveries", "idempotency"]
+        .map(|table| count(db, &format!("select count(*) from {table}")))
+}
+
+/// A number that a statement answers.
+fn count(db: &Connection, statement: &str) -> usize {
+    let number: i64 = db.query_row(statement, [], |row| row.get(0)).unwrap();
+    usize::try_from(number).unwrap()
+}
+
+/// A folder that is removed with what is in it.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What stays behind in the folder for temporary files does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn what_was_acknowledged_survives_kill_9() {
+    let name = format!("coffer-durability-{}", std::process::id());
+    let folder = Folder(std::env::temp_dir().join(name));
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let file = folder.0.join("coffer.db");
+    let (generation, next) = (Generation::default(), AtomicUsize::new(0));
+    let (answered, answers) = channel();
+    let acknowledged = std::thread::scope(|scope| {
+        for _ in 0..CLIENTS {
+            let (generation, next, answered) = (&generation, &next, answered.clone());
+            scope.spawn(move || client(next, generation, &answered));
+        }
+        drop(answered);
+        reap(&file, &generation, &answers)
+    });
+    check(&file, &acknowledged);
+    let db = Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    assert_eq!(counts(&db), [INVOICES; 4]);
+}

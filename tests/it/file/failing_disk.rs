@@ -1,0 +1,230 @@
+//! A disk that is full, and one that fails: what was acknowledged stays, what cannot be kept is not acknowledged.
+//!
+//! The disk is the system's, with a library in front of it (`support/disk.c`) that fails when a file tells it to.
+
+use crate::file::audit::findings;
+use crate::support::process::Process;
+use crate::support::scratch::Scratch;
+use crate::support::{Answer, TEST, agent, send};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A sandbox that keeps a file on such a disk.
+struct Shop {
+    scratch: Scratch,
+    logs: Scratch,
+    process: Option<Process>,
+    url: String,
+    agent: ureq::Agent,
+}
+
+impl Shop {
+    #[track_caller]
+    fn open() -> Shop {
+        let mut shop = Shop {
+            scratch: Scratch::new(),
+            logs: Scratch::new(),
+            process: None,
+            url: String::new(),
+            agent: agent(),
+        };
+        let compiled = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-o"])
+            .arg(shop.library())
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/support/disk.c"))
+            .args(["-ldl"])
+            .output()
+            .unwrap();
+        assert!(compiled.status.success(), "{compiled:?}");
+        shop.start();
+        shop
+    }
+
+    fn library(&self) -> PathBuf {
+        self.logs.path("disk.so")
+    }
+
+    fn file(&self) -> PathBuf {
+        self.scratch.path("shop.db")
+    }
+
+    /// The binary on that disk.
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        command.env("LD_PRELOAD", self.library());
+        command.env("COFFER_DISK", self.scratch.path("").canonicalize().unwrap());
+        command
+    }
+
+    #[track_caller]
+    fn start(&mut self) {
+        let mut command = self.command();
+        command.args(["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"]);
+        command.arg("--file").arg(self.file());
+        let log = std::fs::File::options()
+            .append(true)
+            .create(true)
+            .open(self.logs.path("log"));
+        let process = Process::start_with(&mut command, log.unwrap().into());
+        self.url = process.url();
+        self.process = Some(process);
+    }
+
+    /// Asks it to end, and waits until it has.
+    #[track_caller]
+    fn stop(&mut self) {
+        assert!(self.process.take().unwrap().close(), "{}", self.log());
+    }
+
+    /// From now on this happens to files whose names end so.
+    fn fail(&self, how: &str, names: &str) {
+        let aside = self.scratch.path("aside");
+        std::fs::write(&aside, names).unwrap();
+        std::fs::rename(aside, self.scratch.path(how)).unwrap();
+    }
+
+    /// No more.
+    fn mend(&self, how: &str) {
+        std::fs::remove_file(self.scratch.path(how)).unwrap();
+    }
+
+    #[track_caller]
+    fn get(&self, path: &str) -> Answer {
+        let url = format!("{}{path}", self.url);
+        send(&self.agent, "GET", &url, &[("X-API-Key", TEST)], "")
+    }
+
+    #[track_caller]
+    fn create(&self, key: &str) -> Answer {
+        let url = format!("{}/v1/invoices", self.url);
+        let headers = [("X-API-Key", TEST), ("Idempotency-Key", key)];
+        let body = json!({ "amount": "20.00", "currency": "EUR", "orderId": key });
+        send(&self.agent, "POST", &url, &headers, &body.to_string())
+    }
+
+    /// Asks until it is ready again.
+    #[track_caller]
+    fn until_ready(&self) {
+        let ready = (0..100_000).any(|_| self.get("/readyz").status == 200);
+        assert!(ready);
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.logs.path("log")).unwrap()
+    }
+
+    /// How many of these orders there are: none may be there twice.
+    #[track_caller]
+    fn orders(&self) -> i64 {
+        let db = rusqlite::Connection::open(self.file()).unwrap();
+        let sql = "select count(*), count(distinct order_id) from invoices";
+        let (all, distinct): (i64, i64) = db
+            .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap();
+        assert_eq!(all, distinct);
+        all
+    }
+}
+
+/// An answer to a write that was not taken in.
+#[track_caller]
+fn not_taken(answer: &Answer) {
+    answer.refused(503, "overloaded", None);
+    assert!(answer.headers["retry-after"].parse::<u32>().is_ok());
+    assert!(!answer.text.contains("disk"), "{}", answer.text);
+}
+
+#[test]
+fn a_full_disk_takes_no_writes_until_there_is_room() {
+    let mut shop = Shop::open();
+    let before = shop.create("before").expect(201).json();
+    for round in 0..3 {
+        shop.fail("full", "-wal");
+        for _ in 0..200 {
+            not_taken(&shop.create("during"));
+        }
+        not_taken(&shop.get("/readyz"));
+        shop.get("/livez").expect(200);
+        let read = format!("/v1/invoices/{}", before["id"].as_str().unwrap());
+        assert_eq!(shop.get(&read).expect(200).json(), before);
+        let refused = "\ncoffer_writes_refused 1\n";
+        assert!(shop.get("/metrics").expect(200).text.contains(refused));
+        shop.mend("full");
+        shop.until_ready();
+        shop.create(&format!("after {round}")).expect(201);
+    }
+    shop.create("during").expect(201);
+    shop.stop();
+    assert_eq!(shop.orders(), 5);
+    assert!(findings(&shop.file()).is_empty());
+    let (log, said) = (shop.log(), "writes are refused: the disk is full");
+    assert_eq!(log.matches(said).count(), 3, "{log}");
+    assert_eq!(log.matches("] writes are taken again").count(), 3, "{log}");
+    assert!(log.lines().count() < 30, "{log}");
+}
+
+#[test]
+fn after_a_failed_sync_writes_wait_for_a_restart_and_the_file_is_left_alone() {
+    let mut shop = Shop::open();
+    shop.create("before").expect(201);
+    let untouched = std::fs::read(shop.file()).unwrap();
+    shop.fail("broken", "-wal");
+    shop.create("lost").refused(500, "internal_error", None);
+    // The next sync would say that all is well.
+    shop.mend("broken");
+    for _ in 0..200 {
+        not_taken(&shop.create("during"));
+    }
+    not_taken(&shop.get("/readyz"));
+    shop.get("/v1/invoices").expect(200);
+    shop.stop();
+    assert_eq!(std::fs::read(shop.file()).unwrap(), untouched);
+    let wal = shop.scratch.path("shop.db-wal");
+    assert!(std::fs::metadata(wal).unwrap().len() > 0);
+    let (log, said) = (shop.log(), "writes are refused: the disk failed");
+    assert_eq!(log.matches(said).count(), 1, "{log}");
+    assert!(log.lines().count() < 15, "{log}");
+    shop.start();
+    shop.get("/readyz").expect(200);
+    for key in ["before", "lost", "during"] {
+        shop.create(key).expect(201);
+    }
+    shop.stop();
+    assert_eq!(shop.orders(), 3);
+    assert!(findings(&shop.file()).is_empty());
+}
+
+#[test]
+fn a_sync_that_fails_while_the_log_is_moved_into_the_file_is_noticed_too() {
+    let mut shop = Shop::open();
+    shop.fail("broken", "shop.db");
+    let mut made = 0;
+    while shop.create(&format!("order {made}")).status == 201 {
+        made += 1;
+        assert!(made < 2_000, "the log is moved every 1000 pages");
+    }
+    shop.mend("broken");
+    not_taken(&shop.create("during"));
+    not_taken(&shop.get("/readyz"));
+    shop.stop();
+    shop.start();
+    shop.create("during").expect(201);
+    shop.stop();
+    assert_eq!(shop.orders(), made + 1);
+    assert!(findings(&shop.file()).is_empty());
+}
+
+#[test]
+fn doctor_writes_a_byte_to_know_whether_the_disk_is_full() {
+    let mut shop = Shop::open();
+    shop.stop();
+    shop.fail("full", "-doctor");
+    let mut command = shop.command();
+    command.args(["doctor", "--file"]).arg(shop.file());
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("No space left on device"), "{output:?}");
+    assert!(said.contains("make room"), "{output:?}");
+    assert!(!shop.scratch.path("shop.db-doctor").exists());
+}

@@ -1,0 +1,259 @@
+//! What must not grow without end: kept answers, the file's log, lists, and what a customer who cannot decide leaves.
+
+use crate::file::audit::findings;
+use crate::support::receiver::{Does, Receiver};
+use crate::support::scratch::Scratch;
+use crate::support::{Shop, TEST};
+use coffer::Config;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The log's file may stay this large.
+const LOG_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// How long a test waits for what is bound to come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The bytes of text that a file keeps of answers.
+#[track_caller]
+fn answered_bytes(shop: &Shop) -> i64 {
+    let bytes = "select cast(ifnull(sum(length(cast(answer as blob))), 0) as text) from attempts";
+    shop.read_beside(bytes).parse().unwrap()
+}
+
+/// The answers that a delivery's attempts are shown with.
+fn answers(delivery: &Value) -> Vec<&str> {
+    let attempts = delivery["attempts"].as_array().unwrap().iter();
+    attempts
+        .map(|attempt| attempt["answer"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn an_answer_that_a_delivery_is_given_again_is_kept_once() {
+    let shop = Shop::open();
+    let page = |letter: &str| letter.repeat(8 * 1024);
+    // The same page each time but once, as of a proxy whose error page says nothing new.
+    let receiver = Receiver::scripted(move |number, _| {
+        Does::Say(500, page(if number == 5 { "b" } else { "a" }))
+    });
+    shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }));
+    shop.invoice("20.00", json!({}));
+    shop.advance("2d");
+    let start = |letter: &str| letter.repeat(4 * 1024);
+    let mut expected = vec![start("a"); 11];
+    expected[5] = start("b");
+    assert_eq!(answers(&shop.deliveries()[0]), expected);
+    assert_eq!(answered_bytes(&shop), 2 * 4 * 1024);
+    assert!(findings(shop.file()).is_empty());
+    // As the operator interface shows it, and when it is sent again.
+    let operator = shop.operator();
+    let account = shop.get("/v1/merchant", Some(TEST)).json()["id"].clone();
+    let path = format!(
+        "/dashboard/api/accounts/{}/deliveries",
+        account.as_str().unwrap()
+    );
+    let id = shop.deliveries()[0]["id"].as_str().unwrap().to_owned();
+    let again = format!("{path}/{id}/resend?mode=test");
+    shop.desk(&operator, "POST", &again, &Value::Null)
+        .expect(200);
+    shop.advance("10d");
+    let operator = shop.operator();
+    expected.extend(vec![start("a"); 11]);
+    let listed = shop
+        .desk(&operator, "GET", &format!("{path}?mode=test"), &Value::Null)
+        .expect(200);
+    assert_eq!(answers(&listed.json()["data"][0]), expected);
+    assert_eq!(answered_bytes(&shop), 2 * 4 * 1024);
+    // Each goes when it is old, and with the last of them what they were answered.
+    shop.advance("1908h");
+    assert_eq!(answers(&shop.deliveries()[0]), vec![start("a"); 12]);
+    assert_eq!(answered_bytes(&shop), 4 * 1024);
+    shop.advance("10d");
+    assert_eq!(shop.deliveries()[0]["attempts"], json!([]));
+    assert_eq!(answered_bytes(&shop), 0);
+    assert!(findings(shop.file()).is_empty());
+}
+
+#[test]
+fn an_empty_answer_and_none_are_told_apart() {
+    let shop = Shop::open();
+    let receiver = Receiver::scripted(|number, _| match number {
+        0 | 1 => Does::Say(500, String::new()),
+        2 => Does::Close,
+        _ => Does::Say(500, "no".to_owned()),
+    });
+    shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }));
+    shop.invoice("20.00", json!({}));
+    shop.advance("4h");
+    let delivery = shop.deliveries().remove(0);
+    let attempts = delivery["attempts"].as_array().unwrap().iter();
+    let said: Vec<Value> = attempts.map(|attempt| attempt["answer"].clone()).collect();
+    assert_eq!(
+        said[..5],
+        [json!(""), json!(""), Value::Null, json!("no"), json!("no")]
+    );
+}
+
+#[test]
+fn answers_of_an_older_file_are_kept_once_too() {
+    let scratch = Scratch::new();
+    let file = scratch.old_file("v1", "v1.db");
+    let old = Connection::open(&file).unwrap();
+    let delivery: String = old
+        .query_row("select id from deliveries limit 1", [], |row| row.get(0))
+        .unwrap();
+    old.execute("delete from attempts", []).unwrap();
+    let said = ["one", "two", "one", "", "", "two", "one"];
+    for (number, answer) in (1..).zip(said) {
+        let insert = "insert into attempts (delivery, number, at, status, latency_ms, answer)
+            values (?1, ?2, 4102444800000, 500, 1, ?3)";
+        old.execute(insert, rusqlite::params![delivery, number, answer])
+            .unwrap();
+    }
+    drop(old);
+    let shop = Shop::with(Config {
+        file: Some(file),
+        ..Config::sandbox()
+    });
+    let all = shop.deliveries();
+    let told = all.iter().find(|one| one["id"] == *delivery).unwrap();
+    assert_eq!(answers(told)[..7], said);
+    assert_eq!(answered_bytes(&shop), 6);
+    assert!(findings(shop.file()).is_empty());
+    // One that refers to nothing is found.
+    shop.write_beside("update attempts set answer = null where number = 1");
+    let found = findings(shop.file());
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].contains("which has no answer"), "{found:?}");
+}
+
+/// How large a file's log is.
+fn log_bytes(file: &Path) -> u64 {
+    let log = format!("{}-wal", file.display());
+    std::fs::metadata(log).map_or(0, |found| found.len())
+}
+
+#[test]
+fn the_log_is_cut_off_after_somebody_read_for_long() {
+    let shop = Shop::open();
+    let reader = Connection::open(shop.file()).unwrap();
+    reader.execute_batch("begin").unwrap();
+    let read = |reader: &Connection| {
+        let count = "select count(*) from invoices";
+        let count: i64 = reader.query_row(count, [], |row| row.get(0)).unwrap();
+        count
+    };
+    assert_eq!(read(&reader), 0);
+    let much = "insert into idempotency
+        (account, mode, route, client_key, request, outcome, answer, created_at)
+        values (1, 'test', 'r', 'k', 'q', 'created', hex(zeroblob(12000000)), 0)";
+    shop.write_beside(much);
+    assert!(log_bytes(shop.file()) > LOG_BYTES_MAX);
+    // While it reads nobody waits for it, and what it reads stays.
+    for _ in 0..20 {
+        shop.invoice("1.00", json!({}));
+    }
+    assert!(log_bytes(shop.file()) > LOG_BYTES_MAX);
+    assert_eq!(read(&reader), 0);
+    drop(reader);
+    let begun = Instant::now();
+    while log_bytes(shop.file()) > LOG_BYTES_MAX {
+        assert!(begun.elapsed() < PATIENCE, "{}", log_bytes(shop.file()));
+        std::thread::yield_now();
+    }
+    let made = shop.get("/v1/invoices?limit=100", Some(TEST)).json();
+    assert_eq!(made["data"].as_array().unwrap().len(), 20);
+    assert!(findings(shop.file()).is_empty());
+}
+
+#[test]
+fn a_sandboxs_deliveries_come_page_by_page() {
+    let shop = Shop::open();
+    let inbox = format!("{}/sandbox/inbox/shop", shop.url());
+    let endpoint = json!({ "url": inbox, "types": ["invoice.created"] });
+    shop.switch(json!({ "endpoints": [endpoint, endpoint] }));
+    for _ in 0..3 {
+        shop.invoice("1.00", json!({ "webhookUrl": inbox }));
+    }
+    shop.advance("1s");
+    let page = |query: &str| shop.get(&format!("/sandbox/webhooks{query}"), None);
+    let whole = page("").expect(200).json();
+    let all = whole["data"].as_array().unwrap().clone();
+    assert_eq!(
+        (all.len(), &whole["hasMore"], &whole["nextBefore"]),
+        (9, &json!(false), &Value::Null)
+    );
+    for limit in [1, 2, 4, 8, 9, 500] {
+        let (mut seen, mut before) = (Vec::new(), String::new());
+        loop {
+            let part = page(&format!("?limit={limit}{before}")).expect(200).json();
+            let older = part["data"].as_array().unwrap().clone();
+            assert!((1..=limit).contains(&older.len()));
+            assert_eq!(part["hasMore"], part["nextBefore"].is_string());
+            seen.splice(0..0, older);
+            match part["nextBefore"].as_str() {
+                Some(next) => before = format!("&before={next}"),
+                None => break,
+            }
+        }
+        assert_eq!(seen, all, "{limit}");
+    }
+    for (query, param) in [
+        ("limit=0", "limit"),
+        ("limit=501", "limit"),
+        ("before=x", "before"),
+    ] {
+        page(&format!("?{query}")).refused(400, "invalid_request", Some(param));
+    }
+}
+
+#[test]
+fn a_customer_who_picks_now_this_and_now_that_leaves_a_row_for_each_coin() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("100.00", json!({}));
+    let id = invoice["id"].as_str().unwrap();
+    let pick = |asset: &str| {
+        let path = format!("/v1/invoices/{id}/select");
+        shop.post(&path, Some(TEST), json!({ "asset": asset }))
+            .expect(200)
+            .json()
+    };
+    for _ in 0..100 {
+        for asset in ["BTC", "LTC", "SOL"] {
+            assert_eq!(pick(asset)["asset"], asset);
+        }
+    }
+    let rows = |table: &str| shop.read_beside(&format!("select count(*) || '' from {table}"));
+    let kept = [
+        "invoice_steps where quote is not null",
+        "quotes",
+        "addresses",
+    ];
+    // The first pick made it wait for payment, which is a step of its own.
+    assert_eq!(kept.map(rows), ["4", "3", "3"]);
+    // A pick that something came of stays where it is.
+    let payment = shop.pay(json!({ "invoice": id, "asset": "SOL", "amount": "0.001" }));
+    shop.step(&payment, "dropped");
+    for asset in ["BTC", "SOL", "BTC", "SOL"] {
+        pick(asset);
+    }
+    assert_eq!(kept.map(rows), ["6", "3", "3"]);
+    assert!(findings(shop.file()).is_empty());
+}
+
+#[test]
+fn a_test_invoice_takes_a_hundred_simulated_payments() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let path = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
+    let pay = || shop.post(&path, Some(TEST), json!({ "case": "over" }));
+    for _ in 0..100 {
+        pay().expect(200);
+    }
+    pay().refused(400, "invalid_request", None);
+    let kept = shop.read_beside("select count(*) || '' from payments");
+    assert_eq!(kept, "100");
+    assert!(findings(shop.file()).is_empty());
+}

@@ -1,0 +1,383 @@
+//! A file that a server has open: nobody else gets it under any name, and the server notices when it goes.
+
+use crate::support::process::{Process, sandbox};
+use crate::support::scratch::Scratch;
+use crate::support::{Answer, TEST, agent, send, tools};
+use coffer::{Config, Server};
+use rusqlite::Connection;
+use serde_json::json;
+use std::io::Read;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a server may take to notice, on the busiest of machines.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A command of the binary: its exit code, and what it said.
+fn coffer(args: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    let output = command.args(args).stdin(Stdio::null()).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (
+        output.status.code(),
+        String::from_utf8_lossy(&said).into_owned(),
+    )
+}
+
+#[track_caller]
+fn refused(args: &[&str], why: &str) {
+    let (code, said) = coffer(args);
+    assert_eq!(code, Some(1), "{args:?}: {said}");
+    assert!(said.contains(why), "{args:?}: {said}");
+}
+
+fn invoice(url: &str) -> Answer {
+    let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
+    let path = format!("{url}/v1/invoices");
+    send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body)
+}
+
+fn invoices(file: &Path) -> i64 {
+    let conn = Connection::open(file).unwrap();
+    conn.query_row("select count(*) from invoices", [], |row| row.get(0))
+        .unwrap()
+}
+
+/// A folder with a copy of a sandbox's file, a running sandbox on that file, and another folder to give it names in.
+struct Running {
+    process: Process,
+    url: String,
+    file: PathBuf,
+    copy: PathBuf,
+    scratch: Scratch,
+}
+
+fn running() -> Running {
+    let scratch = Scratch::new();
+    let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
+    let (process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (code, said) = coffer(&["backup", "--file", text(&file), text(&copy)]);
+    assert_eq!(code, Some(0), "{said}");
+    for _ in 0..3 {
+        invoice(&url).expect(201);
+    }
+    Running {
+        process,
+        url,
+        file,
+        copy,
+        scratch,
+    }
+}
+
+#[test]
+fn a_file_in_use_is_replaced_under_none_of_its_names() {
+    let mut shop = running();
+    let folder = shop.scratch.path("elsewhere");
+    std::fs::create_dir(&folder).unwrap();
+    let (soft, hard, chain) = (
+        folder.join("soft.db"),
+        folder.join("hard.db"),
+        folder.join("chain.db"),
+    );
+    symlink(&shop.file, &soft).unwrap();
+    symlink(&soft, &chain).unwrap();
+    std::fs::hard_link(&shop.file, &hard).unwrap();
+    let lock = shop.scratch.path("shop.db-lock");
+    for removed in [false, true] {
+        if removed {
+            std::fs::remove_file(&lock).unwrap();
+        }
+        for name in [&shop.file, &soft, &hard, &chain] {
+            let name = text(name);
+            refused(
+                &["restore", "--file", name, text(&shop.copy), "--force"],
+                "in use by another coffer",
+            );
+            refused(
+                &["backup", "--file", text(&shop.copy), name, "--force"],
+                "in use by another coffer",
+            );
+            refused(
+                &["sandbox", "--listen", "127.0.0.1:0", "--file", name],
+                "in use by another coffer",
+            );
+        }
+    }
+    invoice(&shop.url).expect(201);
+    assert!(shop.process.close());
+    assert_eq!(invoices(&shop.file), 4, "what was acknowledged is there");
+    // When nobody has it open, a link's file is replaced, and the link stays one.
+    let (code, said) = coffer(&[
+        "restore",
+        "--file",
+        text(&soft),
+        text(&shop.copy),
+        "--force",
+    ]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(std::fs::symlink_metadata(&soft).unwrap().is_symlink());
+    assert_eq!(invoices(&shop.file), 0);
+}
+
+#[test]
+fn a_hard_link_is_not_read_or_written_beside_a_server() {
+    let shop = running();
+    let hard = shop.scratch.path("hard.db");
+    std::fs::hard_link(&shop.file, &hard).unwrap();
+    let copy = shop.scratch.path("another.db");
+    for args in [
+        &["audit", "--file", text(&hard)][..],
+        &["backup", "--file", text(&hard), text(&copy)],
+        &["account", "list", "--file", text(&hard)],
+        &[
+            "account",
+            "create",
+            "--sandbox",
+            "--file",
+            text(&hard),
+            "Second",
+        ],
+    ] {
+        refused(args, "under another name");
+    }
+    // The log of the other name is not made.
+    assert!(!shop.scratch.path("hard.db-wal").exists() && !copy.exists());
+    let soft = shop.scratch.path("soft.db");
+    symlink(&shop.file, &soft).unwrap();
+    let (code, said) = coffer(&["audit", "--file", text(&soft)]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("nothing found in 3 invoices"), "{said}");
+}
+
+/// A sandbox whose log is kept in a file.
+fn logged(file: &Path, log: &Path) -> (Process, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(["sandbox", "--log", "warn", "--exit-with-parent"]);
+    command
+        .args(["--listen", "127.0.0.1:0", "--file"])
+        .arg(file);
+    let errors = std::fs::File::create(log).unwrap();
+    let process = Process::start_with(&mut command, errors.into());
+    let url = process.url();
+    (process, url)
+}
+
+/// After this was done to the file of a running server, it writes nothing, and says so.
+#[track_caller]
+fn is_noticed(harm: impl FnOnce(&Scratch, &Path)) {
+    let scratch = Scratch::new();
+    let (file, log) = (scratch.path("shop.db"), scratch.path("log"));
+    let (mut process, url) = logged(&file, &log);
+    invoice(&url).expect(201);
+    send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
+    harm(&scratch, &file);
+    // No write is acknowledged after that, and where a read needs one more connection, it is not told of a failure of ours.
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..20 {
+                    let answer = invoice(&url);
+                    answer.refused(503, "overloaded", None);
+                    assert!(answer.headers.contains_key("retry-after"));
+                    let ready = send(&agent(), "GET", &format!("{url}/readyz"), &[], "");
+                    ready.refused(503, "overloaded", None);
+                }
+            });
+        }
+    });
+    send(&agent(), "GET", &format!("{url}/livez"), &[], "").expect(200);
+    assert!(process.close(), "it ends well all the same");
+    let mut said = String::new();
+    let mut log = std::fs::File::open(&log).unwrap();
+    log.read_to_string(&mut said).unwrap();
+    assert_eq!(
+        said.matches("writes are refused: the file").count(),
+        1,
+        "{said}"
+    );
+}
+
+#[test]
+fn a_file_that_goes_is_noticed_before_the_next_write() {
+    is_noticed(|scratch, file| std::fs::rename(file, scratch.path("moved.db")).unwrap());
+    is_noticed(|_, file| std::fs::remove_file(file).unwrap());
+    is_noticed(|scratch, file| {
+        let other = scratch.path("other.db");
+        std::fs::copy(file, &other).unwrap();
+        std::fs::rename(&other, file).unwrap();
+    });
+    for suffix in ["-wal", "-shm"] {
+        is_noticed(|scratch, _| {
+            std::fs::remove_file(scratch.path(&format!("shop.db{suffix}"))).unwrap()
+        });
+    }
+}
+
+#[test]
+fn a_file_that_goes_while_nobody_asks_is_noticed_too() {
+    let shop = running();
+    std::fs::rename(&shop.file, shop.scratch.path("moved.db")).unwrap();
+    let begun = Instant::now();
+    let ready = format!("{}/readyz", shop.url);
+    while send(&agent(), "GET", &ready, &[], "").status == 200 {
+        assert!(begun.elapsed() < PATIENCE, "it was not noticed");
+    }
+    // A read may have found out before the writer, which is done with the file once it answers.
+    invoice(&shop.url).refused(503, "overloaded", None);
+    // What was acknowledged went with the file.
+    assert_eq!(invoices(&shop.scratch.path("moved.db")), 3);
+}
+
+#[test]
+fn what_has_the_name_afterwards_is_left_alone() {
+    let Running {
+        mut process,
+        url,
+        file,
+        copy,
+        scratch,
+    } = running();
+    for suffix in ["", "-wal", "-shm"] {
+        let name = |stem: &str| scratch.path(&format!("{stem}{suffix}"));
+        std::fs::rename(name("shop.db"), name("old.db")).unwrap();
+    }
+    std::fs::rename(&copy, &file).unwrap();
+    let (mut second, second_url) = {
+        std::fs::remove_file(scratch.path("shop.db-lock")).unwrap();
+        sandbox("127.0.0.1:0", &["--file", text(&file)])
+    };
+    invoice(&second_url).expect(201);
+    invoice(&url).refused(503, "overloaded", None);
+    assert!(process.close());
+    // The first server has ended: it has removed neither log nor file of the second.
+    assert!(scratch.path("shop.db-wal").exists());
+    invoice(&second_url).expect(201);
+    second.kill();
+    assert_eq!(invoices(&file), 2);
+    assert_eq!(invoices(&scratch.path("old.db")), 3);
+}
+
+#[test]
+fn a_link_that_is_led_elsewhere_is_noticed() {
+    let scratch = Scratch::new();
+    let (soft, other) = (scratch.path("soft.db"), scratch.path("other.db"));
+    let (mut first, _) = sandbox("127.0.0.1:0", &["--file", text(&other)]);
+    assert!(first.close());
+    let file = scratch.path("shop.db");
+    std::fs::copy(&other, &file).unwrap();
+    symlink(&file, &soft).unwrap();
+    let (_process, url) = sandbox("127.0.0.1:0", &["--file", text(&soft)]);
+    invoice(&url).expect(201);
+    std::fs::remove_file(&soft).unwrap();
+    symlink(&other, &soft).unwrap();
+    invoice(&url).refused(503, "overloaded", None);
+}
+
+#[test]
+fn a_log_that_a_killed_server_left_is_not_read_into_another_file() {
+    let mut shop = running();
+    shop.process.kill();
+    std::fs::remove_file(&shop.file).unwrap();
+    assert!(shop.scratch.path("shop.db-wal").exists());
+    let (code, said) = coffer(&["restore", "--file", text(&shop.file), text(&shop.copy)]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(invoices(&shop.file), 0);
+    let (code, said) = coffer(&["audit", "--file", text(&shop.file)]);
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn a_file_that_another_program_has_open_is_not_replaced() {
+    let mut shop = running();
+    assert!(shop.process.close());
+    let hard = shop.scratch.path("hard.db");
+    std::fs::hard_link(&shop.file, &hard).unwrap();
+    let before = std::fs::read(&shop.file).unwrap();
+    // An older coffer knows none of these locks, and its -lock may be gone; SQLite's it has.
+    let conn = Connection::open(&shop.file).unwrap();
+    let count = |conn: &Connection| -> i64 {
+        let count = conn.query_row("select count(*) from invoices", [], |row| row.get(0));
+        count.unwrap()
+    };
+    assert_eq!(count(&conn), 3);
+    for name in [&shop.file, &hard] {
+        refused(
+            &["restore", "--file", text(name), text(&shop.copy), "--force"],
+            "in use by another program",
+        );
+    }
+    assert!(std::fs::read(&shop.file).unwrap() == before);
+    drop(conn);
+    let (code, said) = coffer(&[
+        "restore",
+        "--file",
+        text(&shop.file),
+        text(&shop.copy),
+        "--force",
+    ]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(invoices(&shop.file), 0);
+    assert_eq!(invoices(&hard), 3);
+}
+
+#[test]
+fn an_older_servers_file_is_not_brought_up_to_date_beside_it() {
+    let scratch = Scratch::new();
+    let file = scratch.old_file("v2", "old.db");
+    // What the older server holds.
+    let lock = std::fs::File::create(scratch.path("old.db-lock")).unwrap();
+    lock.try_lock().unwrap();
+    for args in [
+        &["account", "list"][..],
+        &["account", "create", "Shop", "--sandbox"],
+    ] {
+        let args = [args, &["--file", text(&file)]].concat();
+        refused(&args, "in use by another coffer");
+    }
+    let version = || -> i64 {
+        let conn = Connection::open(&file).unwrap();
+        let version = conn.pragma_query_value(None, "user_version", |row| row.get(0));
+        version.unwrap()
+    };
+    assert_eq!(version(), 2);
+    drop(lock);
+    let (code, said) = coffer(&["account", "list", "--file", text(&file)]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(version() > 2);
+}
+
+#[test]
+fn a_second_server_in_one_process_does_not_take_the_first_ones_locks() {
+    let scratch = Scratch::new();
+    let (file, hard) = (scratch.path("shop.db"), scratch.path("hard.db"));
+    let config = |file: &Path| Config {
+        file: Some(file.to_owned()),
+        ..Config::sandbox()
+    };
+    let server = Server::start(config(&file)).unwrap();
+    std::fs::hard_link(&file, &hard).unwrap();
+    for name in [&file, &hard] {
+        let second = Server::start(config(name)).err().unwrap().to_string();
+        assert!(second.contains("in use by another coffer"), "{second}");
+    }
+    // SQLite's own locks are there: another program is not let in alone.
+    let copy = scratch.path("copy.db");
+    let (code, said) = coffer(&["backup", "--file", text(&file), text(&copy)]);
+    assert_eq!(code, Some(0), "{said}");
+    let alone = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=0); \
+                 c.execute('pragma locking_mode=exclusive'); c.execute('select * from file')";
+    let mut python = Command::new("python3");
+    python.args(["-c", alone]).arg(&file);
+    if let Some(output) = tools::output(&mut python, "whether SQLite's locks are held") {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("locked"), "{said}");
+    }
+    invoice(server.url()).expect(201);
+}

@@ -1,0 +1,394 @@
+//! `coffer backup` and `coffer restore`: copies under load, killed copies, and going on from an older copy.
+
+use crate::support::process::sandbox;
+use crate::support::scratch::Scratch;
+use crate::support::{LIVE, TEST, agent, send};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Connections that write while copies are taken.
+const WRITERS: usize = 8;
+/// Copies taken meanwhile.
+const COPIES: usize = 4;
+
+/// A command of the binary about this file.
+fn coffer(command: &str, file: &Path, more: &[&str]) -> Command {
+    let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    coffer.args([command, "--log", "warn", "--file"]);
+    coffer.arg(file).args(more);
+    coffer
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Runs a command to its end, which must be a good one; what it printed.
+#[track_caller]
+fn run(command: &str, file: &Path, more: &[&str]) -> String {
+    let output = coffer(command, file, more).output().unwrap();
+    assert!(output.status.success(), "{command}: {}", said(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs a command that must be refused; why it was.
+#[track_caller]
+fn refused(command: &str, file: &Path, more: &[&str]) -> String {
+    let output = coffer(command, file, more).output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "{command}: {}",
+        said(&output)
+    );
+    said(&output)
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
+}
+
+/// Calls a server, which must do it; what it answers.
+#[track_caller]
+fn call(url: &str, path: &str, key: Option<&str>, body: &Value) -> Value {
+    let headers: Vec<_> = key.map(|key| ("X-API-Key", key)).into_iter().collect();
+    let body = body.to_string();
+    let answer = send(&agent(), "POST", &format!("{url}{path}"), &headers, &body);
+    assert!(answer.status < 300, "{path}: {}", answer.text);
+    answer.json()
+}
+
+/// An invoice that asks for BTC; its address.
+#[track_caller]
+fn address(url: &str, key: &str) -> String {
+    let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "BTC" });
+    let invoice = call(url, "/v1/invoices", Some(key), &body);
+    invoice["depositAddress"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_copy_of_a_file_under_load_is_right_and_has_what_was_acknowledged() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let (_process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let (made, stop) = (Mutex::new(BTreeSet::new()), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..WRITERS {
+            scope.spawn(|| {
+                let agent = agent();
+                let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "SOL" });
+                let (body, target) = (body.to_string(), format!("{url}/v1/invoices"));
+                while !stop.load(Ordering::SeqCst) {
+                    let answer = send(&agent, "POST", &target, &[("X-API-Key", TEST)], &body);
+                    let id = answer.expect(201).json()["id"].as_str().unwrap().to_owned();
+                    made.lock().unwrap().insert(id);
+                }
+            });
+        }
+        for number in 0..COPIES {
+            let copy = scratch.path(&format!("copy{number}.db"));
+            let acknowledged = made.lock().unwrap().clone();
+            let printed = run("backup", &file, &[text(&copy)]);
+            assert!(printed.contains("is whole"), "{printed}");
+            assert!(run("audit", &copy, &[]).starts_with("nothing found"));
+            let conn = Connection::open(&copy).unwrap();
+            let mut rows = conn.prepare("select id from invoices").unwrap();
+            let ids = rows.query_map([], |row| row.get(0)).unwrap();
+            let ids: BTreeSet<String> = ids.map(Result::unwrap).collect();
+            assert!(ids.is_superset(&acknowledged), "copy {number}");
+        }
+        stop.store(true, Ordering::SeqCst);
+    });
+    assert!(run("audit", &file, &[]).starts_with("nothing found"));
+    let copy = scratch.path("copy0.db");
+    assert!(refused("backup", &file, &[text(&copy)]).contains("--force"));
+    run("backup", &file, &[text(&copy), "--force"]);
+    let missing = scratch.path("missing.db");
+    assert!(refused("backup", &missing, &[text(&copy), "--force"]).contains("does not exist"));
+}
+
+#[test]
+fn a_copy_that_is_killed_has_no_name() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let (_process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    for _ in 0..50 {
+        address(&url, TEST);
+    }
+    let copy = scratch.path("copy.db");
+    for _ in 0..10 {
+        let mut child = coffer("backup", &file, &[text(&copy), "--force"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let aside = scratch.path("copy.db-copying");
+        while !aside.exists() && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if copy.exists() {
+            assert!(run("audit", &copy, &[]).starts_with("nothing found"));
+        }
+    }
+    run("backup", &file, &[text(&copy), "--force"]);
+    assert!(!scratch.path("copy.db-copying").exists());
+}
+
+#[test]
+fn two_copies_to_one_name_do_not_meet() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let (_process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    for _ in 0..20 {
+        address(&url, TEST);
+    }
+    let copy = scratch.path("copy.db");
+    // One is under way: its lock is held, and what it has written stays.
+    let aside = scratch.path("copy.db-copying");
+    std::fs::write(&aside, "half a copy").unwrap();
+    let lock = std::fs::File::create(scratch.path("copy.db-copying-lock")).unwrap();
+    lock.try_lock().unwrap();
+    let said = refused("backup", &file, &[text(&copy), "--force"]);
+    assert!(said.contains("in use by another coffer"), "{said}");
+    assert_eq!(std::fs::read_to_string(&aside).unwrap(), "half a copy");
+    drop(lock);
+    // Many at once: what has the name is whole each time, and nothing aside is left.
+    for _ in 0..5 {
+        let all: Vec<_> = (0..4)
+            .map(|_| {
+                let mut backup = coffer("backup", &file, &[text(&copy), "--force"]);
+                let quiet = backup.stdout(Stdio::null()).stderr(Stdio::null());
+                quiet.spawn().unwrap()
+            })
+            .collect();
+        let ended = all.into_iter().map(|mut child| child.wait().unwrap());
+        assert!(ended.filter(|status| status.success()).count() > 0);
+        assert!(run("audit", &copy, &[]).starts_with("nothing found in 20 "));
+    }
+    assert!(!aside.exists() && !scratch.path("copy.db-copying-lock").exists());
+}
+
+/// What a shop does before it is copied: money, an approved payout, addresses, webhooks that nobody takes. Its payout.
+fn history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> String {
+    // Nobody listens there: what is to be delivered stays pending.
+    let endpoints = json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }).to_string();
+    let settings = format!("{url}/sandbox/account");
+    send(&agent(), "PATCH", &settings, &[], &endpoints).expect(200);
+    let body = json!({ "amount": "500.00", "currency": "EUR" });
+    let invoice = call(url, "/v1/invoices", Some(LIVE), &body);
+    let body = json!({ "invoice": invoice["id"] });
+    let payment = call(url, "/sandbox/payments", None, &body);
+    let path = format!("/sandbox/payments/{}", payment["id"].as_str().unwrap());
+    call(url, &path, None, &json!({ "state": "confirmed" }));
+    let body = call(
+        url,
+        "/v1/payouts",
+        Some(LIVE),
+        &json!({ "amount": "50.00" }),
+    );
+    let payout = format!("/sandbox/payouts/{}", body["id"].as_str().unwrap());
+    call(url, &payout, None, &json!({ "action": "approve" }));
+    for key in [TEST, LIVE] {
+        handed_out.insert(address(url, key));
+    }
+    let imported = "insert into pool_addresses (pool, address, state, imported_at) values ('solana', 'a', 'free', 0)";
+    Connection::open(file)
+        .unwrap()
+        .execute_batch(imported)
+        .unwrap();
+    payout
+}
+
+#[test]
+fn going_on_from_an_older_copy_does_nothing_a_second_time() {
+    let scratch = Scratch::new();
+    let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
+    let mut handed_out = BTreeSet::new();
+    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let payout = history(&url, &file, &mut handed_out);
+    run("backup", &file, &[text(&copy)]);
+    // What the copy will know nothing of.
+    call(&url, &payout, None, &json!({ "action": "process" }));
+    call(&url, &payout, None, &json!({ "action": "pay" }));
+    for _ in 0..20 {
+        for key in [TEST, LIVE] {
+            handed_out.insert(address(&url, key));
+        }
+    }
+    let in_use = refused("restore", &file, &[text(&copy), "--force"]);
+    assert!(in_use.contains("in use"), "{in_use}");
+    assert!(process.close());
+    let before = std::fs::read(&file).unwrap();
+    assert!(refused("restore", &file, &[text(&copy)]).contains("--force"));
+    let planned = run("restore", &file, &[text(&copy), "--dry-run"]);
+    assert!(
+        planned.contains("1 payouts and refunds would be held"),
+        "{planned}"
+    );
+    assert_eq!(
+        std::fs::read(&file).unwrap(),
+        before,
+        "a dry run changes nothing"
+    );
+    let done = run("restore", &file, &[text(&copy), "--force"]);
+    for line in [
+        "test bitcoin addresses go on from index 1001; the wallet must scan with a gap limit of 1000",
+        "1 pool addresses retired",
+        "1 payouts and refunds held",
+        "deliveries given up",
+    ] {
+        assert!(done.contains(line), "{line}: {done}");
+    }
+    assert!(run("audit", &file, &[]).starts_with("nothing found"));
+    let (_process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    for _ in 0..40 {
+        for key in [TEST, LIVE] {
+            assert!(handed_out.insert(address(&url, key)), "handed out twice");
+        }
+    }
+    stays_held(&url, &file, &payout);
+}
+
+/// A payout of a restored file is moved by hand only until a person has looked, and nothing is sent again by itself.
+#[track_caller]
+fn stays_held(url: &str, file: &Path, payout: &str) {
+    let conn = Connection::open(file).unwrap();
+    let sending = || -> Option<String> {
+        conn.query_row("select sending from transfers", [], |row| row.get(0))
+            .unwrap()
+    };
+    assert_eq!(sending().as_deref(), Some("unknown"));
+    let release = json!({ "action": "release" });
+    call(url, payout, None, &release);
+    assert_eq!(sending(), None);
+    let path = format!("{url}{payout}");
+    let again = send(&agent(), "POST", &path, &[], &release.to_string());
+    again.refused(409, "invalid_transition", Some("action"));
+    let webhooks = send(&agent(), "GET", &format!("{url}/sandbox/webhooks"), &[], "").json();
+    let given_up = webhooks["data"].as_array().unwrap().iter();
+    let given_up = given_up.filter(|delivery| delivery["state"] == "failed");
+    assert!(given_up.count() > 0);
+}
+
+#[test]
+fn a_copy_that_is_wrong_is_not_gone_on_from() {
+    let scratch = Scratch::new();
+    let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
+    {
+        let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+        address(&url, TEST);
+        assert!(process.close());
+    }
+    run("backup", &file, &[text(&copy)]);
+    let conn = Connection::open(&copy).unwrap();
+    conn.execute_batch("update invoices set amount_received = '7'")
+        .unwrap();
+    drop(conn);
+    let other = scratch.path("other.db");
+    let wrong = refused("restore", &other, &[text(&copy)]);
+    assert!(
+        wrong.contains("rule 3: invoice") && !other.exists(),
+        "{wrong}"
+    );
+    std::fs::write(&copy, b"SQLite format 3\0 and then nothing of the kind").unwrap();
+    refused("restore", &other, &[text(&copy), "--force"]);
+    assert!(!other.exists());
+}
+
+#[test]
+fn the_doctor_says_what_to_look_after() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let missing = refused("doctor", &file, &[]);
+    assert!(missing.contains("does not exist; mend: "), "{missing}");
+    run("account", &file, &["create", "Shop"]);
+    let said = refused("doctor", &file, &["--public-url", "http://pay.example.com"]);
+    for about in [
+        "wrong: nobody can sign in",
+        "(Shop) waits for approval; mend: `coffer account approve ",
+        "wrong: the public url is not https",
+        "ok: maintenance",
+    ] {
+        assert!(said.contains(about), "{about}: {said}");
+    }
+    let conn = Connection::open(&file).unwrap();
+    conn.execute_batch(
+        "update accounts set status = 'active';
+        update file set maintenance = 1;
+        insert into users (id, email, password_hash, role, created_at) values ('u', 'a@b', '$argon2id$', 'operator', 0)",
+    )
+    .unwrap();
+    let said = refused(
+        "doctor",
+        &file,
+        &["--public-url", "https://pay.example.com"],
+    );
+    for about in [
+        "(Shop) has no secret key",
+        "wrong: maintenance is on",
+        "ok: operators",
+    ] {
+        assert!(said.contains(about), "{about}: {said}");
+    }
+    conn.execute_batch("update file set maintenance = 0")
+        .unwrap();
+    let account: String = conn
+        .query_row("select id from accounts", [], |row| row.get(0))
+        .unwrap();
+    run("key", &file, &["create", &account, "--mode", "live"]);
+    let said = run(
+        "doctor",
+        &file,
+        &["--public-url", "https://pay.example.com"],
+    );
+    assert!(!said.contains("wrong:"), "{said}");
+    let sandbox_file = scratch.path("sandbox.db");
+    drop(sandbox("127.0.0.1:0", &["--file", text(&sandbox_file)]));
+    let said = refused("doctor", &sandbox_file, &[]);
+    assert!(said.contains("is a sandbox's"), "{said}");
+}
+
+#[test]
+fn no_copy_is_put_in_the_place_of_a_files_log() {
+    let scratch = Scratch::new();
+    let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
+    let (_process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let make = || {
+        call(
+            &url,
+            "/v1/invoices",
+            Some(TEST),
+            &json!({ "amount": "1.00", "currency": "EUR" }),
+        )
+    };
+    make();
+    run("backup", &file, &[text(&copy)]);
+    for suffix in ["-wal", "-shm", "-lock"] {
+        let beside = scratch.path(&format!("shop.db{suffix}"));
+        let link = scratch.path(&format!("link{suffix}.db"));
+        std::os::unix::fs::symlink(&beside, &link).unwrap();
+        for to in [&beside, &link] {
+            let why = refused("backup", &copy, &[text(to), "--force"]);
+            assert!(why.contains("has the name of what is kept beside"), "{why}");
+            refused("restore", to, &[text(&copy), "--force"]);
+        }
+        make();
+    }
+    let listed = send(
+        &agent(),
+        "GET",
+        &format!("{url}/v1/invoices"),
+        &[("X-API-Key", TEST)],
+        "",
+    );
+    assert_eq!(
+        listed.expect(200).json()["data"].as_array().unwrap().len(),
+        4
+    );
+}

@@ -1,0 +1,17 @@
+//! The file: its schema, its upgrades, its copies, who holds it, and what it survives.
+
+pub mod audit;
+mod durability;
+mod failing_disk;
+mod first_use;
+mod growth;
+mod in_use;
+mod keeping;
+mod old_copies;
+pub mod old_files;
+mod old_observations;
+mod private_files;
+mod pruning;
+pub mod refused_rows;
+mod schema;
+mod whose;

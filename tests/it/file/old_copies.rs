@@ -1,0 +1,266 @@
+//! Copies of older versions, and files where nothing can be written beside: they are read by way of a copy that is gone
+//! afterwards, and what is gone on from is up to date and held first.
+
+use crate::process::serve::serve;
+use crate::support::process::sandbox;
+use crate::support::scratch::Scratch;
+use crate::support::{TEST, agent, send};
+use rusqlite::Connection;
+use serde_json::json;
+use std::fs::File;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A folder of a test's own, with another for temporary files.
+struct Place {
+    scratch: Scratch,
+    temporary: PathBuf,
+}
+
+impl Place {
+    fn new() -> Place {
+        let scratch = Scratch::new();
+        let temporary = scratch.path("temporary");
+        std::fs::create_dir(&temporary).unwrap();
+        Place { scratch, temporary }
+    }
+
+    #[track_caller]
+    fn old(&self, version: &str) -> PathBuf {
+        self.scratch.old_file(version, &format!("{version}.db"))
+    }
+
+    /// Runs a command about this file, which leaves nothing in the folder for temporary files; what it printed, and
+    /// what it said besides.
+    #[track_caller]
+    fn run(&self, code: i32, args: &[&str], file: &Path) -> (String, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        command
+            .args(args)
+            .args(["--log", "warn", "--file"])
+            .arg(file);
+        let output = command.env("TMPDIR", &self.temporary).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{args:?}: {printed}{said}"
+        );
+        let left = std::fs::read_dir(&self.temporary).unwrap().count();
+        assert_eq!(left, 0, "{args:?} left something: {said}");
+        (printed, said)
+    }
+}
+
+fn version(file: &Path) -> i64 {
+    let conn = Connection::open(file).unwrap();
+    let version = conn.pragma_query_value(None, "user_version", |row| row.get(0));
+    version.unwrap()
+}
+
+#[test]
+fn an_old_file_is_audited_looked_after_and_copied_as_it_is() {
+    for (number, old) in [(1, "v1"), (2, "v2")] {
+        let place = Place::new();
+        let (file, copy) = (place.old(old), place.scratch.path("copy.db"));
+        let before = std::fs::read(&file).unwrap();
+        let told = format!("is of version {number}: a copy in ");
+        let (printed, said) = place.run(0, &["audit"], &file);
+        assert!(printed.starts_with("nothing found in "), "{printed}");
+        assert!(said.contains(&told), "{said}");
+        let (printed, said) = place.run(1, &["doctor"], &file);
+        assert!(
+            printed.contains("is a sandbox's") && said.contains(&told),
+            "{printed}{said}"
+        );
+        let (printed, _) = place.run(0, &["backup", text(&copy)], &file);
+        assert!(printed.contains("is whole"), "{printed}");
+        assert!(
+            std::fs::read(&file).unwrap() == before,
+            "nothing was changed"
+        );
+        assert_eq!(
+            version(&copy),
+            number,
+            "what an older coffer can go on from"
+        );
+    }
+}
+
+#[test]
+fn an_old_copy_is_restored_up_to_date_and_held() {
+    for old in ["v1", "v2"] {
+        let place = Place::new();
+        let (copy, file) = (place.old(old), place.scratch.path("shop.db"));
+        let before = std::fs::read(&copy).unwrap();
+        let (printed, _) = place.run(0, &["restore", text(&copy), "--dry-run"], &file);
+        assert!(printed.contains("would go on from index 10"), "{printed}");
+        assert!(!file.exists());
+        let (printed, _) = place.run(0, &["restore", text(&copy)], &file);
+        assert!(
+            printed.contains("addresses go on from index 10"),
+            "{printed}"
+        );
+        let held = if old == "v1" { 0 } else { 2 };
+        assert!(
+            printed.contains(&format!("{held} payouts and refunds held")),
+            "{printed}"
+        );
+        assert!(
+            std::fs::read(&copy).unwrap() == before,
+            "the copy stays as it was"
+        );
+        assert!(version(&file) > version(&copy));
+        assert!(
+            place
+                .run(0, &["audit"], &file)
+                .0
+                .starts_with("nothing found in ")
+        );
+    }
+}
+
+#[test]
+fn an_approved_payout_of_an_old_copy_is_not_sent() {
+    let place = Place::new();
+    let (copy, file) = (place.old("v2"), place.scratch.path("shop.db"));
+    place.run(0, &["restore", text(&copy)], &file);
+    // Only now: that real sales are priced by the sandbox's fixed rates is what an audit finds.
+    let conn = Connection::open(&file).unwrap();
+    conn.execute_batch("update file set kind = 'production'")
+        .unwrap();
+    drop(conn);
+    let (found, _) = place.run(1, &["audit"], &file);
+    assert!(found.contains("priced by fixed"), "{found}");
+    let (signer, sent) = (place.scratch.path("signer"), place.scratch.path("sent"));
+    let script = format!("#!/bin/sh\ncat > {}\n", text(&sent));
+    std::fs::write(&signer, script).unwrap();
+    std::fs::set_permissions(&signer, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (mut process, url) = serve(&file, &["--signer", text(&signer)]);
+    send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
+    assert!(process.close());
+    assert!(!sent.exists(), "the signer was asked");
+    let conn = Connection::open(&file).unwrap();
+    let open = "select count(*) from transfers where status = 'approved' and sending = 'unknown'";
+    let held: i64 = conn.query_row(open, [], |row| row.get(0)).unwrap();
+    assert_eq!(held, 1, "a person looks at it");
+}
+
+#[test]
+fn a_file_where_nothing_can_be_written_is_read_with_its_log() {
+    let place = Place::new();
+    let running = place.scratch.path("running.db");
+    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&running)]);
+    for _ in 0..3 {
+        let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
+        let path = format!("{url}/v1/invoices");
+        send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
+    }
+    process.kill();
+    let media = place.scratch.path("media.db");
+    for suffix in ["", "-wal"] {
+        let name = |stem: &str| place.scratch.path(&format!("{stem}.db{suffix}"));
+        std::fs::copy(name("running"), name("media")).unwrap();
+    }
+    assert!(
+        std::fs::metadata(place.scratch.path("media.db-wal"))
+            .unwrap()
+            .len()
+            > 0
+    );
+    // Where SQLite wants to make a file, none can be made: root may write into any folder, but not by this name.
+    symlink("/nowhere/at/all", place.scratch.path("media.db-shm")).unwrap();
+    let before = std::fs::read(&media).unwrap();
+    let told = "cannot be read where it is";
+    let (printed, said) = place.run(0, &["audit"], &media);
+    assert!(printed.contains("nothing found in 3 invoices"), "{printed}");
+    assert!(said.contains(told), "{said}");
+    let (_, said) = place.run(1, &["doctor"], &media);
+    assert!(said.contains(told), "{said}");
+    let (copy, restored) = (
+        place.scratch.path("copy.db"),
+        place.scratch.path("restored.db"),
+    );
+    let (_, said) = place.run(0, &["backup", text(&copy)], &media);
+    assert!(said.contains(told), "{said}");
+    let (_, said) = place.run(0, &["restore", text(&media)], &restored);
+    assert!(said.contains(told), "{said}");
+    for file in [&copy, &restored] {
+        let (printed, _) = place.run(0, &["audit"], file);
+        assert!(printed.contains("nothing found in 3 invoices"), "{printed}");
+    }
+    assert!(std::fs::read(&media).unwrap() == before);
+    // Also after an error.
+    std::fs::write(&media, "no database ".repeat(1000)).unwrap();
+    place.run(1, &["audit"], &media);
+}
+
+#[test]
+fn what_a_killed_command_left_goes_with_the_next() {
+    let place = Place::new();
+    let file = place.old("v2");
+    let named = |number: u32| {
+        let id = format!("01990000-0000-7000-8000-{number:012}");
+        place.temporary.join(format!("coffer-copy-{id}"))
+    };
+    let filled = |folder: PathBuf| {
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("copy.db"), "secrets").unwrap();
+        folder
+    };
+    let lock = |folder: &Path| {
+        let lock = File::create(folder.join("lock")).unwrap();
+        let hours_ago = SystemTime::now() - Duration::from_secs(7_200);
+        lock.set_modified(hours_ago).unwrap();
+        lock
+    };
+    let (left, in_use, begun) = (filled(named(1)), filled(named(2)), filled(named(3)));
+    drop(lock(&left));
+    let held = lock(&in_use);
+    held.lock().unwrap();
+    // About to be locked.
+    let young = filled(named(4));
+    File::create(young.join("lock")).unwrap();
+    // What somebody else may have put there.
+    let (elsewhere, link) = (place.scratch.path("elsewhere"), named(5));
+    std::fs::create_dir(&elsewhere).unwrap();
+    drop(lock(&elsewhere));
+    symlink(&elsewhere, &link).unwrap();
+    let (crafted, others) = (
+        filled(place.temporary.join("coffer-copy-left")),
+        filled(named(6)),
+    );
+    drop(lock(&crafted));
+    drop(lock(&others));
+    // Only root may give a folder away; else it is left out.
+    let given_away = chown(&others, Some(65_534), None).is_ok();
+    let fifo = filled(named(7));
+    let made = Command::new("mkfifo").arg(fifo.join("lock")).status();
+    assert!(made.unwrap().success());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command
+        .args(["audit", "--log", "warn", "--file"])
+        .arg(&file);
+    let output = command.env("TMPDIR", &place.temporary).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(!left.exists());
+    assert_eq!(others.exists(), given_away);
+    for stays in [
+        in_use,
+        begun,
+        young,
+        link,
+        crafted,
+        fifo,
+        elsewhere.join("lock"),
+    ] {
+        assert!(stays.exists(), "{}", stays.display());
+    }
+}

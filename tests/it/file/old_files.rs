@@ -1,0 +1,254 @@
+//! Files of older versions: each is brought up to date, is right then, and is gone on from.
+//!
+//! `tests/golden/files/v1.db` was made by the first version: a sandbox in both modes, with invoices of every status,
+//! payments that were confirmed, orphaned, replaced and dropped, and events that wait to be delivered. `v2.db` was made by
+//! the second: the same, with customers, deposits, payouts and refunds of every end, a second operator and account, and an
+//! approved payout that nobody has sent. `v3.db` was made by the third: all that, deposits in every state, transactions that
+//! pay several at once, payments that matched nothing, and an order of a server.
+
+use crate::support::process::{Process, sandbox};
+use crate::support::scratch::Scratch;
+use crate::support::{Answer, LIVE, TEST, agent, send};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The old files.
+const OLD: [&str; 3] = ["v1", "v2", "v3"];
+
+/// Rows of what a merchant was told, which no upgrade may change.
+const TOLD: [&str; 6] = [
+    "select account || mode || type || body from events order by seq",
+    "select id || status || amount || currency || coalesce(amount_received, '') from invoices order by seq",
+    "select id || kind || amount || coalesce(payment, '') from ledger order by seq",
+    "select pool || address || coalesce(invoice, '') from addresses order by address",
+    "select mode || currency || available || sales || fees from balances order by mode, currency",
+    "select client_key || answer from idempotency order by client_key, mode",
+];
+
+/// What attempts that got no answer failed by.
+const ERRORS: &str = "select error from attempts where error is not null order by rowid";
+
+/// All that a payment was, as it stood before there were observations.
+const PAYMENTS_OF_V1: &str = "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, p.mode, p.chain, p.asset, p.txid, p.position,
+    p.amount, q.address, p.rate, p.value, p.on_time, p.state, p.was_confirmed, p.seen_at, p.confirmed_at, p.created_at)
+  from payments p join quotes q on q.seq = p.quote order by p.seq";
+/// And since then.
+const PAYMENTS: &str = "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, o.mode, o.chain, o.asset, o.txid, o.position,
+    o.amount, o.address, p.rate, p.value, p.on_time, o.state, p.was_confirmed, p.seen_at, o.confirmed_at, p.created_at)
+  from payments p join observations o on o.seq = p.observation order by p.seq";
+
+/// A text column of every row.
+#[track_caller]
+pub fn column(file: &Path, statement: &str) -> Vec<String> {
+    let conn = Connection::open(file).unwrap();
+    let mut rows = conn.prepare(statement).unwrap();
+    let rows = rows.query_map([], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+fn audit(file: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(["audit", "--file"]).arg(file);
+    command.output().unwrap()
+}
+
+#[track_caller]
+fn is_right(file: &Path) {
+    let output = audit(file);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && printed.starts_with("nothing found in "),
+        "{output:?}"
+    );
+}
+
+/// A sandbox on this file, and its url.
+#[track_caller]
+pub fn opened(file: &Path) -> (Process, String) {
+    sandbox("127.0.0.1:0", &["--file", file.to_str().unwrap()])
+}
+
+#[track_caller]
+pub fn call(url: &str, method: &str, path: &str, key: &str, body: &Value) -> Answer {
+    let body = if body.is_null() {
+        String::new()
+    } else {
+        body.to_string()
+    };
+    let path = format!("{url}{path}");
+    send(&agent(), method, &path, &[("X-API-Key", key)], &body)
+}
+
+#[test]
+fn an_old_file_is_brought_up_to_date_and_is_right() {
+    for version in OLD {
+        is_brought_up_to_date(version);
+    }
+}
+
+#[track_caller]
+fn is_brought_up_to_date(version: &str) {
+    let scratch = Scratch::new();
+    let copy = |name| scratch.old_file(version, name);
+    let (file, old) = (copy("file.db"), copy("old.db"));
+    let (mut process, url) = opened(&file);
+    is_right(&file);
+    for key in [TEST, LIVE] {
+        let mode = if key == TEST { "test" } else { "live" };
+        let kept = format!(
+            "select id from invoices where mode = '{mode}' and account = 1 order by seq desc"
+        );
+        let list = call(&url, "GET", "/v1/invoices?limit=100", key, &Value::Null).expect(200);
+        let list = list.json();
+        let shown = list["data"].as_array().unwrap().iter();
+        let shown: Vec<_> = shown.map(|one| one["id"].as_str().unwrap()).collect();
+        assert_eq!(shown, column(&old, &kept));
+        let kept =
+            format!("select body from events where mode = '{mode}' and account = 1 order by seq");
+        let ids =
+            format!("select id from events where mode = '{mode}' and account = 1 order by seq");
+        let events = column(&old, &ids).into_iter();
+        for (id, body) in events.zip(column(&old, &kept)) {
+            let path = format!("/v1/events/{id}");
+            let event = call(&url, "GET", &path, key, &Value::Null).expect(200);
+            assert_eq!(event.text, body, "byte for byte");
+        }
+    }
+    assert!(process.close());
+    is_right(&file);
+    for statement in TOLD {
+        assert_eq!(
+            column(&file, statement),
+            column(&old, statement),
+            "{statement}"
+        );
+    }
+    assert_eq!(column(&file, PAYMENTS), column(&old, PAYMENTS_OF_V1));
+}
+
+#[test]
+fn an_old_file_has_the_schema_of_a_new_one() {
+    let scratch = Scratch::new();
+    let new = scratch.path("new.db");
+    let files = OLD.map(|version| scratch.old_file(version, &format!("{version}.db")));
+    for path in files.iter().chain([&new]) {
+        let (mut process, _) = opened(path);
+        assert!(process.close());
+    }
+    let schema = "select type || ' ' || name || ': ' || coalesce(sql, '') from sqlite_schema order by type, name";
+    let version = "select cast(user_version as text) from pragma_user_version";
+    for file in &files {
+        assert_eq!(column(file, schema), column(&new, schema));
+        assert_eq!(column(file, version), column(&new, version));
+    }
+}
+
+#[test]
+fn an_old_sandbox_has_an_operator_and_a_reseller_as_a_new_one() {
+    let scratch = Scratch::new();
+    let file = scratch.old_file("v1", "file.db");
+    // Opened twice: they are made once.
+    for _ in 0..2 {
+        let (mut process, url) = opened(&file);
+        let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
+        let session = format!("{url}/dashboard/api/session");
+        send(&agent(), "POST", &session, &[], &body.to_string()).expect(201);
+        let bearer = [("Authorization", "Bearer rt_sandbox")];
+        let servers = format!("{url}/reseller/servers");
+        send(&agent(), "GET", &servers, &bearer, "").expect(200);
+        assert!(process.close());
+    }
+    is_right(&file);
+}
+
+#[test]
+fn an_old_file_is_gone_on_from() {
+    for version in OLD {
+        is_gone_on_from(version);
+    }
+}
+
+#[track_caller]
+fn is_gone_on_from(version: &str) {
+    let scratch = Scratch::new();
+    let copy = |name| scratch.old_file(version, name);
+    let (file, old) = (copy("file.db"), copy("old.db"));
+    let (mut process, url) = opened(&file);
+    let taken: BTreeSet<_> = column(&old, "select address from addresses")
+        .into_iter()
+        .collect();
+    let post = |path: &str, key: &str, body: Value| call(&url, "POST", path, key, &body);
+    // Who asks again is answered as before.
+    let body = json!({ "amount": "41.00", "currency": "EUR", "orderId": "open" });
+    let again = post("/v1/invoices", TEST, body).expect(200).json();
+    let mut handed_out = BTreeSet::new();
+    for (key, asset) in [TEST, LIVE]
+        .into_iter()
+        .flat_map(|key| ["BTC", "ETH", "TRX", "SOL", "DOGE"].map(|asset| (key, asset)))
+    {
+        let body = json!({ "amount": "50.00", "currency": "EUR", "asset": asset });
+        let made = post("/v1/invoices", key, body).expect(201).json();
+        let address = made["depositAddress"].as_str().unwrap().to_owned();
+        assert!(!taken.contains(&address), "{address} handed out twice");
+        assert!(handed_out.insert(address), "handed out twice");
+    }
+    // What was on its way arrives, and an open invoice is paid.
+    let seen = "select id from payments where state = 'seen' order by seq";
+    for payment in column(&old, seen) {
+        let path = format!("/sandbox/payments/{payment}");
+        post(&path, TEST, json!({ "state": "confirmed" })).expect(200);
+    }
+    let path = format!("/v1/invoices/{}/simulate", again["id"].as_str().unwrap());
+    let paid = post(&path, TEST, json!({ "case": "exact" })).expect(200);
+    assert_eq!(paid.json()["status"], "confirmed");
+    // What the first version did not have.
+    let path = "/v1/customers/anna/addresses";
+    post(path, TEST, Value::Null).expect(201);
+    let path = "/v1/customers/anna/simulate";
+    post(path, TEST, json!({ "asset": "ETH", "amount": "0.1" })).expect(201);
+    let move_on = |payout: &str, actions: &[&str]| {
+        for action in actions {
+            let path = format!("/sandbox/payouts/{payout}");
+            post(&path, LIVE, json!({ "action": action })).expect(200);
+        }
+    };
+    let approved = "select id from transfers where kind = 'payout' and status = 'approved'";
+    for payout in column(&file, approved) {
+        move_on(&payout, &["process", "pay"]);
+    }
+    let payout = post("/v1/payouts", LIVE, json!({ "amount": "20.00" })).expect(201);
+    let payout = payout.json()["id"].as_str().unwrap().to_owned();
+    move_on(&payout, &["approve", "process", "pay"]);
+    is_right(&file);
+    assert!(process.close());
+    is_right(&file);
+}
+
+#[test]
+fn attempts_of_older_versions_name_no_internal_address() {
+    for version in ["v1", "v2"] {
+        let scratch = Scratch::new();
+        let file = scratch.old_file(version, "file.db");
+        let conn = Connection::open(&file).unwrap();
+        let before = column(&file, ERRORS);
+        conn.execute_batch(
+            "update attempts set error = 'address not allowed: ' || iif(rowid % 2 = 0, '10.0.0.7', '::ffff:10.0.0.7')
+             where error is not null;",
+        )
+        .unwrap();
+        drop(conn);
+        let (mut process, _) = opened(&file);
+        assert!(process.close());
+        let after = column(&file, ERRORS);
+        assert!(!before.is_empty() && after.len() >= before.len());
+        let told = &after[..before.len()];
+        assert!(
+            told.iter().all(|error| error == "address not allowed"),
+            "{after:?}"
+        );
+        is_right(&file);
+    }
+}

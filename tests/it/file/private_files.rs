@@ -1,0 +1,206 @@
+//! Who can read what coffer writes: its owner, whatever the process masks out of the modes of new files.
+
+use crate::support::process::Process;
+use crate::support::scratch::Scratch;
+use crate::support::{agent, send};
+use std::fs::Permissions;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// What a sandbox with a snapshot has: the file, its log, the log's index, the lock and the snapshot.
+const FILES: usize = 5;
+
+/// Runs the binary in a shell that masks these bits of new files' modes.
+fn masked(mask: &str, args: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    let script = format!("umask {mask} && exec \"$0\" \"$@\"");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_coffer")]);
+    command.args(args);
+    command
+}
+
+/// A sandbox under such a mask.
+fn started(mask: &str, more: &[&str]) -> Command {
+    let sandbox = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
+    masked(mask, &[&sandbox, more].concat())
+}
+
+/// Starts a sandbox that makes every file it ever makes beside its own: the snapshot of one is the last.
+#[track_caller]
+fn with_snapshot(sandbox: &mut Command) -> Process {
+    let process = Process::start(sandbox);
+    let keep = format!("{}/sandbox/snapshots/before", process.url());
+    send(&agent(), "POST", &keep, &[], "").expect(200);
+    process
+}
+
+#[track_caller]
+fn done(mask: &str, args: &[&str]) -> Output {
+    let output = masked(mask, args).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    output
+}
+
+/// The mode of each file of a folder whose name begins so.
+fn modes(folder: &Path, prefix: &str) -> Vec<(String, u32)> {
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let mut modes: Vec<_> = entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
+        .map(|entry| {
+            let mode = entry.metadata().unwrap().mode() & 0o777;
+            (entry.file_name().into_string().unwrap(), mode)
+        })
+        .collect();
+    modes.sort();
+    modes
+}
+
+#[track_caller]
+fn are_private(folder: &Path, prefix: &str, count: usize) {
+    let modes = modes(folder, prefix);
+    assert!(modes.len() >= count, "{modes:?}");
+    assert!(modes.iter().all(|(_, mode)| *mode == 0o600), "{modes:?}");
+}
+
+#[test]
+fn every_new_file_is_for_its_owner_only() {
+    for mask in ["000", "022", "777"] {
+        let folder = Scratch::new();
+        let file = folder.path("shop.db");
+        let file = file.to_str().unwrap();
+        let mut process = with_snapshot(&mut started(mask, &["--file", file]));
+        are_private(&folder.path(""), "shop.db", FILES);
+        let copy = folder.path("copy.db");
+        let copy = copy.to_str().unwrap();
+        done(mask, &["backup", "--file", file, copy]);
+        are_private(&folder.path(""), "copy.db", 1);
+        assert!(process.close());
+        std::fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
+        std::fs::set_permissions(copy, Permissions::from_mode(0o644)).unwrap();
+        done(mask, &["backup", "--file", file, copy, "--force"]);
+        are_private(&folder.path(""), "copy.db", 1);
+        done(mask, &["restore", "--file", file, copy, "--force"]);
+        are_private(&folder.path(""), "shop.db", 1);
+    }
+}
+
+#[test]
+fn a_temporary_file_and_its_snapshots_are_private_too() {
+    let folder = Scratch::new();
+    let _process = with_snapshot(started("000", &[]).env("TMPDIR", folder.path("")));
+    are_private(&folder.path(""), "coffer-sandbox-", FILES);
+}
+
+#[test]
+fn the_doctor_names_files_that_others_can_read() {
+    let folder = Scratch::new();
+    let file = folder.path("shop.db");
+    let name = file.to_str().unwrap();
+    done("022", &["account", "create", "Shop", "--file", name]);
+    let doctor = || {
+        let output = masked("022", &["doctor", "--file", name]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let said = doctor();
+    assert!(said.contains("ok: who can read the file"), "{said}");
+    std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+    let said = doctor();
+    let wrong = format!("wrong: {name} is open to others (mode 640); mend: chmod 600 {name}");
+    assert!(said.contains(&wrong), "{said}");
+}
+
+#[test]
+fn the_ready_file_replaces_nothing_that_is_no_file() {
+    let folder = Scratch::new();
+    let (pipe, link) = (folder.path("pipe"), folder.path("link"));
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    symlink(&pipe, &link).unwrap();
+    for path in [&pipe, &link, &folder.path("")] {
+        let args = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
+        let mut command = masked("022", &args);
+        let command = command.arg("--ready-file").arg(path);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("is there and is no file"), "{said}");
+    }
+    let kinds = [&pipe, &link].map(|path| std::fs::symlink_metadata(path).unwrap().file_type());
+    assert!(kinds[0].is_fifo() && kinds[1].is_symlink());
+    assert!(modes(&folder.path(""), "link-").is_empty());
+}
+
+#[test]
+fn the_ready_file_takes_no_other_files_place() {
+    let folder = Scratch::new();
+    let (notes, ready) = (folder.path("notes"), folder.path("ready"));
+    let (old, new) = (folder.path("old.db"), folder.path("new.db"));
+    let sandbox = |file: &Path, ready: &Path| {
+        let args = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
+        let mut command = masked("022", &args);
+        command
+            .arg("--file")
+            .arg(file)
+            .arg("--ready-file")
+            .arg(ready);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        (output.status.code() == Some(0), said)
+    };
+    std::fs::write(&notes, "precious").unwrap();
+    std::fs::write(&ready, "").unwrap();
+    // An empty file, a ready file of before; the file of a shop, there and just made; and somebody's notes.
+    assert!(sandbox(&old, &ready).0 && sandbox(&old, &ready).0);
+    let log = folder.path("new.db-wal");
+    for (file, ready, why) in [
+        (&old, &old, "is there and is no ready file"),
+        (&new, &new, "is the server's file"),
+        (&new, &notes, "is there and is no ready file"),
+    ] {
+        let (done, said) = sandbox(file, ready);
+        assert!(!done && said.contains(why), "{said}");
+    }
+    assert!(!log.exists(), "it was closed well");
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "precious");
+    for file in [&old, &new] {
+        let bytes = std::fs::read(file).unwrap();
+        assert!(bytes.starts_with(b"SQLite format 3"));
+    }
+}
+
+#[test]
+fn the_ready_file_is_written_over_nobodys_file() {
+    let folder = Scratch::new();
+    let (ready, victim) = (folder.path("ready"), folder.path("victim"));
+    std::fs::write(&victim, "precious").unwrap();
+    // What the name aside was, and the name itself.
+    symlink(&victim, folder.path("ready-new")).unwrap();
+    symlink(&victim, &ready).unwrap();
+    for (mask, mode) in [("022", 0o644), ("077", 0o600)] {
+        let mut command = started(mask, &["--ready-file"]);
+        let process = Process::start(command.arg(&ready));
+        let line = process.line();
+        // The file is put in place after the line is printed.
+        let written = loop {
+            let found = std::fs::symlink_metadata(&ready).unwrap();
+            if found.is_file() && found.mode() & 0o777 == mode {
+                break std::fs::read_to_string(&ready).unwrap();
+            }
+            std::thread::yield_now();
+        };
+        assert_eq!(written.lines().count(), 1);
+        assert!(written.starts_with("coffer ready url="), "{written} {line}");
+    }
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+    assert_eq!(
+        modes(&folder.path(""), "ready").len(),
+        2,
+        "nothing aside is left"
+    );
+}

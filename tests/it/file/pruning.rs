@@ -1,0 +1,73 @@
+//! What is kept for a while only, and what for ever.
+
+use crate::file::audit::findings;
+use crate::support::{Shop, TEST};
+use serde_json::{Value, json};
+
+/// How many rows a table has.
+#[track_caller]
+fn count(shop: &Shop, table: &str) -> String {
+    shop.read_beside(&format!("select count(*) || '' from {table}"))
+}
+
+#[test]
+fn attempts_go_after_ninety_days_and_deliveries_stay() {
+    let shop = Shop::open();
+    let inbox = format!("{}/sandbox/inbox/shop", shop.url());
+    let endpoint = json!({ "url": inbox, "types": ["invoice.created"] });
+    shop.switch(json!({ "endpoints": [endpoint] }));
+    let invoice = shop.invoice("20.00", json!({}));
+    shop.advance("0s");
+    let attempts = || shop.deliveries()[0]["attempts"].as_array().unwrap().len();
+    shop.advance("89d");
+    assert_eq!(attempts(), 1);
+    shop.advance("1d2h");
+    let delivery = shop.deliveries().remove(0);
+    assert_eq!(
+        (&delivery["attempts"], &delivery["state"]),
+        (&json!([]), &json!("delivered"))
+    );
+    let id = invoice["id"].as_str().unwrap();
+    assert_eq!(
+        shop.event_types(id, TEST),
+        ["invoice.created", "invoice.expired"]
+    );
+    assert!(findings(shop.file()).is_empty());
+    // What is tried later goes on counting.
+    let operator = shop.operator();
+    let account = shop.get("/v1/merchant", Some(TEST)).json()["id"].clone();
+    let (account, delivery) = (account.as_str().unwrap(), delivery["id"].as_str().unwrap());
+    let path = format!("/dashboard/api/accounts/{account}/deliveries/{delivery}/resend?mode=test");
+    shop.desk(&operator, "POST", &path, &Value::Null)
+        .expect(200);
+    shop.advance("0s");
+    assert_eq!(
+        (attempts(), &shop.deliveries()[0]["state"]),
+        (1, &json!("delivered"))
+    );
+}
+
+#[test]
+fn kept_answers_and_sessions_go_when_they_are_over() {
+    let shop = Shop::open();
+    let order = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
+    let headers = [("X-API-Key", TEST), ("Idempotency-Key", "k")];
+    shop.send("POST", "/v1/invoices", &headers, &order)
+        .expect(201);
+    shop.operator();
+    shop.advance("11h");
+    assert_eq!(
+        (count(&shop, "idempotency"), count(&shop, "sessions")),
+        ("1".into(), "1".into())
+    );
+    shop.advance("2h");
+    assert_eq!(
+        (count(&shop, "idempotency"), count(&shop, "sessions")),
+        ("1".into(), "0".into())
+    );
+    shop.advance("12h");
+    assert_eq!(
+        (count(&shop, "idempotency"), count(&shop, "invoices")),
+        ("0".into(), "1".into())
+    );
+}

@@ -1,0 +1,174 @@
+//! What the tables themselves refuse, whoever writes: the second of each pair of assertions.
+
+use rusqlite::Connection;
+
+/// A file as it is when it is new.
+const TEMPLATE: &[u8] = include_bytes!("../../../sql/template.db");
+
+/// One account, two invoices of it, a quote and a payment of the first with their entries, and a requested payout.
+const ROWS: &str = "
+insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max, payout_min,
+    payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url, legacy_secret, created_at) values (1, 'a', 'Shop', 'active', 100, 1, 1, 'SOL', 1, 0, 0, 50, 50, 60, null, null, 's', 0);
+insert into invoices (seq, id, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at, expires_at)
+  values (1, 'i', 1, 'test', 'created', 100, 'EUR', '{}', 50, 50, 0, 1),
+         (2, 'j', 1, 'test', 'created', 100, 'EUR', '{}', 50, 50, 0, 1);
+insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xa', 1);
+insert into quotes (seq, invoice, asset, rate, rate_source, rate_at, amount_expected, address, created_at)
+  values (1, 1, 'ETH', '1', 'fixed', 0, '1', '0xa', 0);
+insert into observations (seq, mode, chain, txid, position, asset, address, amount, state, seen_at)
+  values (1, 'test', 'ethereum', '0xt', 0, 'ETH', '0xa', '1', 'seen', 0);
+insert into payments values (1, 'p', 1, 1, 1, '1', 'fixed', 0, 100, 1, 0, 0, 0);
+insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
+  values (1, 'l', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0);
+insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
+  values (2, 'm', 1, 'test', 'EUR', -100, 'adjustment', 'invoice', 'i', 1, 1, 0);
+insert into transfers (seq, id, kind, account, mode, status, currency, amount, asset, chain, to_address, requested_at)
+  values (1, 't', 'payout', 1, 'live', 'requested', 'EUR', 100, 'SOL', 'solana', 's', 0);
+insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
+  values (3, 'o', 1, 'live', 'EUR', -100, 'payout', 'payout', 't', 1, 0);
+insert into balances values (1, 'test', 'EUR', 0, 100, 0, 0, 0, -100, 0);
+";
+
+/// A new file with those rows, in memory.
+pub fn rows(name: &str) -> Connection {
+    let path = std::env::temp_dir().join(format!("coffer-schema-{name}-{}.db", std::process::id()));
+    std::fs::write(&path, TEMPLATE).unwrap();
+    let schema: Vec<String> = {
+        let file = Connection::open(&path).unwrap();
+        let sql = "select sql from sqlite_schema where sql is not null order by rowid";
+        let mut rows = file.prepare(sql).unwrap();
+        let rows = rows.query_map([], |row| row.get(0)).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    for suffix in ["", "-wal", "-shm"] {
+        // What is not there needs no removing.
+        let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
+    }
+    let conn = Connection::open_in_memory().unwrap();
+    conn.execute_batch(&schema.join(";\n")).unwrap();
+    conn.execute_batch("pragma foreign_keys = on").unwrap();
+    conn.execute_batch(ROWS).unwrap();
+    conn
+}
+
+/// Each of these statements, with the part of the schema that refuses it.
+const REFUSED: [(&str, &str); 57] = [
+    // An invoice is confirmed exactly when it says since when.
+    ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
+        deposit_address = '0xa', picked_quote = 1", "CHECK"),
+    ("update invoices set status = 'overpaid', asset = 'ETH', rate = '1', amount_expected = '1',
+        deposit_address = '0xa', picked_quote = 1", "CHECK"),
+    ("update invoices set confirmed_at = 1", "CHECK"),
+    ("update invoices set status = 'cancelled'", "CHECK"),
+    ("update invoices set status = 'detected'", "CHECK"),
+    ("update invoices set status = 'paid'", "CHECK"),
+    ("update invoices set asset = 'ETH', status = 'expired'", "CHECK"),
+    ("update invoices set amount = 0", "CHECK"),
+    ("update invoices set expires_at = created_at", "CHECK"),
+    // A balance adds up.
+    ("update balances set available = 1", "CHECK"),
+    ("update balances set sales = -1, available = -101", "CHECK"),
+    ("update balances set fees = 1, available = 1", "CHECK"),
+    ("update balances set sales = 9223372036854775807 + 1", "cannot store REAL"),
+    // A payment has one sale, and an entry is taken back once.
+    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
+        values ('n', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0)", "UNIQUE"),
+    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
+        values ('n', 1, 'test', 'EUR', -100, 'adjustment', 'invoice', 'i', 1, 1, 0)", "UNIQUE"),
+    ("update ledger set amount = 0 where seq = 1", "CHECK"),
+    ("update ledger set amount = -1 where seq = 1", "CHECK"),
+    ("update ledger set kind = 'fee' where seq = 1", "CHECK"),
+    ("update ledger set kind = 'fee' where seq = 2", "CHECK"),
+    // An address has one owner, and an owner one address of a pool.
+    ("insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xa', 2)", "UNIQUE"),
+    ("insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xb', 1)", "UNIQUE"),
+    // A payment is there once, and confirmed exactly when it says since when.
+    ("insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at)
+        select mode, chain, txid, position, asset, '0xb', '2', state, seen_at from observations", "UNIQUE"),
+    ("insert into payments select 2, 'q', invoice, quote, observation, rate, rate_source, rate_at, value, on_time,
+        was_confirmed, seen_at, created_at from payments", "UNIQUE"),
+    ("update payments set observation = 9", "FOREIGN KEY"),
+    ("update observations set state = 'confirmed'", "CHECK"),
+    ("update observations set confirmed_at = 1", "CHECK"),
+    ("update observations set state = 'gone'", "CHECK"),
+    ("update observations set position = -1", "CHECK"),
+    ("update observations set block_height = 1", "CHECK"),
+    ("update observations set block_hash = 'h'", "CHECK"),
+    ("update observations set spends = 'no JSON'", "CHECK"),
+    // A payout is live and of no invoice, a refund of one; an account has one payout that is open.
+    ("update transfers set mode = 'test'", "CHECK"),
+    ("update transfers set invoice = 1", "CHECK"),
+    ("update transfers set kind = 'refund'", "CHECK"),
+    ("update transfers set invoice = 9, kind = 'refund'", "FOREIGN KEY"),
+    ("insert into transfers (id, kind, account, mode, status, currency, amount, asset, chain, to_address, requested_at)
+        values ('u', 'payout', 1, 'live', 'requested', 'USD', 100, 'SOL', 'solana', 's', 0)", "UNIQUE"),
+    ("update transfers set amount = 0", "CHECK"),
+    ("update transfers set currency = 'GBP'", "CHECK"),
+    ("update transfers set status = 'sent'", "CHECK"),
+    // It has its terms exactly from approval on, its end exactly at the end, its transaction when it is paid.
+    ("update transfers set rate = '1', amount_crypto = '1', network_fee = '0'", "CHECK"),
+    ("update transfers set approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0'", "CHECK"),
+    ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1'", "CHECK"),
+    ("update transfers set status = 'approved'", "CHECK"),
+    ("update transfers set status = 'cancelled'", "CHECK"),
+    ("update transfers set finalized_at = 1", "CHECK"),
+    ("update transfers set status = 'paid', finalized_at = 1, approved_at = 1, rate = '1', amount_crypto = '1',
+        network_fee = '0'", "CHECK"),
+    ("update transfers set sending = 'running'", "CHECK"),
+    // It is booked once and put back once.
+    ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
+        values ('n', 1, 'live', 'EUR', -100, 'payout', 'payout', 't', 1, 0)", "UNIQUE"),
+    ("update ledger set amount = 100 where seq = 3", "CHECK"),
+    ("update ledger set kind = 'payout_reversal' where seq = 3", "CHECK"),
+    ("update balances set reserved = -1", "CHECK"),
+    ("insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, created_at)
+        values (9, 'ETH', '1', 'fixed', 0, '1', '0xa', 0)", "FOREIGN KEY"),
+    // A rate came from somewhere.
+    ("insert into quotes (invoice, asset, rate, rate_at, amount_expected, address, created_at)
+        values (1, 'LTC', '1', 0, '1', '0xa', 0)", "NOT NULL"),
+    ("insert into quotes (invoice, asset, rate, rate_source, amount_expected, address, created_at)
+        values (1, 'LTC', '1', 'fixed', '1', '0xa', 0)", "NOT NULL"),
+    ("update quotes set rate_source = ''", "CHECK"),
+    ("update payments set rate_source = ''", "CHECK"),
+    ("update payments set rate_at = null", "NOT NULL"),
+];
+
+#[test]
+fn the_tables_refuse_what_must_never_be() {
+    let conn = rows("refused");
+    for (statement, by) in REFUSED {
+        let refused = conn.execute(statement, []).unwrap_err().to_string();
+        assert!(refused.contains(by), "{statement}: {refused}");
+    }
+}
+
+/// None of the statements above is refused for a reason of its rows' own.
+#[test]
+fn the_tables_take_what_is_right() {
+    let conn = rows("taken");
+    for statement in [
+        "update observations set state = 'confirmed', confirmed_at = 1",
+        "update observations set block_height = 1, block_hash = 'h', spends = '[[\"t\", 0], \"a\"]'",
+        "update payments set was_confirmed = 1",
+        "update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
+           deposit_address = '0xa', picked_quote = 1, confirmed_at = 1 where seq = 1",
+        "update invoices set status = 'cancelled', cancelled_at = 1 where seq = 2",
+        "insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
+           values ('n', 1, 'test', 'EUR', 100, 'adjustment', 'invoice', 'i', 1, 2, 0)",
+        "insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, reverses, created_at)
+           values ('q', 1, 'live', 'EUR', 100, 'payout_reversal', 'payout', 't', 1, 3, 0)",
+        "update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0'",
+        "update transfers set status = 'processing', sending = 'running'",
+        "update transfers set status = 'paid', sending = null, txid = 'x', finalized_at = 1",
+        "insert into transfers (id, kind, account, mode, status, currency, amount, asset, chain, to_address, requested_at)
+           values ('u', 'payout', 1, 'live', 'requested', 'USD', 100, 'SOL', 'solana', 's', 0)",
+        "insert into transfers (id, kind, account, mode, invoice, status, currency, amount, asset, chain, to_address,
+           requested_at) values ('v', 'refund', 1, 'test', 1, 'requested', 'EUR', 1, 'SOL', 'solana', 's', 0)",
+        "update balances set reserved = 5",
+        "update balances set adjustments = 0, available = 100",
+        "update balances set adjustments = -200, available = -100",
+        "insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xb', 2)",
+    ] {
+        assert_eq!(conn.execute(statement, []), Ok(1), "{statement}");
+    }
+}

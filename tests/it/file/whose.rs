@@ -1,0 +1,333 @@
+//! Whose a file is: it is looked at before anything is written, by every command, and what is not as coffer made it is
+//! not gone on from.
+
+use crate::support::process::sandbox;
+use crate::support::scratch::Scratch;
+use crate::support::{TEST, agent, send};
+use rusqlite::Connection;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A command of the binary about this file: its exit code, and what it said.
+fn coffer(args: &[&str], file: &Path) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command
+        .args(args)
+        .args(["--log", "warn", "--file"])
+        .arg(file);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    (output.status.code(), said)
+}
+
+#[track_caller]
+fn done(args: &[&str], file: &Path) -> String {
+    let (code, said) = coffer(args, file);
+    assert_eq!(code, Some(0), "{args:?}: {said}");
+    said
+}
+
+/// Refuses it, and leaves every byte of the file as it was.
+#[track_caller]
+fn refused(args: &[&str], file: &Path, why: &str) {
+    let before = std::fs::read(file).unwrap();
+    let (code, said) = coffer(args, file);
+    assert_eq!(code, Some(1), "{args:?}: {said}");
+    assert!(said.contains(why), "{args:?}: {said}");
+    assert!(std::fs::read(file).unwrap() == before, "{args:?} wrote");
+}
+
+const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+const SANDBOX: [&str; 3] = ["sandbox", "--listen", "127.0.0.1:0"];
+
+/// A sandbox's file, and a production server's.
+fn both(scratch: &Scratch) -> (PathBuf, PathBuf) {
+    let (ours, theirs) = (scratch.path("sandbox.db"), scratch.path("shop.db"));
+    let (mut process, _) = sandbox("127.0.0.1:0", &["--file", text(&ours)]);
+    assert!(process.close());
+    done(&["account", "create", "Shop"], &theirs);
+    (ours, theirs)
+}
+
+#[test]
+fn a_copy_replaces_no_file_of_the_other_kind() {
+    let scratch = Scratch::new();
+    let (ours, theirs) = both(&scratch);
+    let (copy, shop_copy) = (scratch.path("copy.db"), scratch.path("shop-copy.db"));
+    done(&["backup", text(&copy)], &ours);
+    done(&["backup", text(&shop_copy)], &theirs);
+    for more in ["--force", "--dry-run"] {
+        refused(
+            &["restore", text(&copy), more],
+            &theirs,
+            "is a production server's",
+        );
+        refused(
+            &["restore", text(&shop_copy), more],
+            &ours,
+            "is a sandbox server's",
+        );
+    }
+    let before = std::fs::read(&theirs).unwrap();
+    let (code, said) = coffer(&["backup", text(&theirs), "--force"], &ours);
+    assert!(
+        code == Some(1) && said.contains("is a production server's"),
+        "{said}"
+    );
+    assert!(std::fs::read(&theirs).unwrap() == before);
+    done(&["restore", text(&copy), "--force"], &ours);
+    done(&["restore", text(&shop_copy), "--force"], &theirs);
+}
+
+#[test]
+fn another_programs_database_is_left_alone() {
+    let scratch = Scratch::new();
+    let (ours, _) = both(&scratch);
+    let copy = scratch.path("copy.db");
+    done(&["backup", text(&copy)], &ours);
+    for (number, script) in [
+        "create table notes (text); insert into notes values ('mine')",
+        "create table file (name, bytes)",
+        "create table notes (text); pragma user_version = 3",
+        "create table notes (text); pragma application_id = 7",
+        "pragma user_version = 2; create table notes (text); drop table notes",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = scratch.path(&format!("foreign{number}.db"));
+        Connection::open(&file)
+            .unwrap()
+            .execute_batch(script)
+            .unwrap();
+        for args in [
+            &SERVE[..],
+            &SANDBOX,
+            &["account", "create", "Shop"],
+            &["account", "list"],
+            &["audit"],
+            &["restore", text(&copy), "--force"],
+            &["backup", text(&scratch.path("of-foreign.db"))],
+        ] {
+            refused(args, &file, "is a database of another program");
+        }
+    }
+    let file = scratch.path("text.db");
+    std::fs::write(&file, "no database, but somebody's notes ".repeat(1000)).unwrap();
+    for args in [&SERVE[..], &SANDBOX, &["account", "create", "Shop"]] {
+        refused(args, &file, "text.db: file is not a database");
+    }
+    let folder = scratch.path("folder.db");
+    std::fs::create_dir(&folder).unwrap();
+    let (code, said) = coffer(&SERVE, &folder);
+    assert!(code == Some(1) && said.contains("is not a file"), "{said}");
+}
+
+#[test]
+fn an_empty_file_is_a_sandboxs_only() {
+    let scratch = Scratch::new();
+    let file = scratch.path("empty.db");
+    std::fs::write(&file, "").unwrap();
+    for args in [&SERVE[..], &["account", "create", "Shop"], &["audit"]] {
+        refused(args, &file, "is empty");
+    }
+    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
+    let path = format!("{url}/v1/invoices");
+    send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
+    assert!(
+        scratch.path("empty.db-wal").exists(),
+        "as every file of ours"
+    );
+    assert!(process.close());
+    assert!(done(&["audit"], &file).contains("nothing found in 1 invoices"));
+}
+
+#[test]
+fn a_start_of_the_wrong_kind_brings_nothing_up_to_date() {
+    let scratch = Scratch::new();
+    for version in ["v1", "v2"] {
+        let file = scratch.old_file(version, &format!("{version}.db"));
+        refused(&SERVE, &file, "made by a sandbox server");
+        refused(&["account", "create", "Shop"], &file, "--sandbox");
+        let conn = Connection::open(&file).unwrap();
+        let now = conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
+        assert_eq!(format!("v{}", now.unwrap()), version);
+    }
+}
+
+#[test]
+fn a_sandboxs_file_is_changed_by_who_says_so() {
+    let scratch = Scratch::new();
+    let (ours, theirs) = both(&scratch);
+    let account = done(&["account", "list"], &ours);
+    let account: serde_json::Value = serde_json::from_str(account.lines().next().unwrap()).unwrap();
+    let account = account["id"].as_str().unwrap();
+    let all = [
+        &["account", "create", "Second"][..],
+        &["account", "suspend", account],
+        &["account", "reactivate", account],
+        &["key", "create", account, "--mode", "test"],
+        &["user", "disable", "operator@sandbox.test"],
+    ];
+    for args in all {
+        refused(args, &ours, "with --sandbox only");
+    }
+    for args in &all[..4] {
+        done(&[args, &["--sandbox"][..]].concat(), &ours);
+    }
+    for list in ["account", "key", "user"] {
+        done(&[list, "list"], &ours);
+        done(&[list, "list"], &theirs);
+    }
+    refused(
+        &["account", "create", "Second", "--sandbox"],
+        &theirs,
+        "leave --sandbox out",
+    );
+    let missing = scratch.path("missing.db");
+    let (code, said) = coffer(&["account", "create", "Shop", "--sandbox"], &missing);
+    assert!(code == Some(1) && said.contains("does not exist"), "{said}");
+    assert!(!missing.exists());
+}
+
+/// What somebody may have put into a copy, and what is said of it.
+const PLANTED: [(&str, &str); 8] = [
+    (
+        "create trigger promote after insert on sessions begin update users set role = 'operator'; end",
+        "trigger promote",
+    ),
+    (
+        "create view everything as select * from users",
+        "view everything",
+    ),
+    ("create virtual table words using fts5(text)", "table words"),
+    ("create table more (text)", "table more"),
+    (
+        "create unique index one_invoice on invoices (account)",
+        "index one_invoice",
+    ),
+    ("drop index sessions_expiry", "index sessions_expiry"),
+    ("alter table users add column shadow text", "table users"),
+    (
+        "create table _litestream_seq (id integer primary key, a references accounts (seq) on delete restrict)",
+        "table _litestream_seq",
+    ),
+];
+
+#[test]
+fn a_copy_with_a_schema_of_its_own_is_not_gone_on_from() {
+    let scratch = Scratch::new();
+    let (_, file) = both(&scratch);
+    let index = {
+        let conn = Connection::open(&file).unwrap();
+        let first = "select name from sqlite_schema where type = 'index' and sql is not null order by name limit 1";
+        conn.query_row(first, [], |row| row.get::<_, String>(0))
+            .unwrap()
+    };
+    let mut before = None;
+    for (number, (script, about)) in PLANTED.iter().enumerate() {
+        let copy = scratch.path(&format!("copy{number}.db"));
+        done(&["backup", text(&copy)], &file);
+        let (script, about) = (
+            script.replace("sessions_expiry", &index),
+            about.replace("sessions_expiry", &index),
+        );
+        let conn = Connection::open(&copy).unwrap();
+        if conn.execute_batch(&script).is_err() {
+            assert!(script.contains("fts5"), "{script}");
+            continue;
+        }
+        drop(conn);
+        for more in ["--force", "--dry-run"] {
+            refused(&["restore", text(&copy), more], &file, &about);
+        }
+        let other = scratch.path("other.db");
+        let (code, said) = coffer(&["restore", text(&copy)], &other);
+        assert!(code == Some(1) && !other.exists(), "{said}");
+        for command in ["audit", "doctor"] {
+            let (code, said) = coffer(&[command], &copy);
+            assert!(
+                code == Some(1) && said.contains(&about),
+                "{command}: {said}"
+            );
+        }
+        before = Some(copy);
+    }
+    assert!(before.is_some());
+    // What SQLite and Litestream keep for themselves is let be.
+    let copy = scratch.path("replicated.db");
+    done(&["backup", text(&copy)], &file);
+    Connection::open(&copy)
+        .unwrap()
+        .execute_batch(
+            "analyze; create table _litestream_seq (id integer primary key, seq integer);
+             create table _litestream_lock (id integer)",
+        )
+        .unwrap();
+    assert!(done(&["audit"], &copy).contains("nothing found"));
+    done(&["restore", text(&copy), "--force"], &file);
+}
+
+#[test]
+fn a_trigger_in_a_served_file_does_nothing() {
+    let scratch = Scratch::new();
+    let (ours, _) = both(&scratch);
+    Connection::open(&ours)
+        .unwrap()
+        .execute_batch(
+            "create trigger greedy after insert on invoices begin update accounts set fee_bps = 10000; end;
+             create view more as select * from users",
+        )
+        .unwrap();
+    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&ours)]);
+    let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
+    let path = format!("{url}/v1/invoices");
+    send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
+    assert!(process.close());
+    let conn = Connection::open(&ours).unwrap();
+    let fee = conn.query_row("select max(fee_bps) from accounts", [], |row| {
+        row.get::<_, i64>(0)
+    });
+    assert_ne!(fee.unwrap(), 10_000);
+}
+
+#[test]
+fn no_log_of_a_file_that_is_gone_is_read_into_a_new_one() {
+    let scratch = Scratch::new();
+    let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
+    let [log, journal] = ["-wal", "-journal"].map(|end| scratch.path(&format!("shop.db{end}")));
+    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    let invoice = json!({ "amount": "1.00", "currency": "EUR" }).to_string();
+    let (path, key) = (format!("{url}/v1/invoices"), [("X-API-Key", TEST)]);
+    send(&agent(), "POST", &path, &key, &invoice).expect(201);
+    done(&["backup", text(&copy)], &file);
+    process.kill();
+    std::fs::remove_file(&file).unwrap();
+    let left = std::fs::read(&log).unwrap();
+    assert!(!left.is_empty());
+    let not_made = |log: &Path| {
+        let [server, shop] =
+            [SANDBOX, SERVE].map(|args| [&args[..], &["--exit-with-parent"]].concat());
+        for args in [server, shop, vec!["account", "create", "Shop"]] {
+            let (code, said) = coffer(&args, &file);
+            let why = format!("is not there, but {} is", log.display());
+            assert!(code == Some(1) && said.contains(&why), "{args:?}: {said}");
+            assert!(!file.exists());
+        }
+    };
+    not_made(&log);
+    assert!(std::fs::read(&log).unwrap() == left, "it is as it was");
+    std::fs::rename(&log, &journal).unwrap();
+    not_made(&journal);
+    // Whoever goes back to a copy gives up what is left.
+    done(&["restore", text(&copy)], &file);
+    assert!(!journal.exists());
+    done(&["audit"], &file);
+}

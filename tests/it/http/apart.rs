@@ -1,0 +1,91 @@
+//! What accounts and modes do to one another: nothing.
+
+use crate::customers::addresses::another_account;
+use crate::support::{Answer, LIVE, Shop, TEST};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+/// What is pending in EUR.
+#[track_caller]
+fn pending(shop: &Shop, key: &str) -> Value {
+    let balances = shop.get("/v1/balances", Some(key)).expect(200).json();
+    balances["data"][0]["pending"].clone()
+}
+
+#[test]
+fn what_is_pending_is_of_one_account_and_mode() {
+    let shop = Shop::open();
+    let others = ["test", "live"].map(|mode| another_account(shop.file(), mode));
+    let keys = [TEST, LIVE, &others[0], &others[1]];
+    let mut expected = keys.map(|_| "0.00".to_owned());
+    for (at, key) in keys.iter().enumerate() {
+        let amount = format!("{}00.00", at + 1);
+        let body = json!({ "amount": amount, "currency": "EUR", "asset": "LTC" });
+        let invoice = shop.post("/v1/invoices", Some(key), body).expect(201);
+        shop.pay(json!({ "invoice": invoice.json()["id"] }));
+        expected[at] = format!("{}.00", (at + 1) * 99);
+        assert_eq!(keys.map(|key| pending(&shop, key)), expected);
+    }
+}
+
+/// Puts a payment of this transaction on the chain.
+#[track_caller]
+fn seen(shop: &Shop, mut body: Value) -> Answer {
+    body["txid"] = json!("the-same");
+    shop.post("/sandbox/payments", None, body)
+}
+
+#[test]
+fn a_transaction_of_one_mode_is_another_in_the_other() {
+    let shop = Shop::open();
+    let mut ids = Vec::new();
+    for key in [TEST, LIVE] {
+        let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC" });
+        let invoice = shop.post("/v1/invoices", Some(key), body).expect(201);
+        let invoice = invoice.json()["id"].clone();
+        let address = shop.address_of(key, "ada", "utxo");
+        for body in [
+            json!({ "invoice": invoice }),
+            json!({ "address": address, "amount": "0.001" }),
+        ] {
+            let first = seen(&shop, body.clone()).expect(201).json();
+            assert_eq!(seen(&shop, body).expect(200).json(), first);
+            assert!(!ids.contains(&first["id"]), "{first}");
+            ids.push(first["id"].clone());
+        }
+        assert_eq!(pending(&shop, key), "19.80");
+    }
+}
+
+#[test]
+fn the_payouts_of_one_account_are_no_matter_of_another() {
+    let shop = Shop::open();
+    let other = another_account(shop.file(), "live");
+    for key in [LIVE, &other] {
+        shop.fund(key, "20000.00", "EUR");
+    }
+    let conn = Connection::open(shop.file()).unwrap();
+    conn.execute_batch(
+        "create temp table copied as select * from payout_addresses where account = 1;
+         update copied set account = 2;
+         insert into payout_addresses select * from copied;",
+    )
+    .unwrap();
+    let ask = |key: &str, amount: &str| {
+        let body = json!({ "amount": amount });
+        shop.post("/v1/payouts", Some(key), body)
+    };
+    let paid = ["approve", "process", "pay"];
+    let most = ask(&other, "10000.00").expect(201).json();
+    // One is open over there, and then the day's limit is used up over there.
+    let own = ask(LIVE, "20.00").expect(201).json();
+    for payout in [&most, &own] {
+        shop.moved("payouts", payout["id"].as_str().unwrap(), &paid);
+    }
+    ask(&other, "20.00").refused(400, "daily_limit", Some("amount"));
+    ask(LIVE, "9980.00").expect(201);
+    // The other account has a fee of one in a hundred.
+    for (key, available) in [(LIVE, "10000.00"), (&other, "9800.00")] {
+        assert_eq!(shop.purse(key, "EUR")[0], available);
+    }
+}

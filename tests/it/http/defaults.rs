@@ -1,0 +1,164 @@
+//! What holds where a caller says nothing, which check comes first, and what is only read.
+
+use crate::support::desk::Desk;
+use crate::support::process::{Process, example};
+use crate::support::{Answer, LIVE, Shop, TEST, agent, send};
+use coffer::Config;
+use coffer::domain::signature::service_signature;
+use coffer::domain::time::Time;
+use coffer::http::{Auth, routes};
+use serde_json::{Value, json};
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Seconds from an invoice's creation to its end.
+#[track_caller]
+fn seconds_to_pay(invoice: &Value) -> i64 {
+    let ms = |name: &str| invoice[name].as_str().unwrap().parse::<Time>().unwrap().0;
+    (ms("expiresAt") - ms("createdAt")) / 1000
+}
+
+#[test]
+fn an_invoice_takes_from_the_checkout_settings_what_it_does_not_say() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    assert_eq!(seconds_to_pay(&shop.invoice("20.00", json!({}))), 1_200);
+    let settings = json!({
+        "ttlSeconds": 600, "successUrl": "https://shop.example/usual-thanks",
+        "cancelUrl": "https://shop.example/usual-cart",
+    });
+    let path = format!("/dashboard/api/accounts/{}", desk.account);
+    desk.send(&desk.merchant, "PATCH", &path, &settings)
+        .expect(200);
+    let own = json!({
+        "ttlSeconds": 60, "redirectUrl": "https://shop.example/own-thanks",
+        "cancelUrl": "https://shop.example/own-cart",
+    });
+    for (more, seconds, named, other) in [
+        (json!({}), 600, "usual", "own-"),
+        (own, 60, "own", "usual-"),
+    ] {
+        let invoice = shop.invoice("20.00", more);
+        assert_eq!(seconds_to_pay(&invoice), seconds);
+        let url = invoice["checkoutUrl"].as_str().unwrap();
+        let cart = format!("https://shop.example/{named}-cart");
+        shop.page(url).says(200, &[&cart]).hides(&[other]);
+        let simulate = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
+        shop.post(&simulate, Some(TEST), json!({})).expect(200);
+        let thanks = format!("https://shop.example/{named}-thanks");
+        shop.page(url).says(200, &[&thanks]).hides(&[other]);
+    }
+}
+
+#[test]
+fn simulating_pays_in_the_coin_that_was_picked_else_in_the_named_one() {
+    let shop = Shop::open();
+    for (more, paid_in) in [(json!({}), "DOGE"), (json!({ "asset": "LTC" }), "LTC")] {
+        let id = shop.invoice("20.00", more)["id"].clone();
+        let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
+        let paid = shop.post(&path, Some(TEST), json!({ "asset": "DOGE" }));
+        let paid = paid.expect(200).json();
+        assert_eq!(
+            (&paid["asset"], &paid["status"]),
+            (&json!(paid_in), &json!("confirmed"))
+        );
+        assert_eq!(paid["amountReceived"], paid["amountExpected"]);
+    }
+}
+
+#[test]
+fn a_key_comes_before_the_rate_and_the_rate_before_the_body() {
+    let shop = Shop::with(Config {
+        creations_per_minute: 1,
+        ..Config::sandbox()
+    });
+    let broken = |key: &str| shop.send("POST", "/v1/invoices", &[("X-API-Key", key)], "{");
+    for _ in 0..100 {
+        broken(TEST).refused(400, "invalid_request", None);
+    }
+    broken(TEST).refused(429, "rate_limited", None);
+    for _ in 0..101 {
+        broken("sk_test_unknown").refused(401, "unauthorized", None);
+        broken("pk_test_sandbox").refused(403, "wrong_key_type", None);
+    }
+    broken(LIVE).refused(400, "invalid_request", None);
+    // Only making invoices is counted.
+    shop.get("/v1/invoices", Some(TEST)).expect(200);
+}
+
+#[test]
+fn what_is_only_read_is_not_written() {
+    let shop = Shop::open();
+    for name in [
+        "refunds",
+        "ledger",
+        "balances",
+        "merchant",
+        "currencies",
+        "events",
+        "deposits",
+    ] {
+        for method in ["POST", "PUT", "PATCH", "DELETE"] {
+            let path = format!("/v1/{name}");
+            let answer = shop.send(method, &path, &[("X-API-Key", TEST)], "");
+            answer.refused(405, "method_not_allowed", None);
+            assert_eq!(answer.headers["allow"], "GET", "{path}");
+        }
+    }
+}
+
+#[test]
+fn every_answer_of_the_interface_is_json() {
+    let shop = Shop::open();
+    let id = shop.invoice("20.00", json!({}))["id"].clone();
+    let is_json = |answer: &Answer| {
+        assert_eq!(answer.headers["content-type"], "application/json");
+        assert!(answer.json().is_object(), "{}", answer.text);
+    };
+    let mut walked = 0;
+    for route in routes(false).filter(|route| route.path.starts_with("/v1/")) {
+        let path = route.path.replace("{id}", id.as_str().unwrap());
+        let path = path.replace("{ref}", "ada");
+        let right = if route.auth() == Auth::Public {
+            "pk_test_sandbox"
+        } else {
+            TEST
+        };
+        for key in [right, "sk_test_unknown"] {
+            let answer = shop.send(route.method, &path, &[("X-API-Key", key)], "");
+            if answer.status != 204 {
+                is_json(&answer);
+                walked += 1;
+            }
+        }
+    }
+    assert!(walked >= 40, "{walked}");
+    is_json(&shop.get("/v1/nothing", Some(TEST)));
+    is_json(&shop.send("DELETE", "/v1/invoices", &[], ""));
+}
+
+#[test]
+fn a_receiver_takes_what_was_signed_within_five_minutes() {
+    let receiver =
+        Process::start(Command::new(example("receiver")).args(["--listen", "127.0.0.1:0"]));
+    let line = receiver.line();
+    let url = line.strip_prefix("listening on ").unwrap();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let now = i64::try_from(now.as_secs()).unwrap();
+    let secret = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
+    let body = json!({ "id": "evt_1", "type": "invoice.created", "data": { "object": {} } });
+    let body = body.to_string();
+    // A minute on either side of the bound, for a machine that is slow.
+    for (seconds, is_taken) in [
+        (0, true),
+        (-240, true),
+        (240, true),
+        (-360, false),
+        (400, false),
+    ] {
+        let signature = service_signature(now + seconds, body.as_bytes(), &[secret]);
+        let headers = [("X-Service-Signature", signature.as_str())];
+        let answer = send(&agent(), "POST", url, &headers, &body);
+        assert_eq!((200..300).contains(&answer.status), is_taken, "{seconds} s");
+    }
+}

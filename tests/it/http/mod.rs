@@ -1,0 +1,23 @@
+//! The front: connections, limits, fields, the document, who may call.
+
+mod apart;
+mod bodies;
+mod browser_rules;
+pub mod connections;
+mod defaults;
+mod document_limits;
+mod emails_and_urls;
+mod failures;
+mod fields;
+mod foreign;
+mod golden;
+mod keys;
+mod large_answers;
+mod limits;
+mod long_reads;
+mod metrics;
+mod open_files;
+mod openapi;
+mod probes;
+mod secrets;
+mod urls;

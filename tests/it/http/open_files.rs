@@ -1,0 +1,75 @@
+//! As many connections as the system lets a process have open files: the real binary under other limits.
+
+use crate::http::connections::{limited, lives};
+use crate::support::process::Process;
+use crate::support::scratch::Scratch;
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+
+/// `coffer` under other limits of the system.
+fn under(limits: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{limits}; exec \"$0\" \"$@\"")]);
+    command.arg(env!("CARGO_BIN_EXE_coffer")).args(arguments);
+    command
+}
+
+const SANDBOX: &[&str] = &[
+    "sandbox",
+    "--listen",
+    "127.0.0.1:0",
+    "--exit-with-parent",
+    "--log",
+    "warn",
+];
+
+#[track_caller]
+fn connect(url: &str) -> TcpStream {
+    let address = url.strip_prefix("http://").unwrap();
+    limited(TcpStream::connect(address).unwrap())
+}
+
+#[test]
+fn a_start_raises_the_limit_on_open_files() {
+    let process = Process::start(&mut under("ulimit -Sn 64", SANDBOX));
+    let url = process.url();
+    let mut open: Vec<TcpStream> = (0..100).map(|_| connect(&url)).collect();
+    open.iter_mut().for_each(lives);
+    open.iter_mut().for_each(lives);
+}
+
+#[test]
+fn too_low_a_limit_on_open_files_is_said() {
+    let scratch = Scratch::new();
+    let log = scratch.path("log");
+    let errors: Stdio = std::fs::File::create(&log).unwrap().into();
+    let mut process = Process::start_with(&mut under("ulimit -n 200", SANDBOX), errors);
+    let url = process.url();
+    let mut open: Vec<TcpStream> = (0..300).map(|_| connect(&url)).collect();
+    lives(open.last_mut().unwrap());
+    lives(&mut connect(&url));
+    assert!(process.close());
+    let logged = std::fs::read_to_string(&log).unwrap();
+    let words = "at most 200 files may be open: 100 connections are taken at once, not 4096";
+    assert!(logged.contains(words), "{logged}");
+    assert!(!logged.contains("could not be accepted"), "{logged}");
+    let file = scratch.path("none.db");
+    let arguments = ["doctor", "--file", file.to_str().unwrap()];
+    let doctor = under("ulimit -n 200", &arguments).output().unwrap();
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    let words =
+        "wrong: at most 200 files may be open: room for 100 connections, not for 4096; mend:";
+    assert!(said.contains(words), "{said}");
+}
+
+#[test]
+fn the_number_of_connections_is_a_setting() {
+    for wrong in ["15", "0", "many", "1000001"] {
+        let arguments = ["sandbox", "--connections-max", wrong];
+        let refused = under("true", &arguments).output().unwrap();
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success());
+        let words = format!("--connections-max {wrong}: must be a whole number from 16 to 1000000");
+        assert!(said.contains(&words), "{said}");
+    }
+}

@@ -1,0 +1,192 @@
+//! One effect for each Idempotency-Key and for each orderId, however often and however many at once ask.
+
+use crate::customers::addresses::another_account;
+use crate::support::{Answer, LIVE, Shop, TEST};
+use serde_json::{Value, json};
+
+const BODY: &str = "{\"amount\":\"20.00\",\"currency\":\"EUR\"}";
+
+/// Creates with an Idempotency-Key.
+fn create(shop: &Shop, api_key: &str, key: &str, body: &str) -> Answer {
+    let headers = [("X-API-Key", api_key), ("Idempotency-Key", key)];
+    shop.send("POST", "/v1/invoices", &headers, body)
+}
+
+/// The answers of 50 connections that ask at once.
+pub fn fifty(ask: impl Fn() -> Answer + Sync) -> Vec<Answer> {
+    let barrier = std::sync::Barrier::new(50);
+    std::thread::scope(|scope| {
+        let one = || {
+            barrier.wait();
+            ask()
+        };
+        let threads: Vec<_> = (0..50).map(|_| scope.spawn(one)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    })
+}
+
+fn invoices(shop: &Shop) -> Value {
+    shop.get("/sandbox", None).expect(200).json()["counts"]["invoices"].clone()
+}
+
+#[test]
+fn fifty_at_once_with_one_key_make_one_invoice() {
+    let shop = Shop::open();
+    let answers = fifty(|| create(&shop, TEST, "one", BODY));
+    for answer in &answers {
+        assert_eq!((answer.status, &answer.text), (201, &answers[0].text));
+    }
+    assert_eq!(invoices(&shop), 1);
+}
+
+#[test]
+fn fifty_at_once_with_one_order_id_make_one_invoice() {
+    let shop = Shop::open();
+    let body = json!({ "amount": "20.00", "currency": "EUR", "orderId": "one" });
+    let answers = fifty(|| shop.post("/v1/invoices", Some(TEST), body.clone()));
+    let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+    statuses.sort_unstable();
+    assert_eq!((&statuses[..49], statuses[49]), (&[200; 49][..], 201));
+    assert!(answers.iter().all(|answer| answer.text == answers[0].text));
+    assert_eq!(invoices(&shop), 1);
+}
+
+#[test]
+fn another_body_is_a_conflict_that_names_the_field() {
+    let shop = Shop::open();
+    create(
+        &shop,
+        TEST,
+        "k",
+        "{\"amount\":\"19.99\",\"currency\":\"EUR\",\"metadata\":{\"a\":1}}",
+    )
+    .expect(201);
+    for (body, field) in [
+        (
+            "{\"amount\":19.99,\"currency\":\"EUR\",\"metadata\":{\"a\":1}}",
+            "amount",
+        ),
+        (
+            "{\"amount\":\"19.99\",\"currency\":\"USD\",\"metadata\":{\"a\":1}}",
+            "currency",
+        ),
+        (
+            "{\"amount\":\"19.99\",\"currency\":\"EUR\",\"metadata\":{\"a\":2}}",
+            "metadata",
+        ),
+        ("{\"amount\":\"19.99\",\"currency\":\"EUR\"}", "metadata"),
+        (
+            "{\"amount\":\"19.99\",\"currency\":\"EUR\",\"metadata\":{\"a\":1},\"x\":null}",
+            "x",
+        ),
+    ] {
+        create(&shop, TEST, "k", body).refused(409, "idempotency_conflict", Some(field));
+    }
+    let spaced = "{ \"currency\": \"EUR\", \"amount\": \"19.99\", \"metadata\": { \"a\": 1 } }";
+    create(&shop, TEST, "k", spaced).expect(201);
+    assert_eq!(invoices(&shop), 1, "the same JSON is the same body");
+}
+
+#[test]
+fn a_key_is_of_its_mode_and_kept_for_a_day() {
+    let shop = Shop::open();
+    let first = create(&shop, TEST, "k", BODY).expect(201).text;
+    assert_ne!(create(&shop, LIVE, "k", BODY).expect(201).text, first);
+    shop.advance("23h59m59s");
+    assert_eq!(
+        create(&shop, TEST, "k", BODY).expect(201).text,
+        first,
+        "as it was answered, not as it is now"
+    );
+    shop.advance("1s");
+    assert_ne!(create(&shop, TEST, "k", BODY).expect(201).text, first);
+}
+
+#[test]
+fn a_key_has_1_to_200_characters() {
+    let shop = Shop::open();
+    create(&shop, TEST, &"k".repeat(200), BODY).expect(201);
+    for key in ["", &"k".repeat(201)] {
+        create(&shop, TEST, key, BODY).refused(400, "invalid_request", Some("Idempotency-Key"));
+    }
+}
+
+#[test]
+fn a_refusal_is_not_kept_and_a_replay_asks_nothing_again() {
+    let shop = Shop::open();
+    create(&shop, TEST, "k", "{\"amount\":\"0\",\"currency\":\"EUR\"}").refused(
+        400,
+        "invalid_request",
+        Some("amount"),
+    );
+    let first = create(&shop, TEST, "k", BODY).expect(201).text;
+    shop.switch(json!({ "status": "suspended", "maintenance": true }));
+    assert_eq!(create(&shop, TEST, "k", BODY).expect(201).text, first);
+    create(&shop, TEST, "other", BODY).refused(403, "account_suspended", None);
+}
+
+#[test]
+fn a_key_and_an_order_id_are_of_their_account() {
+    let shop = Shop::open();
+    let foreign = another_account(shop.file(), "test");
+    let body = "{\"amount\":\"20.00\",\"currency\":\"EUR\",\"orderId\":\"a\"}";
+    let own = create(&shop, TEST, "k", body).expect(201).json();
+    let other = create(&shop, &foreign, "k", body).expect(201).json();
+    assert_ne!(own["id"], other["id"]);
+    // The answer to the other key is kept as it was: the order exists.
+    let again = create(&shop, TEST, "other", body).expect(200).json();
+    assert_eq!(again["id"], own["id"]);
+    create(&shop, TEST, "other", body).expect(200);
+    assert_eq!(invoices(&shop), 2);
+}
+
+#[test]
+fn a_key_is_of_its_route() {
+    let shop = Shop::open();
+    shop.fund(LIVE, "100.00", "EUR");
+    create(&shop, LIVE, "k", BODY).expect(201);
+    let headers = [("X-API-Key", LIVE), ("Idempotency-Key", "k")];
+    let payout = json!({ "amount": "20.00" }).to_string();
+    let payout = shop.send("POST", "/v1/payouts", &headers, &payout);
+    assert_eq!(payout.expect(201).json()["status"], "requested");
+}
+
+#[test]
+fn the_same_idempotency_key_may_be_sent_twice_and_two_may_not() {
+    let shop = Shop::open();
+    let create = |keys: &[&str]| {
+        let mut headers = vec![("X-API-Key", TEST)];
+        headers.extend(keys.iter().map(|key| ("Idempotency-Key", *key)));
+        shop.send("POST", "/v1/invoices", &headers, BODY)
+    };
+    for keys in [
+        &["a", "b"][..],
+        &["a", "a", "b"],
+        &["a", ""],
+        &["", "a"],
+        &["a", "A"],
+    ] {
+        let answer = create(keys);
+        answer.refused(400, "invalid_request", Some("Idempotency-Key"));
+        let message = answer.json()["message"].as_str().unwrap().to_owned();
+        assert!(message.starts_with("Idempotency-Key "), "{message}");
+    }
+    assert_eq!(invoices(&shop), 0);
+    let first = create(&["a", "a"]).expect(201).text;
+    assert_eq!(create(&["a"]).expect(201).text, first);
+    assert_eq!(create(&["a", "a", "a"]).expect(201).text, first);
+    assert_eq!(invoices(&shop), 1);
+    for path in ["/v1/payouts", "/reseller/servers"] {
+        let auth = match path {
+            "/v1/payouts" => ("X-API-Key", LIVE),
+            _ => ("Authorization", "Bearer rt_sandbox"),
+        };
+        let headers = [auth, ("Idempotency-Key", "a"), ("Idempotency-Key", "b")];
+        let body = "{\"amount\":\"20.00\"}";
+        let answer = shop.send("POST", path, &headers, body);
+        answer.refused(400, "invalid_request", Some("Idempotency-Key"));
+    }
+}

@@ -1,0 +1,11 @@
+//! Invoices: made, read, listed, priced, and every status they go through.
+
+mod coin_of_invoice;
+mod create;
+mod deep_metadata;
+pub mod idempotency;
+mod list_limits;
+mod lists;
+mod statuses;
+mod timeline;
+mod too_large;

@@ -1,0 +1,239 @@
+//! Amounts past what can be counted: refused before anything is stored, and what an older version stored is shown.
+
+use crate::support::TEST;
+use crate::support::desk::Desk;
+use crate::support::{Answer, Shop};
+use serde_json::{Value, json};
+use std::process::Command;
+
+/// What the attack put on the chain twice: ETH worth 90 000 000 000 000 000.00 EUR, which just fits into 64 bits.
+const ABSURD: &str = "30000000000000";
+/// DOGE at 0.20, worth 9 999 999 999.99: the most that one payment may be worth.
+const MOST: &str = "49999999999.95";
+/// Worth 0.01 more.
+const ONE_CENT_MORE: &str = "50000000000";
+
+#[track_caller]
+fn eur(shop: &Shop) -> Value {
+    let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
+    balances["data"][0].clone()
+}
+
+#[test]
+fn a_payment_worth_more_than_any_shop_takes_is_refused_and_reads_go_on() {
+    let shop = Shop::open();
+    let id = |invoice: Value| invoice["id"].as_str().unwrap().to_owned();
+    let doge = id(shop.invoice("100.00", json!({ "asset": "DOGE" })));
+    let eth = id(shop.invoice("100.00", json!({ "asset": "ETH" })));
+    let before = (eur(&shop), shop.read(&doge), shop.read(&eth));
+    let refused = |path: &str, body: Value| {
+        shop.post(path, Some(TEST), body)
+            .refused(400, "invalid_request", Some("amount"));
+    };
+    for _ in 0..2 {
+        refused(
+            "/sandbox/payments",
+            json!({ "invoice": eth, "amount": ABSURD }),
+        );
+    }
+    for amount in [
+        ONE_CENT_MORE,
+        "461168601842738791",
+        "3402823669209384634633746074317",
+    ] {
+        refused(
+            "/sandbox/payments",
+            json!({ "invoice": doge, "amount": amount }),
+        );
+    }
+    assert_eq!((eur(&shop), shop.read(&doge), shop.read(&eth)), before);
+    // In the place of another, too.
+    let seen = shop.pay(json!({ "invoice": doge, "amount": MOST }));
+    let replaced = json!({ "state": "replaced", "amount": ONE_CENT_MORE });
+    refused(&format!("/sandbox/payments/{seen}"), replaced);
+    assert_eq!(shop.read(&doge)["status"], "detected");
+    shop.step(&seen, "confirmed");
+    assert_eq!(shop.read(&doge)["status"], "overpaid");
+    assert_eq!(eur(&shop)["sales"], "9999999999.99");
+}
+
+#[test]
+fn an_output_that_cannot_be_booked_is_kept_and_the_others_of_its_transaction_count() {
+    let shop = Shop::open();
+    let id = |invoice: Value| invoice["id"].as_str().unwrap().to_owned();
+    let [first, second] =
+        ["100.00", "50.00"].map(|amount| id(shop.invoice(amount, json!({ "asset": "DOGE" }))));
+    let outputs = json!([
+        { "invoice": first, "amount": ONE_CENT_MORE },
+        { "invoice": second },
+    ]);
+    let put = shop.post("/sandbox/payments", None, json!({ "outputs": outputs }));
+    let put = put.expect(201).json();
+    let states = [&put["data"][0]["state"], &put["data"][1]["state"]];
+    assert_eq!(states, ["unmatched", "seen"]);
+    assert_eq!(shop.read(&first)["status"], "awaiting_payment");
+    assert_eq!(shop.read(&second)["status"], "detected");
+    let reasons = shop.read_beside("select group_concat(reason) from unmatched_payments");
+    assert_eq!(reasons, "too_large");
+    assert!(crate::file::audit::findings(shop.file()).is_empty());
+}
+
+#[test]
+fn a_deposit_worth_more_than_any_shop_takes_is_refused() {
+    let shop = Shop::open();
+    let path = "/v1/customers/ada/addresses";
+    let made = shop
+        .send("POST", path, &[("X-API-Key", TEST)], "")
+        .expect(201);
+    let families = made.json()["addresses"].as_array().unwrap().clone();
+    let evm = families.iter().find(|one| one["family"] == "evm").unwrap();
+    let at = json!({ "address": evm["address"], "asset": "ETH", "amount": ABSURD });
+    let simulated = json!({ "asset": "ETH", "amount": ABSURD });
+    for _ in 0..2 {
+        shop.post("/sandbox/payments", None, at.clone()).refused(
+            400,
+            "invalid_request",
+            Some("amount"),
+        );
+        shop.post("/v1/customers/ada/simulate", Some(TEST), simulated.clone())
+            .refused(400, "invalid_request", Some("amount"));
+    }
+    let deposits = shop.get("/v1/deposits", Some(TEST)).expect(200).json();
+    assert_eq!(deposits["data"], json!([]));
+    assert_eq!(eur(&shop)["sales"], "0.00");
+}
+
+#[test]
+fn no_setting_and_no_price_is_larger() {
+    let shop = Shop::open();
+    for field in ["maxInvoiceAmount", "payoutMinimum", "payoutDailyLimit"] {
+        let body = json!({ field: "10000000000.00" }).to_string();
+        shop.send("PATCH", "/sandbox/account", &[], &body).refused(
+            400,
+            "invalid_request",
+            Some(field),
+        );
+    }
+    shop.switch(json!({ "maxInvoiceAmount": "9999999999.99" }));
+    let body = json!({ "amount": "10000000000.00", "currency": "EUR" });
+    shop.post("/v1/invoices", Some(TEST), body)
+        .refused(400, "amount_too_large", Some("amount"));
+    let id = shop.invoice("9999999999.99", json!({}))["id"].clone();
+    let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
+    shop.post(
+        &path,
+        Some(TEST),
+        json!({ "case": "over", "asset": "DOGE" }),
+    )
+    .refused(400, "invalid_request", Some("amount"));
+    let paid = shop.post(&path, Some(TEST), json!({ "asset": "DOGE" }));
+    assert_eq!(paid.expect(200).json()["status"], "confirmed");
+}
+
+/// Two payments of an invoice as an older version took them: each fits, their sum does not.
+#[track_caller]
+fn with_absurd_payments(desk: &Desk) -> (String, [String; 2]) {
+    let shop = &desk.shop;
+    let invoice = shop.invoice("100.00", json!({ "asset": "ETH" }));
+    let id = invoice["id"].as_str().unwrap().to_owned();
+    let paid = ["1", "2"].map(|txid| shop.pay(json!({ "invoice": id, "txid": txid })));
+    shop.write_beside(
+        "update observations set amount = '30000000000000000000000000000000';
+         update payments set value = 9000000000000000000;
+         update invoices set amount_received = '60000000000000000000000000000000'",
+    );
+    (id, paid)
+}
+
+/// Every read that shows what is stored of the account answers.
+#[track_caller]
+fn all_reads_answer(desk: &Desk, id: &str) {
+    let paths = [
+        "balances", "merchant", "ledger", "invoices", "events", "payouts", "refunds", "deposits",
+    ];
+    for path in paths {
+        desk.shop
+            .get(&format!("/v1/{path}"), Some(TEST))
+            .expect(200);
+    }
+    desk.shop
+        .get(&format!("/v1/invoices/{id}"), Some(TEST))
+        .expect(200);
+    for path in ["/sandbox", "/sandbox/webhooks", "/metrics"] {
+        desk.shop.get(path, None).expect(200);
+    }
+    for file in [
+        "invoices", "payments", "ledger", "payouts", "refunds", "deposits",
+    ] {
+        desk.act("GET", &format!("exports/{file}.csv"), &Value::Null)
+            .expect(200);
+    }
+    let detail = format!("invoices/{id}");
+    let timeline = format!("invoices/{id}/timeline");
+    for rest in [
+        "summary",
+        "balances",
+        "ledger",
+        "events",
+        "invoices",
+        &detail,
+        &timeline,
+        "deliveries",
+        "payouts",
+        "refunds",
+    ] {
+        desk.read(rest);
+    }
+    let summary = "/dashboard/api/summary?mode=test";
+    desk.send(&desk.operator, "GET", summary, &Value::Null)
+        .expect(200);
+}
+
+/// What `coffer audit` finds.
+#[track_caller]
+fn audited(desk: &Desk) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(["audit", "--file"]).arg(desk.shop.file());
+    let output = command.output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn what_an_older_version_stored_is_shown_and_can_be_dealt_with() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    let (id, [first, second]) = with_absurd_payments(&desk);
+    assert_eq!(eur(shop)["pending"], "178200000000000000.00");
+    let sums = desk.read(&format!("invoices/{id}"))["sums"].clone();
+    assert_eq!(sums["unconfirmedOnTime"], "180000000000000000.00");
+    all_reads_answer(&desk, &id);
+    shop.step(&first, "confirmed");
+    assert_eq!(eur(shop)["sales"], "90000000000000000.00");
+    all_reads_answer(&desk, &id);
+    // The other would pass what a balance can count: it is not booked, and nothing is changed.
+    let before = (shop.read(&id), eur(shop));
+    let confirm = |payment: &str| -> Answer {
+        let path = format!("/sandbox/payments/{payment}");
+        shop.post(&path, None, json!({ "state": "confirmed" }))
+    };
+    confirm(&second).refused(400, "invalid_request", Some("amount"));
+    assert_eq!((shop.read(&id), eur(shop)), before);
+    assert!(
+        audited(&desk).starts_with("nothing found in "),
+        "{}",
+        audited(&desk)
+    );
+    shop.step(&second, "dropped");
+    shop.step(&first, "dropped");
+    all_reads_answer(&desk, &id);
+    assert_eq!(
+        (eur(shop)["available"].clone(), eur(shop)["pending"].clone()),
+        (json!("0.00"), json!("0.00"))
+    );
+    assert!(
+        audited(&desk).starts_with("nothing found in "),
+        "{}",
+        audited(&desk)
+    );
+}

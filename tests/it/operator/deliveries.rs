@@ -1,0 +1,293 @@
+//! Deliveries in the operator interface: what was tried, and sending again.
+
+use crate::support::desk::{Desk, OTHER_ACCOUNT};
+use crate::support::process::Process;
+use crate::support::receiver::{Does, Receiver};
+use crate::support::{TEST, agent, send};
+use serde_json::{Value, json};
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+/// A receiver that answers with the status that stands here.
+#[track_caller]
+fn receiver(status: &Arc<AtomicU16>) -> Receiver {
+    let status = Arc::clone(status);
+    Receiver::scripted(move |_, _| Does::Answer(status.load(Ordering::SeqCst)))
+}
+
+/// The account's endpoints, by their urls.
+#[track_caller]
+fn endpoints(desk: &Desk, urls: &[&str]) -> Vec<String> {
+    let endpoint = |url: &&str| json!({ "url": url, "types": ["invoice.created"] });
+    let list: Vec<Value> = urls.iter().map(endpoint).collect();
+    let state = desk.shop.switch(json!({ "endpoints": list })).json();
+    let made = state["account"]["endpoints"].as_array().unwrap().iter();
+    made.map(|one| one["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The deliveries that a query finds.
+#[track_caller]
+fn found(desk: &Desk, query: &str) -> Vec<Value> {
+    let page = desk.read(&format!("deliveries?limit=100&{query}"));
+    page["data"].as_array().unwrap().clone()
+}
+
+/// The numbers of a delivery's attempts, and their statuses.
+fn tries(delivery: &Value) -> Vec<(u64, u64)> {
+    let attempts = delivery["attempts"].as_array().unwrap().iter();
+    let number = |value: &Value| value.as_u64().unwrap();
+    attempts
+        .map(|one| (number(&one["number"]), number(&one["status"])))
+        .collect()
+}
+
+#[test]
+fn what_failed_eleven_times_is_sent_again_and_taken() {
+    let mut desk = Desk::open();
+    let status = Arc::new(AtomicU16::new(500));
+    let receiver = receiver(&status);
+    endpoints(&desk, &[&receiver.url()]);
+    desk.shop.invoice("20.00", json!({}));
+    desk.shop.advance("2d");
+    desk.sign_in_again();
+    let failed = found(&desk, "state=failed").remove(0);
+    let eleven: Vec<_> = (1..=11).map(|number| (number, 500)).collect();
+    assert_eq!(tries(&failed), eleven);
+    let id = failed["id"].as_str().unwrap();
+    let resend = desk.path(&format!("deliveries/{id}/resend"));
+    // Still failing: a round of its own, with the same gaps.
+    let again = desk.send(&desk.merchant, "POST", &resend, &Value::Null);
+    assert_eq!(again.expect(200).json()["state"], "pending");
+    desk.shop.advance("2d");
+    desk.sign_in_again();
+    let failed = found(&desk, "state=failed").remove(0);
+    let both: Vec<_> = (1..=22).map(|number| (number, 500)).collect();
+    assert_eq!(tries(&failed), both);
+    assert_eq!(failed["nextAttemptAt"], Value::Null);
+    status.store(200, Ordering::SeqCst);
+    desk.act("POST", &format!("deliveries/{id}/resend"), &Value::Null)
+        .expect(200);
+    desk.shop.advance("0s");
+    let taken = found(&desk, "state=delivered").remove(0);
+    assert_eq!(tries(&taken)[22..], [(23, 200)]);
+    let bodies = receiver.messages();
+    assert!(bodies.iter().all(|message| message.body == bodies[0].body));
+    assert_eq!(bodies.len(), 23);
+    let by = |actor: &str| {
+        (
+            format!("{actor}@sandbox.test"),
+            "delivery.resend".to_owned(),
+        )
+    };
+    assert_eq!(desk.log(id), [by("merchant"), by("operator")]);
+}
+
+#[test]
+fn all_since_a_time_are_sent_again_also_what_was_taken() {
+    let desk = Desk::open();
+    let status = Arc::new(AtomicU16::new(200));
+    let (one, other) = (receiver(&status), receiver(&status));
+    let ids = endpoints(&desk, &[&one.url(), &other.url()]);
+    desk.shop.invoice("1.00", json!({}));
+    desk.shop.advance("1m");
+    let since = desk.shop.now();
+    for _ in 0..3 {
+        desk.shop.invoice("2.00", json!({}));
+    }
+    desk.shop.advance("0s");
+    assert_eq!((one.messages().len(), other.messages().len()), (4, 4));
+    let resend =
+        |body: Value| desk.act("POST", "resend", &body).expect(200).json()["count"].clone();
+    assert_eq!(resend(json!({ "since": since })), 6);
+    desk.shop.advance("0s");
+    assert_eq!((one.messages().len(), other.messages().len()), (7, 7));
+    assert_eq!(resend(json!({ "since": since, "endpoint": ids[1] })), 3);
+    desk.shop.advance("0s");
+    assert_eq!((one.messages().len(), other.messages().len()), (7, 10));
+    assert_eq!(resend(json!({ "since": "2100-01-01T00:00:00Z" })), 0);
+    for delivery in found(&desk, "") {
+        assert_eq!(delivery["state"], "delivered");
+        let count = tries(&delivery).len();
+        let first = delivery["createdAt"].as_str().unwrap() < since.as_str();
+        let to_other = delivery["endpoint"] == ids[1];
+        assert_eq!(count, if first { 1 } else { 2 + usize::from(to_other) });
+    }
+    for (body, param) in [
+        (json!({}), "since"),
+        (json!({ "since": "yesterday" }), "since"),
+        (json!({ "since": since, "endpoint": "x" }), "endpoint"),
+        (json!({ "since": since, "all": true }), "all"),
+    ] {
+        let refused = desk.act("POST", "resend", &body);
+        refused.refused(400, "invalid_request", Some(param));
+    }
+}
+
+#[test]
+fn many_are_sent_again_in_batches() {
+    let desk = Desk::open();
+    let status = Arc::new(AtomicU16::new(200));
+    let receiver = receiver(&status);
+    let since = desk.shop.now();
+    let url = receiver.url();
+    endpoints(&desk, &[url.as_str(); 9]);
+    for _ in 0..50 {
+        desk.shop.invoice("1.00", json!({}));
+    }
+    desk.shop.advance("0s");
+    let again = desk.act("POST", "resend", &json!({ "since": since }));
+    assert_eq!(again.expect(200).json()["count"], 450);
+    desk.shop.advance("0s");
+    assert_eq!(receiver.messages().len(), 900, "each once more");
+}
+
+#[test]
+fn deliveries_are_found_page_by_page() {
+    let desk = Desk::open();
+    let (good, bad) = (Arc::new(AtomicU16::new(200)), Arc::new(AtomicU16::new(500)));
+    let (good, bad) = (receiver(&good), receiver(&bad));
+    let ids = endpoints(&desk, &[&good.url(), &bad.url()]);
+    for _ in 0..3 {
+        desk.shop
+            .invoice("1.00", json!({ "webhookUrl": good.url() }));
+    }
+    desk.shop.advance("0s");
+    let all = found(&desk, "");
+    assert_eq!(all.len(), 9);
+    for (query, fits) in [
+        ("state=pending".to_owned(), "state"),
+        ("state=delivered".to_owned(), "state"),
+        (format!("endpoint={}", ids[0]), "endpoint"),
+        (format!("endpoint={}&state=pending", ids[1]), "endpoint"),
+        (
+            format!("event={}", all[4]["event"].as_str().unwrap()),
+            "event",
+        ),
+        (
+            format!(
+                "event={}&endpoint={}",
+                all[4]["event"].as_str().unwrap(),
+                ids[1]
+            ),
+            "endpoint",
+        ),
+        (String::new(), "all"),
+    ] {
+        let expected: Vec<Value> = all
+            .iter()
+            .filter(|one| {
+                query
+                    .split('&')
+                    .filter(|pair| !pair.is_empty())
+                    .all(|pair| {
+                        let (name, value) = pair.split_once('=').unwrap();
+                        one[name] == value
+                    })
+            })
+            .cloned()
+            .collect();
+        assert!(!expected.is_empty(), "{fits} {query}");
+        // The same one by one.
+        let (mut seen, mut before) = (Vec::new(), String::new());
+        loop {
+            let page = desk.read(&format!("deliveries?limit=1&{query}{before}"));
+            seen.extend(page["data"].as_array().unwrap().iter().cloned());
+            match page["nextBefore"].as_str() {
+                Some(next) => before = format!("&before={next}"),
+                None => break,
+            }
+        }
+        assert_eq!(seen, expected, "{query}");
+    }
+    for (query, param) in [
+        ("before=x", "before"),
+        ("event=evt_x", "event"),
+        ("endpoint=x", "endpoint"),
+        ("state=gone", "state"),
+        ("limit=101", "limit"),
+    ] {
+        let refused = desk.act("GET", &format!("deliveries?{query}"), &Value::Null);
+        refused.refused(400, "invalid_request", Some(param));
+    }
+}
+
+#[test]
+fn nothing_is_sent_again_to_what_is_gone_or_is_anothers() {
+    let desk = Desk::open();
+    let status = Arc::new(AtomicU16::new(200));
+    let receiver = receiver(&status);
+    let since = desk.shop.now();
+    endpoints(&desk, &[&receiver.url()]);
+    desk.shop.invoice("1.00", json!({}));
+    desk.shop.advance("0s");
+    let id = found(&desk, "").remove(0)["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let one = format!("deliveries/{id}/resend");
+    desk.guarded("listDeliveries", "GET", "deliveries", false);
+    desk.guarded("resendDelivery", "POST", &one, false);
+    desk.guarded("resendSince", "POST", "resend", false);
+    let body = json!({ "since": since });
+    let live = desk.path(&one).replace("mode=test", "mode=live");
+    let elsewhere = desk.path(&one).replace(&desk.account, OTHER_ACCOUNT);
+    for path in [live, elsewhere, desk.path("deliveries/x/resend")] {
+        desk.send(&desk.operator, "POST", &path, &Value::Null)
+            .refused(404, "not_found", None);
+    }
+    endpoints(&desk, &[]);
+    desk.act("POST", &one, &Value::Null)
+        .refused(409, "invalid_transition", None);
+    let again = desk.act("POST", "resend", &body).expect(200).json();
+    assert_eq!(again["count"], 0);
+    assert_eq!(receiver.messages().len(), 1);
+}
+
+#[test]
+fn a_merchant_does_not_read_which_internal_address_a_name_has() {
+    let desk = Desk::open();
+    // What stands for 10.0.0.1 here stands for any name that the network knows.
+    let invoice = json!({ "webhookUrl": "https://10.1/hook" });
+    desk.shop.invoice("1.00", invoice);
+    endpoints(&desk, &["https://0xa000001/hook"]);
+    desk.shop.invoice("1.00", json!({}));
+    desk.shop.advance("0s");
+    let page = desk.by_merchant("GET", "deliveries", &Value::Null);
+    let page = page.expect(200);
+    let deliveries = page.json()["data"].as_array().unwrap().clone();
+    assert_eq!(deliveries.len(), 2);
+    for delivery in &deliveries {
+        let attempt = &delivery["attempts"][0];
+        assert_eq!(attempt["error"], "address not allowed");
+        assert_eq!(attempt["answer"], Value::Null);
+    }
+    assert!(!page.text.contains("10.0.0.1"), "{}", page.text);
+}
+
+#[test]
+fn the_log_of_the_server_tells_the_operator_which_address_it_was() {
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(["sandbox", "--exit-with-parent"]);
+    command.args(["--listen", "127.0.0.1:0"]);
+    let mut process = Process::start_with(&mut command, Stdio::from(writer));
+    // Else this process would hold the other end of the pipe too.
+    drop(command);
+    let url = process.url();
+    let post = |path: &str, body: Value| {
+        let key = [("X-API-Key", TEST)];
+        let path = format!("{url}{path}");
+        send(&agent(), "POST", &path, &key, &body.to_string())
+    };
+    let invoice = json!({ "amount": "1.00", "currency": "EUR", "webhookUrl": "https://10.1/hook" });
+    post("/v1/invoices", invoice).expect(201);
+    post("/sandbox/clock", json!({ "advance": "0s" })).expect(200);
+    assert!(process.close());
+    let mut log = String::new();
+    reader.read_to_string(&mut log).unwrap();
+    let told = "no webhook goes to 10.1: 10.0.0.1 is not allowed";
+    assert!(log.contains(told), "{log}");
+}

@@ -1,0 +1,225 @@
+//! Keys in the operator interface and on the command line: made, imported, rolled, revoked.
+
+use crate::process::serve::{SetUp, call, serve};
+use crate::support::desk::Desk;
+use crate::support::process::Process;
+use crate::support::{Answer, Shop};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const NULL: Value = Value::Null;
+
+/// What a key is told of its account.
+fn merchant(shop: &Shop, key: &str) -> Answer {
+    shop.get("/v1/merchant", Some(key))
+}
+
+#[test]
+fn keys_of_every_class_and_mode_are_made_and_shown_once() {
+    let desk = Desk::open();
+    for (class, mode, prefix) in [
+        ("secret", "live", "sk_live_"),
+        ("secret", "test", "sk_test_"),
+        ("public", "live", "pk_live_"),
+        ("public", "test", "pk_test_"),
+        ("legacy", "live", ""),
+        ("legacy", "test", ""),
+    ] {
+        let body = json!({ "class": class, "mode": mode });
+        let made = desk.by_merchant("POST", "keys", &body).expect(201).json();
+        let text = made["key"].as_str().unwrap();
+        assert!(text.starts_with(prefix) && text.ends_with(made["last4"].as_str().unwrap()));
+        let answer = merchant(&desk.shop, text);
+        if class == "public" {
+            answer.refused(403, "wrong_key_type", None);
+        } else {
+            assert_eq!(answer.expect(200).json()["livemode"], mode == "live");
+        }
+        let listed = desk.read("keys")["data"].as_array().unwrap().clone();
+        let listed = listed.iter().find(|key| key["id"] == made["id"]).unwrap();
+        assert!(listed["key"].is_null() && listed["class"] == class && listed["mode"] == mode);
+        let id = made["id"].as_str().unwrap();
+        desk.guarded("revokeKey", "DELETE", &format!("keys/{id}"), false);
+        desk.by_merchant("DELETE", &format!("keys/{id}"), &NULL)
+            .expect(204);
+        merchant(&desk.shop, text).refused(401, "unauthorized", None);
+        let again = desk.by_merchant("DELETE", &format!("keys/{id}"), &NULL);
+        again.refused(404, "not_found", None);
+        let by = |action: &str| ("merchant@sandbox.test".to_owned(), action.to_owned());
+        assert_eq!(desk.log(id), [by("key.create"), by("key.revoke")]);
+    }
+    for (body, param) in [
+        (json!({ "class": "secret" }), "mode"),
+        (json!({ "mode": "test" }), "class"),
+        (json!({ "class": "x", "mode": "test" }), "class"),
+        (json!({ "mode": "test", "more": 1 }), "more"),
+    ] {
+        let refused = desk.by_merchant("POST", "keys", &body);
+        refused.refused(400, "invalid_request", Some(param));
+    }
+}
+
+#[test]
+fn a_key_is_kept_as_its_hash_only() {
+    let desk = Desk::open();
+    for class in ["secret", "public", "legacy"] {
+        let body = json!({ "class": class, "mode": "live" });
+        let made = desk.act("POST", "keys", &body).expect(201).json();
+        let text = made["key"].as_str().unwrap();
+        let hash = coffer::domain::apikey::hash(text);
+        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let sql = format!("select class from keys where hex(hash) = upper('{hex}')");
+        assert_eq!(desk.shop.read_beside(&sql), class);
+        let file = desk.shop.file().to_str().unwrap().to_owned();
+        for part in [file.clone(), format!("{file}-wal")] {
+            let bytes = std::fs::read(&part).unwrap_or_default();
+            let holds = |secret: &str| {
+                bytes
+                    .windows(secret.len())
+                    .any(|at| at == secret.as_bytes())
+            };
+            assert!(!holds(text) && !holds(&text[12..]), "{class} in {part}");
+        }
+    }
+}
+
+#[test]
+fn a_legacy_key_that_a_shop_has_is_taken_over_by_an_operator() {
+    let desk = Desk::open();
+    let text = "corner-shop.0123456789abcdef";
+    let body = json!({ "import": text, "mode": "live" });
+    merchant(&desk.shop, text).refused(401, "unauthorized", None);
+    let refused = desk.by_merchant("POST", "keys", &body);
+    refused.refused(403, "forbidden", Some("import"));
+    let made = desk.act("POST", "keys", &body).expect(201).json();
+    assert_eq!(
+        (&made["class"], &made["last4"], &made["key"]),
+        (&json!("legacy"), &json!("cdef"), &NULL)
+    );
+    merchant(&desk.shop, text).expect(200);
+    let refused = |import: &str| {
+        let body = json!({ "import": import, "mode": "live" });
+        let refused = desk.act("POST", "keys", &body);
+        refused.refused(400, "invalid_request", Some("import"));
+        assert!(import.is_empty() || !refused.text.contains(import));
+    };
+    for wrong in [
+        text,
+        "short.secret",
+        "sandbox.sandbox",
+        "sk_live_x.0123456789abcdef",
+        "nodot",
+    ] {
+        refused(wrong);
+    }
+    let body = json!({ "import": "a.0123456789abcdef", "mode": "live", "class": "secret" });
+    let refused = desk.act("POST", "keys", &body);
+    refused.refused(400, "invalid_request", Some("class"));
+}
+
+#[test]
+fn a_rolled_key_works_until_its_time_and_not_a_moment_longer() {
+    let desk = Desk::open();
+    let made = desk.act(
+        "POST",
+        "keys",
+        &json!({ "class": "secret", "mode": "test" }),
+    );
+    let made = made.expect(201).json();
+    let (id, old) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
+    let path = format!("keys/{id}/roll");
+    for seconds in [json!(-1), json!(604_801), json!("60")] {
+        let refused = desk.act("POST", &path, &json!({ "overlapSeconds": seconds }));
+        refused.refused(400, "invalid_request", Some("overlapSeconds"));
+    }
+    let rolled = desk.act("POST", &path, &json!({ "overlapSeconds": 60 }));
+    let rolled = rolled.expect(201).json();
+    let new = rolled["key"].as_str().unwrap();
+    assert!(new != old && new.starts_with("sk_test_"));
+    let again = desk.act("POST", &path, &json!({}));
+    again.refused(409, "invalid_transition", None);
+    merchant(&desk.shop, old).expect(200);
+    merchant(&desk.shop, new).expect(200);
+    desk.shop.advance("59s");
+    // The copy that the server keeps of it is used here, and must stop with it.
+    merchant(&desk.shop, old).expect(200);
+    desk.shop.advance("1s");
+    merchant(&desk.shop, old).refused(401, "unauthorized", None);
+    merchant(&desk.shop, new).expect(200);
+    desk.act("POST", &path, &json!({}))
+        .refused(404, "not_found", None);
+    let path = format!("keys/{}/roll", rolled["id"].as_str().unwrap());
+    let body = json!({ "overlapSeconds": 0 });
+    desk.act("POST", &path, &body).expect(201);
+    merchant(&desk.shop, new).refused(401, "unauthorized", None);
+    let of_other = format!(
+        "/dashboard/api/accounts/{}/keys/{id}/roll",
+        crate::support::desk::OTHER_ACCOUNT
+    );
+    let stranger = desk.send(&desk.stranger, "POST", &of_other, &json!({}));
+    stranger.refused(404, "not_found", None);
+}
+
+/// Runs a command of the binary with this standard input; what it printed.
+#[track_caller]
+fn with_input(args: &[&str], input: &str) -> Option<Value> {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_coffer"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    serde_json::from_slice(&output.stdout).ok()
+}
+
+#[test]
+fn the_command_line_rolls_imports_and_revokes_beside_a_server() {
+    let shop = SetUp::new();
+    let file = shop.file();
+    let path = file.to_str().unwrap();
+    let (_server, url): (Process, String) = serve(&file, &[]);
+    let status = |key: &str| call(&url, key, "GET", "/v1/merchant", json!({})).status;
+    let list = Command::new(env!("CARGO_BIN_EXE_coffer"))
+        .args(["key", "list", "--file", path])
+        .output()
+        .unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    let keys = list
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let last4 = &shop.test[shop.test.len() - 4..];
+    let mut of_test = keys.filter(|key| key["last4"] == last4);
+    let id = of_test.next().unwrap()["id"].as_str().unwrap().to_owned();
+    assert_eq!(status(&shop.test), 200);
+    let rolled = with_input(
+        &["key", "roll", &id, "--overlap", "3600", "--file", path],
+        "",
+    );
+    let rolled = rolled.unwrap();
+    let new = rolled["key"].as_str().unwrap();
+    assert_eq!((status(new), status(&shop.test)), (200, 200));
+    assert!(with_input(&["key", "revoke", &id, "--file", path], "").is_none());
+    let revoked = Instant::now();
+    while status(&shop.test) == 200 {
+        assert!(revoked.elapsed() < Duration::from_secs(1));
+    }
+    let account = shop.account();
+    let import = ["key", "import", account, "--mode", "live", "--file", path];
+    let imported = with_input(&import, "shop.0123456789abcdef\n").unwrap();
+    assert_eq!(imported["class"], "legacy");
+    assert_eq!(status("shop.0123456789abcdef"), 200);
+    for wrong in ["sandbox.sandbox", "shop.0123456789abcdef", "short.secret"] {
+        assert!(with_input(&import, wrong).is_none());
+    }
+    assert_eq!(status("sandbox.sandbox"), 401);
+}

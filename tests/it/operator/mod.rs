@@ -1,0 +1,22 @@
+//! The operator interface: who may do what in it, and each of its lists.
+
+mod accounts;
+mod checkout_settings;
+mod deliveries;
+mod endpoints;
+pub mod exports;
+mod guessing;
+mod invoices;
+mod keys;
+mod ledger;
+mod links;
+pub mod password_queue;
+mod reauthentication;
+mod settings;
+mod setup_page;
+mod sign_in;
+mod summary;
+mod tokens;
+mod transfers;
+mod users;
+mod who_may;

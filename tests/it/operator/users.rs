@@ -1,0 +1,281 @@
+//! Who may sign in: the first operator's link, users made and changed, on the dashboard and on the command line.
+
+use crate::support::process::Process;
+use crate::support::scratch::Scratch;
+use crate::support::{Answer, Shop, agent, send};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const SESSION: &str = "/dashboard/api/session";
+const USERS: &str = "/dashboard/api/users";
+
+impl Shop {
+    /// Calls the operator interface in a session.
+    #[track_caller]
+    pub fn desk(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        self.send(method, path, &[("cookie", cookie)], &body)
+    }
+
+    /// The sandbox's operator, signed in: the cookie.
+    #[track_caller]
+    pub fn operator(&self) -> String {
+        self.signed_in("operator@sandbox.test")
+    }
+
+    /// A user of the sandbox's own account, signed in: the cookie.
+    #[track_caller]
+    pub fn merchant(&self) -> String {
+        let key = Some(crate::support::TEST);
+        let account = self.get("/v1/merchant", key).expect(200).json()["id"].clone();
+        let body = json!({
+            "email": "clerk@shop.test", "password": "clerk's password", "role": "merchant", "account": account,
+        });
+        let operator = self.operator();
+        self.desk(&operator, "POST", USERS, &body).expect(201);
+        cookie(&sign_in(self.url(), "clerk@shop.test", "clerk's password").expect(201))
+    }
+}
+
+fn sign_in(url: &str, email: &str, password: &str) -> Answer {
+    let body = json!({ "email": email, "password": password }).to_string();
+    send(&agent(), "POST", &format!("{url}{SESSION}"), &[], &body)
+}
+
+fn cookie(begun: &Answer) -> String {
+    let set = &begun.headers["set-cookie"];
+    set.split(';').next().unwrap().to_owned()
+}
+
+#[test]
+fn an_operator_makes_and_changes_users() {
+    let shop = Shop::open();
+    let operator = shop.operator();
+    let body =
+        json!({ "email": "Ben@shop.test", "password": "ben's password", "role": "operator" });
+    let ben = shop
+        .desk(&operator, "POST", USERS, &body)
+        .expect(201)
+        .json();
+    assert_eq!(
+        (&ben["object"], &ben["account"]),
+        (&json!("user"), &json!(null))
+    );
+    let listed = shop
+        .desk(&operator, "GET", USERS, &Value::Null)
+        .expect(200)
+        .json();
+    assert_eq!(listed["data"][1], ben);
+    let taken = shop.desk(&operator, "POST", USERS, &body);
+    taken.refused(400, "invalid_request", Some("email"));
+    let bens = cookie(&sign_in(shop.url(), "ben@SHOP.test", "ben's password").expect(201));
+    let path = format!("/dashboard/api/users/{}", ben["id"].as_str().unwrap());
+    let body = json!({ "password": "another password" });
+    shop.desk(&operator, "PATCH", &path, &body).expect(200);
+    let ended = shop.desk(&bens, "GET", SESSION, &Value::Null);
+    ended.refused(401, "unauthorized", None);
+    sign_in(shop.url(), "ben@shop.test", "ben's password").refused(
+        401,
+        "invalid_credentials",
+        None,
+    );
+    sign_in(shop.url(), "ben@shop.test", "another password").expect(201);
+    let disabled = shop.desk(&operator, "PATCH", &path, &json!({ "disabled": true }));
+    assert!(disabled.expect(200).json()["disabledAt"].is_string());
+    let refused = sign_in(shop.url(), "ben@shop.test", "another password");
+    refused.refused(401, "invalid_credentials", None);
+    let own = format!("{USERS}/{}", listed["data"][0]["id"].as_str().unwrap());
+    let last = shop.desk(&operator, "PATCH", &own, &json!({ "disabled": true }));
+    last.refused(409, "invalid_transition", Some("disabled"));
+    shop.desk(&operator, "PATCH", &path, &json!({ "disabled": false }))
+        .expect(200);
+    let nobody = format!("{USERS}/0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90");
+    let nobody = shop.desk(&operator, "PATCH", &nobody, &json!({}));
+    nobody.refused(404, "not_found", None);
+}
+
+#[test]
+fn a_user_is_made_as_documented_or_not_at_all() {
+    let shop = Shop::open();
+    let operator = shop.operator();
+    let right = json!({ "email": "a@b.test", "password": "long enough", "role": "operator" });
+    for (field, value) in [
+        ("email", json!("no email")),
+        ("email", json!(null)),
+        ("password", json!("too short")),
+        ("password", json!(null)),
+        ("role", json!("owner")),
+        ("role", json!("merchant")),
+        ("account", json!("0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90")),
+        ("more", json!(1)),
+    ] {
+        let mut body = right.clone();
+        body[field] = value;
+        let named = if body["role"] == "merchant" {
+            "account"
+        } else {
+            field
+        };
+        let refused = shop.desk(&operator, "POST", USERS, &body);
+        refused.refused(400, "invalid_request", Some(named));
+    }
+    let listed = shop
+        .desk(&operator, "GET", USERS, &Value::Null)
+        .expect(200)
+        .json();
+    assert_eq!(listed["data"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_merchants_user_is_no_operator_and_changes_the_own_password() {
+    let shop = Shop::open();
+    let clerk = shop.merchant();
+    for (method, path) in [("GET", USERS), ("POST", USERS)] {
+        let refused = shop.desk(&clerk, method, path, &json!({}));
+        refused.refused(403, "forbidden", None);
+    }
+    let path = "/dashboard/api/session/password";
+    let change = |old: &str, new: &str| {
+        let body = json!({ "password": old, "newPassword": new });
+        shop.desk(&clerk, "PUT", path, &body)
+    };
+    change("wrong", "a new password").refused(401, "invalid_credentials", Some("password"));
+    change("clerk's password", "short").refused(400, "invalid_request", Some("password"));
+    change("clerk's password", "a new password").expect(204);
+    let ended = shop.desk(&clerk, "GET", SESSION, &Value::Null);
+    ended.refused(401, "unauthorized", None);
+    sign_in(shop.url(), "clerk@shop.test", "a new password").expect(201);
+}
+
+/// A command of the binary about this file, with this on its standard input.
+#[track_caller]
+fn coffer(args: &[&str], file: &Path, input: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command
+        .args(args)
+        .args(["--log", "warn", "--file"])
+        .arg(file);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = piped.stderr(Stdio::piped()).spawn().unwrap();
+    // A command that refuses its arguments does not read.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+/// A server in production on this file, its url, and the token of the set-up link it printed.
+fn serve(file: &Path, said: &Path) -> (Process, String, Option<String>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn"]);
+    command.args(["--exit-with-parent", "--file"]).arg(file);
+    let errors = std::fs::File::create(said).unwrap();
+    let process = Process::start_with(&mut command, errors.into());
+    let url = process.url();
+    let errors = std::fs::read_to_string(said).unwrap();
+    let token = errors.split_once("/setup?token=");
+    let token = token.map(|(_, token)| token.trim().to_owned());
+    (process, url, token)
+}
+
+/// Tries to make the first operator.
+fn set_up(url: &str, token: &str) -> Answer {
+    let body = json!({ "token": token, "email": "anna@shop.test", "password": "anna's password" });
+    let path = format!("{url}/dashboard/api/setup");
+    send(&agent(), "POST", &path, &[], &body.to_string())
+}
+
+#[test]
+fn the_first_operator_is_made_by_a_link_that_works_once() {
+    let scratch = Scratch::new();
+    let (file, said) = (scratch.path("shop.db"), scratch.path("said"));
+    let (mut process, _, first) = serve(&file, &said);
+    assert!(process.close());
+    let (mut process, url, second) = serve(&file, &said);
+    let (first, second) = (first.unwrap(), second.unwrap());
+    assert!(
+        first.len() == 64 && first != second,
+        "each start has its own"
+    );
+    for wrong in [first.as_str(), "guessed", &second[1..]] {
+        set_up(&url, wrong).refused(403, "forbidden", None);
+    }
+    let made = set_up(&url, &second).expect(201).json();
+    assert_eq!(
+        (&made["role"], &made["email"]),
+        (&json!("operator"), &json!("anna@shop.test"))
+    );
+    set_up(&url, &second).refused(403, "forbidden", None);
+    let begun = sign_in(&url, "anna@shop.test", "anna's password").expect(201);
+    assert!(begun.headers["set-cookie"].contains("HttpOnly"));
+    sign_in(&url, "operator@sandbox.test", "sandbox").refused(401, "invalid_credentials", None);
+    assert!(process.close());
+    let (_process, _, third) = serve(&file, &said);
+    assert_eq!(third, None, "there is an operator");
+}
+
+#[test]
+fn users_are_made_on_the_command_line_beside_a_running_server() {
+    let scratch = Scratch::new();
+    let (file, said) = (scratch.path("shop.db"), scratch.path("said"));
+    let (_process, url, token) = serve(&file, &said);
+    let create = ["user", "create", "ops@shop.test", "--role", "operator"];
+    let made = coffer(&create, &file, "from standard input\n");
+    let made: Value = serde_json::from_slice(&made.stdout).unwrap();
+    assert_eq!(made["role"], "operator");
+    set_up(&url, &token.unwrap()).refused(403, "forbidden", None);
+    sign_in(&url, "ops@shop.test", "from standard input").expect(201);
+    let account = coffer(&["account", "create", "Shop"], &file, "");
+    let account: Value = serde_json::from_slice(&account.stdout).unwrap();
+    let id = account["id"].as_str().unwrap();
+    let password = scratch.path("password");
+    std::fs::write(&password, "from a file, long").unwrap();
+    let create = [
+        "user",
+        "create",
+        "clerk@shop.test",
+        "--role",
+        "merchant",
+        "--account",
+        id,
+        "--password-file",
+    ];
+    let create = [&create[..], &[password.to_str().unwrap()]].concat();
+    assert!(coffer(&create, &file, "").status.success());
+    let begun = sign_in(&url, "clerk@shop.test", "from a file, long").expect(201);
+    assert_eq!(begun.json()["user"]["account"], account["id"]);
+    assert!(
+        coffer(
+            &["user", "password", "clerk@shop.test"],
+            &file,
+            "another, longer"
+        )
+        .status
+        .success()
+    );
+    sign_in(&url, "clerk@shop.test", "another, longer").expect(201);
+    assert!(
+        coffer(&["user", "disable", "clerk@shop.test"], &file, "")
+            .status
+            .success()
+    );
+    sign_in(&url, "clerk@shop.test", "another, longer").refused(401, "invalid_credentials", None);
+    for (args, why) in [
+        (&["user", "disable", "ops@shop.test"][..], "last operator"),
+        (&["user", "disable", "nobody@shop.test"], "no such user"),
+        (&create[..7], "email"),
+    ] {
+        let refused = coffer(args, &file, "long enough it is");
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(
+            !refused.status.success() && said.contains(why),
+            "{args:?}: {said}"
+        );
+    }
+    let listed = coffer(&["user", "list"], &file, "").stdout;
+    assert_eq!(String::from_utf8(listed).unwrap().lines().count(), 2);
+}

@@ -1,0 +1,332 @@
+//! Payments that matched nothing, given by an operator to whom they are for.
+
+use crate::file::audit::findings;
+use crate::support::{Answer, LIVE, Shop, TEST};
+use serde_json::{Value, json};
+
+/// An address of nobody's.
+const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
+
+/// A shop, and the operator's cookie.
+struct Desk {
+    shop: Shop,
+    cookie: String,
+}
+
+impl Desk {
+    fn open() -> Desk {
+        let shop = Shop::open();
+        let cookie = shop.signed_in("operator@sandbox.test");
+        Desk { shop, cookie }
+    }
+
+    /// Something that came to an address of nobody's; its id.
+    #[track_caller]
+    fn lost(&self, amount: &str) -> String {
+        let body = json!({ "address": NOBODY, "asset": "BTC", "amount": amount });
+        self.shop.pay(body)
+    }
+
+    fn assign(&self, id: &str, body: &Value) -> Answer {
+        let path = format!("/dashboard/api/unmatched-payments/{id}/assign");
+        self.shop.as_member(&self.cookie, "POST", &path, body)
+    }
+
+    /// Gives it away; the id of the payment or the deposit.
+    #[track_caller]
+    fn given(&self, id: &str, body: &Value) -> String {
+        let given = self.assign(id, body).expect(200).json();
+        assert_eq!(given["unmatchedPayment"], json!(id));
+        let owner = ["payment", "deposit"].map(|kind| given[kind].as_str());
+        assert!(owner[0].is_some() != owner[1].is_some(), "{given}");
+        owner[0].or(owner[1]).unwrap().to_owned()
+    }
+
+    #[track_caller]
+    fn is_right(&self) {
+        assert_eq!(findings(self.shop.file()), Vec::<String>::new());
+    }
+
+    /// How many payments matched nothing.
+    fn left(&self) -> String {
+        let sql = "select cast(count(*) as text) from unmatched_payments";
+        self.shop.read_beside(sql)
+    }
+}
+
+/// An invoice's id.
+fn id(invoice: &Value) -> &str {
+    invoice["id"].as_str().unwrap()
+}
+
+#[test]
+fn what_was_confirmed_is_booked_where_it_is_given() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
+    let lost = desk.lost("0.001");
+    let txid = shop.read_beside("select txid from observations");
+    shop.step(&lost, "confirmed");
+    shop.advance("1h");
+    shop.stands(
+        id(&invoice),
+        "expired",
+        "created expired",
+        "",
+        ["0.00", "0.00"],
+    );
+    // It was seen in time, so it counts as in time.
+    let payment = desk.given(&lost, &json!({ "invoice": invoice["id"] }));
+    shop.stands(
+        id(&invoice),
+        "confirmed",
+        "created expired confirmed",
+        "sale 60.00, fee -0.60",
+        ["59.40", "0.00"],
+    );
+    desk.is_right();
+    assert_eq!(desk.left(), "0");
+    let noted = shop.noted("unmatched_payment.assign");
+    let detail = json!({
+        "unmatchedPayment": lost, "reason": "unknown_address", "note": null, "chain": "bitcoin", "txid": txid,
+        "position": 0, "to": { "invoice": invoice["id"] },
+    });
+    let by = "operator@sandbox.test".to_owned();
+    assert_eq!(noted, [(by, Some(payment.clone()), detail)]);
+    // From now on it is a payment like any other, and is known again.
+    shop.step(&payment, "orphaned");
+    assert_eq!(shop.read(id(&invoice))["status"], "detected");
+    shop.step(&payment, "confirmed");
+    assert_eq!(shop.read(id(&invoice))["status"], "confirmed");
+    let again = json!({ "address": NOBODY, "asset": "BTC", "amount": "0.001", "txid": txid });
+    let again = shop.post("/sandbox/payments", None, again).expect(200);
+    assert_eq!(again.json()["id"], json!(payment));
+    desk.assign(&lost, &json!({ "invoice": invoice["id"] }))
+        .refused(404, "not_found", None);
+    desk.is_right();
+}
+
+#[test]
+fn what_was_seen_is_booked_when_it_is_confirmed() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    // In a coin that was never quoted there, to the very address that it came to.
+    let invoice = shop.invoice("92.00", json!({ "asset": "ETH" }));
+    let body =
+        json!({ "address": invoice["depositAddress"], "asset": "USDC-BASE", "amount": "100" });
+    let strange = shop.pay(body);
+    let payment = desk.given(&strange, &json!({ "invoice": invoice["id"] }));
+    let shown = shop.read(id(&invoice));
+    assert_eq!(
+        [&shown["status"], &shown["asset"], &shown["amountReceived"]],
+        [&json!("detected"), &json!("USDC-BASE"), &json!("100")]
+    );
+    desk.is_right();
+    shop.step(&payment, "confirmed");
+    assert_eq!(shop.read(id(&invoice))["status"], "confirmed");
+    // To an invoice for which no coin was picked yet.
+    let open = shop.invoice("60.00", json!({}));
+    let lost = desk.lost("0.001");
+    let payment = desk.given(&lost, &json!({ "invoice": open["id"] }));
+    let shown = shop.read(id(&open));
+    assert_eq!(
+        [&shown["status"], &shown["asset"], &shown["amountExpected"]],
+        [&json!("detected"), &json!("BTC"), &json!("0.001")]
+    );
+    shop.step(&payment, "dropped");
+    assert_eq!(shop.read(id(&open))["status"], "awaiting_payment");
+    shop.step(&payment, "seen");
+    desk.is_right();
+    // What came too late is late, at the rate of the day.
+    shop.advance("1h");
+    let late = desk.lost("0.001");
+    shop.step(&late, "confirmed");
+    let expired = shop.invoice("60.00", json!({ "asset": "LTC" }));
+    shop.advance("1h");
+    let also = desk.lost("0.001");
+    desk.given(&also, &json!({ "invoice": expired["id"] }));
+    assert_eq!(shop.read(id(&expired))["status"], "expired");
+    shop.step(
+        &shop.read_beside("select max(id) from payments"),
+        "confirmed",
+    );
+    assert_eq!(shop.read(id(&expired))["status"], "paid_late");
+    desk.is_right();
+}
+
+#[test]
+fn a_customer_may_be_given_it() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    shop.addresses(TEST, "ada").expect(201);
+    let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
+    let ada = json!({ "account": account, "customer": "ada" });
+    for (amount, confirmed) in [("0.001", true), ("0.002", false)] {
+        let lost = desk.lost(amount);
+        if confirmed {
+            shop.step(&lost, "confirmed");
+        }
+        let deposit = desk.given(&lost, &ada);
+        if !confirmed {
+            shop.step(&deposit, "confirmed");
+        }
+        let path = format!("/v1/deposits/{deposit}");
+        let deposit = shop.get(&path, Some(TEST)).expect(200).json();
+        assert_eq!(
+            [
+                &deposit["status"],
+                &deposit["customer"],
+                &deposit["address"]
+            ],
+            [&json!("confirmed"), &json!("ada"), &json!(NOBODY)]
+        );
+        desk.is_right();
+    }
+    let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
+    assert_eq!(balances["data"][0]["available"], "178.20");
+    let noted = shop.noted("unmatched_payment.assign");
+    assert_eq!(noted[1].2["to"], json!({ "customer": "ada" }));
+    // Customers have no address on litecoin, so none can be said to have paid there.
+    let body = json!({ "address": "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9", "asset": "LTC", "amount": "1" });
+    let on_litecoin = shop.pay(body);
+    desk.assign(&on_litecoin, &ada)
+        .refused(400, "invalid_request", Some("customer"));
+    desk.is_right();
+}
+
+#[test]
+fn what_cannot_be_whose_it_is_said_to_be_stays_where_it_is() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    shop.addresses(LIVE, "live").expect(201);
+    let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
+    let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
+    let mine = json!({ "invoice": invoice["id"] });
+    let body = json!({ "amount": "60.00", "currency": "EUR", "asset": "BTC" });
+    let live = shop
+        .post("/v1/invoices", Some(LIVE), body)
+        .expect(201)
+        .json();
+    let lost = desk.lost("0.001");
+    let unknown = "01a1fd71-e3f0-740f-bd59-25d40e11c67b";
+    for body in [
+        json!({ "invoice": live["id"] }),
+        json!({ "invoice": unknown }),
+        json!({ "invoice": "x" }),
+        json!({ "account": unknown, "customer": "live" }),
+        json!({ "account": account, "customer": "nobody" }),
+        json!({ "account": account, "customer": "live" }),
+    ] {
+        desk.assign(&lost, &body).refused(404, "not_found", None);
+    }
+    for (body, param) in [
+        (json!({}), "invoice"),
+        (
+            json!({ "invoice": invoice["id"], "account": account, "customer": "live" }),
+            "invoice",
+        ),
+        (json!({ "account": account }), "customer"),
+        (json!({ "customer": "live" }), "account"),
+        (json!({ "invoice": 1 }), "invoice"),
+        (json!({ "invoice": invoice["id"], "more": 1 }), "more"),
+    ] {
+        desk.assign(&lost, &body)
+            .refused(400, "invalid_request", Some(param));
+    }
+    for amount in ["0.00000001", "20999999"] {
+        let lost = desk.lost(amount);
+        desk.assign(&lost, &mine)
+            .refused(400, "invalid_request", Some("invoice"));
+    }
+    for unknown in ["x", unknown] {
+        desk.assign(unknown, &mine).refused(404, "not_found", None);
+    }
+    let gone = desk.lost("0.001");
+    shop.step(&gone, "dropped");
+    desk.assign(&gone, &mine)
+        .refused(409, "invalid_transition", None);
+    let sent_back = desk.lost("0.001");
+    let looked = format!("/dashboard/api/unmatched-payments/{sent_back}");
+    let note = json!({ "note": "sent back by hand" });
+    shop.as_member(&desk.cookie, "POST", &looked, &note)
+        .expect(200);
+    desk.assign(&sent_back, &mine)
+        .refused(409, "invalid_transition", None);
+    let path = format!("/dashboard/api/unmatched-payments/{lost}/assign");
+    let merchant = shop.merchants_cookie();
+    shop.as_member(&merchant, "POST", &path, &mine)
+        .refused(403, "forbidden", None);
+    shop.send("POST", &path, &[], &mine.to_string())
+        .refused(401, "unauthorized", None);
+    assert_eq!(desk.left(), "5");
+    assert_eq!(shop.noted("unmatched_payment.assign"), []);
+    assert_eq!(shop.read(id(&invoice))["status"], "awaiting_payment");
+    desk.is_right();
+}
+
+#[test]
+fn a_coin_without_an_address_there_is_not_given() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    let elsewhere = shop.invoice("60.00", json!({ "asset": "LTC" }));
+    let lost = desk.lost("0.001");
+    let faults = |method: &str, body: &str| {
+        let answer = shop.send(method, "/sandbox/faults", &[], body);
+        assert!(answer.status < 300, "{}", answer.text);
+    };
+    faults("POST", r#"{ "pool": "empty" }"#);
+    desk.assign(&lost, &json!({ "invoice": elsewhere["id"] }))
+        .refused(400, "coin_unavailable", Some("invoice"));
+    assert_eq!(desk.left(), "1");
+    faults("DELETE", "");
+    // With one it is quoted there.
+    let coins = "select group_concat(asset) from (select asset from quotes order by asset)";
+    assert_eq!(shop.read_beside(coins), "LTC");
+    desk.given(&lost, &json!({ "invoice": elsewhere["id"] }));
+    assert_eq!(shop.read_beside(coins), "BTC,LTC");
+    desk.is_right();
+}
+
+#[test]
+fn two_who_give_it_away_at_once_give_it_once() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    let lost = desk.lost("0.001");
+    shop.step(&lost, "confirmed");
+    let invoices: Vec<_> = (0..4)
+        .map(|_| shop.invoice("60.00", json!({ "asset": "BTC" })))
+        .collect();
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let tasks: Vec<_> = invoices
+            .iter()
+            .map(|invoice| {
+                let desk = &desk;
+                let body = json!({ "invoice": invoice["id"] });
+                let lost = &lost;
+                scope.spawn(move || desk.assign(lost, &body).status)
+            })
+            .collect();
+        tasks.into_iter().map(|task| task.join().unwrap()).collect()
+    });
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1);
+    assert_eq!(statuses.iter().filter(|status| **status == 404).count(), 3);
+    let paid = invoices
+        .iter()
+        .filter(|invoice| shop.read(id(invoice))["status"] == "confirmed");
+    assert_eq!(paid.count(), 1);
+    desk.is_right();
+}
+
+#[test]
+fn a_payment_to_anothers_address_that_nobody_gave_away_is_found() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
+    let lost = desk.lost("0.001");
+    desk.given(&lost, &json!({ "invoice": invoice["id"] }));
+    desk.is_right();
+    shop.write_beside("delete from audit_log where action = 'unmatched_payment.assign'");
+    let found = findings(shop.file());
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("given to it by a person"), "{found:?}");
+}

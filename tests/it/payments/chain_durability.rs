@@ -1,0 +1,96 @@
+//! Transactions survive `kill -9` whole: all of their outputs are in the file, or none is.
+//!
+//! What always holds: a kill comes when a certain number of answers has arrived, never after a certain time.
+
+use crate::file::audit::findings;
+use crate::file::old_files::column;
+use crate::support::process::sandbox;
+use crate::support::scratch::Scratch;
+use crate::support::{TEST, agent, send};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::mpsc::channel;
+
+/// An address of nobody's.
+const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
+/// How often the process is killed.
+const KILLS: usize = 5;
+/// Answers between two kills.
+const SHARE: usize = 40;
+
+/// Posts; the answer where there was one.
+fn post(url: &str, path: &str, body: &Value) -> Option<Value> {
+    let request = agent()
+        .post(format!("{url}{path}"))
+        .header("X-API-Key", TEST);
+    let mut response = request.send(body.to_string()).ok()?;
+    let text = response.body_mut().read_to_string().ok()?;
+    let answer: Value = serde_json::from_str(&text).ok()?;
+    assert!(response.status().is_success(), "{path} {body}: {answer}");
+    Some(answer)
+}
+
+/// A transaction of three outputs to a new invoice and one to nobody, then a step for each output; until the process is gone.
+fn client(url: &str, round: usize, answered: &impl Fn(Option<(String, Value)>)) -> Option<()> {
+    for number in 0.. {
+        let order = json!({ "amount": "180.00", "currency": "EUR", "asset": "BTC" });
+        let invoice = post(url, "/v1/invoices", &order)?;
+        let txid = format!("t-{round}-{number}");
+        let pays = json!({ "invoice": invoice["id"], "amount": "0.001" });
+        let lost = json!({ "address": NOBODY, "asset": "BTC", "amount": "0.001" });
+        let body = json!({ "txid": txid, "outputs": [pays, pays, pays, lost] });
+        let put = post(url, "/sandbox/payments", &body)?["data"].clone();
+        answered(Some((txid, body)));
+        for (at, payment) in put.as_array().unwrap().iter().enumerate() {
+            let steps = ["confirmed", "orphaned", "replaced"];
+            for state in &steps[..=(number + at) % 3] {
+                let path = format!("/sandbox/payments/{}", payment["id"].as_str().unwrap());
+                post(url, &path, &json!({ "state": state }))?;
+                answered(None);
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn a_transaction_is_in_the_file_whole_or_not_at_all() {
+    let scratch = Scratch::new();
+    let file = scratch.path("coffer.db");
+    let path = file.to_str().unwrap();
+    let mut acknowledged = BTreeMap::new();
+    for round in 0..KILLS {
+        let (mut process, url) = sandbox("127.0.0.1:0", &["--file", path]);
+        let (answered, answers) = channel();
+        std::thread::scope(|scope| {
+            for client_number in 0..3 {
+                let (url, answered) = (&url, answered.clone());
+                let round = round * 3 + client_number;
+                scope.spawn(move || {
+                    client(url, round, &|answer| answered.send(answer).unwrap());
+                });
+            }
+            drop(answered);
+            let mut count = 0;
+            for answer in answers {
+                acknowledged.extend(answer);
+                count += 1;
+                if count == SHARE {
+                    process.kill();
+                }
+            }
+        });
+        assert_eq!(findings(&file), Vec::<String>::new());
+        let torn = "select concat(txid, ': ', count(*)) from observations where txid glob 't-*' group by txid having count(*) <> 4";
+        assert_eq!(column(&file, torn), Vec::<String>::new());
+    }
+    // Whatever was answered is known.
+    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", path]);
+    for body in acknowledged.values() {
+        let target = format!("{url}/sandbox/payments");
+        send(&agent(), "POST", &target, &[], &body.to_string()).expect(200);
+    }
+    assert!(acknowledged.len() > KILLS);
+    assert!(process.close());
+    assert_eq!(findings(&file), Vec::<String>::new());
+}

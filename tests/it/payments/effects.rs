@@ -1,0 +1,302 @@
+//! What a payment can do to an invoice besides paying it once: topping up, vanishing, coming back, an older coin.
+//!
+//! Every invoice is over 100.00 EUR, which is 1.25 LTC.
+
+use crate::file::audit::findings;
+use crate::support::{Shop, TEST};
+use serde_json::{Value, json};
+
+/// A shop with an invoice that waits for 1.25 LTC.
+#[track_caller]
+fn waiting() -> (Shop, String) {
+    let shop = Shop::open();
+    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    (shop, invoice["id"].as_str().unwrap().to_owned())
+}
+
+impl Shop {
+    /// Puts a payment of this much on the chain and confirms it; its id.
+    #[track_caller]
+    fn pay_in_full(&self, body: Value) -> String {
+        let payment = self.pay(body);
+        self.step(&payment, "confirmed");
+        payment
+    }
+
+    #[track_caller]
+    fn select(&self, id: &str, asset: &str) -> Value {
+        let path = format!("/v1/invoices/{id}/select");
+        let answer = self.post(&path, Some(TEST), json!({ "asset": asset }));
+        answer.expect(200).json()
+    }
+}
+
+#[test]
+fn an_underpaid_invoice_is_topped_up() {
+    let (shop, id) = waiting();
+    shop.pay_in_full(json!({ "invoice": id, "amount": "0.625" }));
+    let rest = shop.pay(json!({ "invoice": id }));
+    let booked = "sale 50.00, fee -0.50";
+    let told = "created detected underpaid detected";
+    shop.stands(&id, "detected", told, booked, ["49.50", "49.50"]);
+    assert_eq!(shop.read(&id)["amountReceived"], "1.25");
+    shop.step(&rest, "confirmed");
+    let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50";
+    let told = "created detected underpaid detected confirmed";
+    shop.stands(&id, "confirmed", told, booked, ["99.00", "0.00"]);
+}
+
+#[test]
+fn topped_up_after_the_deadline_it_is_paid_late() {
+    let (shop, id) = waiting();
+    shop.pay_in_full(json!({ "invoice": id, "amount": "0.625" }));
+    shop.advance("20m");
+    let rest = shop.pay(json!({ "invoice": id }));
+    let told = "created detected underpaid";
+    shop.stands(
+        &id,
+        "underpaid",
+        told,
+        "sale 50.00, fee -0.50",
+        ["49.50", "0.00"],
+    );
+    shop.step(&rest, "confirmed");
+    let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50";
+    let told = "created detected underpaid paid_late";
+    shop.stands(&id, "paid_late", told, booked, ["99.00", "0.00"]);
+    assert_eq!(shop.read(&id)["confirmedAt"], Value::Null);
+}
+
+#[test]
+fn two_halves_seen_together_are_pending_together() {
+    let (shop, id) = waiting();
+    let first = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
+    let second = shop.pay(json!({ "invoice": id }));
+    shop.stands(&id, "detected", "created detected", "", ["0.00", "99.00"]);
+    shop.step(&first, "confirmed");
+    let told = "created detected detected";
+    shop.stands(
+        &id,
+        "detected",
+        told,
+        "sale 50.00, fee -0.50",
+        ["49.50", "49.50"],
+    );
+    shop.step(&second, "confirmed");
+    let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50";
+    let told = "created detected detected confirmed";
+    shop.stands(&id, "confirmed", told, booked, ["99.00", "0.00"]);
+}
+
+#[test]
+fn a_further_confirmed_payment_tells_the_status_again() {
+    let (shop, id) = waiting();
+    shop.pay_in_full(json!({ "invoice": id, "amount": "1.5" }));
+    shop.pay_in_full(json!({ "invoice": id, "amount": "0.0125" }));
+    let booked = "sale 120.00, fee -1.20, sale 1.00, fee -0.01";
+    let told = "created detected overpaid overpaid";
+    shop.stands(&id, "overpaid", told, booked, ["119.79", "0.00"]);
+}
+
+#[test]
+fn a_payment_that_vanishes_takes_the_status_back_and_may_come_again() {
+    let (shop, id) = waiting();
+    let payment = shop.pay(json!({ "invoice": id }));
+    shop.step(&payment, "dropped");
+    shop.stands(
+        &id,
+        "awaiting_payment",
+        "created detected",
+        "",
+        ["0.00", "0.00"],
+    );
+    shop.step(&payment, "seen");
+    let told = "created detected detected";
+    shop.stands(&id, "detected", told, "", ["0.00", "99.00"]);
+    shop.step(&payment, "dropped");
+    shop.select(&id, "SOL");
+    shop.advance("30m");
+    shop.step(&payment, "confirmed");
+    let told = "created detected detected failed confirmed";
+    let booked = "sale 100.00, fee -1.00";
+    shop.stands(&id, "confirmed", told, booked, ["99.00", "0.00"]);
+    assert_eq!(shop.read(&id)["asset"], "LTC", "the coin it is paid in");
+}
+
+#[test]
+fn a_payment_whose_block_is_reorganised_away_is_adjusted_each_time() {
+    let (shop, id) = waiting();
+    let payment = shop.pay_in_full(json!({ "invoice": id }));
+    let mut booked = "sale 100.00, fee -1.00".to_owned();
+    let mut told = "created detected confirmed".to_owned();
+    for _ in 0..2 {
+        shop.step(&payment, "orphaned");
+        booked += ", adjustment -100.00, adjustment 1.00";
+        told += " detected";
+        shop.stands(&id, "detected", &told, &booked, ["0.00", "99.00"]);
+        shop.advance("1h");
+        shop.step(&payment, "confirmed");
+        booked += ", adjustment 100.00, adjustment -1.00";
+        told += " confirmed";
+        shop.stands(&id, "confirmed", &told, &booked, ["99.00", "0.00"]);
+        assert_eq!(shop.read(&id)["confirmedAt"], json!(shop.now()));
+    }
+    shop.switch(json!({ "feeBps": 500 }));
+    shop.step(&payment, "dropped");
+    booked += ", adjustment -100.00, adjustment 1.00";
+    told += " failed";
+    shop.stands(&id, "failed", &told, &booked, ["0.00", "0.00"]);
+}
+
+#[test]
+fn only_what_is_gone_is_taken_back() {
+    let (shop, id) = waiting();
+    let first = shop.pay_in_full(json!({ "invoice": id }));
+    shop.pay_in_full(json!({ "invoice": id }));
+    shop.step(&first, "dropped");
+    let booked =
+        "sale 100.00, fee -1.00, sale 100.00, fee -1.00, adjustment -100.00, adjustment 1.00";
+    let told = "created detected confirmed overpaid confirmed";
+    shop.stands(&id, "confirmed", told, booked, ["99.00", "0.00"]);
+}
+
+#[test]
+fn what_is_taken_back_is_what_was_booked_whatever_the_fee_is_now() {
+    let shop = Shop::open();
+    shop.switch(json!({ "feeBps": 10_000 }));
+    let id = shop.invoice("100.00", json!({ "asset": "LTC" }))["id"].clone();
+    shop.pay_in_full(json!({ "invoice": id, "amount": "0.25" }));
+    shop.switch(json!({ "feeBps": 0 }));
+    let all = shop.pay_in_full(json!({ "invoice": id, "amount": "1" }));
+    let booked = "sale 20.00, fee -20.00, sale 80.00";
+    let id = id.as_str().unwrap();
+    let told = "created detected underpaid detected confirmed";
+    shop.stands(id, "confirmed", told, booked, ["80.00", "0.00"]);
+    shop.step(&all, "dropped");
+    let booked = format!("{booked}, adjustment -80.00");
+    let told = format!("{told} underpaid");
+    shop.stands(id, "underpaid", &told, &booked, ["0.00", "0.00"]);
+}
+
+#[test]
+fn a_payment_to_an_older_coin_counts_at_its_own_rate_and_names_the_coin() {
+    let shop = Shop::open();
+    let id = shop.invoice("100.00", json!({}))["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let litecoin = shop.select(&id, "LTC");
+    let solana = shop.select(&id, "SOL");
+    assert_ne!(litecoin["depositAddress"], solana["depositAddress"]);
+    assert_eq!(
+        shop.select(&id, "LTC"),
+        litecoin,
+        "the standing quote, unchanged"
+    );
+    assert_eq!(shop.select(&id, "SOL"), solana);
+    let older = shop.pay(json!({ "address": litecoin["depositAddress"], "amount": "0.625" }));
+    let seen = shop.read(&id);
+    for field in ["asset", "rate", "amountExpected", "depositAddress"] {
+        assert_eq!(seen[field], litecoin[field], "{field}");
+    }
+    // What comes in another coin counts, and is not in the amount of this one.
+    let newer = shop.pay(json!({ "invoice": id, "asset": "SOL" }));
+    assert_eq!(shop.read(&id)["amountReceived"], "0.625");
+    shop.step(&older, "confirmed");
+    shop.step(&newer, "confirmed");
+    let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50";
+    let told = "created detected detected confirmed";
+    shop.stands(&id, "confirmed", told, booked, ["99.00", "0.00"]);
+    let path = "/sandbox/payments";
+    shop.post(path, None, json!({ "invoice": id, "asset": "BTC" }))
+        .refused(400, "coin_unavailable", Some("asset"));
+}
+
+#[test]
+fn the_coin_picked_last_is_back_when_all_that_was_paid_is_gone() {
+    let shop = Shop::open();
+    let id = shop.invoice("100.00", json!({}))["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    shop.select(&id, "LTC");
+    shop.select(&id, "SOL");
+    let first = shop.pay(json!({ "invoice": id, "asset": "LTC", "amount": "0.1" }));
+    let second = shop.pay(json!({ "invoice": id, "amount": "0.1" }));
+    assert_eq!(
+        shop.read(&id)["amountReceived"],
+        "0.2",
+        "both in the invoice's coin"
+    );
+    shop.step(&first, "dropped");
+    shop.step(&second, "dropped");
+    assert_eq!(shop.read(&id)["asset"], "SOL");
+}
+
+#[test]
+fn the_tolerance_includes_its_bound() {
+    for (amount, status) in [
+        ("1.24375", "confirmed"),
+        ("1.24362", "underpaid"),
+        ("1.25625", "confirmed"),
+        ("1.25638", "overpaid"),
+    ] {
+        let (shop, id) = waiting();
+        shop.pay_in_full(json!({ "invoice": id, "amount": amount }));
+        assert_eq!(shop.read(&id)["status"], status, "{amount}");
+    }
+}
+
+#[test]
+fn nothing_is_not_recorded() {
+    let (shop, id) = waiting();
+    let path = "/sandbox/payments";
+    shop.post(path, None, json!({ "invoice": id, "amount": "0" }))
+        .refused(400, "invalid_request", Some("amount"));
+    let outputs = json!([
+        { "invoice": id, "amount": "0" },
+        { "invoice": id, "amount": "0.00" },
+    ]);
+    let none = shop
+        .post(path, None, json!({ "outputs": outputs }))
+        .expect(200);
+    assert_eq!(none.json(), json!({ "data": [] }));
+    shop.stands(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
+    let seen = shop.pay(json!({ "invoice": id }));
+    let body = json!({ "state": "replaced", "amount": "0" });
+    shop.post(&format!("{path}/{seen}"), None, body).refused(
+        400,
+        "invalid_request",
+        Some("amount"),
+    );
+    shop.stands(&id, "detected", "created detected", "", ["0.00", "99.00"]);
+    assert!(findings(shop.file()).is_empty());
+}
+
+#[test]
+fn what_is_worth_less_than_a_cent_pays_no_invoice() {
+    let (shop, id) = waiting();
+    let put = |amount: &str| {
+        let body = json!({ "invoice": id, "amount": amount });
+        shop.post("/sandbox/payments", None, body)
+            .expect(201)
+            .json()
+    };
+    // At 80 EUR: 0.0099999 EUR, and 0.01.
+    assert_eq!(put("0.00012499")["state"], "unmatched");
+    shop.stands(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
+    let reasons = shop.read_beside("select group_concat(reason) from unmatched_payments");
+    assert_eq!(reasons, "dust");
+    assert_eq!(put("0.000125")["state"], "seen");
+    shop.stands(&id, "detected", "created detected", "", ["0.00", "0.01"]);
+    // A coin that is picked for it stays picked.
+    let other = shop.invoice("100.00", json!({}));
+    let body = json!({ "invoice": other["id"], "asset": "SOL", "amount": "0.000000001" });
+    shop.post("/sandbox/payments", None, body).expect(201);
+    let other = shop.read(other["id"].as_str().unwrap());
+    assert_eq!(
+        (&other["status"], &other["asset"]),
+        (&json!("awaiting_payment"), &json!("SOL"))
+    );
+    assert!(findings(shop.file()).is_empty());
+}

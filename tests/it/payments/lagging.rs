@@ -1,0 +1,243 @@
+//! Chains that lag: the live invoices that can be paid on one wait for it, all others do not.
+
+use crate::file::audit::findings;
+use crate::support::{Answer, LIVE, Shop, TEST};
+use serde_json::{Value, json};
+
+impl Shop {
+    /// An invoice over 100.00 EUR; its id.
+    #[track_caller]
+    fn waiting_for(&self, key: &str, asset: Option<&str>) -> String {
+        let body = json!({ "amount": "100.00", "currency": "EUR", "asset": asset });
+        let made = self.post("/v1/invoices", Some(key), body).expect(201);
+        made.json()["id"].as_str().unwrap().to_owned()
+    }
+
+    #[track_caller]
+    fn status_of(&self, key: &str, id: &str) -> String {
+        let invoice = self.get(&format!("/v1/invoices/{id}"), Some(key));
+        invoice.expect(200).json()["status"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    fn lags(&self, chain: &str, body: Value) -> Answer {
+        let path = format!("/sandbox/chains/{chain}");
+        self.send("PATCH", &path, &[], &body.to_string())
+    }
+
+    /// The live coins on offer.
+    #[track_caller]
+    fn on_offer(&self) -> Vec<String> {
+        let list = self.get("/v1/currencies", Some(LIVE)).expect(200).json();
+        let ids = list["data"].as_array().unwrap().iter();
+        ids.map(|coin| coin["id"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// Asserts that the audit finds nothing in the file.
+    #[track_caller]
+    pub fn is_right(&self) {
+        assert_eq!(findings(self.file()), Vec::<String>::new());
+    }
+}
+
+/// A shop whose clock stands still but for being moved, and in which bitcoin lags from now on.
+fn lagging() -> Shop {
+    let shop = Shop::open();
+    let held = shop
+        .lags("bitcoin", json!({ "lagging": true }))
+        .expect(200)
+        .json();
+    let expected =
+        json!({ "chain": "bitcoin", "mode": "live", "lagging": true, "scannedTo": shop.now() });
+    assert_eq!(held, expected);
+    shop
+}
+
+#[test]
+fn only_live_invoices_that_can_be_paid_there_wait() {
+    let shop = lagging();
+    let waits = shop.waiting_for(LIVE, Some("BTC"));
+    let also = shop.waiting_for(LIVE, Some("LTC"));
+    shop.post(
+        &format!("/v1/invoices/{also}/select"),
+        Some(LIVE),
+        json!({ "asset": "BTC" }),
+    )
+    .expect(200);
+    let others = [(LIVE, Some("LTC")), (LIVE, None), (TEST, Some("BTC"))]
+        .map(|(key, asset)| (key, shop.waiting_for(key, asset)));
+    shop.advance("19m59s");
+    shop.is_right();
+    shop.advance("1s");
+    for (key, id) in &others {
+        assert_eq!(shop.status_of(key, id), "expired");
+    }
+    for id in [&waits, &also] {
+        assert_eq!(shop.status_of(LIVE, id), "awaiting_payment");
+    }
+    shop.is_right();
+    shop.advance("5h");
+    // Picking a coin goes by the clock.
+    shop.post(
+        &format!("/v1/invoices/{waits}/select"),
+        Some(LIVE),
+        json!({ "asset": "SOL" }),
+    )
+    .refused(400, "invoice_closed", None);
+    assert_eq!(shop.status_of(LIVE, &waits), "awaiting_payment");
+    shop.is_right();
+    // It may be called off, as nobody is known to have paid it.
+    let cancelled = shop.cancel(&also).expect(200).json();
+    assert_eq!(cancelled["status"], "cancelled");
+    // It waits for six hours at most.
+    shop.advance("59m59s");
+    assert_eq!(shop.status_of(LIVE, &waits), "awaiting_payment");
+    shop.is_right();
+    shop.advance("1s");
+    assert_eq!(shop.status_of(LIVE, &waits), "expired");
+    shop.is_right();
+    shop.advance("10d");
+    shop.is_right();
+}
+
+#[test]
+fn what_was_paid_in_time_is_in_time_however_late_it_is_noticed() {
+    let shop = lagging();
+    let [paid, late, unpaid] = [(); 3].map(|()| shop.waiting_for(LIVE, Some("BTC")));
+    let held_at = shop.now();
+    shop.advance("19m");
+    let in_time = shop.now();
+    shop.advance("2h");
+    shop.is_right();
+    let pay = |id: &str, seen_at: &str| {
+        let seen = shop.pay(json!({ "invoice": id, "seenAt": seen_at }));
+        shop.is_right();
+        shop.step(&seen, "confirmed");
+        shop.status_of(LIVE, id)
+    };
+    assert_eq!(pay(&paid, &in_time), "confirmed");
+    assert_eq!(pay(&late, &shop.now()), "paid_late");
+    shop.is_right();
+    for (body, at) in [
+        (json!({ "invoice": unpaid }), "1970-01-01T00:00:00.000Z"),
+        (json!({ "invoice": unpaid }), "2100-01-01T00:00:00.000Z"),
+        (json!({ "invoice": unpaid }), "yesterday"),
+        (
+            json!({ "outputs": [{ "invoice": unpaid }] }),
+            "2100-01-01T00:00:00.000Z",
+        ),
+        (
+            json!({ "invoice": shop.waiting_for(LIVE, Some("LTC")) }),
+            &held_at,
+        ),
+        (
+            json!({ "invoice": shop.waiting_for(TEST, Some("BTC")) }),
+            &held_at,
+        ),
+    ] {
+        let mut body = body;
+        body["seenAt"] = json!(at);
+        shop.post("/sandbox/payments", None, body)
+            .refused(400, "invalid_request", Some("seenAt"));
+    }
+    // Held a second time, it lags no less; let go, nothing waits any more.
+    let again = shop
+        .lags("bitcoin", json!({ "lagging": true }))
+        .expect(200)
+        .json();
+    assert_eq!(again["scannedTo"], held_at);
+    assert_eq!(shop.status_of(LIVE, &unpaid), "awaiting_payment");
+    let caught_up = shop
+        .lags("bitcoin", json!({ "lagging": false }))
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&caught_up["lagging"], &caught_up["scannedTo"]),
+        (&json!(false), &json!(shop.now()))
+    );
+    shop.is_right();
+    assert_eq!(shop.status_of(LIVE, &unpaid), "expired");
+    assert_eq!(
+        shop.event_types(&unpaid, LIVE),
+        ["invoice.created", "invoice.expired"]
+    );
+}
+
+#[test]
+fn a_chain_that_lags_for_long_is_not_on_offer() {
+    let shop = lagging();
+    let all = shop.on_offer();
+    shop.advance("15m");
+    assert_eq!(shop.on_offer(), all);
+    let open = shop.waiting_for(LIVE, None);
+    shop.advance("1s");
+    let rest: Vec<_> = all.iter().filter(|id| *id != "BTC").cloned().collect();
+    assert_eq!(shop.on_offer(), rest);
+    let path = format!("/v1/invoices/{open}/select");
+    shop.post(&path, Some(LIVE), json!({ "asset": "BTC" }))
+        .refused(400, "coin_unavailable", Some("asset"));
+    shop.post(&path, Some(LIVE), json!({ "asset": "LTC" }))
+        .expect(200);
+    let in_test = shop.get("/v1/currencies", Some(TEST)).expect(200).json();
+    assert_eq!(in_test["data"].as_array().unwrap().len(), all.len());
+    shop.lags("bitcoin", json!({ "lagging": false }))
+        .expect(200);
+    assert_eq!(shop.on_offer(), all);
+    for (chain, body, status, code, param) in [
+        ("monero", json!({ "lagging": true }), 404, "not_found", None),
+        (
+            "bitcoin",
+            json!({ "lagging": 1 }),
+            400,
+            "invalid_request",
+            Some("lagging"),
+        ),
+        (
+            "bitcoin",
+            json!({ "more": 1 }),
+            400,
+            "invalid_request",
+            Some("more"),
+        ),
+    ] {
+        shop.lags(chain, body).refused(status, code, param);
+    }
+    let stays = shop.lags("bitcoin", json!({})).expect(200).json();
+    assert_eq!(stays["lagging"], false);
+    // The sandbox's way back.
+    shop.lags("tron", json!({ "lagging": true })).expect(200);
+    shop.send("POST", "/sandbox/reset", &[], "").expect(200);
+    let stays = shop.lags("tron", json!({})).expect(200).json();
+    assert_eq!(stays["lagging"], false);
+}
+
+#[test]
+fn a_coin_that_is_quoted_for_late_money_opens_nothing_again() {
+    let shop = lagging();
+    let id = shop.waiting_for(LIVE, None);
+    // The chain is behind its deadline, and still on offer.
+    shop.lags("bitcoin", json!({ "lagging": false }))
+        .expect(200);
+    shop.advance("19m");
+    shop.lags("bitcoin", json!({ "lagging": true })).expect(200);
+    shop.advance("2m");
+    assert_eq!(shop.status_of(LIVE, &id), "expired");
+    let late = shop.pay(json!({ "invoice": id, "asset": "BTC" }));
+    shop.step(&late, "confirmed");
+    assert_eq!(shop.status_of(LIVE, &id), "paid_late");
+    shop.step(&late, "orphaned");
+    assert_eq!(shop.status_of(LIVE, &id), "expired");
+    shop.is_right();
+    assert_eq!(
+        shop.event_types(&id, LIVE),
+        [
+            "invoice.created",
+            "invoice.expired",
+            "invoice.paid_late",
+            "invoice.expired"
+        ]
+    );
+}

@@ -1,0 +1,13 @@
+//! Payments on the simulated chains: what is seen, replaced, dropped, confirmed; and whose it is.
+
+mod assigning;
+mod chain_durability;
+mod effects;
+mod first_payment;
+mod lagging;
+mod pools;
+mod replacements;
+mod simulated_chain;
+mod transactions;
+mod unmatched;
+mod wallets;

@@ -1,0 +1,329 @@
+//! Pools of addresses that the operator imports: what is taken, and that each is handed out once.
+
+use crate::file::audit::findings;
+use crate::invoices::idempotency::fifty;
+use crate::process::serve::{SetUp, call, serve};
+use crate::support::{Answer, Shop, agent, send};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Where addresses for solana are imported.
+const IMPORT: &str = "/dashboard/api/pools/solana/addresses";
+
+/// So many addresses of solana that nobody holds the key of.
+fn solana(from: u8, count: u8) -> Vec<String> {
+    let key = |number: u8| bs58::encode([number; 32]).into_string();
+    (from..from + count).map(key).collect()
+}
+
+impl Shop {
+    /// Sends JSON in a session.
+    #[track_caller]
+    pub fn as_member(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        self.send(method, path, &[("cookie", cookie)], &body)
+    }
+
+    /// The cookie of a merchant's user of the first account.
+    #[track_caller]
+    pub fn merchants_cookie(&self) -> String {
+        let sql = "insert into users (id, email, password_hash, role, account, created_at)
+            select '01a1fd71-e3f0-740f-bd59-25d40e11c67b', 'ada@sandbox.test', password_hash, 'merchant', 1, 0
+            from users where role = 'operator'";
+        Connection::open(self.file())
+            .unwrap()
+            .execute(sql, [])
+            .unwrap();
+        self.signed_in("ada@sandbox.test")
+    }
+
+    /// What the audit log says was done, oldest first: who, what, to what, and the detail.
+    #[track_caller]
+    pub fn noted(&self, action: &str) -> Vec<(String, Option<String>, Value)> {
+        let file = Connection::open(self.file()).unwrap();
+        let sql = "select actor, object_id, detail from audit_log where action = ?1 order by seq";
+        let mut rows = file.prepare(sql).unwrap();
+        let rows = rows.query_map([action], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?))
+        });
+        rows.unwrap()
+            .map(Result::unwrap)
+            .map(|(actor, object, detail)| (actor, object, serde_json::from_str(&detail).unwrap()))
+            .collect()
+    }
+}
+
+/// One pool as it is listed.
+fn pool(free: u32, assigned: u32) -> Value {
+    json!({ "data": [{ "object": "pool", "pool": "solana", "free": free, "assigned": assigned, "retired": 0 }] })
+}
+
+#[test]
+fn an_operator_imports_addresses_and_sees_the_pool() {
+    let shop = Shop::open();
+    let cookie = shop.signed_in("operator@sandbox.test");
+    let list = || {
+        let list = shop.as_member(&cookie, "GET", "/dashboard/api/pools", &Value::Null);
+        list.expect(200).json()
+    };
+    assert_eq!(list(), pool(0, 0));
+    let import = |addresses: &[String]| {
+        let body = json!({ "addresses": addresses });
+        shop.as_member(&cookie, "POST", IMPORT, &body)
+    };
+    let answer = |added: u32, duplicates: u32, free: u32| json!({ "object": "pool_import", "pool": "solana", "added": added, "duplicates": duplicates, "free": free });
+    assert_eq!(import(&solana(1, 3)).expect(200).json(), answer(3, 0, 3));
+    let again = [solana(2, 4), solana(5, 1)].concat();
+    assert_eq!(import(&again).expect(200).json(), answer(2, 3, 5));
+    assert_eq!(list(), pool(5, 0));
+    let noted: Vec<_> = shop.noted("pool.import");
+    let by = |detail: Value| {
+        (
+            "operator@sandbox.test".to_owned(),
+            Some("solana".to_owned()),
+            detail,
+        )
+    };
+    assert_eq!(
+        noted,
+        [
+            by(json!({ "added": 3, "duplicates": 0 })),
+            by(json!({ "added": 2, "duplicates": 3 }))
+        ]
+    );
+    // All of them or none.
+    let wrong = [solana(9, 1), vec!["1111111111".to_owned()]].concat();
+    let refused = import(&wrong);
+    refused.refused(400, "invalid_request", Some("addresses"));
+    assert!(refused.text.contains("addresses[1]"), "{}", refused.text);
+    assert_eq!(list(), pool(5, 0));
+    assert_eq!(shop.noted("pool.import").len(), 2);
+}
+
+#[test]
+fn what_is_no_list_of_addresses_is_refused() {
+    let shop = Shop::open();
+    let cookie = shop.signed_in("operator@sandbox.test");
+    let post = |path: &str, body: &Value| shop.as_member(&cookie, "POST", path, body);
+    for (body, param) in [
+        (json!({}), "addresses"),
+        (json!({ "addresses": [] }), "addresses"),
+        (json!({ "addresses": "x" }), "addresses"),
+        (json!({ "addresses": [1] }), "addresses"),
+        (json!({ "addresses": vec!["x"; 1001] }), "addresses"),
+        (
+            json!({ "addresses": ["11111111111111111111111111111111"] }),
+            "addresses",
+        ),
+        (json!({ "addresses": solana(1, 1), "more": 1 }), "more"),
+    ] {
+        post(IMPORT, &body).refused(400, "invalid_request", Some(param));
+    }
+    let body = json!({ "addresses": solana(1, 1) });
+    for unknown in ["bitcoin", "evm", "tron", "utxo", "x"] {
+        let path = format!("/dashboard/api/pools/{unknown}/addresses");
+        post(&path, &body).refused(404, "not_found", None);
+    }
+    let merchant = shop.merchants_cookie();
+    shop.as_member(&merchant, "POST", IMPORT, &body)
+        .refused(403, "forbidden", None);
+    shop.as_member(&merchant, "GET", "/dashboard/api/pools", &Value::Null)
+        .refused(403, "forbidden", None);
+    shop.post(IMPORT, None, body)
+        .refused(401, "unauthorized", None);
+    assert!(shop.noted("pool.import").is_empty());
+}
+
+/// A served shop with customers and an operator whose password is the sandbox's.
+struct Served {
+    shop: SetUp,
+    url: String,
+    cookie: String,
+    _server: crate::support::process::Process,
+}
+
+impl Served {
+    fn new() -> Served {
+        let shop = SetUp::new();
+        let sandbox = Shop::open();
+        let hash: String = Connection::open(sandbox.file())
+            .unwrap()
+            .query_row("select password_hash from users", [], |row| row.get(0))
+            .unwrap();
+        let file = Connection::open(shop.file()).unwrap();
+        let sql = "insert into users (id, email, password_hash, role, created_at) values
+            ('01a1fd71-e3f0-740f-bd59-25d40e11c67b', 'operator@shop.test', ?1, 'operator', 0)";
+        file.execute(sql, [&hash]).unwrap();
+        let sql = "update accounts set customers_enabled = 1, status = 'active'";
+        file.execute(sql, []).unwrap();
+        drop(file);
+        let (server, url) = serve(&shop.file(), &[]);
+        let body = json!({ "email": "operator@shop.test", "password": "sandbox" }).to_string();
+        let begun = send(
+            &agent(),
+            "POST",
+            &format!("{url}/dashboard/api/session"),
+            &[],
+            &body,
+        );
+        let set = begun.expect(201).headers["set-cookie"].clone();
+        let cookie = set.split(';').next().unwrap().to_owned();
+        Served {
+            shop,
+            url,
+            cookie,
+            _server: server,
+        }
+    }
+
+    #[track_caller]
+    fn import(&self, addresses: &[String]) {
+        let body = json!({ "addresses": addresses }).to_string();
+        let url = format!("{}{IMPORT}", self.url);
+        send(&agent(), "POST", &url, &[("cookie", &self.cookie)], &body).expect(200);
+    }
+
+    #[track_caller]
+    fn pools(&self) -> Value {
+        let url = format!("{}/dashboard/api/pools", self.url);
+        let list = send(&agent(), "GET", &url, &[("cookie", &self.cookie)], "");
+        list.expect(200).json()
+    }
+
+    fn addresses(&self, key: &str, reference: &str) -> Answer {
+        let path = format!("/v1/customers/{reference}/addresses");
+        call(&self.url, key, "POST", &path, json!({}))
+    }
+}
+
+#[test]
+fn a_served_shop_hands_out_what_was_imported_each_once() {
+    let served = Served::new();
+    let live = &served.shop.live;
+    // What is not configured is left out; test mode has everything.
+    let none = served.addresses(live, "early").expect(201).json();
+    assert_eq!(none["addresses"], json!([]));
+    let test = served.addresses(&served.shop.test, "early").expect(201);
+    assert_eq!(test.json()["addresses"].as_array().unwrap().len(), 4);
+    served.import(&solana(1, 2));
+    let address = |reference: &str| {
+        let made = served.addresses(live, reference).expect(201).json();
+        let entries = made["addresses"].as_array().unwrap().clone();
+        assert_eq!(
+            (entries.len(), &entries[0]["family"]),
+            (1, &json!("solana"))
+        );
+        entries[0]["address"].as_str().unwrap().to_owned()
+    };
+    let (early, ada) = (address("early"), address("ada"));
+    assert_eq!([early.clone(), ada.clone()], solana(1, 2)[..]);
+    assert_eq!((address("early"), address("ada")), (early, ada.clone()));
+    assert_eq!(served.pools(), pool(0, 2));
+    // Empty: nothing is kept of who asked, and who has an address keeps it.
+    let refused = served.addresses(live, "late");
+    refused.refused(503, "pool_refilling", None);
+    assert!(refused.headers["retry-after"].parse::<u32>().unwrap() >= 1);
+    let path = "/v1/customers/late/addresses";
+    call(&served.url, live, "GET", path, json!({})).refused(404, "not_found", None);
+    assert_eq!(address("ada"), ada);
+    // What was handed out is not taken in again.
+    served.import(&solana(1, 3));
+    assert_eq!(served.pools(), pool(1, 2));
+    assert_eq!(address("late"), solana(3, 1)[0]);
+    assert_eq!(served.pools(), pool(0, 3));
+}
+
+impl Served {
+    /// Lets a minute pass since everything that was taken.
+    #[track_caller]
+    fn a_minute_later(&self) {
+        let file = Connection::open(self.shop.file()).unwrap();
+        file.busy_timeout(std::time::Duration::from_secs(10))
+            .unwrap();
+        let sql = "update pool_addresses set assigned_at = assigned_at - 60000, imported_at = imported_at - 60000";
+        file.execute(sql, []).unwrap();
+    }
+
+    /// How many of so many new customers of an account got an address; the others are refused as documented.
+    #[track_caller]
+    fn ask_for(&self, key: &str, begin: &str, count: u32) -> u32 {
+        let mut made = 0;
+        for number in 0..count {
+            let answer = self.addresses(key, &format!("{begin}-{number}"));
+            if answer.status == 201 {
+                made += 1;
+            } else {
+                answer.refused(503, "pool_refilling", None);
+                assert!(answer.headers["retry-after"].parse::<u32>().unwrap() >= 1);
+            }
+        }
+        made
+    }
+}
+
+#[test]
+fn fifty_at_once_share_out_a_pool_of_thirty_ten_a_minute() {
+    let served = Served::new();
+    served.import(&solana(1, 30));
+    let (url, live) = (&served.url, &served.shop.live);
+    let number = std::sync::atomic::AtomicU32::new(0);
+    let mut handed_out = BTreeSet::new();
+    for expected in [10, 10, 10, 0] {
+        let answers = fifty(|| {
+            let number = number.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let path = format!("/v1/customers/{number}/addresses");
+            call(url, live, "POST", &path, json!({}))
+        });
+        let (made, refused): (Vec<_>, Vec<_>) =
+            answers.iter().partition(|answer| answer.status == 201);
+        assert_eq!((made.len(), refused.len()), (expected, 50 - expected));
+        handed_out.extend(
+            made.iter()
+                .map(|answer| answer.json()["addresses"][0]["address"].to_string()),
+        );
+        for answer in refused {
+            answer.refused(503, "pool_refilling", None);
+        }
+        served.a_minute_later();
+    }
+    assert_eq!(handed_out.len(), 30);
+    assert_eq!(served.pools(), pool(0, 30));
+    assert!(findings(&served.shop.file()).is_empty());
+}
+
+#[test]
+fn one_account_does_not_empty_a_pool_that_others_need() {
+    let served = Served::new();
+    let other = served.shop.another("Other Shop");
+    let file = Connection::open(served.shop.file()).unwrap();
+    let enable = "update accounts set customers_enabled = 1, status = 'active'";
+    file.execute(enable, []).unwrap();
+    let live = &served.shop.live;
+    served.import(&solana(1, 12));
+    assert_eq!(served.ask_for(live, "a", 20), 6, "half of what was left");
+    assert_eq!(served.ask_for(&other, "b", 20), 3, "half of the rest");
+    assert_eq!(served.ask_for(live, "a-more", 20), 0);
+    assert_eq!(served.pools(), pool(3, 9));
+    // Who has an address keeps it, and time alone changes nothing.
+    served.addresses(live, "a-0").expect(201);
+    served.a_minute_later();
+    assert_eq!(served.ask_for(live, "a-later", 5), 0);
+    // A refill is shared anew.
+    served.import(&solana(20, 9));
+    assert_eq!(served.ask_for(live, "a-refilled", 20), 6);
+    assert_eq!(served.ask_for(&other, "b-refilled", 20), 3);
+    // The only active account has the pool to itself.
+    served.a_minute_later();
+    let suspend = "update accounts set status = 'suspended' where name = 'Other Shop'";
+    file.execute(suspend, []).unwrap();
+    assert_eq!(served.ask_for(live, "a-alone", 5), 3);
+    assert_eq!(served.pools(), pool(0, 21));
+    // Test mode takes nothing from a pool.
+    assert_eq!(served.ask_for(&served.shop.test, "test", 20), 20);
+    assert!(findings(&served.shop.file()).is_empty());
+}

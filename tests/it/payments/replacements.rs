@@ -1,0 +1,214 @@
+//! Transactions that take the place of others, ids written in several ways, and money that was newly made.
+
+use crate::file::audit::findings;
+use crate::support::{Answer, LIVE, Shop, TEST};
+use serde_json::{Value, json};
+
+const PATH: &str = "/sandbox/payments";
+
+/// An address of nobody's.
+const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
+
+/// A shop with an invoice over 120.00 EUR in bitcoin that one transaction pays in two outputs.
+fn paid_in_two() -> (Shop, String, [String; 2]) {
+    let shop = Shop::open();
+    let invoice = shop.invoice("120.00", json!({ "asset": "BTC" }));
+    let half = json!({ "invoice": invoice["id"], "amount": "0.001" });
+    let body = json!({ "txid": "one", "outputs": [half, half] });
+    let put = shop.post(PATH, None, body).expect(201).json();
+    let ids = [0, 1].map(|at| put["data"][at]["id"].as_str().unwrap().to_owned());
+    (shop, invoice["id"].as_str().unwrap().to_owned(), ids)
+}
+
+fn replace(shop: &Shop, payment: &str, more: Value) -> Answer {
+    let mut body = json!({ "state": "replaced" });
+    body.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    shop.post(&format!("{PATH}/{payment}"), None, body)
+}
+
+#[track_caller]
+fn replaced(shop: &Shop, payment: &str, more: Value) -> String {
+    let seen = replace(shop, payment, more).expect(200).json();
+    seen["id"].as_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn is_right(shop: &Shop) {
+    assert_eq!(findings(shop.file()), Vec::<String>::new());
+}
+
+#[test]
+fn a_transaction_with_fewer_outputs_may_take_the_place() {
+    let (shop, invoice, [first, second]) = paid_in_two();
+    let new = replaced(&shop, &first, json!({ "txid": "two" }));
+    shop.step(&second, "dropped");
+    is_right(&shop);
+    shop.step(&new, "confirmed");
+    shop.stands(
+        &invoice,
+        "underpaid",
+        "created detected underpaid",
+        "sale 60.00, fee -0.60",
+        ["59.40", "0.00"],
+    );
+    // In a block of another branch it is again the one with both.
+    shop.step(&new, "orphaned");
+    let back = replaced(&shop, &new, json!({ "txid": "one" }));
+    assert_eq!(back, first, "it takes its place back");
+    shop.step(&second, "seen");
+    for payment in [&first, &second] {
+        shop.step(payment, "confirmed");
+        is_right(&shop);
+    }
+    assert_eq!(shop.read(&invoice)["status"], "confirmed");
+    let states = "select group_concat(concat(txid, ' ', state), ', ') from (select * from observations order by seq)";
+    assert_eq!(
+        shop.read_beside(states),
+        "one confirmed, one confirmed, two dropped"
+    );
+    let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
+    assert_eq!(balances["data"][0]["available"], "118.80");
+}
+
+#[test]
+fn what_takes_its_place_back_tells_of_no_gap() {
+    let (shop, invoice, [first, second]) = paid_in_two();
+    shop.step(&second, "dropped");
+    let new = replaced(&shop, &first, json!({ "txid": "two" }));
+    shop.advance("1h");
+    let back = replaced(&shop, &new, json!({ "txid": "one" }));
+    assert_eq!(back, first);
+    // It is in time, as it was, and nobody heard that it had been gone.
+    shop.stands(
+        &invoice,
+        "detected",
+        "created detected",
+        "",
+        ["0.00", "59.40"],
+    );
+    for (payment, more, param) in [
+        (&first, json!({ "txid": "one" }), "txid"),
+        (&first, json!({ "txid": "two", "amount": "0.002" }), "txid"),
+        (&first, json!({ "amount": "0" }), "amount"),
+        (&first, json!({ "txid": " " }), "txid"),
+    ] {
+        replace(&shop, payment, more).refused(400, "invalid_request", Some(param));
+    }
+    for gone in [&new, &second] {
+        replace(&shop, gone, json!({})).refused(409, "invalid_transition", Some("state"));
+    }
+    shop.step(&first, "confirmed");
+    let path = format!("{PATH}/{first}");
+    shop.post(&path, None, json!({ "state": "confirmed" }))
+        .refused(409, "invalid_transition", Some("state"));
+    replace(&shop, &first, json!({})).refused(409, "invalid_transition", Some("state"));
+    is_right(&shop);
+}
+
+#[test]
+fn an_id_is_the_same_however_it_is_written() {
+    let shop = Shop::open();
+    let pays = |asset: &str| {
+        let invoice = shop.invoice("100.00", json!({ "asset": asset }));
+        let id = invoice["id"].clone();
+        move |txid: &str| json!({ "invoice": id, "txid": txid })
+    };
+    let (small, large) = ("ab".repeat(32), "AB".repeat(32));
+    for (asset, kept) in [
+        ("BTC", small.clone()),
+        ("TRX", small.clone()),
+        ("ETH", format!("0x{small}")),
+    ] {
+        let body = pays(asset);
+        let first = shop.post(PATH, None, body(&large)).expect(201).json();
+        assert_eq!(first["txid"], json!(kept), "{asset}");
+        for text in [&small, &format!("0x{large}"), &format!("0X{small}")] {
+            let again = shop.post(PATH, None, body(text)).expect(200).json();
+            assert_eq!(again, first, "{asset}");
+        }
+    }
+    // Solana's are in base58, in which the case says something.
+    let body = pays("SOL");
+    shop.post(PATH, None, body(&large)).expect(201);
+    shop.post(PATH, None, body(&small)).expect(201);
+    // Each chain and each mode has its own.
+    let live = json!({ "amount": "100.00", "currency": "EUR", "asset": "BTC" });
+    let live = shop
+        .post("/v1/invoices", Some(LIVE), live)
+        .expect(201)
+        .json();
+    let body = json!({ "invoice": live["id"], "txid": small });
+    shop.post(PATH, None, body).expect(201);
+    shop.post(PATH, None, pays("LTC")(&small)).expect(201);
+    let count = "select cast(count(*) as text) from observations";
+    assert_eq!(shop.read_beside(count), "7");
+    is_right(&shop);
+}
+
+#[test]
+fn newly_made_money_matches_nothing() {
+    let shop = Shop::open();
+    shop.addresses(TEST, "ada").expect(201);
+    let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
+    let customer = shop.address_of(TEST, "ada", "utxo");
+    let outputs = json!([
+        { "invoice": invoice["id"] },
+        { "address": customer, "amount": "0.001" },
+        { "address": NOBODY, "asset": "BTC", "amount": "0.001" },
+    ]);
+    let body = json!({ "outputs": outputs, "coinbase": true });
+    let made = shop.post(PATH, None, body).expect(201).json();
+    for payment in made["data"].as_array().unwrap() {
+        assert_eq!(payment["state"], "unmatched");
+        shop.step(payment["id"].as_str().unwrap(), "confirmed");
+    }
+    let reasons = "select group_concat(concat(reason, ' ', account is not null, ' ', invoice is not null), ', ') from
+      (select * from unmatched_payments order by seq)";
+    assert_eq!(
+        shop.read_beside(reasons),
+        "coinbase 1 1, coinbase 1 0, unknown_address 0 0"
+    );
+    shop.stands(
+        invoice["id"].as_str().unwrap(),
+        "awaiting_payment",
+        "created",
+        "",
+        ["0.00", "0.00"],
+    );
+    is_right(&shop);
+    let first = &made["data"][0]["id"];
+    let on_tron = shop.invoice("60.00", json!({ "asset": "TRX" }));
+    for (body, param) in [
+        (
+            json!({ "outputs": outputs, "coinbase": true, "spends": [first] }),
+            "coinbase",
+        ),
+        (json!({ "outputs": outputs, "coinbase": 1 }), "coinbase"),
+        (
+            json!({ "outputs": [{ "invoice": on_tron["id"] }], "coinbase": true }),
+            "coinbase",
+        ),
+        (
+            json!({ "invoice": invoice["id"], "coinbase": true }),
+            "coinbase",
+        ),
+    ] {
+        shop.post(PATH, None, body)
+            .refused(400, "invalid_request", Some(param));
+    }
+    // Once it can be spent, an operator may give it to whom it is for.
+    let cookie = shop.signed_in("operator@sandbox.test");
+    let path = format!(
+        "/dashboard/api/unmatched-payments/{}/assign",
+        first.as_str().unwrap()
+    );
+    shop.as_member(&cookie, "POST", &path, &json!({ "invoice": invoice["id"] }))
+        .expect(200);
+    assert_eq!(
+        shop.read(invoice["id"].as_str().unwrap())["status"],
+        "confirmed"
+    );
+    is_right(&shop);
+}

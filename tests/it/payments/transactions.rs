@@ -1,0 +1,317 @@
+//! Transactions of several outputs on the simulated chain: each output is in one row, whatever happens to it there.
+
+use crate::file::audit::findings;
+use crate::support::{Shop, TEST};
+use serde_json::{Value, json};
+
+const PATH: &str = "/sandbox/payments";
+
+/// An address of nobody's.
+const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
+
+/// Five outputs of one transaction, worth 60.00 EUR each: two to one invoice, one to another, one to a customer, one to
+/// nobody.
+struct Five {
+    shop: Shop,
+    invoices: [String; 2],
+    outputs: Value,
+    /// The five, as they are called now.
+    payments: Vec<String>,
+}
+
+impl Five {
+    #[track_caller]
+    fn put() -> Five {
+        let shop = Shop::open();
+        shop.addresses(TEST, "ada").expect(201);
+        let invoices = ["120.00", "60.00"].map(|amount| {
+            let invoice = shop.invoice(amount, json!({ "asset": "BTC" }));
+            invoice["id"].as_str().unwrap().to_owned()
+        });
+        let of_second = shop.read(&invoices[1])["depositAddress"].clone();
+        let customer = shop.address_of(TEST, "ada", "utxo");
+        let outputs = json!([
+            { "invoice": invoices[0], "amount": "0.001" },
+            { "invoice": invoices[0] },
+            { "address": of_second, "asset": "BTC", "amount": "0.001" },
+            { "address": customer, "amount": "0.001" },
+            { "address": NOBODY, "asset": "BTC", "amount": "0.001" },
+        ]);
+        let mut five = Five {
+            shop,
+            invoices,
+            outputs,
+            payments: Vec::new(),
+        };
+        let seen = five.again("one", 201);
+        let seen = seen.as_array().unwrap().iter();
+        five.payments = seen
+            .map(|one| one["id"].as_str().unwrap().to_owned())
+            .collect();
+        five
+    }
+
+    /// The transaction is told again under this id.
+    #[track_caller]
+    fn again(&self, txid: &str, status: u16) -> Value {
+        let body = json!({ "txid": txid, "outputs": self.outputs });
+        self.shop.post(PATH, None, body).expect(status).json()["data"].clone()
+    }
+
+    /// The same step for each of them.
+    #[track_caller]
+    fn step(&mut self, body: &Value) {
+        for payment in &mut self.payments {
+            let path = format!("{PATH}/{payment}");
+            let moved = self.shop.post(&path, None, body.clone()).expect(200).json();
+            *payment = moved["id"].as_str().unwrap().to_owned();
+        }
+    }
+
+    /// The rows of all that was seen: transaction, position, state, and in how many tables it is.
+    fn rows(&self) -> String {
+        self.shop.read_beside(
+            "select group_concat(concat_ws(' ', txid, position, state, owners), ', ') from (
+               select o.txid, o.position, o.state, (select count(*) from payments where observation = o.seq)
+                 + (select count(*) from deposits where observation = o.seq)
+                 + (select count(*) from unmatched_payments where observation = o.seq)
+                 + (select count(*) from own_transfers where observation = o.seq) as owners
+               from observations o order by o.seq)",
+        )
+    }
+
+    /// Both invoices, the deposit, and what is available.
+    #[track_caller]
+    fn stand(&self, statuses: [&str; 2], deposit: &str, available: &str) {
+        let deposits = self.shop.get("/v1/deposits", Some(TEST)).expect(200).json();
+        let balances = self.shop.get("/v1/balances", Some(TEST)).expect(200).json();
+        assert_eq!(
+            (
+                [0, 1].map(|at| self.shop.read(&self.invoices[at])["status"].clone()),
+                &deposits["data"][0]["status"],
+                &balances["data"][0]["available"],
+            ),
+            (
+                statuses.map(Value::from),
+                &json!(deposit),
+                &json!(available)
+            )
+        );
+        assert_eq!(findings(self.shop.file()), Vec::<String>::new());
+    }
+}
+
+/// Five rows of a transaction.
+fn rows_of(txid: &str, state: &str) -> String {
+    let rows: Vec<_> = (0..5)
+        .map(|position| format!("{txid} {position} {state} 1"))
+        .collect();
+    rows.join(", ")
+}
+
+#[test]
+fn each_of_five_outputs_is_in_one_row_whatever_happens_to_it() {
+    let mut five = Five::put();
+    assert_eq!(five.rows(), rows_of("one", "seen"));
+    five.stand(["detected", "detected"], "detected", "0.00");
+    // Told again, nothing is different.
+    let again = five.again("one", 200);
+    let ids = again
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["id"].as_str().unwrap());
+    assert_eq!(Vec::from_iter(ids), five.payments);
+    five.step(&json!({ "state": "replaced", "txid": "two" }));
+    let rows = format!("{}, {}", rows_of("one", "dropped"), rows_of("two", "seen"));
+    assert_eq!(five.rows(), rows);
+    five.stand(["detected", "detected"], "detected", "0.00");
+    five.step(&json!({ "state": "confirmed" }));
+    five.stand(["confirmed", "confirmed"], "confirmed", "237.60");
+    five.step(&json!({ "state": "orphaned" }));
+    five.stand(["detected", "detected"], "detected", "0.00");
+    five.shop.advance("1h");
+    five.step(&json!({ "state": "confirmed" }));
+    five.stand(["confirmed", "confirmed"], "confirmed", "237.60");
+    let rows = format!(
+        "{}, {}",
+        rows_of("one", "dropped"),
+        rows_of("two", "confirmed")
+    );
+    assert_eq!(five.rows(), rows);
+    five.again("two", 200);
+    assert_eq!(five.rows(), rows);
+    let booked = five.shop.booked(&five.invoices[0], TEST);
+    let once = "sale 60.00, fee -0.60";
+    let back = "adjustment -60.00, adjustment 0.60";
+    let restored = "adjustment 60.00, adjustment -0.60";
+    assert_eq!(
+        booked,
+        [once, once, back, back, restored, restored].join(", ")
+    );
+    let seen = five
+        .shop
+        .read_beside("select group_concat(reason) from unmatched_payments");
+    assert_eq!(seen, "unknown_address,unknown_address");
+}
+
+#[test]
+fn an_output_is_where_it_says() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let output = |position: Value| json!({ "invoice": invoice["id"], "amount": "0.1", "position": position });
+    let put = |outputs: Value| shop.post(PATH, None, json!({ "txid": "t", "outputs": outputs }));
+    let seen = put(json!([output(json!(7)), output(json!(3))]))
+        .expect(201)
+        .json();
+    let known = put(json!([output(json!(3)), output(json!(8))]))
+        .expect(201)
+        .json();
+    assert_eq!(known["data"][0], seen["data"][1]);
+    let positions =
+        "select group_concat(position) from (select position from observations order by seq)";
+    assert_eq!(shop.read_beside(positions), "7,3,8");
+    // One payment alone goes to where such a one is, else behind them.
+    let one = |body: Value| shop.post(PATH, None, body);
+    one(json!({ "invoice": invoice["id"], "txid": "t" })).expect(200);
+    one(json!({ "address": "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9", "asset": "LTC", "amount": "1", "txid": "t" })).expect(201);
+    assert_eq!(shop.read_beside(positions), "7,3,8,9");
+    assert!(findings(shop.file()).is_empty());
+}
+
+#[test]
+fn an_output_of_nothing_is_left_out() {
+    let shop = Shop::open();
+    let open = shop.invoice("60.00", json!({}));
+    let nothing = json!({ "invoice": open["id"], "asset": "BTC", "amount": "0" });
+    let none = shop.post(PATH, None, json!({ "txid": "t", "outputs": [nothing] }));
+    assert_eq!(none.expect(200).json(), json!({ "data": [] }));
+    // The coin was picked all the same, and what comes after it has its own place.
+    let picked = shop.read(open["id"].as_str().unwrap());
+    assert_eq!(
+        (&picked["status"], &picked["asset"]),
+        (&json!("awaiting_payment"), &json!("BTC"))
+    );
+    let pays = json!({ "invoice": open["id"] });
+    let body = json!({ "txid": "t", "outputs": [nothing, pays] });
+    let put = shop.post(PATH, None, body).expect(201).json();
+    assert_eq!(put["data"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        shop.read_beside("select concat(position, ' ', amount) from observations"),
+        "1 100000"
+    );
+    assert!(findings(shop.file()).is_empty());
+}
+
+#[test]
+fn what_is_no_transaction_is_refused_whole() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let pays = json!({ "invoice": invoice["id"], "amount": "0.1" });
+    let on_bitcoin = json!({ "address": NOBODY, "asset": "BTC", "amount": "1" });
+    let at = |position: Value| json!({ "invoice": invoice["id"], "amount": "0.1", "position": position });
+    for (outputs, param) in [
+        (json!([]), "outputs"),
+        (json!("x"), "outputs"),
+        (json!(vec![pays.clone(); 201]), "outputs"),
+        (json!([pays, 1]), "outputs"),
+        (json!([pays, on_bitcoin]), "outputs"),
+        (json!([pays, at(json!(0))]), "position"),
+        (json!([at(json!(-1))]), "position"),
+        (json!([at(json!(0.5))]), "position"),
+        (json!([at(json!(2_147_483_648_u32))]), "position"),
+        (
+            json!([pays, { "invoice": invoice["id"], "txid": "t" }]),
+            "txid",
+        ),
+        (json!([pays, { "amount": "1" }]), "invoice"),
+        (json!([pays, { "address": NOBODY }]), "address"),
+    ] {
+        let answer = shop.post(PATH, None, json!({ "outputs": outputs }));
+        answer.refused(400, "invalid_request", Some(param));
+    }
+    let body = json!({ "outputs": [pays], "amount": "1" });
+    shop.post(PATH, None, body)
+        .refused(400, "invalid_request", Some("amount"));
+    // A place that is known is not another's.
+    let body = |output: &Value| json!({ "txid": "t", "outputs": [output] });
+    shop.post(PATH, None, body(&pays)).expect(201);
+    let other = shop.invoice("50.00", json!({ "asset": "LTC" }));
+    let other = json!({ "invoice": other["id"] });
+    shop.post(PATH, None, body(&other))
+        .refused(400, "invalid_request", Some("position"));
+    assert_eq!(
+        shop.read_beside("select cast(count(*) as text) from observations"),
+        "1"
+    );
+    assert!(findings(shop.file()).is_empty());
+}
+
+#[test]
+fn money_of_our_own_books_nothing() {
+    let mut five = Five::put();
+    five.step(&json!({ "state": "confirmed" }));
+    five.stand(["confirmed", "confirmed"], "confirmed", "237.60");
+    // The operator sweeps what the first invoice was paid, to where another invoice's address is and elsewhere.
+    let shop = &five.shop;
+    let other = shop.invoice("60.00", json!({ "asset": "BTC" }));
+    let outputs = json!([
+        { "invoice": other["id"] },
+        { "address": NOBODY, "asset": "BTC", "amount": "0.5" },
+    ]);
+    let swept = |spends: &[&String]| {
+        let body = json!({ "outputs": outputs, "spends": spends });
+        shop.post(PATH, None, body).expect(201).json()["data"].clone()
+    };
+    let own = swept(&[&five.payments[0]]);
+    assert_eq!([&own[0]["state"], &own[1]["state"]], ["own", "own"]);
+    for state in ["confirmed", "orphaned", "dropped", "seen"] {
+        assert_eq!(shop.step(own[0]["id"].as_str().unwrap(), state), own[0]);
+    }
+    let instead = shop.step(own[0]["id"].as_str().unwrap(), "replaced");
+    assert_eq!(instead["state"], "own", "it spends the same");
+    assert_eq!(
+        shop.read(other["id"].as_str().unwrap())["status"],
+        "awaiting_payment"
+    );
+    five.stand(["confirmed", "confirmed"], "confirmed", "237.60");
+    // What nobody's address sends is not ours, unless it was declared so.
+    let strange = swept(&[&five.payments[4]]);
+    assert_eq!(
+        [&strange[0]["state"], &strange[1]["state"]],
+        ["seen", "unmatched"]
+    );
+    let declared = format!(
+        "insert into own_addresses (mode, pool, address, created_at) values ('test', 'bitcoin', '{NOBODY}', 0)"
+    );
+    shop.write_beside(&declared);
+    let own = swept(&[&five.payments[4]]);
+    assert_eq!([&own[0]["state"], &own[1]["state"]], ["own", "own"]);
+    // On chains with accounts it is the sender that counts.
+    let paid = shop.invoice("100.00", json!({ "asset": "ETH" }));
+    let paid = shop.pay(json!({ "invoice": paid["id"] }));
+    let gas = shop.invoice("100.00", json!({ "asset": "USDC-BASE" }));
+    let body = json!({ "outputs": [{ "invoice": gas["id"] }], "spends": [paid] });
+    let gas = shop.post(PATH, None, body).expect(201).json();
+    assert_eq!(gas["data"][0]["state"], "own");
+    // The coin that is picked for it stays picked.
+    let open = shop.invoice("100.00", json!({}));
+    let body = json!({ "outputs": [{ "invoice": open["id"], "asset": "ETH" }], "spends": [paid] });
+    shop.post(PATH, None, body).expect(201);
+    let open = shop.read(open["id"].as_str().unwrap());
+    assert_eq!(
+        (&open["status"], &open["asset"]),
+        (&json!("awaiting_payment"), &json!("ETH"))
+    );
+    for spends in [
+        json!(["x"]),
+        json!([1]),
+        json!("x"),
+        json!(vec![paid.clone(); 201]),
+    ] {
+        let body = json!({ "outputs": outputs, "spends": spends });
+        shop.post(PATH, None, body)
+            .refused(400, "invalid_request", Some("spends"));
+    }
+    assert!(findings(shop.file()).is_empty());
+}

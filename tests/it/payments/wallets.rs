@@ -1,0 +1,143 @@
+//! Where addresses come from: each is at an index of its wallet, and what an output to it holds is known.
+
+use crate::file::audit::findings;
+use crate::file::old_files::{call, column, opened};
+use crate::support::scratch::Scratch;
+use crate::support::{LIVE, Shop, TEST};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+/// Each address with its index, and with what it would be if every index had been handed out in turn.
+const INDEXES: &str = "select concat_ws(' ', w.mode, w.pool, a.address, a.wallet_index) from addresses a join wallets w on w.seq = a.wallet
+  order by a.seq";
+const IN_TURN: &str = "select concat_ws(' ', mode, pool, address, row_number() over (partition by mode, pool order by seq) - 1)
+  from addresses order by seq";
+/// Scripts that are there and should not be, or the other way round.
+const WRONG_SCRIPTS: &str = "select address from addresses
+  where (script is not null) <> (pool in ('bitcoin', 'litecoin', 'dogecoin'))";
+
+#[test]
+fn addresses_of_older_files_are_found_at_their_indexes() {
+    for version in ["v1", "v2", "v2_chains", "v3"] {
+        let scratch = Scratch::new();
+        let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file(version, name));
+        let (mut process, _) = opened(&file);
+        assert!(process.close());
+        assert_eq!(column(&file, INDEXES), column(&old, IN_TURN), "{version}");
+        assert_eq!(column(&file, WRONG_SCRIPTS), Vec::<String>::new());
+        let counters = "select concat_ws(' ', mode, pool, next_index) from address_counters order by mode, pool";
+        let wallets =
+            "select concat_ws(' ', mode, pool, next_index) from wallets order by mode, pool";
+        assert_eq!(column(&file, wallets), column(&old, counters), "{version}");
+    }
+}
+
+#[test]
+fn an_older_file_whose_indexes_were_moved_on_keeps_the_gap() {
+    let scratch = Scratch::new();
+    let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file("v3", name));
+    Connection::open(&file)
+        .unwrap()
+        .execute_batch("update address_counters set next_index = next_index + 1000")
+        .unwrap();
+    let (mut process, url) = opened(&file);
+    let body = json!({ "amount": "60.00", "currency": "EUR", "asset": "BTC" });
+    call(&url, "POST", "/v1/invoices", TEST, &body).expect(201);
+    assert!(process.close());
+    let before = column(&old, IN_TURN);
+    assert_eq!(column(&file, INDEXES)[..before.len()], before);
+    let of_the_new = "select cast(wallet_index as text) from addresses order by seq desc limit 1";
+    let before = "select cast(count(*) + 1000 as text) from addresses where mode = 'test' and pool = 'bitcoin'";
+    assert_eq!(column(&file, of_the_new), column(&old, before));
+    assert_eq!(findings(&file), Vec::<String>::new());
+}
+
+#[test]
+fn a_wallet_hands_out_each_index_once() {
+    let shop = Shop::open();
+    let invoice = |key: &str, asset: &str| -> Value {
+        let body = json!({ "amount": "60.00", "currency": "EUR", "asset": asset });
+        shop.post("/v1/invoices", Some(key), body)
+            .expect(201)
+            .json()
+    };
+    for key in [TEST, LIVE] {
+        for asset in [
+            "BTC",
+            "LTC",
+            "DOGE",
+            "ETH",
+            "USDC-BASE",
+            "TRX",
+            "SOL",
+            "BTC",
+        ] {
+            invoice(key, asset);
+        }
+    }
+    shop.addresses(TEST, "ada").expect(201);
+    let lines = |sql: &str| column(shop.file(), sql);
+    assert_eq!(lines(INDEXES), lines(IN_TURN));
+    assert_eq!(lines(WRONG_SCRIPTS), Vec::<String>::new());
+    let wallets =
+        "select concat_ws(' ', mode, pool, network, next_index) from wallets order by seq";
+    let expected = [
+        "test bitcoin simulated 3",
+        "test litecoin simulated 1",
+        "test dogecoin simulated 1",
+        "test evm simulated 3",
+        "test tron simulated 2",
+        "test solana simulated 2",
+        "live bitcoin simulated 2",
+        "live litecoin simulated 1",
+        "live dogecoin simulated 1",
+        "live evm simulated 2",
+        "live tron simulated 1",
+        "live solana simulated 1",
+    ];
+    assert_eq!(lines(wallets), expected);
+    let script = "select hex(script) from addresses where pool = 'dogecoin' and mode = 'test'";
+    let script = shop.read_beside(script);
+    assert!(
+        script.starts_with("76A914") && script.ends_with("88AC"),
+        "{script}"
+    );
+}
+
+#[test]
+fn audit_finds_addresses_at_no_index_of_their_wallet() {
+    let shop = Shop::open();
+    for asset in ["BTC", "LTC", "ETH"] {
+        shop.invoice("60.00", json!({ "asset": asset }));
+    }
+    // An index that was not handed out yet, another's index, and an address of no wallet are found.
+    for (change, problem) in [
+        (
+            "update wallets set next_index = 0 where seq = 3",
+            "an index below 0",
+        ),
+        (
+            "update addresses set wallet = 2, wallet_index = 0 where seq = 3",
+            "its pool's wallet",
+        ),
+        (
+            "update addresses set wallet = null, wallet_index = null where seq = 3",
+            "of no wallet",
+        ),
+    ] {
+        let scratch = Scratch::new();
+        let copy = scratch.path("copy.db");
+        shop.write_beside(&format!("vacuum into '{}'", copy.display()));
+        let conn = Connection::open(&copy).unwrap();
+        conn.execute_batch("drop index addresses_of_wallet")
+            .unwrap();
+        conn.execute_batch(change).unwrap();
+        conn.execute_batch("create index addresses_of_wallet on addresses (wallet, wallet_index) where wallet is not null").unwrap();
+        drop(conn);
+        let found = findings(&copy);
+        assert!(
+            found.iter().any(|one| one.contains(problem)),
+            "{change}: {found:?}"
+        );
+    }
+}

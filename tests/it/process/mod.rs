@@ -1,0 +1,9 @@
+//! The program as a process: its commands, its environment, its end; and what the README and `examples/deploy` show.
+
+mod deploy;
+mod environment;
+mod readme;
+pub mod serve;
+mod stopping;
+mod stuck_log;
+mod wall_clock;

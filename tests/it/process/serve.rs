@@ -1,0 +1,295 @@
+//! `coffer serve` and the operator's commands beside it: the real binary, a real file.
+
+use crate::support::process::{Process, sandbox};
+use crate::support::scratch::Scratch;
+use crate::support::{Answer, agent, send};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+/// Runs a command of the binary to its end.
+fn run(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_coffer"))
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+/// What a command prints, one JSON object a line.
+#[track_caller]
+fn printed(args: &[&str]) -> Vec<Value> {
+    let output = run(args);
+    assert!(
+        output.status.success(),
+        "{args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// A server on this file, and its url.
+pub fn serve(file: &Path, more: &[&str]) -> (Process, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--log",
+        "warn",
+        "--exit-with-parent",
+        "--file",
+    ]);
+    let process = Process::start(command.arg(file).args(more));
+    let url = process.url();
+    (process, url)
+}
+
+/// A shop that an operator has set up: its file, and a secret key of each mode.
+pub struct SetUp {
+    scratch: Scratch,
+    pub test: String,
+    pub live: String,
+    account: String,
+}
+
+impl SetUp {
+    /// The account's id.
+    pub fn account(&self) -> &str {
+        &self.account
+    }
+
+    pub fn new() -> SetUp {
+        let scratch = Scratch::new();
+        let file = scratch.path("shop.db");
+        let file = file.to_str().unwrap();
+        let account = printed(&["account", "create", "--file", file, "My Shop"])[0]["id"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let key = |mode: &str| {
+            let key = printed(&["key", "create", "--file", file, &account, "--mode", mode]);
+            key[0]["key"].as_str().unwrap().to_owned()
+        };
+        let (test, live) = (key("test"), key("live"));
+        SetUp {
+            test,
+            live,
+            account,
+            scratch,
+        }
+    }
+
+    /// A further account, pending; its live secret key.
+    #[track_caller]
+    pub fn another(&self, name: &str) -> String {
+        let file = self.file();
+        let file = file.to_str().unwrap();
+        let made = printed(&["account", "create", "--file", file, name]);
+        let account = made[0]["id"].as_str().unwrap();
+        let key = printed(&["key", "create", "--file", file, account, "--mode", "live"]);
+        key[0]["key"].as_str().unwrap().to_owned()
+    }
+
+    pub fn file(&self) -> std::path::PathBuf {
+        self.scratch.path("shop.db")
+    }
+}
+
+#[track_caller]
+pub fn call(url: &str, key: &str, method: &str, path: &str, body: Value) -> Answer {
+    send(
+        &agent(),
+        method,
+        &format!("{url}{path}"),
+        &[("X-API-Key", key)],
+        &body.to_string(),
+    )
+}
+
+#[test]
+fn an_operator_sets_up_a_shop_beside_the_running_server() {
+    let shop = SetUp::new();
+    let file = shop.file();
+    let (mut server, url) = serve(&file, &[]);
+    let order = json!({ "amount": "20.00", "currency": "EUR" });
+    let create = |key: &str| call(&url, key, "POST", "/v1/invoices", order.clone());
+    create(&shop.test).refused(403, "account_not_approved", None);
+    let file = file.to_str().unwrap();
+    let approved = printed(&["account", "approve", "--file", file, &shop.account]);
+    assert_eq!(
+        (&approved[0]["status"], &approved[0]["name"]),
+        (&json!("active"), &json!("My Shop"))
+    );
+    let id = create(&shop.test).expect(201).json()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let paid = call(
+        &url,
+        &shop.test,
+        "POST",
+        &format!("/v1/invoices/{id}/simulate"),
+        json!({}),
+    );
+    assert_eq!(paid.expect(200).json()["status"], "confirmed");
+    let live = create(&shop.live).expect(201).json()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let select = call(
+        &url,
+        &shop.live,
+        "POST",
+        &format!("/v1/invoices/{live}/select"),
+        json!({ "asset": "BTC" }),
+    );
+    select.refused(400, "coin_unavailable", Some("asset"));
+    let coins = call(&url, &shop.live, "GET", "/v1/currencies", json!({}));
+    assert_eq!(
+        coins.expect(200).json()["data"],
+        json!([]),
+        "no chain is configured"
+    );
+    let events = call(
+        &url,
+        &shop.live,
+        "GET",
+        "/v1/events?type=account.approved",
+        json!({}),
+    );
+    assert_eq!(
+        events.expect(200).json()["data"].as_array().unwrap().len(),
+        1
+    );
+    printed(&["account", "suspend", "--file", file, &shop.account]);
+    create(&shop.test).refused(403, "account_suspended", None);
+    assert_eq!(
+        printed(&["account", "list", "--file", file])[0]["status"],
+        "suspended"
+    );
+    assert!(server.close(), "it ends well when its parent goes");
+}
+
+#[test]
+fn nothing_of_the_sandbox_opens_a_served_shop() {
+    let shop = SetUp::new();
+    let (_server, url) = serve(&shop.file(), &[]);
+    for key in [
+        "sk_test_sandbox",
+        "sk_live_sandbox",
+        "sandbox.sandbox",
+        "pk_test_sandbox",
+        "pk_live_sandbox",
+    ] {
+        call(&url, key, "GET", "/v1/merchant", json!({})).refused(401, "unauthorized", None);
+    }
+    let (body, last) = shop.test.split_at(shop.test.len() - 1);
+    let mistyped = format!("{body}{}", if last == "x" { "y" } else { "x" });
+    let answer = call(&url, &mistyped, "GET", "/v1/merchant", json!({}));
+    answer.refused(401, "unauthorized", None);
+    assert!(answer.text.contains("mistyped"), "{}", answer.text);
+    for path in ["/sandbox", "/sandbox/reset", "/sandbox/inbox/a"] {
+        call(&url, &shop.test, "GET", path, json!({})).refused(404, "not_found", None);
+    }
+}
+
+#[test]
+fn a_revoked_key_stops_within_seconds_and_shows_when_it_was_used() {
+    let shop = SetUp::new();
+    let file = shop.file();
+    let (_server, url) = serve(&file, &[]);
+    call(&url, &shop.test, "GET", "/v1/merchant", json!({})).expect(200);
+    let file = file.to_str().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    // The use of a key is noted without a request waiting for it.
+    let keys = loop {
+        let keys = printed(&["key", "list", "--file", file]);
+        if keys[0]["lastUsedAt"].is_string() {
+            break keys;
+        }
+        assert!(Instant::now() < deadline, "its use was not noted");
+    };
+    assert_eq!((keys.len(), &keys[1]["lastUsedAt"]), (2, &Value::Null));
+    assert_eq!(keys[0]["last4"], shop.test[shop.test.len() - 4..]);
+    let output = run(&[
+        "key",
+        "revoke",
+        "--file",
+        file,
+        keys[0]["id"].as_str().unwrap(),
+    ]);
+    assert!(output.status.success() && output.stdout.is_empty());
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while call(&url, &shop.test, "GET", "/v1/merchant", json!({})).status == 200 {
+        assert!(Instant::now() < deadline, "it still opens the shop");
+    }
+    call(&url, &shop.live, "GET", "/v1/merchant", json!({})).expect(200);
+}
+
+#[test]
+fn a_key_makes_a_hundred_invoices_at_once_and_then_its_rate() {
+    let shop = SetUp::new();
+    let (_server, url) = serve(&shop.file(), &["--rate-limit", "1"]);
+    let agent = agent();
+    let create = |key: &str| {
+        send(
+            &agent,
+            "POST",
+            &format!("{url}/v1/invoices"),
+            &[("X-API-Key", key)],
+            "{}",
+        )
+    };
+    for left in (0..100).rev() {
+        let answer = create(&shop.test);
+        answer.refused(403, "account_not_approved", None);
+        assert!(answer.headers["ratelimit"].starts_with(&format!("\"creations\";r={left};t=")));
+    }
+    let answer = create(&shop.test);
+    answer.refused(429, "rate_limited", None);
+    assert_eq!(
+        answer.headers["ratelimit-policy"],
+        "\"creations\";q=100;w=6000"
+    );
+    let wait: u32 = answer.headers["retry-after"].parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    create(&shop.live).refused(403, "account_not_approved", None);
+}
+
+#[test]
+fn a_file_is_one_servers_and_of_one_kind() {
+    let shop = SetUp::new();
+    let file = shop.file();
+    let (_server, _) = serve(&file, &[]);
+    let file = file.to_str().unwrap();
+    let second = run(&["serve", "--listen", "127.0.0.1:0", "--file", file]);
+    let message = String::from_utf8(second.stderr).unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    assert!(message.contains("in use by another coffer"), "{message}");
+    let other = shop.scratch.path("sandbox.db");
+    let other = other.to_str().unwrap();
+    let (mut running, _) = sandbox("127.0.0.1:0", &["--file", other]);
+    assert!(running.close());
+    let served = run(&["serve", "--listen", "127.0.0.1:0", "--file", other]);
+    let message = String::from_utf8(served.stderr).unwrap();
+    assert!(message.contains("made by a sandbox server"), "{message}");
+    let ours = SetUp::new();
+    let sandboxed = ours.file();
+    let sandboxed = [
+        "sandbox",
+        "--listen",
+        "127.0.0.1:0",
+        "--file",
+        sandboxed.to_str().unwrap(),
+    ];
+    let sandboxed = run(&sandboxed);
+    let message = String::from_utf8(sandboxed.stderr).unwrap();
+    assert!(
+        message.contains("a sandbox server does not open it"),
+        "{message}"
+    );
+}

@@ -1,0 +1,72 @@
+//! Standard error that nobody reads: what is logged is dropped, and nothing waits for it.
+
+use crate::support::process::Process;
+use crate::support::{agent, send};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+/// Bytes in one path; a pipe holds 64 KiB, and 1 MiB more may wait.
+const PATH_BYTES: usize = 8_000;
+
+/// A sandbox that logs every request into a pipe, and the pipe.
+fn sandbox() -> (Process, String, std::io::PipeReader) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(["sandbox", "--log", "debug", "--exit-with-parent"]);
+    let process = Process::start_with(
+        command.args(["--listen", "127.0.0.1:0"]),
+        Stdio::from(writer),
+    );
+    // Else this process would hold the other end of the pipe too.
+    drop(command);
+    let url = process.url();
+    (process, url, reader)
+}
+
+/// Makes it log this many long lines.
+fn chat(url: &str, lines: usize) {
+    let agent = agent();
+    let path = format!("{url}/{}", "x".repeat(PATH_BYTES));
+    for _ in 0..lines {
+        send(&agent, "GET", &path, &[], "").expect(404);
+    }
+}
+
+#[test]
+fn a_log_that_nobody_reads_keeps_nobody_waiting_not_even_the_end() {
+    let (mut process, url, reader) = sandbox();
+    chat(&url, 300);
+    let body = r#"{"amount": "20.00", "currency": "EUR"}"#;
+    let key = [("X-API-Key", "sk_test_sandbox")];
+    send(&agent(), "POST", &format!("{url}/v1/invoices"), &key, body).expect(201);
+    assert!(process.close());
+    drop(reader);
+}
+
+#[test]
+fn dropped_lines_are_counted_and_said_once_it_is_read_again() {
+    let (mut process, url, reader) = sandbox();
+    chat(&url, 300);
+    let mut lines = BufReader::new(reader).lines();
+    let said = lines.by_ref().map(Result::unwrap);
+    let mut written = 0;
+    let mut dropped: Option<usize> = None;
+    for line in said {
+        if line.contains(" GET /xxx") {
+            written += 1;
+        }
+        if let Some((before, _)) = line.split_once(" log lines were dropped") {
+            dropped = before.rsplit(' ').next().unwrap().parse().ok();
+            break;
+        }
+    }
+    assert!(dropped.is_some_and(|dropped| dropped > 0 && written + dropped <= 310));
+    // And it flows on, to the last line before the end.
+    chat(&url, 1);
+    assert!(process.close());
+    let mut rest = String::new();
+    for line in lines {
+        rest.push_str(&line.unwrap());
+    }
+    assert!(rest.contains(" GET /xxx"));
+}

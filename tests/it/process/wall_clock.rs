@@ -1,0 +1,286 @@
+//! A wall clock that jumps under a server: time goes on evenly until the jump has stayed for an hour, or a person
+//! accepts it.
+//!
+//! Both clocks are moved by hand. A write beside the server makes it look at them at once.
+
+use crate::file::audit::findings;
+use crate::support::served::Served;
+use crate::support::{Answer, agent, send};
+use coffer::app::Config;
+use coffer::clock::{ManualTime, TimeSource};
+use coffer::domain::time::Time;
+use coffer::store::Kind;
+use coffer::{Server, domain::time::HOUR_MS};
+use serde_json::{Value, json};
+use std::process::Command;
+use std::sync::Arc;
+
+const MINUTE_MS: i64 = 60_000;
+const YEAR_MS: i64 = 365 * 24 * HOUR_MS;
+
+/// A server whose clocks are moved by hand.
+struct Shop {
+    served: Served,
+    time: Arc<ManualTime>,
+    server: Option<Server>,
+}
+
+/// A moment of the year 2040, later than any at which this runs.
+fn moment(clock: &str) -> Time {
+    format!("2040-01-01T{clock}.000Z").parse().unwrap()
+}
+
+impl Shop {
+    /// Opens one at noon; its file has seen this.
+    #[track_caller]
+    fn open(seen: Time) -> Shop {
+        let served = Served::new();
+        let file = served.open();
+        file.execute("update file set last_tick_at = ?1", [seen.0])
+            .unwrap();
+        let mut shop = Shop {
+            served,
+            time: Arc::new(ManualTime::new(moment("12:00:00"))),
+            server: None,
+        };
+        shop.start();
+        shop
+    }
+
+    #[track_caller]
+    fn start(&mut self) {
+        let config = Config {
+            kind: Kind::Production,
+            file: Some(self.served.file.clone()),
+            time: TimeSource::Manual(Arc::clone(&self.time)),
+            webhook_allow: vec!["127.0.0.0/8".parse().unwrap()],
+            ..Config::sandbox()
+        };
+        self.server = Some(Server::start(config).unwrap());
+    }
+
+    #[track_caller]
+    fn call(&self, method: &str, path: &str, key: &str, body: &Value) -> Answer {
+        let url = format!("{}{path}", self.server.as_ref().unwrap().url());
+        let mut headers = vec![("X-API-Key", self.served.key.as_str())];
+        if !key.is_empty() {
+            headers.push(("Idempotency-Key", key));
+        }
+        let body = match body {
+            Value::Null => String::new(),
+            body => body.to_string(),
+        };
+        send(&agent(), method, &url, &headers, &body)
+    }
+
+    /// An invoice that is to be paid within a minute; nobody takes what is told of it.
+    #[track_caller]
+    fn order(&self, key: &str) -> Value {
+        let body = json!({
+            "amount": "20.00", "currency": "EUR", "ttlSeconds": 60, "webhookUrl": "http://127.0.0.1:9/",
+        });
+        let made = self.call("POST", "/v1/invoices", key, &body);
+        made.expect(201).json()
+    }
+
+    /// What the server's clock shows.
+    #[track_caller]
+    fn now(&self) -> Time {
+        let body = json!({ "amount": "20.00", "currency": "EUR" });
+        let made = self.call("POST", "/v1/invoices", "", &body).expect(201);
+        made.json()["createdAt"].as_str().unwrap().parse().unwrap()
+    }
+
+    #[track_caller]
+    fn status(&self, invoice: &Value) -> String {
+        let path = format!("/v1/invoices/{}", invoice["id"].as_str().unwrap());
+        let read = self.call("GET", &path, "", &Value::Null).expect(200).json();
+        read["status"].as_str().unwrap().to_owned()
+    }
+
+    /// What it says of the wall clock.
+    #[track_caller]
+    fn ready(&self) -> String {
+        let ready = self.call("GET", "/readyz?verbose", "", &Value::Null);
+        let text = ready.expect(200).text;
+        text.rsplit_once("clock: ").unwrap().1.trim().to_owned()
+    }
+
+    /// Wakes every worker, as another process' write does, and waits until the file says this of the clock.
+    #[track_caller]
+    fn wake_until(&self, query: &str, answer: &str) {
+        let turn = "update file set maintenance = 1 - maintenance; update file set maintenance = 1 - maintenance;";
+        let file = self.served.open();
+        file.execute_batch(&format!("begin immediate; {turn} commit"))
+            .unwrap();
+        self.served.until(query, &[answer]);
+    }
+
+    /// `coffer doctor` on its file.
+    fn doctor(&self, more: &[&str]) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        let command = command.args(["doctor", "--file"]).arg(&self.served.file);
+        let output = command.args(more).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+/// Milliseconds that the wall clock is ahead, as the file has it.
+const AHEAD: &str = "select coalesce(clock_ahead_ms, 'believed') || '' from file";
+
+#[test]
+fn a_jump_expires_nothing_puts_nothing_off_and_forgets_nothing() {
+    for jump_ms in [2 * HOUR_MS, YEAR_MS, -2 * HOUR_MS] {
+        let shop = Shop::open(Time(0));
+        let noon = moment("12:00:00");
+        let before = shop.order("one");
+        shop.time.jump(jump_ms);
+        shop.time.pass(2_000);
+        shop.wake_until(AHEAD, &jump_ms.to_string());
+        let ready = shop.ready();
+        let side = if jump_ms < 0 { "behind" } else { "ahead of" };
+        let seconds = jump_ms.abs() / 1000;
+        let said = format!("{seconds} s {side} the time");
+        assert!(
+            ready.contains(&said) && ready.contains("--accept-clock"),
+            "{ready}"
+        );
+        shop.call("GET", "/readyz", "", &Value::Null).expect(200);
+        assert!(shop.doctor(&[]).contains(&format!("{seconds} s {side}")));
+        let during = shop.order("two");
+        assert_eq!(during["createdAt"], "2040-01-01T12:00:02.000Z");
+        assert_eq!(
+            (shop.status(&before), shop.status(&during)),
+            ("created".into(), "created".into())
+        );
+        assert_eq!(
+            shop.order("one")["id"],
+            before["id"],
+            "its key is still known"
+        );
+        let tried = "select min(attempts) || '' from deliveries";
+        shop.served.until(tried, &["1"]);
+        let latest: i64 = shop
+            .served
+            .open()
+            .query_row("select max(next_attempt_at) from deliveries", [], |row| {
+                row.get(0)
+            })
+            .unwrap();
+        assert!(Time(latest) <= noon.plus_ms(12_000), "due as before");
+        shop.time.jump(-jump_ms);
+        shop.time.pass(1_000);
+        shop.wake_until(AHEAD, "believed");
+        assert_eq!(
+            (shop.status(&before), shop.ready()),
+            ("created".into(), "ok".into())
+        );
+        // And the deadline is met when it is there.
+        shop.time.pass(MINUTE_MS);
+        shop.wake_until(
+            "select count(*) || '' from invoices where status = 'expired'",
+            "2",
+        );
+        drop(shop.server);
+        assert!(findings(&shop.served.file).is_empty());
+    }
+}
+
+#[test]
+fn a_jump_that_stays_for_an_hour_is_adopted_and_the_file_stays_right() {
+    for jump_ms in [2 * HOUR_MS, -2 * HOUR_MS] {
+        let shop = Shop::open(Time(0));
+        let noon = moment("12:00:00");
+        let lost = shop.order("one");
+        shop.time.pass(2 * MINUTE_MS);
+        shop.wake_until("select status from invoices", "expired");
+        shop.time.jump(jump_ms);
+        shop.time.pass(1_000);
+        shop.wake_until(AHEAD, &jump_ms.to_string());
+        shop.time.pass(HOUR_MS - 1_000);
+        assert_eq!(shop.now(), noon.plus_ms(HOUR_MS + 2 * MINUTE_MS));
+        shop.time.pass(1_000);
+        shop.wake_until(AHEAD, "believed");
+        let adopted = noon.plus_ms(HOUR_MS + 2 * MINUTE_MS + 1_000 + jump_ms);
+        assert_eq!(shop.now(), adopted);
+        assert_eq!(
+            (shop.status(&lost), shop.ready()),
+            ("expired".into(), "ok".into())
+        );
+        let late = "select count(*) || '' from deliveries where next_attempt_at > (select last_tick_at from file) + 39600000";
+        shop.served.until(late, &["0"]);
+        drop(shop.server);
+        assert!(findings(&shop.served.file).is_empty());
+    }
+}
+
+#[test]
+fn a_person_accepts_the_wall_clock_beside_the_server_and_before_a_start() {
+    let mut shop = Shop::open(Time(0));
+    for jump_ms in [YEAR_MS, -YEAR_MS] {
+        shop.time.jump(jump_ms);
+        shop.time.pass(2_000);
+        let before = shop.now();
+        shop.wake_until(AHEAD, &jump_ms.to_string());
+        let said = shop.doctor(&["--accept-clock"]);
+        assert!(said.contains("done: the wall clock is accepted"), "{said}");
+        shop.served.until(AHEAD, &["believed"]);
+        let adopted =
+            (0..100_000).any(|_| shop.ready() == "ok" && shop.now() == before.plus_ms(jump_ms));
+        assert!(adopted);
+    }
+    // What the file has seen is later than what its wall clock shows at the next start.
+    drop(shop.server.take());
+    shop.time.jump(-YEAR_MS);
+    let noon = moment("12:00:04");
+    shop.start();
+    assert!(shop.ready().contains("once it has passed"));
+    assert_eq!(shop.now(), noon);
+    drop(shop.server.take());
+    shop.doctor(&["--accept-clock"]);
+    shop.start();
+    assert_eq!(
+        (shop.ready().as_str(), shop.now()),
+        ("ok", noon.plus_ms(-YEAR_MS))
+    );
+    drop(shop.server.take());
+    assert!(findings(&shop.served.file).is_empty());
+}
+
+#[test]
+fn at_a_start_time_goes_on_from_what_the_file_has_seen() {
+    let seen = moment("20:00:00");
+    let shop = Shop::open(seen);
+    assert_eq!(shop.now(), seen);
+    shop.wake_until(AHEAD, &(-8 * HOUR_MS).to_string());
+    shop.time.pass(2 * HOUR_MS);
+    assert_eq!(
+        shop.now(),
+        seen.plus_ms(2 * HOUR_MS),
+        "an hour is not enough"
+    );
+    let said = shop.ready();
+    assert!(
+        said.contains("28800 s behind") && said.contains("once it has passed"),
+        "{said}"
+    );
+    // The network says what time it is.
+    shop.time.jump(9 * HOUR_MS);
+    shop.time.pass(1_000);
+    shop.wake_until(AHEAD, "believed");
+    assert_eq!(
+        (shop.now(), shop.ready().as_str()),
+        (seen.plus_ms(3 * HOUR_MS + 1_000), "ok")
+    );
+}
+
+#[test]
+fn a_sandbox_has_no_wall_clock_to_accept() {
+    let sandbox = crate::support::Shop::open();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    let command = command.args(["doctor", "--accept-clock", "--file"]);
+    let output = command.arg(sandbox.file()).output().unwrap();
+    assert!(!output.status.success());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("--accept-clock"), "{said}");
+}

@@ -1,0 +1,4 @@
+//! Servers that resellers order.
+
+mod quota;
+mod servers;

@@ -1,0 +1,178 @@
+//! Servers are a feature that the operator switches on, account by account, with a quota.
+
+use crate::invoices::idempotency::fifty;
+use crate::support::desk::Desk;
+use crate::support::scratch::Scratch;
+use crate::support::served::{Served, TOKEN};
+use crate::support::{Answer, Shop, agent, send};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::process::Command;
+
+const SERVERS: &str = "/reseller/servers";
+
+fn order() -> Value {
+    json!({ "type": "kvm", "hostname": "web-1.example.com", "cpu": 2, "ramMb": 2048, "diskGb": 20 })
+}
+
+#[track_caller]
+fn place(shop: &Shop, more: &[(&str, &str)]) -> Answer {
+    let headers = [&[("Authorization", "Bearer rt_sandbox")], more].concat();
+    shop.send("POST", SERVERS, &headers, &order().to_string())
+}
+
+#[test]
+fn an_account_has_at_most_its_quota_at_once() {
+    let desk = Desk::open();
+    let shop = &desk.shop;
+    let decide = |server: &Value, body: Value| {
+        let path = format!("/dashboard/api/servers/{}", server["id"].as_str().unwrap());
+        desk.send(&desk.operator, "POST", &path, &body).expect(200)
+    };
+    shop.switch(json!({ "serverQuota": 2 }));
+    let first = place(shop, &[("Idempotency-Key", "first")]).expect(201);
+    let second = place(shop, &[]).expect(201).json();
+    place(shop, &[]).refused(409, "server_quota_exceeded", None);
+    let again = place(shop, &[("Idempotency-Key", "first")]).expect(201);
+    assert_eq!(again.text, first.text, "a retry is no further server");
+    // What failed or is deleted makes place; what is still to be removed does not.
+    let first = first.json();
+    decide(
+        &first,
+        json!({ "action": "activate", "address": "192.0.2.7", "ref": "vm-7" }),
+    );
+    let path = format!("{SERVERS}/{}", first["id"].as_str().unwrap());
+    let token = [("Authorization", "Bearer rt_sandbox")];
+    shop.send("DELETE", &path, &token, "").expect(202);
+    place(shop, &[]).refused(409, "server_quota_exceeded", None);
+    decide(&first, json!({ "action": "delete" }));
+    place(shop, &[]).expect(201);
+    decide(&second, json!({ "action": "fail", "reason": "no room" }));
+    place(shop, &[]).expect(201);
+    place(shop, &[]).refused(409, "server_quota_exceeded", None);
+    // Off: none is ordered, what is there can be read and given up.
+    shop.switch(json!({ "serverQuota": 0 }));
+    place(shop, &[]).refused(403, "servers_disabled", None);
+    place(shop, &[("Idempotency-Key", "new")]).refused(403, "servers_disabled", None);
+    let listed = shop.send("GET", SERVERS, &token, "").expect(200).json();
+    assert_eq!(listed["data"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn the_operator_sets_it_and_the_merchant_does_not() {
+    let desk = Desk::open();
+    let path = format!("/dashboard/api/accounts/{}", desk.account);
+    let change = |cookie: &str, quota: Value| {
+        desk.send(cookie, "PATCH", &path, &json!({ "serverQuota": quota }))
+    };
+    change(&desk.merchant, json!(1000)).refused(403, "forbidden", Some("serverQuota"));
+    for wrong in [json!(-1), json!(100_001), json!("2"), json!(1.5)] {
+        change(&desk.operator, wrong).refused(400, "invalid_request", Some("serverQuota"));
+    }
+    let changed = change(&desk.operator, json!(0)).expect(200).json();
+    assert_eq!(changed["serverQuota"], 0);
+    // The merchant's own token orders nothing.
+    let tokens = format!("{path}/reseller-tokens");
+    let made = desk.send(&desk.merchant, "POST", &tokens, &Value::Null);
+    let bearer = format!(
+        "Bearer {}",
+        made.expect(201).json()["token"].as_str().unwrap()
+    );
+    let headers = [("Authorization", bearer.as_str())];
+    let order = || {
+        desk.shop
+            .send("POST", SERVERS, &headers, &order().to_string())
+    };
+    order().refused(403, "servers_disabled", None);
+    change(&desk.operator, json!(1)).expect(200);
+    order().expect(201);
+    order().refused(409, "server_quota_exceeded", None);
+}
+
+#[test]
+fn of_fifty_at_once_as_many_are_taken_as_the_command_line_allows() {
+    let served = Served::new();
+    let set = |quota: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        command.args(["account", "servers", &served.account, quota]);
+        let output = command.arg("--file").arg(&served.file).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["serverQuota"].clone()
+    };
+    assert_eq!(set("3"), 3);
+    let running = served.start(&[]);
+    let ordered = || {
+        let (url, token) = (
+            format!("{}{SERVERS}", running.url),
+            format!("Bearer {TOKEN}"),
+        );
+        let headers = [("Authorization", token.as_str())];
+        let answers = fifty(|| send(&agent(), "POST", &url, &headers, &order().to_string()));
+        answers.iter().filter(|answer| answer.status == 201).count()
+    };
+    assert_eq!(ordered(), 3);
+    assert_eq!(set("0"), 0);
+    let refused = running.reseller("POST", SERVERS, &order());
+    refused.refused(403, "servers_disabled", None);
+    assert_eq!(set("5"), 5);
+    assert_eq!(ordered(), 2);
+}
+
+#[test]
+fn a_new_account_orders_none_and_an_older_one_goes_on() {
+    let scratch = Scratch::new();
+    let file = scratch.path("old.db");
+    let conn = Connection::open(&file).unwrap();
+    // As the version before made it: of four accounts one has a token, one servers, one a token that is revoked.
+    let account = |seq: u32| {
+        format!(
+            "insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset,
+               invoice_max, payout_min, payout_daily_max, under_bps, over_bps, ttl_seconds, legacy_secret, created_at)
+             values ({seq}, 'a{seq}', 'Shop {seq}', 'active', 100, 0, 0, 'SOL', 1, 1, 1, 0, 0, 60, 's', 0);"
+        )
+    };
+    let server = |seq: u32, status: &str, more: &str| {
+        format!(
+            "insert into servers (seq, id, account, type, hostname, cpu, ram_mb, disk_gb, status, created_at,
+               activated_at, failure_reason, deleted_at) values ({seq}, 's{seq}', 2, 'kvm', 'h', 1, 256, 1, '{status}', 0, {more});"
+        )
+    };
+    let mut script = [
+        include_str!("../../../sql/migrations/0001_initial.sql"),
+        include_str!("../../../sql/migrations/0002_out_and_operators.sql"),
+        "pragma journal_mode = wal; pragma user_version = 2;
+         insert into file (id, kind, checkout_secret) values (1, 'production', zeroblob(32));",
+    ]
+    .concat();
+    script.extend((1..=4).map(account));
+    script +=
+        "insert into reseller_tokens (id, account, hash, last4, created_at, revoked_at) values
+        ('t1', 1, zeroblob(32), 'last', 0, null), ('t3', 3, x'01' || zeroblob(31), 'last', 0, 1);";
+    for (seq, status, more) in [
+        (1, "queued", "null, null, null"),
+        (2, "active", "0, null, null"),
+        (3, "failed", "null, 'no', null"),
+        (4, "deleted", "0, null, 0"),
+    ] {
+        script += &server(seq, status, more);
+    }
+    let script = script.replace(
+        "x'01' || zeroblob(31)",
+        &format!("x'01{}'", "00".repeat(31)),
+    );
+    conn.execute_batch(&script).unwrap();
+    drop(conn);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command
+        .args(["account", "create", "New", "--file"])
+        .arg(&file);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let conn = Connection::open(&file).unwrap();
+    let mut rows = conn
+        .prepare("select server_quota from accounts order by seq")
+        .unwrap();
+    let quotas = rows.query_map([], |row| row.get::<_, i64>(0)).unwrap();
+    let quotas: Vec<_> = quotas.map(Result::unwrap).collect();
+    assert_eq!(quotas, [10, 12, 0, 0, 0]);
+}

@@ -1,0 +1,254 @@
+//! Which `Host` a sandbox answers to, whatever it is asked: no page of another site reads it by DNS rebinding.
+
+use crate::support::process::sandbox;
+use crate::support::served::Served;
+use crate::support::{Answer, Shop, TEST, agent, send};
+use coffer::Config;
+use coffer::http::routes;
+use serde_json::json;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
+
+const EVIL: (&str, &str) = ("Host", "evil.example");
+
+/// Sends these lines as they are; the status of the answer.
+#[track_caller]
+fn status(shop: &Shop, lines: &[&str]) -> u16 {
+    let address = shop.url().strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = format!("{}\r\nConnection: close\r\n\r\n", lines.join("\r\n"));
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+/// `GET /livez` by this name.
+fn lives_at(url: &str, host: &str) -> Answer {
+    send(
+        &agent(),
+        "GET",
+        &format!("{url}/livez"),
+        &[("Host", host)],
+        "",
+    )
+}
+
+#[test]
+fn no_route_but_the_inbox_is_reached_by_a_strangers_name() {
+    let shop = Shop::open();
+    for route in routes(true) {
+        let path = route.path.replace("{id}", "x").replace("{name}", "x");
+        let headers = [EVIL, ("X-API-Key", TEST), ("Cookie", "coffer_session=x")];
+        let answer = shop.send(route.method, &path, &headers, "");
+        let wanted = if route.operation == "inboxReceive" {
+            200
+        } else {
+            403
+        };
+        assert_eq!(answer.status, wanted, "{} {path}", route.method);
+        assert!(answer.headers.contains_key("x-request-id"), "{path}");
+    }
+    for (method, path) in [
+        ("GET", "/"),
+        ("GET", "/nowhere"),
+        ("PATCH", "/v1/invoices"),
+        ("OPTIONS", "/v1/public/config"),
+        ("PATCH", "/sandbox/inbox/x"),
+        ("GET", "/sandbox/inbox/x"),
+    ] {
+        let answer = shop.send(method, path, &[EVIL], "");
+        answer.refused(403, "forbidden", None);
+    }
+}
+
+#[test]
+fn a_page_that_was_rebound_reads_and_changes_nothing() {
+    let shop = Shop::open();
+    shop.invoice("20.00", json!({ "orderId": "secret-order" }));
+    let faults = json!({ "status": 500, "times": 1 }).to_string();
+    shop.send("POST", "/sandbox/faults", &[], &faults)
+        .expect(200);
+    let rebound = [EVIL, ("Sec-Fetch-Site", "same-origin"), ("X-API-Key", TEST)];
+    for path in [
+        "/v1/events",
+        "/v1/invoices",
+        "/sandbox/webhooks",
+        "/metrics",
+    ] {
+        let answer = shop.send("GET", path, &rebound, "");
+        answer.refused(403, "forbidden", None);
+        assert!(!answer.text.contains("secret-order"));
+    }
+    let order = json!({ "amount": "1.00", "currency": "EUR" }).to_string();
+    shop.send("POST", "/v1/invoices", &rebound, &order)
+        .refused(403, "forbidden", None);
+    let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" }).to_string();
+    let refused = shop.send("POST", "/dashboard/api/session", &rebound, &body);
+    refused.refused(403, "forbidden", None);
+    assert!(!refused.headers.contains_key("set-cookie"));
+    // It did not meet the fault either, which is left to the next call.
+    assert_eq!(shop.get("/v1/invoices", Some(TEST)).status, 500);
+    let listed = shop.get("/v1/invoices", Some(TEST)).expect(200).json();
+    assert_eq!(listed["data"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_name_that_no_stranger_has_is_let_in() {
+    let shop = Shop::open();
+    for host in [
+        "LocalHost",
+        "localhost.:80",
+        "[::1]:1",
+        "coffer:8080",
+        "shop.localhost",
+        "host.docker.INTERNAL",
+    ] {
+        lives_at(shop.url(), host).expect(200);
+    }
+    for host in [
+        "localhost.evil.example",
+        "2130706433",
+        "0x7f.1",
+        "017700000001",
+        "127.1",
+        "192.0.2.1",
+        "0.0.0.0",
+        "[2001:db8::1]",
+        "localhost@evil.example",
+        "user@localhost",
+        ".localhost",
+    ] {
+        lives_at(shop.url(), host).refused(403, "forbidden", None);
+    }
+}
+
+#[test]
+fn exactly_one_host_is_named_and_the_target_names_no_other() {
+    let shop = Shop::open();
+    for (lines, wanted) in [
+        (&["GET /livez HTTP/1.1", "Host: localhost"][..], 200),
+        (&["GET /livez HTTP/1.0", "Host: localhost"], 200),
+        (&["GET /livez HTTP/1.1"], 403),
+        (&["GET /livez HTTP/1.0"], 403),
+        (&["GET /livez HTTP/1.1", "Host:"], 403),
+        (
+            &["GET /livez HTTP/1.1", "Host: localhost", "Host: localhost"],
+            403,
+        ),
+        (
+            &[
+                "GET /livez HTTP/1.1",
+                "Host: localhost",
+                "Host: evil.example",
+            ],
+            403,
+        ),
+        (
+            &[
+                "GET /livez HTTP/1.1",
+                "Host: evil.example",
+                "Host: localhost",
+            ],
+            403,
+        ),
+        (
+            &["GET http://localhost:1/livez HTTP/1.1", "Host: localhost"],
+            200,
+        ),
+        (
+            &["GET http://evil.example/livez HTTP/1.1", "Host: localhost"],
+            403,
+        ),
+        (
+            &["GET http://localhost/livez HTTP/1.1", "Host: evil.example"],
+            403,
+        ),
+        (
+            &[
+                "GET http://localhost@evil.example/livez HTTP/1.1",
+                "Host: localhost",
+            ],
+            403,
+        ),
+        (&["GET http://localhost/livez HTTP/1.1"], 403),
+    ] {
+        assert_eq!(status(&shop, lines), wanted, "{lines:?}");
+    }
+}
+
+#[test]
+fn the_public_urls_host_is_its_own_and_others_by_setting() {
+    let arguments = ["--public-url", "https://Pay.Example.com/x"];
+    let (_process, line) = sandbox_listening(&arguments, Some(".dev.example, 192.0.2.7"));
+    for host in [
+        "pay.example.com",
+        "dev.example",
+        "a.dev.example:1",
+        "192.0.2.7",
+    ] {
+        lives_at(&line, host).expect(200);
+    }
+    for host in ["example.com", "evildev.example", "192.0.2.8"] {
+        lives_at(&line, host).refused(403, "forbidden", None);
+    }
+    let (_process, line) = sandbox_listening(&["--allow-host", "one.example"], Some("two.example"));
+    lives_at(&line, "ONE.example.").expect(200);
+    lives_at(&line, "two.example").refused(403, "forbidden", None);
+    lives_at(&line, "a.one.example").refused(403, "forbidden", None);
+    for wrong in ["*", "a.example:80", "https://a.example", "a.example,b c"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        let output = command.args(["sandbox", "--allow-host", wrong]);
+        let output = output.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{wrong}");
+        assert!(
+            said.contains("must be a host like dev.example.com"),
+            "{said}"
+        );
+    }
+}
+
+/// A sandbox of the real binary with this in its environment, and the address it listens on as a url.
+#[track_caller]
+fn sandbox_listening(
+    more: &[&str],
+    allowed: Option<&str>,
+) -> (crate::support::process::Process, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(["sandbox", "--log", "warn", "--exit-with-parent"]);
+    command.args(["--listen", "127.0.0.1:0"]).args(more);
+    if let Some(allowed) = allowed {
+        command.env("COFFER_ALLOW_HOST", allowed);
+    }
+    let process = crate::support::process::Process::start(&mut command);
+    let line = process.line();
+    let (_, rest) = line.split_once(" listen=").unwrap();
+    let (listen, _) = rest.split_once(' ').unwrap();
+    (process, format!("http://{listen}"))
+}
+
+#[test]
+fn off_loopback_any_address_is_let_in_and_no_other_name() {
+    let shop = Shop::with(Config {
+        listen: SocketAddr::from(([0, 0, 0, 0], 0)),
+        allow_remote: true,
+        ..Config::sandbox()
+    });
+    for host in ["192.0.2.1:80", "[2001:db8::1]:80", "0.0.0.0", "coffer:8080"] {
+        lives_at(shop.url(), host).expect(200);
+    }
+    for host in ["evil.example", "3221225985", "192.0.2.1.evil.example"] {
+        lives_at(shop.url(), host).refused(403, "forbidden", None);
+    }
+}
+
+#[test]
+fn a_served_coffer_has_keys_and_looks_at_no_host() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    lives_at(&running.url, "pay.example.com").expect(200);
+    let (_process, url) = sandbox("127.0.0.1:0", &[]);
+    lives_at(&url, "pay.example.com").refused(403, "forbidden", None);
+}

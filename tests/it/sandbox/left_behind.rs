@@ -1,0 +1,180 @@
+//! What sandboxes leave in the folder for temporary files: nothing, also where one was killed before.
+
+use crate::support::process::Process;
+use crate::support::scratch::Scratch;
+use crate::support::{agent, send};
+use coffer::{Config, Server};
+use std::collections::BTreeSet;
+use std::os::unix::fs::{chown, symlink};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A sandbox whose folder for temporary files this is.
+fn sandbox(folder: &Scratch) -> (Process, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"]);
+    let process = Process::start(command.env("TMPDIR", folder.path("")));
+    let url = process.url();
+    (process, url)
+}
+
+/// The names in a folder.
+fn names(folder: &Scratch) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder.path("")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.collect()
+}
+
+/// Makes whatever is in a folder look as if it had last been written to hours ago.
+fn age(folder: &Scratch) {
+    for name in names(folder) {
+        // Neither links nor pipes are opened.
+        let touched = Command::new("touch")
+            .args(["-h", "-d", "2 hours ago"])
+            .arg(folder.path(&name))
+            .status();
+        assert!(touched.unwrap().success());
+    }
+}
+
+#[test]
+fn a_sandbox_that_ends_leaves_nothing_behind() {
+    let folder = Scratch::new();
+    let (mut process, url) = sandbox(&folder);
+    let keep = format!("{url}/sandbox/snapshots/before");
+    send(&agent(), "POST", &keep, &[], "").expect(200);
+    assert!(names(&folder).len() >= 3, "{:?}", names(&folder));
+    assert!(process.close());
+    assert_eq!(names(&folder), BTreeSet::new());
+}
+
+#[test]
+fn what_a_killed_sandbox_left_goes_with_the_next_and_what_is_in_use_stays() {
+    let folder = Scratch::new();
+    let (mut killed, _) = sandbox(&folder);
+    let (mut in_use, url) = sandbox(&folder);
+    killed.kill();
+    age(&folder);
+    let (mut just_killed, _) = sandbox(&folder);
+    just_killed.kill();
+    let before = names(&folder);
+    let (mut next, _) = sandbox(&folder);
+    assert!(next.close());
+    let after = names(&folder);
+    let gone: BTreeSet<_> = before.difference(&after).collect();
+    let databases = |names: BTreeSet<&String>| {
+        let ends = |name: &&&String| name.ends_with(".db");
+        names.iter().filter(ends).count()
+    };
+    assert_eq!((databases(gone), databases(after.iter().collect())), (1, 2));
+    send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
+    assert!(in_use.close());
+}
+
+#[test]
+fn what_is_no_file_of_a_killed_sandbox_is_neither_opened_nor_removed() {
+    let folder = Scratch::new();
+    let victims = Scratch::new();
+    let victim = victims.path("victim");
+    std::fs::write(&victim, "money").unwrap();
+    let (mut in_use, url) = sandbox(&folder);
+    let of = |number: u32, beside: &str| {
+        folder.path(&format!("coffer-sandbox-{number:016x}.db{beside}"))
+    };
+    // A pipe that nobody writes to, where a lock and where a database would be.
+    for beside in ["-lock", ""] {
+        let made = Command::new("mkfifo").arg(of(1, beside)).status();
+        assert!(made.unwrap().success());
+    }
+    // A pipe for a lock beside a file, and a link.
+    std::fs::write(of(2, ""), "").unwrap();
+    let made = Command::new("mkfifo").arg(of(2, "-lock")).status();
+    assert!(made.unwrap().success());
+    symlink(&victim, of(3, "")).unwrap();
+    symlink(of(1, ""), of(3, "-lock")).unwrap();
+    std::fs::create_dir(of(4, "-lock")).unwrap();
+    std::fs::create_dir(of(4, "")).unwrap();
+    // Names that begin as those of the sandbox that runs, and would take its files along.
+    let running = names(&folder);
+    let running = running.iter().find(|name| {
+        let is_ours = |number| of(number, "").ends_with(name);
+        name.ends_with(".db") && !(1..=4).any(is_ours)
+    });
+    let running = running.unwrap().clone();
+    let crafted = [
+        "coffer-sandbox--lock".to_owned(),
+        format!("{}-lock", running.strip_suffix(".db").unwrap()),
+        format!("{}-lock", running.get(..20).unwrap()),
+        format!("{running}-lock-lock"),
+        format!("{running}-snapshot--lock"),
+    ];
+    for name in &crafted {
+        std::fs::write(folder.path(name), "").unwrap();
+    }
+    // Another user's.
+    std::fs::write(of(5, "-lock"), "").unwrap();
+    std::fs::write(of(5, ""), "").unwrap();
+    let given_away = ["", "-lock"].map(|beside| chown(of(5, beside), Some(65_534), None).is_ok());
+    // And what does go: also where only a part was left, or something is beside it that was not.
+    std::fs::write(of(6, "-snapshot-before"), "").unwrap();
+    for beside in ["", "-lock", "-wal", "-new7"] {
+        std::fs::write(of(7, beside), "").unwrap();
+    }
+    std::fs::write(of(7, "-else"), "").unwrap();
+    age(&folder);
+    let before = names(&folder);
+    let (mut next, _) = sandbox(&folder);
+    assert!(next.close());
+    let after = names(&folder);
+    let gone: BTreeSet<_> = before.difference(&after).cloned().collect();
+    let mut expected = vec![of(2, ""), of(6, "-snapshot-before")];
+    expected.extend(["", "-lock", "-wal", "-new7"].map(|beside| of(7, beside)));
+    if given_away != [true, true] {
+        expected.extend(["", "-lock"].map(|beside| of(5, beside)));
+    }
+    let expected = expected.iter().map(|path| path.file_name().unwrap());
+    let expected = expected.map(|name| name.to_str().unwrap().to_owned());
+    assert_eq!(gone, expected.collect());
+    assert_eq!(std::fs::read(&victim).unwrap(), b"money");
+    send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
+    assert!(in_use.close());
+}
+
+#[test]
+fn a_running_sandbox_is_let_be_also_where_its_lock_was_removed() {
+    let folder = Scratch::new();
+    let (mut in_use, url) = sandbox(&folder);
+    let lock = names(&folder);
+    let lock = lock.iter().find(|name| name.ends_with("-lock")).unwrap();
+    std::fs::remove_file(folder.path(lock)).unwrap();
+    age(&folder);
+    let before = names(&folder);
+    let (mut next, _) = sandbox(&folder);
+    assert!(next.close());
+    assert_eq!(names(&folder), before);
+    send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
+    assert!(in_use.close());
+    assert_eq!(names(&folder), BTreeSet::new());
+}
+
+#[test]
+fn a_file_is_free_again_also_while_other_programs_are_started() {
+    // A program that is being started shares the locks of who starts it, until it runs.
+    let scratch = Scratch::new();
+    let config = Config {
+        file: Some(scratch.path("kept.db")),
+        ..Config::sandbox()
+    };
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                assert!(Command::new("true").status().unwrap().success());
+            }
+        });
+        let opened = (0..100).map(|_| Server::start(config.clone()).map(drop));
+        let refused: Vec<_> = opened.filter_map(Result::err).collect();
+        done.store(true, Ordering::SeqCst);
+        assert!(refused.is_empty(), "{refused:?}");
+    });
+}

@@ -1,0 +1,254 @@
+//! `kill -9` while payouts and refunds are requested, approved and sent: the next start tells the truth.
+//!
+//! What always holds: a kill comes when a certain number of answers has arrived, never after a certain time.
+
+use crate::support::process::sandbox;
+use crate::support::scratch::Scratch;
+use crate::support::{LIVE, agent, send};
+use rusqlite::{Connection, OpenFlags};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+
+/// How often the process is killed.
+const KILLS: usize = 8;
+/// Answers before each kill.
+const SHARE: usize = 150;
+
+/// What was acknowledged: an id and the status that was answered.
+type Answered = (String, String);
+
+/// Somebody who requests payouts or refunds and moves each to an end, one after the other.
+struct Mover {
+    kind: &'static str,
+    invoice: String,
+    /// Which request this is: a retry has the same Idempotency-Key.
+    number: usize,
+    id: Option<String>,
+}
+
+impl Mover {
+    /// Works until no answer comes any more.
+    fn work(&mut self, url: &str, answered: &Sender<Answered>) {
+        let agent = agent();
+        while let Some(answer) = self.step(&agent, url) {
+            let (id, status) = (text(&answer, "id"), text(&answer, "status"));
+            self.id = Some(id.clone());
+            if next(&status, self.number).is_none() {
+                self.id = None;
+                self.number += 1;
+            }
+            answered.send((id, status)).unwrap();
+        }
+    }
+
+    /// A request where there is nothing to move, else the next step.
+    fn step(&self, agent: &ureq::Agent, url: &str) -> Option<Value> {
+        let kind = self.kind;
+        match &self.id {
+            None if kind == "payouts" => {
+                self.call(agent, url, "/v1/payouts", json!({ "amount": "20.00" }))
+            }
+            None => {
+                let body = json!({ "invoice": self.invoice, "amount": "0.03" });
+                self.call(agent, url, "/sandbox/refunds", body)
+            }
+            Some(id) => {
+                let read = agent.get(format!("{url}/v1/{kind}/{id}"));
+                let now = read.header("X-API-Key", LIVE).call().ok()?;
+                let now: Value = json_of(now)?;
+                match next(now["status"].as_str().unwrap(), self.number) {
+                    // It had ended when the process was killed, unheard.
+                    None => Some(now),
+                    Some(action) => {
+                        let path = format!("/sandbox/{kind}/{id}");
+                        self.call(agent, url, &path, json!({ "action": action }))
+                    }
+                }
+            }
+        }
+    }
+
+    /// A POST; nothing where the process was gone before it had answered.
+    fn call(&self, agent: &ureq::Agent, url: &str, path: &str, body: Value) -> Option<Value> {
+        let request = agent.post(format!("{url}{path}"));
+        let request = request.header("X-API-Key", LIVE);
+        let request = request.header("Idempotency-Key", format!("key-{}", self.number));
+        json_of(request.send(body.to_string()).ok()?)
+    }
+}
+
+/// The whole of a good answer; nothing where it broke off.
+fn json_of(mut answer: ureq::http::Response<ureq::Body>) -> Option<Value> {
+    let text = answer.body_mut().read_to_string().ok()?;
+    assert!(answer.status().is_success(), "{text}");
+    Some(serde_json::from_str(&text).unwrap())
+}
+
+fn text(object: &Value, field: &str) -> String {
+    object[field].as_str().unwrap().to_owned()
+}
+
+/// What is done to one that stands so; each comes to another end than the one before it.
+fn next(status: &str, number: usize) -> Option<&'static str> {
+    match (status, number % 3) {
+        ("requested", 0) => Some("cancel"),
+        ("requested", _) => Some("approve"),
+        ("approved", _) => Some("process"),
+        ("processing", 1) => Some("pay"),
+        ("processing", _) => Some("fail"),
+        _ => None,
+    }
+}
+
+/// How far a status is.
+fn rank(status: &str) -> usize {
+    let open = ["requested", "approved", "processing"];
+    open.iter()
+        .position(|known| *known == status)
+        .unwrap_or(open.len())
+}
+
+/// Looks into a file that no process has open: nothing acknowledged is lost, and the books tell each transfer whole.
+#[track_caller]
+fn check(file: &Path, acknowledged: &BTreeMap<String, String>) {
+    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let mut rows = db
+        .prepare(
+            "select t.id, t.status, t.amount, (select count(*) from ledger where transfer = t.seq),
+               (select ifnull(sum(amount), 0) from ledger where transfer = t.seq),
+               (select group_concat(type) from events where object_id = t.id),
+               (select count(*) from audit_log where object_id = t.id), t.kind
+             from transfers t",
+        )
+        .unwrap();
+    let mut rows = rows.query([]).unwrap();
+    let (mut statuses, mut open) = (BTreeMap::new(), 0);
+    while let Some(row) = rows.next().unwrap() {
+        let (id, status): (String, String) = (row.get(0).unwrap(), row.get(1).unwrap());
+        let amount: i64 = row.get(2).unwrap();
+        let is_back = ["failed", "rejected", "cancelled"].contains(&status.as_str());
+        assert_eq!(
+            row.get(3),
+            Ok(if is_back { 2 } else { 1 }),
+            "entries of {id}, {status}"
+        );
+        assert_eq!(
+            row.get(4),
+            Ok(if is_back { 0 } else { -amount }),
+            "booked for {id}, {status}"
+        );
+        let told = ["paid", "failed"].contains(&status.as_str());
+        let told = told.then(|| format!("{}.{status}", row.get::<_, String>(7).unwrap()));
+        assert_eq!(row.get(5), Ok(told), "told of {id}");
+        let steps: u32 = row.get(6).unwrap();
+        assert!(
+            steps > u32::from(rank(&status) > 0),
+            "{id} is {status} and was moved {steps} times"
+        );
+        open += if rank(&status) < 3 { amount } else { 0 };
+        statuses.insert(id, status);
+    }
+    for (id, answered) in acknowledged {
+        let now = &statuses[id];
+        assert!(
+            rank(now) >= rank(answered),
+            "{id} was {answered} and is {now}"
+        );
+        assert!(
+            rank(answered) < 3 || now == answered,
+            "{id} was {answered} and is {now}"
+        );
+    }
+    let balance = "select reserved, available, (select sum(amount) from ledger) from balances";
+    let [reserved, available, booked]: [i64; 3] = db
+        .query_row(balance, [], |row| {
+            Ok([row.get(0)?, row.get(1)?, row.get(2)?])
+        })
+        .unwrap();
+    assert_eq!((reserved, available), (open, booked));
+    let refunded = "select ifnull(refunded, 0) = (select ifnull(sum(amount), 0) from transfers where invoice = invoices.seq
+                      and status not in ('failed', 'rejected', 'cancelled')) from invoices";
+    assert_eq!(
+        db.query_row(refunded, [], |row| row.get(0)),
+        Ok(true),
+        "refundedAmount"
+    );
+}
+
+/// A paid live invoice; its id.
+#[track_caller]
+fn funded(url: &str) -> String {
+    let call = |path: &str, body: Value| {
+        let path = format!("{url}{path}");
+        let answer = send(
+            &agent(),
+            "POST",
+            &path,
+            &[("X-API-Key", LIVE)],
+            &body.to_string(),
+        );
+        assert!(answer.status < 300, "{}", answer.text);
+        answer.json()
+    };
+    let body = json!({ "amount": "50000.00", "currency": "EUR", "asset": "LTC" });
+    let invoice = text(&call("/v1/invoices", body), "id");
+    let payment = text(
+        &call("/sandbox/payments", json!({ "invoice": invoice })),
+        "id",
+    );
+    call(
+        &format!("/sandbox/payments/{payment}"),
+        json!({ "state": "confirmed" }),
+    );
+    invoice
+}
+
+#[test]
+fn what_was_acknowledged_of_payouts_and_refunds_survives_kill_9() {
+    let scratch = Scratch::new();
+    let file = scratch.path("coffer.db");
+    let path = file.to_str().unwrap();
+    let mut movers: Vec<Mover> = Vec::new();
+    let mut acknowledged = BTreeMap::new();
+    for round in 0..KILLS {
+        let (mut process, url) = sandbox("127.0.0.1:0", &["--file", path]);
+        if round == 0 {
+            let invoice = funded(&url);
+            let kinds = ["payouts", "refunds", "refunds", "refunds"];
+            movers.extend(kinds.map(|kind| Mover {
+                kind,
+                invoice: invoice.clone(),
+                number: 0,
+                id: None,
+            }));
+        }
+        let (answered, answers) = channel();
+        std::thread::scope(|scope| {
+            for mover in &mut movers {
+                let (url, answered) = (&url, answered.clone());
+                scope.spawn(move || mover.work(url, &answered));
+            }
+            drop(answered);
+            let mut count = 0;
+            for (id, status) in answers {
+                acknowledged.insert(id, status);
+                count += 1;
+                if count == SHARE {
+                    process.kill();
+                }
+            }
+        });
+        check(&file, &acknowledged);
+    }
+    let ends = |end: &str| {
+        acknowledged
+            .values()
+            .filter(|status| *status == end)
+            .count()
+    };
+    for end in ["paid", "failed", "cancelled"] {
+        assert!(ends(end) > KILLS, "{} are {end}", ends(end));
+    }
+}

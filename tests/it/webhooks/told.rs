@@ -1,0 +1,334 @@
+//! What is told and listed: each type and each status by its name, exactly as it is read, and to nobody else.
+
+use crate::customers::addresses::another_account;
+use crate::support::receiver::{Does, Receiver};
+use crate::support::{LIVE, Shop, TEST};
+use coffer::domain::event::EventType;
+use coffer::domain::status::InvoiceStatus;
+use coffer::http::{Auth, Route, routes};
+use serde_json::{Value, json};
+
+/// The types that are documented.
+const TYPES: [&str; 16] = [
+    "invoice.created",
+    "invoice.detected",
+    "invoice.confirmed",
+    "invoice.overpaid",
+    "invoice.underpaid",
+    "invoice.expired",
+    "invoice.paid_late",
+    "invoice.cancelled",
+    "invoice.failed",
+    "deposit.confirmed",
+    "payout.paid",
+    "payout.failed",
+    "refund.paid",
+    "refund.failed",
+    "account.approved",
+    "account.suspended",
+];
+/// The statuses that are documented.
+const STATUSES: [&str; 10] = [
+    "created",
+    "awaiting_payment",
+    "detected",
+    "confirmed",
+    "overpaid",
+    "underpaid",
+    "expired",
+    "paid_late",
+    "cancelled",
+    "failed",
+];
+
+/// The entries of a list.
+#[track_caller]
+fn listed(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
+    let list = shop.get(path, Some(key)).expect(200).json();
+    list["data"].as_array().unwrap().clone()
+}
+
+/// Asserts that this was told last of an invoice, and that the event has the invoice as it is read.
+#[track_caller]
+fn tells(shop: &Shop, id: &str, status: &str) {
+    let invoice = shop.read(id);
+    assert_eq!(invoice["status"], status);
+    let last = listed(shop, &format!("/v1/events?limit=1&object={id}"), TEST).remove(0);
+    assert_eq!(last["type"], format!("invoice.{status}"));
+    assert_eq!(last["data"]["object"], invoice, "{status}");
+    assert_eq!(last["created"], shop.now());
+}
+
+/// Brings one test invoice to each status but `awaiting_payment`, which is not told; their ids in that order.
+#[track_caller]
+fn one_of_each(shop: &Shop) -> Vec<(&'static str, String)> {
+    let make = || {
+        let more = json!({ "asset": "LTC", "ttlSeconds": 60, "metadata": { "n": 1.10 } });
+        let invoice = shop.invoice("100.00", more);
+        invoice["id"].as_str().unwrap().to_owned()
+    };
+    let confirmed = |id: &str, amount: &str| {
+        let payment = shop.pay(json!({ "invoice": id, "amount": amount }));
+        tells(shop, id, "detected");
+        shop.step(&payment, "confirmed");
+        payment
+    };
+    let [expired, late] = [make(), make()];
+    shop.advance("1m");
+    tells(shop, &expired, "expired");
+    let payment = shop.pay(json!({ "invoice": late }));
+    shop.step(&payment, "confirmed");
+    let [detected, paid, over, under, cancelled, failed] = std::array::from_fn(|_| make());
+    shop.pay(json!({ "invoice": detected }));
+    confirmed(&paid, "1.25");
+    confirmed(&over, "1.5");
+    confirmed(&under, "0.5");
+    shop.cancel(&cancelled).expect(200);
+    let gone = confirmed(&failed, "1.25");
+    shop.step(&gone, "dropped");
+    let created = shop.invoice("100.00", json!({}))["id"].clone();
+    let all = [
+        ("created", created.as_str().unwrap().to_owned()),
+        ("detected", detected),
+        ("confirmed", paid),
+        ("overpaid", over),
+        ("underpaid", under),
+        ("expired", expired),
+        ("paid_late", late),
+        ("cancelled", cancelled),
+        ("failed", failed),
+    ];
+    all.into()
+}
+
+#[test]
+fn an_event_of_an_invoice_has_it_as_it_is_read() {
+    let shop = Shop::open();
+    for (status, id) in one_of_each(&shop) {
+        if status != "expired" {
+            tells(&shop, &id, status);
+        }
+    }
+}
+
+#[test]
+fn every_status_can_be_asked_for_and_no_other() {
+    assert_eq!(InvoiceStatus::TEXTS, STATUSES);
+    let shop = Shop::open();
+    let mut all = one_of_each(&shop);
+    let picked = shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let picked = picked["id"].as_str().unwrap().to_owned();
+    all.push(("awaiting_payment", picked));
+    for (status, id) in &all {
+        let found = listed(&shop, &format!("/v1/invoices?status={status}"), TEST);
+        assert_eq!(found, [shop.read(id)], "{status}");
+        let paid = ["confirmed", "overpaid"].contains(status);
+        assert_eq!(found[0]["paid"], paid, "{status}");
+    }
+    assert_eq!(all.len(), STATUSES.len());
+    for wrong in ["paid", "pending", "CREATED", ""] {
+        let answer = shop.get(&format!("/v1/invoices?status={wrong}"), Some(TEST));
+        answer.refused(400, "invalid_request", Some("status"));
+    }
+}
+
+#[test]
+fn every_type_can_be_asked_for_and_no_other() {
+    assert_eq!(EventType::TEXTS, TYPES);
+    let shop = Shop::open();
+    one_of_each(&shop);
+    shop.addresses(TEST, "ada").expect(201);
+    let deposit = json!({ "asset": "BTC", "amount": "0.001" });
+    shop.post("/v1/customers/ada/simulate", Some(TEST), deposit)
+        .expect(201);
+    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    for way in [&["approve", "fail"][..], &["approve", "process", "pay"]] {
+        shop.moved("payouts", &shop.payout("20.00"), way);
+        shop.moved("refunds", &shop.refund(&invoice, Some("20.00")), way);
+    }
+    shop.switch(json!({ "status": "suspended" }));
+    shop.switch(json!({ "status": "active" }));
+    for kind in TYPES {
+        let path = format!("/v1/events?limit=200&type={kind}");
+        let found = [listed(&shop, &path, TEST), listed(&shop, &path, LIVE)].concat();
+        assert!(!found.is_empty(), "{kind}");
+        assert!(found.iter().all(|event| event["type"] == kind), "{kind}");
+    }
+    for wrong in [
+        "invoice.awaiting_payment",
+        "payout.requested",
+        "account.rejected",
+        "invoice",
+        "",
+    ] {
+        let answer = shop.get(&format!("/v1/events?type={wrong}"), Some(TEST));
+        answer.refused(400, "invalid_request", Some("type"));
+    }
+}
+
+#[test]
+fn an_account_is_told_as_it_is_read() {
+    let shop = Shop::open();
+    shop.fund(LIVE, "100.00", "EUR");
+    let receiver = Receiver::that(Does::Answer(200));
+    let types = ["account.approved", "account.suspended"];
+    shop.switch(json!({ "endpoints": [{ "url": receiver.url(), "types": types }] }));
+    for (status, kind) in [
+        ("suspended", "account.suspended"),
+        ("active", "account.approved"),
+    ] {
+        shop.switch(json!({ "status": status }));
+        shop.advance("0s");
+        let told = receiver.messages().pop().unwrap();
+        let event = told.json();
+        assert_eq!(
+            (&event["type"], &event["livemode"]),
+            (&json!(kind), &json!(true))
+        );
+        let path = format!("/v1/events/{}", event["id"].as_str().unwrap());
+        let read = shop.get(&path, Some(LIVE)).expect(200);
+        assert_eq!(read.text, told.body);
+        shop.get(&path, Some(TEST)).refused(404, "not_found", None);
+        let mut account = event["data"]["object"].clone();
+        let object = account.as_object_mut().unwrap().remove("object");
+        assert_eq!(object, Some(json!("account")));
+        let merchant = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
+        assert_eq!(account, merchant);
+        assert_eq!(merchant["status"], status);
+    }
+    assert_eq!(receiver.messages().len(), 2);
+}
+
+/// The routes that read something of the account without naming it.
+fn lists() -> impl Iterator<Item = &'static Route> {
+    routes(false).filter(|route| {
+        route.auth() == Auth::Secret && route.method == "GET" && !route.path.contains('{')
+    })
+}
+
+#[test]
+fn an_account_reads_on_in_every_state() {
+    let shop = Shop::open();
+    let invoice = shop.fund(TEST, "100.00", "EUR");
+    for status in ["pending", "suspended", "rejected", "active"] {
+        shop.switch(json!({ "status": status }));
+        for key in [TEST, LIVE] {
+            for route in lists() {
+                shop.get(route.path, Some(key)).expect(200);
+            }
+            let merchant = shop.get("/v1/merchant", Some(key)).expect(200).json();
+            assert_eq!(merchant["status"], status);
+        }
+        assert_eq!(shop.read(&invoice)["paid"], true);
+    }
+}
+
+/// The ids of a list.
+#[track_caller]
+fn ids(shop: &Shop, path: &str, key: &str) -> Vec<String> {
+    let entries = listed(shop, path, key).into_iter();
+    let id = |entry: Value| entry["id"].as_str().unwrap().to_owned();
+    entries.map(id).collect()
+}
+
+#[test]
+fn no_list_shows_what_is_not_the_keys_own() {
+    let shop = Shop::open();
+    let mut invoices = Vec::new();
+    for key in [TEST, LIVE] {
+        let invoice = shop.fund(key, "100.00", "EUR");
+        shop.refund(&invoice, Some("1.00"));
+        let address = shop.address_of(key, "ada", "utxo");
+        let deposit = shop.pay(json!({ "address": address, "amount": "0.001" }));
+        shop.step(&deposit, "confirmed");
+        invoices.push(invoice);
+    }
+    shop.payout("20.00");
+    let others = ["test", "live"].map(|mode| another_account(shop.file(), mode));
+    let mut walked = 0;
+    for route in lists() {
+        let path = route.path;
+        // The coins are everybody's; the account itself is no list; a balance has no id.
+        if ["/v1/currencies", "/v1/merchant", "/v1/balances"].contains(&path) {
+            continue;
+        }
+        walked += 1;
+        let (test, live) = (ids(&shop, path, TEST), ids(&shop, path, LIVE));
+        assert_eq!(test.is_empty(), path == "/v1/payouts", "{path}");
+        assert!(!live.is_empty(), "{path}");
+        assert!(test.iter().all(|id| !live.contains(id)), "{path}");
+        for other in &others {
+            let of_other = listed(&shop, path, other);
+            let own = |entry: &Value| entry["type"] == "account.approved";
+            assert!(of_other.iter().all(own), "{path}");
+        }
+    }
+    assert_eq!(
+        walked, 6,
+        "invoices, ledger, payouts, refunds, events, deposits"
+    );
+    for other in &others {
+        let balances = listed(&shop, "/v1/balances", other);
+        assert!(balances.iter().all(|balance| balance["sales"] == "0.00"));
+    }
+    // Nor does naming what is not one's own.
+    for (invoice, foreign) in [(&invoices[0], LIVE), (&invoices[1], TEST)] {
+        for key in [foreign, &others[0], &others[1]] {
+            for query in ["refunds?invoiceId", "events?object"] {
+                let path = format!("/v1/{query}={invoice}");
+                assert_eq!(listed(&shop, &path, key), Vec::<Value>::new(), "{path}");
+            }
+        }
+    }
+    for path in ["/v1/ledger", "/v1/events"] {
+        let page = shop.get(&format!("{path}?limit=1"), Some(TEST)).json();
+        let before = format!("{path}?before={}", page["nextBefore"].as_str().unwrap());
+        shop.get(&before, Some(TEST)).expect(200);
+        for key in [LIVE, &others[0], &others[1]] {
+            let refused = shop.get(&before, Some(key));
+            refused.refused(400, "invalid_request", Some("before"));
+        }
+    }
+}
+
+#[test]
+fn a_filter_shows_a_part_of_what_the_list_shows() {
+    let shop = Shop::open();
+    let others = ["test", "live"].map(|mode| another_account(shop.file(), mode));
+    let keys = [TEST, LIVE, &others[0], &others[1]];
+    for key in keys {
+        for currency in ["EUR", "USD"] {
+            shop.fund(key, "100.00", currency);
+        }
+        let body = json!({ "amount": "20.00", "currency": "EUR", "orderId": "a" });
+        shop.post("/v1/invoices", Some(key), body).expect(201);
+        let address = shop.address_of(key, "ada", "utxo");
+        let deposit = shop.pay(json!({ "address": address, "amount": "0.001" }));
+        shop.step(&deposit, "confirmed");
+    }
+    for key in keys {
+        for (list, filter, field, value) in [
+            ("invoices", "status=confirmed", "/status", "confirmed"),
+            ("invoices", "status=created", "/status", "created"),
+            ("invoices", "orderId=a", "/orderId", "a"),
+            ("invoices", "orderId=a&status=created", "/orderId", "a"),
+            ("ledger", "currency=EUR", "/currency", "EUR"),
+            ("ledger", "currency=USD", "/currency", "USD"),
+            ("events", "type=invoice.created", "/type", "invoice.created"),
+            (
+                "events",
+                "type=deposit.confirmed",
+                "/type",
+                "deposit.confirmed",
+            ),
+            ("deposits", "customer=ada", "/customer", "ada"),
+        ] {
+            let path = format!("/v1/{list}?limit=100");
+            let mut expected = listed(&shop, &path, key);
+            expected.retain(|entry| entry.pointer(field) == Some(&json!(value)));
+            let found = listed(&shop, &format!("{path}&{filter}"), key);
+            assert_eq!(found, expected, "{list}?{filter}");
+            assert!(!found.is_empty(), "{list}?{filter}");
+        }
+    }
+}
