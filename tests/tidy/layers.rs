@@ -57,7 +57,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         room: "http",
         rooms: &["service", "domain", "clock", "web"],
-        crates: &[VALUES, HYPER, LOG],
+        crates: &[VALUES, HYPER, LOG, &["askama::Template"]],
     },
     Layer {
         room: "outbound",
@@ -82,7 +82,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         room: "web",
         rooms: &[],
-        crates: &[],
+        crates: &[&["askama"]],
     },
     Layer {
         room: "config",

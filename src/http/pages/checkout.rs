@@ -1,7 +1,7 @@
 //! The checkout: a coin to pick, then how much and where to, then what became of it.
 
 use super::form::Form;
-use super::{Page, readable, see_other, way_out};
+use super::{moment, of_shop, reply, said, see_other, way_out};
 use crate::domain::invoice::{Coin, Invoice};
 use crate::domain::money::coin::Units;
 use crate::domain::refusal::{Code, Refusal};
@@ -11,7 +11,7 @@ use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{FRAMED_PAGE, Handler, PAGE, Resource, Route};
 use crate::service::Error;
 use crate::service::checkout::Checkout;
-use crate::web::{CHOOSE, COIN, COINS, FACT, Filling, Markup, OTHER_COIN, PARAGRAPH, PAY, STATE};
+use crate::web::templates::{self, Choose, Coins, Frame, Pay, State, WayOut};
 use hyper::StatusCode;
 
 /// Seconds after which a page on which a coin is to be chosen looks whether there is still time.
@@ -52,33 +52,42 @@ async fn show(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
     let checkout = call.front.service.checkout(call.now, call.id(), token)?;
     let invoice = &checkout.invoice;
-    let (body, refresh_seconds) = match invoice.status {
-        InvoiceStatus::Created | InvoiceStatus::AwaitingPayment => match &invoice.coin {
-            Some(coin) => (pay(&checkout, coin, token), Some(WAITING_SECONDS)),
-            None => (choose(&checkout, token), Some(CHOOSING_SECONDS)),
-        },
-        InvoiceStatus::Detected => (state(&checkout), Some(WAITING_SECONDS)),
-        InvoiceStatus::Underpaid => match invoice.coin.as_ref().zip(checkout.rest) {
-            Some((coin, rest)) => (top_up(invoice, coin, rest), Some(WAITING_SECONDS)),
-            None => (state(&checkout), None),
-        },
-        InvoiceStatus::Confirmed
-        | InvoiceStatus::Overpaid
-        | InvoiceStatus::PaidLate
-        | InvoiceStatus::Expired
-        | InvoiceStatus::Cancelled
-        | InvoiceStatus::Failed => (state(&checkout), None),
-    };
     let title = format!(
         "{} {} to {}",
         invoice.amount, invoice.currency, checkout.account.name
     );
-    let page = Page {
+    let frame = |refresh_seconds| Frame {
         refresh_seconds,
-        body,
-        ..Page::of_shop(&checkout.account, checkout.is_simulated, "../", title)
+        ..of_shop(&checkout.account, checkout.is_simulated, title)
     };
-    Ok(page.reply(StatusCode::OK, call.policy))
+    let (ok, policy) = (StatusCode::OK, call.policy);
+    match (invoice.status, &invoice.coin) {
+        (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, None) => {
+            let choose = choose(&checkout, token);
+            reply(ok, policy, frame(Some(CHOOSING_SECONDS)), choose)
+        }
+        (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, Some(coin)) => {
+            let pay = pay(&checkout, coin, token);
+            reply(ok, policy, frame(Some(WAITING_SECONDS)), pay)
+        }
+        (InvoiceStatus::Underpaid, Some(coin)) if let Some(rest) = checkout.rest => {
+            let top_up = top_up(invoice, coin, rest);
+            reply(ok, policy, frame(Some(WAITING_SECONDS)), top_up)
+        }
+        (InvoiceStatus::Detected, _) => {
+            reply(ok, policy, frame(Some(WAITING_SECONDS)), state(invoice))
+        }
+        (
+            InvoiceStatus::Underpaid
+            | InvoiceStatus::Confirmed
+            | InvoiceStatus::Overpaid
+            | InvoiceStatus::PaidLate
+            | InvoiceStatus::Expired
+            | InvoiceStatus::Cancelled
+            | InvoiceStatus::Failed,
+            _,
+        ) => reply(ok, policy, frame(None), state(invoice)),
+    }
 }
 
 /// POST /checkout/{id}/select
@@ -100,80 +109,72 @@ async fn select(call: Call) -> Result<Reply, Error> {
 }
 
 /// No coin yet.
-fn choose(checkout: &Checkout, token: &str) -> Markup {
+fn choose<'a>(checkout: &'a Checkout, token: &'a str) -> Choose<'a> {
     let invoice = &checkout.invoice;
-    let coins = if checkout.coins.is_empty() {
-        let message = "At the moment there is no coin that this can be paid with.";
-        Filling::of(PARAGRAPH).text("text", message).done()
-    } else {
-        coins(checkout, token, None)
-    };
-    priced(CHOOSE, invoice)
-        .text("moment", &invoice.expires_at.to_string())
-        .text("until", &readable(invoice.expires_at))
-        .part("coins", coins)
-        .part("way_out", back(invoice))
-        .done()
+    Choose {
+        amount: invoice.amount.to_string(),
+        currency: invoice.currency.as_str(),
+        description: said(invoice.description.as_deref()),
+        until: moment(invoice.expires_at),
+        coins: coins(checkout, token, None),
+        way_out: back(invoice),
+    }
 }
 
-/// The form that picks a coin, any but `picked`.
-fn coins(checkout: &Checkout, token: &str, picked: Option<&Coin>) -> Markup {
+/// The coins to pick one of, all but `picked`.
+fn coins<'a>(checkout: &'a Checkout, token: &'a str, picked: Option<&Coin>) -> Coins<'a> {
     let others = checkout.coins.iter();
     let others = others.filter(|(asset, _)| picked.is_none_or(|coin| coin.asset != *asset));
-    let coins = others.map(|(asset, due)| {
-        Filling::of(COIN)
-            .text("id", asset.id)
-            .text("name", asset.name)
-            .text("due", &asset.text(*due))
-            .text("symbol", asset.symbol)
-            .done()
+    let coins = others.map(|(asset, due)| templates::Coin {
+        id: asset.id,
+        name: asset.name,
+        due: asset.text(*due),
+        symbol: asset.symbol,
     });
-    let action = format!("{}/select", checkout.invoice.id);
-    Filling::of(COINS)
-        .text("action", &action)
-        .text("token", token)
-        .part("coins", Markup::all(coins))
-        .done()
+    Coins {
+        invoice_id: &checkout.invoice.id,
+        token,
+        coins: coins.collect(),
+    }
 }
 
 /// A coin is picked, nothing was seen.
-fn pay(checkout: &Checkout, coin: &Coin, token: &str) -> Markup {
-    let other = Markup::all([
-        Filling::of(OTHER_COIN).done(),
-        coins(checkout, token, Some(coin)),
-    ]);
-    send(&checkout.invoice, coin, coin.amount_expected)
-        .text("status", "Waiting for your payment.")
-        .part("other", other)
-        .done()
+fn pay<'a>(checkout: &'a Checkout, coin: &'a Coin, token: &'a str) -> Pay<'a> {
+    Pay {
+        other_coins: Some(coins(checkout, token, Some(coin))),
+        ..send(&checkout.invoice, coin, coin.amount_expected)
+    }
 }
 
 /// Less has come than was due, and there is time for the rest.
-fn top_up(invoice: &Invoice, coin: &Coin, rest: Units) -> Markup {
-    let received = coin
-        .asset
-        .text(invoice.amount_received.unwrap_or(Units::ZERO));
-    let symbol = coin.asset.symbol;
-    let status = format!("{received} {symbol} has arrived, less than was due. Send the rest.");
-    send(invoice, coin, rest).text("status", &status).done()
+fn top_up<'a>(invoice: &'a Invoice, coin: &'a Coin, rest: Units) -> Pay<'a> {
+    let received = invoice.amount_received.unwrap_or(Units::ZERO);
+    Pay {
+        received: Some(coin.asset.text(received)),
+        ..send(invoice, coin, rest)
+    }
 }
 
 /// How much of the coin is to be sent, where to and until when.
-fn send(invoice: &Invoice, coin: &Coin, due: Units) -> Filling {
-    priced(PAY, invoice)
-        .text("due", &coin.asset.text(due))
-        .text("symbol", coin.asset.symbol)
-        .text("chain", coin.asset.chain.as_str())
-        .text("address", &coin.address)
-        .text("rate", &coin.rate.to_string())
-        .text("moment", &invoice.expires_at.to_string())
-        .text("until", &readable(invoice.expires_at))
-        .part("way_out", back(invoice))
+fn send<'a>(invoice: &'a Invoice, coin: &'a Coin, due: Units) -> Pay<'a> {
+    Pay {
+        amount: invoice.amount.to_string(),
+        currency: invoice.currency.as_str(),
+        description: said(invoice.description.as_deref()),
+        until: moment(invoice.expires_at),
+        due: coin.asset.text(due),
+        symbol: coin.asset.symbol,
+        chain: coin.asset.chain.as_str(),
+        address: &coin.address,
+        rate: coin.rate.to_string(),
+        received: None,
+        other_coins: None,
+        way_out: back(invoice),
+    }
 }
 
 /// Something came, or nothing will.
-fn state(checkout: &Checkout) -> Markup {
-    let invoice = &checkout.invoice;
+fn state(invoice: &Invoice) -> State<'_> {
     let (heading, message) = told(invoice.status);
     let price = format!("{} {}", invoice.amount, invoice.currency);
     let of_coin =
@@ -183,41 +184,24 @@ fn state(checkout: &Checkout) -> Markup {
     let received = coin.zip(invoice.amount_received);
     let received = received.map(|(coin, amount)| of_coin(coin, amount));
     let facts = [("Price", Some(price)), ("Due", due), ("Received", received)];
-    let facts = facts.into_iter().filter_map(|(term, text)| {
-        let fact = Filling::of(FACT).text("term", term).text("text", &text?);
-        Some(fact.done())
-    });
-    let way_out = if invoice.status.is_paid() {
-        way_out(invoice.redirect_url.as_deref(), "Go back to the shop", "go")
-    } else {
-        back(invoice)
-    };
-    priced(STATE, invoice)
-        .text("heading", heading)
-        .text("message", message)
-        .part("facts", Markup::all(facts))
-        .part("way_out", way_out)
-        .done()
-}
-
-/// A part of the page with what all of them say of the invoice: never whose it is, never the shop's own data.
-fn priced(template: &'static str, invoice: &Invoice) -> Filling {
-    let description = invoice
-        .description
-        .as_deref()
-        .filter(|text| !text.is_empty());
-    let description = match description {
-        Some(text) => Filling::of(PARAGRAPH).text("text", text).done(),
-        None => Markup::none(),
-    };
-    Filling::of(template)
-        .text("amount", &invoice.amount.to_string())
-        .text("currency", invoice.currency.as_str())
-        .part("description", description)
+    State {
+        heading,
+        message,
+        description: said(invoice.description.as_deref()),
+        facts: facts
+            .into_iter()
+            .filter_map(|(term, text)| Some((term, text?)))
+            .collect(),
+        way_out: if invoice.status.is_paid() {
+            way_out(invoice.redirect_url.as_deref(), "Go back to the shop", "go")
+        } else {
+            back(invoice)
+        },
+    }
 }
 
 /// The way back for who does not pay.
-fn back(invoice: &Invoice) -> Markup {
+fn back(invoice: &Invoice) -> Option<WayOut<'_>> {
     let text = if invoice.status.is_open() {
         "Cancel and go back to the shop"
     } else {

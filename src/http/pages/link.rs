@@ -1,7 +1,7 @@
 //! A payment link's page: what is paid for, and the form that makes the invoice.
 
 use super::form::Form;
-use super::{Page, see_other, too_fast};
+use super::{of_shop, reply, said, see_other, too_fast};
 use crate::domain::money::Cents;
 use crate::domain::refusal::{Code, Refusal};
 use crate::http::client;
@@ -10,7 +10,7 @@ use crate::http::request::Call;
 use crate::http::route::{Handler, PAGE, Resource, Route};
 use crate::service::Error;
 use crate::service::links::OpenLink;
-use crate::web::{AMOUNT, Filling, LINK, Markup, PARAGRAPH, PRICE, PROBLEM};
+use crate::web::templates::{Link, Price};
 use hyper::StatusCode;
 
 /// Its operations.
@@ -38,7 +38,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 /// GET /l/{id}
 async fn show(call: Call) -> Result<Reply, Error> {
     let opened = call.front.service.open_link(call.id())?;
-    Ok(page(&opened, "", None).reply(StatusCode::OK, call.policy))
+    page(&call, &opened, "", None)
 }
 
 /// POST /l/{id}
@@ -60,7 +60,7 @@ async fn pay(call: Call) -> Result<Reply, Error> {
         Some(price) => Some(price),
         None => match Cents::parse(&with_point(named)) {
             Ok(amount) => Some(amount),
-            Err(_) => return Ok(again(&call, &opened, named, "Enter an amount like 19.99.")),
+            Err(_) => return page(&call, &opened, named, Some("Enter an amount like 19.99.")),
         },
     };
     match service.invoice_of_link(call.now, call.id(), amount).await {
@@ -76,7 +76,7 @@ async fn pay(call: Call) -> Result<Reply, Error> {
                 "The most is {} {}.",
                 opened.account.invoice_max, opened.link.currency
             );
-            Ok(again(&call, &opened, named, &problem))
+            page(&call, &opened, named, Some(&problem))
         }
         Err(error) => Err(error),
     }
@@ -92,43 +92,36 @@ fn with_point(text: &str) -> String {
     }
 }
 
-/// The form once more, with what was wrong.
-fn again(call: &Call, opened: &OpenLink, named: &str, problem: &str) -> Reply {
-    page(opened, named, Some(problem)).reply(StatusCode::BAD_REQUEST, call.policy)
-}
-
-/// The page; `named` is the amount that the payer has entered.
-fn page(opened: &OpenLink, named: &str, problem: Option<&str>) -> Page {
+/// The page; `named` is the amount that the payer has entered, `problem` what was wrong with it.
+fn page(
+    call: &Call,
+    opened: &OpenLink,
+    named: &str,
+    problem: Option<&str>,
+) -> Result<Reply, Error> {
     let OpenLink {
         account,
         link,
         is_simulated,
     } = opened;
-    let paragraph = |template, text: Option<&str>| match text.filter(|text| !text.is_empty()) {
-        Some(text) => Filling::of(template).text("text", text).done(),
-        None => Markup::none(),
+    let status = match problem {
+        None => StatusCode::OK,
+        Some(_) => StatusCode::BAD_REQUEST,
     };
-    let amount = match link.amount {
-        Some(price) => Filling::of(PRICE).text("amount", &price.to_string()),
-        None => Filling::of(AMOUNT).text("value", named),
+    let body = Link {
+        id: &link.id,
+        name: &link.name,
+        description: said(link.description.as_deref()),
+        problem,
+        currency: link.currency.as_str(),
+        price: match link.amount {
+            Some(price) => Price::Fixed(price.to_string()),
+            None => Price::Named(named),
+        },
     };
-    let body = Filling::of(LINK)
-        .text("name", &link.name)
-        .text("action", &link.id)
-        .part(
-            "description",
-            paragraph(PARAGRAPH, link.description.as_deref()),
-        )
-        .part("problem", paragraph(PROBLEM, problem))
-        .part(
-            "amount",
-            amount.text("currency", link.currency.as_str()).done(),
-        );
     let title = format!("{} · {}", link.name, account.name);
-    Page {
-        body: body.done(),
-        ..Page::of_shop(account, *is_simulated, "../", title)
-    }
+    let frame = of_shop(account, *is_simulated, title);
+    reply(status, call.policy, frame, body)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The pages: complete HTML made here, without a script.
 //!
-//! What lives here: the frame of every page, its headers, and errors that are pages. What
-//! does not: the markup, which is in `web`, and what a browser lets a page do, which is its route's. What always holds: a
-//! page loads nothing from elsewhere but the shop's picture.
+//! What lives here: what is put into every page, its headers, and errors that are pages. What does not: the markup, which
+//! is in `web`, and what a browser lets a page do, which is its route's. What always holds: a page loads nothing from
+//! elsewhere but the shop's picture.
 
 pub(super) mod checkout;
 mod form;
@@ -16,71 +16,52 @@ use crate::domain::account::Account;
 use crate::domain::time::Time;
 use crate::domain::url;
 use crate::service::Error;
-use crate::web::{ERROR, Filling, LOGO, Markup, PAGE, REFRESH, SHOP, TEST, WAY_OUT};
+use crate::web::templates::{Frame, Moment, Page, Problem, Shop, WayOut};
+use askama::Template;
 use hyper::StatusCode;
 use hyper::header::{
     CONTENT_SECURITY_POLICY, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
 };
 
-/// A page, before it is put into its frame.
-#[derive(Default)]
-struct Page {
-    title: String,
-    /// From the page's path back to where all paths begin, like `../`.
-    root: String,
-    shop: Markup,
-    /// Where the shop's picture comes from.
-    picture_origin: Option<String>,
-    is_simulated: bool,
-    /// Seconds after which it loads itself again.
-    refresh_seconds: Option<u32>,
-    body: Markup,
+/// The frame of a page that belongs to a shop, which stands at its top.
+fn of_shop<'a>(account: &'a Account, is_simulated: bool, title: String) -> Frame<'a> {
+    let logo = account.branding.logo_url.as_deref();
+    Frame {
+        title,
+        root: "../".to_owned(),
+        shop: Some(Shop {
+            name: &account.name,
+            logo: logo.filter(|url| origin(url).is_some()),
+        }),
+        is_simulated,
+        refresh_seconds: None,
+    }
 }
 
-impl Page {
-    /// A page with the shop at its top.
-    fn of_shop(account: &Account, is_simulated: bool, root: &str, title: String) -> Page {
-        let picture = account.branding.logo_url.as_deref();
-        let picture = picture.and_then(|url| Some((url, origin(url)?)));
-        let logo = match picture {
-            Some((url, _)) => Filling::of(LOGO).text("url", url).done(),
-            None => Markup::none(),
-        };
-        let shop = Filling::of(SHOP).text("name", &account.name);
-        Page {
-            title,
-            root: root.to_owned(),
-            shop: shop.part("logo", logo).done(),
-            picture_origin: picture.map(|(_, origin)| origin.to_owned()),
-            is_simulated,
-            ..Page::default()
-        }
+/// The frame of a page of the service itself, which stands where all paths begin.
+fn of_service(title: &str) -> Frame<'static> {
+    Frame {
+        title: title.to_owned(),
+        ..Frame::default()
     }
+}
 
-    /// The page in its frame, with its headers.
-    fn reply(self, status: StatusCode, policy: Policy) -> Reply {
-        let test = if self.is_simulated {
-            Filling::of(TEST).done()
-        } else {
-            Markup::none()
-        };
-        let refresh = match self.refresh_seconds {
-            Some(seconds) => Filling::of(REFRESH)
-                .text("seconds", &seconds.to_string())
-                .done(),
-            None => Markup::none(),
-        };
-        let page = Filling::of(PAGE)
-            .text("title", &self.title)
-            .text("root", &self.root)
-            .part("refresh", refresh)
-            .part("test", test)
-            .part("shop", self.shop)
-            .part("body", self.body);
-        let policy = policy.text(self.picture_origin.as_deref());
-        let reply = Reply::text(status, "text/html; charset=utf-8", page.done().into_text());
-        safely(reply).with(CONTENT_SECURITY_POLICY, &policy)
-    }
+/// A page with its headers.
+///
+/// # Errors
+/// [`Error::Failed`], which no field causes.
+fn reply(
+    status: StatusCode,
+    policy: Policy,
+    frame: Frame<'_>,
+    body: impl Template,
+) -> Result<Reply, Error> {
+    let picture = frame.shop.as_ref().and_then(|shop| shop.logo);
+    let policy = policy.text(picture.and_then(origin));
+    let page = Page { frame, body }.render();
+    let page = page.map_err(|error| Error::Failed(error.to_string()))?;
+    let reply = Reply::text(status, "text/html; charset=utf-8", page);
+    Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &policy))
 }
 
 /// What every answer here has: it is what it says it is, and its address is told to nobody.
@@ -100,18 +81,20 @@ pub(super) fn error(path: &str, error: Error, request_id: &str) -> Reply {
             StatusCode::INTERNAL_SERVER_ERROR => "Something broke",
             _ => "That did not work",
         };
-        let body = Filling::of(ERROR)
-            .text("heading", heading)
-            .text("message", &sentence(&refusal.message))
-            .text("id", request_id);
         let slashes = path.matches('/').count();
-        let page = Page {
-            title: heading.to_owned(),
+        let frame = Frame {
             root: "../".repeat(slashes.saturating_sub(1)),
-            body: body.done(),
-            ..Page::default()
+            ..of_service(heading)
         };
-        page.reply(status, Policy::ALONE)
+        let body = Problem {
+            heading,
+            message: sentence(&refusal.message),
+            request_id,
+        };
+        reply(status, Policy::ALONE, frame, body).unwrap_or_else(|_| Reply {
+            status,
+            ..Reply::nothing()
+        })
     })
 }
 
@@ -141,16 +124,11 @@ fn too_fast(path: &str, call: &Call, wait_seconds: i64, refusal: Error) -> Reply
 }
 
 /// A link out of a page; none where it would lead anywhere but to a site or an app.
-fn way_out(url: Option<&str>, text: &str, kind: &str) -> Markup {
+fn way_out<'a>(url: Option<&'a str>, text: &'static str, kind: &'static str) -> Option<WayOut<'a>> {
     let leads_out =
         |url: &&str| origin(url).is_some() || (url::is_site_or_app(url) && !url::is_site(url));
-    match url.filter(leads_out) {
-        Some(url) => {
-            let link = Filling::of(WAY_OUT).text("url", url).text("text", text);
-            link.text("kind", kind).done()
-        }
-        None => Markup::none(),
-    }
+    let url = url.filter(leads_out)?;
+    Some(WayOut { kind, url, text })
 }
 
 /// The scheme, host and port that an http or https url begins with.
@@ -164,20 +142,23 @@ fn origin(url: &str) -> Option<&str> {
         .filter(|_| is_host)
 }
 
-/// A moment as a person reads it.
-fn readable(time: Time) -> String {
-    let text = time.to_string();
-    let (day, hour) = (text.get(..10), text.get(11..16));
-    format!(
-        "{} {} UTC",
-        day.unwrap_or_default(),
-        hour.unwrap_or_default()
-    )
+/// A moment, also as a person reads it.
+fn moment(time: Time) -> Moment {
+    let moment = time.to_string();
+    let (day, hour) = (moment.get(..10), moment.get(11..16));
+    let (day, hour) = (day.unwrap_or_default(), hour.unwrap_or_default());
+    let text = format!("{day} {hour} UTC");
+    Moment { moment, text }
+}
+
+/// A text that is there: an empty one is none.
+fn said(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{origin, readable, sentence};
+    use super::{moment, origin, sentence};
     use crate::domain::time::Time;
 
     #[test]
@@ -199,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_people_read() {
-        assert_eq!(readable(Time(1_795_253_400_007)), "2026-11-21 09:30 UTC");
+        assert_eq!(moment(Time(1_795_253_400_007)).text, "2026-11-21 09:30 UTC");
         assert_eq!(sentence("no such invoice"), "No such invoice.");
         assert_eq!(sentence(""), ".");
     }

@@ -2,8 +2,8 @@
 //!
 //! What always holds: nobody sees the form without a link that can still be used.
 
-use super::Page;
 use super::form::Form;
+use super::{of_service, reply, sentence};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::PASSWORD_CHARS_MIN;
 use crate::http::operator::users::first_operator;
@@ -12,7 +12,7 @@ use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Handler, PAGE, Resource, Route};
 use crate::service::Error;
-use crate::web::{Filling, Markup, PROBLEM, SETUP, SETUP_DONE};
+use crate::web::templates::{Setup, SetupDone};
 use hyper::StatusCode;
 use serde_json::{Map, Value};
 
@@ -47,7 +47,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 async fn show(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
     password::check_set_up(&call, token)?;
-    Ok(form(token, "", None).reply(StatusCode::OK, call.policy))
+    form(&call, token, "", None)
 }
 
 /// POST /setup
@@ -63,38 +63,29 @@ async fn finish(call: Call) -> Result<Reply, Error> {
     let fields = fields.map(|(name, text)| (name.to_owned(), Value::from(text)));
     match first_operator(&call, &Map::from_iter(fields)).await {
         Ok((user, _)) => {
-            let done = Filling::of(SETUP_DONE).text("email", &user.email).done();
-            Ok(page("Coffer is set up", done).reply(StatusCode::OK, call.policy))
+            let done = SetupDone { email: &user.email };
+            let frame = of_service("Coffer is set up");
+            reply(StatusCode::OK, call.policy, frame, done)
         }
         Err(Error::Refused(refusal)) if refusal.code == Code::InvalidRequest => {
-            Ok(form(token, email, Some(&refusal)).reply(StatusCode::BAD_REQUEST, call.policy))
+            form(&call, token, email, Some(&refusal))
         }
         Err(error) => Err(error),
     }
 }
 
 /// The form; `problem` is what was wrong with what was sent.
-fn form(token: &str, email: &str, problem: Option<&Refusal>) -> Page {
-    let problem = match problem {
-        Some(refusal) => {
-            let text = super::sentence(&refusal.message);
-            Filling::of(PROBLEM).text("text", &text).done()
-        }
-        None => Markup::none(),
+fn form(call: &Call, token: &str, email: &str, problem: Option<&Refusal>) -> Result<Reply, Error> {
+    let problem = problem.map(|refusal| sentence(&refusal.message));
+    let status = match problem {
+        None => StatusCode::OK,
+        Some(_) => StatusCode::BAD_REQUEST,
     };
-    let form = Filling::of(SETUP)
-        .text("token", token)
-        .text("email", email)
-        .text("min", &PASSWORD_CHARS_MIN.to_string())
-        .part("problem", problem);
-    page("Set up Coffer", form.done())
-}
-
-/// A page of the service itself.
-fn page(title: &str, body: Markup) -> Page {
-    Page {
-        title: title.to_owned(),
-        body,
-        ..Page::default()
-    }
+    let form = Setup {
+        token,
+        email,
+        problem: problem.as_deref(),
+        password_chars_min: PASSWORD_CHARS_MIN,
+    };
+    reply(status, call.policy, of_service("Set up Coffer"), form)
 }

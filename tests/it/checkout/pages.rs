@@ -44,7 +44,7 @@ fn a_coin_is_chosen_and_its_address_shown() {
             "<h1>Pay 20.00 EUR</h1>",
             "Sandbox Shop",
             "TEST.",
-            "Two &lt;b&gt;books&lt;/b&gt;",
+            "Two &#60;b&#62;books&#60;/b&#62;",
             "value=\"LTC\"",
             "0.25 LTC",
             "https://shop.example/cart",
@@ -87,7 +87,7 @@ fn a_payment_is_seen_then_confirmed_then_there_is_a_way_back() {
     page.hides(&HIDDEN).hides(&["shop.example"]);
     shop.step(&payment, "confirmed");
     let page = shown(&shop, &invoice);
-    let way_back = "href=\"https://shop.example/thanks?a=1&amp;b=2\"";
+    let way_back = "href=\"https://shop.example/thanks?a=1&#38;b=2\"";
     let page = page.says(
         200,
         &["<h1>Paid</h1>", "Your payment has arrived", way_back],
@@ -250,11 +250,11 @@ fn what_a_shop_is_called_is_only_a_text() {
     assert!(!page.text.contains("<script"), "{}", page.text);
     assert!(
         page.text
-            .contains("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;")
+            .contains("&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;")
     );
     assert!(
         page.text
-            .contains("&quot;&gt;&lt;script&gt;x&lt;/script&gt;{{token}}")
+            .contains("&#34;&#62;&#60;script&#62;x&#60;/script&#62;{{token}}")
     );
     let policy = &page.headers["content-security-policy"];
     assert!(policy.contains("img-src https://img.example;"), "{policy}");

@@ -35,8 +35,8 @@ fn a_fixed_price_is_what_is_paid() {
     let page = shop.page(&path(&link)).says(
         200,
         &[
-            "<h1>A &lt;i&gt;coffee&lt;/i&gt;</h1>",
-            "Hot &amp; strong",
+            "<h1>A &#60;i&#62;coffee&#60;/i&#62;</h1>",
+            "Hot &#38; strong",
             "3.50 USD",
             "Sandbox Shop",
             "TEST.",
@@ -94,6 +94,9 @@ fn an_open_price_is_named_by_the_payer() {
         page.says(400, &["role=\"alert\"", "Enter an amount like 19.99."])
             .hides(&["<b>"]);
     }
+    let hostile = "amount=%22%27%3E%3Cscript%3E%26amp";
+    Page::of(shop.submit(&path(&link), &[], hostile))
+        .says(400, &["value=\"&#34;&#39;&#62;&#60;script&#62;&#38;amp\""]);
     let page = Page::of(shop.submit(&path(&link), &[], "amount=50000.01"));
     page.says(400, &["The most is 50000.00 EUR.", "value=\"50000.01\""]);
     let invoices = shop.get("/v1/invoices", Some(TEST)).expect(200).json();

@@ -136,7 +136,7 @@ fn customers_may_go_back_to_an_app_and_never_to_a_script() {
     ] {
         create("redirectUrl", url).expect(201);
         let invoice = create("cancelUrl", url).expect(201).json();
-        let href = url.replace('&', "&amp;").replace('\'', "&#39;");
+        let href = url.replace('&', "&#38;").replace('\'', "&#39;");
         desk.shop
             .page(invoice["checkoutUrl"].as_str().unwrap())
             .says(200, &[&format!("href=\"{href}\"")]);

@@ -61,7 +61,7 @@ fn what_is_wrong_is_told_and_the_link_stays_good() {
         ("email=anna%40shop.test", "Password must"),
         (
             "email=%22%3E%3Cscript%3E&password=long+enough",
-            "value=\"&quot;&gt;&lt;script&gt;\"",
+            "value=\"&#34;&#62;&#60;script&#62;\"",
         ),
     ] {
         submit(&shop, fields)
