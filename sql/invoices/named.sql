@@ -1,11 +1,12 @@
--- those that a text names as a whole: by id, address or txid, each by its index
+-- those that a text names as a whole: by id, address or txid, each by its index; an address and a txid as each chain keeps them
 select * from invoices
 where account = :account and mode = :mode and (:status is null or status = :status) and seq < :before
   and (:currency is null or currency = :currency)
   and (:from is null or created_at >= :from) and (:to is null or created_at < :to)
   and seq in (select seq from invoices where id = :text
-    union select invoice from addresses
-      where mode = :mode and pool in (select value from json_each(:pools)) and address = :text
-    union select p.invoice from observations o join payments p on p.observation = o.seq
-      where o.mode = :mode and o.chain in (select value from json_each(:chains)) and o.txid = :text)
+    union select a.invoice from json_each(:addresses) t join addresses a on a.pool = t.key and a.address = t.value
+      where a.mode = :mode
+    union select p.invoice from json_each(:txids) t join observations o on o.chain = t.key and o.txid = t.value
+      join payments p on p.observation = o.seq
+      where o.mode = :mode)
 order by seq desc limit :limit

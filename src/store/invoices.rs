@@ -2,6 +2,7 @@
 
 use super::row::Columns;
 use super::{Reader, StoreError, Tx};
+use crate::domain::address::{self, Network};
 use crate::domain::asset::{ASSETS, Asset, Chain, Mode};
 use crate::domain::invoice::{Coin, Invoice};
 use crate::domain::money::Currency;
@@ -11,6 +12,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use rusqlite::types::Type;
 use rusqlite::{Row, named_params};
+use serde::Serialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
@@ -240,14 +242,18 @@ pub fn named(
     text: &str,
     search: &Search<'_>,
 ) -> Result<Vec<Invoice>, StoreError> {
-    let pools: Vec<&str> = Chain::ALL
+    let canonical = |chain: Chain| {
+        address::parse_on(chain, &Network::BOTH, text)
+            .map_or_else(|_| text.to_owned(), |(_, canonical)| canonical)
+    };
+    let addresses = Chain::of_each_pool().map(|chain| (chain.address_pool(), canonical(chain)));
+    let txids = Chain::ALL
         .iter()
-        .map(|chain| chain.address_pool())
-        .collect();
-    let (pools, chains) = (json_list(&pools)?, json_list(Chain::TEXTS)?);
+        .map(|chain| (chain.as_str(), chain.canonical_txid(text)));
+    let (addresses, txids) = (json_object(addresses)?, json_object(txids)?);
     let params = named_params! {
         ":account": account, ":mode": mode, ":status": search.status, ":currency": search.currency,
-        ":from": search.from, ":to": search.to, ":text": text, ":pools": pools, ":chains": chains,
+        ":from": search.from, ":to": search.to, ":text": text, ":addresses": addresses, ":txids": txids,
         ":before": search.before, ":limit": search.limit,
     };
     db.all(include_str!("../../sql/invoices/named.sql"), params, read)
@@ -289,9 +295,12 @@ fn contains(text: &str) -> String {
     format!("%{literal}%")
 }
 
-/// A list as one parameter.
-fn json_list(texts: &[&str]) -> Result<String, StoreError> {
-    serde_json::to_string(texts).map_err(|error| StoreError::Failed(error.to_string()))
+/// Names, each with its value, as one parameter.
+fn json_object<'a, T: Serialize>(
+    entries: impl Iterator<Item = (&'a str, T)>,
+) -> Result<String, StoreError> {
+    let entries: BTreeMap<&str, T> = entries.collect();
+    serde_json::to_string(&entries).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
 /// Open invoices whose time is up, the longest overdue first; those that wait for a chain that lags are not.
@@ -331,6 +340,5 @@ fn held(scanned: &Scanned) -> Result<String, StoreError> {
     let lagging = ASSETS
         .iter()
         .filter_map(|asset| Some((asset.id, scanned.to(asset.chain)?.0)));
-    let lagging: BTreeMap<&str, i64> = lagging.collect();
-    serde_json::to_string(&lagging).map_err(|error| StoreError::Failed(error.to_string()))
+    json_object(lagging)
 }

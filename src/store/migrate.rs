@@ -9,12 +9,13 @@ use super::StoreError;
 use rusqlite::Connection;
 
 /// Every migration, oldest first; its place is its version.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
     include_str!("../../sql/migrations/0004_intake.sql"),
     include_str!("../../sql/migrations/0005_rates.sql"),
+    include_str!("../../sql/migrations/0006_transaction_ids.sql"),
 ];
 
 /// What the migrations add up to, as a file: a new file is a copy of it, which is much faster than the statements.

@@ -6,9 +6,11 @@
 
 use crate::file::audit::findings;
 use crate::file::old_files::{call, column, opened};
-use crate::support::TEST;
 use crate::support::scratch::Scratch;
+use crate::support::{TEST, agent, send};
+use rusqlite::Connection;
 use serde_json::json;
+use std::path::Path;
 
 /// The old files.
 const OLD: [&str; 2] = ["v2_chains", "v3"];
@@ -94,4 +96,143 @@ fn is_gone_on_from(version: &str) {
     call(&url, "POST", "/sandbox/payments", TEST, &again).expect(200);
     assert!(process.close());
     assert_eq!(findings(&file), Vec::<String>::new());
+}
+
+/// Ids as a person may have written them in an older version, which took each way for another transaction: payments 1
+/// and 9 of test mode, on bitcoin, and 4, on base, whose ids are all of the same 32 bytes.
+const BY_HAND: &str = "update payments set txid = upper(hex(zeroblob(31))) || 'AB' where seq = 1;
+  update payments set txid = '0x' || hex(zeroblob(31)) || 'ab' where seq = 9;
+  update payments set txid = '0X' || hex(zeroblob(31)) || 'aB' where seq = 4;
+  update deposits set txid = '0x' || hex(zeroblob(31)) || 'Ab' where seq = 1;";
+
+#[test]
+fn an_id_that_was_chosen_by_hand_is_kept_in_one_way() {
+    let scratch = Scratch::new();
+    let [file, old] = ["file.db", "old.db"].map(|name| scratch.old_file("v3", name));
+    Connection::open(&file)
+        .unwrap()
+        .execute_batch(BY_HAND)
+        .unwrap();
+    let (mut process, url) = opened(&file);
+    let zeros = "0".repeat(62);
+    let ids = "select cast(position as text) || ' ' || txid from observations
+      where txid like '%000ab' order by chain, position";
+    let expected = [
+        format!("0 0x{zeros}ab"),
+        format!("0 {zeros}ab"),
+        format!("1 {zeros}ab"),
+        format!("2 {zeros}ab"),
+    ];
+    assert_eq!(column(&file, ids), expected);
+    assert_eq!(findings(&file), Vec::<String>::new());
+    let books = "select id || amount || kind from ledger order by seq";
+    assert_eq!(column(&file, books), column(&old, books));
+    // The same transaction is the same payment, however it is written.
+    let first = |select: &str| column(&file, select).remove(0);
+    let paid = first(
+        "select p.id || ' ' || q.address from payments p join quotes q on q.seq = p.quote where p.seq = 1",
+    );
+    let (payment, address) = paid.split_once(' ').unwrap();
+    for txid in [
+        format!("{zeros}ab"),
+        format!("{zeros}AB"),
+        format!("0x{zeros}Ab"),
+        format!("0X{zeros}aB"),
+    ] {
+        let again = json!({ "address": address, "asset": "BTC", "amount": "1", "txid": txid });
+        let again = call(&url, "POST", "/sandbox/payments", TEST, &again).expect(200);
+        assert_eq!(again.json()["id"], json!(payment), "{txid}");
+    }
+    // And it is found by every spelling.
+    let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
+    let signed_in = call(&url, "POST", "/dashboard/api/session", TEST, &body).expect(201);
+    let cookie = signed_in.headers["set-cookie"].split(';').next().unwrap();
+    let account = first("select id from accounts where seq = 1");
+    for txid in [format!("{zeros}ab"), format!("0X{zeros}AB")] {
+        let path = format!("{url}/dashboard/api/accounts/{account}/invoices?mode=test&text={txid}");
+        let found = send(&agent(), "GET", &path, &[("cookie", cookie)], "").expect(200);
+        let found = found.json();
+        let found = found["data"].as_array().unwrap().iter();
+        let mut found: Vec<_> = found
+            .map(|one| one["id"].as_str().unwrap().to_owned())
+            .collect();
+        let named = "select distinct i.id from invoices i join payments p on p.invoice = i.seq where p.seq in (1, 4, 9)";
+        let mut expected = column(&file, named);
+        found.sort();
+        expected.sort();
+        assert_eq!(found, expected, "{txid}");
+    }
+    assert!(process.close());
+    assert_eq!(findings(&file), Vec::<String>::new());
+}
+
+/// Runs one migration.
+fn run(conn: &Connection, name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("sql/migrations/{name}.sql"));
+    let migration = std::fs::read_to_string(path).unwrap();
+    conn.execute_batch(&migration).unwrap();
+}
+
+/// Of a file in which this was seen, in this order: where everything stands by the sixth migration, and what it spends.
+fn moved(rows: &[(&str, &str, String, i64, Option<String>)]) -> Vec<(String, i64, Option<String>)> {
+    let conn = Connection::open_in_memory().unwrap();
+    conn.pragma_update(None, "foreign_keys", false).unwrap();
+    for name in [
+        "0001_initial",
+        "0002_out_and_operators",
+        "0003_repairs",
+        "0004_intake",
+        "0005_rates",
+    ] {
+        run(&conn, name);
+    }
+    let sql = "insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at, spends)
+      values (?1, ?2, ?3, ?4, 'BTC', 'a', '1', 'seen', 0, ?5)";
+    for row in rows {
+        conn.execute(sql, row.clone()).unwrap();
+    }
+    run(&conn, "0006_transaction_ids");
+    let mut moved = conn
+        .prepare("select txid, position, spends from observations order by seq")
+        .unwrap();
+    let moved = moved.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+    moved.unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn ids_that_come_to_be_one_share_a_transaction() {
+    let (small, large) = ("ab".repeat(32), "AB".repeat(32));
+    let (evm, strange) = (format!("0x{small}"), "zz".repeat(32));
+    let spends = format!(r#"[["0X{large}",1],["mine",0],null,"a \"b\""]"#);
+    let spends_then = format!(r#"[["{small}",9],["mine",0],null,"a \"b\""]"#);
+    let plain = |mode, chain, txid: &str, position| (mode, chain, txid.to_owned(), position, None);
+    let rows = [
+        plain("test", "bitcoin", &small, 1),
+        // These two come to be the first.
+        ("test", "bitcoin", large.clone(), 1, Some(spends)),
+        plain("test", "bitcoin", &format!("0X{large}"), 1),
+        plain("test", "bitcoin", &format!("0x{small}"), 7),
+        plain("live", "bitcoin", &large, 1),
+        plain("test", "base", &large, 0),
+        plain("test", "tron", &format!("0x{large}"), 0),
+        plain("test", "solana", &large, 0),
+        plain("test", "bitcoin", "My-Own", 0),
+        plain("test", "bitcoin", &large[1..], 0),
+        plain("test", "bitcoin", &strange, 0),
+    ];
+    let then = |txid: &str, position| (txid.to_owned(), position, None);
+    let expected = [
+        then(&small, 1),
+        (small.clone(), 8, Some(spends_then)),
+        then(&small, 9),
+        then(&small, 7),
+        then(&small, 1),
+        then(&evm, 0),
+        then(&small, 0),
+        then(&large, 0),
+        then("My-Own", 0),
+        then(&large[1..], 0),
+        then(&strange, 0),
+    ];
+    assert_eq!(moved(&rows), expected);
 }
