@@ -27,6 +27,7 @@ use crate::store::{
     Reader, Tx, deposits, invoices, observations, own_transfers, payments, unmatched_payments,
 };
 use matching::{AddressOf, Match, matched};
+use std::borrow::Cow;
 
 /// What an observation came to.
 pub(super) enum Owned {
@@ -122,6 +123,7 @@ impl Service {
         seen: &Observation,
         at_hand: Option<Invoice>,
     ) -> Result<Option<Outcome>, Error> {
+        let seen = &not_after(now, seen);
         let outcome = match self.known_again(tx, now, seen)? {
             Some(owned) => Some(Outcome::known(owned)),
             None if seen.amount == Units::ZERO => None,
@@ -134,7 +136,7 @@ impl Service {
     }
 
     /// What is known of the place of what was seen; from now on in the block that it was seen in, where it was in one, and
-    /// the first one fixes what a deposit is worth.
+    /// the first one fixes what a deposit is worth. Where it was made before it was seen first, that counts from now on.
     fn known_again(
         &self,
         tx: &Tx<'_>,
@@ -144,18 +146,20 @@ impl Service {
         let Some(observed) = observations::at(tx, &seen.place())? else {
             return Ok(None);
         };
-        let owned = owned(tx, observed.seq)?;
-        let Some(block) = seen.block.as_ref() else {
-            return Ok(Some(owned));
-        };
-        if observed.seen.block.as_ref() != Some(block) {
+        if seen.seen_at < observed.seen.seen_at {
+            observations::seen_earlier(tx, observed.seq, seen.seen_at)?;
+        }
+        if let Some(block) = seen.block.as_ref()
+            && observed.seen.block.as_ref() != Some(block)
+        {
             observations::put_in_block(tx, observed.seq, block)?;
         }
-        Ok(Some(match owned {
-            Owned::Deposit(deposit) => {
+        Ok(Some(match owned(tx, observed.seq)? {
+            Owned::Payment(both) => self.seen_earlier(tx, now, *both, seen.seen_at)?,
+            Owned::Deposit(deposit) if seen.block.is_some() => {
                 Owned::Deposit(Box::new(self.fix_deposit(tx, now, *deposit)?))
             }
-            other @ (Owned::Payment(_) | Owned::Own(_) | Owned::Unmatched(_)) => other,
+            other @ (Owned::Deposit(_) | Owned::Own(_) | Owned::Unmatched(_)) => other,
         }))
     }
 
@@ -225,6 +229,7 @@ impl Service {
             let message = format!("a payment that is {state} cannot be replaced");
             return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
         }
+        let seen = &not_after(now, seen);
         // Not settled in between: nobody is told of a gap that there never was.
         match &old {
             Owned::Payment(both) => payments::update(tx, &both.1, PaymentState::Dropped, now)?,
@@ -298,6 +303,16 @@ impl Service {
             refusal,
         })
     }
+}
+
+/// What was seen, at no later moment than now, whatever a block says of its time.
+fn not_after(now: Time, seen: &Observation) -> Cow<'_, Observation> {
+    if seen.seen_at <= now {
+        return Cow::Borrowed(seen);
+    }
+    let mut seen = seen.clone();
+    seen.seen_at = now;
+    Cow::Owned(seen)
 }
 
 /// Keeps what cannot be booked, for a person to look at.

@@ -1,7 +1,7 @@
 //! The table `observations`: what was seen at a place of a chain.
 //!
 //! What does not live here: what it came to. What always holds: a place has one row, which is never removed; what was
-//! seen there never changes, only how it stands on its chain.
+//! seen there never changes, only since when it is known and how it stands on its chain.
 
 use super::row::Columns;
 use super::{Reader, StoreError, Tx};
@@ -87,6 +87,13 @@ pub fn update(
             "observation {seq} is not {before}"
         ))),
     }
+}
+
+/// Notes that what was seen had been made before it was seen first.
+pub fn seen_earlier(tx: &Tx<'_>, seq: i64, seen_at: Time) -> Result<(), StoreError> {
+    let params = named_params! { ":seq": seq, ":seen_at": seen_at };
+    let sql = include_str!("../../sql/observations/seen_earlier.sql");
+    tx.run(sql, params).map(drop)
 }
 
 /// Notes the block that an observation is in.

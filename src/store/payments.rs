@@ -64,6 +64,21 @@ pub fn update(
     came_to(tx, payment, state, now)
 }
 
+/// Notes from when a payment counts that was never confirmed, whether it is in time, and what it is worth by that.
+pub fn judge_again(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
+    let params = named_params! {
+        ":seq": payment.seq, ":seen_at": payment.seen_at, ":on_time": payment.on_time, ":rate": payment.quoted.rate,
+        ":rate_source": payment.quoted.source, ":rate_at": payment.quoted.at, ":value": payment.value,
+    };
+    match tx.run(include_str!("../../sql/payments/judge_again.sql"), params)? {
+        1 => Ok(()),
+        _ => Err(StoreError::Failed(format!(
+            "payment {} was confirmed before",
+            payment.seq
+        ))),
+    }
+}
+
 /// Notes that a payment came to a state, in which what was seen for it is already.
 pub fn came_to(
     tx: &Tx<'_>,

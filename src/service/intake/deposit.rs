@@ -39,7 +39,7 @@ impl Service {
                     && old.asset == seen.asset
                     && seen.amount <= old.amount =>
             {
-                old.created_at
+                old.created_at.min(seen.seen_at)
             }
             Some(_) | None => seen.seen_at,
         };

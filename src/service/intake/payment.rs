@@ -20,13 +20,13 @@ use crate::service::books::{Step, book_step};
 use crate::service::settle::Cause;
 use crate::service::{Error, Service};
 use crate::store::ledger::{Booking, Source};
-use crate::store::{Tx, payments};
+use crate::store::{Tx, payments, quotes};
 
 impl Service {
     /// Records a payment as seen, judging once whether it is on time and what it is worth; or the reason why it is none.
     ///
-    /// What replaces a payment of the same quote and is not worth more was seen when that was: raising the network fee must
-    /// not make a payment late. What is late is worth the newest rate, and where none was ever known its quote's.
+    /// What replaces a payment of the same quote and is not worth more was seen when that was, if not before: raising the
+    /// network fee must not make a payment late. What is late is worth the newest rate, and where none was ever known its quote's.
     pub(super) fn record_payment(
         &self,
         tx: &Tx<'_>,
@@ -40,7 +40,7 @@ impl Service {
             Some(Owned::Payment(old))
                 if old.1.quote == quote.seq && seen.amount <= old.1.amount =>
             {
-                old.1.seen_at
+                old.1.seen_at.min(seen.seen_at)
             }
             Some(_) | None => seen.seen_at,
         };
@@ -78,6 +78,35 @@ impl Service {
         };
         payment.seq = payments::insert(tx, &payment, now)?;
         Ok(Ok(payment))
+    }
+
+    /// A payment turns out to have been made before it was seen first: until it has once been confirmed, it counts from that
+    /// moment, and is judged again by it. What was in time stays so; what was late is worth its quote's rate where it is in
+    /// time now.
+    pub(super) fn seen_earlier(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        (invoice, mut payment): (Invoice, Payment),
+        seen_at: Time,
+    ) -> Result<Owned, Error> {
+        if seen_at >= payment.seen_at || payment.was_confirmed {
+            return Ok(Owned::Payment(Box::new((invoice, payment))));
+        }
+        payment.seen_at = seen_at;
+        if !payment.on_time && seen_at < invoice.terms().deadline() {
+            let quotes = quotes::of_invoice(tx, invoice.seq)?;
+            let quote = quotes.iter().find(|quote| quote.seq == payment.quote);
+            let missing = || Error::Failed(format!("quote {} is missing", payment.quote));
+            let quoted = quote.ok_or_else(missing)?.quoted;
+            // Nobody is the worse for it: where the quote's rate cannot price it, it stays as late as it was taken for.
+            if let Ok(value) = worth(quoted.rate, payment.amount, payment.asset) {
+                (payment.on_time, payment.quoted, payment.value) = (true, quoted, value);
+            }
+        }
+        payments::judge_again(tx, &payment)?;
+        let invoice = self.settle(tx, now, invoice, Cause::Other)?;
+        Ok(Owned::Payment(Box::new((invoice, payment))))
     }
 
     /// Records a payment as seen and settles its invoice; or the reason why it is none.

@@ -102,7 +102,7 @@ fn every_statement_prepares_against_the_fresh_schema() {
 }
 
 /// Statements that run for each output of each transaction that is looked at, or for each step of one.
-const WATCHERS_PATH: [&str; 33] = [
+const WATCHERS_PATH: [&str; 35] = [
     "accounts/by_seq",
     "addresses/owner",
     "balances/insert",
@@ -125,12 +125,14 @@ const WATCHERS_PATH: [&str; 33] = [
     "observations/insert",
     "observations/of_transaction",
     "observations/put_in_block",
+    "observations/seen_earlier",
     "observations/update",
     "own_addresses/is_own",
     "own_transfers/insert",
     "own_transfers/of_observation",
     "payments/confirm",
     "payments/insert",
+    "payments/judge_again",
     "payments/of_invoice",
     "payments/of_observation",
     "quotes/of_invoice",

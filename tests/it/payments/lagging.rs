@@ -241,3 +241,50 @@ fn a_coin_that_is_quoted_for_late_money_opens_nothing_again() {
         ]
     );
 }
+
+#[test]
+fn what_turns_out_to_have_been_made_in_time_is_in_time() {
+    let shop = lagging();
+    let [told, confirmed, gone] = [(); 3].map(|()| shop.waiting_for(LIVE, Some("BTC")));
+    shop.advance("19m");
+    let in_time = shop.now();
+    shop.advance("1m");
+    let late = shop.now();
+    shop.advance("2h");
+    let see = |id: &str, txid: &str, seen_at: Option<&str>, status: u16| {
+        let body = json!({ "invoice": id, "asset": "BTC", "txid": txid, "seenAt": seen_at });
+        let seen = shop.post("/sandbox/payments", None, body).expect(status);
+        shop.is_right();
+        seen.json()["id"].as_str().unwrap().to_owned()
+    };
+    // Seen late, then known to have been made late, then in time.
+    let payment = see(&told, "told", None, 201);
+    assert_eq!(shop.status_of(LIVE, &told), "awaiting_payment");
+    assert_eq!(see(&told, "told", Some(&late), 200), payment);
+    assert_eq!(shop.status_of(LIVE, &told), "awaiting_payment");
+    assert_eq!(see(&told, "told", Some(&in_time), 200), payment);
+    assert_eq!(shop.status_of(LIVE, &told), "detected");
+    // What is told later than that is no news.
+    assert_eq!(see(&told, "told", Some(&late), 200), payment);
+    assert_eq!(see(&told, "told", None, 200), payment);
+    let seen_at = "select cast(seen_at as text) from payments where on_time = 1";
+    let first = shop.read_beside(seen_at);
+    let of_observation = "select cast(seen_at as text) from observations where txid = 'told'";
+    assert_eq!(shop.read_beside(of_observation), first);
+    shop.step(&payment, "confirmed");
+    shop.is_right();
+    assert_eq!(shop.status_of(LIVE, &told), "confirmed");
+    // What was booked as late stays so.
+    let payment = see(&confirmed, "confirmed", None, 201);
+    shop.step(&payment, "confirmed");
+    assert_eq!(shop.status_of(LIVE, &confirmed), "paid_late");
+    see(&confirmed, "confirmed", Some(&in_time), 200);
+    assert_eq!(shop.status_of(LIVE, &confirmed), "paid_late");
+    // What is gone just now is judged by it when it is back.
+    let payment = see(&gone, "gone", None, 201);
+    shop.step(&payment, "dropped");
+    see(&gone, "gone", Some(&in_time), 200);
+    shop.step(&payment, "seen");
+    assert_eq!(shop.status_of(LIVE, &gone), "detected");
+    shop.is_right();
+}
