@@ -8,7 +8,7 @@ use super::open_files;
 use super::sockets::{bind, listeners, url_of};
 use crate::clock::Clock;
 use crate::domain::render::Links;
-use crate::http::{Dispatcher, Limits, Listener, SandboxSettings, Settings};
+use crate::http::{self, Limits, Listener, SandboxSettings, Settings};
 use crate::outbound::{Guard, Outbound};
 use crate::service::clock::clock_of;
 use crate::service::{Caches, Error, Service, begin_file, sandbox};
@@ -105,8 +105,7 @@ impl Parts {
             metrics_token: config.metrics_token.clone(),
             sandbox: shared.of_sandbox(&config, file, [Some(address), metrics_listen]),
         };
-        let dispatcher = Dispatcher::new(shared.service.clone(), shared.clock.clone(), settings)?;
-        let dispatcher = Arc::new(dispatcher);
+        let front = http::front(shared.service.clone(), shared.clock.clone(), settings)?;
         let (stop_beginning, no_more) = watch::channel(false);
         let commands = shared.start_commands(&runtime, &config, &no_more);
         let (stop_workers, stopped) = watch::channel(false);
@@ -114,7 +113,7 @@ impl Parts {
         let rest = shared.start_workers(&runtime, &config, &stopped);
         let workers = watch.into_iter().chain([rest]).collect();
         let serve = |(listener, limits): (Listener, Limits)| {
-            runtime.spawn(listener.serve(Arc::clone(&dispatcher), limits, no_more.clone()))
+            runtime.spawn(listener.serve(Arc::clone(&front), limits, no_more.clone()))
         };
         let fronts = listeners.into_iter().map(serve).collect();
         let parts = Parts {

@@ -45,8 +45,8 @@ pub(super) fn listeners(
         connections_max: METRICS_CONNECTIONS_MAX,
         ..limits
     };
-    let all = listener(socket, address, Scope::AllButMetrics)?;
-    let metrics = listener(metrics, metrics_address, Scope::OnlyMetrics)?;
+    let all = listener(socket, address, Scope::AllButOwn)?;
+    let metrics = listener(metrics, metrics_address, Scope::OnlyOwn)?;
     Ok(vec![(all, limits), (metrics, few)])
 }
 

@@ -9,19 +9,18 @@ mod pretended;
 use super::connection::Arriving;
 use super::front::faults::Fault;
 use super::front::{Front, Interface, Settings};
-use super::metrics::Scope;
 use super::policy::Policy;
 use super::reply::Reply;
 use super::request::{Call, Query, path_values};
-use super::route::{Answering, Form, Route};
+use super::route::{Answering, Form, Route, Scope};
 use super::router::{Found, Router};
 use super::routes::routes;
 use super::stream::Outgoing;
 use super::{error, openapi, pages, public};
 use crate::clock::Clock;
 use crate::domain::refusal::{Code, Refusal};
-use crate::service::{Error, Service};
-use admission::{Admitted, admit};
+use crate::service::{Asker, Error, Service};
+use admission::admit;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body;
 use hyper::body::Bytes;
@@ -61,36 +60,39 @@ impl std::fmt::Display for Dropped {
 
 impl std::error::Error for Dropped {}
 
-/// Every operation, and what their handlers share.
-pub struct Dispatcher {
+/// The operations that a listener serves, and what all handlers share.
+pub(super) struct Dispatcher {
     pub(super) front: Arc<Front>,
     router: Router,
 }
 
+/// Puts together what all handlers share.
+///
+/// # Errors
+/// [`Error::Failed`] where the system has no randomness for request ids.
+pub fn front(
+    service: Arc<Service>,
+    clock: Arc<Clock>,
+    settings: Settings,
+) -> Result<Arc<Front>, Error> {
+    let interface = Interface {
+        operations: routes(true).map(Route::named).collect(),
+        document: openapi::document,
+    };
+    Front::new(service, clock, settings, interface).map(Arc::new)
+}
+
 impl Dispatcher {
-    /// Puts the front together, and every operation on top of it.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the system has no randomness for request ids.
-    pub fn new(
-        service: Arc<Service>,
-        clock: Arc<Clock>,
-        settings: Settings,
-    ) -> Result<Dispatcher, Error> {
-        let router = Router::new(routes(settings.sandbox.is_some()));
-        let interface = Interface {
-            operations: routes(true).map(Route::named).collect(),
-            document: openapi::document,
-        };
-        let front = Arc::new(Front::new(service, clock, settings, interface)?);
-        Ok(Dispatcher { front, router })
+    /// Of a listener that serves these.
+    pub(super) fn new(front: Arc<Front>, scope: Scope) -> Dispatcher {
+        let router = Router::new(routes(front.sandbox.is_some()), scope);
+        Dispatcher { front, router }
     }
 
     /// Answers a request. Its body is read first, also where it will be refused: a body left unread costs the caller the
     /// connection.
     pub(super) async fn dispatch(
         &self,
-        scope: Scope,
         peer: IpAddr,
         request: Request<Arriving>,
     ) -> Result<Response<Outgoing>, Dropped> {
@@ -101,7 +103,7 @@ impl Dispatcher {
         let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
         let body = read_body(body, front.body_timeout).await;
         let is_whole = body.is_ok();
-        let found = self.find(scope, &method, &path);
+        let found = self.router.find(&method, &path);
         let (number, form) = match &found {
             Found::Route(number, route, _) => (Some(*number), route.form),
             Found::OtherMethods(_) | Found::Nothing => (None, self.router.form(&path)),
@@ -122,7 +124,7 @@ impl Dispatcher {
                 None => admitted(front, route, values, Arrived { peer, parts, body }, &id).await,
             },
             Found::OtherMethods(_) | Found::Nothing
-                if method == Method::OPTIONS && form.is_shared && scope.has(&path) =>
+                if method == Method::OPTIONS && form.is_shared =>
             {
                 public::allowed()
             }
@@ -156,15 +158,6 @@ impl Dispatcher {
             return Err(Dropped);
         }
         Ok(reply.into_response())
-    }
-
-    /// Where a path leads by this listener.
-    fn find(&self, scope: Scope, method: &Method, path: &str) -> Found {
-        if scope.has(path) {
-            self.router.find(method, path)
-        } else {
-            Found::Nothing
-        }
     }
 }
 
@@ -203,7 +196,7 @@ async fn admitted(
 ) -> Reply {
     let mut limits = Vec::new();
     let text = arrived.parts.uri.path().to_owned();
-    let reply = match begun(front, route, path, arrived, &mut limits, id) {
+    let mut reply = match begun(front, route, path, arrived, &mut limits, id) {
         Ok(begun) => begun
             .answer(front)
             .await
@@ -213,17 +206,15 @@ async fn admitted(
             refused(route.form, &text, error, id)
         }
     };
-    Reply {
-        headers: [reply.headers, limits].concat(),
-        ..reply
-    }
+    reply.headers.extend(limits);
+    reply
 }
 
 /// An answer that is being made, and whose share of what is scarce it uses: nobody's where it asks neither for a key nor
 /// for a session.
 struct Begun {
     answering: Answering,
-    asker: Option<String>,
+    asker: Option<Asker>,
 }
 
 impl Begun {
@@ -231,7 +222,7 @@ impl Begun {
     async fn answer(self, front: &Front) -> Result<Reply, Error> {
         let reply = self.answering.await?;
         match self.asker {
-            Some(asker) => front.large_answers.admit(&asker, reply).await,
+            Some(asker) => front.large_answers.admit(asker, reply).await,
             None => Ok(reply),
         }
     }
@@ -262,9 +253,10 @@ fn begun(
         let message = format!("the header must be at most {HEADER_BYTES_MAX} bytes");
         return Err(Refusal::new(Code::HeadersTooLarge, message).into());
     }
-    let Admitted { handler, asker } = admit(front, route, &parts, limits)?;
+    let admitted = admit(front, route, &parts, limits)?;
+    let asker = admitted.asker();
     let query = Query::parse(query_text, route.query)?;
-    let answering = handler(Call {
+    let answering = admitted.answer(Call {
         front: Arc::clone(front),
         now: front.now(),
         headers: parts.headers,

@@ -7,7 +7,7 @@
 use super::long_reads::{Askers, Place};
 use super::reply::Reply;
 use super::stream::Outgoing;
-use crate::service::Error;
+use crate::service::{Asker, Error};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes};
 
@@ -42,7 +42,7 @@ impl LargeAnswers {
     ///
     /// # Errors
     /// `overloaded` where too many of the asker's are being sent already.
-    pub(super) async fn admit(&self, asker: &str, reply: Reply) -> Result<Reply, Error> {
+    pub(super) async fn admit(&self, asker: Asker, reply: Reply) -> Result<Reply, Error> {
         let body = match reply.body {
             Outgoing::Whole(body) if body.size_hint().lower() > LARGE_BYTES => body,
             body => return Ok(Reply { body, ..reply }),

@@ -4,7 +4,7 @@
 //! does a long read, and one asker's never keep others from theirs.
 
 use crate::domain::refusal::{Code, Refusal};
-use crate::service::Error;
+use crate::service::{Asker, Error};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
@@ -50,7 +50,7 @@ impl LongReads {
     /// Those of `work`; `overloaded` where too many of the asker's wait already.
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        asker: &str,
+        asker: Asker,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let place = self.reads.take(asker)?;
@@ -63,7 +63,7 @@ impl LongReads {
     ///
     /// # Errors
     /// `overloaded` where too many of the asker's are being sent already.
-    pub(super) fn export(&self, asker: &str) -> Result<Export, Error> {
+    pub(super) fn export(&self, asker: Asker) -> Result<Export, Error> {
         Ok(Export {
             running: Arc::clone(&self.running),
             place: self.exports.take(asker)?,
@@ -115,11 +115,11 @@ async fn in_turn<T: Send + 'static>(
 pub(super) struct Askers {
     places_max: usize,
     turns_max: usize,
-    askers: Arc<Mutex<HashMap<String, Asker>>>,
+    askers: Arc<Mutex<HashMap<Asker, Places>>>,
 }
 
-/// Somebody who has a place.
-struct Asker {
+/// The places of somebody who has any.
+struct Places {
     places: usize,
     turns: Arc<Semaphore>,
 }
@@ -127,7 +127,7 @@ struct Asker {
 /// A place, until it is dropped.
 pub(super) struct Place {
     of: Askers,
-    asker: String,
+    asker: Asker,
     turns: Arc<Semaphore>,
 }
 
@@ -141,28 +141,28 @@ impl Askers {
     }
 
     /// Takes one place more.
-    pub(super) fn take(&self, name: &str) -> Result<Place, Refusal> {
+    pub(super) fn take(&self, asker: Asker) -> Result<Place, Refusal> {
         let mut askers = self.lock();
-        let asker = askers.entry(name.to_owned()).or_insert_with(|| Asker {
+        let taken = askers.entry(asker).or_insert_with(|| Places {
             places: 0,
             turns: Arc::new(Semaphore::new(self.turns_max)),
         });
-        if asker.places >= self.places_max {
+        if taken.places >= self.places_max {
             let max = self.places_max;
             let message = format!(
                 "{max} long reads or large answers of yours are under way already; try again when they are done"
             );
             return Err(Refusal::new(Code::Overloaded, message));
         }
-        asker.places = asker.places.saturating_add(1);
+        taken.places = taken.places.saturating_add(1);
         Ok(Place {
             of: self.clone(),
-            asker: name.to_owned(),
-            turns: Arc::clone(&asker.turns),
+            asker,
+            turns: Arc::clone(&taken.turns),
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Asker>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Asker, Places>> {
         // Nothing in between can leave the counts half changed.
         self.askers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -171,9 +171,9 @@ impl Askers {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut askers = self.of.lock();
-        if let Some(asker) = askers.get_mut(&self.asker) {
-            asker.places = asker.places.saturating_sub(1);
-            if asker.places == 0 {
+        if let Some(taken) = askers.get_mut(&self.asker) {
+            taken.places = taken.places.saturating_sub(1);
+            if taken.places == 0 {
                 askers.remove(&self.asker);
             }
         }
@@ -183,7 +183,7 @@ impl Drop for Place {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Askers, Code, Error, LongReads, OWN_MAX, OWN_RUNNING_MAX, RUNNING_MAX};
+    use super::{Asker, Askers, Code, Error, LongReads, OWN_MAX, OWN_RUNNING_MAX, RUNNING_MAX};
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, Condvar, Mutex};
     use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -212,7 +212,7 @@ mod tests {
             }
         }
 
-        fn start(&self, asker: &'static str) -> JoinHandle<Result<(), Error>> {
+        fn start(&self, account: i64) -> JoinHandle<Result<(), Error>> {
             let (reads, gate) = (Arc::clone(&self.reads), Arc::clone(&self.gate));
             let (inside, most) = (Arc::clone(&self.inside), Arc::clone(&self.most));
             let begin = self.begin.clone();
@@ -225,7 +225,7 @@ mod tests {
                 inside.fetch_sub(1, Ordering::SeqCst);
                 Ok(())
             };
-            tokio::spawn(async move { reads.read(asker, work).await })
+            tokio::spawn(async move { reads.read(Asker::Keys { account }, work).await })
         }
 
         fn open(&self) {
@@ -245,14 +245,14 @@ mod tests {
     #[tokio::test]
     async fn one_askers_reads_wait_for_each_other_and_not_others_for_them() {
         let mut scene = Scene::new();
-        let own: Vec<_> = (0..OWN_MAX).map(|_| scene.start("a")).collect();
-        let more = scene.start("a");
+        let own: Vec<_> = (0..OWN_MAX).map(|_| scene.start(1)).collect();
+        let more = scene.start(1);
         for _ in 0..OWN_RUNNING_MAX {
             scene.begun.recv().await.unwrap();
         }
         assert!(is_refused(&more.await.unwrap()));
         assert!(scene.begun.try_recv().is_err(), "the others wait");
-        let other = scene.start("b");
+        let other = scene.start(2);
         scene.begun.recv().await.unwrap();
         assert_eq!(scene.inside.load(Ordering::SeqCst), OWN_RUNNING_MAX + 1);
         scene.open();
@@ -261,13 +261,13 @@ mod tests {
         }
         assert!(scene.most.load(Ordering::SeqCst) <= RUNNING_MAX);
         assert_eq!(names(&scene.reads.reads), 0, "nothing is kept of who asked");
-        scene.start("a").await.unwrap().unwrap();
+        scene.start(1).await.unwrap().unwrap();
     }
 
     #[tokio::test]
     async fn no_more_run_than_there_are_threads_for() {
         let mut scene = Scene::new();
-        let all: Vec<_> = ["a", "b", "c", "d", "e", "f"]
+        let all: Vec<_> = [1, 2, 3, 4, 5, 6]
             .into_iter()
             .flat_map(|asker| [scene.start(asker), scene.start(asker)])
             .collect();
@@ -286,7 +286,7 @@ mod tests {
     async fn who_goes_away_leaves_the_queue_and_is_not_begun() {
         let mut scene = Scene::new();
         for _ in 0..3 {
-            let own: Vec<_> = (0..OWN_MAX).map(|_| scene.start("a")).collect();
+            let own: Vec<_> = (0..OWN_MAX).map(|_| scene.start(1)).collect();
             tokio::task::yield_now().await;
             for read in &own {
                 read.abort();
@@ -301,6 +301,6 @@ mod tests {
         }
         assert!(scene.begun.try_recv().is_err());
         scene.open();
-        scene.start("a").await.unwrap().unwrap();
+        scene.start(1).await.unwrap().unwrap();
     }
 }

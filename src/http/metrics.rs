@@ -1,4 +1,4 @@
-//! Counters for Prometheus, where they are served, and who may read them.
+//! Counters for Prometheus, and who may read them.
 //!
 //! What always holds: labels come from the routes alone, so nothing a caller sends can make the page grow.
 
@@ -11,32 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Classes of statuses, 1xx to 5xx.
 const CLASSES: usize = 5;
 
-/// Where the counters are, as in ROUTES.
-const PATH: &str = "/metrics";
 /// The most characters of a token.
 const TOKEN_CHARS_MAX: usize = 200;
-
-/// What a listener serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// Every path.
-    All,
-    /// Every path but `/metrics`, which has a listener of its own.
-    AllButMetrics,
-    /// `/metrics` and nothing else.
-    OnlyMetrics,
-}
-
-impl Scope {
-    /// Is this path served?
-    pub(super) fn has(self, path: &str) -> bool {
-        match self {
-            Scope::All => true,
-            Scope::AllButMetrics => path != PATH,
-            Scope::OnlyMetrics => path == PATH,
-        }
-    }
-}
 
 /// The token that `/metrics` asks for. Its text is not kept.
 #[derive(Clone, PartialEq, Eq)]

@@ -8,13 +8,12 @@ mod answers;
 mod bodies;
 mod parameters;
 mod refused;
-mod tags;
 mod used;
 mod webhooks;
 
 use super::auth::{Auth, cookie_name};
 use super::front::Subject;
-use super::route::Route;
+use super::route::{Route, Tag};
 use super::routes::{RESOURCES, routes};
 use crate::domain::account::AccountStatus;
 use crate::domain::apikey::KeyClass;
@@ -84,7 +83,6 @@ pub fn document(public_url: &str, subject: Subject) -> String {
         }
     }
     let (title, description) = subject.told();
-    let tags: Vec<&str> = subject.routes().filter_map(tags::of).collect();
     let has_webhooks = subject == Subject::Interface;
     let mut document = json!({
         "openapi": "3.1.0",
@@ -95,7 +93,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
             "license": { "name": "MIT", "identifier": "MIT" },
         },
         "servers": [{ "url": public_url }],
-        "tags": tags::list(&tags, has_webhooks),
+        "tags": tags(subject),
         "paths": paths,
     });
     let components = json!({
@@ -120,12 +118,22 @@ pub fn document(public_url: &str, subject: Subject) -> String {
     document.to_string()
 }
 
+/// The tags of a document: those of its operations, and of its webhooks.
+fn tags(subject: Subject) -> Value {
+    let is_used = |tag: &Tag| subject.routes().any(|route| route.tag == Some(*tag));
+    let used = Tag::ALL.into_iter().filter(is_used).map(Tag::told);
+    let webhooks = (subject == Subject::Interface).then_some(webhooks::TAG);
+    used.chain(webhooks)
+        .map(|(name, about)| json!({ "name": name, "description": about }))
+        .collect()
+}
+
 /// One operation.
 fn operation(route: &Route, subject: Subject, examples: &Map<String, Value>) -> Value {
     let mut operation = json!({
         "operationId": route.operation,
         "summary": route.summary,
-        "tags": tags::of(route).into_iter().collect::<Vec<_>>(),
+        "tags": route.tag.map(|tag| tag.told().0).into_iter().collect::<Vec<_>>(),
         "parameters": parameters(route),
         "responses": responses(route, subject, examples),
     });

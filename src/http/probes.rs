@@ -4,7 +4,7 @@ use super::auth::Scraper;
 use super::front::Subject;
 use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
-use super::route::{Answer, Content, Handler, PLAIN, PRIVATE, Resource, Route};
+use super::route::{Answer, Content, Handler, PLAIN, PRIVATE, Resource, Route, Tag};
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
 use hyper::StatusCode;
@@ -14,6 +14,7 @@ pub(super) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "getOpenApi",
+            tag: Some(Tag::Process),
             path: "/v1/openapi.json",
             summary: "This document.",
             answers: &[Answer {
@@ -26,6 +27,7 @@ pub(super) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "livez",
+            tag: Some(Tag::Process),
             path: "/livez",
             summary: "Is the process alive?",
             answers: &[Answer {
@@ -38,6 +40,7 @@ pub(super) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "readyz",
+            tag: Some(Tag::Process),
             path: "/readyz",
             summary: "Should requests be sent here?",
             query: &[Param {
@@ -56,6 +59,7 @@ pub(super) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "metrics",
+            tag: Some(Tag::Process),
             path: "/metrics",
             summary: "Counters in Prometheus' text format; with `--metrics-listen` on a listener of their own only.",
             answers: &[Answer {
@@ -63,6 +67,7 @@ pub(super) static RESOURCE: Resource = Resource {
                 about: "The counters.",
                 content: Content::Text,
             }],
+            has_own_listener: true,
             handler: Handler::Metrics(|call, scraper| Box::pin(metrics(call, scraper))),
             ..PLAIN
         },

@@ -6,7 +6,7 @@
 use super::auth::PublicKey;
 use super::reply::Reply;
 use super::request::Call;
-use super::route::{Answer, Body, Handler, Resource, Route, SHARED};
+use super::route::{Answer, Body, Handler, Resource, Route, SHARED, Tag};
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
@@ -39,6 +39,7 @@ pub(super) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "getPublicConfig",
+            tag: Some(Tag::Public),
             path: "/v1/public/config",
             summary: "Reads what a shop's page may know: name, branding, currencies, coins, the widget's url.",
             answers: &[Answer::json(200, "The configuration.", "PublicConfig")],
@@ -47,11 +48,13 @@ pub(super) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "preflightPublicConfig",
+            tag: Some(Tag::Public),
             path: "/v1/public/config",
             ..PREFLIGHT
         },
         Route {
             operation: "createCheckoutSession",
+            tag: Some(Tag::Public),
             method: "POST",
             path: "/v1/public/checkout-sessions",
             summary: "Says where an invoice that the shop's server made is paid.",
@@ -63,6 +66,7 @@ pub(super) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "preflightCheckoutSessions",
+            tag: Some(Tag::Public),
             path: "/v1/public/checkout-sessions",
             ..PREFLIGHT
         },

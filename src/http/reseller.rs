@@ -3,7 +3,7 @@
 use super::auth::Reseller;
 use super::reply::Reply;
 use super::request::{Call, Param, idempotency_key};
-use super::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use super::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::domain::refusal::Code;
 use crate::service::Error;
 use crate::service::reseller::Discarded;
@@ -17,6 +17,7 @@ pub(super) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "createServer",
+            tag: Some(Tag::Reseller),
             method: "POST",
             path: "/reseller/servers",
             summary: "Orders a server. It is queued; read it to see it become active.",
@@ -34,6 +35,7 @@ pub(super) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listServers",
+            tag: Some(Tag::Reseller),
             path: "/reseller/servers",
             summary: "Lists servers, newest first, those that are gone too.",
             query: &[Param::limit(100, LIMIT_DEFAULT)],
@@ -43,6 +45,7 @@ pub(super) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getServer",
+            tag: Some(Tag::Reseller),
             path: "/reseller/servers/{id}",
             summary: "Reads a server.",
             answers: &[Answer::json(200, "The server.", "Server")],
@@ -51,6 +54,7 @@ pub(super) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "deleteServer",
+            tag: Some(Tag::Reseller),
             method: "DELETE",
             path: "/reseller/servers/{id}",
             summary: "Gives a server up. One that is active stays so until it has been removed.",

@@ -9,10 +9,33 @@ use super::front::{Boxed, Operation};
 use super::policy::Policy;
 use super::reply::Reply;
 use super::request::{Call, Param};
+pub(super) use super::tag::Tag;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::Role;
 use crate::service::{Caller, Error, Member};
 use std::sync::Arc;
+
+/// What a listener serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Every operation.
+    All,
+    /// Every operation but those that have a listener of their own.
+    AllButOwn,
+    /// Operations that have a listener of their own, and nothing else.
+    OnlyOwn,
+}
+
+impl Scope {
+    /// Is this operation served?
+    pub(super) fn has(self, route: &Route) -> bool {
+        match self {
+            Scope::All => true,
+            Scope::AllButOwn => !route.has_own_listener,
+            Scope::OnlyOwn => route.has_own_listener,
+        }
+    }
+}
 
 /// A resource: its operations, and what they are sent and answer with.
 pub(super) struct Resource {
@@ -31,6 +54,8 @@ pub struct Route {
     pub path: &'static str,
     /// One line for the document.
     pub(super) summary: &'static str,
+    /// What it is grouped by in the document.
+    pub(super) tag: Option<Tag>,
     /// What its query may hold.
     pub(super) query: &'static [Param],
     /// Its body.
@@ -49,6 +74,8 @@ pub struct Route {
     pub(super) is_idempotent: bool,
     /// May a sandbox be called something else here than elsewhere: is any `Host` let in?
     pub(super) takes_any_host: bool,
+    /// Is it served by a listener of its own, where there is one?
+    pub(super) has_own_listener: bool,
     /// What does it, and for whom.
     pub(super) handler: Handler,
 }
@@ -205,6 +232,7 @@ pub(super) const PLAIN: Route = Route {
     method: "GET",
     path: "",
     summary: "",
+    tag: None,
     query: &[],
     body: None,
     form: FOR_ALL,
@@ -214,6 +242,7 @@ pub(super) const PLAIN: Route = Route {
     needs_recent_password: false,
     is_idempotent: false,
     takes_any_host: false,
+    has_own_listener: false,
     handler: Handler::Open(|_| Box::pin(async { Err(Refusal::not_found("path").into()) })),
 };
 

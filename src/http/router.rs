@@ -1,9 +1,9 @@
 //! From a path and a method to the route.
 //!
-//! What lives here: a tree of path segments made from ROUTES. What always holds: finding a route costs one step for
+//! What lives here: a tree of path segments made from the routes that a listener serves. What always holds: finding a route costs one step for
 //! each segment, however many routes there are.
 
-use super::route::{FOR_ALL, Form, Route};
+use super::route::{FOR_ALL, Form, Route, Scope};
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 use std::collections::HashMap;
@@ -34,10 +34,11 @@ pub(super) enum Found {
 }
 
 impl Router {
-    /// Makes the tree.
-    pub(super) fn new(routes: impl Iterator<Item = &'static Route>) -> Router {
+    /// Makes the tree of those that are served here.
+    pub(super) fn new(routes: impl Iterator<Item = &'static Route>, scope: Scope) -> Router {
         let mut root = Node::default();
-        for (number, route) in routes.enumerate() {
+        let served = routes.enumerate().filter(|(_, route)| scope.has(route));
+        for (number, route) in served {
             let mut node = &mut root;
             for segment in route.path.split('/').skip(1) {
                 node.holds(route);
@@ -131,13 +132,13 @@ fn decode(segment: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, Router};
+    use super::{Found, Router, Scope};
     use crate::http::routes::routes;
     use hyper::Method;
 
     #[test]
     fn every_route_finds_itself() {
-        let router = Router::new(routes(true));
+        let router = Router::new(routes(true), Scope::All);
         for route in routes(true) {
             let path = route.path.replace("{id}", "a%20b").replace(['{', '}'], "");
             let method = Method::from_bytes(route.method.as_bytes()).unwrap_or_default();
@@ -152,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_path_of_nobodys_is_refused_like_its_neighbours() {
-        let router = Router::new(routes(true));
+        let router = Router::new(routes(true), Scope::All);
         let is = |path: &str| {
             let form = router.form(path);
             let kinds = [
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn answers_of_one_path_are_alike() {
         for route in routes(true) {
-            let form = Router::new(routes(true)).form(route.path);
+            let form = Router::new(routes(true), Scope::All).form(route.path);
             assert!(
                 form.page.is_some() == route.form.page.is_some()
                     && form.is_private == route.form.is_private
@@ -208,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_told_apart() {
-        let router = Router::new(routes(false));
+        let router = Router::new(routes(false), Scope::All);
         for path in [
             "/",
             "/v1",

@@ -70,6 +70,14 @@ mod tests {
     }
 
     #[test]
+    fn every_operation_of_a_document_has_a_tag() {
+        for route in routes(true) {
+            let operation = route.operation;
+            assert_eq!(route.is_documented(), route.tag.is_some(), "{operation}");
+        }
+    }
+
+    #[test]
     fn what_is_asked_of_a_key_or_a_password_is_asked_where_there_is_one() {
         for route in routes(true) {
             let has_key = route.auth() == Auth::Secret;

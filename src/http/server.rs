@@ -5,8 +5,9 @@
 
 use super::connection::{Arriving, Pace, Socket, under_way};
 use super::dispatch::{Dispatcher, Dropped};
-use super::metrics::Scope;
+use super::front::Front;
 use super::places::{Place, Places, Wish};
+use super::route::Scope;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -77,7 +78,6 @@ pub struct Listener {
 /// What serves connections.
 struct Acceptor {
     dispatcher: Arc<Dispatcher>,
-    scope: Scope,
     limits: Limits,
     places: Arc<Places>,
     builder: http1::Builder,
@@ -95,13 +95,9 @@ impl Listener {
     }
 
     /// Serves until `stop` is true, then lets what has begun come to its end.
-    pub async fn serve(
-        self,
-        dispatcher: Arc<Dispatcher>,
-        limits: Limits,
-        mut stop: watch::Receiver<bool>,
-    ) {
-        let acceptor = Acceptor::new(dispatcher, self.scope, limits);
+    pub async fn serve(self, front: Arc<Front>, limits: Limits, mut stop: watch::Receiver<bool>) {
+        let dispatcher = Arc::new(Dispatcher::new(front, self.scope));
+        let acceptor = Acceptor::new(dispatcher, limits);
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => {}
             () = acceptor.accept_from(&self.inner) => {}
@@ -113,7 +109,7 @@ impl Listener {
 }
 
 impl Acceptor {
-    fn new(dispatcher: Arc<Dispatcher>, scope: Scope, limits: Limits) -> Acceptor {
+    fn new(dispatcher: Arc<Dispatcher>, limits: Limits) -> Acceptor {
         let places = Places::new(limits.connections_max, dispatcher.front.clock.stopwatch());
         let mut builder = http1::Builder::new();
         builder
@@ -122,7 +118,6 @@ impl Acceptor {
             .max_buf_size(BUFFER_BYTES_MAX);
         Acceptor {
             dispatcher,
-            scope,
             limits,
             places,
             builder,
@@ -171,13 +166,12 @@ impl Acceptor {
         // Small answers go out at once; where that cannot be set they are merely later.
         let _ = stream.set_nodelay(true);
         let (dispatcher, seat) = (Arc::clone(&self.dispatcher), Arc::clone(&place.seat));
-        let scope = self.scope;
         let service = service_fn(move |request: Request<Incoming>| {
             let (dispatcher, seat) = (Arc::clone(&dispatcher), Arc::clone(&seat));
             async move {
                 let request = request.map(|body| Arriving::new(body, Arc::clone(&seat)));
                 let answering = seat.begin().await;
-                let response = dispatcher.dispatch(scope, peer, request).await?;
+                let response = dispatcher.dispatch(peer, request).await?;
                 Ok::<_, Dropped>(response.map(|body| under_way(body, answering)))
             }
         });

@@ -38,9 +38,31 @@ impl Scope {
     }
 
     /// Whose share of what is scarce is used: the account's, whichever of its keys asks.
-    pub fn asker(&self) -> String {
-        format!("account {}", self.account)
+    pub fn asker(&self) -> Asker {
+        Asker::Keys {
+            account: self.account,
+        }
     }
+}
+
+/// Whose share of what is scarce is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Asker {
+    /// That of an account's keys.
+    Keys {
+        /// Which account.
+        account: i64,
+    },
+    /// That of an account's users.
+    Users {
+        /// Which account.
+        account: i64,
+    },
+    /// That of one operator.
+    Operator {
+        /// Which user.
+        user: i64,
+    },
 }
 
 /// Who is calling, told by the key.

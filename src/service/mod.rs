@@ -41,7 +41,7 @@ pub mod webhooks;
 
 pub use error::Error;
 pub use faults::Faults;
-pub use keys::{Caller, Scope};
+pub use keys::{Asker, Caller, Scope};
 pub use operator::members::Member;
 
 use crate::domain::render::Links;

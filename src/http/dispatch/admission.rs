@@ -4,29 +4,53 @@
 //! not reached without the proof that it takes.
 
 use crate::domain::refusal::Refusal;
+use crate::http::auth::{self, Operator, PublicKey, Reseller, Scraper};
 use crate::http::front::Front;
+use crate::http::front::sandbox::Sandbox;
+use crate::http::limit;
 use crate::http::request::Call;
 use crate::http::route::{Answering, Handler, Route};
-use crate::http::{auth, limit};
-use crate::service::{Error, Member};
+use crate::service::{Asker, Caller, Error, Member};
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::http::request::Parts;
+use std::sync::Arc;
 
 /// A handler with what its caller has proved: it lacks nothing but the call.
-pub(super) struct Admitted {
-    pub(super) handler: Box<dyn FnOnce(Call) -> Answering>,
-    /// Whose share of what is scarce it uses; nobody's where it asks neither for a key nor for a session.
-    pub(super) asker: Option<String>,
+pub(super) enum Admitted {
+    Open(fn(Call) -> Answering),
+    Secret(fn(Call, Arc<Caller>) -> Answering, Arc<Caller>),
+    Public(fn(Call, PublicKey) -> Answering, PublicKey),
+    Session(fn(Call, Member) -> Answering, Member),
+    Operator(fn(Call, Operator) -> Answering, Operator),
+    Reseller(fn(Call, Reseller) -> Answering, Reseller),
+    Metrics(fn(Call, Scraper) -> Answering, Scraper),
+    Sandbox(fn(Call, Arc<Sandbox>) -> Answering, Arc<Sandbox>),
 }
 
 impl Admitted {
-    fn by(
-        asker: impl Into<Option<String>>,
-        handler: impl FnOnce(Call) -> Answering + 'static,
-    ) -> Admitted {
-        Admitted {
-            handler: Box::new(handler),
-            asker: asker.into(),
+    /// Whose share of what is scarce it uses; nobody's where it asks neither for a key nor for a session.
+    pub(super) fn asker(&self) -> Option<Asker> {
+        match self {
+            Admitted::Secret(_, caller) => Some(caller.asker()),
+            Admitted::Public(_, key) => Some(key.asker()),
+            Admitted::Session(_, member) => Some(member.asker()),
+            Admitted::Operator(_, operator) => Some(operator.asker()),
+            Admitted::Reseller(_, reseller) => Some(reseller.asker()),
+            Admitted::Open(_) | Admitted::Metrics(..) | Admitted::Sandbox(..) => None,
+        }
+    }
+
+    /// The handler at work.
+    pub(super) fn answer(self, call: Call) -> Answering {
+        match self {
+            Admitted::Open(handler) => handler(call),
+            Admitted::Secret(handler, caller) => handler(call, caller),
+            Admitted::Public(handler, key) => handler(call, key),
+            Admitted::Session(handler, member) => handler(call, member),
+            Admitted::Operator(handler, operator) => handler(call, operator),
+            Admitted::Reseller(handler, reseller) => handler(call, reseller),
+            Admitted::Metrics(handler, scraper) => handler(call, scraper),
+            Admitted::Sandbox(handler, sandbox) => handler(call, sandbox),
         }
     }
 }
@@ -40,42 +64,28 @@ pub(super) fn admit(
 ) -> Result<Admitted, Error> {
     let (method, headers) = (&parts.method, &parts.headers);
     Ok(match route.handler {
-        Handler::Open(handler) => Admitted::by(None, handler),
+        Handler::Open(handler) => Admitted::Open(handler),
         Handler::Secret(handler) => {
             let caller = auth::secret(front, headers)?;
             if route.is_rate_limited {
                 rate(front, caller.key(), limits)?;
             }
-            Admitted::by(caller.asker(), move |call| handler(call, caller))
+            Admitted::Secret(handler, caller)
         }
-        Handler::Public(handler) => {
-            let key = auth::public(front, headers)?;
-            Admitted::by(key.asker(), move |call| handler(call, key))
-        }
+        Handler::Public(handler) => Admitted::Public(handler, auth::public(front, headers)?),
         Handler::Session(handler) => {
             let member = auth::member(front, method, headers)?;
             ask_for_password(front, route, &member)?;
-            Admitted::by(member.asker().to_owned(), move |call| handler(call, member))
+            Admitted::Session(handler, member)
         }
         Handler::Operator(handler) => {
             let operator = auth::operator(front, method, headers)?;
             ask_for_password(front, route, &operator)?;
-            Admitted::by(operator.asker().to_owned(), move |call| {
-                handler(call, operator)
-            })
+            Admitted::Operator(handler, operator)
         }
-        Handler::Reseller(handler) => {
-            let reseller = auth::reseller(front, headers)?;
-            Admitted::by(reseller.asker(), move |call| handler(call, reseller))
-        }
-        Handler::Metrics(handler) => {
-            let scraper = auth::scraper(front, headers)?;
-            Admitted::by(None, move |call| handler(call, scraper))
-        }
-        Handler::Sandbox(handler) => {
-            let sandbox = auth::sandbox(front, headers)?;
-            Admitted::by(None, move |call| handler(call, sandbox))
-        }
+        Handler::Reseller(handler) => Admitted::Reseller(handler, auth::reseller(front, headers)?),
+        Handler::Metrics(handler) => Admitted::Metrics(handler, auth::scraper(front, headers)?),
+        Handler::Sandbox(handler) => Admitted::Sandbox(handler, auth::sandbox(front, headers)?),
     })
 }
 

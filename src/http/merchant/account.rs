@@ -4,7 +4,7 @@ use crate::domain::money::Currency;
 use crate::http::params::BEFORE_ID;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::accounts::LedgerWanted;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
@@ -17,6 +17,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "getMerchant",
+            tag: Some(Tag::Account),
             path: "/v1/merchant",
             summary: "Reads the account, in the mode of the key.",
             answers: &[Answer::json(200, "The account.", "Merchant")],
@@ -25,6 +26,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listBalances",
+            tag: Some(Tag::Account),
             path: "/v1/balances",
             summary: "Reads both balances, in the mode of the key.",
             answers: &[Answer::json(
@@ -37,6 +39,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listLedger",
+            tag: Some(Tag::Account),
             path: "/v1/ledger",
             summary: "Pages through the ledger, newest first.",
             query: &[

@@ -2,7 +2,7 @@
 
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use std::sync::Arc;
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "listCurrencies",
+        tag: Some(Tag::Account),
         path: "/v1/currencies",
         summary: "Lists every coin on offer with its minimum.",
         answers: &[Answer::json(200, "The coins.", "CurrencyList")],

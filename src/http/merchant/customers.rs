@@ -4,7 +4,7 @@ use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::deposits::Simulated;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "makeCustomerAddresses",
+            tag: Some(Tag::Customers),
             method: "POST",
             path: "/v1/customers/{ref}/addresses",
             summary: "Makes or fetches a customer's static addresses, one for each chain family; the same for ever.",
@@ -28,6 +29,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getCustomerAddresses",
+            tag: Some(Tag::Customers),
             path: "/v1/customers/{ref}/addresses",
             summary: "Reads a customer's static addresses.",
             answers: &[Answer::json(
@@ -41,6 +43,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "simulateDeposit",
+            tag: Some(Tag::Customers),
             method: "POST",
             path: "/v1/customers/{ref}/simulate",
             summary: "Pays to a test customer's address: one deposit, seen and confirmed, with ledger and webhooks as for a real one.",

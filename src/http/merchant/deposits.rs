@@ -3,7 +3,7 @@
 use crate::domain::customer::REF_CHARS_MAX;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::deposits::Wanted;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
@@ -16,6 +16,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "listDeposits",
+            tag: Some(Tag::Customers),
             path: "/v1/deposits",
             summary: "Lists deposits, newest first.",
             query: &[
@@ -34,6 +35,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getDeposit",
+            tag: Some(Tag::Customers),
             path: "/v1/deposits/{id}",
             summary: "Reads a deposit.",
             answers: &[Answer::json(200, "The deposit.", "Deposit")],

@@ -4,7 +4,7 @@ use crate::domain::event::EventType;
 use crate::http::params::BEFORE_ID;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::events::Wanted;
 use crate::service::{Caller, Error};
 use hyper::StatusCode;
@@ -18,6 +18,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "listEvents",
+            tag: Some(Tag::Events),
             path: "/v1/events",
             summary: "Pages through the events, newest first, in the bodies of their webhooks.",
             query: &[
@@ -40,6 +41,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getEvent",
+            tag: Some(Tag::Events),
             path: "/v1/events/{id}",
             summary: "Reads an event.",
             answers: &[Answer::json(200, "The event.", "Event")],

@@ -6,7 +6,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::InvoiceStatus;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind, idempotency_key};
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::invoices::Wanted;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
@@ -19,6 +19,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "createInvoice",
+            tag: Some(Tag::Invoices),
             method: "POST",
             path: "/v1/invoices",
             summary: "Creates an invoice. The same orderId again answers 200 with the invoice as it is now.",
@@ -46,6 +47,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listInvoices",
+            tag: Some(Tag::Invoices),
             path: "/v1/invoices",
             summary: "Lists invoices, newest first.",
             query: &[
@@ -67,6 +69,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getInvoice",
+            tag: Some(Tag::Invoices),
             path: "/v1/invoices/{id}",
             summary: "Reads an invoice; usable for polling where webhooks cannot be received.",
             answers: &[Answer::json(200, "The invoice.", "Invoice")],
@@ -75,6 +78,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "selectCoin",
+            tag: Some(Tag::Invoices),
             method: "POST",
             path: "/v1/invoices/{id}/select",
             summary: "Picks the coin: locks the rate, claims a deposit address, sets amountExpected.",
@@ -94,6 +98,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "simulatePayment",
+            tag: Some(Tag::Invoices),
             method: "POST",
             path: "/v1/invoices/{id}/simulate",
             summary: "Pays a test invoice: status changes, ledger and webhooks as for a real payment.",

@@ -4,7 +4,7 @@ use crate::domain::refusal::Code;
 use crate::domain::transfer::TransferKind;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind, idempotency_key};
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::payouts::Requester;
 use crate::service::transfers::TransfersWanted;
 use crate::service::{Caller, Error};
@@ -42,6 +42,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "createPayout",
+            tag: Some(Tag::Transfers),
             method: "POST",
             path: "/v1/payouts",
             summary: "Requests a payout of the balance to the account's payout address. Live keys only.",
@@ -54,6 +55,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listPayouts",
+            tag: Some(Tag::Transfers),
             path: "/v1/payouts",
             summary: "Lists payouts, newest first.",
             query: &[LIMIT],
@@ -63,6 +65,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getPayout",
+            tag: Some(Tag::Transfers),
             path: "/v1/payouts/{id}",
             summary: "Reads a payout.",
             answers: &[Answer::json(200, "The payout.", "Payout")],
@@ -71,6 +74,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listRefunds",
+            tag: Some(Tag::Transfers),
             path: "/v1/refunds",
             summary: "Lists refunds, newest first. They are requested in the dashboard.",
             query: &[LIMIT, INVOICE_ID],
@@ -80,6 +84,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getRefund",
+            tag: Some(Tag::Transfers),
             path: "/v1/refunds/{id}",
             summary: "Reads a refund.",
             answers: &[Answer::json(200, "The refund.", "Refund")],

@@ -2,9 +2,11 @@
 //!
 //! What always holds: every event type of the code is there, and no other.
 
-use super::tags;
 use crate::domain::event::{EventType, Format};
 use serde_json::{Map, Value, json};
+
+/// What webhooks are grouped by, as operations are by the tags of their routes, and a sentence about it.
+pub(super) const TAG: (&str, &str) = ("Webhooks", "What Coffer sends to a shop's server.");
 
 /// The headers of a delivery: name, form, what it is.
 const HEADERS: [(&str, &str, &str); 4] = [
@@ -60,7 +62,7 @@ fn webhook(kind: EventType, examples: &Map<String, Value>) -> Value {
     json!({ "post": {
         "operationId": format!("webhook {words}").split(' ').map(capital).collect::<String>(),
         "summary": format!("Tells that this happened: {words}."),
-        "tags": [tags::WEBHOOKS],
+        "tags": [TAG.0],
         "security": [],
         "parameters": headers,
         "requestBody": { "required": true, "content": { "application/json": content } },

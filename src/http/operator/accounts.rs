@@ -4,7 +4,7 @@ use crate::domain::refusal::Code;
 use crate::http::auth::Operator;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 
@@ -13,6 +13,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "listAccounts",
+            tag: Some(Tag::OperatorAccounts),
             path: "/dashboard/api/accounts",
             summary: "Lists every account, oldest first.",
             answers: &[Answer::json(200, "The accounts.", "AccountSettingsList")],
@@ -21,6 +22,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "createAccount",
+            tag: Some(Tag::OperatorAccounts),
             method: "POST",
             path: "/dashboard/api/accounts",
             summary: "Makes an account, pending.",
@@ -31,6 +33,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getAccount",
+            tag: Some(Tag::OperatorAccounts),
             path: "/dashboard/api/accounts/{account}",
             summary: "Reads an account with its settings.",
             answers: &[Answer::json(200, "The account.", "AccountSettings")],
@@ -39,6 +42,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "changeAccount",
+            tag: Some(Tag::OperatorAccounts),
             method: "PATCH",
             path: "/dashboard/api/accounts/{account}",
             summary: "Changes some of an account's settings: all of them or none. Its terms are changed by operators only.",
@@ -49,6 +53,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "decideOnAccount",
+            tag: Some(Tag::OperatorAccounts),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/status",
             summary: "Approves, rejects, suspends or reactivates an account.",
@@ -60,6 +65,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "setPayoutAddress",
+            tag: Some(Tag::OperatorAccounts),
             method: "PUT",
             path: "/dashboard/api/accounts/{account}/payout-addresses/{chain}",
             summary: "Sets where payouts on a chain go; payouts wait 24 hours after a change.",
@@ -71,6 +77,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "removePayoutAddress",
+            tag: Some(Tag::OperatorAccounts),
             method: "DELETE",
             path: "/dashboard/api/accounts/{account}/payout-addresses/{chain}",
             summary: "Forgets where payouts on a chain go.",
@@ -81,6 +88,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getLegacySecret",
+            tag: Some(Tag::OperatorWebhooks),
             path: "/dashboard/api/accounts/{account}/legacy-secret",
             summary: "Shows the secret that signs deliveries to the webhookUrl of invoices; the audit log notes to whom.",
             answers: &[Answer::json(200, "The secret.", "SigningSecret")],
@@ -90,6 +98,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "rollLegacySecret",
+            tag: Some(Tag::OperatorWebhooks),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/legacy-secret/roll",
             summary: "Makes a new legacy secret; for 24 hours the old one signs too.",

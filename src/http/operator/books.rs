@@ -7,7 +7,7 @@ use crate::http::merchant::{account, events};
 use crate::http::params::{BEFORE, CURRENCY, MODE};
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind, idempotency_key};
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::{Error, Member};
 
 /// Its operations.
@@ -15,6 +15,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "listAccountBalances",
+            tag: Some(Tag::OperatorBooks),
             path: "/dashboard/api/accounts/{account}/balances",
             summary: "Reads both balances of an account.",
             query: &[MODE],
@@ -28,6 +29,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listAccountLedger",
+            tag: Some(Tag::OperatorBooks),
             path: "/dashboard/api/accounts/{account}/ledger",
             summary: "Pages through an account's ledger, newest first.",
             query: &[
@@ -42,6 +44,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "createAdjustment",
+            tag: Some(Tag::OperatorBooks),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/adjustments",
             summary: "Corrects an account's ledger by an amount of either sign, for a reason that is kept.",
@@ -59,6 +62,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listAccountEvents",
+            tag: Some(Tag::OperatorBooks),
             path: "/dashboard/api/accounts/{account}/events",
             summary: "Pages through an account's events, newest first, in the bodies of their webhooks.",
             query: &[

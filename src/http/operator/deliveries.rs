@@ -5,7 +5,7 @@ use crate::domain::refusal::Code;
 use crate::http::params::{BEFORE, MODE};
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::operator::deliveries::DeliveriesWanted;
 use crate::service::{Error, Member};
 use hyper::StatusCode;
@@ -20,6 +20,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "listDeliveries",
+            tag: Some(Tag::OperatorWebhooks),
             path: "/dashboard/api/accounts/{account}/deliveries",
             summary: "Pages through an account's webhook deliveries, newest first, each with its attempts.",
             query: &[
@@ -48,6 +49,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "resendDelivery",
+            tag: Some(Tag::OperatorWebhooks),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/deliveries/{id}/resend",
             summary: "Sends a delivery again, whatever came of it so far: a new round of attempts, to where its endpoint is now.",
@@ -59,6 +61,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "resendSince",
+            tag: Some(Tag::OperatorWebhooks),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/resend",
             summary: "Sends again every delivery of the events since a time, delivered ones too, but none to an endpoint that is gone.",

@@ -2,7 +2,7 @@
 
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 
@@ -11,6 +11,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "listEndpoints",
+            tag: Some(Tag::OperatorWebhooks),
             path: "/dashboard/api/accounts/{account}/endpoints",
             summary: "Lists an account's webhook endpoints, oldest first.",
             answers: &[Answer::json(200, "The endpoints.", "EndpointList")],
@@ -19,6 +20,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "createEndpoint",
+            tag: Some(Tag::OperatorWebhooks),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/endpoints",
             summary: "Makes a webhook endpoint and its secret.",
@@ -33,6 +35,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "changeEndpoint",
+            tag: Some(Tag::OperatorWebhooks),
             method: "PATCH",
             path: "/dashboard/api/accounts/{account}/endpoints/{id}",
             summary: "Changes a webhook endpoint, or switches it on or off.",
@@ -43,6 +46,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "removeEndpoint",
+            tag: Some(Tag::OperatorWebhooks),
             method: "DELETE",
             path: "/dashboard/api/accounts/{account}/endpoints/{id}",
             summary: "Removes a webhook endpoint; what was still to be sent to it is given up.",
@@ -52,6 +56,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getEndpointSecret",
+            tag: Some(Tag::OperatorWebhooks),
             path: "/dashboard/api/accounts/{account}/endpoints/{id}/secret",
             summary: "Shows an endpoint's secret; the audit log notes to whom.",
             answers: &[Answer::json(200, "The secret.", "SigningSecret")],
@@ -61,6 +66,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "rollEndpointSecret",
+            tag: Some(Tag::OperatorWebhooks),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/endpoints/{id}/roll-secret",
             summary: "Makes an endpoint's new secret; for 24 hours the old one signs too.",

@@ -6,7 +6,7 @@ use crate::http::long_reads;
 use crate::http::params::{FROM, MODE, TO};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Content, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Content, Handler, PRIVATE, Resource, Route, Tag};
 use crate::http::stream::{Outgoing, Pieces};
 use crate::service::operator::exports::ExportWanted;
 use crate::service::{Error, Member, Scope, Service};
@@ -17,6 +17,7 @@ use std::sync::Arc;
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "export",
+        tag: Some(Tag::OperatorBooks),
         path: "/dashboard/api/accounts/{account}/exports/{file}",
         summary: "Sends invoices.csv, payments.csv, ledger.csv, payouts.csv, refunds.csv or deposits.csv, oldest first, however many there are.",
         query: &[MODE, FROM, TO],

@@ -5,7 +5,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::http::params::{BEFORE, CURRENCY, FROM, MODE, TO};
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::operator::invoices::Search;
 use crate::service::{Error, Member};
 use std::sync::Arc;
@@ -18,6 +18,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "searchInvoices",
+            tag: Some(Tag::OperatorInvoices),
             path: "/dashboard/api/accounts/{account}/invoices",
             summary: "Searches an account's invoices, newest first. One call looks through 50000 of them at most: a page may be short or empty and have more, which nextBefore goes on with.",
             query: &[
@@ -44,6 +45,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getInvoiceDetail",
+            tag: Some(Tag::OperatorInvoices),
             path: "/dashboard/api/accounts/{account}/invoices/{id}",
             summary: "Reads an invoice with its quotes, its payments and the sums that its status follows from.",
             query: &[MODE],
@@ -57,6 +59,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getInvoiceTimeline",
+            tag: Some(Tag::OperatorInvoices),
             path: "/dashboard/api/accounts/{account}/invoices/{id}/timeline",
             summary: "Tells what happened to an invoice, oldest first, and why its status changed, in numbers.",
             query: &[MODE],
@@ -66,6 +69,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "cancelInvoice",
+            tag: Some(Tag::OperatorInvoices),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/invoices/{id}/cancel",
             summary: "Calls an invoice off that is open and has no payment.",

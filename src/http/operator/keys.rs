@@ -3,7 +3,7 @@
 use crate::domain::refusal::Code;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 
@@ -12,6 +12,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "listKeys",
+            tag: Some(Tag::OperatorAccounts),
             path: "/dashboard/api/accounts/{account}/keys",
             summary: "Lists an account's keys of both modes, oldest first, by their last four characters.",
             answers: &[Answer::json(200, "The keys.", "KeyList")],
@@ -20,6 +21,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "createKey",
+            tag: Some(Tag::OperatorAccounts),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/keys",
             summary: "Makes a key and shows it, once; or takes over a legacy one that a shop has.",
@@ -31,6 +33,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "rollKey",
+            tag: Some(Tag::OperatorAccounts),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/keys/{id}/roll",
             summary: "Makes the successor of a key and shows it, once; the old one works on for a while.",
@@ -46,6 +49,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "revokeKey",
+            tag: Some(Tag::OperatorAccounts),
             method: "DELETE",
             path: "/dashboard/api/accounts/{account}/keys/{id}",
             summary: "Revokes a key at once.",

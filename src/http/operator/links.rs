@@ -4,7 +4,7 @@ use crate::domain::refusal::Code;
 use crate::http::params::MODE;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::{Error, Member};
 
 /// `limit` where none is given.
@@ -15,6 +15,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "createPaymentLink",
+            tag: Some(Tag::OperatorInvoices),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/payment-links",
             summary: "Makes a payment link: whoever opens its url makes an invoice, of the link's mode, and pays it.",
@@ -27,6 +28,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listPaymentLinks",
+            tag: Some(Tag::OperatorInvoices),
             path: "/dashboard/api/accounts/{account}/payment-links",
             summary: "Pages through an account's payment links, newest first.",
             query: &[
@@ -44,6 +46,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getPaymentLink",
+            tag: Some(Tag::OperatorInvoices),
             path: "/dashboard/api/accounts/{account}/payment-links/{id}",
             summary: "Reads a payment link.",
             query: &[MODE],
@@ -53,6 +56,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "changePaymentLink",
+            tag: Some(Tag::OperatorInvoices),
             method: "PATCH",
             path: "/dashboard/api/accounts/{account}/payment-links/{id}",
             summary: "Changes a payment link, or switches it off or on; invoices that it made stay as they are.",

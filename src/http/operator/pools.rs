@@ -5,7 +5,7 @@ use crate::domain::refusal::Refusal;
 use crate::http::auth::Operator;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::Error;
 
 /// Its operations.
@@ -13,6 +13,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "listPools",
+            tag: Some(Tag::OperatorService),
             path: "/dashboard/api/pools",
             summary: "Lists the pools of imported addresses, with how many are free.",
             answers: &[Answer::json(200, "The pools.", "PoolList")],
@@ -21,6 +22,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "importAddresses",
+            tag: Some(Tag::OperatorService),
             method: "POST",
             path: "/dashboard/api/pools/{pool}/addresses",
             summary: "Adds live addresses to a pool; all of them, or none where one is wrong. Known ones are counted, not doubled.",

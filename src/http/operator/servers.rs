@@ -6,7 +6,7 @@ use crate::domain::server::standing::ServerStatus;
 use crate::http::auth::Operator;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::{Error, Member};
 
 /// `limit` where none is given.
@@ -20,6 +20,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "listAllServers",
+            tag: Some(Tag::OperatorServers),
             path: "/dashboard/api/servers",
             summary: "Lists everybody's servers, newest first.",
             query: &[
@@ -36,6 +37,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "decideServer",
+            tag: Some(Tag::OperatorServers),
             method: "POST",
             path: "/dashboard/api/servers/{id}",
             summary: "Decides about an order: that it is there, failed or gone, or that the provisioner may try again.",
@@ -51,6 +53,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listAccountServers",
+            tag: Some(Tag::OperatorServers),
             path: "/dashboard/api/accounts/{account}/servers",
             summary: "Lists an account's servers, newest first.",
             query: &[LIMIT],

@@ -8,7 +8,7 @@ use crate::http::auth::{cookie, cookie_name, same_site};
 use crate::http::password::{self, Turn};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
@@ -19,6 +19,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "signIn",
+            tag: Some(Tag::OperatorUsers),
             method: "POST",
             path: "/dashboard/api/session",
             summary: "Signs in: sets the cookie that every other operation here asks for.",
@@ -34,6 +35,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getSession",
+            tag: Some(Tag::OperatorUsers),
             path: "/dashboard/api/session",
             summary: "Says who is signed in.",
             answers: &[Answer::json(200, "Who is signed in.", "Session")],
@@ -42,6 +44,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "signOut",
+            tag: Some(Tag::OperatorUsers),
             method: "DELETE",
             path: "/dashboard/api/session",
             summary: "Signs out.",

@@ -5,7 +5,7 @@ use crate::http::auth::Operator;
 use crate::http::params::BEFORE;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::audit_log::Wanted;
 use crate::service::{Error, Member};
 
@@ -17,6 +17,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "getSettings",
+            tag: Some(Tag::OperatorService),
             path: "/dashboard/api/settings",
             summary: "Reads the settings of the whole service.",
             answers: &[Answer::json(200, "The settings.", "ServiceSettings")],
@@ -25,6 +26,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "setSettings",
+            tag: Some(Tag::OperatorService),
             method: "PUT",
             path: "/dashboard/api/settings",
             summary: "Sets the settings of the whole service.",
@@ -35,6 +37,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listCoins",
+            tag: Some(Tag::OperatorService),
             path: "/dashboard/api/coins",
             summary: "Lists every coin and whether it is switched on.",
             answers: &[Answer::json(200, "The coins.", "CoinList")],
@@ -43,6 +46,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "switchCoin",
+            tag: Some(Tag::OperatorService),
             method: "PUT",
             path: "/dashboard/api/coins/{asset}",
             summary: "Switches a coin on or off. What was quoted stays payable.",
@@ -53,6 +57,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listAuditLog",
+            tag: Some(Tag::OperatorService),
             path: "/dashboard/api/audit-log",
             summary: "Pages through who did what, newest first; a merchant sees what concerns its own account.",
             answers: &[Answer::json(200, "A page of entries.", "AuditLogPage")],

@@ -7,7 +7,7 @@ use crate::http::auth::Operator;
 use crate::http::params::MODE;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::{Error, Member};
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "getAccountSummary",
+            tag: Some(Tag::OperatorBooks),
             path: "/dashboard/api/accounts/{account}/summary",
             summary: "Reads an account in numbers: balances, invoices, open payouts and refunds, endpoints that fail.",
             query: &[MODE],
@@ -25,6 +26,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "getSummary",
+            tag: Some(Tag::OperatorService),
             path: "/dashboard/api/summary",
             summary: "Counts what waits for an operator, over all accounts.",
             query: &[MODE],

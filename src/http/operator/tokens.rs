@@ -2,7 +2,7 @@
 
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 
@@ -11,6 +11,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "listResellerTokens",
+            tag: Some(Tag::OperatorServers),
             path: "/dashboard/api/accounts/{account}/reseller-tokens",
             summary: "Lists an account's reseller tokens, oldest first, by their last four characters.",
             answers: &[Answer::json(200, "The tokens.", "ResellerTokenList")],
@@ -19,6 +20,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "createResellerToken",
+            tag: Some(Tag::OperatorServers),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/reseller-tokens",
             summary: "Makes a token of the reseller interface and shows it, once.",
@@ -29,6 +31,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "revokeResellerToken",
+            tag: Some(Tag::OperatorServers),
             method: "DELETE",
             path: "/dashboard/api/accounts/{account}/reseller-tokens/{id}",
             summary: "Revokes a reseller token at once; the servers that were ordered with it stay.",

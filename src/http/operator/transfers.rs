@@ -8,7 +8,7 @@ use crate::http::merchant::transfers::{INVOICE_ID, LIMIT, LIMIT_DEFAULT, PAYOUT_
 use crate::http::params::MODE;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind, idempotency_key};
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::payouts::Requester;
 use crate::service::{Error, Member};
 
@@ -24,6 +24,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "listAccountPayouts",
+            tag: Some(Tag::OperatorTransfers),
             path: "/dashboard/api/accounts/{account}/payouts",
             summary: "Lists an account's payouts, newest first.",
             query: &[LIMIT, MODE],
@@ -33,6 +34,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "createAccountPayout",
+            tag: Some(Tag::OperatorTransfers),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/payouts",
             summary: "Requests a payout, with the checks of POST /v1/payouts.",
@@ -50,6 +52,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listAccountRefunds",
+            tag: Some(Tag::OperatorTransfers),
             path: "/dashboard/api/accounts/{account}/refunds",
             summary: "Lists an account's refunds, newest first.",
             query: &[LIMIT, INVOICE_ID, MODE],
@@ -59,6 +62,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "requestRefund",
+            tag: Some(Tag::OperatorTransfers),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/refunds",
             summary: "Requests a refund of an invoice: at most what was confirmed on it, less its other refunds.",
@@ -80,6 +84,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listAllPayouts",
+            tag: Some(Tag::OperatorTransfers),
             path: "/dashboard/api/payouts",
             summary: "Lists the payouts of all accounts, newest first.",
             query: &[LIMIT, STATUS, MODE],
@@ -89,6 +94,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "movePayout",
+            tag: Some(Tag::OperatorTransfers),
             method: "POST",
             path: "/dashboard/api/payouts/{id}",
             summary: "Approves, processes, pays, fails, rejects or cancels a payout.",
@@ -100,6 +106,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listAllRefunds",
+            tag: Some(Tag::OperatorTransfers),
             path: "/dashboard/api/refunds",
             summary: "Lists the refunds of all accounts, newest first.",
             query: &[LIMIT, STATUS, MODE],
@@ -109,6 +116,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "moveRefund",
+            tag: Some(Tag::OperatorTransfers),
             method: "POST",
             path: "/dashboard/api/refunds/{id}",
             summary: "Approves, processes, pays, fails, rejects or cancels a refund.",

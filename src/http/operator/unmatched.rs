@@ -7,7 +7,7 @@ use crate::domain::unmatched::NOTE_CHARS_MAX;
 use crate::http::auth::Operator;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, ID_CHARS_MAX, Param, ParamKind};
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::Error;
 use crate::service::intake::assign::Assignee;
 use crate::service::operator::unmatched::{Looked, Wanted};
@@ -20,6 +20,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "listUnmatchedPayments",
+            tag: Some(Tag::OperatorService),
             path: "/dashboard/api/unmatched-payments",
             summary: "Pages through the payments that matched nothing, newest first.",
             query: &[
@@ -45,6 +46,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "resolveUnmatchedPayment",
+            tag: Some(Tag::OperatorService),
             method: "POST",
             path: "/dashboard/api/unmatched-payments/{id}",
             summary: "Marks a payment that matched nothing as looked at; a second note takes the place of the first.",
@@ -55,6 +57,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "assignUnmatchedPayment",
+            tag: Some(Tag::OperatorService),
             method: "POST",
             path: "/dashboard/api/unmatched-payments/{id}/assign",
             summary: "Gives a payment that matched nothing to an invoice or to a customer; it counts as seen when it was seen.",

@@ -7,7 +7,7 @@ use crate::http::auth::Operator;
 use crate::http::password::{self, Turn};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::operator::users::{Known, NewUser};
 use crate::service::{Error, Json, Member};
 use hyper::StatusCode;
@@ -19,6 +19,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "confirmPassword",
+            tag: Some(Tag::OperatorUsers),
             method: "POST",
             path: "/dashboard/api/session/confirm",
             summary: "Gives one's own password again: for the next 15 minutes what is sensitive may be done in this session.",
@@ -30,6 +31,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "changeOwnPassword",
+            tag: Some(Tag::OperatorUsers),
             method: "PUT",
             path: "/dashboard/api/session/password",
             summary: "Changes one's own password, which ends all of one's sessions.",
@@ -41,6 +43,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "setUp",
+            tag: Some(Tag::OperatorUsers),
             method: "POST",
             path: "/dashboard/api/setup",
             summary: "Makes the first operator, with the token of the link that the server printed when it started.",
@@ -56,6 +59,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "listUsers",
+            tag: Some(Tag::OperatorUsers),
             path: "/dashboard/api/users",
             summary: "Lists everybody who may sign in, or might.",
             answers: &[Answer::json(200, "The users, oldest first.", "UserList")],
@@ -64,6 +68,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "createUser",
+            tag: Some(Tag::OperatorUsers),
             method: "POST",
             path: "/dashboard/api/users",
             summary: "Makes a user: an operator, or one of a merchant's account.",
@@ -76,6 +81,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "changeUser",
+            tag: Some(Tag::OperatorUsers),
             method: "PATCH",
             path: "/dashboard/api/users/{id}",
             summary: "Disables or enables a user, or sets another password; ends their sessions.",

@@ -4,7 +4,7 @@ use super::state::{STATE, answer_state};
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Body, Handler, PLAIN, Resource, Route};
+use crate::http::route::{Body, Handler, PLAIN, Resource, Route, Tag};
 use crate::service::Error;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "sandboxAccount",
+        tag: Some(Tag::SandboxState),
         method: "PATCH",
         path: "/sandbox/account",
         summary: "Changes some of the account's switches; all of them or none.",

@@ -4,7 +4,7 @@ use crate::domain::refusal::Code;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PLAIN, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PLAIN, Resource, Route, Tag};
 use crate::service::Error;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "sandboxChain",
+        tag: Some(Tag::SandboxState),
         method: "PATCH",
         path: "/sandbox/chains/{chain}",
         summary: "Lets a live chain lag behind the clock, or catch up.",

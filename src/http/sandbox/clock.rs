@@ -7,7 +7,7 @@ use crate::domain::time::parse_span_ms;
 use crate::http::front::sandbox::{ClockStep, Sandbox};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Body, Handler, PLAIN, Resource, Route};
+use crate::http::route::{Body, Handler, PLAIN, Resource, Route, Tag};
 use crate::service::Error;
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use std::sync::Arc;
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "sandboxClock",
+        tag: Some(Tag::SandboxState),
         method: "POST",
         path: "/sandbox/clock",
         summary: "Moves the clock forward, doing on the way what falls due; or stops it, or lets it run.",

@@ -11,7 +11,7 @@ use crate::http::front::faults::{Fault, FaultState};
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Body, Handler, PLAIN, Resource, Route};
+use crate::http::route::{Body, Handler, PLAIN, Resource, Route, Tag};
 use crate::service::{Error, Faults};
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -33,6 +33,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "sandboxAddFault",
+            tag: Some(Tag::SandboxState),
             method: "POST",
             path: "/sandbox/faults",
             summary: "Lets the next calls fail, wait or go unanswered; or empties the pool, or makes rates stale.",
@@ -43,6 +44,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "sandboxEndFaults",
+            tag: Some(Tag::SandboxState),
             method: "DELETE",
             path: "/sandbox/faults",
             summary: "Ends every fault.",

@@ -9,7 +9,7 @@ use crate::http::front::inbox::{Behaviour, Message};
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Body, Handler, PLAIN, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PLAIN, Resource, Route, Tag};
 use crate::service::{Error, Json};
 use hyper::StatusCode;
 use serde_json::value::to_raw_value;
@@ -24,6 +24,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "inboxReceive",
+            tag: Some(Tag::SandboxInboxes),
             method: "POST",
             path: "/sandbox/inbox/{name}",
             summary: "A webhook receiver: point an endpoint here. Answers 200, or as it was told to.",
@@ -38,6 +39,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "inboxMessages",
+            tag: Some(Tag::SandboxInboxes),
             path: "/sandbox/inbox/{name}",
             summary: "What a receiver was sent, oldest first; waits for the first match.",
             query: &[
@@ -58,6 +60,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "inboxBehave",
+            tag: Some(Tag::SandboxInboxes),
             method: "PUT",
             path: "/sandbox/inbox/{name}",
             summary: "Sets what a receiver answers.",
@@ -68,6 +71,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "inboxEmpty",
+            tag: Some(Tag::SandboxInboxes),
             method: "DELETE",
             path: "/sandbox/inbox/{name}",
             summary: "Empties a receiver; it answers 200 again.",

@@ -4,7 +4,7 @@ use crate::domain::refusal::Code;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PLAIN, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PLAIN, Resource, Route, Tag};
 use crate::service::Error;
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "sandboxPutPayment",
+            tag: Some(Tag::SandboxMoney),
             method: "POST",
             path: "/sandbox/payments",
             summary: "Puts a payment on a simulated chain, or a transaction of several, for invoices or customers of either mode, or for nobody.",
@@ -32,6 +33,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "sandboxMovePayment",
+            tag: Some(Tag::SandboxMoney),
             method: "POST",
             path: "/sandbox/payments/{id}",
             summary: "Confirms, drops, orphans or replaces a payment, or lets a dropped one be seen again.",
@@ -43,6 +45,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "sandboxCancelInvoice",
+            tag: Some(Tag::SandboxMoney),
             method: "POST",
             path: "/sandbox/invoices/{id}/cancel",
             summary: "Calls an invoice off, as the dashboard does.",

@@ -5,7 +5,7 @@ use crate::http::front::Subject;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Content, Handler, PLAIN, Resource, Route};
+use crate::http::route::{Answer, Content, Handler, PLAIN, Resource, Route, Tag};
 use crate::service::Error;
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "getSandboxOpenApi",
+            tag: Some(Tag::SandboxState),
             path: "/sandbox/openapi.json",
             summary: "This document: the sandbox's controls.",
             answers: &[Answer {
@@ -33,6 +34,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "sandboxState",
+            tag: Some(Tag::SandboxState),
             path: "/sandbox",
             summary: "The time, the account's switches and counts.",
             answers: STATE,
@@ -41,6 +43,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "sandboxReset",
+            tag: Some(Tag::SandboxState),
             method: "POST",
             path: "/sandbox/reset",
             summary: "Back to the seed and to real time.",
@@ -50,6 +53,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "sandboxSnapshot",
+            tag: Some(Tag::SandboxState),
             method: "POST",
             path: "/sandbox/snapshots/{name}",
             summary: "Keeps the whole state, the clock included, under a name.",
@@ -59,6 +63,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "sandboxRestore",
+            tag: Some(Tag::SandboxState),
             method: "POST",
             path: "/sandbox/snapshots/{name}/restore",
             summary: "Back to the state that was kept under a name.",

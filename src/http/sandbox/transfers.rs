@@ -5,7 +5,7 @@ use crate::domain::transfer::TransferKind;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PLAIN, Resource, Route};
+use crate::http::route::{Answer, Body, Handler, PLAIN, Resource, Route, Tag};
 use crate::service::Error;
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
             operation: "sandboxMovePayout",
+            tag: Some(Tag::SandboxMoney),
             method: "POST",
             path: "/sandbox/payouts/{id}",
             summary: "Approves, processes, pays, fails, rejects or cancels a payout.",
@@ -25,6 +26,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "sandboxPutRefund",
+            tag: Some(Tag::SandboxMoney),
             method: "POST",
             path: "/sandbox/refunds",
             summary: "Requests a refund of an invoice of either mode.",
@@ -40,6 +42,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         },
         Route {
             operation: "sandboxMoveRefund",
+            tag: Some(Tag::SandboxMoney),
             method: "POST",
             path: "/sandbox/refunds/{id}",
             summary: "Approves, processes, pays, fails, rejects or cancels a refund.",

@@ -5,7 +5,7 @@
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Handler, PLAIN, Resource, Route};
+use crate::http::route::{Answer, Handler, PLAIN, Resource, Route, Tag};
 use crate::service::events::Page;
 use crate::service::webhooks::Attempt;
 use crate::service::{Error, Json};
@@ -20,6 +20,7 @@ const LIMIT_MAX: u32 = 500;
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "sandboxWebhooks",
+        tag: Some(Tag::SandboxInboxes),
         path: "/sandbox/webhooks",
         summary: "The newest deliveries with their attempts, in the order of their events.",
         query: &[

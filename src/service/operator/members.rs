@@ -12,7 +12,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::signature::hex;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::user::{PASSWORD_MS_MAX, Role, SESSION_MS, User};
-use crate::service::{Error, Scope, Service, random};
+use crate::service::{Asker, Error, Scope, Service, random};
 use crate::store::{Reader, Tx, accounts, sessions, users};
 use std::sync::Arc;
 
@@ -63,8 +63,13 @@ impl Member {
     }
 
     /// Whose share of what is scarce is used: the account's, whichever of its users asks; an operator's own.
-    pub fn asker(&self) -> &str {
-        self.account_id().unwrap_or(&self.user.id)
+    pub fn asker(&self) -> Asker {
+        match self.user.account {
+            Some(account) => Asker::Users { account },
+            None => Asker::Operator {
+                user: self.user.seq,
+            },
+        }
     }
 
     /// The id of the account of a merchant's user.

@@ -83,6 +83,8 @@ fn a_listener_of_its_own_serves_it_and_nothing_else() {
             "/metrics/",
             "/%6detrics",
             "//metrics",
+            // Not even as a page.
+            "/checkout/x",
         ] {
             let answer = get(metrics, path, None);
             answer.refused(404, "not_found", None);
