@@ -95,7 +95,7 @@ impl TimeSource {
     }
 }
 
-/// Even time, or the wall clock's, plus an offset, or standing still.
+/// Even time, or the wall clock's, plus an offset, or stopped.
 #[derive(Debug)]
 pub struct Clock {
     source: TimeSource,

@@ -9,7 +9,7 @@ use crate::domain::time::Time;
 use crate::http::{Boxed, ClockStep, Control, InboxState};
 use crate::service::sandbox::snapshots;
 use crate::service::{Error, Service};
-use crate::worker::Bells;
+use crate::worker::Wakers;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::{Mutex, watch};
@@ -27,7 +27,7 @@ pub(super) struct SandboxControl {
 struct Mover {
     service: Arc<Service>,
     clock: Arc<Clock>,
-    bells: Bells,
+    wakers: Wakers,
     file: PathBuf,
     one_at_a_time: Mutex<()>,
     /// How often everything was put back, which ends a move at once.
@@ -39,14 +39,14 @@ impl SandboxControl {
     pub(super) fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
-        bells: Bells,
+        wakers: Wakers,
         file: PathBuf,
     ) -> SandboxControl {
         SandboxControl {
             mover: Arc::new(Mover {
                 service,
                 clock,
-                bells,
+                wakers,
                 file,
                 one_at_a_time: Mutex::new(()),
                 resets: watch::Sender::new(0),
@@ -82,7 +82,7 @@ impl Mover {
             }
         }
         // Whoever sleeps sleeps by the old clock.
-        self.bells.ring_all();
+        self.wakers.wake_all();
         self.keep_clock().await
     }
 
@@ -91,7 +91,7 @@ impl Mover {
         let was_frozen = self.clock.frozen_at().is_some();
         self.stop_at(self.clock.now()).await;
         while let Some(due) = self
-            .bells
+            .wakers
             .next_due()
             .filter(|due| *due <= target && *due > self.clock.now())
         {
@@ -106,8 +106,8 @@ impl Mover {
     /// Stands still at this moment until all that is due is done.
     async fn stop_at(&self, at: Time) {
         self.clock.freeze(at);
-        self.bells.ring_all();
-        self.bells.settle().await;
+        self.wakers.wake_all();
+        self.wakers.settle().await;
     }
 
     async fn keep_clock(&self) -> Result<(), Error> {
@@ -129,7 +129,7 @@ impl Mover {
     async fn snapshot(&self, name: String) -> Result<(), Error> {
         let _alone = self.one_at_a_time.lock().await;
         let (file, now) = (self.file.clone(), self.clock.now());
-        aside(move || snapshots::keep(&file, &name, now)).await
+        blocking(move || snapshots::keep(&file, &name, now)).await
     }
 
     /// Back to what was kept under a name.
@@ -138,11 +138,11 @@ impl Mover {
             .send_modify(|count| *count = count.wrapping_add(1));
         let _alone = self.one_at_a_time.lock().await;
         let (file, wanted) = (self.file.clone(), name.clone());
-        let (at, stood_still) = aside(move || snapshots::clock_of(&file, &wanted)).await?;
+        let (at, stood_still) = blocking(move || snapshots::clock_of(&file, &wanted)).await?;
         let (before, stood_still_before) = (self.clock.now(), self.clock.frozen_at().is_some());
         self.clock.freeze(at);
         let (file, service) = (self.file.clone(), Arc::clone(&self.service));
-        let restored = aside(move || service.restore_snapshot(&file, &name)).await;
+        let restored = blocking(move || service.restore_snapshot(&file, &name)).await;
         let (shows, stands_still) = match restored {
             Ok(()) => (at, stood_still),
             Err(_) => (before, stood_still_before),
@@ -154,7 +154,7 @@ impl Mover {
         }
         restored?;
         self.keep_clock().await?;
-        self.bells.ring_all();
+        self.wakers.wake_all();
         Ok(())
     }
 }
@@ -169,8 +169,8 @@ fn reachable(now: Time, target: Time, param: &str) -> Result<Time, Refusal> {
     }
 }
 
-/// Does on a thread of its own what waits for the disk.
-async fn aside<T: Send + 'static>(
+/// Does what blocks, such as waiting for the disk, on a thread that may block.
+async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     tokio::task::spawn_blocking(work)

@@ -15,14 +15,14 @@ use crate::service::{Caches, Error, Service, begin_file, sandbox};
 use crate::store::file::FileRow;
 use crate::store::{Changes, Durability, Kind, OnCommit, Opening, Store};
 use crate::worker::command::{Command, Program};
+use crate::worker::command_job::{CommandJob, Runner};
 use crate::worker::deliver::Deliver;
-use crate::worker::errands::{Errands, Runner};
 use crate::worker::expire::Expire;
 use crate::worker::provision::Provision;
 use crate::worker::prune::Prune;
 use crate::worker::send::Send;
 use crate::worker::watch_clock::WatchClock;
-use crate::worker::{Bell, Bells, run};
+use crate::worker::{Waker, Wakers, run};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub(super) struct Started {
 struct Shared {
     service: Arc<Service>,
     clock: Arc<Clock>,
-    bells: Bells,
+    wakers: Wakers,
     outbound: Outbound,
     /// How often a person has accepted the wall clock.
     clock_accepted: i64,
@@ -156,8 +156,8 @@ async fn ended(name: &str, parts: Vec<JoinHandle<()>>) {
 impl Shared {
     /// Opens the file and puts the use cases on top of it; makes the runtime while the file is begun.
     fn open(opening: &Opening, config: &Config, url: &str) -> Result<(Shared, Runtime), Error> {
-        let (bells, caches) = (Bells::default(), Arc::new(Caches::default()));
-        let store = Store::open(opening, on_commit(&bells, &caches))?;
+        let (wakers, caches) = (Wakers::default(), Arc::new(Caches::default()));
+        let store = Store::open(opening, on_commit(&wakers, &caches))?;
         let begun = begin_file(&store, config.kind, |tx, row| match row.kind {
             Kind::Sandbox => sandbox::fill(tx, sandbox_clock(row).now()),
             Kind::Production => Ok(()),
@@ -192,7 +192,7 @@ impl Shared {
         let shared = Shared {
             service,
             clock: Arc::new(clock),
-            bells,
+            wakers,
             outbound,
             clock_accepted,
         };
@@ -207,7 +207,7 @@ impl Shared {
         let setup = match kind {
             Kind::Sandbox => None,
             Kind::Production => {
-                service.give_up_server_errand(now)?;
+                service.give_up_server_job(now)?;
                 runtime.block_on(service.hold_interrupted_sendings(now))?;
                 service.begin_setup(now)?
             }
@@ -230,7 +230,7 @@ impl Shared {
             control: Arc::new(SandboxControl::new(
                 service,
                 clock,
-                self.bells.clone(),
+                self.wakers.clone(),
                 file.to_owned(),
             )),
             listen: listen.map(|address| address.ip()).collect(),
@@ -257,27 +257,27 @@ impl Shared {
         };
         let service = || Arc::clone(&self.service);
         let provisioner = command(&config.provisioner).map(|command| {
-            let errands = Provision { service: service() };
-            self.start_errands(runtime, errands, command, &self.bells.provision)
+            let job = Provision { service: service() };
+            self.start_command(runtime, job, command, &self.wakers.provision)
         });
         let signer = command(&config.signer).map(|command| {
-            let errands = Send { service: service() };
-            self.start_errands(runtime, errands, command, &self.bells.send)
+            let job = Send { service: service() };
+            self.start_command(runtime, job, command, &self.wakers.send)
         });
         provisioner.into_iter().chain(signer).collect()
     }
 
-    /// Starts what sends one command on its errands.
-    fn start_errands<E: Errands>(
+    /// Starts the worker that runs a command for one job.
+    fn start_command<J: CommandJob>(
         &self,
         runtime: &Runtime,
-        errands: E,
+        job: J,
         command: Command,
-        bell: &Bell,
+        waker: &Waker,
     ) -> JoinHandle<()> {
         let (clock, stop) = (Arc::clone(&self.clock), command.stop.clone());
-        let runner = Runner::new(errands, command, Arc::clone(&clock));
-        runtime.spawn(run(runner, clock, bell.clone(), stop))
+        let runner = Runner::new(job, command, Arc::clone(&clock));
+        runtime.spawn(run(runner, clock, waker.clone(), stop))
     }
 
     /// Starts what watches the wall clock: a sandbox goes by it as it stands.
@@ -291,11 +291,11 @@ impl Shared {
         let watch = WatchClock::new(
             service,
             Arc::clone(&clock),
-            self.bells.clone(),
+            self.wakers.clone(),
             self.clock_accepted,
         );
         (kind == Kind::Production)
-            .then(|| runtime.spawn(run(watch, clock, self.bells.clock.clone(), stop.clone())))
+            .then(|| runtime.spawn(run(watch, clock, self.wakers.clock.clone(), stop.clone())))
     }
 
     /// Starts the workers.
@@ -308,7 +308,7 @@ impl Shared {
         let Shared {
             service,
             clock,
-            bells,
+            wakers,
             outbound,
             clock_accepted: _,
         } = self;
@@ -321,12 +321,12 @@ impl Shared {
             Kind::Sandbox => 0,
             Kind::Production => i64::from(config.webhook_pause_ms),
         };
-        let bell = bells.deliver.clone();
-        let deliver = Deliver::new(service, Arc::clone(&clock), outbound, bell, pause_ms);
+        let waker = wakers.deliver.clone();
+        let deliver = Deliver::new(service, Arc::clone(&clock), outbound, waker, pause_ms);
         let stop = || stop.clone();
-        let expire = run(expire, Arc::clone(&clock), bells.expire, stop());
-        let deliver = run(deliver, Arc::clone(&clock), bells.deliver, stop());
-        let prune = run(prune, clock, bells.prune, stop());
+        let expire = run(expire, Arc::clone(&clock), wakers.expire, stop());
+        let deliver = run(deliver, Arc::clone(&clock), wakers.deliver, stop());
+        let prune = run(prune, clock, wakers.prune, stop());
         // They take turns in one task: all of them read by one connection.
         runtime.spawn(async {
             tokio::join!(expire, deliver, prune);
@@ -335,25 +335,25 @@ impl Shared {
 }
 
 /// What a commit sets off: copies are dropped, workers are woken.
-fn on_commit(bells: &Bells, caches: &Arc<Caches>) -> OnCommit {
-    let (bells, caches) = (bells.clone(), Arc::clone(caches));
+fn on_commit(wakers: &Wakers, caches: &Arc<Caches>) -> OnCommit {
+    let (wakers, caches) = (wakers.clone(), Arc::clone(caches));
     Box::new(move |changes: &Changes| {
         caches.forget(changes);
         if changes.everything {
-            bells.ring_all();
+            wakers.wake_all();
             return;
         }
         if changes.deliveries {
-            bells.deliver.ring();
+            wakers.deliver.wake();
         }
         if changes.deadlines {
-            bells.expire.ring();
+            wakers.expire.wake();
         }
         if changes.servers {
-            bells.provision.ring();
+            wakers.provision.wake();
         }
         if changes.transfers {
-            bells.send.ring();
+            wakers.send.wake();
         }
     })
 }

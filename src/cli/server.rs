@@ -250,7 +250,7 @@ fn check_replaced(path: &Path) -> Result<(), Error> {
     ))
 }
 
-/// Writes the ready line aside and puts it in place, so that whoever sees the file sees all of it.
+/// Writes the ready line to a temporary file and renames that, so that whoever sees the file sees all of it.
 fn write_ready_file(path: &Path, line: &str, database: &Path) -> Result<(), Error> {
     // Under this name there may have been nothing until the server made its file.
     let is = |path: &Path| std::fs::canonicalize(path).ok();
@@ -258,14 +258,14 @@ fn write_ready_file(path: &Path, line: &str, database: &Path) -> Result<(), Erro
         return Err(no_ready_file(path, "is the server's file"));
     }
     // Nobody can have put a link there under a name that nobody can know.
-    let aside = with_suffix(path, &format!("-{}", hex(&random::<8>()?)));
-    let written = std::fs::File::create_new(&aside).and_then(|mut file| {
+    let temporary = with_suffix(path, &format!("-{}", hex(&random::<8>()?)));
+    let written = std::fs::File::create_new(&temporary).and_then(|mut file| {
         file.write_all(format!("{line}\n").as_bytes())?;
-        std::fs::rename(&aside, path)
+        std::fs::rename(&temporary, path)
     });
     if written.is_err() {
         // What was not made needs no removing.
-        let _ = std::fs::remove_file(&aside);
+        let _ = std::fs::remove_file(&temporary);
     }
     written.map_err(|error| no_ready_file(path, error))
 }

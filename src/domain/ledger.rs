@@ -108,13 +108,17 @@ pub fn booked(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>, Overflow> {
         .collect())
 }
 
-/// Takes back what stands: one adjustment of the opposite sign for each entry (its `seq` and amount).
+/// Takes back what was booked: one adjustment of the opposite sign for each entry (its `seq` and amount) that nothing has
+/// taken back yet.
 ///
 /// Entries that were taken back are undone the same way, by taking back what took them back.
 ///
 /// # Errors
 /// [`Overflow`] past 64 bits.
-pub fn taken_back(standing: &[(i64, Cents)], memo: &'static str) -> Result<Vec<Posting>, Overflow> {
+pub fn taken_back(
+    unreversed: &[(i64, Cents)],
+    memo: &'static str,
+) -> Result<Vec<Posting>, Overflow> {
     let adjust = |(seq, amount): &(i64, Cents)| {
         Ok(Posting {
             kind: LedgerKind::Adjustment,
@@ -124,7 +128,7 @@ pub fn taken_back(standing: &[(i64, Cents)], memo: &'static str) -> Result<Vec<P
             memo: Some(memo),
         })
     };
-    standing.iter().map(adjust).collect()
+    unreversed.iter().map(adjust).collect()
 }
 
 /// The sums of one currency in one mode.

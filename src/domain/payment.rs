@@ -86,8 +86,8 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// Is it on the chain as far as anybody knows?
-    pub fn is_standing(&self) -> bool {
+    /// Does it count for its invoice: is it on the chain, or on its way there, as far as anybody knows?
+    pub fn counts(&self) -> bool {
         self.state != PaymentState::Dropped
     }
 }

@@ -51,15 +51,15 @@ pub fn amount_due(asset: &Asset, rate: Rate, due: Cents) -> Result<Units, Refusa
     Ok(amount)
 }
 
-/// The quote that speaks for the invoice: that of its first payment not dropped, else the one picked last.
-pub fn standing<'a>(
+/// The current quote of an invoice: that of its first payment that counts, else the one picked last.
+pub fn current<'a>(
     quotes: &'a [Quote],
     payments: &[Payment],
     picked: Option<i64>,
 ) -> Option<&'a Quote> {
     let paid = payments
         .iter()
-        .find(|payment| payment.is_standing())
+        .find(|payment| payment.counts())
         .map(|payment| payment.quote);
     let seq = paid.or(picked)?;
     quotes.iter().find(|quote| quote.seq == seq)

@@ -12,7 +12,7 @@ mod transfers;
 pub use invoice_detail::{invoice_detail, timeline_entry};
 pub use links::payment_link;
 pub use public::{checkout_session, public_config};
-pub use transfers::{transfer, transfer_for_dashboard};
+pub use transfers::{transfer, transfer_for_operator};
 
 use super::account::Account;
 use super::asset::{Asset, Mode};

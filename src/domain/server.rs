@@ -1,11 +1,11 @@
 //! Servers that resellers order.
 //!
-//! What lives here: a server and its JSON; what can be ordered (`order`), where an order stands (`standing`), how it
+//! What lives here: a server and its JSON; what can be ordered (`order`), where an order stands (`state`), how it
 //! goes on (`outcome`). What does not: the command that makes one (`worker`). What always holds: a server moves by [`Server::step`] only.
 
 pub mod order;
 pub mod outcome;
-pub mod standing;
+pub mod state;
 
 use super::refusal::Refusal;
 use super::render::Rendered;
@@ -14,7 +14,7 @@ use order::{ServerOrder, ServerType};
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use standing::{CommandState, Errand, ServerStatus, Standing, Step};
+use state::{CommandState, ServerState, ServerStatus, Step, Task};
 
 /// An ordered server.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct Server {
     /// What was ordered.
     pub order: ServerOrder,
     /// Where it stands.
-    pub standing: Standing,
+    pub state: ServerState,
     /// Where it is reached.
     pub address: Option<String>,
     /// What the provisioner calls it.
@@ -53,7 +53,7 @@ impl Server {
             id,
             account,
             order,
-            standing: Standing::Queued,
+            state: ServerState::Queued,
             address: None,
             provider_ref: None,
             failure_reason: None,
@@ -69,32 +69,34 @@ impl Server {
     /// # Errors
     /// `invalid_transition`; nothing is changed then.
     pub fn step(&mut self, step: Step, now: Time) -> Result<(), Refusal> {
-        self.standing = self.standing.after(step)?;
-        match self.standing {
-            Standing::Active => {
+        self.state = self.state.after(step)?;
+        match self.state {
+            ServerState::Active => {
                 self.activated_at = self.activated_at.or(Some(now));
                 self.deletion_requested_at = None;
             }
-            Standing::Unwanted => {
+            ServerState::Unwanted => {
                 self.deletion_requested_at = self.deletion_requested_at.or(Some(now));
                 self.failure_reason = None;
             }
-            Standing::Deleted => self.deleted_at = self.deleted_at.or(Some(now)),
-            Standing::Queued | Standing::Creating(_) | Standing::Deleting(_) | Standing::Failed => {
-            }
+            ServerState::Deleted => self.deleted_at = self.deleted_at.or(Some(now)),
+            ServerState::Queued
+            | ServerState::Creating(_)
+            | ServerState::Deleting(_)
+            | ServerState::Failed => {}
         }
         Ok(())
     }
 
     /// What the provisioner reads on its standard input.
-    pub fn errand_json(&self, errand: Errand) -> Value {
+    pub fn job_json(&self, task: Task) -> Value {
         let order = &self.order;
-        match errand {
-            Errand::Create => json!({
+        match task {
+            Task::Create => json!({
                 "action": "create", "id": self.id, "type": order.kind, "hostname": order.hostname,
                 "cpu": order.cpu, "ramMb": order.ram_mb, "diskGb": order.disk_gb,
             }),
-            Errand::Delete => json!({
+            Task::Delete => json!({
                 "action": "delete", "id": self.id, "ref": self.provider_ref,
             }),
         }
@@ -131,7 +133,7 @@ impl<'a> From<&'a Server> for ServerView<'a> {
             cpu: of.order.cpu,
             ram_mb: of.order.ram_mb,
             disk_gb: of.order.disk_gb,
-            status: of.standing.status(),
+            status: of.state.status(),
             address: of.address.as_deref(),
             failure_reason: of.failure_reason.as_deref(),
             created_at: of.created_at,
@@ -169,6 +171,6 @@ pub fn render_for_operator(server: &Server, account: &str) -> Rendered {
         server: ServerView::from(server),
         account,
         provider_ref: server.provider_ref.as_deref(),
-        command: server.standing.command(),
+        command: server.state.command(),
     })
 }

@@ -27,7 +27,7 @@ use crate::domain::money::Currency;
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::Code;
 use crate::domain::server::order::ServerType;
-use crate::domain::server::standing::{CommandState, OperatorStep, ServerStatus};
+use crate::domain::server::state::{CommandState, OperatorStep, ServerStatus};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::timeline;
 use crate::domain::transfer::step::TransferAction;

@@ -27,7 +27,7 @@ pub(super) static RESOURCES: [&Resource; 40] = [
     &operator::pools::RESOURCE,
     &operator::unmatched::RESOURCE,
     &operator::invoices::RESOURCE,
-    &operator::books::RESOURCE,
+    &operator::ledger::RESOURCE,
     &operator::deliveries::RESOURCE,
     &operator::exports::RESOURCE,
     &operator::links::RESOURCE,

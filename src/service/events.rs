@@ -2,7 +2,7 @@
 //!
 //! What always holds: an event and its deliveries are written in the transaction of the change they tell of.
 
-use super::webhooks::lane;
+use super::webhooks::receiver_queue;
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Mode;
 use crate::domain::event::{self, EventType};
@@ -60,14 +60,14 @@ pub(super) fn record_with(
     };
     let event = events::insert(tx, &new)?;
     let deliver = |endpoint: Option<i64>, receiver: &str, url: &str| {
-        let lane = lane(url, receiver);
+        let queue = receiver_queue(url, receiver);
         deliveries::insert(
             tx,
             &id::new(now).to_string(),
             event,
             endpoint,
             url,
-            &lane,
+            &queue,
             now,
         )
     };

@@ -89,13 +89,13 @@ mod tests {
             let made: Value = serde_json::from_str(&made.unwrap().1).unwrap();
             let id = made.get("id").and_then(Value::as_str).unwrap();
             let pick = |asset: &str| done(service.select(NOW, &caller, id, asset.to_owned()));
-            let standing = pick("LTC").unwrap();
+            let before = pick("LTC").unwrap();
             service.set_faults(Faults {
                 pool_empty: false,
                 rates_stale: true,
             });
             assert_eq!(service.currencies(NOW, &caller).unwrap().is_empty(), stale);
-            assert_eq!(pick("LTC").unwrap().get(), standing.get());
+            assert_eq!(pick("LTC").unwrap().get(), before.get());
             let other = pick("BTC");
             assert_eq!(other.is_err(), stale);
             if stale {

@@ -192,7 +192,7 @@ impl Service {
         Ok(Some(rendered))
     }
 
-    /// Calls an invoice off, as the dashboard does.
+    /// Calls an invoice off, as the operator interface does.
     ///
     /// # Errors
     /// `not_found`, `invoice_not_cancellable`.
@@ -219,7 +219,7 @@ impl Service {
         let (quotes, scanned) = (quotes::of_invoice(tx, invoice.seq)?, chains::scanned(tx)?);
         let at = judged_at(&invoice, &quotes, &scanned, now);
         let open = status(&invoice, &payments, at).is_open();
-        if !open || payments.iter().any(|payment| payment.is_standing()) {
+        if !open || payments.iter().any(|payment| payment.counts()) {
             let message = "only an invoice that is open and has no payment can be cancelled";
             return Err(Refusal::new(Code::InvoiceNotCancellable, message).into());
         }

@@ -95,10 +95,10 @@ impl Service {
     ) -> Result<Quote, Error> {
         // Paying is not picking: the coin picked last stays so, should what was paid vanish.
         let own = invoice.coin.as_ref().map(|coin| coin.asset);
-        let standing = quotes::of_invoice(tx, invoice.seq)?
+        let existing = quotes::of_invoice(tx, invoice.seq)?
             .into_iter()
             .find(|quote| Some(quote.asset) == own);
-        if let Some(quote) = standing {
+        if let Some(quote) = existing {
             return Ok(quote);
         }
         if let Some(asset) = asset {
@@ -120,7 +120,7 @@ impl Service {
 pub(super) fn still_due(invoice: &Invoice, payments: &[Payment]) -> Result<Cents, Overflow> {
     let paid = payments
         .iter()
-        .filter(|payment| payment.is_standing())
+        .filter(|payment| payment.counts())
         .map(|payment| payment.value);
     match Total::from(invoice.amount).minus(paid.sum::<Total>()) {
         rest if rest > Total::ZERO => rest.cents(),

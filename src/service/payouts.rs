@@ -65,7 +65,7 @@ impl Service {
             client_key,
         });
         let render = match requester {
-            Requester::Person(_) => render::transfer_for_dashboard,
+            Requester::Person(_) => render::transfer_for_operator,
             Requester::Key(_) => render::transfer,
         };
         self.write(move |_, tx| {

@@ -45,7 +45,7 @@ impl Service {
         .await
     }
 
-    /// Makes the quote of a coin, or finds the standing one, and picks it. Does not ask whether the invoice is open.
+    /// Makes the quote of a coin, or finds the existing one, and picks it. Does not ask whether the invoice is open.
     pub(super) fn quote(
         &self,
         tx: &Tx<'_>,
@@ -55,10 +55,10 @@ impl Service {
     ) -> Result<Quote, Error> {
         let asset = Asset::find(asset)
             .ok_or_else(|| unavailable(format!("{asset:?} is not an asset id")))?;
-        let standing = quotes::of_invoice(tx, invoice.seq)?
+        let existing = quotes::of_invoice(tx, invoice.seq)?
             .into_iter()
             .find(|quote| quote.asset == asset);
-        let quote = match standing {
+        let quote = match existing {
             Some(quote) => quote,
             None => self.new_quote(tx, now, invoice, asset)?,
         };
@@ -94,7 +94,7 @@ impl Service {
         self.put_quote(tx, now, invoice, asset, (quoted, amount_expected))
     }
 
-    /// The quote of a coin that came for an invoice without having been asked for: the standing one, else one at the
+    /// The quote of a coin that came for an invoice without having been asked for: the existing one, else one at the
     /// newest rate, which asks neither whether the coin is on offer nor how little is due. It is picked where none is.
     pub(super) fn quote_of_what_came(
         &self,
@@ -103,10 +103,10 @@ impl Service {
         invoice: &mut Invoice,
         asset: &'static Asset,
     ) -> Result<Quote, Error> {
-        let standing = quotes::of_invoice(tx, invoice.seq)?
+        let existing = quotes::of_invoice(tx, invoice.seq)?
             .into_iter()
             .find(|quote| quote.asset == asset);
-        let quote = match standing {
+        let quote = match existing {
             Some(quote) => quote,
             None => {
                 let quoted = self.newest_rate(tx, invoice.mode, asset, invoice.currency, now)?;
@@ -206,13 +206,13 @@ fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Err
         // By the clock, however far its chain has been looked at.
         judged_at(invoice, &[], &Scanned::default(), now),
     );
-    let standing = payments.iter().any(|payment| payment.is_standing());
-    let refusal = if standing && now < invoice.terms().deadline() {
+    let is_paid = payments.iter().any(|payment| payment.counts());
+    let refusal = if is_paid && now < invoice.terms().deadline() {
         Refusal::new(
             Code::PaymentInFlight,
             "a payment is already under way on this invoice",
         )
-    } else if standing || !status(invoice, &payments, now).is_open() {
+    } else if is_paid || !status(invoice, &payments, now).is_open() {
         Refusal::new(Code::InvoiceClosed, "this invoice no longer takes a coin")
     } else {
         return Ok(());

@@ -58,7 +58,7 @@ impl Service {
                 let invoice = owned(tx, &scope, invoice_id(&fields)?)?;
                 let refund = service.refund(tx, now, &invoice, &fields, None)?;
                 let refund = request(tx, now, &actor, refund)?;
-                let json = render::transfer_for_dashboard(&refund)?;
+                let json = render::transfer_for_operator(&refund)?;
                 Ok((Outcome::Created, json.get().to_owned()))
             })
         })

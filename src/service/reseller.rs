@@ -10,7 +10,7 @@ use crate::domain::account::{Account, AccountStatus};
 use crate::domain::asset::Mode;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::server::order::ServerOrder;
-use crate::domain::server::standing::{Standing, Step};
+use crate::domain::server::state::{ServerState, Step};
 use crate::domain::server::{Server, render};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::{apikey, id};
@@ -119,13 +119,13 @@ impl Service {
         let (account, id) = (scope.account(), id.to_owned());
         self.write(move |_, tx| {
             let mut server = own(tx, account, &id)?;
-            let before = server.standing;
+            let before = server.state;
             server.step(Step::Discard, now)?;
-            if server.standing != before {
+            if server.state != before {
                 servers::update(tx, &server, before)?;
             }
-            let discarded = match server.standing {
-                Standing::Deleted => Discarded::Gone,
+            let discarded = match server.state {
+                ServerState::Deleted => Discarded::Gone,
                 _ => Discarded::Later,
             };
             Ok((discarded, render(&server)?))

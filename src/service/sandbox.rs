@@ -40,7 +40,7 @@ pub const ENDPOINT_SECRET: &str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
 pub const LEGACY_SECRET: &str = "legacy_sandbox";
 /// The token of the reseller interface.
 pub const RESELLER_TOKEN: &str = "rt_sandbox";
-/// The operator of the dashboard; the password is `sandbox`.
+/// The operator who may sign in; the password is `sandbox`.
 pub const OPERATOR: &str = "operator@sandbox.test";
 /// The hash of `sandbox`, made in advance and cheap to check: the password is public, and a start takes milliseconds.
 const OPERATOR_PASSWORD_HASH: &str =

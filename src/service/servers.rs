@@ -7,7 +7,7 @@ use super::audit_log::{self, Entry};
 use super::{Error, Service};
 use crate::domain::server::Server;
 use crate::domain::server::outcome::Answer;
-use crate::domain::server::standing::{Errand, Step};
+use crate::domain::server::state::{Step, Task};
 use crate::domain::time::Time;
 use crate::store::{Tx, servers};
 use serde_json::{Value, json};
@@ -18,11 +18,11 @@ const PROVISIONER: &str = "provisioner";
 
 /// What the provisioner was started for.
 #[derive(Clone, Debug)]
-pub struct ServerErrand {
+pub struct ServerJob {
     /// The server's id.
     pub id: String,
     /// What it is to do.
-    pub errand: Errand,
+    pub task: Task,
     /// What it reads on its standard input.
     pub input: Value,
 }
@@ -32,10 +32,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails, or where one runs already.
-    pub async fn begin_server_errand(
-        self: &Arc<Self>,
-        now: Time,
-    ) -> Result<Option<ServerErrand>, Error> {
+    pub async fn begin_server_job(self: &Arc<Self>, now: Time) -> Result<Option<ServerJob>, Error> {
         if self.read(|db| Ok(servers::next_to_do(db)?))?.is_none() {
             return Ok(None);
         }
@@ -43,13 +40,13 @@ impl Service {
             let Some(mut server) = servers::next_to_do(tx)? else {
                 return Ok(None);
             };
-            let before = server.standing;
+            let before = server.state;
             server.step(Step::Start, now)?;
             servers::update(tx, &server, before)?;
-            Ok(server.standing.errand().map(|errand| ServerErrand {
+            Ok(server.state.task().map(|task| ServerJob {
                 id: server.id.clone(),
-                errand,
-                input: server.errand_json(errand),
+                task,
+                input: server.job_json(task),
             }))
         })
         .await
@@ -59,7 +56,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub async fn end_server_errand(
+    pub async fn end_server_job(
         self: &Arc<Self>,
         now: Time,
         id: &str,
@@ -78,7 +75,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn give_up_server_errand(self: &Arc<Self>, now: Time) -> Result<(), Error> {
+    pub fn give_up_server_job(self: &Arc<Self>, now: Time) -> Result<(), Error> {
         self.write_and_wait(move |_, tx| match servers::running(tx)? {
             Some(server) => {
                 let reason = "coffer ended while the provisioner was at work".to_owned();
@@ -96,7 +93,7 @@ fn end(
     answer: Result<Answer, String>,
     now: Time,
 ) -> Result<(), Error> {
-    let before = server.standing;
+    let before = server.state;
     let (step, action, detail) = match answer {
         Ok(Answer::Done {
             address,

@@ -107,7 +107,7 @@ pub(super) fn judge(
 ) -> Result<(), Error> {
     let at = judged_at(invoice, quotes, scanned, now);
     invoice.status = status(invoice, payments, at);
-    invoice.coin = quote::standing(quotes, payments, invoice.picked_quote).map(Coin::from);
+    invoice.coin = quote::current(quotes, payments, invoice.picked_quote).map(Coin::from);
     invoice.amount_received = received(invoice, payments)?;
     Ok(())
 }
@@ -135,14 +135,14 @@ fn received(invoice: &Invoice, payments: &[Payment]) -> Result<Option<Units>, Er
     let Some(coin) = &invoice.coin else {
         return Ok(None);
     };
-    let mut standing = payments
+    let mut counted = payments
         .iter()
-        .filter(|payment| payment.is_standing() && payment.asset == coin.asset)
+        .filter(|payment| payment.counts() && payment.asset == coin.asset)
         .peekable();
-    if standing.peek().is_none() {
+    if counted.peek().is_none() {
         return Ok(None);
     }
-    Ok(Some(standing.try_fold(Units::ZERO, |sum, payment| {
+    Ok(Some(counted.try_fold(Units::ZERO, |sum, payment| {
         sum.plus(payment.amount)
     })?))
 }

@@ -17,7 +17,7 @@ use crate::domain::transfer::step::{Simulated, Step, Wanted};
 use crate::domain::transfer::terms::simulated_network_fee;
 use crate::domain::transfer::{Sending, Transfer, TransferKind, no_such_step};
 use crate::domain::{id, render};
-use crate::store::ledger::{Booking, Source, book, standing};
+use crate::store::ledger::{Booking, Source, book, unreversed};
 use crate::store::{Reader, Tx, balances, invoices, transfers};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -256,7 +256,7 @@ pub(super) fn request(
 
 /// Books back what the request took.
 fn put_back(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
-    for (seq, amount) in standing(tx, Source::Transfer(transfer.seq))? {
+    for (seq, amount) in unreversed(tx, Source::Transfer(transfer.seq))? {
         let posting = Posting {
             kind: transfer.kind.reversed_as(),
             amount: amount.negated()?,

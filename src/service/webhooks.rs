@@ -41,9 +41,9 @@ pub struct Done {
     pub attempt: Attempt,
 }
 
-/// The lane of a receiver, which is an endpoint's id or an account's: whoever is told has one of their own, so that
-/// one that hangs delays no other, not even at the same host.
-pub(super) fn lane(url: &str, receiver: &str) -> String {
+/// The queue of a receiver, which is an endpoint's id or an account's: each receiver has one of its own, so that one that
+/// hangs delays no other, not even at the same host.
+pub(super) fn receiver_queue(url: &str, receiver: &str) -> String {
     format!("{} {receiver}", origin(url))
 }
 
@@ -53,10 +53,10 @@ pub fn origin(url: &str) -> String {
     let end = url
         .get(host_at..)
         .and_then(|rest| rest.find(['/', '?', '#']));
-    let lane = end
+    let origin = end
         .and_then(|end| url.get(..host_at.saturating_add(end)))
         .unwrap_or(url);
-    lane.to_ascii_lowercase()
+    origin.to_ascii_lowercase()
 }
 
 /// Body and headers of a delivery, signed with the real time of the attempt.

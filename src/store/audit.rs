@@ -45,7 +45,7 @@ const CHECKS: [(u8, &str); 19] = [
     (2, include_str!("../../sql/audit/fees.sql")),
     (2, include_str!("../../sql/audit/sources.sql")),
     (2, include_str!("../../sql/audit/reversals.sql")),
-    (2, include_str!("../../sql/audit/standing.sql")),
+    (2, include_str!("../../sql/audit/booked.sql")),
     (2, include_str!("../../sql/audit/rates.sql")),
     (2, include_str!("../../sql/audit/transfers.sql")),
     (3, include_str!("../../sql/audit/refunded.sql")),

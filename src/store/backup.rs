@@ -37,7 +37,7 @@ const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// A copy beside the place it is meant for; gone when dropped, unless it was put in place.
 pub struct Copy {
-    aside: PathBuf,
+    temporary: PathBuf,
     to: PathBuf,
     version: usize,
     kind: Option<Kind>,
@@ -76,17 +76,17 @@ pub fn copy(from: &Path, to: &Path, tell: &mut dyn FnMut(&str)) -> Result<Copy, 
         );
         return Err(StoreError::Failed(message));
     }
-    let aside = with_suffix(&to, "-copying");
+    let temporary = with_suffix(&to, "-copying");
     let copy = Copy {
-        _alone: Lock::exclusive(&aside)?,
-        aside,
+        _alone: Lock::exclusive(&temporary)?,
+        temporary,
         to,
         version: source.version,
         kind: source.kind,
     };
     // What a copy that was killed has left.
     copy.remove();
-    let target = source.copy_to(&copy.aside)?;
+    let target = source.copy_to(&copy.temporary)?;
     target.close().map_err(|(_, error)| error)?;
     Ok(copy)
 }
@@ -151,7 +151,7 @@ impl Copy {
     /// # Errors
     /// [`StoreError`] with a text for a person.
     pub fn bring_up_to_date(&self) -> Result<(), StoreError> {
-        let mut conn = Connection::open(&self.aside)?;
+        let mut conn = Connection::open(&self.temporary)?;
         prepare(&conn)?;
         if let Some(first) = strangers(&conn, self.version)?.first() {
             let message = format!("the copy has a schema of its own: {first}");
@@ -166,7 +166,7 @@ impl Copy {
     /// # Errors
     /// [`StoreError`] where it cannot be written.
     pub fn hold(&self) -> Result<Held, StoreError> {
-        let mut conn = open_plain(&self.aside)?;
+        let mut conn = open_plain(&self.temporary)?;
         let tx = conn.transaction()?;
         let gap = named_params! { ":gap": i64::try_from(GAP).unwrap_or(i64::MAX) };
         let indexes = {
@@ -196,7 +196,7 @@ impl Copy {
     /// # Errors
     /// [`StoreError`] where it cannot be written.
     pub fn stamp(&self, now: Time) -> Result<(), StoreError> {
-        let conn = open_plain(&self.aside)?;
+        let conn = open_plain(&self.temporary)?;
         let taken = named_params! { ":now": now };
         conn.execute(include_str!("../../sql/file/stamp.sql"), taken)?;
         Ok(conn.close().map_err(|(_, error)| error)?)
@@ -210,10 +210,10 @@ impl Copy {
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let outcome = read(&self.aside, work);
+        let outcome = read(&self.temporary, work);
         for suffix in BESIDE {
             // What reading has made; what is not there needs no removing.
-            let _ = std::fs::remove_file(with_suffix(&self.aside, suffix));
+            let _ = std::fs::remove_file(with_suffix(&self.temporary, suffix));
         }
         outcome
     }
@@ -225,7 +225,7 @@ impl Copy {
     pub fn put_in_place(self, replace: bool) -> Result<(), StoreError> {
         let named =
             |error: std::io::Error| StoreError::Failed(format!("{}: {error}", self.to.display()));
-        File::open(&self.aside)
+        File::open(&self.temporary)
             .and_then(|file| file.sync_all())
             .map_err(named)?;
         if replace && self.to.exists() {
@@ -236,11 +236,11 @@ impl Copy {
             write_back(&self.to)?;
             self.remove_logs().map_err(named)?;
             // Whoever ran the server with it runs it with the copy; only root may give files away.
-            let kept = chown(&self.aside, Some(owner.uid()), Some(owner.gid()));
+            let kept = chown(&self.temporary, Some(owner.uid()), Some(owner.gid()));
             if let Err(error) = kept {
                 log::warn!("{} has another owner now: {error}", self.to.display());
             }
-            std::fs::rename(&self.aside, &self.to).map_err(named)?;
+            std::fs::rename(&self.temporary, &self.to).map_err(named)?;
         } else {
             let left = BESIDE
                 .iter()
@@ -252,7 +252,7 @@ impl Copy {
                 }
             }
             // Unlike a rename this fails where the name is taken.
-            std::fs::hard_link(&self.aside, &self.to).map_err(named)?;
+            std::fs::hard_link(&self.temporary, &self.to).map_err(named)?;
         }
         sync_folder(&self.to).map_err(named)
     }
@@ -271,7 +271,7 @@ impl Copy {
     fn remove(&self) {
         for suffix in [""].iter().chain(&BESIDE) {
             // What is not there needs no removing.
-            let _ = std::fs::remove_file(with_suffix(&self.aside, suffix));
+            let _ = std::fs::remove_file(with_suffix(&self.temporary, suffix));
         }
     }
 }
@@ -324,6 +324,6 @@ impl Drop for Copy {
     fn drop(&mut self) {
         self.remove();
         // It is let go of after this; what is not there needs no removing.
-        let _ = std::fs::remove_file(with_suffix(&self.aside, LOCK));
+        let _ = std::fs::remove_file(with_suffix(&self.temporary, LOCK));
     }
 }

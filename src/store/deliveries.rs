@@ -83,12 +83,12 @@ pub fn insert(
     event: i64,
     endpoint: Option<i64>,
     url: &str,
-    lane: &str,
+    queue: &str,
     now: Time,
 ) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
     let params = named_params! {
-        ":id": id, ":event": event, ":endpoint": endpoint, ":url": url, ":lane": lane, ":now": now
+        ":id": id, ":event": event, ":endpoint": endpoint, ":url": url, ":lane": queue, ":now": now
     };
     tx.run(include_str!("../../sql/deliveries/insert.sql"), params)
         .map(drop)

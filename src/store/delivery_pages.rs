@@ -255,9 +255,9 @@ pub fn to_resend_since(
 }
 
 /// Begins a new round of attempts, due at once.
-pub fn resend(tx: &Tx<'_>, id: &str, url: &str, lane: &str, now: Time) -> Result<(), StoreError> {
+pub fn resend(tx: &Tx<'_>, id: &str, url: &str, queue: &str, now: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
-    let params = named_params! { ":id": id, ":url": url, ":lane": lane, ":now": now };
+    let params = named_params! { ":id": id, ":url": url, ":lane": queue, ":now": now };
     tx.run(include_str!("../../sql/deliveries/resend.sql"), params)
         .map(drop)
 }

@@ -140,10 +140,10 @@ pub fn of_invoice(db: &Reader<'_>, invoice: i64) -> Result<Vec<(i64, Entry)>, St
 }
 
 /// What this row booked that nothing has taken back: `seq` and amount.
-pub fn standing(db: &Reader<'_>, source: Source) -> Result<Vec<(i64, Cents)>, StoreError> {
+pub fn unreversed(db: &Reader<'_>, source: Source) -> Result<Vec<(i64, Cents)>, StoreError> {
     let [payment, deposit, transfer] = source.columns();
     db.all(
-        include_str!("../../sql/ledger/standing.sql"),
+        include_str!("../../sql/ledger/unreversed.sql"),
         named_params! { ":payment": payment, ":deposit": deposit, ":transfer": transfer },
         |row| {
             let mut next = Columns::of(row);

@@ -21,7 +21,7 @@ use std::time::Duration;
 /// SQLite before this version has a fault in its write-ahead log that can corrupt a file.
 const SQLITE_MIN: i32 = 3_051_003;
 /// Processes that may make the same file at the same moment; a copy left by a crash counts as one.
-const ASIDE_MAX: u32 = 100;
+const BESIDE_MAX: u32 = 100;
 /// How long a statement waits for another process that writes.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How much of the file each connection reads through a memory map.
@@ -214,23 +214,23 @@ fn check_nothing_left(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Copies the template aside, syncs it and puts it in place; where another process was first, its file stays.
+/// Copies the template to a temporary file, syncs it and puts it in place; where another process was first, its file stays.
 fn make(path: &Path, durability: Durability) -> Result<(), StoreError> {
     let failed = |error: std::io::Error| StoreError::Failed(format!("{}: {error}", path.display()));
-    let (file, aside) = fresh_beside(path).map_err(failed)?;
-    let made = make_by_way_of(file, &aside, path, durability);
+    let (file, temporary) = fresh_beside(path).map_err(failed)?;
+    let made = make_by_way_of(file, &temporary, path, durability);
     // What was put in place has a name of its own by now.
-    let _ = std::fs::remove_file(&aside);
+    let _ = std::fs::remove_file(&temporary);
     made.map_err(failed)
 }
 
 /// A new file beside `path` that nobody else writes to.
 fn fresh_beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
-    let names = (0..ASIDE_MAX).map(|number| with_suffix(path, &format!("-new{number}")));
-    for aside in names {
-        match create_private(&aside) {
+    let names = (0..BESIDE_MAX).map(|number| with_suffix(path, &format!("-new{number}")));
+    for name in names {
+        match create_private(&name) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            made => return made.map(|file| (file, aside)),
+            made => return made.map(|file| (file, name)),
         }
     }
     Err(ErrorKind::AlreadyExists.into())
@@ -249,7 +249,7 @@ pub(super) fn create_private(path: &Path) -> std::io::Result<File> {
 /// The steps of [`make`].
 fn make_by_way_of(
     mut file: File,
-    aside: &Path,
+    temporary: &Path,
     path: &Path,
     durability: Durability,
 ) -> std::io::Result<()> {
@@ -258,10 +258,10 @@ fn make_by_way_of(
         file.sync_all()?;
     }
     drop(file);
-    match std::fs::hard_link(aside, path) {
+    match std::fs::hard_link(temporary, path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
         // A file system without links: the file may still be moved there.
-        Err(_) => std::fs::rename(aside, path)?,
+        Err(_) => std::fs::rename(temporary, path)?,
         Ok(()) => {}
     }
     if durability == Durability::Full {

@@ -14,7 +14,7 @@ use crate::domain::money::{Bps, Cents, Currency};
 use crate::domain::payment::PaymentState;
 use crate::domain::rate::{Quoted, RateSource};
 use crate::domain::server::order::ServerType;
-use crate::domain::server::standing::{CommandState, ServerStatus};
+use crate::domain::server::state::{CommandState, ServerStatus};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::transfer::{Sending, TransferKind, TransferStatus};

@@ -4,7 +4,7 @@ use super::row::Columns;
 use super::{Reader, StoreError, Tx};
 use crate::domain::server::Server;
 use crate::domain::server::order::ServerOrder;
-use crate::domain::server::standing::{ServerStatus, Standing};
+use crate::domain::server::state::{ServerState, ServerStatus};
 use crate::domain::time::Time;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Row, named_params};
@@ -24,8 +24,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Server> {
     let (address, provider_ref, failure_reason) = (next.take()?, next.take()?, next.take()?);
     let (created_at, activated_at) = (next.take()?, next.take()?);
     let deletion_requested_at: Option<Time> = next.take()?;
-    let standing = Standing::of(status, deletion_requested_at.is_some(), command);
-    let standing = standing.ok_or_else(|| {
+    let state = ServerState::of(status, deletion_requested_at.is_some(), command);
+    let state = state.ok_or_else(|| {
         FromSqlError::Other(format!("server {id} stands where no server can").into())
     })?;
     Ok(Server {
@@ -33,7 +33,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Server> {
         id,
         account,
         order,
-        standing,
+        state,
         address,
         provider_ref,
         failure_reason,
@@ -55,7 +55,7 @@ pub fn insert(tx: &Tx<'_>, server: &Server) -> Result<i64, StoreError> {
         ":cpu": server.order.cpu,
         ":ram_mb": server.order.ram_mb,
         ":disk_gb": server.order.disk_gb,
-        ":status": server.standing.status(),
+        ":status": server.state.status(),
         ":created_at": server.created_at,
     };
     tx.insert(include_str!("../../sql/servers/insert.sql"), params)
@@ -65,12 +65,12 @@ pub fn insert(tx: &Tx<'_>, server: &Server) -> Result<i64, StoreError> {
 ///
 /// # Errors
 /// [`StoreError::Failed`] where it stands elsewhere by now, which one writer rules out.
-pub fn update(tx: &Tx<'_>, server: &Server, before: Standing) -> Result<(), StoreError> {
+pub fn update(tx: &Tx<'_>, server: &Server, before: ServerState) -> Result<(), StoreError> {
     tx.note(|changes| changes.servers = true);
     let params = named_params! {
         ":seq": server.seq,
-        ":status": server.standing.status(),
-        ":ordering": server.standing.command(),
+        ":status": server.state.status(),
+        ":ordering": server.state.command(),
         ":address": server.address,
         ":provider_ref": server.provider_ref,
         ":failure_reason": server.failure_reason,

@@ -6,7 +6,7 @@
 
 use super::receivers::Receivers;
 use super::senders::Senders;
-use super::{Bell, Next, Worker};
+use super::{Next, Waker, Worker};
 use crate::clock::{Clock, Stopwatch};
 use crate::domain::time::Time;
 use crate::outbound::Outbound;
@@ -26,7 +26,7 @@ pub struct Deliver {
     clock: Arc<Clock>,
     outbound: Outbound,
     senders: Senders,
-    bell: Bell,
+    waker: Waker,
     finished: UnboundedSender<Done>,
     results: UnboundedReceiver<Done>,
     /// What came of attempts and is not in the file yet.
@@ -43,13 +43,13 @@ pub struct Deliver {
 }
 
 impl Deliver {
-    /// A worker that is woken by this bell, also by what it has under way. A receiver that keeps refusing is left alone
+    /// A worker that this waker wakes, also when an attempt has ended. A receiver that keeps refusing is left alone
     /// for `pause_ms` of real time between two attempts.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
         outbound: Outbound,
-        bell: Bell,
+        waker: Waker,
         pause_ms: i64,
     ) -> Deliver {
         let (finished, results) = unbounded_channel();
@@ -59,7 +59,7 @@ impl Deliver {
             clock,
             outbound,
             senders: Senders::default(),
-            bell,
+            waker,
             finished,
             results,
             ended: Vec::new(),
@@ -127,7 +127,7 @@ impl Deliver {
         self.receivers.began(queue, self.uptime.ms());
         let report = Report {
             finished: self.finished.clone(),
-            bell: self.bell.clone(),
+            waker: self.waker.clone(),
         };
         let (clock, outbound) = (Arc::clone(&self.clock), self.outbound.clone());
         let number = due.attempts.saturating_add(1);
@@ -179,7 +179,7 @@ fn attempt(clock: &Clock, outbound: &Outbound, due: &Due) -> Attempt {
 /// Where an attempt's outcome goes.
 struct Report {
     finished: UnboundedSender<Done>,
-    bell: Bell,
+    waker: Waker,
 }
 
 /// An attempt handed in or under way: whatever ends it, a panic too, is reported.
@@ -219,7 +219,7 @@ impl Drop for Pending {
         if let Some(done) = self.done.take() {
             // Nobody listens once the server is stopping; the delivery is then sent again.
             let _ = self.report.finished.send(done);
-            self.report.bell.ring();
+            self.report.waker.wake();
         }
     }
 }
@@ -265,9 +265,9 @@ impl Worker for Deliver {
 
     async fn finish(&mut self) -> Result<(), Error> {
         let all_ended = async {
-            let mut heard = self.bell.listen();
+            let mut woken = self.waker.subscribe();
             while self.results.len().saturating_add(self.ended.len()) < self.under_way.len()
-                && heard.changed().await.is_ok()
+                && woken.changed().await.is_ok()
             {}
         };
         if tokio::time::timeout(FINISH_MAX, all_ended).await.is_err() {

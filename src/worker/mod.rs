@@ -5,8 +5,8 @@
 //! can ask for everything that is due to be done and be told when it is.
 
 pub mod command;
+pub mod command_job;
 pub mod deliver;
-pub mod errands;
 pub mod expire;
 pub mod provision;
 pub mod prune;
@@ -67,95 +67,96 @@ pub trait Worker: Send + 'static {
 
 /// Wakes one worker, and knows how far it has come.
 #[derive(Clone)]
-pub struct Bell {
-    rung: Arc<watch::Sender<u64>>,
+pub struct Waker {
+    /// How often the worker was woken.
+    woken: Arc<watch::Sender<u64>>,
     rested: Arc<watch::Sender<Rest>>,
 }
 
 /// The last time a worker had nothing to do.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rest {
-    /// The ring it had heard.
-    heard: u64,
+    /// How often it had been woken by then, as far as it knew.
+    seen: u64,
     /// When it wants to be woken.
     until: Option<Time>,
 }
 
-impl Default for Bell {
-    fn default() -> Bell {
-        Bell {
-            rung: Arc::new(watch::Sender::new(1)),
+impl Default for Waker {
+    fn default() -> Waker {
+        Waker {
+            woken: Arc::new(watch::Sender::new(1)),
             rested: Arc::new(watch::Sender::new(Rest::default())),
         }
     }
 }
 
-impl Bell {
+impl Waker {
     /// Wakes the worker.
-    pub fn ring(&self) {
-        self.rung
+    pub fn wake(&self) {
+        self.woken
             .send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Hears the rings.
-    fn listen(&self) -> watch::Receiver<u64> {
-        self.rung.subscribe()
+    /// What changes whenever the worker is woken.
+    fn subscribe(&self) -> watch::Receiver<u64> {
+        self.woken.subscribe()
     }
 
-    /// Waits until the worker has heard every ring so far and has nothing to do.
+    /// Waits until the worker has seen every wake-up so far and has nothing to do.
     async fn rest(&self) {
-        let rung = *self.rung.borrow();
+        let woken = *self.woken.borrow();
         let mut rested = self.rested.subscribe();
         // The only error is that the worker has stopped, which is rest of a kind.
-        let _ = rested.wait_for(|rest| rest.heard >= rung).await;
+        let _ = rested.wait_for(|rest| rest.seen >= woken).await;
     }
 
-    /// Has the worker nothing to do, as far as it has heard?
+    /// Has the worker seen every wake-up, and nothing to do?
     fn is_resting(&self) -> bool {
-        self.rested.borrow().heard >= *self.rung.borrow()
+        self.rested.borrow().seen >= *self.woken.borrow()
     }
 }
 
 /// Wakes all the workers, and waits for all of them.
 #[derive(Clone, Default)]
-pub struct Bells {
+pub struct Wakers {
     /// Webhooks.
-    pub deliver: Bell,
+    pub deliver: Waker,
     /// Expiry.
-    pub expire: Bell,
+    pub expire: Waker,
     /// Pruning.
-    pub prune: Bell,
-    /// The provisioner; nobody hears it in the sandbox, so nobody waits for it to rest.
-    pub provision: Bell,
-    /// The signer; nobody hears it in the sandbox either.
-    pub send: Bell,
-    /// The watch on the wall clock, which a sandbox goes by as it stands.
-    pub clock: Bell,
+    pub prune: Waker,
+    /// The provisioner; in the sandbox it wakes nobody, so nobody waits for it.
+    pub provision: Waker,
+    /// The signer; in the sandbox it wakes nobody either.
+    pub send: Waker,
+    /// The watch on the wall clock; a sandbox has none.
+    pub clock: Waker,
 }
 
-impl Bells {
+impl Wakers {
     /// Those whose workers run in the sandbox too.
-    fn all(&self) -> [&Bell; 3] {
+    fn all(&self) -> [&Waker; 3] {
         [&self.expire, &self.deliver, &self.prune]
     }
 
     /// Wakes everybody: the clock has moved, or anything may be different.
-    pub fn ring_all(&self) {
-        for bell in self.all() {
-            bell.ring();
+    pub fn wake_all(&self) {
+        for waker in self.all() {
+            waker.wake();
         }
-        self.provision.ring();
-        self.send.ring();
-        self.clock.ring();
+        self.provision.wake();
+        self.send.wake();
+        self.clock.wake();
     }
 
     /// Waits until all that is due is done, also what doing it made due.
     pub async fn settle(&self) {
         for _ in 0..SETTLE_ROUNDS_MAX {
-            for bell in self.all() {
-                bell.rest().await;
+            for waker in self.all() {
+                waker.rest().await;
             }
-            if self.all().iter().all(|bell| bell.is_resting()) {
+            if self.all().iter().all(|waker| waker.is_resting()) {
                 return;
             }
         }
@@ -166,7 +167,7 @@ impl Bells {
     pub fn next_due(&self) -> Option<Time> {
         [&self.expire, &self.deliver]
             .iter()
-            .filter_map(|bell| bell.rested.borrow().until)
+            .filter_map(|waker| waker.rested.borrow().until)
             .min()
     }
 }
@@ -175,13 +176,13 @@ impl Bells {
 pub async fn run<W: Worker>(
     mut worker: W,
     clock: Arc<Clock>,
-    bell: Bell,
+    waker: Waker,
     mut stop: watch::Receiver<bool>,
 ) {
-    let mut rung = bell.listen();
+    let mut woken = waker.subscribe();
     let mut failed = None;
     while !*stop.borrow_and_update() {
-        let heard = *rung.borrow_and_update();
+        let seen = *woken.borrow_and_update();
         let stepped = worker.tick(clock.now()).await;
         if stepped.is_ok() {
             failed = None;
@@ -206,7 +207,7 @@ pub async fn run<W: Worker>(
             }
         };
         if !worker.is_busy() {
-            bell.rested.send_replace(Rest { heard, until });
+            waker.rested.send_replace(Rest { seen, until });
         }
         let due = async {
             match until.and_then(|at| clock.until(at)) {
@@ -223,7 +224,7 @@ pub async fn run<W: Worker>(
         tokio::select! {
             () = due => {}
             () = pause => {}
-            _ = rung.changed() => {}
+            _ = woken.changed() => {}
             _ = stop.changed() => {}
         }
     }

@@ -1,10 +1,10 @@
 //! Has ordered servers made and removed by the provisioner.
 
 use super::command::Answered;
-use super::errands::Errands;
+use super::command_job::CommandJob;
 use crate::domain::server::outcome::Answer;
 use crate::domain::time::Time;
-use crate::service::servers::ServerErrand;
+use crate::service::servers::ServerJob;
 use crate::service::{Error, Service};
 use serde_json::Value;
 use std::sync::Arc;
@@ -15,22 +15,22 @@ pub struct Provision {
     pub service: Arc<Service>,
 }
 
-impl Errands for Provision {
+impl CommandJob for Provision {
     const NAME: &'static str = "provision";
-    type Order = ServerErrand;
+    type Order = ServerJob;
 
-    async fn begin(&self, now: Time) -> Result<Option<ServerErrand>, Error> {
-        self.service.begin_server_errand(now).await
+    async fn begin(&self, now: Time) -> Result<Option<ServerJob>, Error> {
+        self.service.begin_server_job(now).await
     }
 
-    fn describe(order: &ServerErrand) -> (String, Value) {
+    fn describe(order: &ServerJob) -> (String, Value) {
         (format!("server {}", order.id), order.input.clone())
     }
 
-    async fn end(&self, now: Time, order: &ServerErrand, answered: &Answered) -> Result<(), Error> {
+    async fn end(&self, now: Time, order: &ServerJob, answered: &Answered) -> Result<(), Error> {
         let answer = answered.clone().and_then(|answer| {
-            Answer::parse(order.errand, &answer).map_err(|refusal| refusal.message)
+            Answer::parse(order.task, &answer).map_err(|refusal| refusal.message)
         });
-        self.service.end_server_errand(now, &order.id, answer).await
+        self.service.end_server_job(now, &order.id, answer).await
     }
 }

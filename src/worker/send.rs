@@ -1,7 +1,7 @@
 //! Has approved payouts and refunds sent by the signer.
 
 use super::command::Answered;
-use super::errands::Errands;
+use super::command_job::CommandJob;
 use crate::domain::fields::Fields;
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
@@ -19,7 +19,7 @@ pub struct Send {
     pub service: Arc<Service>,
 }
 
-impl Errands for Send {
+impl CommandJob for Send {
     const NAME: &'static str = "send";
     type Order = Transfer;
 

@@ -3,7 +3,7 @@
 //! What does not live here: what is believed (`clock`). What always holds: the file has seen every minute that the
 //! server worked in, so that no start goes back behind it by more.
 
-use super::{Bells, Next, Worker};
+use super::{Next, Wakers, Worker};
 use crate::clock::{Clock, Doubt};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
 use crate::service::{Error, Service};
@@ -16,7 +16,7 @@ const LOOK_MS: i64 = 10 * SECOND_MS;
 pub struct WatchClock {
     service: Arc<Service>,
     clock: Arc<Clock>,
-    bells: Bells,
+    wakers: Wakers,
     /// How often a person had accepted the wall clock.
     accepted: i64,
     /// Was the wall clock doubted when it was last looked at?
@@ -32,13 +32,13 @@ impl WatchClock {
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
-        bells: Bells,
+        wakers: Wakers,
         accepted: i64,
     ) -> WatchClock {
         WatchClock {
             service,
             clock,
-            bells,
+            wakers,
             accepted,
             doubted: false,
             set_back: false,
@@ -61,7 +61,7 @@ impl WatchClock {
             self.set_back |= moved_ms < 0;
             changed = true;
             // Whoever sleeps sleeps by the old time.
-            self.bells.ring_all();
+            self.wakers.wake_all();
         }
         if doubt.is_some() != self.doubted {
             self.doubted = doubt.is_some();

@@ -1,9 +1,9 @@
 //! What every test stands on: a shop with a running sandbox, and what it can ask of it.
 
-mod books;
 pub mod browser;
-pub mod desk;
 pub mod links;
+pub mod operator_interface;
+mod outcome;
 pub mod process;
 pub mod receiver;
 mod refusals;
@@ -63,7 +63,7 @@ impl Answer {
     }
 }
 
-/// A shop: a sandbox of its own, with the clock standing still.
+/// A shop: a sandbox of its own, with a clock that is stopped.
 pub struct Shop {
     server: Server,
     agent: ureq::Agent,
@@ -179,7 +179,7 @@ impl Shop {
         state["time"].as_str().unwrap().to_owned()
     }
 
-    /// Calls an invoice off, as the dashboard does.
+    /// Calls an invoice off, as the operator interface does.
     #[track_caller]
     pub fn cancel(&self, id: &str) -> Answer {
         self.send("POST", &format!("/sandbox/invoices/{id}/cancel"), &[], "")

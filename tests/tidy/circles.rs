@@ -2,7 +2,7 @@
 //!
 //! Where a file names something of another one, the two modules use each other at the level at which their paths part:
 //! `http::api::events` that names `http::reply::Reply` lets `api` use `reply`, inside `http`. At each level these uses
-//! go one way. A module and what is in it stand aside: they are one. Tests are too: they may look at everything.
+//! go one way. A module and what is in it count as one. Tests are left out: they may look at everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 

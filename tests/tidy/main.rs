@@ -102,6 +102,11 @@ fn banned_words_are_absent() {
 }
 
 #[test]
+fn one_thing_has_one_name() {
+    hold(words::one_name);
+}
+
+#[test]
 fn ci_names_no_host() {
     hold(words::hosts);
 }

@@ -36,6 +36,31 @@ const COMMENTS: &[&str] = &["TODO", "FIXME", "XXX", "for now"];
 const MARKUP: &[&str] = &["<html", "<div", "<p>", "<form", "<!doctype", "</"];
 /// What a url of CI may begin with, after its scheme: the machine itself, or what a variable holds.
 const HERE: &[&str] = &["127.0.0.1", "localhost", "$", "{"];
+/// What was once called by a word of this house, and what it is called.
+const OTHER_WORDS: &[(&[&str], &str)] = &[
+    (
+        &["desk", "desks", "dashboard", "dashboards"],
+        "the operator interface",
+    ),
+    (&["bell", "bells"], "a waker"),
+    (&["errand", "errands"], "a command's job"),
+    (&["lane", "lanes"], "the queue of a receiver"),
+    (&["aside"], "a blocking call, or a temporary file"),
+    (&["standing"], "a state, or what exists, or what counts"),
+];
+/// What has such a word in its name for ever: paths and schemas that are published, a column, a term of Argon2.
+const KEEP_THEIR_NAME: &[&str] = &[
+    "/dashboard",
+    "DashboardPayout",
+    "DashboardRefund",
+    ":lane",
+    ".lane",
+    "lane,",
+    "lane =",
+    "lane >",
+    "(lane)",
+    "passes and lanes",
+];
 const FILE_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "misc", "common"];
 
 pub fn banned(tree: &Tree) -> Vec<String> {
@@ -138,6 +163,60 @@ pub fn file_names(tree: &Tree) -> Vec<String> {
     found
 }
 
+/// One thing has one name: the one that the field has for it.
+pub fn one_name(tree: &Tree) -> Vec<String> {
+    let mut found = tree.need(&["src/", "tests/it/", "README.md"]);
+    let is_read = |file: &&File| {
+        let is_prose = [".rs", ".json", ".html", ".md", ".sql"];
+        let is_kept = ["tests/tidy/", "tests/golden/", "sql/migrations/"];
+        is_prose.iter().any(|end| file.path.ends_with(end))
+            && !is_kept.iter().any(|start| file.path.starts_with(start))
+    };
+    for file in tree.files.iter().filter(is_read) {
+        for (line, said) in [(1, file.path.as_str())]
+            .into_iter()
+            .chain((1..).zip(file.text.lines()))
+        {
+            let mut said = said.to_owned();
+            for kept in KEEP_THEIR_NAME {
+                said = said.replace(kept, " ");
+            }
+            let words = parts(&said);
+            for (others, name) in OTHER_WORDS {
+                let other = others
+                    .iter()
+                    .find(|other| words.iter().any(|word| word == *other));
+                found.extend(other.map(|other| {
+                    file.at(
+                        line,
+                        &format!("`{other}`: call it what everybody calls it, {name}"),
+                    )
+                }));
+            }
+        }
+    }
+    found
+}
+
+/// The words of a line, in small letters; those in the names of code too.
+fn parts(line: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut was_small = false;
+    for c in line.chars() {
+        if !c.is_alphabetic() || c.is_uppercase() && was_small {
+            parts.push(String::new());
+        }
+        if c.is_alphabetic() {
+            parts
+                .last_mut()
+                .unwrap_or(&mut String::new())
+                .extend(c.to_lowercase());
+        }
+        was_small = c.is_lowercase();
+    }
+    parts
+}
+
 /// What CI installs comes from where the machine that it runs on has its packages from.
 pub fn hosts(tree: &Tree) -> Vec<String> {
     let mut found = tree.need(&[".ci/"]);
@@ -158,7 +237,7 @@ pub fn hosts(tree: &Tree) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{banned, file_names, hosts, markup};
+    use super::{banned, file_names, hosts, markup, one_name};
     use crate::tree::finds;
 
     #[track_caller]
@@ -229,6 +308,23 @@ mod tests {
             &[("src/http/pages.rs", source), ("src/web/a.html", "<html>")],
             &["src/http/pages.rs:2", "src/http/pages.rs:3"],
         );
+    }
+
+    #[test]
+    fn one_thing_has_one_name() {
+        let files = [
+            ("src/worker/bells.rs", "struct TestDesk;\nfn ring_bell() {}"),
+            ("tests/it/a.rs", "get(\"/dashboard/api\"); // the dashboard"),
+            ("README.md", "A bellow, a standingroom.\nA Standing."),
+        ];
+        let places = [
+            "src/worker/bells.rs:1",
+            "src/worker/bells.rs:1",
+            "src/worker/bells.rs:2",
+            "tests/it/a.rs:1",
+            "README.md:2",
+        ];
+        finds(one_name, &files, &places);
     }
 
     #[test]

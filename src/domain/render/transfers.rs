@@ -64,7 +64,7 @@ struct EndView<'a> {
 /// A view with what only the operator interface tells.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct DashboardView<'a, T> {
+struct OperatorView<'a, T> {
     #[serde(flatten)]
     of: T,
     account: &'a str,
@@ -141,15 +141,15 @@ pub fn transfer(transfer: &Transfer) -> Rendered {
 ///
 /// # Errors
 /// serde_json's, which no transfer causes.
-pub fn transfer_for_dashboard(transfer: &Transfer) -> Rendered {
+pub fn transfer_for_operator(transfer: &Transfer) -> Rendered {
     let (account, sending) = (transfer.account_id.as_str(), transfer.sending);
     match transfer.kind {
-        TransferKind::Payout => to_raw_value(&DashboardView {
+        TransferKind::Payout => to_raw_value(&OperatorView {
             of: PayoutView::of(transfer),
             account,
             sending,
         }),
-        TransferKind::Refund => to_raw_value(&DashboardView {
+        TransferKind::Refund => to_raw_value(&OperatorView {
             of: RefundView::of(transfer),
             account,
             sending,

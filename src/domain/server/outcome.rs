@@ -2,7 +2,7 @@
 //!
 //! What always holds: an answer that is not as documented is no answer, so that nobody acts on a guess.
 
-use super::standing::{Errand, OperatorStep};
+use super::state::{OperatorStep, Task};
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
 use serde_json::{Map, Value};
@@ -34,11 +34,11 @@ impl Answer {
     ///
     /// # Errors
     /// Says what is not as it should be: then it is not known what was done.
-    pub fn parse(errand: Errand, answer: &Map<String, Value>) -> Result<Answer, Refusal> {
+    pub fn parse(task: Task, answer: &Map<String, Value>) -> Result<Answer, Refusal> {
         let fields = Fields::of(answer);
-        let flag = match errand {
-            Errand::Create => "created",
-            Errand::Delete => "deleted",
+        let flag = match task {
+            Task::Create => "created",
+            Task::Delete => "deleted",
         };
         if fields.flag(flag)? == Some(false) {
             let reason = text(&fields, "reason", REASON_CHARS_MAX)?;
@@ -117,11 +117,11 @@ fn text(fields: &Fields<'_>, name: &str, chars_max: usize) -> Result<Option<Stri
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Decision, Errand, NO_REASON};
+    use super::{Answer, Decision, NO_REASON, Task};
     use serde_json::{Value, json};
 
-    fn answer(errand: Errand, value: &Value) -> Option<Answer> {
-        Answer::parse(errand, value.as_object()?).ok()
+    fn answer(task: Task, value: &Value) -> Option<Answer> {
+        Answer::parse(task, value.as_object()?).ok()
     }
 
     #[test]
@@ -151,11 +151,11 @@ mod tests {
             (json!({ "ref": "a\nb" }), None),
             (json!({ "ref": "x".repeat(254) }), None),
         ] {
-            assert_eq!(answer(Errand::Create, &value), expected, "{value}");
+            assert_eq!(answer(Task::Create, &value), expected, "{value}");
         }
         let kept = json!({ "deleted": false, "reason": "in use" });
-        assert_eq!(answer(Errand::Delete, &kept), declined("in use"));
-        assert_eq!(answer(Errand::Delete, &json!({})), done(None, None));
+        assert_eq!(answer(Task::Delete, &kept), declined("in use"));
+        assert_eq!(answer(Task::Delete, &json!({})), done(None, None));
     }
 
     #[test]

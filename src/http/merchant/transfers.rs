@@ -76,7 +76,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "listRefunds",
             tag: Some(Tag::Transfers),
             path: "/v1/refunds",
-            summary: "Lists refunds, newest first. They are requested in the dashboard.",
+            summary: "Lists refunds, newest first. They are requested in the operator interface.",
             query: &[LIMIT, INVOICE_ID],
             answers: &[Answer::json(200, "The refunds.", "RefundList")],
             handler: Handler::Secret(|call, caller| Box::pin(refunds(call, caller))),

@@ -113,7 +113,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// GET /dashboard/api/accounts
 async fn list(call: Call, _: Operator) -> Result<Reply, Error> {
-    Reply::list(&call.front.service.desk_accounts()?)
+    Reply::list(&call.front.service.all_accounts()?)
 }
 
 /// POST /dashboard/api/accounts
@@ -127,7 +127,7 @@ async fn create(call: Call, operator: Operator) -> Result<Reply, Error> {
 /// GET /dashboard/api/accounts/{account}
 async fn read(call: Call, member: Member) -> Result<Reply, Error> {
     Ok(Reply::ok(
-        call.front.service.desk_account(&call.scope(&member)?)?,
+        call.front.service.account_in_full(&call.scope(&member)?)?,
     ))
 }
 

@@ -1,15 +1,15 @@
-//! The operator interface, `/dashboard/api/…`: for the dashboard's pages, and for scripts with a cookie.
+//! The operator interface, `/dashboard/api/…`: for people who are signed in, and for scripts with their cookie.
 //!
 //! What lives here: one file for each resource. What does not: telling who is signed in (`auth`). What always holds: a
 //! merchant's user reaches its own account only, by [`Call::scope`](super::request::Call::scope).
 
 pub(super) mod accounts;
-pub(super) mod books;
 pub(super) mod deliveries;
 pub(super) mod endpoints;
 pub(super) mod exports;
 pub(super) mod invoices;
 pub(super) mod keys;
+pub(super) mod ledger;
 pub(super) mod links;
 pub(super) mod pools;
 pub(super) mod servers;

@@ -2,7 +2,7 @@
 
 use crate::domain::refusal::Code;
 use crate::domain::server::outcome::Decision;
-use crate::domain::server::standing::ServerStatus;
+use crate::domain::server::state::ServerStatus;
 use crate::http::auth::Operator;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};

@@ -48,7 +48,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::SandboxMoney),
             method: "POST",
             path: "/sandbox/invoices/{id}/cancel",
-            summary: "Calls an invoice off, as the dashboard does.",
+            summary: "Calls an invoice off, as the operator interface does.",
             answers: &[Answer::json(200, "The invoice.", "Invoice")],
             refusals: &[Code::InvoiceNotCancellable],
             handler: Handler::Sandbox(|call, sandbox| Box::pin(cancel_invoice(call, sandbox))),

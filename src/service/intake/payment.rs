@@ -16,7 +16,7 @@ use crate::domain::quote::Quote;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
-use crate::service::books::{Step, book_step};
+use crate::service::posting::{Step, book_step};
 use crate::service::settle::Cause;
 use crate::service::{Error, Service};
 use crate::store::ledger::{Booking, Source};

@@ -22,7 +22,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn desk_accounts(&self) -> Result<Vec<Json>, Error> {
+    pub fn all_accounts(&self) -> Result<Vec<Json>, Error> {
         self.read(|db| {
             let all = accounts::all(db)?;
             all.iter().map(|account| shown(db, account)).collect()
@@ -33,7 +33,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Failed`] where the file fails.
-    pub fn desk_account(&self, scope: &Scope) -> Result<Json, Error> {
+    pub fn account_in_full(&self, scope: &Scope) -> Result<Json, Error> {
         self.read(|db| shown(db, &accounts::by_seq(db, scope.account())?))
     }
 
@@ -151,10 +151,10 @@ impl Service {
             let address = service.destination(Mode::Live, chain, text);
             let address = address.map_err(|problem| Refusal::field("address", problem))?;
             let account = accounts::by_seq(tx, scope.account())?;
-            let standing = payout_addresses::get(tx, account.seq, chain)?;
-            if standing.as_ref().is_none_or(|(old, _)| *old != address) {
+            let existing = payout_addresses::get(tx, account.seq, chain)?;
+            if existing.as_ref().is_none_or(|(old, _)| *old != address) {
                 payout_addresses::put(tx, account.seq, chain, &address, now)?;
-                let before = standing.map(|(old, _)| old);
+                let before = existing.map(|(old, _)| old);
                 let detail = json!({ "chain": chain, "address": address, "before": before });
                 let noted = Entry {
                     action: "payout_address.set",
@@ -183,8 +183,8 @@ impl Service {
         let (scope, actor, chain) = (*scope, member.actor(), chain_of(chain)?);
         self.write(move |_, tx| {
             let account = accounts::by_seq(tx, scope.account())?;
-            let standing = payout_addresses::get(tx, account.seq, chain)?;
-            let (before, _) = standing.ok_or_else(|| Refusal::not_found("payout address"))?;
+            let existing = payout_addresses::get(tx, account.seq, chain)?;
+            let (before, _) = existing.ok_or_else(|| Refusal::not_found("payout address"))?;
             payout_addresses::remove(tx, account.seq, chain)?;
             let detail = json!({ "chain": chain, "before": before });
             let noted = Entry {

@@ -9,7 +9,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::events::{Page, unknown_before};
-use crate::service::webhooks::lane;
+use crate::service::webhooks::receiver_queue;
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::delivery_pages::{self, Again, Delivery, Place, Since};
 use crate::store::{Reader, Tx, accounts, endpoints, events};
@@ -204,12 +204,12 @@ impl Service {
 
 /// Begins a new round, to where the endpoint is now.
 fn begin_again(tx: &Tx<'_>, account: i64, again: &Again, now: Time) -> Result<(), Error> {
-    let lane = match &again.endpoint {
-        Some(endpoint) => lane(&again.url, endpoint),
-        None => lane(&again.url, &accounts::by_seq(tx, account)?.id),
+    let queue = match &again.endpoint {
+        Some(endpoint) => receiver_queue(&again.url, endpoint),
+        None => receiver_queue(&again.url, &accounts::by_seq(tx, account)?.id),
     };
     Ok(delivery_pages::resend(
-        tx, &again.id, &again.url, &lane, now,
+        tx, &again.id, &again.url, &queue, now,
     )?)
 }
 

@@ -6,7 +6,7 @@
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::server::outcome::Decision;
-use crate::domain::server::standing::{OperatorStep, ServerStatus, Step};
+use crate::domain::server::state::{OperatorStep, ServerStatus, Step};
 use crate::domain::server::{Server, render_for_operator};
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
@@ -47,7 +47,7 @@ impl Service {
         self.write(move |_, tx| {
             let server = servers::by_id(tx, &id)?;
             let mut server = server.ok_or_else(|| Refusal::not_found("server"))?;
-            let before = server.standing;
+            let before = server.state;
             let detail = json!({
                 "from": before.status(), "address": decision.address, "ref": decision.provider_ref,
                 "reason": decision.reason,

@@ -1,4 +1,4 @@
-//! What the first page of the dashboard shows: an account in numbers, and what waits for an operator.
+//! The overview: an account in numbers, and what waits for an operator.
 //!
 //! What does not live here: the lists behind the numbers. What always holds: each answer is of one moment, and only
 //! reads.

@@ -24,7 +24,7 @@ impl Service {
         scope: &Scope,
         wanted: &TransfersWanted,
     ) -> Result<Vec<Json>, Error> {
-        self.list(scope, wanted, render::transfer_for_dashboard)
+        self.list(scope, wanted, render::transfer_for_operator)
     }
 
     /// The newest payouts or refunds of every account, of one status where one is given: what waits for the operator.
@@ -42,7 +42,7 @@ impl Service {
             let found = transfers::of_all(db, mode, kind, status, limit)?;
             found
                 .iter()
-                .map(|transfer| Ok(render::transfer_for_dashboard(transfer)?))
+                .map(|transfer| Ok(render::transfer_for_operator(transfer)?))
                 .collect()
         })
     }
@@ -66,7 +66,7 @@ impl Service {
         self.write(move |service, tx| {
             let transfer = find(tx, kind, &id)?;
             let after = service.step_by_hand(tx, now, By::Person(&actor), &transfer, wanted)?;
-            Ok(render::transfer_for_dashboard(&after)?)
+            Ok(render::transfer_for_operator(&after)?)
         })
         .await
     }

@@ -23,7 +23,7 @@ const HIDDEN: [&str; 3] = ["anna@example.com", "only the shop", "<b>"];
 
 /// An invoice with all that a page may show, and more.
 #[track_caller]
-fn books(shop: &Shop) -> Value {
+fn two_novels(shop: &Shop) -> Value {
     let more = json!({
         "description": "Two <b>books</b>",
         "redirectUrl": "https://shop.example/thanks?a=1&b=2",
@@ -37,7 +37,7 @@ fn books(shop: &Shop) -> Value {
 #[test]
 fn a_coin_is_chosen_and_its_address_shown() {
     let shop = Shop::open();
-    let invoice = books(&shop);
+    let invoice = two_novels(&shop);
     let page = shown(&shop, &invoice).says(
         200,
         &[
@@ -80,7 +80,7 @@ fn a_coin_is_chosen_and_its_address_shown() {
 #[test]
 fn a_payment_is_seen_then_confirmed_then_there_is_a_way_back() {
     let shop = Shop::open();
-    let invoice = books(&shop);
+    let invoice = two_novels(&shop);
     let payment = shop.pay(json!({ "invoice": invoice["id"], "asset": "LTC" }));
     let page = shown(&shop, &invoice);
     let page = page.says(200, &["Your payment was seen", "http-equiv=\"refresh\""]);

@@ -1,7 +1,7 @@
 //! Payment links as whoever opens them sees them.
 
 use crate::support::browser::Page;
-use crate::support::links::Desk;
+use crate::support::links::OperatorInterface;
 use crate::support::served::Served;
 use crate::support::{Shop, TEST, agent, send};
 use coffer::Config;
@@ -29,9 +29,9 @@ fn paid_by(shop: &Shop, link: &Value, body: &str) -> Value {
 #[test]
 fn a_fixed_price_is_what_is_paid() {
     let shop = Shop::open();
-    let desk = Desk::of(&shop);
+    let interface = OperatorInterface::of(&shop);
     shop.write_beside("update accounts set success_url = 'https://shop.example/thanks'");
-    let link = desk.link(json!({ "name": "A <i>coffee</i>", "amount": "3.50", "currency": "USD", "description": "Hot & strong" }));
+    let link = interface.link(json!({ "name": "A <i>coffee</i>", "amount": "3.50", "currency": "USD", "description": "Hot & strong" }));
     let page = shop.page(&path(&link)).says(
         200,
         &[
@@ -63,7 +63,7 @@ fn a_fixed_price_is_what_is_paid() {
 #[test]
 fn an_open_price_is_named_by_the_payer() {
     let shop = Shop::open();
-    let link = Desk::of(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
+    let link = OperatorInterface::of(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
     shop.page(&path(&link)).says(
         200,
         &[
@@ -106,9 +106,11 @@ fn an_open_price_is_named_by_the_payer() {
 #[test]
 fn a_link_that_cannot_be_opened_is_a_page_too() {
     let shop = Shop::open();
-    let desk = Desk::of(&shop);
-    let link = desk.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
-    desk.change(&link, json!({ "active": false })).expect(200);
+    let interface = OperatorInterface::of(&shop);
+    let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    interface
+        .change(&link, json!({ "active": false }))
+        .expect(200);
     for path in [
         &path(&link)[..],
         "/l/019d9f7b-6a00-7000-8000-000000000001",
@@ -117,14 +119,16 @@ fn a_link_that_cannot_be_opened_is_a_page_too() {
         shop.page(path).refuses(404).hides(&["coffee"]);
         Page::of(shop.submit(path, &[], "")).refuses(404);
     }
-    desk.change(&link, json!({ "active": true })).expect(200);
+    interface
+        .change(&link, json!({ "active": true }))
+        .expect(200);
     shop.page(&path(&link)).says(200, &["A coffee"]);
     shop.switch(json!({ "status": "suspended" }));
     Page::of(shop.submit(&path(&link), &[], "")).refuses(403);
     shop.switch(json!({ "status": "active", "maintenance": true }));
     paid_by(&shop, &link, "");
     let live = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
-    let live = desk.create("live", &live).expect(201).json();
+    let live = interface.create("live", &live).expect(201).json();
     let paused = shop.submit(&path(&live), &[], "");
     assert!(paused.headers.contains_key("retry-after"));
     Page::of(paused).refuses(503);
@@ -138,9 +142,12 @@ fn a_test_link_of_a_served_shop_makes_test_invoices_and_its_pages_say_so() {
     let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
     for (query, livemode) in [("?mode=test", false), ("?mode=live", true), ("", true)] {
         let path = format!("{links}{query}");
-        let link = running.desk("POST", &path, &body).expect(201).json();
+        let link = running.interface("POST", &path, &body).expect(201).json();
         assert_eq!(link["livemode"], livemode, "{query}");
-        let listed = running.desk("GET", &path, &Value::Null).expect(200).json();
+        let listed = running
+            .interface("GET", &path, &Value::Null)
+            .expect(200)
+            .json();
         let all = listed["data"].as_array().unwrap();
         assert!(all.iter().all(|link| link["livemode"] == livemode));
         let get = |path: &str| {
@@ -159,7 +166,10 @@ fn a_test_link_of_a_served_shop_makes_test_invoices_and_its_pages_say_so() {
             "{}/invoices?mode={mode}",
             links.replace("/payment-links", "")
         );
-        let made = running.desk("GET", &path, &Value::Null).expect(200).json();
+        let made = running
+            .interface("GET", &path, &Value::Null)
+            .expect(200)
+            .json();
         let made = &made["data"][0];
         assert_eq!(
             (&made["paymentLinkId"], &made["livemode"]),
@@ -183,8 +193,8 @@ fn who_makes_too_many_is_told_to_wait() {
         ..Config::sandbox()
     };
     let shop = Shop::with(config);
-    let link =
-        Desk::of(&shop).link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let link = OperatorInterface::of(&shop)
+        .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let from = |client: &str| shop.submit(&path(&link), &[("x-forwarded-for", client)], "");
     for _ in 0..10 {
         assert_eq!(from("198.51.100.1").status, 303);
@@ -207,8 +217,8 @@ fn nobody_but_a_named_proxy_says_who_the_client_is() {
         ..Config::sandbox()
     };
     let shop = Shop::with(config);
-    let link =
-        Desk::of(&shop).link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let link = OperatorInterface::of(&shop)
+        .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let from = |client: &str| {
         shop.submit(&path(&link), &[("x-forwarded-for", client)], "")
             .status

@@ -79,9 +79,9 @@ impl Shop {
 
     /// From now on this happens to files whose names end so.
     fn fail(&self, how: &str, names: &str) {
-        let aside = self.scratch.path("aside");
-        std::fs::write(&aside, names).unwrap();
-        std::fs::rename(aside, self.scratch.path(how)).unwrap();
+        let temporary = self.scratch.path("temporary");
+        std::fs::write(&temporary, names).unwrap();
+        std::fs::rename(temporary, self.scratch.path(how)).unwrap();
     }
 
     /// No more.

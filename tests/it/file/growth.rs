@@ -56,13 +56,13 @@ fn an_answer_that_a_delivery_is_given_again_is_kept_once() {
     );
     let id = shop.deliveries()[0]["id"].as_str().unwrap().to_owned();
     let again = format!("{path}/{id}/resend?mode=test");
-    shop.desk(&operator, "POST", &again, &Value::Null)
+    shop.interface(&operator, "POST", &again, &Value::Null)
         .expect(200);
     shop.advance("10d");
     let operator = shop.operator();
     expected.extend(vec![start("a"); 11]);
     let listed = shop
-        .desk(&operator, "GET", &format!("{path}?mode=test"), &Value::Null)
+        .interface(&operator, "GET", &format!("{path}?mode=test"), &Value::Null)
         .expect(200);
     assert_eq!(answers(&listed.json()["data"][0]), expected);
     assert_eq!(answered_bytes(&shop), 2 * 4 * 1024);

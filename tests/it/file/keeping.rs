@@ -126,8 +126,8 @@ fn a_copy_that_is_killed_has_no_name() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        let aside = scratch.path("copy.db-copying");
-        while !aside.exists() && child.try_wait().unwrap().is_none() {
+        let temporary = scratch.path("copy.db-copying");
+        while !temporary.exists() && child.try_wait().unwrap().is_none() {
             std::thread::yield_now();
         }
         child.kill().unwrap();
@@ -150,15 +150,15 @@ fn two_copies_to_one_name_do_not_meet() {
     }
     let copy = scratch.path("copy.db");
     // One is under way: its lock is held, and what it has written stays.
-    let aside = scratch.path("copy.db-copying");
-    std::fs::write(&aside, "half a copy").unwrap();
+    let temporary = scratch.path("copy.db-copying");
+    std::fs::write(&temporary, "half a copy").unwrap();
     let lock = std::fs::File::create(scratch.path("copy.db-copying-lock")).unwrap();
     lock.try_lock().unwrap();
     let said = refused("backup", &file, &[text(&copy), "--force"]);
     assert!(said.contains("in use by another coffer"), "{said}");
-    assert_eq!(std::fs::read_to_string(&aside).unwrap(), "half a copy");
+    assert_eq!(std::fs::read_to_string(&temporary).unwrap(), "half a copy");
     drop(lock);
-    // Many at once: what has the name is whole each time, and nothing aside is left.
+    // Many at once: what has the name is whole each time, and no temporary file is left.
     for _ in 0..5 {
         let all: Vec<_> = (0..4)
             .map(|_| {
@@ -171,7 +171,7 @@ fn two_copies_to_one_name_do_not_meet() {
         assert!(ended.filter(|status| status.success()).count() > 0);
         assert!(run("audit", &copy, &[]).starts_with("nothing found in 20 "));
     }
-    assert!(!aside.exists() && !scratch.path("copy.db-copying-lock").exists());
+    assert!(!temporary.exists() && !scratch.path("copy.db-copying-lock").exists());
 }
 
 /// What a shop does before it is copied: money, an approved payout, addresses, webhooks that nobody takes. Its payout.

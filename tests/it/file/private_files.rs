@@ -179,7 +179,7 @@ fn the_ready_file_is_written_over_nobodys_file() {
     let folder = Scratch::new();
     let (ready, victim) = (folder.path("ready"), folder.path("victim"));
     std::fs::write(&victim, "precious").unwrap();
-    // What the name aside was, and the name itself.
+    // What the temporary name was, and the name itself.
     symlink(&victim, folder.path("ready-new")).unwrap();
     symlink(&victim, &ready).unwrap();
     for (mask, mode) in [("022", 0o644), ("077", 0o600)] {
@@ -201,6 +201,6 @@ fn the_ready_file_is_written_over_nobodys_file() {
     assert_eq!(
         modes(&folder.path(""), "ready").len(),
         2,
-        "nothing aside is left"
+        "no temporary file is left"
     );
 }

@@ -38,7 +38,7 @@ fn attempts_go_after_ninety_days_and_deliveries_stay() {
     let account = shop.get("/v1/merchant", Some(TEST)).json()["id"].clone();
     let (account, delivery) = (account.as_str().unwrap(), delivery["id"].as_str().unwrap());
     let path = format!("/dashboard/api/accounts/{account}/deliveries/{delivery}/resend?mode=test");
-    shop.desk(&operator, "POST", &path, &Value::Null)
+    shop.interface(&operator, "POST", &path, &Value::Null)
         .expect(200);
     shop.advance("0s");
     assert_eq!(

@@ -120,7 +120,7 @@ const WATCHERS_PATH: [&str; 35] = [
     "invoices/by_seq",
     "invoices/update",
     "ledger/insert",
-    "ledger/standing",
+    "ledger/unreversed",
     "observations/at",
     "observations/insert",
     "observations/of_transaction",

@@ -1,6 +1,6 @@
 //! What browsers are told of answers and cookies, and what they may not do for pages of other sites.
 
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Answer, Shop, TEST, send};
 use coffer::{Config, Server};
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ fn behind_https_the_cookie_is_bound_to_its_host() {
 
 #[test]
 fn answers_for_one_caller_are_kept_by_nobody() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let kept_by_nobody = |answer: Answer| {
         assert_eq!(
             answer.headers["cache-control"], "no-store",
@@ -87,15 +87,15 @@ fn answers_for_one_caller_are_kept_by_nobody() {
         "/v1/openapi.json",
         "/v1/merchant",
     ] {
-        kept_by_nobody(desk.shop.get(path, Some(TEST)));
-        kept_by_nobody(desk.shop.get(path, None));
+        kept_by_nobody(interface.shop.get(path, Some(TEST)));
+        kept_by_nobody(interface.shop.get(path, None));
     }
     for path in ["invoices", "exports/invoices.csv", "keys"] {
-        let path = desk.path(path);
-        kept_by_nobody(desk.send(&desk.operator, "GET", &path, &Value::Null));
-        kept_by_nobody(desk.send("", "GET", &path, &Value::Null));
+        let path = interface.path(path);
+        kept_by_nobody(interface.send(&interface.operator, "GET", &path, &Value::Null));
+        kept_by_nobody(interface.send("", "GET", &path, &Value::Null));
     }
-    kept_by_nobody(desk.shop.send("POST", SIGN_IN, &[], &credentials()));
-    let style = desk.shop.get("/style.css", None).expect(200);
+    kept_by_nobody(interface.shop.send("POST", SIGN_IN, &[], &credentials()));
+    let style = interface.shop.get("/style.css", None).expect(200);
     assert_ne!(style.headers["cache-control"], "no-store");
 }

@@ -1,7 +1,7 @@
 //! Connections that hold their places: clients that never read, never write, or come in thousands.
 
 use crate::operator::exports::many;
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Answer, Shop};
 use coffer::Config;
 use coffer::http::Limits;
@@ -154,13 +154,13 @@ fn a_client_that_never_reads_is_cut_off() {
 
 #[test]
 fn a_client_that_never_reads_an_export_is_cut_off() {
-    let desk = Desk::of(shop(QUICK));
-    many(&desk);
-    let path = desk.path("exports/invoices.csv");
-    let cookie = &desk.operator;
+    let interface = OperatorInterface::of(shop(QUICK));
+    many(&interface);
+    let path = interface.path("exports/invoices.csv");
+    let cookie = &interface.operator;
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n");
-    never_read(connect(&desk.shop), &request);
-    desk.shop.get("/livez", None).expect(200);
+    never_read(connect(&interface.shop), &request);
+    interface.shop.get("/livez", None).expect(200);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What holds where a caller says nothing, which check comes first, and what is only read.
 
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::process::{Process, example};
 use crate::support::{Answer, LIVE, Shop, TEST, agent, send};
 use coffer::Config;
@@ -20,15 +20,16 @@ fn seconds_to_pay(invoice: &Value) -> i64 {
 
 #[test]
 fn an_invoice_takes_from_the_checkout_settings_what_it_does_not_say() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
     assert_eq!(seconds_to_pay(&shop.invoice("20.00", json!({}))), 1_200);
     let settings = json!({
         "ttlSeconds": 600, "successUrl": "https://shop.example/usual-thanks",
         "cancelUrl": "https://shop.example/usual-cart",
     });
-    let path = format!("/dashboard/api/accounts/{}", desk.account);
-    desk.send(&desk.merchant, "PATCH", &path, &settings)
+    let path = format!("/dashboard/api/accounts/{}", interface.account);
+    interface
+        .send(&interface.merchant, "PATCH", &path, &settings)
         .expect(200);
     let own = json!({
         "ttlSeconds": 60, "redirectUrl": "https://shop.example/own-thanks",

@@ -1,6 +1,6 @@
 //! What is refused because the document does not have it, and what it says: keys, times, an inbox, null, lists in paths.
 
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
@@ -48,9 +48,9 @@ fn an_inbox_is_told_within_limits() {
 
 #[test]
 fn what_a_body_may_leave_out_may_be_null_and_the_document_says_so() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let schemas = |path: &str| {
-        let document = desk.shop.get(path, None).expect(200).json();
+        let document = interface.shop.get(path, None).expect(200).json();
         document["components"]["schemas"].clone()
     };
     let of_interface = schemas("/v1/openapi.json");
@@ -74,8 +74,8 @@ fn what_a_body_may_leave_out_may_be_null_and_the_document_says_so() {
         );
     }
     let send = |method, rest: &str, body| {
-        let path = format!("/dashboard/api/accounts/{}{rest}", desk.account);
-        desk.send(&desk.operator, method, &path, &body)
+        let path = format!("/dashboard/api/accounts/{}{rest}", interface.account);
+        interface.send(&interface.operator, method, &path, &body)
     };
     let body = json!({ "name": null, "feeBps": 7 });
     let changed = send("PATCH", "", body).expect(200).json();
@@ -147,9 +147,9 @@ fn the_document_lists_what_a_path_can_name() {
 
 #[test]
 fn a_url_is_plain_ascii() {
-    let desk = Desk::open();
-    let path = format!("/dashboard/api/accounts/{}", desk.account);
-    let change = |body| desk.send(&desk.operator, "PATCH", &path, &body);
+    let interface = OperatorInterface::open();
+    let path = format!("/dashboard/api/accounts/{}", interface.account);
+    let change = |body| interface.send(&interface.operator, "PATCH", &path, &body);
     for name in ["successUrl", "cancelUrl"] {
         change(json!({ name: "https://m\u{fc}ller.example/" })).refused(
             400,
@@ -160,9 +160,8 @@ fn a_url_is_plain_ascii() {
     }
     let body =
         json!({ "amount": "1.00", "currency": "EUR", "redirectUrl": "https://a.example/\u{e9}" });
-    desk.shop.post("/v1/invoices", Some(TEST), body).refused(
-        400,
-        "invalid_request",
-        Some("redirectUrl"),
-    );
+    interface
+        .shop
+        .post("/v1/invoices", Some(TEST), body)
+        .refused(400, "invalid_request", Some("redirectUrl"));
 }

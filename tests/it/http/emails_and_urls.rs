@@ -1,6 +1,6 @@
 //! Which e-mail addresses, urls and ids are taken, in whatever case and disguise they are sent.
 
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Shop, TEST};
 use serde_json::json;
 
@@ -76,10 +76,10 @@ fn a_customers_email_is_one_address() {
         create(email).refused(400, "invalid_request", Some("customerEmail"));
     }
     // A user's is read by the same rule.
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let user = |email: &str| {
         let body = json!({ "email": email, "password": "long enough", "role": "operator" });
-        desk.send(&desk.operator, "POST", "/dashboard/api/users", &body)
+        interface.send(&interface.operator, "POST", "/dashboard/api/users", &body)
     };
     user("eve@shop.test,bob@shop.test").refused(400, "invalid_request", Some("email"));
     user("eve@shop.test").expect(201);
@@ -87,17 +87,19 @@ fn a_customers_email_is_one_address() {
 
 #[test]
 fn a_scheme_may_be_written_in_any_case() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let body = json!({
         "amount": "1.00", "currency": "EUR", "redirectUrl": "HTTPS://Shop.example/thanks",
         "cancelUrl": "Http://shop.example", "webhookUrl": "HTTPS://shop.example/hook",
     });
-    let made = desk.shop.post("/v1/invoices", Some(TEST), body);
+    let made = interface.shop.post("/v1/invoices", Some(TEST), body);
     let invoice = made.expect(201).json();
-    let page = desk.shop.page(invoice["checkoutUrl"].as_str().unwrap());
+    let page = interface
+        .shop
+        .page(invoice["checkoutUrl"].as_str().unwrap());
     page.says(200, &["href=\"Http://shop.example\""]);
-    let path = format!("/dashboard/api/accounts/{}", desk.account);
-    let change = |body| desk.send(&desk.operator, "PATCH", &path, &body);
+    let path = format!("/dashboard/api/accounts/{}", interface.account);
+    let change = |body| interface.send(&interface.operator, "PATCH", &path, &body);
     change(json!({ "branding": { "logoUrl": "HTTPS://cdn.example/logo.png" } })).expect(200);
     change(json!({ "branding": { "logoUrl": "HTTP://cdn.example/logo.png" } })).refused(
         400,
@@ -109,26 +111,29 @@ fn a_scheme_may_be_written_in_any_case() {
         change(origins).expect(200).json()["allowedOrigins"],
         json!(["https://shop.example"])
     );
-    let page = desk.shop.page(invoice["checkoutUrl"].as_str().unwrap());
+    let page = interface
+        .shop
+        .page(invoice["checkoutUrl"].as_str().unwrap());
     let policy = &page.0.headers["content-security-policy"];
     assert!(policy.contains("img-src HTTPS://cdn.example;"), "{policy}");
     let endpoint = json!({ "url": "HTTPS://shop.example/hooks" });
-    desk.act("POST", "endpoints", &endpoint).expect(201);
+    interface.act("POST", "endpoints", &endpoint).expect(201);
     // The guard reads the same url.
     let inside = json!({ "url": "HTTPS://10.0.0.1/hooks" });
-    desk.act("POST", "endpoints", &inside)
+    interface
+        .act("POST", "endpoints", &inside)
         .refused(400, "invalid_request", Some("url"));
 }
 
 #[test]
 fn customers_may_go_back_to_an_app_and_never_to_a_script() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let create = |name: &str, url: &str| {
         let body = json!({ "amount": "1.00", "currency": "EUR", name: url });
-        desk.shop.post("/v1/invoices", Some(TEST), body)
+        interface.shop.post("/v1/invoices", Some(TEST), body)
     };
-    let path = format!("/dashboard/api/accounts/{}", desk.account);
-    let change = |body| desk.send(&desk.operator, "PATCH", &path, &body);
+    let path = format!("/dashboard/api/accounts/{}", interface.account);
+    let change = |body| interface.send(&interface.operator, "PATCH", &path, &body);
     for url in [
         "myshop://thanks?order=1&x='y'",
         "com.shop.app:///thanks",
@@ -137,7 +142,8 @@ fn customers_may_go_back_to_an_app_and_never_to_a_script() {
         create("redirectUrl", url).expect(201);
         let invoice = create("cancelUrl", url).expect(201).json();
         let href = url.replace('&', "&#38;").replace('\'', "&#39;");
-        desk.shop
+        interface
+            .shop
             .page(invoice["checkoutUrl"].as_str().unwrap())
             .says(200, &[&format!("href=\"{href}\"")]);
         let changed = change(json!({ "successUrl": url, "cancelUrl": url })).expect(200);
@@ -145,7 +151,7 @@ fn customers_may_go_back_to_an_app_and_never_to_a_script() {
     }
     // Coffer itself calls no app.
     create("webhookUrl", "myshop://hook").refused(400, "invalid_request", Some("webhookUrl"));
-    let before = desk.shop.get("/sandbox", None).json()["counts"].clone();
+    let before = interface.shop.get("/sandbox", None).json()["counts"].clone();
     for url in NEVER.iter().flat_map(|scheme| disguised(scheme)) {
         for name in ["redirectUrl", "cancelUrl"] {
             create(name, &url).refused(400, "invalid_request", Some(name));
@@ -155,7 +161,7 @@ fn customers_may_go_back_to_an_app_and_never_to_a_script() {
         }
     }
     assert_eq!(
-        desk.shop.get("/sandbox", None).json()["counts"],
+        interface.shop.get("/sandbox", None).json()["counts"],
         before,
         "nothing was made"
     );
@@ -177,8 +183,8 @@ fn a_page_shows_no_link_to_a_script_wherever_it_came_from() {
 
 #[test]
 fn an_id_may_be_written_in_any_case() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
     let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
     let id = invoice["id"].as_str().unwrap().to_uppercase();
     let seen = |path: &str| shop.get(path, Some(TEST)).expect(200).json();
@@ -201,17 +207,18 @@ fn an_id_may_be_written_in_any_case() {
     let before = booked.as_str().unwrap().to_uppercase();
     seen(&format!("/v1/ledger?before={before}"));
 
-    let account = desk.account.to_uppercase();
+    let account = interface.account.to_uppercase();
     let read = |rest: &str| {
         let path = format!("/dashboard/api/accounts/{account}{rest}");
-        desk.send(&desk.operator, "GET", &path, &json!(null))
+        interface
+            .send(&interface.operator, "GET", &path, &json!(null))
             .expect(200)
             .json()
     };
     read("");
     let listed = read(&format!("/events?mode=test&object={id}"));
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
-    let made = desk.act(
+    let made = interface.act(
         "POST",
         "endpoints",
         &json!({ "url": "https://shop.example/" }),
@@ -225,9 +232,10 @@ fn an_id_may_be_written_in_any_case() {
         "/deliveries?mode=test&endpoint={endpoint}&event={event}"
     ));
     let key = json!({ "mode": "test", "class": "secret" });
-    let key = desk.act("POST", "keys", &key).expect(201).json();
+    let key = interface.act("POST", "keys", &key).expect(201).json();
     let path = format!("keys/{}", key["id"].as_str().unwrap().to_uppercase());
     let path = format!("/dashboard/api/accounts/{account}/{path}");
-    desk.send(&desk.operator, "DELETE", &path, &json!(null))
+    interface
+        .send(&interface.operator, "DELETE", &path, &json!(null))
         .expect(204);
 }

@@ -3,7 +3,7 @@
 
 mod documented;
 
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::resource::Resource;
 use crate::support::{LIVE, Shop, TEST, links};
 use documented::{BALANCE, CURRENCY, EVENT, INVOICE, LEDGER_ENTRY, MERCHANT, PAYOUT, REFUND};
@@ -38,8 +38,8 @@ fn the_document_has_these_fields() {
 /// An invoice of a payment link, and live ones with and without everything that a shop may say.
 #[track_caller]
 fn invoices_of_all_origins(shop: &Shop) {
-    let link =
-        links::Desk::of(shop).link(json!({ "name": "Tea", "amount": "2.00", "currency": "EUR" }));
+    let link = links::OperatorInterface::of(shop)
+        .link(json!({ "name": "Tea", "amount": "2.00", "currency": "EUR" }));
     let path = format!("/l/{}", link["id"].as_str().unwrap());
     assert_eq!(shop.submit(&path, &[], "").status, 303);
     let order = json!({ "amount": "3.00", "currency": "USD", "orderId": "a", "description": "Tea",
@@ -175,10 +175,12 @@ fn the_account_and_its_balances() {
 
 #[test]
 fn a_ledger_entry_of_every_kind() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
     let correction = json!({ "currency": "EUR", "amount": "-1.00", "memo": "By hand" });
-    desk.act("POST", "adjustments", &correction).expect(201);
+    interface
+        .act("POST", "adjustments", &correction)
+        .expect(201);
     shop.addresses(TEST, "ada").expect(201);
     let deposit = json!({ "asset": "BTC", "amount": "0.01" });
     shop.post("/v1/customers/ada/simulate", Some(TEST), deposit)

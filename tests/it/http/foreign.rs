@@ -83,10 +83,13 @@ fn things(shop: &Shop, operator: &str, account: &str, mode: &str, key: &str) -> 
         .json();
     let path = format!("/dashboard/api/accounts/{account}/payment-links?mode={mode}");
     let body = json!({ "name": "Tip", "currency": "EUR", "amount": "5.00" });
-    let link = shop.desk(operator, "POST", &path, &body).expect(201).json();
+    let link = shop
+        .interface(operator, "POST", &path, &body)
+        .expect(201)
+        .json();
     let path = format!("/dashboard/api/accounts/{account}/deliveries?mode={mode}");
     let deliveries = shop
-        .desk(operator, "GET", &path, &Value::Null)
+        .interface(operator, "GET", &path, &Value::Null)
         .expect(200)
         .json();
     BTreeMap::from([
@@ -113,7 +116,7 @@ fn once(shop: &Shop, operator: &str, account: &str, of_live: &mut Things) {
         ("reseller-tokens", json!({})),
     ] {
         let path = format!("/dashboard/api/accounts/{account}/{collection}");
-        let made = shop.desk(operator, "POST", &path, &body);
+        let made = shop.interface(operator, "POST", &path, &body);
         of_live.insert(collection, id(&made.expect(201).json()));
     }
 }
@@ -298,7 +301,7 @@ fn no_account_in_a_path_reaches_what_is_not_its_own() {
             let path = format!("{}?mode={mode}", path(route, account, thing));
             let answer = scene
                 .shop
-                .desk(&scene.operator, route.method, &path, &body(route));
+                .interface(&scene.operator, route.method, &path, &body(route));
             answer.status
         };
         let has_mode = scene.test.contains_key(kind);

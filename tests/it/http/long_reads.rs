@@ -1,6 +1,6 @@
 //! Long reads beside everything else: searches, exports and summaries hold up nobody, and one asker's are bounded.
 
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Answer, TEST, agent, send};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -13,16 +13,17 @@ const MANY: u32 = 60_000;
 
 /// An account with many invoices; the oldest one is paid, and its id is answered.
 #[track_caller]
-fn with_many(desk: &Desk) -> String {
+fn with_many(interface: &OperatorInterface) -> String {
     let more = json!({ "asset": "LTC", "orderId": "needle" });
-    let oldest = desk.shop.invoice("1.00", more)["id"]
+    let oldest = interface.shop.invoice("1.00", more)["id"]
         .as_str()
         .unwrap()
         .to_owned();
-    desk.shop
+    interface
+        .shop
         .pay(json!({ "invoice": oldest, "txid": "the-needle" }));
-    desk.shop.invoice("1.00", json!({ "orderId": "hay" }));
-    desk.shop.write_beside(&format!(
+    interface.shop.invoice("1.00", json!({ "orderId": "hay" }));
+    interface.shop.write_beside(&format!(
         "create temp table made as
            with recursive n (n) as (select 3 union all select n + 1 from n where n < {MANY})
            select n.n as number, o.* from n join (select * from invoices where order_id = 'hay') o;
@@ -34,8 +35,8 @@ fn with_many(desk: &Desk) -> String {
 }
 
 #[track_caller]
-fn search(desk: &Desk, query: &str) -> Value {
-    desk.read(&format!("invoices?{query}"))
+fn search(interface: &OperatorInterface, query: &str) -> Value {
+    interface.read(&format!("invoices?{query}"))
 }
 
 fn ids(page: &Value) -> Vec<&str> {
@@ -46,8 +47,8 @@ fn ids(page: &Value) -> Vec<&str> {
 
 #[test]
 fn a_search_goes_on_where_it_stopped_and_finds_all() {
-    let desk = Desk::open();
-    let oldest = with_many(&desk);
+    let interface = OperatorInterface::open();
+    let oldest = with_many(&interface);
     for query in [
         "text=NEEDL",
         "text=needle&status=detected",
@@ -57,7 +58,7 @@ fn a_search_goes_on_where_it_stopped_and_finds_all() {
         let mut before = String::new();
         let mut found = Vec::new();
         loop {
-            let page = search(&desk, &format!("{query}{before}"));
+            let page = search(&interface, &format!("{query}{before}"));
             found.extend(ids(&page).into_iter().map(str::to_owned));
             pages += 1;
             assert_eq!(page["hasMore"], json!(page["nextBefore"].is_string()));
@@ -71,14 +72,14 @@ fn a_search_goes_on_where_it_stopped_and_finds_all() {
         assert_eq!(pages, expected, "{query}");
     }
     // What names an invoice as a whole finds it at once, however old it is.
-    let address = desk.shop.read(&oldest)["depositAddress"].clone();
+    let address = interface.shop.read(&oldest)["depositAddress"].clone();
     for text in [oldest.as_str(), address.as_str().unwrap(), "the-needle"] {
-        let page = search(&desk, &format!("text={text}"));
+        let page = search(&interface, &format!("text={text}"));
         assert_eq!(
             (ids(&page), &page["hasMore"]),
             (vec![oldest.as_str()], &json!(false))
         );
-        let page = search(&desk, &format!("text={text}&currency=USD"));
+        let page = search(&interface, &format!("text={text}&currency=USD"));
         assert_eq!((ids(&page), &page["hasMore"]), (vec![], &json!(false)));
     }
     // Whatever is passed over, each comes once and in order.
@@ -86,7 +87,7 @@ fn a_search_goes_on_where_it_stopped_and_finds_all() {
     let mut all = BTreeSet::new();
     let mut count = 0;
     loop {
-        let page = search(&desk, &format!("text=hay+59&limit=200{before}"));
+        let page = search(&interface, &format!("text=hay+59&limit=200{before}"));
         for id in ids(&page) {
             all.insert(id.to_owned());
             count += 1;
@@ -105,11 +106,11 @@ fn a_search_goes_on_where_it_stopped_and_finds_all() {
 
 #[test]
 fn one_users_searches_hold_up_nobody() {
-    let desk = Desk::open();
-    with_many(&desk);
-    let (shop, at_once) = (&desk.shop, Barrier::new(24));
-    let path = format!("{}{}", shop.url(), desk.path("invoices?text=nowhere"));
-    let headers = [("cookie", desk.merchant.as_str())];
+    let interface = OperatorInterface::open();
+    with_many(&interface);
+    let (shop, at_once) = (&interface.shop, Barrier::new(24));
+    let path = format!("{}{}", shop.url(), interface.path("invoices?text=nowhere"));
+    let headers = [("cookie", interface.merchant.as_str())];
     let searched = || -> Vec<Answer> {
         let agent = agent();
         at_once.wait();
@@ -123,7 +124,7 @@ fn one_users_searches_hold_up_nobody() {
             shop.invoice("1.00", json!({}));
             shop.get("/livez", None).expect(200);
             shop.get("/v1/balances", Some(TEST)).expect(200);
-            desk.read("summary");
+            interface.read("summary");
         }
         let ended = all.into_iter().map(|one| one.join().unwrap());
         ended.collect::<Vec<_>>().concat()
@@ -142,10 +143,10 @@ fn one_users_searches_hold_up_nobody() {
 
 /// Asks for an export and reads no more than the status of the answer.
 #[track_caller]
-fn unread_export(desk: &Desk, cookie: &str) -> (TcpStream, String) {
-    let address = desk.shop.url().strip_prefix("http://").unwrap();
+fn unread_export(interface: &OperatorInterface, cookie: &str) -> (TcpStream, String) {
+    let address = interface.shop.url().strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
-    let path = desk.path("exports/invoices.csv");
+    let path = interface.path("exports/invoices.csv");
     let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\ncookie: {cookie}\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
     let mut status = [0; 12];
@@ -155,30 +156,32 @@ fn unread_export(desk: &Desk, cookie: &str) -> (TcpStream, String) {
 
 #[test]
 fn exports_that_nobody_reads_hold_up_nobody() {
-    let desk = Desk::open();
-    with_many(&desk);
-    let shop = &desk.shop;
+    let interface = OperatorInterface::open();
+    with_many(&interface);
+    let shop = &interface.shop;
     let unread: Vec<_> = (0..10)
-        .map(|_| unread_export(&desk, &desk.merchant))
+        .map(|_| unread_export(&interface, &interface.merchant))
         .collect();
     assert!(unread.iter().all(|(_, status)| status == "200"));
     let export = |cookie: &str| {
-        let path = desk.path("exports/ledger.csv");
-        desk.send(cookie, "GET", &path, &Value::Null)
+        let path = interface.path("exports/ledger.csv");
+        interface.send(cookie, "GET", &path, &Value::Null)
     };
-    export(&desk.merchant).refused(503, "overloaded", None);
+    export(&interface.merchant).refused(503, "overloaded", None);
     // Nobody else notices, nor does the same user who does something else.
-    export(&desk.operator).expect(200);
+    export(&interface.operator).expect(200);
     for _ in 0..20 {
         shop.invoice("1.00", json!({}));
         shop.get("/livez", None).expect(200);
-        let search = desk.by_merchant("GET", "invoices?text=hay+9", &Value::Null);
+        let search = interface.by_merchant("GET", "invoices?text=hay+9", &Value::Null);
         search.expect(200);
-        desk.by_merchant("GET", "summary", &Value::Null).expect(200);
+        interface
+            .by_merchant("GET", "summary", &Value::Null)
+            .expect(200);
     }
-    export(&desk.merchant).refused(503, "overloaded", None);
+    export(&interface.merchant).refused(503, "overloaded", None);
     drop(unread);
-    while export(&desk.merchant).status != 200 {
+    while export(&interface.merchant).status != 200 {
         std::thread::yield_now();
     }
 }

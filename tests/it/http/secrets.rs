@@ -38,7 +38,7 @@ fn call(running: &Running, method: &str, path: &str, key: &str, body: &Value) ->
 /// A reseller's token that was made and used.
 fn reseller_token(running: &Running, served: &Served) -> String {
     let path = format!("/dashboard/api/accounts/{}/reseller-tokens", served.account);
-    let made = running.desk("POST", &path, &Value::Null).expect(201);
+    let made = running.interface("POST", &path, &Value::Null).expect(201);
     let token = text(&made.json(), "token");
     let bearer = format!("Bearer {token}");
     let url = format!("{}/reseller/servers", running.url);
@@ -69,16 +69,18 @@ fn no_secret_is_logged_or_told() {
     let served = Served::new();
     let log = served.path("log");
     let running = served.start_logging("trace", &log);
-    let desk = |method: &str, path: &str, body: Value| {
+    let interface = |method: &str, path: &str, body: Value| {
         let path = format!("/dashboard/api/accounts/{}/{path}", served.account);
-        running.desk(method, &path, &body)
+        running.interface(method, &path, &body)
     };
-    let made = desk("POST", "keys", json!({ "class": "secret", "mode": "test" })).expect(201);
+    let made = interface("POST", "keys", json!({ "class": "secret", "mode": "test" })).expect(201);
     let key = text(&made.json(), "key");
     let reseller = reseller_token(&running, &served);
     let hook = json!({ "url": "https://shop.example/hook" });
-    let endpoint = desk("POST", "endpoints", hook).expect(201).json();
-    let legacy = desk("GET", "legacy-secret", Value::Null).expect(200).json();
+    let endpoint = interface("POST", "endpoints", hook).expect(201).json();
+    let legacy = interface("GET", "legacy-secret", Value::Null)
+        .expect(200)
+        .json();
     let (page, token) = checkout(&running, &key);
     send(&agent(), "GET", &page, &[], "").expect(200);
     call(

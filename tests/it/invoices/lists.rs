@@ -233,7 +233,7 @@ fn a_coin_is_picked_where_it_can_be() {
     assert_eq!(
         pick(&id, "BTC").expect(200).json(),
         bitcoin,
-        "the standing quote, unchanged"
+        "the quote from before, unchanged"
     );
     pick(&id, "XYZ").refused(400, "coin_unavailable", Some("asset"));
     let cents = shop.invoice("0.05", json!({}))["id"].clone();

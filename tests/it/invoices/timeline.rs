@@ -1,20 +1,20 @@
 //! The timeline of an invoice: it tells every change of status with its numbers, in the order of what happened.
 
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
 /// The entries of a test invoice.
 #[track_caller]
-fn entries(desk: &Desk, invoice: &str) -> Vec<Value> {
-    let timeline = desk.read(&format!("invoices/{invoice}/timeline"));
+fn entries(interface: &OperatorInterface, invoice: &str) -> Vec<Value> {
+    let timeline = interface.read(&format!("invoices/{invoice}/timeline"));
     timeline["data"].as_array().unwrap().clone()
 }
 
 /// The entries' texts.
 #[track_caller]
-fn texts(desk: &Desk, invoice: &str) -> Vec<String> {
-    let entries = entries(desk, invoice);
+fn texts(interface: &OperatorInterface, invoice: &str) -> Vec<String> {
+    let entries = entries(interface, invoice);
     let text = |entry: &Value| entry["text"].as_str().unwrap().to_owned();
     entries.iter().map(text).collect()
 }
@@ -28,15 +28,15 @@ fn litecoin(shop: &Shop) -> String {
 
 #[test]
 fn a_payment_and_its_refund_are_told_step_by_step() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
     let invoice = litecoin(shop);
     let payment = shop.pay(json!({ "invoice": invoice, "amount": "1.24375" }));
     shop.step(&payment, "confirmed");
     shop.advance("1s");
     let refund = shop.refund(&invoice, Some("10.00"));
     shop.moved("refunds", &refund, &["reject"]);
-    let told = texts(&desk, &invoice);
+    let told = texts(&interface, &invoice);
     let address = shop.read(&invoice)["depositAddress"].clone();
     let until = shop.read(&invoice)["expiresAt"].clone();
     let (address, until) = (address.as_str().unwrap(), until.as_str().unwrap());
@@ -58,7 +58,7 @@ fn a_payment_and_its_refund_are_told_step_by_step() {
         told[10].starts_with("refund of 10.00 EUR rejected"),
         "{told:?}"
     );
-    let entries = entries(&desk, &invoice);
+    let entries = entries(&interface, &invoice);
     assert_eq!(entries[8]["sums"]["confirmedOnTime"], "99.50");
     assert_eq!(entries[5]["payment"]["step"], "confirmed");
     assert_eq!(entries[6]["booking"]["kind"], "sale");
@@ -67,8 +67,8 @@ fn a_payment_and_its_refund_are_told_step_by_step() {
 
 #[test]
 fn every_change_of_status_is_told_whatever_happens() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
     let ways: [&[&str]; 6] = [
         &["seen", "confirmed", "orphaned", "dropped", "20m"],
         &["seen", "dropped", "seen again", "confirmed"],
@@ -95,7 +95,7 @@ fn every_change_of_status_is_told_whatever_happens() {
                 step => drop(shop.step(&payment, step)),
             }
         }
-        let entries = entries(&desk, &invoice);
+        let entries = entries(&interface, &invoice);
         let told: Vec<_> = entries
             .iter()
             .filter_map(|entry| entry["status"].as_str())
@@ -127,19 +127,20 @@ fn every_change_of_status_is_told_whatever_happens() {
 
 #[test]
 fn a_coin_picked_anew_is_told() {
-    let desk = Desk::open();
-    let invoice = litecoin(&desk.shop);
+    let interface = OperatorInterface::open();
+    let invoice = litecoin(&interface.shop);
     for asset in ["BTC", "LTC", "LTC"] {
         let select = format!("/v1/invoices/{invoice}/select");
         let body = json!({ "asset": asset });
-        desk.shop.post(&select, Some(TEST), body).expect(200);
+        interface.shop.post(&select, Some(TEST), body).expect(200);
     }
-    let picked: Vec<_> = entries(&desk, &invoice)
+    let picked: Vec<_> = entries(&interface, &invoice)
         .iter()
         .filter_map(|entry| entry["coin"]["asset"].as_str().map(str::to_owned))
         .collect();
     assert_eq!(picked, ["LTC", "BTC", "LTC"]);
-    let nothing = desk.path("invoices/x/timeline");
-    desk.send(&desk.operator, "GET", &nothing, &Value::Null)
+    let nothing = interface.path("invoices/x/timeline");
+    interface
+        .send(&interface.operator, "GET", &nothing, &Value::Null)
         .refused(404, "not_found", None);
 }

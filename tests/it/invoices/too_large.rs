@@ -1,7 +1,7 @@
 //! Amounts past what can be counted: refused before anything is stored, and what an older version stored is shown.
 
 use crate::support::TEST;
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Answer, Shop};
 use serde_json::{Value, json};
 use std::process::Command;
@@ -132,8 +132,8 @@ fn no_setting_and_no_price_is_larger() {
 
 /// Two payments of an invoice as an older version took them: each fits, their sum does not.
 #[track_caller]
-fn with_absurd_payments(desk: &Desk) -> (String, [String; 2]) {
-    let shop = &desk.shop;
+fn with_absurd_payments(interface: &OperatorInterface) -> (String, [String; 2]) {
+    let shop = &interface.shop;
     let invoice = shop.invoice("100.00", json!({ "asset": "ETH" }));
     let id = invoice["id"].as_str().unwrap().to_owned();
     let paid = ["1", "2"].map(|txid| shop.pay(json!({ "invoice": id, "txid": txid })));
@@ -147,25 +147,28 @@ fn with_absurd_payments(desk: &Desk) -> (String, [String; 2]) {
 
 /// Every read that shows what is stored of the account answers.
 #[track_caller]
-fn all_reads_answer(desk: &Desk, id: &str) {
+fn all_reads_answer(interface: &OperatorInterface, id: &str) {
     let paths = [
         "balances", "merchant", "ledger", "invoices", "events", "payouts", "refunds", "deposits",
     ];
     for path in paths {
-        desk.shop
+        interface
+            .shop
             .get(&format!("/v1/{path}"), Some(TEST))
             .expect(200);
     }
-    desk.shop
+    interface
+        .shop
         .get(&format!("/v1/invoices/{id}"), Some(TEST))
         .expect(200);
     for path in ["/sandbox", "/sandbox/webhooks", "/metrics"] {
-        desk.shop.get(path, None).expect(200);
+        interface.shop.get(path, None).expect(200);
     }
     for file in [
         "invoices", "payments", "ledger", "payouts", "refunds", "deposits",
     ] {
-        desk.act("GET", &format!("exports/{file}.csv"), &Value::Null)
+        interface
+            .act("GET", &format!("exports/{file}.csv"), &Value::Null)
             .expect(200);
     }
     let detail = format!("invoices/{id}");
@@ -182,18 +185,19 @@ fn all_reads_answer(desk: &Desk, id: &str) {
         "payouts",
         "refunds",
     ] {
-        desk.read(rest);
+        interface.read(rest);
     }
     let summary = "/dashboard/api/summary?mode=test";
-    desk.send(&desk.operator, "GET", summary, &Value::Null)
+    interface
+        .send(&interface.operator, "GET", summary, &Value::Null)
         .expect(200);
 }
 
 /// What `coffer audit` finds.
 #[track_caller]
-fn audited(desk: &Desk) -> String {
+fn audited(interface: &OperatorInterface) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.args(["audit", "--file"]).arg(desk.shop.file());
+    command.args(["audit", "--file"]).arg(interface.shop.file());
     let output = command.output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     String::from_utf8(output.stdout).unwrap()
@@ -201,16 +205,16 @@ fn audited(desk: &Desk) -> String {
 
 #[test]
 fn what_an_older_version_stored_is_shown_and_can_be_dealt_with() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
-    let (id, [first, second]) = with_absurd_payments(&desk);
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
+    let (id, [first, second]) = with_absurd_payments(&interface);
     assert_eq!(eur(shop)["pending"], "178200000000000000.00");
-    let sums = desk.read(&format!("invoices/{id}"))["sums"].clone();
+    let sums = interface.read(&format!("invoices/{id}"))["sums"].clone();
     assert_eq!(sums["unconfirmedOnTime"], "180000000000000000.00");
-    all_reads_answer(&desk, &id);
+    all_reads_answer(&interface, &id);
     shop.step(&first, "confirmed");
     assert_eq!(eur(shop)["sales"], "90000000000000000.00");
-    all_reads_answer(&desk, &id);
+    all_reads_answer(&interface, &id);
     // The other would pass what a balance can count: it is not booked, and nothing is changed.
     let before = (shop.read(&id), eur(shop));
     let confirm = |payment: &str| -> Answer {
@@ -220,20 +224,20 @@ fn what_an_older_version_stored_is_shown_and_can_be_dealt_with() {
     confirm(&second).refused(400, "invalid_request", Some("amount"));
     assert_eq!((shop.read(&id), eur(shop)), before);
     assert!(
-        audited(&desk).starts_with("nothing found in "),
+        audited(&interface).starts_with("nothing found in "),
         "{}",
-        audited(&desk)
+        audited(&interface)
     );
     shop.step(&second, "dropped");
     shop.step(&first, "dropped");
-    all_reads_answer(&desk, &id);
+    all_reads_answer(&interface, &id);
     assert_eq!(
         (eur(shop)["available"].clone(), eur(shop)["pending"].clone()),
         (json!("0.00"), json!("0.00"))
     );
     assert!(
-        audited(&desk).starts_with("nothing found in "),
+        audited(&interface).starts_with("nothing found in "),
         "{}",
-        audited(&desk)
+        audited(&interface)
     );
 }

@@ -1,6 +1,6 @@
 //! Accounts in the operator interface: made, decided on, changed by operators and by merchants, payout addresses.
 
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::{LIVE, TEST};
 use serde_json::{Value, json};
 
@@ -8,9 +8,10 @@ const NULL: Value = Value::Null;
 
 #[test]
 fn an_operator_makes_an_account_and_moves_it_as_drawn() {
-    let desk = Desk::open();
-    let send =
-        |method: &str, path: &str, body: Value| desk.send(&desk.operator, method, path, &body);
+    let interface = OperatorInterface::open();
+    let send = |method: &str, path: &str, body: Value| {
+        interface.send(&interface.operator, method, path, &body)
+    };
     let made = send(
         "POST",
         "/dashboard/api/accounts",
@@ -36,7 +37,7 @@ fn an_operator_makes_an_account_and_moves_it_as_drawn() {
     become_("rejected").refused(409, "invalid_transition", None);
     become_("pending").refused(409, "invalid_transition", None);
     become_("open").refused(400, "invalid_request", Some("status"));
-    let actions = |name: &str| desk.shop.noted(name).len();
+    let actions = |name: &str| interface.shop.noted(name).len();
     assert_eq!(
         (
             actions("account.approve"),
@@ -68,28 +69,32 @@ fn an_operator_makes_an_account_and_moves_it_as_drawn() {
 
 #[test]
 fn an_operator_changes_terms_and_a_merchant_its_settings() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let terms = json!({
         "feeBps": 250, "maxInvoiceAmount": "15.00", "payoutMinimum": "5.00", "payoutDailyLimit": 100.5,
         "underBps": 0, "overBps": 2000, "customersEnabled": false, "settlementEnabled": false,
     });
-    let changed = desk.act("PATCH", "", &terms);
+    let changed = interface.act("PATCH", "", &terms);
     // The path of the account itself has no slash at its end.
     changed.refused(404, "not_found", None);
-    let path = format!("/dashboard/api/accounts/{}", desk.account);
-    let by = |cookie: &str, body: &Value| desk.send(cookie, "PATCH", &path, body);
-    let changed = by(&desk.operator, &terms).expect(200).json();
+    let path = format!("/dashboard/api/accounts/{}", interface.account);
+    let by = |cookie: &str, body: &Value| interface.send(cookie, "PATCH", &path, body);
+    let changed = by(&interface.operator, &terms).expect(200).json();
     assert_eq!(
         (&changed["feeBps"], &changed["payoutDailyLimit"]),
         (&json!(250), &json!("100.50"))
     );
-    let merchant = desk.shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
+    let merchant = interface
+        .shop
+        .get("/v1/merchant", Some(LIVE))
+        .expect(200)
+        .json();
     assert_eq!(merchant["feeBps"], 250);
     let body = json!({ "amount": "20.00", "currency": "EUR" });
-    let refused = desk.shop.post("/v1/invoices", Some(TEST), body);
+    let refused = interface.shop.post("/v1/invoices", Some(TEST), body);
     refused.refused(400, "amount_too_large", Some("amount"));
     for (name, value) in terms.as_object().unwrap() {
-        let refused = by(&desk.merchant, &json!({ name: value }));
+        let refused = by(&interface.merchant, &json!({ name: value }));
         refused.refused(403, "forbidden", Some(name));
     }
     let settings = json!({
@@ -97,14 +102,14 @@ fn an_operator_changes_terms_and_a_merchant_its_settings() {
         "branding": { "color": "#0A84FF", "logoUrl": "https://shop.example/logo.png" }, "checkoutLang": "pt-BR",
         "allowedOrigins": ["https://Shop.Example"], "payoutAsset": "LTC",
     });
-    let changed = by(&desk.merchant, &settings).expect(200).json();
+    let changed = by(&interface.merchant, &settings).expect(200).json();
     assert_eq!(
         (&changed["branding"]["color"], &changed["allowedOrigins"]),
         (&json!("#0a84ff"), &json!(["https://shop.example"]))
     );
-    let read = desk.send(&desk.merchant, "GET", &path, &NULL);
+    let read = interface.send(&interface.merchant, "GET", &path, &NULL);
     assert_eq!(read.expect(200).json(), changed);
-    let config = desk
+    let config = interface
         .shop
         .get("/v1/public/config", Some("pk_test_sandbox"))
         .expect(200)
@@ -114,20 +119,20 @@ fn an_operator_changes_terms_and_a_merchant_its_settings() {
         (&json!("#0a84ff"), &json!("pt-BR"))
     );
     let taken_away = json!({ "successUrl": null, "branding": { "color": null } });
-    let changed = by(&desk.merchant, &taken_away).expect(200).json();
+    let changed = by(&interface.merchant, &taken_away).expect(200).json();
     assert_eq!(
         (&changed["successUrl"], &changed["branding"]["color"]),
         (&NULL, &NULL)
     );
-    assert_eq!(desk.shop.noted("account.change").len(), 3);
+    assert_eq!(interface.shop.noted("account.change").len(), 3);
 }
 
 #[test]
 fn what_is_wrong_in_a_change_is_named_and_nothing_is_changed() {
-    let desk = Desk::open();
-    let path = format!("/dashboard/api/accounts/{}", desk.account);
-    let before = desk
-        .send(&desk.operator, "GET", &path, &NULL)
+    let interface = OperatorInterface::open();
+    let path = format!("/dashboard/api/accounts/{}", interface.account);
+    let before = interface
+        .send(&interface.operator, "GET", &path, &NULL)
         .expect(200)
         .json();
     for (param, value) in [
@@ -154,25 +159,25 @@ fn what_is_wrong_in_a_change_is_named_and_nothing_is_changed() {
     ] {
         let mut body = json!({ "ttlSeconds": 700 });
         body[param] = value;
-        let refused = desk.send(&desk.operator, "PATCH", &path, &body);
+        let refused = interface.send(&interface.operator, "PATCH", &path, &body);
         refused.refused(400, "invalid_request", Some(param));
     }
-    let after = desk.send(&desk.operator, "GET", &path, &NULL);
+    let after = interface.send(&interface.operator, "GET", &path, &NULL);
     assert_eq!(after.expect(200).json(), before);
 }
 
 #[test]
 fn a_payout_address_cools_for_a_day() {
-    let desk = Desk::open();
-    desk.shop.fund(LIVE, "100.00", "EUR");
+    let interface = OperatorInterface::open();
+    interface.shop.fund(LIVE, "100.00", "EUR");
     let path = "payout-addresses/solana";
-    desk.guarded("setPayoutAddress", "PUT", path, false);
-    desk.guarded("removePayoutAddress", "DELETE", path, false);
+    interface.guarded("setPayoutAddress", "PUT", path, false);
+    interface.guarded("removePayoutAddress", "DELETE", path, false);
     let address = bs58::encode([9_u8; 32]).into_string();
     let body = json!({ "address": address });
     let set = |chain: &str, body: &Value| {
         let path = format!("payout-addresses/{chain}");
-        desk.by_merchant("PUT", &path, body)
+        interface.by_merchant("PUT", &path, body)
     };
     let account = set("solana", &body).expect(200).json();
     assert_eq!(account["payoutAddresses"][0]["address"], address);
@@ -181,19 +186,19 @@ fn a_payout_address_cools_for_a_day() {
     set("monero", &body).refused(404, "not_found", None);
     // A payout of bitcoin does not go to an address of another chain.
     set("bitcoin", &body).refused(400, "invalid_request", Some("address"));
-    let refused = desk.shop.request_payout("20.00");
+    let refused = interface.shop.request_payout("20.00");
     refused.refused(400, "no_address", None);
-    desk.shop.advance("11h");
+    interface.shop.advance("11h");
     // The same address again is no change.
     assert_eq!(set("solana", &body).expect(200).json(), account);
-    assert_eq!(desk.shop.noted("payout_address.set").len(), 1);
-    desk.shop.advance("13h");
-    desk.shop.request_payout("20.00").expect(201);
-    let remove = || desk.by_merchant("DELETE", "payout-addresses/solana", &NULL);
-    let session = desk.shop.signed_in("merchant@sandbox.test");
-    let path = desk.path("payout-addresses/solana");
-    desk.send(&session, "DELETE", &path, &NULL).expect(204);
-    let gone = desk.send(&session, "DELETE", &path, &NULL);
+    assert_eq!(interface.shop.noted("payout_address.set").len(), 1);
+    interface.shop.advance("13h");
+    interface.shop.request_payout("20.00").expect(201);
+    let remove = || interface.by_merchant("DELETE", "payout-addresses/solana", &NULL);
+    let session = interface.shop.signed_in("merchant@sandbox.test");
+    let path = interface.path("payout-addresses/solana");
+    interface.send(&session, "DELETE", &path, &NULL).expect(204);
+    let gone = interface.send(&session, "DELETE", &path, &NULL);
     gone.refused(404, "not_found", None);
     remove().refused(401, "unauthorized", None);
 }

@@ -1,19 +1,24 @@
 //! An account's settings: what they are where nobody has changed them, its tolerances, its webhook's url.
 
 use crate::support::TEST;
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use serde_json::{Value, json};
 
 /// The account's own path in the operator interface.
-fn path(desk: &Desk) -> String {
-    format!("/dashboard/api/accounts/{}", desk.account)
+fn path(interface: &OperatorInterface) -> String {
+    format!("/dashboard/api/accounts/{}", interface.account)
 }
 
 #[test]
 fn an_account_begins_with_the_documented_defaults() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let body = json!({ "name": "Corner Shop" });
-    let made = desk.send(&desk.operator, "POST", "/dashboard/api/accounts", &body);
+    let made = interface.send(
+        &interface.operator,
+        "POST",
+        "/dashboard/api/accounts",
+        &body,
+    );
     let made = made.expect(201).json();
     for (name, value) in [
         ("status", json!("pending")),
@@ -35,11 +40,12 @@ fn an_account_begins_with_the_documented_defaults() {
 
 #[test]
 fn the_tolerances_are_the_accounts_when_the_invoice_is_made() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
     let terms = json!({ "underBps": 0, "overBps": 2000 });
     let before = shop.invoice("100.00", json!({ "asset": "LTC" }));
-    desk.send(&desk.operator, "PATCH", &path(&desk), &terms)
+    interface
+        .send(&interface.operator, "PATCH", &path(&interface), &terms)
         .expect(200);
     for (amount, status) in [
         ("1.24987", "underpaid"),
@@ -61,11 +67,11 @@ fn the_tolerances_are_the_accounts_when_the_invoice_is_made() {
 
 #[test]
 fn the_webhook_url_is_that_of_the_first_enabled_endpoint_of_the_mode() {
-    let desk = Desk::open();
-    let shown = || desk.shop.get("/v1/merchant", Some(TEST)).json()["webhookUrl"].clone();
+    let interface = OperatorInterface::open();
+    let shown = || interface.shop.get("/v1/merchant", Some(TEST)).json()["webhookUrl"].clone();
     let make = |name: &str, mode: &str| {
         let url = format!("https://{name}.example/hook");
-        let made = desk.act("POST", "endpoints", &json!({ "url": url, "mode": mode }));
+        let made = interface.act("POST", "endpoints", &json!({ "url": url, "mode": mode }));
         made.expect(201).json()["id"].as_str().unwrap().to_owned()
     };
     make("live", "live");
@@ -74,12 +80,14 @@ fn the_webhook_url_is_that_of_the_first_enabled_endpoint_of_the_mode() {
     make("second", "test");
     assert_eq!(shown(), "https://first.example/hook");
     let path = format!("endpoints/{first}");
-    desk.act("PATCH", &path, &json!({ "enabled": false }))
+    interface
+        .act("PATCH", &path, &json!({ "enabled": false }))
         .expect(200);
     assert_eq!(shown(), "https://second.example/hook");
-    desk.act("PATCH", &path, &json!({ "enabled": true }))
+    interface
+        .act("PATCH", &path, &json!({ "enabled": true }))
         .expect(200);
     assert_eq!(shown(), "https://first.example/hook");
-    desk.act("DELETE", &path, &Value::Null).expect(204);
+    interface.act("DELETE", &path, &Value::Null).expect(204);
     assert_eq!(shown(), "https://second.example/hook");
 }

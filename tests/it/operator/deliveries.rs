@@ -1,6 +1,6 @@
 //! Deliveries in the operator interface: what was tried, and sending again.
 
-use crate::support::desk::{Desk, OTHER_ACCOUNT};
+use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::process::Process;
 use crate::support::receiver::{Does, Receiver};
 use crate::support::{TEST, agent, send};
@@ -19,10 +19,10 @@ fn receiver(status: &Arc<AtomicU16>) -> Receiver {
 
 /// The account's endpoints, by their urls.
 #[track_caller]
-fn endpoints(desk: &Desk, urls: &[&str]) -> Vec<String> {
+fn endpoints(interface: &OperatorInterface, urls: &[&str]) -> Vec<String> {
     let endpoint = |url: &&str| json!({ "url": url, "types": ["invoice.created"] });
     let list: Vec<Value> = urls.iter().map(endpoint).collect();
-    let state = desk.shop.switch(json!({ "endpoints": list })).json();
+    let state = interface.shop.switch(json!({ "endpoints": list })).json();
     let made = state["account"]["endpoints"].as_array().unwrap().iter();
     made.map(|one| one["id"].as_str().unwrap().to_owned())
         .collect()
@@ -30,8 +30,8 @@ fn endpoints(desk: &Desk, urls: &[&str]) -> Vec<String> {
 
 /// The deliveries that a query finds.
 #[track_caller]
-fn found(desk: &Desk, query: &str) -> Vec<Value> {
-    let page = desk.read(&format!("deliveries?limit=100&{query}"));
+fn found(interface: &OperatorInterface, query: &str) -> Vec<Value> {
+    let page = interface.read(&format!("deliveries?limit=100&{query}"));
     page["data"].as_array().unwrap().clone()
 }
 
@@ -46,32 +46,33 @@ fn tries(delivery: &Value) -> Vec<(u64, u64)> {
 
 #[test]
 fn what_failed_eleven_times_is_sent_again_and_taken() {
-    let mut desk = Desk::open();
+    let mut interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(500));
     let receiver = receiver(&status);
-    endpoints(&desk, &[&receiver.url()]);
-    desk.shop.invoice("20.00", json!({}));
-    desk.shop.advance("2d");
-    desk.sign_in_again();
-    let failed = found(&desk, "state=failed").remove(0);
+    endpoints(&interface, &[&receiver.url()]);
+    interface.shop.invoice("20.00", json!({}));
+    interface.shop.advance("2d");
+    interface.sign_in_again();
+    let failed = found(&interface, "state=failed").remove(0);
     let eleven: Vec<_> = (1..=11).map(|number| (number, 500)).collect();
     assert_eq!(tries(&failed), eleven);
     let id = failed["id"].as_str().unwrap();
-    let resend = desk.path(&format!("deliveries/{id}/resend"));
+    let resend = interface.path(&format!("deliveries/{id}/resend"));
     // Still failing: a round of its own, with the same gaps.
-    let again = desk.send(&desk.merchant, "POST", &resend, &Value::Null);
+    let again = interface.send(&interface.merchant, "POST", &resend, &Value::Null);
     assert_eq!(again.expect(200).json()["state"], "pending");
-    desk.shop.advance("2d");
-    desk.sign_in_again();
-    let failed = found(&desk, "state=failed").remove(0);
+    interface.shop.advance("2d");
+    interface.sign_in_again();
+    let failed = found(&interface, "state=failed").remove(0);
     let both: Vec<_> = (1..=22).map(|number| (number, 500)).collect();
     assert_eq!(tries(&failed), both);
     assert_eq!(failed["nextAttemptAt"], Value::Null);
     status.store(200, Ordering::SeqCst);
-    desk.act("POST", &format!("deliveries/{id}/resend"), &Value::Null)
+    interface
+        .act("POST", &format!("deliveries/{id}/resend"), &Value::Null)
         .expect(200);
-    desk.shop.advance("0s");
-    let taken = found(&desk, "state=delivered").remove(0);
+    interface.shop.advance("0s");
+    let taken = found(&interface, "state=delivered").remove(0);
     assert_eq!(tries(&taken)[22..], [(23, 200)]);
     let bodies = receiver.messages();
     assert!(bodies.iter().all(|message| message.body == bodies[0].body));
@@ -82,33 +83,33 @@ fn what_failed_eleven_times_is_sent_again_and_taken() {
             "delivery.resend".to_owned(),
         )
     };
-    assert_eq!(desk.log(id), [by("merchant"), by("operator")]);
+    assert_eq!(interface.log(id), [by("merchant"), by("operator")]);
 }
 
 #[test]
 fn all_since_a_time_are_sent_again_also_what_was_taken() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(200));
     let (one, other) = (receiver(&status), receiver(&status));
-    let ids = endpoints(&desk, &[&one.url(), &other.url()]);
-    desk.shop.invoice("1.00", json!({}));
-    desk.shop.advance("1m");
-    let since = desk.shop.now();
+    let ids = endpoints(&interface, &[&one.url(), &other.url()]);
+    interface.shop.invoice("1.00", json!({}));
+    interface.shop.advance("1m");
+    let since = interface.shop.now();
     for _ in 0..3 {
-        desk.shop.invoice("2.00", json!({}));
+        interface.shop.invoice("2.00", json!({}));
     }
-    desk.shop.advance("0s");
+    interface.shop.advance("0s");
     assert_eq!((one.messages().len(), other.messages().len()), (4, 4));
     let resend =
-        |body: Value| desk.act("POST", "resend", &body).expect(200).json()["count"].clone();
+        |body: Value| interface.act("POST", "resend", &body).expect(200).json()["count"].clone();
     assert_eq!(resend(json!({ "since": since })), 6);
-    desk.shop.advance("0s");
+    interface.shop.advance("0s");
     assert_eq!((one.messages().len(), other.messages().len()), (7, 7));
     assert_eq!(resend(json!({ "since": since, "endpoint": ids[1] })), 3);
-    desk.shop.advance("0s");
+    interface.shop.advance("0s");
     assert_eq!((one.messages().len(), other.messages().len()), (7, 10));
     assert_eq!(resend(json!({ "since": "2100-01-01T00:00:00Z" })), 0);
-    for delivery in found(&desk, "") {
+    for delivery in found(&interface, "") {
         assert_eq!(delivery["state"], "delivered");
         let count = tries(&delivery).len();
         let first = delivery["createdAt"].as_str().unwrap() < since.as_str();
@@ -121,41 +122,42 @@ fn all_since_a_time_are_sent_again_also_what_was_taken() {
         (json!({ "since": since, "endpoint": "x" }), "endpoint"),
         (json!({ "since": since, "all": true }), "all"),
     ] {
-        let refused = desk.act("POST", "resend", &body);
+        let refused = interface.act("POST", "resend", &body);
         refused.refused(400, "invalid_request", Some(param));
     }
 }
 
 #[test]
 fn many_are_sent_again_in_batches() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(200));
     let receiver = receiver(&status);
-    let since = desk.shop.now();
+    let since = interface.shop.now();
     let url = receiver.url();
-    endpoints(&desk, &[url.as_str(); 9]);
+    endpoints(&interface, &[url.as_str(); 9]);
     for _ in 0..50 {
-        desk.shop.invoice("1.00", json!({}));
+        interface.shop.invoice("1.00", json!({}));
     }
-    desk.shop.advance("0s");
-    let again = desk.act("POST", "resend", &json!({ "since": since }));
+    interface.shop.advance("0s");
+    let again = interface.act("POST", "resend", &json!({ "since": since }));
     assert_eq!(again.expect(200).json()["count"], 450);
-    desk.shop.advance("0s");
+    interface.shop.advance("0s");
     assert_eq!(receiver.messages().len(), 900, "each once more");
 }
 
 #[test]
 fn deliveries_are_found_page_by_page() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let (good, bad) = (Arc::new(AtomicU16::new(200)), Arc::new(AtomicU16::new(500)));
     let (good, bad) = (receiver(&good), receiver(&bad));
-    let ids = endpoints(&desk, &[&good.url(), &bad.url()]);
+    let ids = endpoints(&interface, &[&good.url(), &bad.url()]);
     for _ in 0..3 {
-        desk.shop
+        interface
+            .shop
             .invoice("1.00", json!({ "webhookUrl": good.url() }));
     }
-    desk.shop.advance("0s");
-    let all = found(&desk, "");
+    interface.shop.advance("0s");
+    let all = found(&interface, "");
     assert_eq!(all.len(), 9);
     for (query, fits) in [
         ("state=pending".to_owned(), "state"),
@@ -193,7 +195,7 @@ fn deliveries_are_found_page_by_page() {
         // The same one by one.
         let (mut seen, mut before) = (Vec::new(), String::new());
         loop {
-            let page = desk.read(&format!("deliveries?limit=1&{query}{before}"));
+            let page = interface.read(&format!("deliveries?limit=1&{query}{before}"));
             seen.extend(page["data"].as_array().unwrap().iter().cloned());
             match page["nextBefore"].as_str() {
                 Some(next) => before = format!("&before={next}"),
@@ -209,53 +211,57 @@ fn deliveries_are_found_page_by_page() {
         ("state=gone", "state"),
         ("limit=101", "limit"),
     ] {
-        let refused = desk.act("GET", &format!("deliveries?{query}"), &Value::Null);
+        let refused = interface.act("GET", &format!("deliveries?{query}"), &Value::Null);
         refused.refused(400, "invalid_request", Some(param));
     }
 }
 
 #[test]
 fn nothing_is_sent_again_to_what_is_gone_or_is_anothers() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(200));
     let receiver = receiver(&status);
-    let since = desk.shop.now();
-    endpoints(&desk, &[&receiver.url()]);
-    desk.shop.invoice("1.00", json!({}));
-    desk.shop.advance("0s");
-    let id = found(&desk, "").remove(0)["id"]
+    let since = interface.shop.now();
+    endpoints(&interface, &[&receiver.url()]);
+    interface.shop.invoice("1.00", json!({}));
+    interface.shop.advance("0s");
+    let id = found(&interface, "").remove(0)["id"]
         .as_str()
         .unwrap()
         .to_owned();
     let one = format!("deliveries/{id}/resend");
-    desk.guarded("listDeliveries", "GET", "deliveries", false);
-    desk.guarded("resendDelivery", "POST", &one, false);
-    desk.guarded("resendSince", "POST", "resend", false);
+    interface.guarded("listDeliveries", "GET", "deliveries", false);
+    interface.guarded("resendDelivery", "POST", &one, false);
+    interface.guarded("resendSince", "POST", "resend", false);
     let body = json!({ "since": since });
-    let live = desk.path(&one).replace("mode=test", "mode=live");
-    let elsewhere = desk.path(&one).replace(&desk.account, OTHER_ACCOUNT);
-    for path in [live, elsewhere, desk.path("deliveries/x/resend")] {
-        desk.send(&desk.operator, "POST", &path, &Value::Null)
+    let live = interface.path(&one).replace("mode=test", "mode=live");
+    let elsewhere = interface
+        .path(&one)
+        .replace(&interface.account, OTHER_ACCOUNT);
+    for path in [live, elsewhere, interface.path("deliveries/x/resend")] {
+        interface
+            .send(&interface.operator, "POST", &path, &Value::Null)
             .refused(404, "not_found", None);
     }
-    endpoints(&desk, &[]);
-    desk.act("POST", &one, &Value::Null)
+    endpoints(&interface, &[]);
+    interface
+        .act("POST", &one, &Value::Null)
         .refused(409, "invalid_transition", None);
-    let again = desk.act("POST", "resend", &body).expect(200).json();
+    let again = interface.act("POST", "resend", &body).expect(200).json();
     assert_eq!(again["count"], 0);
     assert_eq!(receiver.messages().len(), 1);
 }
 
 #[test]
 fn a_merchant_does_not_read_which_internal_address_a_name_has() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     // What stands for 10.0.0.1 here stands for any name that the network knows.
     let invoice = json!({ "webhookUrl": "https://10.1/hook" });
-    desk.shop.invoice("1.00", invoice);
-    endpoints(&desk, &["https://0xa000001/hook"]);
-    desk.shop.invoice("1.00", json!({}));
-    desk.shop.advance("0s");
-    let page = desk.by_merchant("GET", "deliveries", &Value::Null);
+    interface.shop.invoice("1.00", invoice);
+    endpoints(&interface, &["https://0xa000001/hook"]);
+    interface.shop.invoice("1.00", json!({}));
+    interface.shop.advance("0s");
+    let page = interface.by_merchant("GET", "deliveries", &Value::Null);
     let page = page.expect(200);
     let deliveries = page.json()["data"].as_array().unwrap().clone();
     assert_eq!(deliveries.len(), 2);

@@ -1,6 +1,6 @@
 //! Webhook endpoints and secrets in the operator interface: made, changed, removed; both secrets sign for a day.
 
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::receiver::{Does, Message, Receiver};
 use coffer::domain::signature::service_signature;
 use serde_json::{Value, json};
@@ -24,10 +24,10 @@ fn signed(message: &Message, secrets: &[&str]) -> (usize, Vec<bool>) {
 
 #[test]
 fn an_endpoint_is_made_changed_and_removed() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let receiver = Receiver::that(Does::Answer(200));
     let body = json!({ "url": receiver.url(), "types": ["invoice.created"], "mode": "test" });
-    let made = desk
+    let made = interface
         .by_merchant("POST", "endpoints", &body)
         .expect(201)
         .json();
@@ -35,93 +35,102 @@ fn an_endpoint_is_made_changed_and_removed() {
     assert!(secret.starts_with("whsec_") && secret.len() > 40);
     let id = made["id"].as_str().unwrap();
     let path = format!("endpoints/{id}");
-    desk.guarded("listEndpoints", "GET", "endpoints", false);
-    desk.guarded("createEndpoint", "POST", "endpoints", false);
-    desk.guarded("changeEndpoint", "PATCH", &path, false);
-    desk.guarded("removeEndpoint", "DELETE", &path, false);
-    let listed = desk.read("endpoints")["data"][0].clone();
+    interface.guarded("listEndpoints", "GET", "endpoints", false);
+    interface.guarded("createEndpoint", "POST", "endpoints", false);
+    interface.guarded("changeEndpoint", "PATCH", &path, false);
+    interface.guarded("removeEndpoint", "DELETE", &path, false);
+    let listed = interface.read("endpoints")["data"][0].clone();
     assert!(listed["secret"].is_null() && listed["url"] == receiver.url());
-    desk.shop.invoice("20.00", json!({}));
+    interface.shop.invoice("20.00", json!({}));
     let told = receiver.wait(1);
     assert_eq!(signed(&told[0], &[secret]), (1, vec![true]));
-    let changed = desk.by_merchant("PATCH", &path, &json!({ "types": null, "mode": null }));
+    let changed = interface.by_merchant("PATCH", &path, &json!({ "types": null, "mode": null }));
     let changed = changed.expect(200).json();
     assert_eq!((&changed["types"], &changed["mode"]), (&NULL, &NULL));
-    desk.by_merchant("PATCH", &path, &json!({ "enabled": false }))
+    interface
+        .by_merchant("PATCH", &path, &json!({ "enabled": false }))
         .expect(200);
-    desk.shop.invoice("20.00", json!({}));
-    assert_eq!(desk.shop.deliveries().len(), 1, "it gets nothing new");
-    desk.by_merchant(
-        "PATCH",
-        &path,
-        &json!({ "enabled": true, "format": "legacy" }),
-    )
-    .expect(200);
-    desk.shop.invoice("20.00", json!({}));
+    interface.shop.invoice("20.00", json!({}));
+    assert_eq!(interface.shop.deliveries().len(), 1, "it gets nothing new");
+    interface
+        .by_merchant(
+            "PATCH",
+            &path,
+            &json!({ "enabled": true, "format": "legacy" }),
+        )
+        .expect(200);
+    interface.shop.invoice("20.00", json!({}));
     assert_eq!(receiver.wait(2)[1].json()["event"], "invoice.created");
-    desk.by_merchant("DELETE", &path, &NULL).expect(204);
-    let gone = desk.by_merchant("DELETE", &path, &NULL);
+    interface.by_merchant("DELETE", &path, &NULL).expect(204);
+    let gone = interface.by_merchant("DELETE", &path, &NULL);
     gone.refused(404, "not_found", None);
-    assert_eq!(desk.read("endpoints")["data"], json!([]));
-    assert_eq!(desk.log(id).len(), 5);
+    assert_eq!(interface.read("endpoints")["data"], json!([]));
+    assert_eq!(interface.log(id).len(), 5);
 }
 
 #[test]
 fn what_was_to_be_sent_to_a_removed_endpoint_is_given_up() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let receiver = Receiver::that(Does::Answer(500));
-    let made = desk.act("POST", "endpoints", &json!({ "url": receiver.url() }));
+    let made = interface.act("POST", "endpoints", &json!({ "url": receiver.url() }));
     let path = format!(
         "endpoints/{}",
         made.expect(201).json()["id"].as_str().unwrap()
     );
-    desk.shop.invoice("20.00", json!({}));
-    desk.shop.advance("1s");
-    assert_eq!(desk.shop.deliveries()[0]["state"], "pending");
-    desk.act("DELETE", &path, &NULL).expect(204);
-    assert_eq!(desk.shop.deliveries()[0]["state"], "failed");
+    interface.shop.invoice("20.00", json!({}));
+    interface.shop.advance("1s");
+    assert_eq!(interface.shop.deliveries()[0]["state"], "pending");
+    interface.act("DELETE", &path, &NULL).expect(204);
+    assert_eq!(interface.shop.deliveries()[0]["state"], "failed");
 }
 
 #[test]
 fn after_a_roll_both_secrets_sign_for_a_day() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let receiver = Receiver::that(Does::Answer(200));
-    let made = desk.act("POST", "endpoints", &json!({ "url": receiver.url() }));
+    let made = interface.act("POST", "endpoints", &json!({ "url": receiver.url() }));
     let made = made.expect(201).json();
     let id = made["id"].as_str().unwrap();
     let old = made["secret"].as_str().unwrap();
     let path = format!("endpoints/{id}/secret");
-    desk.guarded("getEndpointSecret", "GET", &path, false);
+    interface.guarded("getEndpointSecret", "GET", &path, false);
     let roll = format!("endpoints/{id}/roll-secret");
-    desk.guarded("rollEndpointSecret", "POST", &roll, false);
-    let shown = desk.read(&path);
+    interface.guarded("rollEndpointSecret", "POST", &roll, false);
+    let shown = interface.read(&path);
     assert_eq!(
         (&shown["secret"], &shown["previousUntil"]),
         (&json!(old), &NULL)
     );
-    let rolled = desk.act("POST", &format!("endpoints/{id}/roll-secret"), &NULL);
+    let rolled = interface.act("POST", &format!("endpoints/{id}/roll-secret"), &NULL);
     let rolled = rolled.expect(200).json();
     let new = rolled["secret"].as_str().unwrap();
     assert!(new != old && rolled["previousUntil"].is_string());
-    desk.shop.invoice("20.00", json!({}));
+    interface.shop.invoice("20.00", json!({}));
     let told = receiver.wait(1);
     assert_eq!(signed(&told[0], &[new, old]), (2, vec![true, true]));
-    desk.shop.advance("24h");
+    interface.shop.advance("24h");
     let count = receiver.messages().len();
-    desk.shop.invoice("20.00", json!({}));
+    interface.shop.invoice("20.00", json!({}));
     let told = receiver.wait(count + 1);
     let last = told.last().unwrap();
     assert_eq!(signed(last, &[new, old]), (1, vec![true, false]));
-    let cookie = desk.shop.signed_in("operator@sandbox.test");
-    let path = desk.path(&format!("endpoints/{id}/secret"));
-    let shown = desk.send(&cookie, "GET", &path, &NULL).expect(200).json();
+    let cookie = interface.shop.signed_in("operator@sandbox.test");
+    let path = interface.path(&format!("endpoints/{id}/secret"));
+    let shown = interface
+        .send(&cookie, "GET", &path, &NULL)
+        .expect(200)
+        .json();
     assert_eq!(shown["previousUntil"], NULL);
-    desk.shop.advance("1h");
-    let kept = desk
+    interface.shop.advance("1h");
+    let kept = interface
         .shop
         .read_beside("select count(secret_old) || '' from endpoints");
     assert_eq!(kept, "0", "a secret that signs nothing any more is kept");
-    let actions: Vec<String> = desk.log(id).into_iter().map(|(_, action)| action).collect();
+    let actions: Vec<String> = interface
+        .log(id)
+        .into_iter()
+        .map(|(_, action)| action)
+        .collect();
     assert_eq!(
         actions,
         [
@@ -132,41 +141,41 @@ fn after_a_roll_both_secrets_sign_for_a_day() {
         ]
     );
     for action in ["endpoint.create", "endpoint.roll_secret"] {
-        let noted = format!("{:?}", desk.shop.noted(action));
+        let noted = format!("{:?}", interface.shop.noted(action));
         assert!(!noted.contains(old) && !noted.contains(new), "{noted}");
     }
 }
 
 #[test]
 fn the_legacy_secret_is_shown_and_rolled() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let receiver = Receiver::that(Does::Answer(200));
-    desk.guarded("getLegacySecret", "GET", "legacy-secret", false);
-    desk.guarded("rollLegacySecret", "POST", "legacy-secret/roll", false);
-    let shown = desk.read("legacy-secret");
+    interface.guarded("getLegacySecret", "GET", "legacy-secret", false);
+    interface.guarded("rollLegacySecret", "POST", "legacy-secret/roll", false);
+    let shown = interface.read("legacy-secret");
     assert_eq!(shown["secret"], "legacy_sandbox");
-    let rolled = desk.by_merchant("POST", "legacy-secret/roll", &NULL);
+    let rolled = interface.by_merchant("POST", "legacy-secret/roll", &NULL);
     let rolled = rolled.expect(200).json();
     let new = rolled["secret"].as_str().unwrap();
     let own = json!({ "webhookUrl": receiver.url(), "ttlSeconds": 60 });
-    desk.shop.invoice("20.00", own.clone());
+    interface.shop.invoice("20.00", own.clone());
     let told = receiver.wait(1);
     let secrets = [new, "legacy_sandbox"];
     assert_eq!(signed(&told[0], &secrets), (2, vec![true, true]));
-    desk.shop.advance("24h");
+    interface.shop.advance("24h");
     let count = receiver.messages().len();
-    desk.shop.invoice("20.00", own);
+    interface.shop.invoice("20.00", own);
     let told = receiver.wait(count + 1);
     assert_eq!(
         signed(told.last().unwrap(), &secrets),
         (1, vec![true, false])
     );
-    assert_eq!(desk.log(&desk.account).len(), 2);
+    assert_eq!(interface.log(&interface.account).len(), 2);
 }
 
 #[test]
 fn an_endpoint_that_may_not_be_called_is_refused() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     for (body, param) in [
         (json!({}), "url"),
         (json!({ "url": "shop.example" }), "url"),
@@ -193,13 +202,13 @@ fn an_endpoint_that_may_not_be_called_is_refused() {
             "secret",
         ),
     ] {
-        let refused = desk.by_merchant("POST", "endpoints", &body);
+        let refused = interface.by_merchant("POST", "endpoints", &body);
         refused.refused(400, "invalid_request", Some(param));
     }
     let endpoint = json!({ "url": "https://a.example" });
     for _ in 0..50 {
-        desk.act("POST", "endpoints", &endpoint).expect(201);
+        interface.act("POST", "endpoints", &endpoint).expect(201);
     }
-    let one_more = desk.act("POST", "endpoints", &endpoint);
+    let one_more = interface.act("POST", "endpoints", &endpoint);
     one_more.refused(400, "invalid_request", Some("url"));
 }

@@ -1,7 +1,7 @@
 //! Exports as CSV: every row once, however many there are, and texts that stay texts.
 
 use crate::support::TEST;
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -9,8 +9,8 @@ use std::net::TcpStream;
 
 /// The lines of an export in test mode, the names first.
 #[track_caller]
-fn lines(desk: &Desk, file: &str) -> Vec<String> {
-    let answer = desk.act("GET", &format!("exports/{file}"), &Value::Null);
+fn lines(interface: &OperatorInterface, file: &str) -> Vec<String> {
+    let answer = interface.act("GET", &format!("exports/{file}"), &Value::Null);
     let answer = answer.expect(200);
     assert_eq!(answer.headers["content-type"], "text/csv; charset=utf-8");
     assert!(answer.text.ends_with("\r\n"));
@@ -20,8 +20,8 @@ fn lines(desk: &Desk, file: &str) -> Vec<String> {
 
 #[test]
 fn each_export_has_what_the_interface_shows() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
     shop.switch(json!({ "feeBps": 100 }));
     let body = json!({
         "asset": "LTC", "orderId": "=1+1", "description": "a \"b\", c", "customerEmail": "ada@example.com",
@@ -36,48 +36,56 @@ fn each_export_has_what_the_interface_shows() {
     let text = |name: &str| read[name].as_str().unwrap().to_owned();
     let (address, expires) = (text("depositAddress"), text("expiresAt"));
     assert_eq!(
-        lines(&desk, "invoices.csv"),
+        lines(&interface, "invoices.csv"),
         [
             "id,orderId,status,amount,currency,description,asset,rate,amountExpected,amountReceived,depositAddress,customerEmail,refundedAmount,createdAt,expiresAt,confirmedAt,cancelledAt".to_owned(),
             format!("{id},'=1+1,confirmed,20.00,EUR,\"a \"\"b\"\", c\",LTC,80,0.25,0.25,{address},ada@example.com,5.00,{now},{expires},{now},"),
         ]
     );
     assert_eq!(
-        lines(&desk, "payments.csv")[1..],
+        lines(&interface, "payments.csv")[1..],
         [format!(
             "{payment},{id},'=1+1,confirmed,litecoin,LTC,t1,0,0.25,80,20.00,EUR,true,{now},{now}"
         )]
     );
-    let ledger = lines(&desk, "ledger.csv");
+    let ledger = lines(&interface, "ledger.csv");
     let amounts: Vec<_> = ledger[1..]
         .iter()
         .map(|line| line.split(',').nth(2).unwrap())
         .collect();
     assert_eq!(amounts, ["20.00", "-0.20", "-5.00"], "numbers stay numbers");
-    let refunds = lines(&desk, "refunds.csv");
+    let refunds = lines(&interface, "refunds.csv");
     assert!(refunds[1].starts_with(&format!("{refund},{id},requested,5.00,EUR,litecoin,LTC,")));
     for file in ["payouts.csv", "deposits.csv"] {
-        assert_eq!(lines(&desk, file).len(), 1, "{file}");
+        assert_eq!(lines(&interface, file).len(), 1, "{file}");
     }
-    let file = desk.act("GET", "exports/ledger.csv", &Value::Null);
+    let file = interface.act("GET", "exports/ledger.csv", &Value::Null);
     assert_eq!(
         file.headers["content-disposition"],
         "attachment; filename=ledger-test.csv"
     );
-    desk.shop.advance("1s");
-    let later = desk.shop.now();
-    assert_eq!(lines(&desk, &format!("invoices.csv?from={later}")).len(), 1);
-    assert_eq!(lines(&desk, &format!("invoices.csv?to={later}")).len(), 2);
-    let live = desk.path("exports/invoices.csv").replace("test", "live");
-    let live = desk.send(&desk.merchant, "GET", &live, &Value::Null);
+    interface.shop.advance("1s");
+    let later = interface.shop.now();
+    assert_eq!(
+        lines(&interface, &format!("invoices.csv?from={later}")).len(),
+        1
+    );
+    assert_eq!(
+        lines(&interface, &format!("invoices.csv?to={later}")).len(),
+        2
+    );
+    let live = interface
+        .path("exports/invoices.csv")
+        .replace("test", "live");
+    let live = interface.send(&interface.merchant, "GET", &live, &Value::Null);
     assert_eq!(live.expect(200).text.lines().count(), 1);
 }
 
 /// Ten thousand invoices, of which nine thousand are the account's test invoices.
 #[track_caller]
-pub fn many(desk: &Desk) {
-    let invoice = desk.shop.invoice("1.00", json!({}));
-    let conn = Connection::open(desk.shop.file()).unwrap();
+pub fn many(interface: &OperatorInterface) {
+    let invoice = interface.shop.invoice("1.00", json!({}));
+    let conn = Connection::open(interface.shop.file()).unwrap();
     conn.execute_batch(
         "create temp table one as select * from invoices limit 1;
          create temp table many as
@@ -93,9 +101,9 @@ pub fn many(desk: &Desk) {
 
 #[test]
 fn many_rows_come_once_each_and_in_order() {
-    let desk = Desk::open();
-    many(&desk);
-    let lines = lines(&desk, "invoices.csv");
+    let interface = OperatorInterface::open();
+    many(&interface);
+    let lines = lines(&interface, "invoices.csv");
     let ids: Vec<_> = lines[2..]
         .iter()
         .map(|line| line.split(',').next().unwrap().to_owned())
@@ -109,17 +117,21 @@ fn many_rows_come_once_each_and_in_order() {
 
 #[test]
 fn whoever_breaks_off_leaves_nothing_behind() {
-    let desk = Desk::open();
-    many(&desk);
-    let host = desk.shop.url().trim_start_matches("http://").to_owned();
-    let path = desk.path("exports/invoices.csv");
+    let interface = OperatorInterface::open();
+    many(&interface);
+    let host = interface
+        .shop
+        .url()
+        .trim_start_matches("http://")
+        .to_owned();
+    let path = interface.path("exports/invoices.csv");
     // A place that was left is free once that is noticed: until then the account has its ten.
     let mut begun = 0;
     while begun < 50 {
         let mut stream = TcpStream::connect(&host).unwrap();
         let request = format!(
             "GET {path} HTTP/1.1\r\nhost: {host}\r\ncookie: {}\r\n\r\n",
-            desk.operator
+            interface.operator
         );
         stream.write_all(request.as_bytes()).unwrap();
         let mut start = [0; 100];
@@ -129,30 +141,36 @@ fn whoever_breaks_off_leaves_nothing_behind() {
         begun += u32::from(!is_refused);
     }
     // Reads and writes go on, and dropping the shop ends in time.
-    let invoice = desk.shop.invoice("1.00", json!({}));
+    let invoice = interface.shop.invoice("1.00", json!({}));
     let id = invoice["id"].as_str().unwrap();
-    let read = desk.shop.get(&format!("/v1/invoices/{id}"), Some(TEST));
+    let read = interface
+        .shop
+        .get(&format!("/v1/invoices/{id}"), Some(TEST));
     read.expect(200);
 }
 
 #[test]
 fn exports_are_for_their_own_and_of_what_there_is() {
-    let desk = Desk::open();
-    desk.guarded("export", "GET", "exports/invoices.csv", false);
+    let interface = OperatorInterface::open();
+    interface.guarded("export", "GET", "exports/invoices.csv", false);
     for file in ["invoices", "users.csv", "invoices.json", ".csv"] {
-        desk.act("GET", &format!("exports/{file}"), &Value::Null)
+        interface
+            .act("GET", &format!("exports/{file}"), &Value::Null)
             .refused(404, "not_found", None);
     }
     for (query, param) in [("from=x", "from"), ("to=1", "to"), ("mode=both", "mode")] {
-        let path = desk.path("exports/ledger.csv").replace("mode=test", query);
-        desk.send(&desk.operator, "GET", &path, &Value::Null)
+        let path = interface
+            .path("exports/ledger.csv")
+            .replace("mode=test", query);
+        interface
+            .send(&interface.operator, "GET", &path, &Value::Null)
             .refused(400, "invalid_request", Some(param));
     }
 }
 
 #[test]
 fn a_formula_is_none_wherever_a_spreadsheet_begins_a_cell() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     // Written as a cell, as this file has it: between quotes where it has a separator.
     let cases = [
         (";=1", "\";'=1\""),
@@ -169,9 +187,11 @@ fn a_formula_is_none_wherever_a_spreadsheet_begins_a_cell() {
         ("x;y=1", "\"x;y=1\""),
     ];
     for (text, _) in cases {
-        desk.shop.invoice("1.00", json!({ "description": text }));
+        interface
+            .shop
+            .invoice("1.00", json!({ "description": text }));
     }
-    let file = desk.act("GET", "exports/invoices.csv", &Value::Null);
+    let file = interface.act("GET", "exports/invoices.csv", &Value::Null);
     let file = file.expect(200).text;
     for (text, cell) in cases {
         let cell = format!(",1.00,EUR,{cell},");

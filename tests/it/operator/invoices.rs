@@ -1,6 +1,6 @@
 //! Invoices in the operator interface: searching, all that is known of one, calling one off.
 
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::{LIVE, TEST};
 use serde_json::{Value, json};
 
@@ -20,8 +20,8 @@ fn id(object: &Value) -> String {
 
 #[test]
 fn invoices_are_found_by_what_is_known_of_them() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
     let plain = id(&shop.invoice("10.00", json!({})));
     let ordered = id(&shop.invoice(
         "20.00",
@@ -34,7 +34,7 @@ fn invoices_are_found_by_what_is_known_of_them() {
     let dollars = dollars.json();
     let paid = id(&dollars);
     shop.pay(json!({ "invoice": paid, "txid": "abcd1234" }));
-    let found = |query: &str| ids(&desk.read(&format!("invoices?{query}")));
+    let found = |query: &str| ids(&interface.read(&format!("invoices?{query}")));
     assert_eq!(
         found("limit=50"),
         [paid.clone(), ordered.clone(), plain.clone()]
@@ -75,31 +75,31 @@ fn invoices_are_found_by_what_is_known_of_them() {
     assert_eq!(found("status=created"), [ordered.clone(), plain.clone()]);
     assert_eq!(found(&format!("from={later}")), std::slice::from_ref(&paid));
     assert_eq!(found(&format!("to={later}")), [ordered, plain]);
-    let path = format!("/dashboard/api/accounts/{}/invoices", desk.account);
-    let live = desk.send(&desk.merchant, "GET", &path, &Value::Null);
+    let path = format!("/dashboard/api/accounts/{}/invoices", interface.account);
+    let live = interface.send(&interface.merchant, "GET", &path, &Value::Null);
     assert_eq!(ids(&live.expect(200).json()), [""; 0], "live by default");
 }
 
 #[test]
 fn pages_go_on_where_the_last_one_ended() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let mut made: Vec<String> = (0..5)
-        .map(|_| id(&desk.shop.invoice("10.00", json!({}))))
+        .map(|_| id(&interface.shop.invoice("10.00", json!({}))))
         .collect();
     made.reverse();
-    let mut page = desk.read("invoices?limit=2&status=created");
+    let mut page = interface.read("invoices?limit=2&status=created");
     let mut seen = ids(&page);
     while page["hasMore"] == true {
         // What is made meanwhile does not move the pages.
-        desk.shop.invoice("10.00", json!({}));
+        interface.shop.invoice("10.00", json!({}));
         let before = page["nextBefore"].as_str().unwrap();
-        page = desk.read(&format!("invoices?limit=2&status=created&before={before}"));
+        page = interface.read(&format!("invoices?limit=2&status=created&before={before}"));
         seen.extend(ids(&page));
     }
     assert_eq!(seen, made);
     assert_eq!(page["nextBefore"], Value::Null);
     let live = json!({ "amount": "1.00", "currency": "EUR" });
-    let live = id(&desk
+    let live = id(&interface
         .shop
         .post("/v1/invoices", Some(LIVE), live)
         .expect(201)
@@ -114,28 +114,29 @@ fn pages_go_on_where_the_last_one_ended() {
         ("to=2026-11-21".to_owned(), "to"),
         ("text=".to_owned(), "text"),
     ] {
-        let refused = desk.act("GET", &format!("invoices?{query}"), &Value::Null);
+        let refused = interface.act("GET", &format!("invoices?{query}"), &Value::Null);
         refused.refused(400, "invalid_request", Some(param));
     }
 }
 
 #[test]
 fn all_that_is_known_of_an_invoice_is_told() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let urls = json!({
         "asset": "BTC", "redirectUrl": "https://shop.example/thanks", "cancelUrl": "https://shop.example/cart",
     });
-    let invoice = id(&desk.shop.invoice("100.00", urls));
+    let invoice = id(&interface.shop.invoice("100.00", urls));
     let select = format!("/v1/invoices/{invoice}/select");
-    desk.shop
+    interface
+        .shop
         .post(&select, Some(TEST), json!({ "asset": "LTC" }))
         .expect(200);
-    let payment = desk
+    let payment = interface
         .shop
         .pay(json!({ "invoice": invoice, "asset": "LTC", "amount": "1" }));
-    desk.shop.step(&payment, "confirmed");
-    let detail = desk.read(&format!("invoices/{invoice}"));
-    assert_eq!(detail["invoice"], desk.shop.read(&invoice));
+    interface.shop.step(&payment, "confirmed");
+    let detail = interface.read(&format!("invoices/{invoice}"));
+    assert_eq!(detail["invoice"], interface.shop.read(&invoice));
     assert_eq!(detail["redirectUrl"], "https://shop.example/thanks");
     assert_eq!(detail["cancelUrl"], "https://shop.example/cart");
     assert_eq!(
@@ -170,25 +171,28 @@ fn all_that_is_known_of_an_invoice_is_told() {
 
 #[test]
 fn an_open_invoice_is_called_off_once_and_by_name() {
-    let desk = Desk::open();
-    let invoice = id(&desk.shop.invoice("10.00", json!({})));
-    let cancel = desk.path(&format!("invoices/{invoice}/cancel"));
-    let cancelled = desk.send(&desk.merchant, "POST", &cancel, &Value::Null);
+    let interface = OperatorInterface::open();
+    let invoice = id(&interface.shop.invoice("10.00", json!({})));
+    let cancel = interface.path(&format!("invoices/{invoice}/cancel"));
+    let cancelled = interface.send(&interface.merchant, "POST", &cancel, &Value::Null);
     assert_eq!(cancelled.expect(200).json()["status"], "cancelled");
-    let again = desk.send(&desk.operator, "POST", &cancel, &Value::Null);
+    let again = interface.send(&interface.operator, "POST", &cancel, &Value::Null);
     again.refused(409, "invoice_not_cancellable", None);
     let by = ("merchant@sandbox.test", "invoice.cancel");
-    assert_eq!(desk.log(&invoice), [(by.0.to_owned(), by.1.to_owned())]);
     assert_eq!(
-        desk.shop.event_types(&invoice, TEST),
+        interface.log(&invoice),
+        [(by.0.to_owned(), by.1.to_owned())]
+    );
+    assert_eq!(
+        interface.shop.event_types(&invoice, TEST),
         ["invoice.created", "invoice.cancelled"]
     );
 }
 
 #[test]
 fn invoices_are_shown_to_their_own() {
-    let desk = Desk::open();
-    let invoice = id(&desk.shop.invoice("10.00", json!({})));
+    let interface = OperatorInterface::open();
+    let invoice = id(&interface.shop.invoice("10.00", json!({})));
     for (operation, method, rest) in [
         ("searchInvoices", "GET", "invoices".to_owned()),
         ("getInvoiceDetail", "GET", format!("invoices/{invoice}")),
@@ -203,18 +207,19 @@ fn invoices_are_shown_to_their_own() {
             format!("invoices/{invoice}/cancel"),
         ),
     ] {
-        desk.guarded(operation, method, &rest, false);
+        interface.guarded(operation, method, &rest, false);
         if rest.contains(&invoice) {
             // In the other mode, and on the other account, it is not there either.
-            let live = desk.path(&rest).replace("mode=test", "mode=live");
-            let other = desk
-                .path(&rest)
-                .replace(&desk.account, crate::support::desk::OTHER_ACCOUNT);
-            for (cookie, path) in [(&desk.operator, live), (&desk.stranger, other)] {
-                let nothing = desk.send(cookie, method, &path, &Value::Null);
+            let live = interface.path(&rest).replace("mode=test", "mode=live");
+            let other = interface.path(&rest).replace(
+                &interface.account,
+                crate::support::operator_interface::OTHER_ACCOUNT,
+            );
+            for (cookie, path) in [(&interface.operator, live), (&interface.stranger, other)] {
+                let nothing = interface.send(cookie, method, &path, &Value::Null);
                 nothing.refused(404, "not_found", None);
             }
         }
     }
-    assert_eq!(desk.shop.read(&invoice)["status"], "created");
+    assert_eq!(interface.shop.read(&invoice)["status"], "created");
 }

@@ -1,7 +1,7 @@
 //! Keys in the operator interface and on the command line: made, imported, rolled, revoked.
 
 use crate::process::serve::{SetUp, call, serve};
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::process::Process;
 use crate::support::{Answer, Shop};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn merchant(shop: &Shop, key: &str) -> Answer {
 
 #[test]
 fn keys_of_every_class_and_mode_are_made_and_shown_once() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     for (class, mode, prefix) in [
         ("secret", "live", "sk_live_"),
         ("secret", "test", "sk_test_"),
@@ -28,27 +28,31 @@ fn keys_of_every_class_and_mode_are_made_and_shown_once() {
         ("legacy", "test", ""),
     ] {
         let body = json!({ "class": class, "mode": mode });
-        let made = desk.by_merchant("POST", "keys", &body).expect(201).json();
+        let made = interface
+            .by_merchant("POST", "keys", &body)
+            .expect(201)
+            .json();
         let text = made["key"].as_str().unwrap();
         assert!(text.starts_with(prefix) && text.ends_with(made["last4"].as_str().unwrap()));
-        let answer = merchant(&desk.shop, text);
+        let answer = merchant(&interface.shop, text);
         if class == "public" {
             answer.refused(403, "wrong_key_type", None);
         } else {
             assert_eq!(answer.expect(200).json()["livemode"], mode == "live");
         }
-        let listed = desk.read("keys")["data"].as_array().unwrap().clone();
+        let listed = interface.read("keys")["data"].as_array().unwrap().clone();
         let listed = listed.iter().find(|key| key["id"] == made["id"]).unwrap();
         assert!(listed["key"].is_null() && listed["class"] == class && listed["mode"] == mode);
         let id = made["id"].as_str().unwrap();
-        desk.guarded("revokeKey", "DELETE", &format!("keys/{id}"), false);
-        desk.by_merchant("DELETE", &format!("keys/{id}"), &NULL)
+        interface.guarded("revokeKey", "DELETE", &format!("keys/{id}"), false);
+        interface
+            .by_merchant("DELETE", &format!("keys/{id}"), &NULL)
             .expect(204);
-        merchant(&desk.shop, text).refused(401, "unauthorized", None);
-        let again = desk.by_merchant("DELETE", &format!("keys/{id}"), &NULL);
+        merchant(&interface.shop, text).refused(401, "unauthorized", None);
+        let again = interface.by_merchant("DELETE", &format!("keys/{id}"), &NULL);
         again.refused(404, "not_found", None);
         let by = |action: &str| ("merchant@sandbox.test".to_owned(), action.to_owned());
-        assert_eq!(desk.log(id), [by("key.create"), by("key.revoke")]);
+        assert_eq!(interface.log(id), [by("key.create"), by("key.revoke")]);
     }
     for (body, param) in [
         (json!({ "class": "secret" }), "mode"),
@@ -56,23 +60,23 @@ fn keys_of_every_class_and_mode_are_made_and_shown_once() {
         (json!({ "class": "x", "mode": "test" }), "class"),
         (json!({ "mode": "test", "more": 1 }), "more"),
     ] {
-        let refused = desk.by_merchant("POST", "keys", &body);
+        let refused = interface.by_merchant("POST", "keys", &body);
         refused.refused(400, "invalid_request", Some(param));
     }
 }
 
 #[test]
 fn a_key_is_kept_as_its_hash_only() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     for class in ["secret", "public", "legacy"] {
         let body = json!({ "class": class, "mode": "live" });
-        let made = desk.act("POST", "keys", &body).expect(201).json();
+        let made = interface.act("POST", "keys", &body).expect(201).json();
         let text = made["key"].as_str().unwrap();
         let hash = coffer::domain::apikey::hash(text);
         let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
         let sql = format!("select class from keys where hex(hash) = upper('{hex}')");
-        assert_eq!(desk.shop.read_beside(&sql), class);
-        let file = desk.shop.file().to_str().unwrap().to_owned();
+        assert_eq!(interface.shop.read_beside(&sql), class);
+        let file = interface.shop.file().to_str().unwrap().to_owned();
         for part in [file.clone(), format!("{file}-wal")] {
             let bytes = std::fs::read(&part).unwrap_or_default();
             let holds = |secret: &str| {
@@ -87,21 +91,21 @@ fn a_key_is_kept_as_its_hash_only() {
 
 #[test]
 fn a_legacy_key_that_a_shop_has_is_taken_over_by_an_operator() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let text = "corner-shop.0123456789abcdef";
     let body = json!({ "import": text, "mode": "live" });
-    merchant(&desk.shop, text).refused(401, "unauthorized", None);
-    let refused = desk.by_merchant("POST", "keys", &body);
+    merchant(&interface.shop, text).refused(401, "unauthorized", None);
+    let refused = interface.by_merchant("POST", "keys", &body);
     refused.refused(403, "forbidden", Some("import"));
-    let made = desk.act("POST", "keys", &body).expect(201).json();
+    let made = interface.act("POST", "keys", &body).expect(201).json();
     assert_eq!(
         (&made["class"], &made["last4"], &made["key"]),
         (&json!("legacy"), &json!("cdef"), &NULL)
     );
-    merchant(&desk.shop, text).expect(200);
+    merchant(&interface.shop, text).expect(200);
     let refused = |import: &str| {
         let body = json!({ "import": import, "mode": "live" });
-        let refused = desk.act("POST", "keys", &body);
+        let refused = interface.act("POST", "keys", &body);
         refused.refused(400, "invalid_request", Some("import"));
         assert!(import.is_empty() || !refused.text.contains(import));
     };
@@ -115,14 +119,14 @@ fn a_legacy_key_that_a_shop_has_is_taken_over_by_an_operator() {
         refused(wrong);
     }
     let body = json!({ "import": "a.0123456789abcdef", "mode": "live", "class": "secret" });
-    let refused = desk.act("POST", "keys", &body);
+    let refused = interface.act("POST", "keys", &body);
     refused.refused(400, "invalid_request", Some("class"));
 }
 
 #[test]
 fn a_rolled_key_works_until_its_time_and_not_a_moment_longer() {
-    let desk = Desk::open();
-    let made = desk.act(
+    let interface = OperatorInterface::open();
+    let made = interface.act(
         "POST",
         "keys",
         &json!({ "class": "secret", "mode": "test" }),
@@ -131,34 +135,35 @@ fn a_rolled_key_works_until_its_time_and_not_a_moment_longer() {
     let (id, old) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
     let path = format!("keys/{id}/roll");
     for seconds in [json!(-1), json!(604_801), json!("60")] {
-        let refused = desk.act("POST", &path, &json!({ "overlapSeconds": seconds }));
+        let refused = interface.act("POST", &path, &json!({ "overlapSeconds": seconds }));
         refused.refused(400, "invalid_request", Some("overlapSeconds"));
     }
-    let rolled = desk.act("POST", &path, &json!({ "overlapSeconds": 60 }));
+    let rolled = interface.act("POST", &path, &json!({ "overlapSeconds": 60 }));
     let rolled = rolled.expect(201).json();
     let new = rolled["key"].as_str().unwrap();
     assert!(new != old && new.starts_with("sk_test_"));
-    let again = desk.act("POST", &path, &json!({}));
+    let again = interface.act("POST", &path, &json!({}));
     again.refused(409, "invalid_transition", None);
-    merchant(&desk.shop, old).expect(200);
-    merchant(&desk.shop, new).expect(200);
-    desk.shop.advance("59s");
+    merchant(&interface.shop, old).expect(200);
+    merchant(&interface.shop, new).expect(200);
+    interface.shop.advance("59s");
     // The copy that the server keeps of it is used here, and must stop with it.
-    merchant(&desk.shop, old).expect(200);
-    desk.shop.advance("1s");
-    merchant(&desk.shop, old).refused(401, "unauthorized", None);
-    merchant(&desk.shop, new).expect(200);
-    desk.act("POST", &path, &json!({}))
+    merchant(&interface.shop, old).expect(200);
+    interface.shop.advance("1s");
+    merchant(&interface.shop, old).refused(401, "unauthorized", None);
+    merchant(&interface.shop, new).expect(200);
+    interface
+        .act("POST", &path, &json!({}))
         .refused(404, "not_found", None);
     let path = format!("keys/{}/roll", rolled["id"].as_str().unwrap());
     let body = json!({ "overlapSeconds": 0 });
-    desk.act("POST", &path, &body).expect(201);
-    merchant(&desk.shop, new).refused(401, "unauthorized", None);
+    interface.act("POST", &path, &body).expect(201);
+    merchant(&interface.shop, new).refused(401, "unauthorized", None);
     let of_other = format!(
         "/dashboard/api/accounts/{}/keys/{id}/roll",
-        crate::support::desk::OTHER_ACCOUNT
+        crate::support::operator_interface::OTHER_ACCOUNT
     );
-    let stranger = desk.send(&desk.stranger, "POST", &of_other, &json!({}));
+    let stranger = interface.send(&interface.stranger, "POST", &of_other, &json!({}));
     stranger.refused(404, "not_found", None);
 }
 

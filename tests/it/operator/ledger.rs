@@ -1,35 +1,48 @@
 //! Balances, ledger and events in the operator interface, and corrections of a ledger.
 
 use crate::support::TEST;
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use serde_json::{Value, json};
 
 #[test]
 fn the_books_are_those_of_the_merchant() {
-    let desk = Desk::open();
-    let invoice = desk.shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let interface = OperatorInterface::open();
+    let invoice = interface.shop.invoice("20.00", json!({ "asset": "LTC" }));
     let simulate = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
-    desk.shop.post(&simulate, Some(TEST), json!({})).expect(200);
+    interface
+        .shop
+        .post(&simulate, Some(TEST), json!({}))
+        .expect(200);
     for (operation, rest) in [
         ("listAccountBalances", "balances"),
         ("listAccountLedger", "ledger?limit=1"),
         ("listAccountEvents", "events?limit=2&type=invoice.created"),
     ] {
-        let own = desk.shop.get(&format!("/v1/{rest}"), Some(TEST));
-        assert_eq!(desk.read(rest), own.expect(200).json(), "{rest}");
-        let shown = desk.send(&desk.merchant, "GET", &desk.path(rest), &Value::Null);
+        let own = interface.shop.get(&format!("/v1/{rest}"), Some(TEST));
+        assert_eq!(interface.read(rest), own.expect(200).json(), "{rest}");
+        let shown = interface.send(
+            &interface.merchant,
+            "GET",
+            &interface.path(rest),
+            &Value::Null,
+        );
         shown.expect(200);
-        desk.guarded(operation, "GET", rest, false);
+        interface.guarded(operation, "GET", rest, false);
     }
 }
 
 #[test]
 fn a_correction_is_booked_once_with_its_reason() {
-    let desk = Desk::open();
-    let path = desk.path("adjustments");
+    let interface = OperatorInterface::open();
+    let path = interface.path("adjustments");
     let book = |key: &str, body: &Value| {
-        let headers = [("cookie", desk.operator.as_str()), ("Idempotency-Key", key)];
-        desk.shop.send("POST", &path, &headers, &body.to_string())
+        let headers = [
+            ("cookie", interface.operator.as_str()),
+            ("Idempotency-Key", key),
+        ];
+        interface
+            .shop
+            .send("POST", &path, &headers, &body.to_string())
     };
     let body = json!({ "currency": "EUR", "amount": "-12.5", "memo": "Refunded by hand" });
     let entry = book("one", &body).expect(201).json();
@@ -45,24 +58,24 @@ fn a_correction_is_booked_once_with_its_reason() {
     let more = json!({ "currency": "EUR", "amount": "2.00", "memo": "Refunded by hand" });
     book("one", &more).refused(409, "idempotency_conflict", Some("amount"));
     book("two", &more).expect(201);
-    let ledger = desk.read("ledger")["data"].clone();
+    let ledger = interface.read("ledger")["data"].clone();
     assert_eq!(ledger.as_array().unwrap().len(), 2);
     assert_eq!(ledger[1], entry);
-    assert_eq!(desk.read("balances")["data"][0]["available"], "-10.50");
+    assert_eq!(interface.read("balances")["data"][0]["available"], "-10.50");
     let id = entry["id"].as_str().unwrap();
     assert_eq!(
-        desk.log(id),
+        interface.log(id),
         [(
             "operator@sandbox.test".to_owned(),
             "adjustment.create".to_owned()
         )]
     );
-    desk.guarded("createAdjustment", "POST", "adjustments", true);
+    interface.guarded("createAdjustment", "POST", "adjustments", true);
 }
 
 #[test]
 fn a_correction_that_is_none_changes_nothing() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let whole = json!({ "currency": "EUR", "amount": "1.00", "memo": "why" });
     for (field, value) in [
         ("currency", Value::Null),
@@ -81,8 +94,8 @@ fn a_correction_that_is_none_changes_nothing() {
     ] {
         let mut body = whole.clone();
         body[field] = value;
-        let refused = desk.act("POST", "adjustments", &body);
+        let refused = interface.act("POST", "adjustments", &body);
         refused.refused(400, "invalid_request", Some(field));
     }
-    assert_eq!(desk.read("ledger")["data"], json!([]));
+    assert_eq!(interface.read("ledger")["data"], json!([]));
 }

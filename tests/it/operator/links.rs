@@ -1,7 +1,7 @@
 //! Payment links in the operator interface: made, read, listed, changed, by whom.
 
 use crate::support::Shop;
-use crate::support::links::Desk;
+use crate::support::links::OperatorInterface;
 use serde_json::{Value, json};
 
 /// The id of another account.
@@ -10,8 +10,8 @@ const OTHER: &str = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
 #[test]
 fn a_link_is_made_and_read() {
     let shop = Shop::open();
-    let desk = Desk::of(&shop);
-    let link = desk.link(json!({ "name": "A coffee", "amount": 3.5, "currency": "EUR" }));
+    let interface = OperatorInterface::of(&shop);
+    let link = interface.link(json!({ "name": "A coffee", "amount": 3.5, "currency": "EUR" }));
     let id = link["id"].as_str().unwrap();
     let expected = json!({
         "object": "payment_link",
@@ -26,59 +26,64 @@ fn a_link_is_made_and_read() {
         "createdAt": shop.now(),
     });
     assert_eq!(link.to_string(), expected.to_string(), "in this order");
-    assert_eq!(desk.read("test", id).expect(200).json(), link);
-    desk.read("live", id).refused(404, "not_found", None);
-    desk.read("test", "x").refused(404, "not_found", None);
-    desk.read("wrong", id)
+    assert_eq!(interface.read("test", id).expect(200).json(), link);
+    interface.read("live", id).refused(404, "not_found", None);
+    interface.read("test", "x").refused(404, "not_found", None);
+    interface
+        .read("wrong", id)
         .refused(400, "invalid_request", Some("mode"));
 }
 
 #[test]
 fn links_are_paged_newest_first() {
     let shop = Shop::open();
-    let desk = Desk::of(&shop);
-    let first = desk.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let interface = OperatorInterface::of(&shop);
+    let first = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let any = json!({ "name": "Any", "currency": "USD", "description": "Thanks", "active": false });
-    let second = desk.link(any);
+    let second = interface.link(any);
     assert_eq!(
         (&second["amount"], &second["active"]),
         (&Value::Null, &json!(false))
     );
-    let page = desk.list("mode=test&limit=1").expect(200).json();
+    let page = interface.list("mode=test&limit=1").expect(200).json();
     assert_eq!(page["data"], json!([second]));
     assert_eq!(
         (&page["hasMore"], &page["nextBefore"]),
         (&json!(true), &second["id"])
     );
     let rest = format!("mode=test&before={}", second["id"].as_str().unwrap());
-    let rest = desk.list(&rest).expect(200).json();
+    let rest = interface.list(&rest).expect(200).json();
     assert_eq!(rest["data"], json!([first]));
     assert_eq!(
         (&rest["hasMore"], &rest["nextBefore"]),
         (&json!(false), &Value::Null)
     );
-    let live = desk.list("").expect(200).json();
+    let live = interface.list("").expect(200).json();
     assert_eq!(live["data"], json!([]), "live where no mode is named");
-    desk.list("mode=test&before=x")
+    interface
+        .list("mode=test&before=x")
         .refused(400, "invalid_request", Some("before"));
 }
 
 #[test]
 fn a_link_is_changed_and_that_is_noted() {
     let shop = Shop::open();
-    let desk = Desk::of(&shop);
-    let link = desk.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let interface = OperatorInterface::of(&shop);
+    let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let change = json!({ "name": " Tea ", "amount": null, "description": "Hot", "active": false });
-    let changed = desk.change(&link, change).expect(200).json();
+    let changed = interface.change(&link, change).expect(200).json();
     let mut expected = link.clone();
     expected["name"] = json!("Tea");
     expected["amount"] = Value::Null;
     expected["description"] = json!("Hot");
     expected["active"] = json!(false);
     assert_eq!(changed, expected);
-    assert_eq!(desk.change(&link, json!({})).expect(200).json(), changed);
+    assert_eq!(
+        interface.change(&link, json!({})).expect(200).json(),
+        changed
+    );
     let bare = json!({ "description": null, "amount": "4", "active": null });
-    let bare = desk.change(&link, bare).expect(200).json();
+    let bare = interface.change(&link, bare).expect(200).json();
     assert_eq!(
         (&bare["description"], &bare["amount"], &bare["active"]),
         (&Value::Null, &json!("4.00"), &json!(false))
@@ -94,8 +99,8 @@ fn a_link_is_changed_and_that_is_noted() {
 #[test]
 fn what_is_wrong_with_a_link_is_told_and_changes_nothing() {
     let shop = Shop::open();
-    let desk = Desk::of(&shop);
-    let link = desk.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let interface = OperatorInterface::of(&shop);
+    let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     for (field, value) in [
         ("name", json!("")),
         ("name", json!("  ")),
@@ -111,43 +116,49 @@ fn what_is_wrong_with_a_link_is_told_and_changes_nothing() {
     ] {
         let mut body = json!({ "name": "Tea", "currency": "EUR" });
         body[field] = value.clone();
-        desk.create("live", &body)
+        interface
+            .create("live", &body)
             .refused(400, "invalid_request", Some(field));
-        desk.change(&link, json!({ field: value }))
-            .refused(400, "invalid_request", Some(field));
+        interface.change(&link, json!({ field: value })).refused(
+            400,
+            "invalid_request",
+            Some(field),
+        );
     }
     for (body, field) in [
         (json!({ "currency": "EUR" }), "name"),
         (json!({ "name": "x" }), "currency"),
         (json!({ "name": "x", "currency": "GBP" }), "currency"),
     ] {
-        desk.create("live", &body)
+        interface
+            .create("live", &body)
             .refused(400, "invalid_request", Some(field));
     }
-    desk.change(&link, json!({ "name": null }))
+    interface
+        .change(&link, json!({ "name": null }))
         .refused(400, "invalid_request", Some("name"));
-    desk.change(&link, json!({ "currency": "USD" })).refused(
-        400,
-        "invalid_request",
-        Some("currency"),
-    );
+    interface
+        .change(&link, json!({ "currency": "USD" }))
+        .refused(400, "invalid_request", Some("currency"));
     for amount in ["50000.01", "99999999999999999999999"] {
         let body = json!({ "name": "x", "currency": "EUR", "amount": amount });
-        desk.create("live", &body)
+        interface
+            .create("live", &body)
             .refused(400, "amount_too_large", Some("amount"));
         let change = json!({ "amount": amount });
-        desk.change(&link, change)
+        interface
+            .change(&link, change)
             .refused(400, "amount_too_large", Some("amount"));
     }
     let id = link["id"].as_str().unwrap();
-    assert_eq!(desk.read("test", id).expect(200).json(), link);
+    assert_eq!(interface.read("test", id).expect(200).json(), link);
 }
 
 #[test]
 fn a_merchants_user_has_its_own_accounts_links_only() {
     let shop = Shop::open();
-    let desk = Desk::of(&shop);
-    let link = desk.link(json!({ "name": "A coffee", "currency": "EUR" }));
+    let interface = OperatorInterface::of(&shop);
+    let link = interface.link(json!({ "name": "A coffee", "currency": "EUR" }));
     shop.write_beside(
         "insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max, payout_min,
            payout_daily_max, under_bps, over_bps, ttl_seconds, legacy_secret, created_at)
@@ -158,36 +169,39 @@ fn a_merchants_user_has_its_own_accounts_links_only() {
          insert into users (id, email, password_hash, role, account, created_at)
            select 'o', 'other@sandbox.test', password_hash, 'merchant', 2, 0 from users limit 1;",
     );
-    let at = |email: &str, account: &str| Desk {
+    let at = |email: &str, account: &str| OperatorInterface {
         cookie: shop.signed_in(email),
         account: account.to_owned(),
         shop: &shop,
     };
     let id = link["id"].as_str().unwrap();
-    let own = at("merchant@sandbox.test", &desk.account);
+    let own = at("merchant@sandbox.test", &interface.account);
     own.read("test", id).expect(200);
     own.change(&link, json!({ "active": false })).expect(200);
     let body = json!({ "name": "x", "currency": "EUR" });
     own.create("live", &body).expect(201);
-    let other = at("other@sandbox.test", &desk.account);
+    let other = at("other@sandbox.test", &interface.account);
     for answer in [
         other.read("test", id),
         other.list("mode=test"),
         other.change(&link, json!({ "active": true })),
         other.create("test", &body),
         at("other@sandbox.test", OTHER).read("test", id),
-        desk.at(OTHER).read("test", id),
-        desk.at(OTHER).change(&link, json!({ "active": true })),
+        interface.at(OTHER).read("test", id),
+        interface.at(OTHER).change(&link, json!({ "active": true })),
     ] {
         answer.refused(404, "not_found", None);
     }
     at("other@sandbox.test", OTHER)
         .create("test", &body)
         .expect(201);
-    let nobody = Desk {
+    let nobody = OperatorInterface {
         cookie: String::new(),
-        ..desk.at(OTHER)
+        ..interface.at(OTHER)
     };
     nobody.list("").refused(401, "unauthorized", None);
-    assert_eq!(desk.read("test", id).expect(200).json()["active"], false);
+    assert_eq!(
+        interface.read("test", id).expect(200).json()["active"],
+        false
+    );
 }

@@ -1,6 +1,6 @@
 //! What is sensitive asks for a password that was given lately, by real time.
 
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use coffer::http::{Route, routes};
 use serde_json::{Value, json};
 
@@ -26,15 +26,15 @@ const SENSITIVE: [&str; 14] = [
 
 /// Every password was given this long before.
 #[track_caller]
-fn age(desk: &Desk, ms: i64) {
+fn age(interface: &OperatorInterface, ms: i64) {
     let sql = format!("update sessions set password_at = password_at - {ms}");
-    desk.shop.write_beside(&sql);
+    interface.shop.write_beside(&sql);
 }
 
 /// Calls a route on the account as the operator; whatever else its path names is not there.
 #[track_caller]
-fn call(desk: &Desk, route: &Route) -> (u16, Value) {
-    let path = route.path.replace("{account}", &desk.account);
+fn call(interface: &OperatorInterface, route: &Route) -> (u16, Value) {
+    let path = route.path.replace("{account}", &interface.account);
     let path = path
         .replace("{chain}", "solana")
         .replace("{pool}", "solana");
@@ -44,13 +44,13 @@ fn call(desk: &Desk, route: &Route) -> (u16, Value) {
     } else {
         json!({ "x": 1 })
     };
-    let answer = desk.send(&desk.operator, route.method, &path, &body);
+    let answer = interface.send(&interface.operator, route.method, &path, &body);
     (answer.status, answer.json()["error"].clone())
 }
 
 #[test]
 fn what_is_sensitive_asks_for_a_recent_password() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let sensitive: Vec<&Route> = routes(true)
         .filter(|route| route.needs_recent_password)
         .collect();
@@ -59,92 +59,94 @@ fn what_is_sensitive_asks_for_a_recent_password() {
     assert_eq!(names, SENSITIVE);
     let asked = (403, json!("reauthentication_required"));
     // Ten seconds are for the test itself.
-    age(&desk, 890_000);
-    desk.act(
-        "POST",
-        "keys",
-        &json!({ "class": "secret", "mode": "test" }),
-    )
-    .expect(201);
-    age(&desk, 10_000);
-    let before = desk.log_length();
+    age(&interface, 890_000);
+    interface
+        .act(
+            "POST",
+            "keys",
+            &json!({ "class": "secret", "mode": "test" }),
+        )
+        .expect(201);
+    age(&interface, 10_000);
+    let before = interface.log_length();
     for route in sensitive {
-        assert_eq!(call(&desk, route), asked, "{}", route.operation);
+        assert_eq!(call(&interface, route), asked, "{}", route.operation);
     }
-    let secret = desk.act(
+    let secret = interface.act(
         "POST",
         "keys",
         &json!({ "class": "secret", "mode": "test" }),
     );
     secret.refused(403, "reauthentication_required", None);
-    assert_eq!(desk.log_length(), before, "nothing was done");
+    assert_eq!(interface.log_length(), before, "nothing was done");
     // What is not sensitive goes on.
-    desk.read("keys");
-    let session = desk.send(&desk.operator, "GET", "/dashboard/api/session", &NULL);
+    interface.read("keys");
+    let session = interface.send(&interface.operator, "GET", "/dashboard/api/session", &NULL);
     session.expect(200);
 }
 
 #[test]
 fn the_password_given_again_renews_one_session() {
-    let desk = Desk::open();
-    age(&desk, 900_000);
+    let interface = OperatorInterface::open();
+    age(&interface, 900_000);
     let body = json!({ "address": "So11111111111111111111111111111111111111112" });
-    let set = || desk.by_merchant("PUT", "payout-addresses/solana", &body);
+    let set = || interface.by_merchant("PUT", "payout-addresses/solana", &body);
     set().refused(403, "reauthentication_required", None);
-    let confirm = |cookie: &str, body: &Value| desk.send(cookie, "POST", CONFIRM, body);
+    let confirm = |cookie: &str, body: &Value| interface.send(cookie, "POST", CONFIRM, body);
     for (body, param) in [
         (json!({}), "password"),
         (json!({ "password": "" }), "password"),
         (json!({ "password": 1 }), "password"),
         (json!({ "password": "sandbox", "more": 1 }), "more"),
     ] {
-        confirm(&desk.merchant, &body).refused(400, "invalid_request", Some(param));
+        confirm(&interface.merchant, &body).refused(400, "invalid_request", Some(param));
     }
     let wrong = json!({ "password": "wrong" });
-    confirm(&desk.merchant, &wrong).refused(401, "invalid_credentials", Some("password"));
+    confirm(&interface.merchant, &wrong).refused(401, "invalid_credentials", Some("password"));
     set().refused(403, "reauthentication_required", None);
     let right = json!({ "password": "sandbox" });
     confirm("coffer_session=none", &right).refused(401, "unauthorized", None);
-    confirm(&desk.merchant, &right).expect(204);
+    confirm(&interface.merchant, &right).expect(204);
     set().expect(200);
-    let operators = desk.act("PUT", "payout-addresses/solana", &body);
+    let operators = interface.act("PUT", "payout-addresses/solana", &body);
     operators.refused(403, "reauthentication_required", None);
 }
 
 #[test]
 fn it_is_real_time_that_counts() {
-    let mut desk = Desk::open();
+    let mut interface = OperatorInterface::open();
     let key = json!({ "class": "public", "mode": "test" });
-    desk.shop.advance("11h");
-    desk.act("POST", "keys", &key).expect(201);
+    interface.shop.advance("11h");
+    interface.act("POST", "keys", &key).expect(201);
     // A wall clock that was set back does not make a password young.
-    age(&desk, -120_000);
-    desk.act("POST", "keys", &key)
+    age(&interface, -120_000);
+    interface
+        .act("POST", "keys", &key)
         .refused(403, "reauthentication_required", None);
-    desk.sign_in_again();
-    desk.act("POST", "keys", &key).expect(201);
+    interface.sign_in_again();
+    interface.act("POST", "keys", &key).expect(201);
 }
 
 #[test]
 fn a_stolen_session_does_not_guess_the_password() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let wrong = json!({ "password": "wrong" });
-    let confirm = || desk.send(&desk.merchant, "POST", CONFIRM, &wrong);
+    let confirm = || interface.send(&interface.merchant, "POST", CONFIRM, &wrong);
     let slowed = (0..50)
         .map(|_| confirm())
         .find(|answer| answer.status != 401);
     slowed.unwrap().refused(429, "too_many_attempts", None);
     // The user signs in elsewhere all the same, and ends it.
-    desk.shop.signed_in("merchant@sandbox.test");
+    interface.shop.signed_in("merchant@sandbox.test");
 }
 
 #[test]
 fn an_account_has_at_most_a_hundred_keys_that_work() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let key = json!({ "class": "secret", "mode": "live" });
     let count = "select count(*) || '' from keys where account = 1 and revoked_at is null";
-    let have: usize = desk.shop.read_beside(count).parse().unwrap();
-    let make = || desk.by_merchant("POST", "keys", &key);
+    let have: usize = interface.shop.read_beside(count).parse().unwrap();
+    let make = || interface.by_merchant("POST", "keys", &key);
     let mut ids: Vec<String> = Vec::new();
     for _ in have..100 {
         let made = make().expect(201).json();
@@ -152,40 +154,45 @@ fn an_account_has_at_most_a_hundred_keys_that_work() {
     }
     make().refused(400, "invalid_request", None);
     let import = json!({ "import": "shop.0123456789abcdef", "mode": "live" });
-    desk.act("POST", "keys", &import)
+    interface
+        .act("POST", "keys", &import)
         .refused(400, "invalid_request", None);
     // A key that leaked can be replaced all the same, but not doubled.
     let path = format!("keys/{}/roll", ids[0]);
-    desk.by_merchant("POST", &path, &json!({ "overlapSeconds": 60 }))
+    interface
+        .by_merchant("POST", &path, &json!({ "overlapSeconds": 60 }))
         .refused(400, "invalid_request", None);
-    desk.by_merchant("POST", &path, &json!({ "overlapSeconds": 0 }))
+    interface
+        .by_merchant("POST", &path, &json!({ "overlapSeconds": 0 }))
         .expect(201);
     make().refused(400, "invalid_request", None);
-    desk.by_merchant("DELETE", &format!("keys/{}", ids[1]), &NULL)
+    interface
+        .by_merchant("DELETE", &format!("keys/{}", ids[1]), &NULL)
         .expect(204);
     // One that is being replaced counts until its time is up.
     let path = format!("keys/{}/roll", ids[2]);
-    desk.by_merchant("POST", &path, &json!({ "overlapSeconds": 60 }))
+    interface
+        .by_merchant("POST", &path, &json!({ "overlapSeconds": 60 }))
         .expect(201);
     make().refused(400, "invalid_request", None);
-    desk.shop.advance("1m");
+    interface.shop.advance("1m");
     make().expect(201);
     make().refused(400, "invalid_request", None);
 }
 
 #[test]
 fn an_account_has_at_most_a_hundred_reseller_tokens_that_work() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let count =
         "select count(*) || '' from reseller_tokens where account = 1 and revoked_at is null";
-    let have: usize = desk.shop.read_beside(count).parse().unwrap();
-    let make = || desk.by_merchant("POST", "reseller-tokens", &NULL);
+    let have: usize = interface.shop.read_beside(count).parse().unwrap();
+    let make = || interface.by_merchant("POST", "reseller-tokens", &NULL);
     for _ in have..99 {
         make().expect(201);
     }
     let last = make().expect(201).json();
     make().refused(400, "invalid_request", None);
     let path = format!("reseller-tokens/{}", last["id"].as_str().unwrap());
-    desk.by_merchant("DELETE", &path, &NULL).expect(204);
+    interface.by_merchant("DELETE", &path, &NULL).expect(204);
     make().expect(201);
 }

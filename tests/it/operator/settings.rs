@@ -1,6 +1,6 @@
 //! What concerns the whole service: maintenance, coins on and off, and the audit log.
 
-use crate::support::desk::{Desk, OTHER_ACCOUNT};
+use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::{LIVE, TEST};
 use serde_json::{Value, json};
 
@@ -8,20 +8,21 @@ const NULL: Value = Value::Null;
 
 #[test]
 fn maintenance_pauses_live_invoices() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let path = "/dashboard/api/settings";
     let read = || {
-        desk.send(&desk.operator, "GET", path, &NULL)
+        interface
+            .send(&interface.operator, "GET", path, &NULL)
             .expect(200)
             .json()
     };
     assert_eq!(read()["maintenance"], false);
-    let set = |body: Value| desk.send(&desk.operator, "PUT", path, &body);
+    let set = |body: Value| interface.send(&interface.operator, "PUT", path, &body);
     set(json!({ "maintenance": true })).expect(200);
     assert_eq!(read()["maintenance"], true);
     let create = |key: &str| {
         let body = json!({ "amount": "20.00", "currency": "EUR" });
-        desk.shop.post("/v1/invoices", Some(key), body)
+        interface.shop.post("/v1/invoices", Some(key), body)
     };
     create(LIVE).refused(503, "maintenance", None);
     create(TEST).expect(201);
@@ -29,18 +30,18 @@ fn maintenance_pauses_live_invoices() {
     create(LIVE).expect(201);
     set(json!({})).refused(400, "invalid_request", Some("maintenance"));
     set(json!({ "maintenance": 1 })).refused(400, "invalid_request", Some("maintenance"));
-    assert_eq!(desk.shop.noted("settings.change").len(), 2);
+    assert_eq!(interface.shop.noted("settings.change").len(), 2);
 }
 
 #[test]
 fn a_coin_that_is_off_is_offered_to_nobody_and_what_was_quoted_stays_payable() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
     let quoted = shop.invoice("20.00", json!({ "asset": "LTC" }));
     let fresh = shop.invoice("20.00", json!({}));
     let switch = |asset: &str, body: Value| {
         let path = format!("/dashboard/api/coins/{asset}");
-        desk.send(&desk.operator, "PUT", &path, &body)
+        interface.send(&interface.operator, "PUT", &path, &body)
     };
     let off = switch("LTC", json!({ "enabled": false }))
         .expect(200)
@@ -50,7 +51,7 @@ fn a_coin_that_is_off_is_offered_to_nobody_and_what_was_quoted_stays_payable() {
         (&json!("LTC"), &json!(false))
     );
     switch("LTC", json!({ "enabled": false })).expect(200);
-    let coins = desk.send(&desk.operator, "GET", "/dashboard/api/coins", &NULL);
+    let coins = interface.send(&interface.operator, "GET", "/dashboard/api/coins", &NULL);
     let coins = coins.expect(200).json();
     let is_on = |coin: &&Value| coin["enabled"] == true;
     let count = coins["data"]
@@ -95,39 +96,41 @@ fn a_coin_that_is_off_is_offered_to_nobody_and_what_was_quoted_stays_payable() {
 
 #[test]
 fn the_audit_log_is_paged_and_a_merchant_sees_its_own() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let body = json!({ "class": "public", "mode": "test" });
     for _ in 0..3 {
-        desk.act("POST", "keys", &body).expect(201);
+        interface.act("POST", "keys", &body).expect(201);
     }
     let other = format!("/dashboard/api/accounts/{OTHER_ACCOUNT}/keys");
-    desk.send(&desk.operator, "POST", &other, &body).expect(201);
+    interface
+        .send(&interface.operator, "POST", &other, &body)
+        .expect(201);
     let log = |cookie: &str, query: &str| {
         let path = format!("/dashboard/api/audit-log?{query}");
-        desk.send(cookie, "GET", &path, &NULL)
+        interface.send(cookie, "GET", &path, &NULL)
     };
-    let all = log(&desk.operator, "").expect(200).json();
+    let all = log(&interface.operator, "").expect(200).json();
     assert_eq!(all["data"].as_array().unwrap().len(), 4);
     assert_eq!(all["data"][0]["account"], OTHER_ACCOUNT);
-    let first = log(&desk.operator, "limit=3").expect(200).json();
+    let first = log(&interface.operator, "limit=3").expect(200).json();
     let next = first["nextBefore"].as_str().unwrap();
-    let rest = log(&desk.operator, &format!("limit=3&before={next}"));
+    let rest = log(&interface.operator, &format!("limit=3&before={next}"));
     let rest = rest.expect(200).json();
     assert_eq!(
         (&rest["hasMore"], &rest["data"][0]),
         (&json!(false), &all["data"][3])
     );
-    let own = log(&desk.merchant, "").expect(200).json();
+    let own = log(&interface.merchant, "").expect(200).json();
     assert_eq!(
         own["data"].as_array().unwrap()[..],
         all["data"].as_array().unwrap()[1..]
     );
-    let named = format!("account={}", desk.account);
-    assert_eq!(log(&desk.operator, &named).expect(200).json(), own);
-    assert_eq!(log(&desk.merchant, &named).expect(200).json(), own);
+    let named = format!("account={}", interface.account);
+    assert_eq!(log(&interface.operator, &named).expect(200).json(), own);
+    assert_eq!(log(&interface.merchant, &named).expect(200).json(), own);
     let foreign = format!("account={OTHER_ACCOUNT}");
-    log(&desk.merchant, &foreign).refused(404, "not_found", None);
-    log(&desk.operator, "account=x").refused(404, "not_found", None);
-    log(&desk.operator, "before=x").refused(400, "invalid_request", Some("before"));
-    log(&desk.operator, "limit=201").refused(400, "invalid_request", Some("limit"));
+    log(&interface.merchant, &foreign).refused(404, "not_found", None);
+    log(&interface.operator, "account=x").refused(404, "not_found", None);
+    log(&interface.operator, "before=x").refused(400, "invalid_request", Some("before"));
+    log(&interface.operator, "limit=201").refused(400, "invalid_request", Some("limit"));
 }

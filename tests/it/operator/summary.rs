@@ -1,6 +1,6 @@
-//! The numbers of the dashboard's first page: each goes up with what it counts and comes down again, and nothing else moves.
+//! The overview in the operator interface: each number goes up with what it counts and comes down again, and nothing else moves.
 
-use crate::support::desk::{Desk, OTHER_ACCOUNT};
+use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::receiver::{Does, Receiver};
 use crate::support::{LIVE, TEST};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ fn not_none(counts: &Value) -> Vec<(String, i64)> {
     counts.filter(|(_, count)| *count != 0).collect()
 }
 
-impl Desk {
+impl OperatorInterface {
     /// An account in numbers.
     #[track_caller]
     fn in_numbers(&self, account: &str, mode: &str) -> Value {
@@ -88,8 +88,8 @@ fn id(of: &Value) -> String {
 
 #[test]
 fn an_account_where_nothing_is_has_every_number_at_none() {
-    let desk = Desk::open();
-    desk.guarded("getAccountSummary", "GET", "summary", false);
+    let interface = OperatorInterface::open();
+    interface.guarded("getAccountSummary", "GET", "summary", false);
     let balance = |currency: &str| {
         json!({
             "currency": currency, "available": "0.00", "pending": "0.00", "reserved": "0.00", "sales": "0.00",
@@ -114,61 +114,69 @@ fn an_account_where_nothing_is_has_every_number_at_none() {
             "openInvoices": counts(&open), "recentInvoices": counts(&all), "payouts": none, "refunds": none,
             "failingEndpoints": [],
         });
-        assert_eq!(desk.in_numbers(&desk.account, mode), expected);
+        assert_eq!(interface.in_numbers(&interface.account, mode), expected);
     }
-    let own = desk.send(&desk.merchant, "GET", &desk.path("summary"), &NULL);
+    let own = interface.send(
+        &interface.merchant,
+        "GET",
+        &interface.path("summary"),
+        &NULL,
+    );
     assert_eq!(own.expect(200).json()["mode"], "test");
-    let wrong = desk.path("summary").replace("test", "both");
-    let refused = desk.send(&desk.merchant, "GET", &wrong, &NULL);
+    let wrong = interface.path("summary").replace("test", "both");
+    let refused = interface.send(&interface.merchant, "GET", &wrong, &NULL);
     refused.refused(400, "invalid_request", Some("mode"));
-    let of_all = desk.send(&desk.merchant, "GET", "/dashboard/api/summary", &NULL);
+    let of_all = interface.send(&interface.merchant, "GET", "/dashboard/api/summary", &NULL);
     of_all.refused(403, "forbidden", None);
 }
 
 #[test]
 fn invoices_are_counted_as_they_go_on() {
-    let mut desk = Desk::open();
-    let invoice = id(&desk.shop.invoice("20.00", json!({})));
-    desk.invoices(&[("created", 1)], &[("created", 1)]);
+    let mut interface = OperatorInterface::open();
+    let invoice = id(&interface.shop.invoice("20.00", json!({})));
+    interface.invoices(&[("created", 1)], &[("created", 1)]);
     let path = format!("/v1/invoices/{invoice}/select");
     let coin = json!({ "asset": "LTC" });
-    desk.shop.post(&path, Some(TEST), coin).expect(200);
+    interface.shop.post(&path, Some(TEST), coin).expect(200);
     let step = [("awaiting_payment", 1)];
-    desk.invoices(&step, &step);
-    let payment = desk.shop.pay(json!({ "invoice": invoice }));
-    desk.invoices(&[("detected", 1)], &[("detected", 1)]);
-    let balance = &desk.in_numbers(&desk.account, "test")["balances"][0];
+    interface.invoices(&step, &step);
+    let payment = interface.shop.pay(json!({ "invoice": invoice }));
+    interface.invoices(&[("detected", 1)], &[("detected", 1)]);
+    let balance = &interface.in_numbers(&interface.account, "test")["balances"][0];
     assert_ne!(balance["pending"], "0.00");
-    desk.shop.step(&payment, "confirmed");
-    desk.invoices(&[], &[("confirmed", 1)]);
-    let balance = &desk.in_numbers(&desk.account, "test")["balances"][0];
+    interface.shop.step(&payment, "confirmed");
+    interface.invoices(&[], &[("confirmed", 1)]);
+    let balance = &interface.in_numbers(&interface.account, "test")["balances"][0];
     assert_eq!(
         (&balance["pending"], &balance["sales"]),
         (&json!("0.00"), &json!("20.00"))
     );
-    for (account, mode) in [(desk.account.as_str(), "live"), (OTHER_ACCOUNT, "test")] {
-        let other = desk.in_numbers(account, mode);
+    for (account, mode) in [
+        (interface.account.as_str(), "live"),
+        (OTHER_ACCOUNT, "test"),
+    ] {
+        let other = interface.in_numbers(account, mode);
         assert_eq!(not_none(&other["recentInvoices"]), [], "{account} {mode}");
         assert_eq!(other["balances"][0]["sales"], "0.00", "{account} {mode}");
     }
-    desk.shop.advance("29d");
-    let later = id(&desk.shop.invoice("20.00", json!({})));
-    desk.shop.cancel(&later).expect(200);
-    desk.shop.advance("1d");
-    desk.sign_in_again();
-    desk.invoices(&[], &[("confirmed", 1), ("cancelled", 1)]);
-    desk.shop.advance("1s");
-    desk.invoices(&[], &[("cancelled", 1)]);
+    interface.shop.advance("29d");
+    let later = id(&interface.shop.invoice("20.00", json!({})));
+    interface.shop.cancel(&later).expect(200);
+    interface.shop.advance("1d");
+    interface.sign_in_again();
+    interface.invoices(&[], &[("confirmed", 1), ("cancelled", 1)]);
+    interface.shop.advance("1s");
+    interface.invoices(&[], &[("cancelled", 1)]);
 }
 
 #[test]
 fn payouts_and_refunds_are_counted_until_they_are_over() {
-    let desk = Desk::open();
-    let invoice = desk.shop.fund(LIVE, "900.00", "EUR");
+    let interface = OperatorInterface::open();
+    let invoice = interface.shop.fund(LIVE, "900.00", "EUR");
     for kind in ["payouts", "refunds"] {
         let id = match kind {
-            "payouts" => desk.shop.payout("20.00"),
-            _ => desk.shop.refund(&invoice, Some("1.00")),
+            "payouts" => interface.shop.payout("20.00"),
+            _ => interface.shop.refund(&invoice, Some("1.00")),
         };
         let steps: [(&[&str], &str); 3] = [
             (&[], "requested"),
@@ -176,86 +184,90 @@ fn payouts_and_refunds_are_counted_until_they_are_over() {
             (&["process"], "processing"),
         ];
         for (actions, status) in steps {
-            desk.shop.moved(kind, &id, actions);
-            desk.waits(&[(&format!("/{kind}/{status}"), json!(1))]);
-            let own = desk.in_numbers(&desk.account, "live");
+            interface.shop.moved(kind, &id, actions);
+            interface.waits(&[(&format!("/{kind}/{status}"), json!(1))]);
+            let own = interface.in_numbers(&interface.account, "live");
             assert_eq!(own[kind][status], 1, "{kind} {status}");
-            assert_eq!(desk.in_numbers(OTHER_ACCOUNT, "live")[kind][status], 0);
-            assert_eq!(desk.in_numbers(&desk.account, "test")[kind][status], 0);
+            assert_eq!(interface.in_numbers(OTHER_ACCOUNT, "live")[kind][status], 0);
+            assert_eq!(
+                interface.in_numbers(&interface.account, "test")[kind][status],
+                0
+            );
         }
         let lost = format!("update transfers set sending = 'unknown' where id = '{id}'");
-        desk.shop.write_beside(&lost);
-        desk.waits(&[
+        interface.shop.write_beside(&lost);
+        interface.waits(&[
             (&format!("/{kind}/processing"), json!(1)),
             ("/transfersUnknown", json!(1)),
         ]);
         let paid = json!({ "action": "pay", "txid": format!("tx-{kind}") });
-        desk.done("POST", &format!("{kind}/{id}"), paid);
-        desk.waits(&[]);
-        let own = desk.in_numbers(&desk.account, "live");
+        interface.done("POST", &format!("{kind}/{id}"), paid);
+        interface.waits(&[]);
+        let own = interface.in_numbers(&interface.account, "live");
         let none = json!({ "requested": 0, "approved": 0, "processing": 0 });
         assert_eq!(own[kind], none);
     }
-    let of_test = desk.shop.fund(TEST, "20.00", "EUR");
-    let refund = desk.shop.refund(&of_test, Some("1.00"));
-    desk.waits(&[]);
-    let of_test = || desk.done("GET", "summary?mode=test", NULL)["refunds"]["requested"].clone();
+    let of_test = interface.shop.fund(TEST, "20.00", "EUR");
+    let refund = interface.shop.refund(&of_test, Some("1.00"));
+    interface.waits(&[]);
+    let of_test =
+        || interface.done("GET", "summary?mode=test", NULL)["refunds"]["requested"].clone();
     assert_eq!(of_test(), 1);
-    desk.shop.moved("refunds", &refund, &["reject"]);
+    interface.shop.moved("refunds", &refund, &["reject"]);
     assert_eq!(of_test(), 0);
 }
 
 #[test]
 fn what_else_waits_for_an_operator_is_counted_until_it_is_decided() {
-    let desk = Desk::open();
-    desk.waits(&[]);
-    let account = desk.done("POST", "accounts", json!({ "name": "Corner Shop" }));
-    desk.waits(&[("/accountsPending", json!(1))]);
+    let interface = OperatorInterface::open();
+    interface.waits(&[]);
+    let account = interface.done("POST", "accounts", json!({ "name": "Corner Shop" }));
+    interface.waits(&[("/accountsPending", json!(1))]);
     let path = format!("accounts/{}/status", id(&account));
-    desk.done("POST", &path, json!({ "status": "active" }));
-    desk.waits(&[]);
+    interface.done("POST", &path, json!({ "status": "active" }));
+    interface.waits(&[]);
     let body =
         json!({ "address": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "asset": "BTC", "amount": "2" });
-    let payment = desk.shop.pay(body);
-    desk.waits(&[("/unmatchedPayments", json!(1))]);
+    let payment = interface.shop.pay(body);
+    interface.waits(&[("/unmatchedPayments", json!(1))]);
     let path = format!("unmatched-payments/{payment}");
-    desk.done("POST", &path, json!({ "note": "sent back" }));
-    desk.waits(&[]);
-    desk.done("PUT", "settings", json!({ "maintenance": true }));
-    desk.waits(&[("/maintenance", json!(true))]);
-    desk.done("PUT", "settings", json!({ "maintenance": false }));
-    desk.waits(&[]);
+    interface.done("POST", &path, json!({ "note": "sent back" }));
+    interface.waits(&[]);
+    interface.done("PUT", "settings", json!({ "maintenance": true }));
+    interface.waits(&[("/maintenance", json!(true))]);
+    interface.done("PUT", "settings", json!({ "maintenance": false }));
+    interface.waits(&[]);
 }
 
 #[test]
 fn servers_are_counted_while_they_wait() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let order = json!({ "type": "kvm", "hostname": "web", "cpu": 1, "ramMb": 512, "diskGb": 5 });
     let reseller = |method: &str, path: &str, body: &str| {
         let token = [("Authorization", "Bearer rt_sandbox")];
         let path = format!("/reseller/servers{path}");
-        desk.shop.send(method, &path, &token, body)
+        interface.shop.send(method, &path, &token, body)
     };
     let server = id(&reseller("POST", "", &order.to_string()).expect(201).json());
-    let decide = |body: Value| desk.done("POST", &format!("servers/{server}"), body);
+    let decide = |body: Value| interface.done("POST", &format!("servers/{server}"), body);
     let one = [("/serversWaiting", json!(1))];
-    desk.waits(&one);
+    interface.waits(&one);
     let started = "update servers set status = 'provisioning', ordering = 'running'";
-    desk.shop.write_beside(started);
-    desk.waits(&[]);
+    interface.shop.write_beside(started);
+    interface.waits(&[]);
     let lost = "update servers set ordering = 'unknown'";
-    desk.shop.write_beside(lost);
-    desk.waits(&[("/serversUnknown", json!(1))]);
+    interface.shop.write_beside(lost);
+    interface.waits(&[("/serversUnknown", json!(1))]);
     decide(json!({ "action": "release" }));
-    desk.waits(&one);
+    interface.waits(&one);
     decide(json!({ "action": "activate", "address": "192.0.2.7" }));
-    desk.waits(&[]);
+    interface.waits(&[]);
     reseller("DELETE", &format!("/{server}"), "").expect(202);
-    desk.waits(&one);
-    desk.shop.write_beside(lost);
-    desk.waits(&[("/serversUnknown", json!(1))]);
+    interface.waits(&one);
+    interface.shop.write_beside(lost);
+    interface.waits(&[("/serversUnknown", json!(1))]);
     decide(json!({ "action": "delete" }));
-    desk.waits(&[]);
+    interface.waits(&[]);
 }
 
 /// A receiver that answers what it is told at the moment.
@@ -266,36 +278,37 @@ fn answering(status: &Arc<AtomicU16>) -> Receiver {
 
 #[test]
 fn an_endpoint_fails_until_it_takes_something() {
-    let desk = Desk::open();
+    let interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(500));
     let receiver = answering(&status);
     let body = json!({ "url": receiver.url(), "mode": "test" });
-    let endpoint = desk.act("POST", "endpoints", &body).expect(201).json();
-    let failing = |mode: &str| desk.in_numbers(&desk.account, mode)["failingEndpoints"].clone();
+    let endpoint = interface.act("POST", "endpoints", &body).expect(201).json();
+    let failing =
+        |mode: &str| interface.in_numbers(&interface.account, mode)["failingEndpoints"].clone();
     let count = |mode: &str| {
         let path = format!("summary?mode={mode}");
-        desk.done("GET", &path, NULL)["failingEndpoints"].clone()
+        interface.done("GET", &path, NULL)["failingEndpoints"].clone()
     };
     assert_eq!((failing("test"), count("test")), (json!([]), json!(0)));
-    let since = desk.shop.now();
-    desk.shop.invoice("20.00", json!({}));
-    desk.shop.advance("10s");
+    let since = interface.shop.now();
+    interface.shop.invoice("20.00", json!({}));
+    interface.shop.advance("10s");
     let entry = |since: &str, attempts: i64, last: &str| {
         json!({
             "id": endpoint["id"], "url": receiver.url(), "failingSince": since, "failedAttempts": attempts,
             "lastAttemptAt": last, "lastStatus": 500, "lastError": null,
         })
     };
-    let last = desk.shop.now();
+    let last = interface.shop.now();
     assert_eq!(failing("test"), json!([entry(&since, 2, &last)]));
     assert_eq!(count("test"), 1);
     assert_eq!((failing("live"), count("live")), (json!([]), json!(0)));
-    let others = desk.in_numbers(OTHER_ACCOUNT, "test");
+    let others = interface.in_numbers(OTHER_ACCOUNT, "test");
     assert_eq!(others["failingEndpoints"], json!([]));
     let switch = |enabled: bool| {
         let path = format!("endpoints/{}", id(&endpoint));
         let body = json!({ "enabled": enabled });
-        desk.act("PATCH", &path, &body).expect(200);
+        interface.act("PATCH", &path, &body).expect(200);
     };
     switch(false);
     assert_eq!((failing("test"), count("test")), (json!([]), json!(0)));
@@ -303,29 +316,30 @@ fn an_endpoint_fails_until_it_takes_something() {
     assert_eq!(count("test"), 1);
     // It takes the next event, though what it refused before is still to come again.
     status.store(204, Ordering::SeqCst);
-    desk.shop.invoice("20.00", json!({}));
-    desk.shop.advance("1s");
+    interface.shop.invoice("20.00", json!({}));
+    interface.shop.advance("1s");
     assert_eq!((failing("test"), count("test")), (json!([]), json!(0)));
     status.store(500, Ordering::SeqCst);
-    let since = desk.shop.now();
-    desk.shop.invoice("20.00", json!({}));
-    desk.shop.advance("1s");
+    let since = interface.shop.now();
+    interface.shop.invoice("20.00", json!({}));
+    interface.shop.advance("1s");
     assert_eq!(failing("test"), json!([entry(&since, 1, &since)]));
     status.store(200, Ordering::SeqCst);
-    desk.shop.advance("9s");
+    interface.shop.advance("9s");
     assert_eq!((failing("test"), count("test")), (json!([]), json!(0)));
 }
 
 #[test]
 fn an_endpoint_that_nobody_answers_for_says_so_and_being_sent_again_begins_anew() {
-    let mut desk = Desk::open();
+    let mut interface = OperatorInterface::open();
     let url = format!("http://{}/hook", Receiver::nobody());
     let body = json!({ "url": url, "types": ["invoice.created"] });
-    let endpoint = desk.act("POST", "endpoints", &body).expect(201).json();
-    desk.shop.invoice("20.00", json!({}));
-    desk.shop.advance("1d");
-    desk.sign_in_again();
-    let failing = |mode: &str| desk.in_numbers(&desk.account, mode)["failingEndpoints"].clone();
+    let endpoint = interface.act("POST", "endpoints", &body).expect(201).json();
+    interface.shop.invoice("20.00", json!({}));
+    interface.shop.advance("1d");
+    interface.sign_in_again();
+    let failing =
+        |mode: &str| interface.in_numbers(&interface.account, mode)["failingEndpoints"].clone();
     let shown = failing("test");
     assert_eq!(
         (&shown[0]["failedAttempts"], &shown[0]["lastStatus"]),
@@ -340,11 +354,12 @@ fn an_endpoint_that_nobody_answers_for_says_so_and_being_sent_again_begins_anew(
     let receiver = Receiver::that(Does::Answer(200));
     let path = format!("endpoints/{}", id(&endpoint));
     let body = json!({ "url": receiver.url() });
-    desk.act("PATCH", &path, &body).expect(200);
+    interface.act("PATCH", &path, &body).expect(200);
     assert_eq!(failing("test")[0]["url"], receiver.url());
-    let delivery = id(&desk.read("deliveries")["data"][0]);
-    desk.act("POST", &format!("deliveries/{delivery}/resend"), &NULL)
+    let delivery = id(&interface.read("deliveries")["data"][0]);
+    interface
+        .act("POST", &format!("deliveries/{delivery}/resend"), &NULL)
         .expect(200);
-    desk.shop.advance("1s");
+    interface.shop.advance("1s");
     assert_eq!(failing("test"), json!([]));
 }

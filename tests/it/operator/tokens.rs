@@ -1,6 +1,6 @@
 //! Resellers' tokens: made in the operator interface, shown once, revoked, and told from typing errors.
 
-use crate::support::desk::{Desk, OTHER_ACCOUNT};
+use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::served::{Running, Served};
 use crate::support::{Answer, agent, mistyped, send};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ fn listed(list: &Value, id: &str) -> Value {
 /// Makes a token under `serve`: its id and its text.
 #[track_caller]
 fn made(running: &Running, served: &Served) -> (String, String) {
-    let made = running.desk("POST", &tokens_of(&served.account), &NULL);
+    let made = running.interface("POST", &tokens_of(&served.account), &NULL);
     let made = made.expect(201).json();
     let text = |name: &str| made[name].as_str().unwrap().to_owned();
     (text("id"), text("token"))
@@ -43,8 +43,8 @@ fn made(running: &Running, served: &Served) -> (String, String) {
 
 #[test]
 fn a_token_is_shown_once_and_told_by_its_last_four_characters() {
-    let desk = Desk::open();
-    let made = desk.by_merchant("POST", "reseller-tokens", &json!({}));
+    let interface = OperatorInterface::open();
+    let made = interface.by_merchant("POST", "reseller-tokens", &json!({}));
     let made = made.expect(201).json();
     let (id, text) = (
         made["id"].as_str().unwrap(),
@@ -57,7 +57,7 @@ fn a_token_is_shown_once_and_told_by_its_last_four_characters() {
             .all(|byte| byte.is_ascii_alphanumeric())
     );
     assert!(text.ends_with(made["last4"].as_str().unwrap()));
-    let list = desk.read("reseller-tokens");
+    let list = interface.read("reseller-tokens");
     assert!(!list.to_string().contains(text));
     let mut shown = made.clone();
     shown.as_object_mut().unwrap().remove("token");
@@ -66,12 +66,12 @@ fn a_token_is_shown_once_and_told_by_its_last_four_characters() {
         (&shown["object"], &shown["lastUsedAt"]),
         (&json!("reseller_token"), &NULL)
     );
-    let other = desk
+    let other = interface
         .act("POST", "reseller-tokens", &NULL)
         .expect(201)
         .json();
     assert_ne!(other["token"], made["token"]);
-    let file = rusqlite::Connection::open(desk.shop.file()).unwrap();
+    let file = rusqlite::Connection::open(interface.shop.file()).unwrap();
     let kept = |hash: &[u8]| -> i64 {
         let sql = "select count(*) from reseller_tokens where hash = ?1";
         file.query_row(sql, [hash], |row| row.get(0)).unwrap()
@@ -87,44 +87,52 @@ fn a_token_is_shown_once_and_told_by_its_last_four_characters() {
 
 #[test]
 fn a_token_orders_until_it_is_revoked() {
-    let desk = Desk::open();
-    let made = desk.by_merchant("POST", "reseller-tokens", &NULL);
+    let interface = OperatorInterface::open();
+    let made = interface.by_merchant("POST", "reseller-tokens", &NULL);
     let made = made.expect(201).json();
     let (id, text) = (
         made["id"].as_str().unwrap(),
         made["token"].as_str().unwrap(),
     );
-    let server = order_with(desk.shop.url(), text).expect(201).json();
-    let now = desk.shop.now();
-    desk.shop.advance("1s");
-    assert_eq!(listed(&desk.read("reseller-tokens"), id)["lastUsedAt"], now);
+    let server = order_with(interface.shop.url(), text).expect(201).json();
+    let now = interface.shop.now();
+    interface.shop.advance("1s");
+    assert_eq!(
+        listed(&interface.read("reseller-tokens"), id)["lastUsedAt"],
+        now
+    );
     let path = format!("reseller-tokens/{id}");
-    desk.guarded("revokeResellerToken", "DELETE", &path, false);
+    interface.guarded("revokeResellerToken", "DELETE", &path, false);
     let of_other = format!("{}/{id}", tokens_of(OTHER_ACCOUNT));
-    for cookie in [&desk.operator, &desk.stranger] {
-        let refused = desk.send(cookie, "DELETE", &of_other, &NULL);
+    for cookie in [&interface.operator, &interface.stranger] {
+        let refused = interface.send(cookie, "DELETE", &of_other, &NULL);
         refused.refused(404, "not_found", None);
     }
-    let others = desk.send(&desk.stranger, "GET", &tokens_of(OTHER_ACCOUNT), &NULL);
+    let others = interface.send(&interface.stranger, "GET", &tokens_of(OTHER_ACCOUNT), &NULL);
     assert_eq!(others.expect(200).json()["data"], json!([]));
-    let refused = desk.send(&desk.stranger, "GET", &desk.path("reseller-tokens"), &NULL);
+    let refused = interface.send(
+        &interface.stranger,
+        "GET",
+        &interface.path("reseller-tokens"),
+        &NULL,
+    );
     refused.refused(404, "not_found", None);
-    let revoked_at = desk.shop.now();
-    desk.act("DELETE", &path, &NULL).expect(204);
-    order_with(desk.shop.url(), text).refused(401, "unauthorized", None);
-    let again = desk.act("DELETE", &path, &NULL);
+    let revoked_at = interface.shop.now();
+    interface.act("DELETE", &path, &NULL).expect(204);
+    order_with(interface.shop.url(), text).refused(401, "unauthorized", None);
+    let again = interface.act("DELETE", &path, &NULL);
     again.refused(404, "not_found", None);
-    let list = desk.read("reseller-tokens");
+    let list = interface.read("reseller-tokens");
     assert_eq!(listed(&list, id)["revokedAt"], json!(revoked_at));
     let by = |who: &str, action: &str| (format!("{who}@sandbox.test"), action.to_owned());
     assert_eq!(
-        desk.log(id),
+        interface.log(id),
         [
             by("merchant", "reseller_token.create"),
             by("operator", "reseller_token.revoke")
         ]
     );
-    let servers = desk.read("servers");
+    let servers = interface.read("servers");
     assert_eq!(
         servers["data"][0]["id"], server["id"],
         "what it ordered stays"
@@ -151,7 +159,7 @@ fn serve_takes_a_made_token_until_it_is_revoked_and_no_other() {
     }
     let (_, other) = made(&running, &served);
     let path = format!("{}/{id}", tokens_of(&served.account));
-    running.desk("DELETE", &path, &NULL).expect(204);
+    running.interface("DELETE", &path, &NULL).expect(204);
     let refused = order_with(&running.url, &text);
     refused.refused(401, "unauthorized", None);
     assert!(refused.text.contains("revoked"), "{}", refused.text);

@@ -10,16 +10,16 @@ const MERCHANT: &str = "merchant@sandbox.test";
 const SOLANA: &str = "4Nd1mYQZKXmxYkS8VqzuR8yGx1k9w5iP1zv2n7K8d3rT";
 
 /// A shop, its account's id, and the cookies of an operator and of the account's own user.
-struct Desk {
+struct OperatorInterface {
     shop: Shop,
     account: String,
     operator: String,
     merchant: String,
 }
 
-impl Desk {
+impl OperatorInterface {
     #[track_caller]
-    fn open() -> Desk {
+    fn open() -> OperatorInterface {
         let shop = Shop::open();
         let conn = Connection::open(shop.file()).unwrap();
         // A second account, and users of both with the operator's password.
@@ -35,7 +35,7 @@ impl Desk {
         .unwrap();
         let merchant = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
         let account = merchant["id"].as_str().unwrap();
-        Desk {
+        OperatorInterface {
             account: account.to_owned(),
             operator: shop.signed_in(OPERATOR),
             merchant: shop.signed_in(MERCHANT),
@@ -75,43 +75,47 @@ impl Desk {
 
 #[test]
 fn a_payout_is_requested_by_its_merchant_and_moved_by_the_operator() {
-    let desk = Desk::open();
-    desk.shop.fund(LIVE, "100.00", "EUR");
-    let path = format!("/dashboard/api/accounts/{}/payouts", desk.account);
+    let interface = OperatorInterface::open();
+    interface.shop.fund(LIVE, "100.00", "EUR");
+    let path = format!("/dashboard/api/accounts/{}/payouts", interface.account);
     let body = json!({ "amount": "20.00" });
-    let payout = desk
-        .send(&desk.merchant, "POST", &path, body.clone())
+    let payout = interface
+        .send(&interface.merchant, "POST", &path, body.clone())
         .expect(201)
         .json();
     let id = payout["id"].as_str().unwrap();
-    assert_eq!(payout["account"], desk.account);
+    assert_eq!(payout["account"], interface.account);
     assert_eq!(payout["sending"], Value::Null);
     // The same checks, and the mode of the query.
-    desk.send(&desk.merchant, "POST", &path, body.clone())
+    interface
+        .send(&interface.merchant, "POST", &path, body.clone())
         .refused(409, "payout_open", None);
-    desk.act("POST", &format!("{path}?mode=test"), body)
+    interface
+        .act("POST", &format!("{path}?mode=test"), body)
         .refused(400, "test_mode", None);
-    let list = desk
-        .send(&desk.merchant, "GET", &path, Value::Null)
+    let list = interface
+        .send(&interface.merchant, "GET", &path, Value::Null)
         .expect(200)
         .json();
     assert_eq!(list["data"], json!([payout]));
     let step = format!("/dashboard/api/payouts/{id}");
-    desk.send(
-        &desk.merchant,
-        "POST",
-        &step,
-        json!({ "action": "approve" }),
-    )
-    .refused(403, "forbidden", None);
+    interface
+        .send(
+            &interface.merchant,
+            "POST",
+            &step,
+            json!({ "action": "approve" }),
+        )
+        .refused(403, "forbidden", None);
     let approve = json!({ "action": "approve", "rate": "160.5", "networkFee": "0.01" });
-    let approved = desk.act("POST", &step, approve).expect(200).json();
+    let approved = interface.act("POST", &step, approve).expect(200).json();
     // 20.00 at 160.5 less 0.01
     let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
     assert_eq!(terms, [json!("160.5"), json!("0.01"), json!("0.11461059")]);
-    desk.act("POST", &step, json!({ "action": "process" }))
+    interface
+        .act("POST", &step, json!({ "action": "process" }))
         .expect(200);
-    let paid = desk
+    let paid = interface
         .act("POST", &step, json!({ "action": "pay", "txid": "5wHu" }))
         .expect(200)
         .json();
@@ -121,7 +125,7 @@ fn a_payout_is_requested_by_its_merchant_and_moved_by_the_operator() {
     );
     let who = |action: &str, actor: &str| (actor.to_owned(), format!("payout.{action}"));
     assert_eq!(
-        desk.log(id),
+        interface.log(id),
         [
             who("request", MERCHANT),
             who("approve", OPERATOR),
@@ -133,13 +137,20 @@ fn a_payout_is_requested_by_its_merchant_and_moved_by_the_operator() {
 
 #[test]
 fn a_refund_is_requested_and_moved() {
-    let desk = Desk::open();
-    let invoice = desk.shop.fund(TEST, "100.00", "EUR");
-    let path = format!("/dashboard/api/accounts/{}/refunds?mode=test", desk.account);
+    let interface = OperatorInterface::open();
+    let invoice = interface.shop.fund(TEST, "100.00", "EUR");
+    let path = format!(
+        "/dashboard/api/accounts/{}/refunds?mode=test",
+        interface.account
+    );
     let body = json!({ "invoice": invoice, "amount": "5.00", "asset": "SOL", "toAddress": SOLANA, "reason": "late" });
-    let headers = [("cookie", desk.merchant.as_str()), ("Idempotency-Key", "a")];
+    let headers = [
+        ("cookie", interface.merchant.as_str()),
+        ("Idempotency-Key", "a"),
+    ];
     let ask = || {
-        desk.shop
+        interface
+            .shop
             .send("POST", &path, &headers, &body.to_string())
             .expect(201)
     };
@@ -151,7 +162,7 @@ fn a_refund_is_requested_and_moved() {
         (&json!(invoice), &json!(SOLANA))
     );
     for query in ["", &format!("&invoiceId={invoice}"), "&limit=1"] {
-        let list = desk
+        let list = interface
             .act("GET", &format!("{path}{query}"), Value::Null)
             .expect(200)
             .json();
@@ -159,29 +170,31 @@ fn a_refund_is_requested_and_moved() {
     }
     // Live data is another matter.
     let live = path.replace("?mode=test", "");
-    let list = desk.act("GET", &live, Value::Null).expect(200).json();
+    let list = interface.act("GET", &live, Value::Null).expect(200).json();
     assert_eq!(list["data"], json!([]));
-    desk.act("POST", &live, body.clone())
+    interface
+        .act("POST", &live, body.clone())
         .refused(404, "not_found", None);
     let no_address = json!({ "invoice": invoice });
-    desk.act("POST", &path, no_address)
+    interface
+        .act("POST", &path, no_address)
         .refused(400, "invalid_request", Some("toAddress"));
     let step = format!("/dashboard/api/refunds/{id}");
     // In test mode what is left out is made up.
-    let approved = desk
+    let approved = interface
         .act("POST", &step, json!({ "action": "approve" }))
         .expect(200)
         .json();
     assert_eq!(approved["rate"], "150");
     let failed = json!({ "action": "fail", "reason": "no" });
-    let failed = desk.act("POST", &step, failed).expect(200).json();
+    let failed = interface.act("POST", &step, failed).expect(200).json();
     assert_eq!(
         (&failed["status"], &failed["failureReason"]),
         (&json!("failed"), &json!("no"))
     );
     let who = |action: &str, actor: &str| (actor.to_owned(), format!("refund.{action}"));
     assert_eq!(
-        desk.log(id),
+        interface.log(id),
         [
             who("request", MERCHANT),
             who("approve", OPERATOR),
@@ -192,9 +205,9 @@ fn a_refund_is_requested_and_moved() {
 
 #[test]
 fn what_is_wrong_with_an_approval_is_told() {
-    let desk = Desk::open();
-    desk.shop.fund(LIVE, "100.00", "EUR");
-    let id = desk.shop.payout("20.00");
+    let interface = OperatorInterface::open();
+    interface.shop.fund(LIVE, "100.00", "EUR");
+    let id = interface.shop.payout("20.00");
     let step = format!("/dashboard/api/payouts/{id}");
     for (field, value) in [
         ("rate", json!("0")),
@@ -211,40 +224,41 @@ fn what_is_wrong_with_an_approval_is_told() {
     ] {
         let mut body = json!({ "action": "approve", "rate": "150", "networkFee": "0" });
         body[field] = value;
-        desk.act("POST", &step, body)
+        interface
+            .act("POST", &step, body)
             .refused(400, "invalid_request", Some(field));
     }
-    desk.act("POST", &step, json!({ "action": "pay" })).refused(
-        409,
-        "invalid_transition",
-        Some("action"),
-    );
-    desk.act(
-        "POST",
-        "/dashboard/api/payouts/x",
-        json!({ "action": "pay" }),
-    )
-    .refused(404, "not_found", None);
+    interface
+        .act("POST", &step, json!({ "action": "pay" }))
+        .refused(409, "invalid_transition", Some("action"));
+    interface
+        .act(
+            "POST",
+            "/dashboard/api/payouts/x",
+            json!({ "action": "pay" }),
+        )
+        .refused(404, "not_found", None);
     let as_refund = step.replace("payouts", "refunds");
-    desk.act("POST", &as_refund, json!({ "action": "reject" }))
+    interface
+        .act("POST", &as_refund, json!({ "action": "reject" }))
         .refused(404, "not_found", None);
 }
 
 #[test]
 fn the_operator_sees_what_waits_in_all_accounts() {
-    let desk = Desk::open();
-    let invoice = desk.shop.fund(LIVE, "100.00", "EUR");
+    let interface = OperatorInterface::open();
+    let invoice = interface.shop.fund(LIVE, "100.00", "EUR");
     let (payout, refund) = (
-        desk.shop.payout("20.00"),
-        desk.shop.refund(&invoice, Some("1.00")),
+        interface.shop.payout("20.00"),
+        interface.shop.refund(&invoice, Some("1.00")),
     );
-    desk.shop.moved("payouts", &payout, &["approve"]);
+    interface.shop.moved("payouts", &payout, &["approve"]);
     for (path, id) in [
         ("/dashboard/api/payouts", &payout),
         ("/dashboard/api/refunds", &refund),
     ] {
         let found = |query: &str| {
-            let list = desk
+            let list = interface
                 .act("GET", &format!("{path}{query}"), Value::Null)
                 .expect(200)
                 .json();
@@ -261,33 +275,37 @@ fn the_operator_sees_what_waits_in_all_accounts() {
         assert_eq!(found(&format!("?status={status}&limit=5")), [id.as_str()]);
         assert_eq!(found("?status=processing"), Vec::<String>::new());
         assert_eq!(found("?mode=test"), Vec::<String>::new());
-        let answer = desk.act("GET", &format!("{path}?status=x"), Value::Null);
+        let answer = interface.act("GET", &format!("{path}?status=x"), Value::Null);
         answer.refused(400, "invalid_request", Some("status"));
-        desk.send(&desk.merchant, "GET", path, Value::Null)
+        interface
+            .send(&interface.merchant, "GET", path, Value::Null)
             .refused(403, "forbidden", None);
     }
 }
 
 #[test]
 fn another_accounts_user_finds_nothing() {
-    let desk = Desk::open();
-    let invoice = desk.shop.fund(LIVE, "100.00", "EUR");
-    let other = desk.shop.signed_in("other@sandbox.test");
+    let interface = OperatorInterface::open();
+    let invoice = interface.shop.fund(LIVE, "100.00", "EUR");
+    let other = interface.shop.signed_in("other@sandbox.test");
     let body = json!({ "amount": "20.00", "invoice": invoice, "toAddress": SOLANA });
     for kind in ["payouts", "refunds"] {
-        let path = format!("/dashboard/api/accounts/{}/{kind}", desk.account);
+        let path = format!("/dashboard/api/accounts/{}/{kind}", interface.account);
         for method in ["GET", "POST"] {
-            desk.send(&other, method, &path, body.clone())
+            interface
+                .send(&other, method, &path, body.clone())
                 .refused(404, "not_found", None);
         }
     }
     // On its own account it reaches no other's invoice.
     let own = "/dashboard/api/accounts/01a1fd55-7a80-7af2-9132-9b2fc82e5efe/refunds";
     let body = json!({ "invoice": invoice, "toAddress": SOLANA });
-    desk.send(&other, "POST", own, body)
+    interface
+        .send(&other, "POST", own, body)
         .refused(404, "not_found", None);
     assert_eq!(
-        desk.send(&other, "GET", own, Value::Null)
+        interface
+            .send(&other, "GET", own, Value::Null)
             .expect(200)
             .json(),
         json!({ "data": [] })
@@ -296,33 +314,33 @@ fn another_accounts_user_finds_nothing() {
 
 #[test]
 fn another_accounts_key_finds_nothing() {
-    let desk = Desk::open();
-    let invoice = desk.shop.fund(LIVE, "100.00", "EUR");
-    let conn = Connection::open(desk.shop.file()).unwrap();
+    let interface = OperatorInterface::open();
+    let invoice = interface.shop.fund(LIVE, "100.00", "EUR");
+    let conn = Connection::open(interface.shop.file()).unwrap();
     let key = "sk_live_other";
     let hash = coffer::domain::apikey::hash(key);
     let insert = "insert into keys (id, account, class, mode, hash, last4, created_at)
                     values ('k', 2, 'secret', 'live', ?1, 'ther', 0)";
     conn.execute(insert, [hash]).unwrap();
     let (payout, refund) = (
-        desk.shop.payout("20.00"),
-        desk.shop.refund(&invoice, Some("1.00")),
+        interface.shop.payout("20.00"),
+        interface.shop.refund(&invoice, Some("1.00")),
     );
     for path in [
         format!("/v1/payouts/{payout}"),
         format!("/v1/refunds/{refund}"),
     ] {
-        desk.shop.get(&path, Some(LIVE)).expect(200);
-        let foreign = desk.shop.get(&path, Some(key));
+        interface.shop.get(&path, Some(LIVE)).expect(200);
+        let foreign = interface.shop.get(&path, Some(key));
         foreign.refused(404, "not_found", None);
     }
     let by_invoice = format!("/v1/refunds?invoiceId={invoice}");
     for list in ["/v1/payouts", "/v1/refunds", &by_invoice] {
-        let list = desk.shop.get(list, Some(key)).expect(200);
+        let list = interface.shop.get(list, Some(key)).expect(200);
         assert_eq!(list.json(), json!({ "data": [] }));
     }
     // Nor does its payout, open or not, stand in the way of another's.
     let body = json!({ "amount": "20.00" });
-    let own = desk.shop.post("/v1/payouts", Some(key), body);
+    let own = interface.shop.post("/v1/payouts", Some(key), body);
     own.refused(400, "no_address", None);
 }

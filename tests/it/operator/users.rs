@@ -1,4 +1,4 @@
-//! Who may sign in: the first operator's link, users made and changed, on the dashboard and on the command line.
+//! Who may sign in: the first operator's link, users made and changed, in the operator interface and on the command line.
 
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
@@ -14,7 +14,7 @@ const USERS: &str = "/dashboard/api/users";
 impl Shop {
     /// Calls the operator interface in a session.
     #[track_caller]
-    pub fn desk(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
+    pub fn interface(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
         let body = if body.is_null() {
             String::new()
         } else {
@@ -38,7 +38,7 @@ impl Shop {
             "email": "clerk@shop.test", "password": "clerk's password", "role": "merchant", "account": account,
         });
         let operator = self.operator();
-        self.desk(&operator, "POST", USERS, &body).expect(201);
+        self.interface(&operator, "POST", USERS, &body).expect(201);
         cookie(&sign_in(self.url(), "clerk@shop.test", "clerk's password").expect(201))
     }
 }
@@ -60,7 +60,7 @@ fn an_operator_makes_and_changes_users() {
     let body =
         json!({ "email": "Ben@shop.test", "password": "ben's password", "role": "operator" });
     let ben = shop
-        .desk(&operator, "POST", USERS, &body)
+        .interface(&operator, "POST", USERS, &body)
         .expect(201)
         .json();
     assert_eq!(
@@ -68,17 +68,17 @@ fn an_operator_makes_and_changes_users() {
         (&json!("user"), &json!(null))
     );
     let listed = shop
-        .desk(&operator, "GET", USERS, &Value::Null)
+        .interface(&operator, "GET", USERS, &Value::Null)
         .expect(200)
         .json();
     assert_eq!(listed["data"][1], ben);
-    let taken = shop.desk(&operator, "POST", USERS, &body);
+    let taken = shop.interface(&operator, "POST", USERS, &body);
     taken.refused(400, "invalid_request", Some("email"));
     let bens = cookie(&sign_in(shop.url(), "ben@SHOP.test", "ben's password").expect(201));
     let path = format!("/dashboard/api/users/{}", ben["id"].as_str().unwrap());
     let body = json!({ "password": "another password" });
-    shop.desk(&operator, "PATCH", &path, &body).expect(200);
-    let ended = shop.desk(&bens, "GET", SESSION, &Value::Null);
+    shop.interface(&operator, "PATCH", &path, &body).expect(200);
+    let ended = shop.interface(&bens, "GET", SESSION, &Value::Null);
     ended.refused(401, "unauthorized", None);
     sign_in(shop.url(), "ben@shop.test", "ben's password").refused(
         401,
@@ -86,17 +86,17 @@ fn an_operator_makes_and_changes_users() {
         None,
     );
     sign_in(shop.url(), "ben@shop.test", "another password").expect(201);
-    let disabled = shop.desk(&operator, "PATCH", &path, &json!({ "disabled": true }));
+    let disabled = shop.interface(&operator, "PATCH", &path, &json!({ "disabled": true }));
     assert!(disabled.expect(200).json()["disabledAt"].is_string());
     let refused = sign_in(shop.url(), "ben@shop.test", "another password");
     refused.refused(401, "invalid_credentials", None);
     let own = format!("{USERS}/{}", listed["data"][0]["id"].as_str().unwrap());
-    let last = shop.desk(&operator, "PATCH", &own, &json!({ "disabled": true }));
+    let last = shop.interface(&operator, "PATCH", &own, &json!({ "disabled": true }));
     last.refused(409, "invalid_transition", Some("disabled"));
-    shop.desk(&operator, "PATCH", &path, &json!({ "disabled": false }))
+    shop.interface(&operator, "PATCH", &path, &json!({ "disabled": false }))
         .expect(200);
     let nobody = format!("{USERS}/0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90");
-    let nobody = shop.desk(&operator, "PATCH", &nobody, &json!({}));
+    let nobody = shop.interface(&operator, "PATCH", &nobody, &json!({}));
     nobody.refused(404, "not_found", None);
 }
 
@@ -122,11 +122,11 @@ fn a_user_is_made_as_documented_or_not_at_all() {
         } else {
             field
         };
-        let refused = shop.desk(&operator, "POST", USERS, &body);
+        let refused = shop.interface(&operator, "POST", USERS, &body);
         refused.refused(400, "invalid_request", Some(named));
     }
     let listed = shop
-        .desk(&operator, "GET", USERS, &Value::Null)
+        .interface(&operator, "GET", USERS, &Value::Null)
         .expect(200)
         .json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
@@ -137,18 +137,18 @@ fn a_merchants_user_is_no_operator_and_changes_the_own_password() {
     let shop = Shop::open();
     let clerk = shop.merchant();
     for (method, path) in [("GET", USERS), ("POST", USERS)] {
-        let refused = shop.desk(&clerk, method, path, &json!({}));
+        let refused = shop.interface(&clerk, method, path, &json!({}));
         refused.refused(403, "forbidden", None);
     }
     let path = "/dashboard/api/session/password";
     let change = |old: &str, new: &str| {
         let body = json!({ "password": old, "newPassword": new });
-        shop.desk(&clerk, "PUT", path, &body)
+        shop.interface(&clerk, "PUT", path, &body)
     };
     change("wrong", "a new password").refused(401, "invalid_credentials", Some("password"));
     change("clerk's password", "short").refused(400, "invalid_request", Some("password"));
     change("clerk's password", "a new password").expect(204);
-    let ended = shop.desk(&clerk, "GET", SESSION, &Value::Null);
+    let ended = shop.interface(&clerk, "GET", SESSION, &Value::Null);
     ended.refused(401, "unauthorized", None);
     sign_in(shop.url(), "clerk@shop.test", "a new password").expect(201);
 }

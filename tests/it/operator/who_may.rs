@@ -1,6 +1,6 @@
 //! Who may do what in the operator interface: a walk over every route of it, with every role.
 
-use crate::support::desk::{Desk, OTHER_ACCOUNT};
+use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use coffer::http::{Auth, Route, routes};
 use serde_json::{Value, json};
 
@@ -28,8 +28,8 @@ fn path_on(route: &Route, account: &str) -> String {
 
 #[test]
 fn every_route_asks_who_it_is_and_whose_it_is() {
-    let desk = Desk::open();
-    let before = desk.log_length();
+    let interface = OperatorInterface::open();
+    let before = interface.log_length();
     let (mut of_accounts, mut of_operators) = (0, 0);
     for (route, role) in session_routes() {
         let code = |cookie: &str, account: &str| {
@@ -39,29 +39,45 @@ fn every_route_asks_who_it_is_and_whose_it_is() {
             } else {
                 json!({})
             };
-            let answer = desk.send(cookie, route.method, &path, &body);
+            let answer = interface.send(cookie, route.method, &path, &body);
             (answer.status, answer.json()["error"].clone())
         };
         let name = route.operation;
         let nobody = (401, json!("unauthorized"));
-        assert_eq!(code("", &desk.account), nobody, "{name}");
-        assert_eq!(code("coffer_session=0", &desk.account), nobody, "{name}");
+        assert_eq!(code("", &interface.account), nobody, "{name}");
+        assert_eq!(
+            code("coffer_session=0", &interface.account),
+            nobody,
+            "{name}"
+        );
         if role == "operator" {
             of_operators += 1;
             let forbidden = (403, json!("forbidden"));
-            assert_eq!(code(&desk.merchant, &desk.account), forbidden, "{name}");
-            assert_eq!(code(&desk.merchant, OTHER_ACCOUNT), forbidden, "{name}");
+            assert_eq!(
+                code(&interface.merchant, &interface.account),
+                forbidden,
+                "{name}"
+            );
+            assert_eq!(
+                code(&interface.merchant, OTHER_ACCOUNT),
+                forbidden,
+                "{name}"
+            );
         } else if route.path.contains("{account}") {
             of_accounts += 1;
             let nothing = (404, json!("not_found"));
-            assert_eq!(code(&desk.merchant, OTHER_ACCOUNT), nothing, "{name}");
-            assert_eq!(code(&desk.stranger, &desk.account), nothing, "{name}");
-            assert_eq!(code(&desk.merchant, "x"), nothing, "{name}");
+            assert_eq!(code(&interface.merchant, OTHER_ACCOUNT), nothing, "{name}");
+            assert_eq!(
+                code(&interface.stranger, &interface.account),
+                nothing,
+                "{name}"
+            );
+            assert_eq!(code(&interface.merchant, "x"), nothing, "{name}");
         }
     }
     assert!(
         of_accounts >= 20 && of_operators >= 10,
         "{of_accounts} {of_operators}"
     );
-    assert_eq!(desk.log_length(), before, "nothing was done");
+    assert_eq!(interface.log_length(), before, "nothing was done");
 }

@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
 /// A shop, and the operator's cookie.
-struct Desk {
+struct Operator {
     shop: Shop,
     cookie: String,
 }
 
-impl Desk {
-    fn open() -> Desk {
+impl Operator {
+    fn open() -> Operator {
         let shop = Shop::open();
         let cookie = shop.signed_in("operator@sandbox.test");
-        Desk { shop, cookie }
+        Operator { shop, cookie }
     }
 
     /// Something that came to an address of nobody's; its id.
@@ -61,10 +61,10 @@ fn id(invoice: &Value) -> &str {
 
 #[test]
 fn what_was_confirmed_is_booked_where_it_is_given() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let operator = Operator::open();
+    let shop = &operator.shop;
     let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
-    let lost = desk.lost("0.001");
+    let lost = operator.lost("0.001");
     let txid = shop.read_beside("select txid from observations");
     shop.step(&lost, "confirmed");
     shop.advance("1h");
@@ -76,7 +76,7 @@ fn what_was_confirmed_is_booked_where_it_is_given() {
         ["0.00", "0.00"],
     );
     // It was seen in time, so it counts as in time.
-    let payment = desk.given(&lost, &json!({ "invoice": invoice["id"] }));
+    let payment = operator.given(&lost, &json!({ "invoice": invoice["id"] }));
     shop.stands(
         id(&invoice),
         "confirmed",
@@ -84,8 +84,8 @@ fn what_was_confirmed_is_booked_where_it_is_given() {
         "sale 60.00, fee -0.60",
         ["59.40", "0.00"],
     );
-    desk.is_right();
-    assert_eq!(desk.left(), "0");
+    operator.is_right();
+    assert_eq!(operator.left(), "0");
     let noted = shop.noted("unmatched_payment.assign");
     let detail = json!({
         "unmatchedPayment": lost, "reason": "unknown_address", "note": null, "chain": "bitcoin", "txid": txid,
@@ -101,33 +101,34 @@ fn what_was_confirmed_is_booked_where_it_is_given() {
     let again = json!({ "address": NOBODY, "asset": "BTC", "amount": "0.001", "txid": txid });
     let again = shop.post("/sandbox/payments", None, again).expect(200);
     assert_eq!(again.json()["id"], json!(payment));
-    desk.assign(&lost, &json!({ "invoice": invoice["id"] }))
+    operator
+        .assign(&lost, &json!({ "invoice": invoice["id"] }))
         .refused(404, "not_found", None);
-    desk.is_right();
+    operator.is_right();
 }
 
 #[test]
 fn what_was_seen_is_booked_when_it_is_confirmed() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let operator = Operator::open();
+    let shop = &operator.shop;
     // In a coin that was never quoted there, to the very address that it came to.
     let invoice = shop.invoice("92.00", json!({ "asset": "ETH" }));
     let body =
         json!({ "address": invoice["depositAddress"], "asset": "USDC-BASE", "amount": "100" });
     let strange = shop.pay(body);
-    let payment = desk.given(&strange, &json!({ "invoice": invoice["id"] }));
+    let payment = operator.given(&strange, &json!({ "invoice": invoice["id"] }));
     let shown = shop.read(id(&invoice));
     assert_eq!(
         [&shown["status"], &shown["asset"], &shown["amountReceived"]],
         [&json!("detected"), &json!("USDC-BASE"), &json!("100")]
     );
-    desk.is_right();
+    operator.is_right();
     shop.step(&payment, "confirmed");
     assert_eq!(shop.read(id(&invoice))["status"], "confirmed");
     // To an invoice for which no coin was picked yet.
     let open = shop.invoice("60.00", json!({}));
-    let lost = desk.lost("0.001");
-    let payment = desk.given(&lost, &json!({ "invoice": open["id"] }));
+    let lost = operator.lost("0.001");
+    let payment = operator.given(&lost, &json!({ "invoice": open["id"] }));
     let shown = shop.read(id(&open));
     assert_eq!(
         [&shown["status"], &shown["asset"], &shown["amountExpected"]],
@@ -136,37 +137,37 @@ fn what_was_seen_is_booked_when_it_is_confirmed() {
     shop.step(&payment, "dropped");
     assert_eq!(shop.read(id(&open))["status"], "awaiting_payment");
     shop.step(&payment, "seen");
-    desk.is_right();
+    operator.is_right();
     // What came too late is late, at the rate of the day.
     shop.advance("1h");
-    let late = desk.lost("0.001");
+    let late = operator.lost("0.001");
     shop.step(&late, "confirmed");
     let expired = shop.invoice("60.00", json!({ "asset": "LTC" }));
     shop.advance("1h");
-    let also = desk.lost("0.001");
-    desk.given(&also, &json!({ "invoice": expired["id"] }));
+    let also = operator.lost("0.001");
+    operator.given(&also, &json!({ "invoice": expired["id"] }));
     assert_eq!(shop.read(id(&expired))["status"], "expired");
     shop.step(
         &shop.read_beside("select max(id) from payments"),
         "confirmed",
     );
     assert_eq!(shop.read(id(&expired))["status"], "paid_late");
-    desk.is_right();
+    operator.is_right();
 }
 
 #[test]
 fn a_customer_may_be_given_it() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let operator = Operator::open();
+    let shop = &operator.shop;
     shop.addresses(TEST, "ada").expect(201);
     let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
     let ada = json!({ "account": account, "customer": "ada" });
     for (amount, confirmed) in [("0.001", true), ("0.002", false)] {
-        let lost = desk.lost(amount);
+        let lost = operator.lost(amount);
         if confirmed {
             shop.step(&lost, "confirmed");
         }
-        let deposit = desk.given(&lost, &ada);
+        let deposit = operator.given(&lost, &ada);
         if !confirmed {
             shop.step(&deposit, "confirmed");
         }
@@ -180,7 +181,7 @@ fn a_customer_may_be_given_it() {
             ],
             [&json!("confirmed"), &json!("ada"), &json!(NOBODY)]
         );
-        desk.is_right();
+        operator.is_right();
     }
     let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
     assert_eq!(balances["data"][0]["available"], "178.20");
@@ -189,15 +190,17 @@ fn a_customer_may_be_given_it() {
     // Customers have no address on litecoin, so none can be said to have paid there.
     let body = json!({ "address": "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9", "asset": "LTC", "amount": "1" });
     let on_litecoin = shop.pay(body);
-    desk.assign(&on_litecoin, &ada)
+    operator
+        .assign(&on_litecoin, &ada)
         .refused(400, "invalid_request", Some("customer"));
-    desk.is_right();
+    operator.is_right();
 }
 
 #[test]
 fn what_cannot_be_whose_it_is_said_to_be_stays_where_it_is() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let operator = Operator::open();
+    let shop = &operator.shop;
+    let assign = |id: &str, body: &Value| operator.assign(id, body);
     shop.addresses(LIVE, "live").expect(201);
     let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
     let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
@@ -207,7 +210,7 @@ fn what_cannot_be_whose_it_is_said_to_be_stays_where_it_is() {
         .post("/v1/invoices", Some(LIVE), body)
         .expect(201)
         .json();
-    let lost = desk.lost("0.001");
+    let lost = operator.lost("0.001");
     let unknown = "01a1fd71-e3f0-740f-bd59-25d40e11c67b";
     for body in [
         json!({ "invoice": live["id"] }),
@@ -217,7 +220,7 @@ fn what_cannot_be_whose_it_is_said_to_be_stays_where_it_is() {
         json!({ "account": account, "customer": "nobody" }),
         json!({ "account": account, "customer": "live" }),
     ] {
-        desk.assign(&lost, &body).refused(404, "not_found", None);
+        assign(&lost, &body).refused(404, "not_found", None);
     }
     for (body, param) in [
         (json!({}), "invoice"),
@@ -230,68 +233,65 @@ fn what_cannot_be_whose_it_is_said_to_be_stays_where_it_is() {
         (json!({ "invoice": 1 }), "invoice"),
         (json!({ "invoice": invoice["id"], "more": 1 }), "more"),
     ] {
-        desk.assign(&lost, &body)
-            .refused(400, "invalid_request", Some(param));
+        assign(&lost, &body).refused(400, "invalid_request", Some(param));
     }
     for amount in ["0.00000001", "20999999"] {
-        let lost = desk.lost(amount);
-        desk.assign(&lost, &mine)
-            .refused(400, "invalid_request", Some("invoice"));
+        let lost = operator.lost(amount);
+        assign(&lost, &mine).refused(400, "invalid_request", Some("invoice"));
     }
     for unknown in ["x", unknown] {
-        desk.assign(unknown, &mine).refused(404, "not_found", None);
+        assign(unknown, &mine).refused(404, "not_found", None);
     }
-    let gone = desk.lost("0.001");
+    let gone = operator.lost("0.001");
     shop.step(&gone, "dropped");
-    desk.assign(&gone, &mine)
-        .refused(409, "invalid_transition", None);
-    let sent_back = desk.lost("0.001");
+    assign(&gone, &mine).refused(409, "invalid_transition", None);
+    let sent_back = operator.lost("0.001");
     let looked = format!("/dashboard/api/unmatched-payments/{sent_back}");
     let note = json!({ "note": "sent back by hand" });
-    shop.as_member(&desk.cookie, "POST", &looked, &note)
+    shop.as_member(&operator.cookie, "POST", &looked, &note)
         .expect(200);
-    desk.assign(&sent_back, &mine)
-        .refused(409, "invalid_transition", None);
+    assign(&sent_back, &mine).refused(409, "invalid_transition", None);
     let path = format!("/dashboard/api/unmatched-payments/{lost}/assign");
     let merchant = shop.merchants_cookie();
     shop.as_member(&merchant, "POST", &path, &mine)
         .refused(403, "forbidden", None);
     shop.send("POST", &path, &[], &mine.to_string())
         .refused(401, "unauthorized", None);
-    assert_eq!(desk.left(), "5");
+    assert_eq!(operator.left(), "5");
     assert_eq!(shop.noted("unmatched_payment.assign"), []);
     assert_eq!(shop.read(id(&invoice))["status"], "awaiting_payment");
-    desk.is_right();
+    operator.is_right();
 }
 
 #[test]
 fn a_coin_without_an_address_there_is_not_given() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let operator = Operator::open();
+    let shop = &operator.shop;
     let elsewhere = shop.invoice("60.00", json!({ "asset": "LTC" }));
-    let lost = desk.lost("0.001");
+    let lost = operator.lost("0.001");
     let faults = |method: &str, body: &str| {
         let answer = shop.send(method, "/sandbox/faults", &[], body);
         assert!(answer.status < 300, "{}", answer.text);
     };
     faults("POST", r#"{ "pool": "empty" }"#);
-    desk.assign(&lost, &json!({ "invoice": elsewhere["id"] }))
+    operator
+        .assign(&lost, &json!({ "invoice": elsewhere["id"] }))
         .refused(400, "coin_unavailable", Some("invoice"));
-    assert_eq!(desk.left(), "1");
+    assert_eq!(operator.left(), "1");
     faults("DELETE", "");
     // With one it is quoted there.
     let coins = "select group_concat(asset) from (select asset from quotes order by asset)";
     assert_eq!(shop.read_beside(coins), "LTC");
-    desk.given(&lost, &json!({ "invoice": elsewhere["id"] }));
+    operator.given(&lost, &json!({ "invoice": elsewhere["id"] }));
     assert_eq!(shop.read_beside(coins), "BTC,LTC");
-    desk.is_right();
+    operator.is_right();
 }
 
 #[test]
 fn two_who_give_it_away_at_once_give_it_once() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
-    let lost = desk.lost("0.001");
+    let operator = Operator::open();
+    let shop = &operator.shop;
+    let lost = operator.lost("0.001");
     shop.step(&lost, "confirmed");
     let invoices: Vec<_> = (0..4)
         .map(|_| shop.invoice("60.00", json!({ "asset": "BTC" })))
@@ -300,10 +300,10 @@ fn two_who_give_it_away_at_once_give_it_once() {
         let tasks: Vec<_> = invoices
             .iter()
             .map(|invoice| {
-                let desk = &desk;
+                let operator = &operator;
                 let body = json!({ "invoice": invoice["id"] });
                 let lost = &lost;
-                scope.spawn(move || desk.assign(lost, &body).status)
+                scope.spawn(move || operator.assign(lost, &body).status)
             })
             .collect();
         tasks.into_iter().map(|task| task.join().unwrap()).collect()
@@ -314,17 +314,17 @@ fn two_who_give_it_away_at_once_give_it_once() {
         .iter()
         .filter(|invoice| shop.read(id(invoice))["status"] == "confirmed");
     assert_eq!(paid.count(), 1);
-    desk.is_right();
+    operator.is_right();
 }
 
 #[test]
 fn a_payment_to_anothers_address_that_nobody_gave_away_is_found() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let operator = Operator::open();
+    let shop = &operator.shop;
     let invoice = shop.invoice("60.00", json!({ "asset": "BTC" }));
-    let lost = desk.lost("0.001");
-    desk.given(&lost, &json!({ "invoice": invoice["id"] }));
-    desk.is_right();
+    let lost = operator.lost("0.001");
+    operator.given(&lost, &json!({ "invoice": invoice["id"] }));
+    operator.is_right();
     shop.write_beside("delete from audit_log where action = 'unmatched_payment.assign'");
     let found = findings(shop.file());
     assert_eq!(found.len(), 1, "{found:?}");

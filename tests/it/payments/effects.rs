@@ -191,7 +191,7 @@ fn a_payment_to_an_older_coin_counts_at_its_own_rate_and_names_the_coin() {
     assert_eq!(
         shop.select(&id, "LTC"),
         litecoin,
-        "the standing quote, unchanged"
+        "the quote from before, unchanged"
     );
     assert_eq!(shop.select(&id, "SOL"), solana);
     let older = shop.pay(json!({ "address": litecoin["depositAddress"], "amount": "0.625" }));

@@ -7,8 +7,8 @@
 //! Set by `COFFER_RANDOM_OPERATIONS`, `COFFER_RANDOM_CONNECTIONS` and `COFFER_RANDOM_SEED`.
 
 mod chain;
-mod desk;
 mod merchant;
+mod operator;
 mod scene;
 mod transfers;
 
@@ -50,7 +50,8 @@ const fn operation(
 /// Everything that can be done.
 fn operations() -> impl Iterator<Item = &'static Operation> + Clone {
     let ours = merchant::OPERATIONS.iter().chain(&chain::OPERATIONS);
-    ours.chain(&transfers::OPERATIONS).chain(&desk::OPERATIONS)
+    ours.chain(&transfers::OPERATIONS)
+        .chain(&operator::OPERATIONS)
 }
 
 /// How often each operation was done, and how often it was tried.

@@ -1,7 +1,7 @@
 //! Servers are a feature that the operator switches on, account by account, with a quota.
 
 use crate::invoices::idempotency::fifty;
-use crate::support::desk::Desk;
+use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
 use crate::support::served::{Served, TOKEN};
 use crate::support::{Answer, Shop, agent, send};
@@ -23,11 +23,13 @@ fn place(shop: &Shop, more: &[(&str, &str)]) -> Answer {
 
 #[test]
 fn an_account_has_at_most_its_quota_at_once() {
-    let desk = Desk::open();
-    let shop = &desk.shop;
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
     let decide = |server: &Value, body: Value| {
         let path = format!("/dashboard/api/servers/{}", server["id"].as_str().unwrap());
-        desk.send(&desk.operator, "POST", &path, &body).expect(200)
+        interface
+            .send(&interface.operator, "POST", &path, &body)
+            .expect(200)
     };
     shop.switch(json!({ "serverQuota": 2 }));
     let first = place(shop, &[("Idempotency-Key", "first")]).expect(201);
@@ -60,31 +62,32 @@ fn an_account_has_at_most_its_quota_at_once() {
 
 #[test]
 fn the_operator_sets_it_and_the_merchant_does_not() {
-    let desk = Desk::open();
-    let path = format!("/dashboard/api/accounts/{}", desk.account);
+    let interface = OperatorInterface::open();
+    let path = format!("/dashboard/api/accounts/{}", interface.account);
     let change = |cookie: &str, quota: Value| {
-        desk.send(cookie, "PATCH", &path, &json!({ "serverQuota": quota }))
+        interface.send(cookie, "PATCH", &path, &json!({ "serverQuota": quota }))
     };
-    change(&desk.merchant, json!(1000)).refused(403, "forbidden", Some("serverQuota"));
+    change(&interface.merchant, json!(1000)).refused(403, "forbidden", Some("serverQuota"));
     for wrong in [json!(-1), json!(100_001), json!("2"), json!(1.5)] {
-        change(&desk.operator, wrong).refused(400, "invalid_request", Some("serverQuota"));
+        change(&interface.operator, wrong).refused(400, "invalid_request", Some("serverQuota"));
     }
-    let changed = change(&desk.operator, json!(0)).expect(200).json();
+    let changed = change(&interface.operator, json!(0)).expect(200).json();
     assert_eq!(changed["serverQuota"], 0);
     // The merchant's own token orders nothing.
     let tokens = format!("{path}/reseller-tokens");
-    let made = desk.send(&desk.merchant, "POST", &tokens, &Value::Null);
+    let made = interface.send(&interface.merchant, "POST", &tokens, &Value::Null);
     let bearer = format!(
         "Bearer {}",
         made.expect(201).json()["token"].as_str().unwrap()
     );
     let headers = [("Authorization", bearer.as_str())];
     let order = || {
-        desk.shop
+        interface
+            .shop
             .send("POST", SERVERS, &headers, &order().to_string())
     };
     order().refused(403, "servers_disabled", None);
-    change(&desk.operator, json!(1)).expect(200);
+    change(&interface.operator, json!(1)).expect(200);
     order().expect(201);
     order().refused(409, "server_quota_exceeded", None);
 }

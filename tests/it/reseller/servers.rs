@@ -44,13 +44,13 @@ fn a_server_is_ordered_and_made_by_hand() {
     );
     let operator = shop.operator();
     let listed = shop
-        .desk(&operator, "GET", "/dashboard/api/servers", &Value::Null)
+        .interface(&operator, "GET", "/dashboard/api/servers", &Value::Null)
         .expect(200)
         .json();
     assert_eq!(listed["data"][0]["id"], server["id"]);
     let decide = |body: Value| {
         let path = format!("/dashboard/api/servers/{}", server["id"].as_str().unwrap());
-        shop.desk(&operator, "POST", &path, &body)
+        shop.interface(&operator, "POST", &path, &body)
     };
     decide(json!({ "action": "release" })).refused(409, "invalid_transition", None);
     let made = decide(json!({ "action": "activate", "address": "192.0.2.7", "ref": "vm-7" }));
@@ -75,7 +75,7 @@ fn a_server_is_ordered_and_made_by_hand() {
     let account = listed["data"][0]["account"].as_str().unwrap();
     let path = format!("/dashboard/api/accounts/{account}/servers");
     let own = shop
-        .desk(&operator, "GET", &path, &Value::Null)
+        .interface(&operator, "GET", &path, &Value::Null)
         .expect(200)
         .json();
     assert_eq!(own["data"].as_array().unwrap().len(), 2);
@@ -240,7 +240,7 @@ fn whatever_it_answers_is_known_or_waits_for_a_person() {
         } else {
             let path = format!("/dashboard/api/servers/{}", server["id"].as_str().unwrap());
             let body = json!({ "action": "fail", "reason": "looked: it is not there" });
-            running.desk("POST", &path, &body).expect(200);
+            running.interface("POST", &path, &body).expect(200);
         }
     }
 }
@@ -270,7 +270,7 @@ fn a_provisioner_that_was_lost_with_the_process_is_not_run_again() {
         "provisioning unknown"
     );
     let listed = running
-        .desk("GET", "/dashboard/api/servers", &Value::Null)
+        .interface("GET", "/dashboard/api/servers", &Value::Null)
         .expect(200)
         .json();
     assert_eq!(listed["data"][0]["command"], "unknown");

@@ -4,18 +4,18 @@ use super::{Answer, Shop, TEST};
 use serde_json::Value;
 
 /// Somebody who is signed in, at one account's payment links.
-pub struct Desk<'a> {
+pub struct OperatorInterface<'a> {
     pub shop: &'a Shop,
     pub cookie: String,
     pub account: String,
 }
 
-impl Desk<'_> {
+impl OperatorInterface<'_> {
     /// The sandbox's operator at the sandbox's account.
     #[track_caller]
-    pub fn of(shop: &Shop) -> Desk<'_> {
+    pub fn of(shop: &Shop) -> OperatorInterface<'_> {
         let merchant = shop.get("/v1/merchant", Some(TEST)).expect(200).json();
-        Desk {
+        OperatorInterface {
             shop,
             cookie: shop.signed_in("operator@sandbox.test"),
             account: merchant["id"].as_str().unwrap().to_owned(),
@@ -23,8 +23,8 @@ impl Desk<'_> {
     }
 
     /// The same person at another account's links.
-    pub fn at(&self, account: &str) -> Desk<'_> {
-        Desk {
+    pub fn at(&self, account: &str) -> OperatorInterface<'_> {
+        OperatorInterface {
             shop: self.shop,
             cookie: self.cookie.clone(),
             account: account.to_owned(),

@@ -146,7 +146,7 @@ impl Served {
     pub fn approved_payout_in(&self, running: &Running, payee: [&str; 3]) -> String {
         let id = self.requested_payout_in(running, payee);
         let path = format!("/dashboard/api/payouts/{id}");
-        running.desk("POST", &path, &approval()).expect(200);
+        running.interface("POST", &path, &approval()).expect(200);
         id
     }
 
@@ -155,7 +155,7 @@ impl Served {
     pub fn requested_payout_in(&self, running: &Running, payee: [&str; 3]) -> String {
         let path = format!("/dashboard/api/accounts/{}/adjustments", self.account);
         let body = json!({ "currency": "EUR", "amount": "500.00", "memo": "for a test" });
-        running.desk("POST", &path, &body).expect(201);
+        running.interface("POST", &path, &body).expect(201);
         let [asset, chain, to] = payee;
         let address =
             "insert or replace into payout_addresses (account, chain, address, changed_at)
@@ -203,7 +203,7 @@ impl Running {
 
     /// Calls the operator interface.
     #[track_caller]
-    pub fn desk(&self, method: &str, path: &str, body: &Value) -> Answer {
+    pub fn interface(&self, method: &str, path: &str, body: &Value) -> Answer {
         let body = if body.is_null() {
             String::new()
         } else {

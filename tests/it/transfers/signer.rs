@@ -74,7 +74,7 @@ fn what_it_says_is_known_or_waits_for_a_person() {
         } else {
             let path = format!("/dashboard/api/payouts/{id}");
             let body = json!({ "action": "pay", "txid": "found-by-looking" });
-            running.desk("POST", &path, &body).expect(200);
+            running.interface("POST", &path, &body).expect(200);
         }
     }
 }
@@ -104,7 +104,7 @@ fn a_signer_that_was_lost_with_the_process_is_not_run_again() {
     );
     let path = format!("/dashboard/api/payouts/{id}");
     let body = json!({ "action": "pay", "txid": "sent-unheard" });
-    running.desk("POST", &path, &body).expect(200);
+    running.interface("POST", &path, &body).expect(200);
     assert_eq!(payout(&served, &running.url, &id)["status"], "paid");
     assert_eq!(starts(&served.path("noted")), 1);
 }

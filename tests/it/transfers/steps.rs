@@ -76,9 +76,9 @@ fn every_way_to_every_end_leaves_the_books_right() {
 #[test]
 fn a_step_that_there_is_not_changes_nothing() {
     for kind in ["payouts", "refunds"] {
-        let standing = WAYS.iter().map(|(way, _)| *way);
-        let standing = standing.chain([&[][..], &["approve"], &["approve", "process"]]);
-        for way in standing {
+        let ways = WAYS.iter().map(|(way, _)| *way);
+        let ways = ways.chain([&[][..], &["approve"], &["approve", "process"]]);
+        for way in ways {
             let shop = Shop::open();
             let id = fresh(&shop, kind);
             shop.moved(kind, &id, way);

@@ -6,7 +6,7 @@ use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Cents, Overflow};
 use crate::domain::payment::Payment;
-use crate::domain::quote::{Quote, standing};
+use crate::domain::quote::{Quote, current};
 use crate::domain::rate::{Quoted, RateSource};
 
 const SEEN: Paid = (PaymentState::Seen, true, false, DUE);
@@ -281,7 +281,7 @@ fn a_payment_on_an_older_quote_speaks_for_the_invoice() -> Result<(), Overflow> 
     let newer = payment(3, &second, PaymentState::Confirmed);
     let quotes = [first, second];
     let coin = |payments: &[Payment], picked| {
-        standing(&quotes, payments, picked).map(|quote| quote.asset.id)
+        current(&quotes, payments, picked).map(|quote| quote.asset.id)
     };
     assert_eq!(coin(&[], None), None);
     assert_eq!(coin(&[], Some(2)), Some("LTC"));

@@ -121,7 +121,7 @@ fn payout(caller: &mut Caller) -> Option<Answer> {
     let amount = caller.dice.pick(&["20.00", "25.50", "100.00", "all"]);
     let body = json!({ "amount": amount, "currency": caller.dice.pick(&["EUR", "USD"]) });
     let answer = if caller.dice.once_in(3) {
-        caller.desk(side, "POST", "payouts", &body)
+        caller.interface(side, "POST", "payouts", &body)
     } else {
         caller.merchant(side, "POST", "/v1/payouts", &body)
     };

@@ -1,6 +1,6 @@
 //! Where everything is done: a shop with two accounts, what there is in it so far, and those who do it.
 
-use crate::support::desk::OTHER_ACCOUNT;
+use crate::support::operator_interface::OTHER_ACCOUNT;
 use crate::support::{Answer, LIVE, Shop, TEST, agent, send};
 use coffer::Config;
 use rusqlite::Connection;
@@ -243,7 +243,13 @@ impl<'a> Caller<'a> {
     }
 
     /// As the operator, to something of an account in a mode.
-    pub(super) fn desk(&mut self, side: usize, method: &str, rest: &str, body: &Value) -> Answer {
+    pub(super) fn interface(
+        &mut self,
+        side: usize,
+        method: &str,
+        rest: &str,
+        body: &Value,
+    ) -> Answer {
         let Side { account, mode, .. } = &self.scene.sides[side];
         let sign = if rest.contains('?') { '&' } else { '?' };
         let path = format!("/dashboard/api/accounts/{account}/{rest}{sign}mode={mode}");

@@ -44,7 +44,7 @@ fn request_as_operator(caller: &mut Caller) -> Option<Answer> {
         "invoice": invoice, "amount": amount(caller), "asset": "SOL",
         "toAddress": bs58::encode([7; 32]).into_string(), "reason": "sent back",
     });
-    let answer = caller.desk(side, "POST", "refunds", &body);
+    let answer = caller.interface(side, "POST", "refunds", &body);
     remember(caller, side, answer)
 }
 
@@ -88,7 +88,7 @@ fn list(caller: &mut Caller) -> Option<Answer> {
     let side = caller.side();
     let kind = caller.dice.pick(&["payouts", "refunds"]);
     let answer = if caller.dice.once_in(2) {
-        caller.desk(side, "GET", kind, &Value::Null)
+        caller.interface(side, "GET", kind, &Value::Null)
     } else {
         let path = format!("/dashboard/api/{kind}?mode=live&status=processing");
         caller.operator("GET", &path, &Value::Null)

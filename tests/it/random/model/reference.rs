@@ -25,7 +25,7 @@ pub struct Payment {
     pub was_confirmed: bool,
     pub seen_at: i64,
     /// What it has in the ledger that nothing has taken back.
-    standing: Vec<i128>,
+    unreversed: Vec<i128>,
 }
 
 /// An event: its type, the status its object shows, when.
@@ -87,7 +87,7 @@ impl Invoice {
         self.cancelled_at.unwrap_or(i64::MAX).min(self.expires_at)
     }
 
-    pub fn standing(&self) -> impl Iterator<Item = &Payment> {
+    pub fn counted(&self) -> impl Iterator<Item = &Payment> {
         self.payments
             .iter()
             .filter(|payment| payment.state != State::Dropped)
@@ -95,7 +95,7 @@ impl Invoice {
 
     /// The coin that speaks for it.
     pub fn coin(&self) -> Option<&'static Coin> {
-        self.standing()
+        self.counted()
             .next()
             .map(|first| first.coin)
             .or(self.picked)
@@ -104,7 +104,7 @@ impl Invoice {
     /// All seen or confirmed in its coin.
     pub fn received(&self) -> Option<i128> {
         let coin = self.coin()?;
-        let in_coin = self.standing().filter(|payment| payment.coin.id == coin.id);
+        let in_coin = self.counted().filter(|payment| payment.coin.id == coin.id);
         in_coin
             .map(|payment| payment.units)
             .reduce(|sum, units| sum + units)
@@ -112,7 +112,7 @@ impl Invoice {
 
     /// What is still to be paid, in cents.
     pub fn due(&self) -> i128 {
-        let paid: i128 = self.standing().map(|payment| payment.value).sum();
+        let paid: i128 = self.counted().map(|payment| payment.value).sum();
         if paid < self.amount {
             self.amount - paid
         } else {
@@ -215,11 +215,11 @@ impl World {
 
     pub fn select(&mut self, at: usize, coin: &'static Coin) -> Result<(), Refused> {
         let (now, invoice) = (self.now, &mut self.invoices[at]);
-        let standing = invoice.standing().next().is_some();
-        if standing && now < invoice.deadline() {
+        let counted = invoice.counted().next().is_some();
+        if counted && now < invoice.deadline() {
             return Err(IN_FLIGHT);
         }
-        if standing || !["created", "awaiting_payment"].contains(&invoice.judged(now)) {
+        if counted || !["created", "awaiting_payment"].contains(&invoice.judged(now)) {
             return Err(CLOSED);
         }
         invoice.pick(coin)?;
@@ -230,7 +230,7 @@ impl World {
     pub fn cancel(&mut self, at: usize) -> Result<(), Refused> {
         let (now, invoice) = (self.now, &mut self.invoices[at]);
         let open = ["created", "awaiting_payment"].contains(&invoice.judged(now));
-        if !open || invoice.standing().next().is_some() {
+        if !open || invoice.counted().next().is_some() {
             return Err(NOT_CANCELLABLE);
         }
         invoice.cancelled_at = Some(now);
@@ -267,7 +267,7 @@ impl World {
             state: State::Seen,
             was_confirmed: false,
             seen_at,
-            standing: Vec::new(),
+            unreversed: Vec::new(),
         });
         invoice.settle(now, false);
         Ok(true)
@@ -324,12 +324,12 @@ impl World {
             booked.push(("fee", -fee, Some(self.fee_bps)));
             booked.retain(|(_, amount, _)| *amount != 0);
         } else if next == State::Confirmed || payment.state == State::Confirmed {
-            let back = payment.standing.iter();
+            let back = payment.unreversed.iter();
             booked.extend(back.map(|amount| ("adjustment", -amount, None)));
         } else {
             return;
         }
-        payment.standing = booked.iter().map(|(_, amount, _)| *amount).collect();
+        payment.unreversed = booked.iter().map(|(_, amount, _)| *amount).collect();
         let (live, currency) = (invoice.live, invoice.currency);
         for (kind, amount, fee_bps) in booked {
             self.ledger.push(Entry {

@@ -10,7 +10,7 @@ pub(super) static OPERATIONS: [Operation; 12] = [
     operation("cancel an invoice", 15, cancel),
     operation("cancel it in the sandbox", 5, cancel_in_sandbox),
     operation("adjust the books", 8, adjust),
-    operation("read the desk", 15, read),
+    operation("read the interface", 15, read),
     operation("resend since", 1, resend),
     operation("import addresses", 5, import),
     operation("resolve what matched nothing", 3, resolve),
@@ -24,7 +24,7 @@ pub(super) static OPERATIONS: [Operation; 12] = [
 fn cancel(caller: &mut Caller) -> Option<Answer> {
     let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
     let path = format!("invoices/{invoice}/cancel");
-    Some(caller.desk(side, "POST", &path, &Value::Null))
+    Some(caller.interface(side, "POST", &path, &Value::Null))
 }
 
 fn cancel_in_sandbox(caller: &mut Caller) -> Option<Answer> {
@@ -38,7 +38,7 @@ fn adjust(caller: &mut Caller) -> Option<Answer> {
     let amount = caller.dice.pick(&["250.00", "1000.00", "-0.01", "-75.50"]);
     let currency = caller.dice.pick(&["EUR", "USD"]);
     let body = json!({ "currency": currency, "amount": amount, "memo": "counted again" });
-    Some(caller.desk(side, "POST", "adjustments", &body))
+    Some(caller.interface(side, "POST", "adjustments", &body))
 }
 
 fn read(caller: &mut Caller) -> Option<Answer> {
@@ -59,7 +59,7 @@ fn read(caller: &mut Caller) -> Option<Answer> {
     } else {
         rest
     };
-    let answer = caller.desk(side, "GET", rest, &Value::Null);
+    let answer = caller.interface(side, "GET", rest, &Value::Null);
     assert_eq!(answer.status, 200, "{}", answer.text);
     Some(answer)
 }
@@ -67,7 +67,7 @@ fn read(caller: &mut Caller) -> Option<Answer> {
 fn resend(caller: &mut Caller) -> Option<Answer> {
     let side = caller.side();
     let body = json!({ "since": caller.scene.shop.now() });
-    Some(caller.desk(side, "POST", "resend", &body))
+    Some(caller.interface(side, "POST", "resend", &body))
 }
 
 fn import(caller: &mut Caller) -> Option<Answer> {

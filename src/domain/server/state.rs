@@ -57,7 +57,7 @@ text_enum! {
 
 /// What the provisioner is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errand {
+pub enum Task {
     /// Make the server.
     Create,
     /// Remove it.
@@ -67,7 +67,7 @@ pub enum Errand {
 /// Where an order stands, with all that decides what may happen next: the status, whether its deletion is wanted, and
 /// what the provisioner is at. What cannot be has no value here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ServerState {
     /// Waits to be made.
     Queued,
     /// The provisioner was started to make it.
@@ -101,21 +101,21 @@ pub enum Step {
     Operator(OperatorStep),
 }
 
-impl Standing {
+impl ServerState {
     /// From what is stored; nothing where that cannot be.
     pub fn of(
         status: ServerStatus,
         deletion_wanted: bool,
         command: Option<CommandState>,
-    ) -> Option<Standing> {
+    ) -> Option<ServerState> {
         match (status, deletion_wanted, command) {
-            (ServerStatus::Queued, false, None) => Some(Standing::Queued),
-            (ServerStatus::Provisioning, false, Some(state)) => Some(Standing::Creating(state)),
-            (ServerStatus::Active, false, None) => Some(Standing::Active),
-            (ServerStatus::Active, true, None) => Some(Standing::Unwanted),
-            (ServerStatus::Active, true, Some(state)) => Some(Standing::Deleting(state)),
-            (ServerStatus::Failed, false, None) => Some(Standing::Failed),
-            (ServerStatus::Deleted, _, None) => Some(Standing::Deleted),
+            (ServerStatus::Queued, false, None) => Some(ServerState::Queued),
+            (ServerStatus::Provisioning, false, Some(state)) => Some(ServerState::Creating(state)),
+            (ServerStatus::Active, false, None) => Some(ServerState::Active),
+            (ServerStatus::Active, true, None) => Some(ServerState::Unwanted),
+            (ServerStatus::Active, true, Some(state)) => Some(ServerState::Deleting(state)),
+            (ServerStatus::Failed, false, None) => Some(ServerState::Failed),
+            (ServerStatus::Deleted, _, None) => Some(ServerState::Deleted),
             _ => None,
         }
     }
@@ -123,32 +123,34 @@ impl Standing {
     /// The status that everybody sees.
     pub const fn status(self) -> ServerStatus {
         match self {
-            Standing::Queued => ServerStatus::Queued,
-            Standing::Creating(_) => ServerStatus::Provisioning,
-            Standing::Active | Standing::Unwanted | Standing::Deleting(_) => ServerStatus::Active,
-            Standing::Failed => ServerStatus::Failed,
-            Standing::Deleted => ServerStatus::Deleted,
+            ServerState::Queued => ServerStatus::Queued,
+            ServerState::Creating(_) => ServerStatus::Provisioning,
+            ServerState::Active | ServerState::Unwanted | ServerState::Deleting(_) => {
+                ServerStatus::Active
+            }
+            ServerState::Failed => ServerStatus::Failed,
+            ServerState::Deleted => ServerStatus::Deleted,
         }
     }
 
     /// What the provisioner is at.
     pub const fn command(self) -> Option<CommandState> {
         match self {
-            Standing::Creating(state) | Standing::Deleting(state) => Some(state),
-            Standing::Queued
-            | Standing::Active
-            | Standing::Unwanted
-            | Standing::Failed
-            | Standing::Deleted => None,
+            ServerState::Creating(state) | ServerState::Deleting(state) => Some(state),
+            ServerState::Queued
+            | ServerState::Active
+            | ServerState::Unwanted
+            | ServerState::Failed
+            | ServerState::Deleted => None,
         }
     }
 
     /// What the provisioner has to do next, or is doing.
-    pub const fn errand(self) -> Option<Errand> {
+    pub const fn task(self) -> Option<Task> {
         match self {
-            Standing::Queued | Standing::Creating(_) => Some(Errand::Create),
-            Standing::Unwanted | Standing::Deleting(_) => Some(Errand::Delete),
-            Standing::Active | Standing::Failed | Standing::Deleted => None,
+            ServerState::Queued | ServerState::Creating(_) => Some(Task::Create),
+            ServerState::Unwanted | ServerState::Deleting(_) => Some(Task::Delete),
+            ServerState::Active | ServerState::Failed | ServerState::Deleted => None,
         }
     }
 
@@ -156,12 +158,12 @@ impl Standing {
     ///
     /// # Errors
     /// `invalid_transition` where there is no such step from here.
-    pub fn after(self, step: Step) -> Result<Standing, Refusal> {
+    pub fn after(self, step: Step) -> Result<ServerState, Refusal> {
         let next = match step {
             Step::Discard => self.after_discard(),
             Step::Start => match self {
-                Standing::Queued => Some(Standing::Creating(CommandState::Running)),
-                Standing::Unwanted => Some(Standing::Deleting(CommandState::Running)),
+                ServerState::Queued => Some(ServerState::Creating(CommandState::Running)),
+                ServerState::Unwanted => Some(ServerState::Deleting(CommandState::Running)),
                 _ => None,
             },
             Step::Done | Step::Declined | Step::Lost => self.after_command(step),
@@ -171,65 +173,73 @@ impl Standing {
     }
 
     /// What is not made yet or not there any more is gone at once; what is there has to be removed first.
-    const fn after_discard(self) -> Option<Standing> {
+    const fn after_discard(self) -> Option<ServerState> {
         match self {
-            Standing::Queued | Standing::Failed | Standing::Deleted => Some(Standing::Deleted),
-            Standing::Active | Standing::Unwanted => Some(Standing::Unwanted),
-            Standing::Deleting(state) => Some(Standing::Deleting(state)),
-            Standing::Creating(_) => None,
+            ServerState::Queued | ServerState::Failed | ServerState::Deleted => {
+                Some(ServerState::Deleted)
+            }
+            ServerState::Active | ServerState::Unwanted => Some(ServerState::Unwanted),
+            ServerState::Deleting(state) => Some(ServerState::Deleting(state)),
+            ServerState::Creating(_) => None,
         }
     }
 
     /// Only a command that runs can end.
-    const fn after_command(self, step: Step) -> Option<Standing> {
+    const fn after_command(self, step: Step) -> Option<ServerState> {
         match (self, step) {
-            (Standing::Creating(CommandState::Running), Step::Done) => Some(Standing::Active),
-            (Standing::Creating(CommandState::Running), Step::Declined) => Some(Standing::Failed),
-            (Standing::Creating(CommandState::Running), Step::Lost) => {
-                Some(Standing::Creating(CommandState::Unknown))
+            (ServerState::Creating(CommandState::Running), Step::Done) => Some(ServerState::Active),
+            (ServerState::Creating(CommandState::Running), Step::Declined) => {
+                Some(ServerState::Failed)
             }
-            (Standing::Deleting(CommandState::Running), Step::Done) => Some(Standing::Deleted),
-            (Standing::Deleting(CommandState::Running), Step::Declined) => Some(Standing::Active),
-            (Standing::Deleting(CommandState::Running), Step::Lost) => {
-                Some(Standing::Deleting(CommandState::Unknown))
+            (ServerState::Creating(CommandState::Running), Step::Lost) => {
+                Some(ServerState::Creating(CommandState::Unknown))
+            }
+            (ServerState::Deleting(CommandState::Running), Step::Done) => {
+                Some(ServerState::Deleted)
+            }
+            (ServerState::Deleting(CommandState::Running), Step::Declined) => {
+                Some(ServerState::Active)
+            }
+            (ServerState::Deleting(CommandState::Running), Step::Lost) => {
+                Some(ServerState::Deleting(CommandState::Unknown))
             }
             _ => None,
         }
     }
 
     /// A person decides where no command runs.
-    const fn after_operator(self, step: OperatorStep) -> Option<Standing> {
+    const fn after_operator(self, step: OperatorStep) -> Option<ServerState> {
         match (self, step) {
             (
-                Standing::Creating(CommandState::Running)
-                | Standing::Deleting(CommandState::Running)
-                | Standing::Deleted,
+                ServerState::Creating(CommandState::Running)
+                | ServerState::Deleting(CommandState::Running)
+                | ServerState::Deleted,
                 _,
             ) => None,
-            (Standing::Queued, OperatorStep::Activate)
-            | (Standing::Creating(CommandState::Unknown), OperatorStep::Activate)
-            | (Standing::Unwanted, OperatorStep::Activate)
-            | (Standing::Deleting(CommandState::Unknown), OperatorStep::Activate) => {
-                Some(Standing::Active)
+            (ServerState::Queued, OperatorStep::Activate)
+            | (ServerState::Creating(CommandState::Unknown), OperatorStep::Activate)
+            | (ServerState::Unwanted, OperatorStep::Activate)
+            | (ServerState::Deleting(CommandState::Unknown), OperatorStep::Activate) => {
+                Some(ServerState::Active)
             }
-            (Standing::Queued, OperatorStep::Fail)
-            | (Standing::Creating(CommandState::Unknown), OperatorStep::Fail) => {
-                Some(Standing::Failed)
+            (ServerState::Queued, OperatorStep::Fail)
+            | (ServerState::Creating(CommandState::Unknown), OperatorStep::Fail) => {
+                Some(ServerState::Failed)
             }
-            (Standing::Creating(CommandState::Unknown), OperatorStep::Release) => {
-                Some(Standing::Queued)
+            (ServerState::Creating(CommandState::Unknown), OperatorStep::Release) => {
+                Some(ServerState::Queued)
             }
-            (Standing::Deleting(CommandState::Unknown), OperatorStep::Release) => {
-                Some(Standing::Unwanted)
+            (ServerState::Deleting(CommandState::Unknown), OperatorStep::Release) => {
+                Some(ServerState::Unwanted)
             }
-            (_, OperatorStep::Delete) => Some(Standing::Deleted),
+            (_, OperatorStep::Delete) => Some(ServerState::Deleted),
             (
-                Standing::Active | Standing::Failed,
+                ServerState::Active | ServerState::Failed,
                 OperatorStep::Activate | OperatorStep::Fail | OperatorStep::Release,
             )
-            | (Standing::Queued, OperatorStep::Release)
-            | (Standing::Unwanted, OperatorStep::Fail | OperatorStep::Release)
-            | (Standing::Deleting(CommandState::Unknown), OperatorStep::Fail) => None,
+            | (ServerState::Queued, OperatorStep::Release)
+            | (ServerState::Unwanted, OperatorStep::Fail | OperatorStep::Release)
+            | (ServerState::Deleting(CommandState::Unknown), OperatorStep::Fail) => None,
         }
     }
 

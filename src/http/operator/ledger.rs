@@ -85,7 +85,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("books.json"),
+    components: include_str!("ledger.json"),
 };
 
 /// GET /dashboard/api/accounts/{account}/balances

@@ -1,7 +1,7 @@
-//! Sending a command on its errands: one order after the other, each once.
+//! A command's job: to be run for one order after the other, once for each.
 //!
-//! What lives here: the order of things. What does not: what an order is (`provision`), how a command is run
-//! (`command`). What always holds: that the command is about to run is committed before it does, and an answer is
+//! What lives here: what comes before a run and what after it. What does not: what an order is (`provision`, `send`),
+//! how a command is run (`command`). What always holds: that the command is about to run is committed before it does, and an answer is
 //! kept until it is committed.
 
 use super::command::{Answered, Command};
@@ -20,14 +20,14 @@ const STORE_MS_MAX: i64 = 3_000;
 /// How long between two such attempts.
 const STORE_PAUSE: Duration = Duration::from_millis(20);
 
-/// What a command is sent for.
-pub trait Errands: Send + Sync + 'static {
+/// What a command is run for: where its orders come from, and where its answers go.
+pub trait CommandJob: Send + Sync + 'static {
     /// The name in the log.
     const NAME: &'static str;
-    /// One of them.
+    /// What it is run for once.
     type Order: Send + Sync + 'static;
 
-    /// Takes the next one, committed as begun; nothing where none waits.
+    /// Takes the next order, committed as begun; nothing where none waits.
     fn begin(&self, now: Time) -> impl Future<Output = Result<Option<Self::Order>, Error>> + Send;
 
     /// What the log calls it, and what its command reads.
@@ -42,20 +42,20 @@ pub trait Errands: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// Runs errands, one at a time.
-pub struct Runner<E: Errands> {
-    errands: E,
+/// Runs the command of a job, for one order at a time.
+pub struct Runner<J: CommandJob> {
+    job: J,
     command: Command,
     clock: Arc<Clock>,
     /// An answer that is not stored yet.
-    unstored: Option<(E::Order, Answered)>,
+    unstored: Option<(J::Order, Answered)>,
 }
 
-impl<E: Errands> Runner<E> {
-    /// Sends this command on these errands.
-    pub fn new(errands: E, command: Command, clock: Arc<Clock>) -> Runner<E> {
+impl<J: CommandJob> Runner<J> {
+    /// Runs this command for the orders of this job.
+    pub fn new(job: J, command: Command, clock: Arc<Clock>) -> Runner<J> {
         Runner {
-            errands,
+            job,
             command,
             clock,
             unstored: None,
@@ -67,11 +67,11 @@ impl<E: Errands> Runner<E> {
         let Some((order, answered)) = self.unstored.take() else {
             return Ok(());
         };
-        let stored = self.errands.end(self.clock.now(), &order, &answered).await;
+        let stored = self.job.end(self.clock.now(), &order, &answered).await;
         match stored {
             Ok(()) => Ok(()),
             Err(Error::Refused(refusal)) if refusal.code != Code::Overloaded => {
-                let (name, _) = E::describe(&order);
+                let (name, _) = J::describe(&order);
                 log::error!("what became of {name} was not taken: {refusal}");
                 Ok(())
             }
@@ -83,15 +83,15 @@ impl<E: Errands> Runner<E> {
     }
 }
 
-impl<E: Errands> Worker for Runner<E> {
-    const NAME: &'static str = E::NAME;
+impl<J: CommandJob> Worker for Runner<J> {
+    const NAME: &'static str = J::NAME;
 
     async fn tick(&mut self, now: Time) -> Result<Next, Error> {
         self.store().await?;
-        let Some(order) = self.errands.begin(now).await? else {
+        let Some(order) = self.job.begin(now).await? else {
             return Ok(Next::Idle);
         };
-        let (name, input) = E::describe(&order);
+        let (name, input) = J::describe(&order);
         let program = self.command.program.path().display();
         log::info!("{name}: {program} is started");
         let answered = self.command.run(&name, &input).await;
@@ -117,7 +117,7 @@ impl<E: Errands> Worker for Runner<E> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Answered, Clock, Command, Errands, Error, Future, Next, Runner, Time, Worker};
+    use super::{Answered, Clock, Command, CommandJob, Error, Future, Next, Runner, Time, Worker};
     use crate::domain::refusal::{Code, Refusal};
     use crate::worker::command::Program;
     use serde_json::{Value, json};
@@ -134,7 +134,7 @@ mod tests {
         stored: Arc<Mutex<Vec<Answered>>>,
     }
 
-    impl Errands for Crowded {
+    impl CommandJob for Crowded {
         const NAME: &'static str = "crowded";
         type Order = ();
 

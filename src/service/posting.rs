@@ -8,7 +8,7 @@ use crate::domain::ledger;
 use crate::domain::money::Cents;
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
-use crate::store::ledger::{Booking, Source, book, standing};
+use crate::store::ledger::{Booking, Source, book, unreversed};
 use crate::store::{Tx, accounts};
 
 /// A step of what was seen on a chain.
@@ -37,9 +37,9 @@ pub(super) fn book_step(
         let fee = accounts::by_seq(tx, booking.account)?.fee;
         ledger::booked(step.value, fee)?
     } else if confirms {
-        ledger::taken_back(&standing(tx, booking.source)?, restored)?
+        ledger::taken_back(&unreversed(tx, booking.source)?, restored)?
     } else if step.before == PaymentState::Confirmed {
-        ledger::taken_back(&standing(tx, booking.source)?, undone)?
+        ledger::taken_back(&unreversed(tx, booking.source)?, undone)?
     } else {
         Vec::new()
     };

@@ -1,12 +1,12 @@
-//! Every standing with every step, and what is stored with what it means.
+//! Every state with every step, and what is stored with what it means.
 
-use super::{CommandState, Errand, OperatorStep, ServerStatus, Standing, Step};
+use super::{CommandState, OperatorStep, ServerState, ServerStatus, Step, Task};
 use crate::domain::refusal::Code;
 
 use CommandState::{Running, Unknown};
-use Standing::{Active, Creating, Deleted, Deleting, Failed, Queued, Unwanted};
+use ServerState::{Active, Creating, Deleted, Deleting, Failed, Queued, Unwanted};
 
-const ALL: [Standing; 9] = [
+const ALL: [ServerState; 9] = [
     Queued,
     Creating(Running),
     Creating(Unknown),
@@ -32,7 +32,7 @@ const STEPS: [Step; 9] = [
 
 /// Where each of [`STEPS`] leads from each of [`ALL`], as the documentation tells it.
 #[rustfmt::skip]
-const TABLE: [[Option<Standing>; 9]; 9] = [
+const TABLE: [[Option<ServerState>; 9]; 9] = [
     // discard, start, done, declined, lost, activate, fail, delete, release
     [Some(Deleted), Some(Creating(Running)), None, None, None, Some(Active), Some(Failed), Some(Deleted), None],
     [None, None, Some(Active), Some(Failed), Some(Creating(Unknown)), None, None, None, None],
@@ -47,17 +47,13 @@ const TABLE: [[Option<Standing>; 9]; 9] = [
 
 #[test]
 fn every_step_from_everywhere_leads_where_it_should() {
-    for (standing, row) in ALL.iter().zip(&TABLE) {
+    for (state, row) in ALL.iter().zip(&TABLE) {
         for (step, expected) in STEPS.iter().zip(row) {
-            let found = standing.after(*step);
-            assert_eq!(
-                found.as_ref().ok(),
-                expected.as_ref(),
-                "{standing:?} {step:?}"
-            );
+            let found = state.after(*step);
+            assert_eq!(found.as_ref().ok(), expected.as_ref(), "{state:?} {step:?}");
             if let Err(refusal) = found {
                 assert_eq!(refusal.code, Code::InvalidTransition);
-                let status = standing.status().as_str();
+                let status = state.status().as_str();
                 assert!(refusal.message.contains(status), "{}", refusal.message);
             }
         }
@@ -66,9 +62,9 @@ fn every_step_from_everywhere_leads_where_it_should() {
 
 #[test]
 fn an_unknown_outcome_is_ended_by_a_person_only() {
-    for standing in [Creating(Unknown), Deleting(Unknown)] {
+    for state in [Creating(Unknown), Deleting(Unknown)] {
         for step in STEPS {
-            let moved = standing.after(step).is_ok_and(|next| next != standing);
+            let moved = state.after(step).is_ok_and(|next| next != state);
             assert!(!moved || matches!(step, Step::Operator(_)), "{step:?}");
         }
     }
@@ -76,12 +72,12 @@ fn an_unknown_outcome_is_ended_by_a_person_only() {
 
 #[test]
 fn a_command_starts_only_where_none_was_started() {
-    for standing in ALL {
-        let starts = standing.after(Step::Start).is_ok();
-        assert_eq!(starts, matches!(standing, Queued | Unwanted));
+    for state in ALL {
+        let starts = state.after(Step::Start).is_ok();
+        assert_eq!(starts, matches!(state, Queued | Unwanted));
         if starts {
-            assert!(standing.command().is_none());
-            let begun = standing.after(Step::Start).map(Standing::command);
+            assert!(state.command().is_none());
+            let begun = state.after(Step::Start).map(ServerState::command);
             assert_eq!(begun, Ok(Some(Running)));
         }
     }
@@ -93,31 +89,31 @@ fn what_is_stored_reads_back_and_nothing_else_does() {
     for status in ServerStatus::ALL {
         for wanted in [false, true] {
             for command in [None, Some(Running), Some(Unknown)] {
-                if let Some(standing) = Standing::of(*status, wanted, command) {
-                    assert_eq!((standing.status(), standing.command()), (*status, command));
-                    read.push(standing);
+                if let Some(state) = ServerState::of(*status, wanted, command) {
+                    assert_eq!((state.status(), state.command()), (*status, command));
+                    read.push(state);
                 }
             }
         }
     }
     // One that was wanted gone and one that was discarded at once are both gone.
     assert_eq!(read.len(), ALL.len() + 1);
-    assert!(ALL.iter().all(|standing| read.contains(standing)));
+    assert!(ALL.iter().all(|state| read.contains(state)));
 }
 
 #[test]
-fn the_errand_follows_from_the_standing() {
-    for (standing, errand) in ALL.into_iter().zip([
-        Some(Errand::Create),
-        Some(Errand::Create),
-        Some(Errand::Create),
+fn the_task_follows_from_the_state() {
+    for (state, task) in ALL.into_iter().zip([
+        Some(Task::Create),
+        Some(Task::Create),
+        Some(Task::Create),
         None,
-        Some(Errand::Delete),
-        Some(Errand::Delete),
-        Some(Errand::Delete),
+        Some(Task::Delete),
+        Some(Task::Delete),
+        Some(Task::Delete),
         None,
         None,
     ]) {
-        assert_eq!(standing.errand(), errand, "{standing:?}");
+        assert_eq!(state.task(), task, "{state:?}");
     }
 }

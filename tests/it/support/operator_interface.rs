@@ -8,7 +8,7 @@ use serde_json::Value;
 pub const OTHER_ACCOUNT: &str = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
 
 /// A shop, its account's id, and the cookies of an operator, of the account's own user and of another account's.
-pub struct Desk {
+pub struct OperatorInterface {
     pub shop: Shop,
     pub account: String,
     pub operator: String,
@@ -16,15 +16,15 @@ pub struct Desk {
     pub stranger: String,
 }
 
-impl Desk {
+impl OperatorInterface {
     #[track_caller]
-    pub fn open() -> Desk {
-        Desk::of(Shop::open())
+    pub fn open() -> OperatorInterface {
+        OperatorInterface::of(Shop::open())
     }
 
     /// The same in a shop of one's own.
     #[track_caller]
-    pub fn of(shop: Shop) -> Desk {
+    pub fn of(shop: Shop) -> OperatorInterface {
         let conn = Connection::open(shop.file()).unwrap();
         // A second account, and users of both with the operator's password.
         conn.execute_batch(&format!(
@@ -38,7 +38,7 @@ impl Desk {
         ))
         .unwrap();
         let merchant = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
-        Desk {
+        OperatorInterface {
             account: merchant["id"].as_str().unwrap().to_owned(),
             operator: shop.signed_in("operator@sandbox.test"),
             merchant: shop.signed_in("merchant@sandbox.test"),
