@@ -1,4 +1,4 @@
 //! Coins and what they cost.
 
 mod rates;
-mod table;
+pub mod table;

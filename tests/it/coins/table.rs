@@ -4,7 +4,7 @@ use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
 /// Id, symbol, chain, kind, decimals, smallest amount, and EUR for one in test mode.
-const COINS: [(&str, &str, &str, &str, u32, &str, &str); 13] = [
+pub const COINS: [(&str, &str, &str, &str, u32, &str, &str); 13] = [
     ("BTC", "BTC", "bitcoin", "native", 8, "0.00002", "60000"),
     ("LTC", "LTC", "litecoin", "native", 8, "0.01", "80"),
     ("DOGE", "DOGE", "dogecoin", "native", 8, "5", "0.2"),
