@@ -143,6 +143,7 @@ impl Report {
             for read in [Subject::GetHot, Subject::GetSpread, Subject::List] {
                 add(at(read), at(Subject::BareHyper));
             }
+            add(at(Subject::CreatePicked), at(Subject::Create));
             add(at(Subject::Simulate), at(Subject::Create));
             add(at(Subject::Webhook), at(Subject::Create));
         }

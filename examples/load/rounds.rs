@@ -7,7 +7,7 @@ use crate::client::{self, Requests, cycle, each, load};
 use crate::machine;
 use crate::plan::{CONNECTIONS, Plan};
 use crate::process::{Place, Server};
-use crate::rows::{Copy, Rows, bodies, open, silent_receiver};
+use crate::rows::{Copy, Rows, bodies, bodies_with_coin, open, silent_receiver};
 use crate::webhooks::{self, Receiver};
 use crate::{Failure, bare, naive, wire};
 use rusqlite::Connection;
@@ -73,6 +73,9 @@ fn writes(
         book.enter(Subject::Create, connections, made.measured);
         ids.extend(made.ids);
         sent += made.sent;
+        let made = load(plan, coffer, connections, picked(sent), false)?;
+        book.enter(Subject::CreatePicked, connections, made.measured);
+        sent += made.sent;
         let made = load(plan, &naive, connections, creations(sent_naive), false)?;
         book.enter(Subject::Naive, connections, made.measured);
         sent_naive += made.sent;
@@ -121,7 +124,15 @@ fn reads(
 
 /// Invoices that are asked for, with orders numbered from here.
 pub fn creations(from: usize) -> Requests {
-    let body = bodies();
+    posts(from, bodies())
+}
+
+/// The same with their coin picked.
+fn picked(from: usize) -> Requests {
+    posts(from, bodies_with_coin())
+}
+
+fn posts(from: usize, body: impl Fn(usize) -> String + Send + Sync + 'static) -> Requests {
     client::numbered(move |number| wire::request("POST", "/v1/invoices", &body(from + number)))
 }
 

@@ -41,6 +41,12 @@ pub fn bodies() -> impl Fn(usize) -> String {
     move |number| format!("{before}{number:09}{after}")
 }
 
+/// The same, each with its coin picked.
+pub fn bodies_with_coin() -> impl Fn(usize) -> String {
+    let body = bodies();
+    move |number| body(number).replacen('{', r#"{"asset":"BTC","#, 1)
+}
+
 /// A receiver that takes connections and never answers: deliveries are written and cost no sending.
 pub fn silent_receiver() -> Result<(TcpListener, String), Failure> {
     let listener = TcpListener::bind("127.0.0.1:0")?;

@@ -2,3 +2,4 @@ insert into invoices (id, account, mode, order_id, status, amount, currency, des
   cancel_url, webhook_url, metadata, customer_email, payment_link_id, under_bps, over_bps, created_at, expires_at)
 values (:id, :account, :mode, :order_id, :status, :amount, :currency, :description, :redirect_url, :cancel_url,
   :webhook_url, :metadata, :customer_email, :payment_link_id, :under_bps, :over_bps, :created_at, :expires_at)
+on conflict (account, mode, order_id) where order_id is not null do nothing

@@ -100,7 +100,7 @@ impl AccountStatus {
 }
 
 /// An account.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct Account {
     /// Order of insertion.
     pub seq: i64,

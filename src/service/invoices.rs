@@ -1,24 +1,23 @@
-//! Invoices: making, reading, calling off, expiring.
+//! Invoices: reading, calling off, expiring.
 //!
-//! What does not live here: picking a coin (`quotes`), what money does to an invoice (`payments`). What always holds:
+//! What does not live here: making them (`create`), picking a coin (`quotes`), what money does to an invoice (`payments`). What always holds:
 //! the status comes from the one step in `settle`.
 
+mod create;
+
+pub(in crate::service) use create::{may_be_made, new_invoice};
+
 use super::cache::Generation;
-use super::idempotency::{Outcome, Slot, once};
 use super::settle::{Cause, judged_at};
 use super::{Error, Json, Scope, Service};
-use crate::domain::account::Account;
 use crate::domain::asset::Mode;
 use crate::domain::invoice::Invoice;
-use crate::domain::invoice::draft::Draft;
-use crate::domain::money::Cents;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::{InvoiceStatus, status};
-use crate::domain::time::{SECOND_MS, Time};
+use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::store::{Reader, Tx, accounts, chains, file, invoices, payments, quotes};
+use crate::store::{Reader, Tx, chains, invoices, payments, quotes};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Invoices that one expiry step closes at most.
@@ -45,85 +44,6 @@ pub struct Wanted {
 }
 
 impl Service {
-    /// Makes an invoice, or finds the one that its orderId or its Idempotency-Key already made.
-    ///
-    /// # Errors
-    /// As `POST /v1/invoices` documents them.
-    pub async fn create_invoice(
-        self: &Arc<Self>,
-        now: Time,
-        scope: &Scope,
-        body: Map<String, Value>,
-        client_key: Option<String>,
-    ) -> Result<(Outcome, String), Error> {
-        let (account, mode) = (scope.account(), scope.mode());
-        let slot = client_key.map(|client_key| Slot {
-            account,
-            mode,
-            route: "createInvoice",
-            client_key,
-        });
-        let draft = Draft::parse(&body).and_then(|draft| self.checked(draft));
-        self.write(move |service, tx| {
-            once(tx, now, slot.as_ref(), &body, || {
-                service.create(tx, now, account, mode, draft)
-            })
-        })
-        .await
-    }
-
-    /// Refuses a webhookUrl that may not be called.
-    fn checked(&self, draft: Draft) -> Result<Draft, Refusal> {
-        let url = draft.webhook_url.as_deref();
-        match url.map_or(Ok(()), |url| (self.webhook_check)(url)) {
-            Ok(()) => Ok(draft),
-            Err(problem) => Err(Refusal::field("webhookUrl", problem)),
-        }
-    }
-
-    /// The checks on creation in their documented order, then the invoice.
-    fn create(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        account: i64,
-        mode: Mode,
-        draft: Result<Draft, Refusal>,
-    ) -> Result<(Outcome, String), Error> {
-        let account = accounts::by_seq(tx, account)?;
-        may_be_made(tx, &account, mode)?;
-        let draft = draft?;
-        if let Some(existing) = existing(tx, &account, mode, &draft)? {
-            let warnings = differences(&draft, &existing);
-            return Ok((
-                Outcome::Existing,
-                render::invoice(&existing, &self.links, &warnings)?
-                    .get()
-                    .to_owned(),
-            ));
-        }
-        let amount = account.check_price(draft.amount)?;
-        let (preselect, mut warnings) = (draft.asset.clone(), draft.warnings.clone());
-        let mut invoice = new_invoice(&account, mode, amount, draft, now);
-        invoice.seq = invoices::insert(tx, &invoice)?;
-        if let Some(asset) = preselect {
-            match self.quote(tx, now, &mut invoice, &asset) {
-                Ok(_) => {}
-                Err(Error::Refused(refusal)) => {
-                    warnings.push(format!("asset was not preselected: {}", refusal.message))
-                }
-                Err(failure) => return Err(failure),
-            }
-        }
-        let invoice = self.settle(tx, now, invoice, Cause::Created)?;
-        Ok((
-            Outcome::Created,
-            render::invoice(&invoice, &self.links, &warnings)?
-                .get()
-                .to_owned(),
-        ))
-    }
-
     /// One invoice.
     ///
     /// # Errors
@@ -255,16 +175,6 @@ impl Service {
     }
 }
 
-/// Refuses where the account's state or maintenance keeps invoices from being made.
-pub(super) fn may_be_made(tx: &Tx<'_>, account: &Account, mode: Mode) -> Result<(), Error> {
-    account.status.may_create_invoices()?;
-    if mode.is_live() && file::load(tx)?.is_some_and(|file| file.maintenance) {
-        let message = "live invoices are paused for maintenance";
-        return Err(Refusal::new(Code::Maintenance, message).into());
-    }
-    Ok(())
-}
-
 /// The caller's invoice.
 pub(super) fn owned(db: &Reader<'_>, scope: &Scope, id: &str) -> Result<Invoice, Error> {
     let invoice = match id::parse(id) {
@@ -276,73 +186,4 @@ pub(super) fn owned(db: &Reader<'_>, scope: &Scope, id: &str) -> Result<Invoice,
     invoice
         .filter(mine)
         .ok_or_else(|| Refusal::not_found("invoice").into())
-}
-
-/// The invoice that the draft's orderId already made.
-fn existing(
-    tx: &Tx<'_>,
-    account: &Account,
-    mode: Mode,
-    draft: &Draft,
-) -> Result<Option<Invoice>, Error> {
-    match &draft.order_id {
-        None => Ok(None),
-        Some(order_id) => Ok(invoices::by_order(tx, account.seq, mode, order_id)?),
-    }
-}
-
-/// What the merchant should know who made an orderId again.
-fn differences(draft: &Draft, existing: &Invoice) -> Vec<String> {
-    let mut warnings = draft.warnings.clone();
-    if draft.amount != Some(existing.amount) {
-        warnings.push(format!(
-            "this orderId exists with another amount: {}",
-            existing.amount
-        ));
-    }
-    if draft.currency != existing.currency {
-        warnings.push(format!(
-            "this orderId exists in another currency: {}",
-            existing.currency
-        ));
-    }
-    warnings
-}
-
-/// The invoice of a draft, before it has a place in the file.
-pub(super) fn new_invoice(
-    account: &Account,
-    mode: Mode,
-    amount: Cents,
-    draft: Draft,
-    now: Time,
-) -> Invoice {
-    let ttl_seconds = draft.ttl_seconds.unwrap_or(account.ttl_seconds);
-    Invoice {
-        seq: 0,
-        id: id::new(now).to_string(),
-        account: account.seq,
-        mode,
-        order_id: draft.order_id,
-        status: InvoiceStatus::Created,
-        amount,
-        currency: draft.currency,
-        description: draft.description,
-        coin: None,
-        amount_received: None,
-        picked_quote: None,
-        redirect_url: draft.redirect_url.or_else(|| account.success_url.clone()),
-        cancel_url: draft.cancel_url.or_else(|| account.cancel_url.clone()),
-        webhook_url: draft.webhook_url,
-        metadata: draft.metadata,
-        customer_email: draft.customer_email,
-        payment_link_id: None,
-        refunded: None,
-        under: account.under,
-        over: account.over,
-        created_at: now,
-        expires_at: now.plus_ms(ttl_seconds.saturating_mul(SECOND_MS)),
-        confirmed_at: None,
-        cancelled_at: None,
-    }
 }

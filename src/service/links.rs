@@ -3,7 +3,6 @@
 //! What does not live here: making and changing links (`operator::links`). //! What always holds: an invoice from a link passes the checks that every other passes, and names its link.
 
 use super::invoices::{may_be_made, new_invoice};
-use super::settle::Cause;
 use super::{Error, Service};
 use crate::domain::account::Account;
 use crate::domain::id;
@@ -69,10 +68,11 @@ impl Service {
             may_be_made(tx, &account, link.mode)?;
             let draft = draft(&link, link.amount.or(amount))?;
             let amount = account.check_price(draft.amount)?;
-            let mut invoice = new_invoice(&account, link.mode, amount, draft, now);
+            let mut invoice = new_invoice(&account, link.mode, amount, &draft, now);
             invoice.payment_link_id = Some(link.id);
-            invoice.seq = invoices::insert(tx, &invoice)?;
-            let invoice = service.settle(tx, now, invoice, Cause::Created)?;
+            invoice.seq = invoices::insert(tx, &invoice)?
+                .ok_or_else(|| Error::Failed("an invoice was not written".to_owned()))?;
+            let (invoice, _) = service.settle_created(tx, now, invoice)?;
             Ok(Begun {
                 token: service.links.token(&invoice.id),
                 invoice_id: invoice.id,

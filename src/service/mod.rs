@@ -44,8 +44,10 @@ pub use faults::Faults;
 pub use keys::{Asker, Caller, Scope};
 pub use operator::members::Member;
 
+use crate::domain::account::Account;
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
+use crate::store::accounts as accounts_table;
 use crate::store::file::{self, FileRow};
 use crate::store::{Changes, Durability, Kind, Opening, Reader, Store, StoreError, Tx};
 use serde_json::value::RawValue;
@@ -72,6 +74,7 @@ pub struct Service {
 #[derive(Default)]
 pub struct Caches {
     keys: cache::Cache<[u8; 32], keys::Known>,
+    accounts: cache::Cache<i64, Arc<Account>>,
     invoices: cache::Cache<String, invoices::Rendered>,
 }
 
@@ -80,8 +83,12 @@ impl Caches {
     pub fn forget(&self, changes: &Changes) {
         if changes.everything {
             self.keys.clear();
+            self.accounts.clear();
             self.invoices.clear();
             return;
+        }
+        if changes.accounts {
+            self.accounts.clear();
         }
         if changes.keys {
             self.keys.clear();
@@ -124,6 +131,20 @@ impl Service {
         self.store.read_at_one_moment(work)
     }
 
+    /// An account as it was a moment ago: for what can be prepared before the transaction, which asks again.
+    fn recent_account(&self, seq: i64) -> Result<Arc<Account>, Error> {
+        match self.caches.accounts.get(&seq) {
+            Ok(account) => Ok(account),
+            Err(generation) => {
+                let account = Arc::new(self.read(|db| Ok(accounts_table::by_seq(db, seq)?))?);
+                self.caches
+                    .accounts
+                    .put(seq, Arc::clone(&account), generation);
+                Ok(account)
+            }
+        }
+    }
+
     /// One transaction.
     async fn write<T: Send + 'static>(
         self: &Arc<Self>,
@@ -131,6 +152,16 @@ impl Service {
     ) -> Result<T, Error> {
         let service = Arc::clone(self);
         self.store.write(move |tx| work(&service, tx)).await
+    }
+
+    /// One transaction that may be done again where what it did was taken back: for what is written often.
+    async fn write_repeatable<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl Fn(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let service = Arc::clone(self);
+        let repeatable = move |tx: &Tx<'_>| work(&service, tx);
+        self.store.write_repeatable(repeatable).await
     }
 
     /// One transaction that nobody waits for: for what may be lost.

@@ -38,7 +38,7 @@ impl Service {
         asset: Option<String>,
     ) -> Result<Json, Error> {
         let (scope, id) = (*scope, id.to_owned());
-        self.write(move |service, tx| {
+        self.write_repeatable(move |service, tx| {
             let mut invoice = owned(tx, &scope, &id)?;
             if invoice.mode.is_live() {
                 return Err(Refusal::new(

@@ -35,7 +35,7 @@ impl Service {
         asset: String,
     ) -> Result<Json, Error> {
         let (scope, id) = (*scope, id.to_owned());
-        self.write(move |service, tx| {
+        self.write_repeatable(move |service, tx| {
             let mut invoice = owned(tx, &scope, &id)?;
             open_for_picking(tx, &invoice, now)?;
             service.quote(tx, now, &mut invoice, &asset)?;

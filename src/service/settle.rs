@@ -3,7 +3,7 @@
 //! What always holds: nothing else changes an invoice's status.
 
 use super::events::{Subject, record};
-use super::{Error, Service};
+use super::{Error, Json, Service};
 use crate::domain::event::EventType;
 use crate::domain::invoice::{Coin, Invoice};
 use crate::domain::money::coin::Units;
@@ -14,12 +14,11 @@ use crate::domain::status::{InvoiceStatus, status};
 use crate::domain::time::Time;
 use crate::domain::{quote, render};
 use crate::store::{Tx, chains, file, invoice_steps, invoices, payments, quotes};
+use serde_json::value::RawValue;
 
 /// What made the step necessary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// The invoice was just made: its creation is told, whatever its status.
-    Created,
     /// A payment was confirmed: its status is told again where it stays the same.
     Confirmed,
     /// Anything else: only a change of status is told.
@@ -27,19 +26,44 @@ pub(super) enum Cause {
 }
 
 impl Service {
+    /// [`Service::settle`] of an invoice that was just made, and the JSON that is told of it.
+    pub(super) fn settle_created(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        invoice: Invoice,
+    ) -> Result<(Invoice, Json), Error> {
+        // Without a coin nothing can have been paid: it stands as it was just written.
+        let invoice = if invoice.picked_quote.is_none() {
+            invoice
+        } else {
+            self.recompute(tx, now, invoice)?
+        };
+        let object = render::invoice(&invoice, &self.links, &[])?;
+        self.record_invoice(tx, now, &invoice, &object, EventType::InvoiceCreated)?;
+        Ok((invoice, object))
+    }
+
     /// Recomputes an invoice from its payments and the time, and tells what changed.
     pub(super) fn settle(
         &self,
         tx: &Tx<'_>,
         now: Time,
-        mut invoice: Invoice,
+        invoice: Invoice,
         cause: Cause,
     ) -> Result<Invoice, Error> {
-        if cause == Cause::Created && invoice.picked_quote.is_none() {
-            // Without a coin nothing can have been paid: it stands as it was just written.
-            self.record_invoice(tx, now, &invoice, EventType::InvoiceCreated)?;
-            return Ok(invoice);
+        let before = invoice.status;
+        let invoice = self.recompute(tx, now, invoice)?;
+        let is_told = invoice.status != before || cause == Cause::Confirmed;
+        if let Some(kind) = EventType::of_status(invoice.status).filter(|_| is_told) {
+            let object = render::invoice(&invoice, &self.links, &[])?;
+            self.record_invoice(tx, now, &invoice, &object, kind)?;
         }
+        Ok(invoice)
+    }
+
+    /// Recomputes an invoice, and saves it with the change of its status.
+    fn recompute(&self, tx: &Tx<'_>, now: Time, mut invoice: Invoice) -> Result<Invoice, Error> {
         let payments = payments::of_invoice(tx, invoice.seq)?;
         let before = invoice.status;
         let quotes = quotes::of_invoice(tx, invoice.seq)?;
@@ -61,37 +85,27 @@ impl Service {
         ) {
             file::tick(tx, now)?;
         }
-        let changed = invoice.status != before;
-        if changed {
+        if invoice.status != before {
             invoice_steps::status(tx, invoice.seq, invoice.status, now)?;
-        }
-        let kind = match cause {
-            Cause::Created => Some(EventType::InvoiceCreated),
-            Cause::Confirmed => EventType::of_status(invoice.status),
-            Cause::Other => EventType::of_status(invoice.status).filter(|_| changed),
-        };
-        if let Some(kind) = kind {
-            self.record_invoice(tx, now, &invoice, kind)?;
         }
         Ok(invoice)
     }
 
-    /// Tells of an invoice.
-    fn record_invoice(
+    /// Tells of an invoice, whose JSON `object` is.
+    pub(super) fn record_invoice(
         &self,
         tx: &Tx<'_>,
         now: Time,
         invoice: &Invoice,
+        object: &RawValue,
         kind: EventType,
     ) -> Result<(), Error> {
-        let object = render::invoice(invoice, &self.links, &[])?;
-        let own_url = invoice.webhook_url.as_deref();
         let subject = Subject {
             account: invoice.account,
             mode: invoice.mode,
             id: &invoice.id,
-            object: &object,
-            own_url,
+            object,
+            own_url: invoice.webhook_url.as_deref(),
         };
         record(tx, now, kind, &subject)
     }

@@ -114,7 +114,7 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] where the file fails.
     pub async fn record_attempts(self: &Arc<Self>, done: Vec<Done>) -> Result<(), Error> {
-        self.write(move |service, tx| {
+        self.write_repeatable(move |service, tx| {
             for Done {
                 delivery,
                 number,

@@ -1,5 +1,6 @@
 //! The table `accounts`.
 
+use super::memo::recall;
 use super::row::Columns;
 use super::{Reader, StoreError, Tx};
 use crate::domain::account::{Account, Branding};
@@ -51,12 +52,14 @@ fn origins_text(origins: &[String]) -> String {
 
 /// The account a key belongs to.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Account, StoreError> {
-    let found = db.first(
-        include_str!("../../sql/accounts/by_seq.sql"),
-        named_params! { ":seq": seq },
-        read,
-    )?;
-    found.ok_or_else(|| StoreError::Failed(format!("account {seq} is missing")))
+    recall(db.memo.map(|memo| &memo.accounts), seq, || {
+        let found = db.first(
+            include_str!("../../sql/accounts/by_seq.sql"),
+            named_params! { ":seq": seq },
+            read,
+        )?;
+        found.ok_or_else(|| StoreError::Failed(format!("account {seq} is missing")))
+    })
 }
 
 /// The account with this id.
@@ -82,6 +85,7 @@ pub fn another_is_active(db: &Reader<'_>, seq: i64) -> Result<bool, StoreError> 
 
 /// Adds an account; its `seq`.
 pub fn insert(tx: &Tx<'_>, account: &Account) -> Result<i64, StoreError> {
+    tx.changes_accounts();
     let params = named_params! {
         ":id": account.id,
         ":name": account.name,
@@ -111,6 +115,7 @@ pub fn insert(tx: &Tx<'_>, account: &Account) -> Result<i64, StoreError> {
 
 /// Saves what can change of an account.
 pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
+    tx.changes_accounts();
     let params = named_params! {
         ":seq": account.seq,
         ":name": account.name,
@@ -145,6 +150,7 @@ pub fn roll_legacy_secret(
     secret: &str,
     until: Time,
 ) -> Result<(), StoreError> {
+    tx.changes_accounts();
     let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };
     let roll = include_str!("../../sql/accounts/roll_legacy_secret.sql");
     tx.run(roll, params).map(drop)
@@ -159,6 +165,7 @@ pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, Store
 
 /// Forgets the rolled legacy secrets whose time is up.
 pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
+    tx.changes_accounts();
     let forget = include_str!("../../sql/accounts/forget_old_secrets.sql");
     tx.run(forget, named_params! { ":now": now }).map(drop)
 }

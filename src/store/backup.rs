@@ -285,6 +285,7 @@ fn read<T, E: From<StoreError>>(
     work(&Reader {
         conn: &source.conn,
         health: None,
+        memo: None,
     })
 }
 

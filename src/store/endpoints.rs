@@ -1,5 +1,6 @@
 //! The table `endpoints`: who is told of an account's events.
 
+use super::memo::recall;
 use super::row::Columns;
 use super::{Reader, StoreError, Tx};
 use crate::domain::account::Endpoint;
@@ -50,11 +51,13 @@ fn types_text(endpoint: &Endpoint) -> Result<Option<String>, StoreError> {
 
 /// The endpoints of an account, oldest first, without removed ones.
 pub fn of_account(db: &Reader<'_>, account: i64) -> Result<Vec<Endpoint>, StoreError> {
-    db.all(
-        include_str!("../../sql/endpoints/of_account.sql"),
-        named_params! { ":account": account },
-        read,
-    )
+    recall(db.memo.map(|memo| &memo.endpoints), account, || {
+        db.all(
+            include_str!("../../sql/endpoints/of_account.sql"),
+            named_params! { ":account": account },
+            read,
+        )
+    })
 }
 
 /// Adds an endpoint; its `seq` and the account come from the file.
@@ -64,6 +67,7 @@ pub fn insert(
     endpoint: &Endpoint,
     now: Time,
 ) -> Result<i64, StoreError> {
+    tx.changes_accounts();
     let types = types_text(endpoint)?;
     let params = named_params! {
         ":id": endpoint.id,
@@ -81,6 +85,7 @@ pub fn insert(
 
 /// Saves what can change of an endpoint, but for its secret.
 pub fn update(tx: &Tx<'_>, endpoint: &Endpoint) -> Result<(), StoreError> {
+    tx.changes_accounts();
     let params = named_params! {
         ":seq": endpoint.seq,
         ":mode": endpoint.mode,
@@ -95,6 +100,7 @@ pub fn update(tx: &Tx<'_>, endpoint: &Endpoint) -> Result<(), StoreError> {
 
 /// Gives an endpoint a new secret; the one before signs beside it until then.
 pub fn roll_secret(tx: &Tx<'_>, seq: i64, secret: &str, until: Time) -> Result<(), StoreError> {
+    tx.changes_accounts();
     let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };
     tx.run(include_str!("../../sql/endpoints/roll_secret.sql"), params)
         .map(drop)
@@ -102,6 +108,7 @@ pub fn roll_secret(tx: &Tx<'_>, seq: i64, secret: &str, until: Time) -> Result<(
 
 /// Removes an endpoint of an account, and gives up what was still to be sent to it.
 pub fn remove(tx: &Tx<'_>, account: i64, id: &str, now: Time) -> Result<(), StoreError> {
+    tx.changes_accounts();
     let params = named_params! { ":account": account, ":id": id, ":now": now };
     tx.run(include_str!("../../sql/endpoints/remove.sql"), params)?;
     give_up_removed(tx, account)
@@ -109,6 +116,7 @@ pub fn remove(tx: &Tx<'_>, account: i64, id: &str, now: Time) -> Result<(), Stor
 
 /// Removes every endpoint of an account, and gives up what was still to be sent to them.
 pub fn remove_all(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), StoreError> {
+    tx.changes_accounts();
     let params = named_params! { ":account": account, ":now": now };
     tx.run(include_str!("../../sql/endpoints/remove_all.sql"), params)?;
     give_up_removed(tx, account)
@@ -131,6 +139,7 @@ pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, Store
 
 /// Forgets the rolled secrets whose time is up.
 pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
+    tx.changes_accounts();
     let forget = include_str!("../../sql/endpoints/forget_old_secrets.sql");
     tx.run(forget, named_params! { ":now": now }).map(drop)
 }

@@ -73,8 +73,8 @@ fn json(text: String) -> rusqlite::Result<Box<RawValue>> {
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(17, Type::Text, error.into()))
 }
 
-/// Adds an invoice without a coin; its `seq`.
-pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<i64, StoreError> {
+/// Adds an invoice without a coin; its `seq`, or nothing where its orderId has one already.
+pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<Option<i64>, StoreError> {
     tx.note(|changes| changes.deadlines = true);
     let params = named_params! {
         ":id": invoice.id,
@@ -96,7 +96,7 @@ pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<i64, StoreError> {
         ":created_at": invoice.created_at,
         ":expires_at": invoice.expires_at,
     };
-    tx.insert(include_str!("../../sql/invoices/insert.sql"), params)
+    tx.insert_unless_there(include_str!("../../sql/invoices/insert.sql"), params)
 }
 
 /// Saves what can change of an invoice.

@@ -31,6 +31,7 @@ pub mod keys;
 pub mod ledger;
 pub mod left_behind;
 mod lock;
+mod memo;
 mod migrate;
 pub mod observations;
 pub mod open;
@@ -60,6 +61,7 @@ pub use source::read_any;
 pub use writer::{Changes, Tx, WriteError};
 
 use health::Health;
+use memo::Memo;
 use rusqlite::{Connection, Params, Row};
 use std::sync::Arc;
 
@@ -71,6 +73,8 @@ pub struct Reader<'c> {
     conn: &'c Connection,
     /// The writer's, to be told of a disk that fails.
     health: Option<&'c Health>,
+    /// The writer's.
+    memo: Option<&'c Memo>,
 }
 
 impl Reader<'_> {
@@ -198,6 +202,28 @@ impl Store {
     {
         let answered = self.shared.writer.submit(work).map_err(E::from)?;
         answered
+            .await
+            .unwrap_or_else(|_| Err(WriteError::Store(StoreError::closed())))
+            .map_err(WriteError::flatten)
+    }
+
+    /// [`Store::write`] of something that may be done twice, before anybody hears of it: where another write beside it
+    /// fails, what it did may be taken back and done again. That spares it a savepoint of its own, so what is written
+    /// often is written so.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub async fn write_repeatable<T, E>(
+        &self,
+        work: impl Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let answered = self.shared.writer.submit_repeatable(work);
+        answered
+            .map_err(E::from)?
             .await
             .unwrap_or_else(|_| Err(WriteError::Store(StoreError::closed())))
             .map_err(WriteError::flatten)

@@ -181,6 +181,7 @@ pub fn read_only<T, E: From<StoreError>>(
     work(&Reader {
         conn: &conn,
         health: None,
+        memo: None,
     })
 }
 

@@ -43,6 +43,7 @@ impl Readers {
         let outcome = work(&Reader {
             conn: &conn,
             health: None,
+            memo: None,
         });
         let mut idle = self.lock();
         if idle.len() < IDLE_MAX {

@@ -235,6 +235,7 @@ pub fn read_any<T, E: From<StoreError>>(
     work(&Reader {
         conn: &source.conn,
         health: None,
+        memo: None,
     })
 }
 

@@ -1,11 +1,12 @@
 //! The one writer: a thread that owns the write connection and commits in groups.
 //!
-//! What lives here: the queue, the batch, the savepoints, and what is told after a commit. What does not: any
-//! statement of a table. What always holds: a job is answered after its batch is committed, never before, and a
+//! What lives here: the queue, the thread, and what is told after a commit. What does not: any statement of a table. What always holds: a job is answered after its batch is committed, never before, and a
 //! job that fails takes back its own rows and nobody else's.
 
 mod attempt;
+mod batch;
 mod disk;
+mod job;
 #[cfg(test)]
 mod tests;
 
@@ -13,10 +14,11 @@ pub(super) use disk::LOG_BYTES_MAX;
 
 use super::health::Health;
 use super::lock::{Lock, Place};
+use super::memo::Memo;
 use super::{OnCommit, Reader, StoreError};
+use job::{Answer, Asked, Job, Once, Repeatable};
 use rusqlite::Connection;
-use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -38,6 +40,8 @@ const FOREIGN_CHECK: Duration = Duration::from_millis(500);
 pub struct Changes {
     /// The ids of invoices that are different; one that is new has not been read before.
     pub invoices: Vec<String>,
+    /// Accounts or their endpoints are different, or there are more of them.
+    pub accounts: bool,
     /// Keys were made, revoked or removed.
     pub keys: bool,
     /// Deliveries became due.
@@ -87,8 +91,19 @@ impl Tx<'_> {
             .told(|conn| conn.prepare_cached(sql)?.insert(params))
     }
 
-    /// Runs a script of several statements.
+    /// Inserts one row unless the statement finds it there already; its `seq` where it was not.
+    pub(super) fn insert_unless_there(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+    ) -> Result<Option<i64>, StoreError> {
+        let rows = self.run(sql, params)?;
+        Ok((rows == 1).then(|| self.reader.conn.last_insert_rowid()))
+    }
+
+    /// Runs a script of several statements, which may change anything.
     pub(super) fn script(&self, sql: &str) -> Result<(), StoreError> {
+        self.changes_accounts();
         self.reader.told(|conn| conn.execute_batch(sql))
     }
 
@@ -116,17 +131,9 @@ impl<E: From<StoreError>> WriteError<E> {
     }
 }
 
-/// What a write answers.
-type Answer<T, E> = Result<T, WriteError<E>>;
-/// Answers one job, given how its batch ended.
-type Finish = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
-/// One write, its types rubbed off: says whether to keep what it wrote, and how to answer it. It is not run where
-/// there is no transaction for it.
-type Job = Box<dyn FnOnce(Option<&Tx<'_>>) -> (bool, Finish) + Send>;
-
 /// The handle that jobs are submitted through; dropping it finishes what waits and closes the connection.
 pub(super) struct Writer {
-    jobs: Option<SyncSender<Job>>,
+    jobs: Option<SyncSender<Box<dyn Job>>>,
     waiting: Arc<AtomicUsize>,
     health: Arc<Health>,
     thread: Option<JoinHandle<()>>,
@@ -135,7 +142,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Starts the thread on this file.
     pub(super) fn start(file: OpenFile, on_commit: OnCommit) -> Result<Writer, StoreError> {
-        let (jobs, queue) = sync_channel::<Job>(WAITING_MAX);
+        let (jobs, queue) = sync_channel::<Box<dyn Job>>(WAITING_MAX);
         let waiting = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&waiting);
         let health = Arc::new(Health::default());
@@ -150,7 +157,8 @@ impl Writer {
                     health: heard,
                     on_commit,
                     waiting: counter,
-                    data_version,
+                    data_version: Cell::new(data_version),
+                    memo: Memo::default(),
                 }
                 .serve(&queue)
             })?;
@@ -162,7 +170,7 @@ impl Writer {
         })
     }
 
-    /// Puts a job into the queue.
+    /// Puts a job into the queue that is done once and never again.
     pub(super) fn submit<T, E>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -171,30 +179,30 @@ impl Writer {
         T: Send + 'static,
         E: Send + 'static,
     {
+        self.enqueue(|answer| Box::new(Asked::new(Once(Some(work)), answer)))
+    }
+
+    /// Puts a job into the queue that may be done again where what it did was taken back: it shares its savepoint.
+    pub(super) fn submit_repeatable<T, E>(
+        &self,
+        work: impl Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<oneshot::Receiver<Answer<T, E>>, StoreError>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+    {
+        self.enqueue(|answer| Box::new(Asked::new(Repeatable(work), answer)))
+    }
+
+    fn enqueue<A>(
+        &self,
+        job: impl FnOnce(oneshot::Sender<A>) -> Box<dyn Job>,
+    ) -> Result<oneshot::Receiver<A>, StoreError> {
         self.health.check()?;
         let (answer, answered) = oneshot::channel();
-        let job: Job = Box::new(move |tx| {
-            let outcome = tx.map(|tx| catch_unwind(AssertUnwindSafe(|| work(tx))));
-            let keep = matches!(outcome, Some(Ok(Ok(_))));
-            let finish = move |committed: Result<(), StoreError>| {
-                let result = match outcome {
-                    None => Err(WriteError::Store(
-                        committed.err().unwrap_or_else(StoreError::closed),
-                    )),
-                    Some(Ok(Ok(value))) => committed.map(|()| value).map_err(WriteError::Store),
-                    Some(Ok(Err(refusal))) => Err(WriteError::Refused(refusal)),
-                    Some(Err(_)) => Err(WriteError::Store(StoreError::Failed(
-                        "a write panicked".to_owned(),
-                    ))),
-                };
-                // The asker may be gone; the write stands all the same.
-                let _ = answer.send(result);
-            };
-            (keep, Box::new(finish))
-        });
         let jobs = self.jobs.as_ref().ok_or_else(StoreError::closed)?;
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        jobs.try_send(job).map_err(|error| {
+        jobs.try_send(job(answer)).map_err(|error| {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             match error {
                 TrySendError::Full(_) => StoreError::Overloaded,
@@ -244,19 +252,24 @@ struct Thread {
     health: Arc<Health>,
     on_commit: OnCommit,
     waiting: Arc<AtomicUsize>,
-    data_version: i64,
+    data_version: Cell<i64>,
+    memo: Memo,
 }
 
 impl Thread {
     /// Serves until every handle is gone, then moves the log into the file and closes it.
-    fn serve(mut self, queue: &Receiver<Job>) {
+    fn serve(self, queue: &Receiver<Box<dyn Job>>) {
         loop {
             let first = queue.recv_timeout(FOREIGN_CHECK);
             self.look_for_file();
-            self.notice_foreign_writes();
             match first {
                 Ok(first) => self.serve_batch(first, queue),
-                Err(RecvTimeoutError::Timeout) => self.look_at_disk(),
+                Err(RecvTimeoutError::Timeout) => {
+                    if self.notice_foreign_writes() {
+                        self.checkpoint();
+                    }
+                    self.look_at_disk();
+                }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -264,7 +277,7 @@ impl Thread {
     }
 
     /// Takes what waits, runs it in one transaction, commits, tells, answers.
-    fn serve_batch(&mut self, first: Job, queue: &Receiver<Job>) {
+    fn serve_batch(&self, first: Box<dyn Job>, queue: &Receiver<Box<dyn Job>>) {
         let mut batch = vec![first];
         while batch.len() < BATCH_MAX
             && let Ok(job) = queue.try_recv()
@@ -273,93 +286,17 @@ impl Thread {
         }
         self.waiting.fetch_sub(batch.len(), Ordering::Relaxed);
         let changes = RefCell::new(Changes::default());
-        let mut finishes = Vec::with_capacity(batch.len());
-        let committed = self.run_batch(batch, &changes, &mut finishes);
+        let committed = self.run_batch(&mut batch, &changes);
         match &committed {
             Ok(()) => (self.on_commit)(&changes.borrow()),
             // Why was said when it came to be so.
             Err(StoreError::Refusing(_)) => {}
-            Err(error) => {
-                log::error!("a transaction of {} writes failed: {error}", finishes.len());
-            }
+            Err(error) => log::error!("a transaction of {} writes failed: {error}", batch.len()),
         }
-        for finish in finishes {
-            finish(committed.clone());
+        for job in batch {
+            job.answer(committed.clone());
         }
         self.checkpoint();
-    }
-
-    /// One transaction around every job; alone in it, a job needs no savepoint.
-    fn run_batch(
-        &self,
-        batch: Vec<Job>,
-        changes: &RefCell<Changes>,
-        finishes: &mut Vec<Finish>,
-    ) -> Result<(), StoreError> {
-        let begun = self
-            .health
-            .check()
-            .and_then(|()| self.statement("begin immediate"));
-        let alone = batch.len() == 1;
-        let mut failed = begun.err();
-        for job in batch {
-            if failed.is_some() {
-                // The transaction is gone: what is left is answered with its failure, not run.
-                finishes.push(job(None).1);
-                continue;
-            }
-            let mut kept = false;
-            if let Err(error) = self.run_job(job, alone, changes, finishes, &mut kept) {
-                failed = Some(error);
-            } else if alone && !kept {
-                return self.statement("rollback");
-            }
-        }
-        let ended = match failed {
-            None => self.statement("commit"),
-            Some(error) => Err(error),
-        };
-        if ended.is_err() && !self.file.conn.is_autocommit() {
-            self.statement("rollback")?;
-        }
-        ended
-    }
-
-    /// One job, in a savepoint unless it is alone.
-    fn run_job(
-        &self,
-        job: Job,
-        alone: bool,
-        changes: &RefCell<Changes>,
-        finishes: &mut Vec<Finish>,
-        kept: &mut bool,
-    ) -> Result<(), StoreError> {
-        if !alone {
-            self.statement("savepoint job")?;
-        }
-        let (keep, finish) = job(Some(&Tx {
-            reader: Reader {
-                conn: &self.file.conn,
-                health: Some(&self.health),
-            },
-            changes,
-        }));
-        finishes.push(finish);
-        *kept = keep;
-        if self.file.conn.is_autocommit() {
-            self.health.check()?;
-            return Err(StoreError::Failed(
-                "an error ended the transaction".to_owned(),
-            ));
-        }
-        match (alone, keep) {
-            (true, _) => Ok(()),
-            (false, true) => self.statement("release job"),
-            (false, false) => {
-                self.statement("rollback to job")?;
-                self.statement("release job")
-            }
-        }
     }
 
     /// Runs a statement of the transaction itself.
@@ -371,22 +308,22 @@ impl Thread {
         })
     }
 
-    /// Commands may write beside a running server: a new version of the data drops every copy.
-    fn notice_foreign_writes(&mut self) {
+    /// Commands may write beside a running server: a new version of the data drops every copy. True where there is one.
+    fn notice_foreign_writes(&self) -> bool {
         match data_version(&self.file.conn) {
-            Ok(version) => {
-                let before = std::mem::replace(&mut self.data_version, version);
-                if before != version {
-                    (self.on_commit)(&Changes {
-                        everything: true,
-                        ..Changes::default()
-                    });
-                    self.checkpoint();
-                }
+            Ok(version) if self.data_version.replace(version) != version => {
+                self.memo.forget();
+                (self.on_commit)(&Changes {
+                    everything: true,
+                    ..Changes::default()
+                });
+                true
             }
+            Ok(_) => false,
             Err(error) => {
                 self.health.hear(&error);
                 log::warn!("the data version could not be read: {error}");
+                false
             }
         }
     }

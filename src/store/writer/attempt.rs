@@ -20,6 +20,7 @@ impl Tx<'_> {
             return Err(StoreError::Failed(message.to_owned()));
         }
         if outcome.is_err() {
+            self.changes_accounts();
             self.run("rollback to attempt", [])?;
         }
         self.run("release attempt", [])?;

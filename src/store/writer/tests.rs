@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod refusals;
+mod repeatable;
 
 use super::{BATCH_MAX, Changes, OpenFile, Tx, WAITING_MAX, WriteError, Writer};
 use crate::domain::account::Account;

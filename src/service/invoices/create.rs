@@ -1,0 +1,261 @@
+//! Making an invoice: all that needs no transaction before it, the rest in it.
+//!
+//! What does not live here: what is asked of a body (`domain::invoice::draft`), picking a coin (`quotes`). What always
+//! holds: an invoice is made by its account's settings as they are in the transaction that writes it.
+
+use crate::domain::account::Account;
+use crate::domain::asset::Mode;
+use crate::domain::event::EventType;
+use crate::domain::invoice::Invoice;
+use crate::domain::invoice::draft::Draft;
+use crate::domain::money::Cents;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::status::InvoiceStatus;
+use crate::domain::time::{SECOND_MS, Time};
+use crate::domain::{id, render};
+use crate::service::idempotency::{Outcome, Slot, once};
+use crate::service::{Error, Json, Scope, Service};
+use crate::store::{Tx, accounts, file, invoices};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// An invoice that is wanted, made as far as that needs no transaction.
+struct Drawn {
+    /// By whose settings.
+    account: Arc<Account>,
+    draft: Draft,
+    /// It and its JSON, unless its price is refused.
+    invoice: Result<(Invoice, Json), Refusal>,
+}
+
+impl Service {
+    /// Makes an invoice, or finds the one that its orderId or its Idempotency-Key already made.
+    ///
+    /// # Errors
+    /// As `POST /v1/invoices` documents them.
+    pub async fn create_invoice(
+        self: &Arc<Self>,
+        now: Time,
+        scope: &Scope,
+        body: Map<String, Value>,
+        client_key: Option<String>,
+    ) -> Result<(Outcome, String), Error> {
+        let (account, mode) = (scope.account(), scope.mode());
+        let slot = client_key.map(|client_key| Slot {
+            account,
+            mode,
+            route: "createInvoice",
+            client_key,
+        });
+        let draft = Draft::parse(&body).and_then(|draft| self.checked(draft));
+        let drawn = match draft {
+            Ok(draft) => Ok(self.draw(now, self.recent_account(account)?, mode, draft)?),
+            Err(refusal) => Err(refusal),
+        };
+        self.write_repeatable(move |service, tx| {
+            once(tx, now, slot.as_ref(), &body, || {
+                service.create(tx, now, (account, mode), drawn.as_ref())
+            })
+        })
+        .await
+    }
+
+    /// Refuses a webhookUrl that may not be called.
+    fn checked(&self, draft: Draft) -> Result<Draft, Refusal> {
+        let url = draft.webhook_url.as_deref();
+        match url.map_or(Ok(()), |url| (self.webhook_check)(url)) {
+            Ok(()) => Ok(draft),
+            Err(problem) => Err(Refusal::field("webhookUrl", problem)),
+        }
+    }
+
+    /// Draws up an invoice by an account's settings, as far as that needs no transaction.
+    fn draw(
+        &self,
+        now: Time,
+        account: Arc<Account>,
+        mode: Mode,
+        draft: Draft,
+    ) -> Result<Drawn, Error> {
+        let invoice = match account.check_price(draft.amount) {
+            Err(refusal) => Err(refusal),
+            Ok(amount) => {
+                let invoice = new_invoice(&account, mode, amount, &draft, now);
+                let object = render::invoice(&invoice, &self.links, &[])?;
+                Ok((invoice, object))
+            }
+        };
+        Ok(Drawn {
+            account,
+            draft,
+            invoice,
+        })
+    }
+
+    /// The checks on creation in their documented order, then the invoice.
+    fn create(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        (account, mode): (i64, Mode),
+        drawn: Result<&Drawn, &Refusal>,
+    ) -> Result<(Outcome, String), Error> {
+        let account = accounts::by_seq(tx, account)?;
+        may_be_made(tx, &account, mode)?;
+        let drawn = drawn.map_err(Refusal::clone)?;
+        // Its settings may have been changed since.
+        let again = if account == *drawn.account {
+            None
+        } else {
+            Some(self.draw(now, Arc::new(account), mode, drawn.draft.clone())?)
+        };
+        let drawn = again.as_ref().unwrap_or(drawn);
+        let (invoice, object) = match &drawn.invoice {
+            Ok(drawn) => drawn,
+            Err(refusal) => {
+                let made = self.made_before(tx, mode, drawn)?;
+                return made.ok_or_else(|| refusal.clone().into());
+            }
+        };
+        let Some(seq) = invoices::insert(tx, invoice)? else {
+            let made = self.made_before(tx, mode, drawn)?;
+            return made.ok_or_else(|| Error::Failed("an invoice was not written".to_owned()));
+        };
+        let mut warnings = drawn.draft.warnings.clone();
+        let Some(asset) = &drawn.draft.asset else {
+            self.record_invoice(tx, now, invoice, object, EventType::InvoiceCreated)?;
+            return Ok((
+                Outcome::Created,
+                self.with_warnings(invoice, object, &warnings)?,
+            ));
+        };
+        let mut invoice = invoice.clone();
+        invoice.seq = seq;
+        match self.quote(tx, now, &mut invoice, asset) {
+            Ok(_) => {}
+            Err(Error::Refused(refusal)) => {
+                warnings.push(format!("asset was not preselected: {}", refusal.message));
+            }
+            Err(failure) => return Err(failure),
+        }
+        let (invoice, object) = self.settle_created(tx, now, invoice)?;
+        Ok((
+            Outcome::Created,
+            self.with_warnings(&invoice, &object, &warnings)?,
+        ))
+    }
+
+    /// What creating an invoice answers: the object that its event tells, with the warnings where there are some.
+    fn with_warnings(
+        &self,
+        invoice: &Invoice,
+        object: &RawValue,
+        warnings: &[String],
+    ) -> Result<String, Error> {
+        if warnings.is_empty() {
+            return Ok(object.get().to_owned());
+        }
+        let json = render::invoice(invoice, &self.links, warnings)?;
+        Ok(Box::<str>::from(json).into_string())
+    }
+
+    /// What creating an invoice answers whose orderId made one before.
+    fn made_before(
+        &self,
+        tx: &Tx<'_>,
+        mode: Mode,
+        drawn: &Drawn,
+    ) -> Result<Option<(Outcome, String)>, Error> {
+        let Some(order_id) = &drawn.draft.order_id else {
+            return Ok(None);
+        };
+        let Some(existing) = invoices::by_order(tx, drawn.account.seq, mode, order_id)? else {
+            return Ok(None);
+        };
+        let warnings = differences(&drawn.draft, &existing);
+        let json = render::invoice(&existing, &self.links, &warnings)?;
+        Ok(Some((
+            Outcome::Existing,
+            Box::<str>::from(json).into_string(),
+        )))
+    }
+}
+
+/// Refuses where the account's state or maintenance keeps invoices from being made.
+pub(in crate::service) fn may_be_made(
+    tx: &Tx<'_>,
+    account: &Account,
+    mode: Mode,
+) -> Result<(), Error> {
+    account.status.may_create_invoices()?;
+    if mode.is_live() && file::load(tx)?.is_some_and(|file| file.maintenance) {
+        let message = "live invoices are paused for maintenance";
+        return Err(Refusal::new(Code::Maintenance, message).into());
+    }
+    Ok(())
+}
+
+/// What the merchant should know who made an orderId again.
+fn differences(draft: &Draft, existing: &Invoice) -> Vec<String> {
+    let mut warnings = draft.warnings.clone();
+    if draft.amount != Some(existing.amount) {
+        warnings.push(format!(
+            "this orderId exists with another amount: {}",
+            existing.amount
+        ));
+    }
+    if draft.currency != existing.currency {
+        warnings.push(format!(
+            "this orderId exists in another currency: {}",
+            existing.currency
+        ));
+    }
+    warnings
+}
+
+/// The invoice of a draft, before it has a place in the file.
+pub(in crate::service) fn new_invoice(
+    account: &Account,
+    mode: Mode,
+    amount: Cents,
+    draft: &Draft,
+    now: Time,
+) -> Invoice {
+    let ttl_seconds = draft.ttl_seconds.unwrap_or(account.ttl_seconds);
+    Invoice {
+        seq: 0,
+        id: id::new(now).to_string(),
+        account: account.seq,
+        mode,
+        order_id: draft.order_id.clone(),
+        status: InvoiceStatus::Created,
+        amount,
+        currency: draft.currency,
+        description: draft.description.clone(),
+        coin: None,
+        amount_received: None,
+        picked_quote: None,
+        redirect_url: draft
+            .redirect_url
+            .as_ref()
+            .or(account.success_url.as_ref())
+            .cloned(),
+        cancel_url: draft
+            .cancel_url
+            .as_ref()
+            .or(account.cancel_url.as_ref())
+            .cloned(),
+        webhook_url: draft.webhook_url.clone(),
+        metadata: draft.metadata.clone(),
+        customer_email: draft.customer_email.clone(),
+        payment_link_id: None,
+        refunded: None,
+        under: account.under,
+        over: account.over,
+        created_at: now,
+        expires_at: now.plus_ms(ttl_seconds.saturating_mul(SECOND_MS)),
+        confirmed_at: None,
+        cancelled_at: None,
+    }
+}

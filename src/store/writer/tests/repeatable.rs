@@ -1,0 +1,135 @@
+//! Writes that may be done again share a savepoint: what becomes of the others where one fails, and how often each is
+//! done.
+
+use super::{Answered, Folder, Held, Tx, names, panic_quietly, put, refuse, said, submit};
+use crate::store::{Store, StoreError, accounts};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Submits one that may be done again, and counts how often it is.
+fn submit_counted(
+    store: &Store,
+    work: impl Fn(&Tx<'_>) -> Result<(), StoreError> + Send + 'static,
+) -> (Answered, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&count);
+    let counted = move |tx: &Tx<'_>| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        work(tx)
+    };
+    let answered = store.shared.writer.submit_repeatable(counted).unwrap();
+    (answered, count)
+}
+
+/// What they were answered and how often each was done.
+fn ends<const N: usize>(
+    jobs: [(Answered, Arc<AtomicUsize>); N],
+) -> [(Result<(), String>, usize); N] {
+    jobs.map(|(answered, count)| (said(answered), count.load(Ordering::Relaxed)))
+}
+
+#[test]
+fn one_that_fails_after_it_has_written_takes_back_its_own_rows_and_no_others() {
+    let folder = Folder::new();
+    let (store, _told) = folder.open();
+    let held = Held::run(&store, |_| Ok(()));
+    let jobs = [
+        submit_counted(&store, |tx| put(tx, "a")),
+        submit_counted(&store, |tx| put(tx, "b").and_then(|()| refuse())),
+        submit_counted(&store, |tx| {
+            put(tx, "c")?;
+            panic_quietly()
+        }),
+        submit_counted(&store, |tx| put(tx, "d").and_then(|()| put(tx, "a"))),
+        submit_counted(&store, |tx| put(tx, "e")),
+    ];
+    assert_eq!(held.release(), Ok(()));
+    let [a, b, c, d, e] = ends(jobs);
+    assert_eq!(
+        (a, e),
+        ((Ok(()), 2), (Ok(()), 1)),
+        "the first stood before the second failed"
+    );
+    assert_eq!(b, (Err("refused".to_owned()), 2));
+    assert_eq!(c, (Err("a write panicked".to_owned()), 1));
+    assert!(d.0.is_err_and(|text| text.contains("UNIQUE")));
+    assert_eq!(names(&store), ["a", "e"]);
+}
+
+#[test]
+fn where_those_that_fail_have_written_nothing_none_is_done_again() {
+    let folder = Folder::new();
+    let (store, _told) = folder.open();
+    let held = Held::run(&store, |_| Ok(()));
+    let jobs = [
+        submit_counted(&store, |tx| put(tx, "a")),
+        submit_counted(&store, |_| refuse()),
+        submit_counted(&store, |tx| put(tx, "a")),
+        submit_counted(&store, |_| panic_quietly()),
+        submit_counted(&store, |tx| put(tx, "b")),
+    ];
+    assert_eq!(held.release(), Ok(()));
+    let ends = ends(jobs);
+    let well = [true, false, false, false, true];
+    assert_eq!(ends.each_ref().map(|(said, _)| said.is_ok()), well);
+    assert_eq!(ends.map(|(_, count)| count), [1; 5]);
+    assert_eq!(names(&store), ["a", "b"]);
+}
+
+#[test]
+fn what_is_done_once_stands_between_those_that_are_done_again() {
+    let folder = Folder::new();
+    let (store, _told) = folder.open();
+    let held = Held::run(&store, |_| Ok(()));
+    let (first, first_count) = submit_counted(&store, |tx| put(tx, "a"));
+    let once = submit(&store, |tx| put(tx, "b"));
+    let fails = submit(&store, |tx| put(tx, "c").and_then(|()| refuse()));
+    let jobs = [
+        submit_counted(&store, |tx| put(tx, "d")),
+        submit_counted(&store, |tx| put(tx, "e").and_then(|()| refuse())),
+    ];
+    assert_eq!(held.release(), Ok(()));
+    assert_eq!((said(first), said(once)), (Ok(()), Ok(())));
+    assert!(said(fails).is_err());
+    assert_eq!(first_count.load(Ordering::Relaxed), 1);
+    assert_eq!(ends(jobs).map(|(_, count)| count), [2, 2]);
+    assert_eq!(names(&store), ["a", "b", "d"]);
+}
+
+#[test]
+fn what_was_taken_back_is_not_remembered() {
+    let folder = Folder::new();
+    let (store, _told) = folder.open();
+    assert_eq!(said(submit(&store, |tx| put(tx, "a"))), Ok(()));
+    let rename = |tx: &Tx<'_>, name: &str| {
+        let mut account = accounts::by_seq(tx, 1)?;
+        account.name = name.to_owned();
+        accounts::update(tx, &account)?;
+        accounts::by_seq(tx, 1).map(|account| assert_eq!(account.name, name))
+    };
+    let is_called = |name: &'static str| {
+        move |tx: &Tx<'_>| accounts::by_seq(tx, 1).map(|account| assert_eq!(account.name, name))
+    };
+    let held = Held::run(&store, |_| Ok(()));
+    let jobs = [
+        submit_counted(&store, is_called("a")),
+        submit_counted(&store, move |tx| rename(tx, "b").and_then(|()| refuse())),
+        submit_counted(&store, is_called("a")),
+    ];
+    let attempts = submit(&store, move |tx| {
+        let outcome = tx.attempt(|| rename(tx, "c").and_then(|()| refuse()))?;
+        assert!(outcome.is_err());
+        accounts::by_seq(tx, 1).map(|account| assert_eq!(account.name, "a"))
+    });
+    assert_eq!(held.release(), Ok(()));
+    let [before, renames, after] = ends(jobs).map(|(said, _)| said.is_ok());
+    assert_eq!((before, renames, after), (true, false, true));
+    assert_eq!(said(attempts), Ok(()));
+    // Alone in its batch.
+    assert!(said(submit(&store, move |tx| rename(tx, "d").and_then(|()| refuse()))).is_err());
+    assert_eq!(said(submit(&store, is_called("a"))), Ok(()));
+    // By another process.
+    let (beside, _told) = folder.open();
+    assert_eq!(said(submit(&beside, move |tx| rename(tx, "e"))), Ok(()));
+    assert_eq!(said(submit(&store, is_called("e"))), Ok(()));
+}
