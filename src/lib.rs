@@ -21,8 +21,10 @@
 //! | [`app`] | wiring: opens, starts, stops in the reverse order; [`Server`] and [`Sandbox`] in-process | all |
 //! | `main` | argv in, one command run, exit code out | cli |
 //!
-//! Outside `src`: `sql/migrations` is the schema, `sql/<table>/<verb>.sql` one statement each, `sql/template.db` what
-//! the migrations add up to; `tests/it` drives the real server from outside, `tests/tidy` holds the house rules.
+//! A short statement stands in the module of its table, a long one is a file, `sql/<table>/<verb>.sql`; a macro ties both
+//! to the names of their columns and makes a test of them. Outside `src`, too: `sql/migrations` is the schema,
+//! `sql/template.db` what the migrations add up to; `tests/it` drives the real server from outside, `tests/tidy` holds
+//! the house rules.
 //!
 //! # Five shapes that carry it
 //!

@@ -1,5 +1,5 @@
 -- rule 5: an address has one owner, and what was asked for or came is at an address of its own
-select format('address %s', a.address), format('of %d owners', count(*)), 'of one owner'
+select format('address %s', a.address) as about, format('of %d owners', count(*)) as found, 'of one owner' as should
 from addresses a group by a.mode, a.pool, a.address having count(*) > 1
 union all
 select format('quote of invoice %s in %s', i.id, q.asset), format('at %s', q.address), 'at an address of that invoice'

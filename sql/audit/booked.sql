@@ -1,8 +1,8 @@
 -- rule 2: what is confirmed stands in the ledger with its sale and fee, what is not has been taken back to nothing
-select format('payment %s', p.id),
+select format('payment %s', p.id) as about,
   format('%s, with %d cents in the ledger', o.state,
-    (select ifnull(sum(l.amount), 0) from ledger l where l.payment = p.seq)),
-  iif(o.state = 'confirmed', 'its sale and fee', 'nothing')
+    (select ifnull(sum(l.amount), 0) from ledger l where l.payment = p.seq)) as found,
+  iif(o.state = 'confirmed', 'its sale and fee', 'nothing') as should
 from payments p join observations o on o.seq = p.observation
 where (select ifnull(sum(l.amount), 0) from ledger l where l.payment = p.seq)
   <> iif(o.state = 'confirmed', (select ifnull(sum(l.amount), 0) from ledger l where l.payment = p.seq

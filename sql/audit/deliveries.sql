@@ -1,6 +1,6 @@
 -- rule 4: an event was to be delivered to everybody who was told of such events then; what was changed since on an
 -- endpoint is in the audit log, and says nothing of the events before it
-select format('event %s', e.id), format('no delivery to %s', p.url), 'one delivery'
+select format('event %s', e.id) as about, format('no delivery to %s', p.url) as found, 'one delivery' as should
 from events e join endpoints p on p.account = e.account
 where p.created_at < e.created_at and ifnull(p.removed_at, e.created_at + 1) > e.created_at and p.enabled
   and (p.mode is null or p.mode = e.mode)

@@ -1,6 +1,6 @@
 -- rule 4: a body says what its row says, and is of an object that is there, of the same account and mode
-select format('event %s', e.id), iif(json_valid(e.body), 'a body of something else', 'a body that is no JSON'),
-  format('the event %s of the %s object %s of the same account', e.type, e.mode, e.object_id)
+select format('event %s', e.id) as about, iif(json_valid(e.body), 'a body of something else', 'a body that is no JSON') as found,
+  format('the event %s of the %s object %s of the same account', e.type, e.mode, e.object_id) as should
 from events e
 where not json_valid(e.body)
   or json_extract(e.body, '$.id') is not e.id

@@ -1,5 +1,5 @@
 -- each fee with the sale it belongs to, for computing it again
-select f.id, s.amount, f.amount, f.fee_bps from ledger f
+select f.id, s.amount as sale, f.amount, f.fee_bps as rate from ledger f
 join ledger s on s.kind = 'sale' and s.payment = f.payment
 where f.kind = 'fee'
 union all

@@ -1,5 +1,5 @@
 -- rule 2: a fee goes with the sale of the same payment or deposit, once
-select format('ledger %s', f.id), 'a fee', 'beside exactly one sale of its payment or deposit, and the only one'
+select format('ledger %s', f.id) as about, 'a fee' as found, 'beside exactly one sale of its payment or deposit, and the only one' as should
 from ledger f
 where f.kind = 'fee' and (
   (select count(*) from ledger s where s.kind = 'sale' and (s.payment = f.payment or s.deposit = f.deposit)) <> 1

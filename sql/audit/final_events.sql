@@ -1,8 +1,8 @@
 -- rule 4: a payout or refund that was paid or has failed is told once, a deposit that was ever confirmed at least once
-select format('%s %s', t.kind, t.id),
+select format('%s %s', t.kind, t.id) as about,
   format('%s, told %d times', t.status, (select count(*) from events e where e.object_id = t.id
-    and e.type = t.kind || '.' || t.status)),
-  iif(t.status in ('paid', 'failed'), 'told once', 'not told')
+    and e.type = t.kind || '.' || t.status)) as found,
+  iif(t.status in ('paid', 'failed'), 'told once', 'not told') as should
 from transfers t
 where (select count(*) from events e where e.object_id = t.id and e.account = t.account)
     <> iif(t.status in ('paid', 'failed'), 1, 0)

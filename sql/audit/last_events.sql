@@ -1,8 +1,8 @@
 -- rule 4: the last event of an invoice tells its status; only awaiting_payment has none of its own
-select format('invoice %s', i.id),
+select format('invoice %s', i.id) as about,
   format('%s, last told as %s', i.status, ifnull((select e.type from events e where e.object_id = i.id
-    and e.account = i.account order by e.seq desc limit 1), 'nothing')),
-  iif(i.status = 'awaiting_payment', 'told as invoice.created at least', format('told as invoice.%s', i.status))
+    and e.account = i.account order by e.seq desc limit 1), 'nothing')) as found,
+  iif(i.status = 'awaiting_payment', 'told as invoice.created at least', format('told as invoice.%s', i.status)) as should
 from invoices i
 where not exists (select 1 from events e where e.object_id = i.id and e.account = i.account
     and e.type = 'invoice.created')

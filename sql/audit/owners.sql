@@ -3,7 +3,7 @@ with owned as (
   select observation from payments union all select observation from deposits
   union all select observation from unmatched_payments union all select observation from own_transfers
 )
-select format('observation %d of %s', o.seq, o.txid), format('of %d owners', count(w.observation)), 'of one owner'
+select format('observation %d of %s', o.seq, o.txid) as about, format('of %d owners', count(w.observation)) as found, 'of one owner' as should
 from observations o left join owned w on w.observation = o.seq
 group by o.seq having count(w.observation) <> 1
 union all

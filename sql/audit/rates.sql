@@ -7,8 +7,8 @@ with priced as (
   union all
   select format('deposit %s', d.id), d.mode, d.rate_source from deposits d
 )
-select p.about, format('priced by %s', p.rate_source),
-  iif(p.rate_source = 'fixed', 'priced by what tells of real money', 'priced by the fixed table')
+select p.about, format('priced by %s', p.rate_source) as found,
+  iif(p.rate_source = 'fixed', 'priced by what tells of real money', 'priced by the fixed table') as should
 from priced p join file f on f.id = 1
 where (p.mode = 'test' or f.kind = 'sandbox') <> (p.rate_source = 'fixed')
 union all

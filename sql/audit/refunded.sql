@@ -5,9 +5,9 @@ with given as (
   from invoices i
   where i.refunded is not null or exists (select 1 from transfers t where t.invoice = i.seq)
 )
-select format('invoice %s', i.id), format('refunded %s', ifnull(i.refunded, 'null')),
+select format('invoice %s', i.id) as about, format('refunded %s', ifnull(i.refunded, 'null')) as found,
   format('%s cents, the sum of its refunds, and not above what was ever confirmed (%d)', ifnull(g.amount, 'null'),
-    (select ifnull(sum(p.value), 0) from payments p where p.invoice = i.seq and p.was_confirmed))
+    (select ifnull(sum(p.value), 0) from payments p where p.invoice = i.seq and p.was_confirmed)) as should
 from given g join invoices i on i.seq = g.seq
 where i.refunded is not g.amount
   or ifnull(g.amount, 0) > (select ifnull(sum(p.value), 0) from payments p where p.invoice = i.seq and p.was_confirmed)

@@ -1,7 +1,7 @@
 -- rule 2: what takes back an entry names it, has its opposite amount, and is the only one
-select format('ledger %s', l.id),
-  format('%s of %d cents that takes back %s', l.kind, l.amount, ifnull(r.id, 'nothing')),
-  'naming one entry of the same payment, deposit, payout or refund, with the opposite amount'
+select format('ledger %s', l.id) as about,
+  format('%s of %d cents that takes back %s', l.kind, l.amount, ifnull(r.id, 'nothing')) as found,
+  'naming one entry of the same payment, deposit, payout or refund, with the opposite amount' as should
 from ledger l left join ledger r on r.seq = l.reverses
 where (l.kind in ('payout_reversal', 'refund_reversal') or l.reverses is not null
     or (l.kind = 'adjustment' and l.ref_type <> 'admin'))

@@ -8,12 +8,12 @@ with booked as (
   from ledger group by account, mode, currency
 )
 select format('balances %s %s of account %s', coalesce(b.mode, l.mode), coalesce(b.currency, l.currency),
-    (select id from accounts where seq = coalesce(b.account, l.account))),
+    (select id from accounts where seq = coalesce(b.account, l.account))) as about,
   format('available %d, sales %d, fees %d, payouts %d, refunds %d, adjustments %d', ifnull(b.available, 0),
-    ifnull(b.sales, 0), ifnull(b.fees, 0), ifnull(b.payouts, 0), ifnull(b.refunds, 0), ifnull(b.adjustments, 0)),
+    ifnull(b.sales, 0), ifnull(b.fees, 0), ifnull(b.payouts, 0), ifnull(b.refunds, 0), ifnull(b.adjustments, 0)) as found,
   format('available %d, sales %d, fees %d, payouts %d, refunds %d, adjustments %d, in cents, as the ledger adds up',
     ifnull(l.available, 0), ifnull(l.sales, 0), ifnull(l.fees, 0), ifnull(l.payouts, 0), ifnull(l.refunds, 0),
-    ifnull(l.adjustments, 0))
+    ifnull(l.adjustments, 0)) as should
 from balances b full join booked l on l.account = b.account and l.mode = b.mode and l.currency = b.currency
 where (ifnull(b.available, 0), ifnull(b.sales, 0), ifnull(b.fees, 0), ifnull(b.payouts, 0), ifnull(b.refunds, 0),
     ifnull(b.adjustments, 0))

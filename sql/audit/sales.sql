@@ -1,8 +1,8 @@
 -- rule 2: a payment or deposit that was ever confirmed has one sale of its value, any other has none
-select format('payment %s', p.id),
+select format('payment %s', p.id) as about,
   (select format('%d sales of %d cents', count(*), ifnull(sum(l.amount), 0)) from ledger l
-    where l.payment = p.seq and l.kind = 'sale'),
-  iif(p.was_confirmed and p.value > 0, format('one sale of %d cents', p.value), 'no sale')
+    where l.payment = p.seq and l.kind = 'sale') as found,
+  iif(p.was_confirmed and p.value > 0, format('one sale of %d cents', p.value), 'no sale') as should
 from payments p
 where (select count(*) from ledger l where l.payment = p.seq and l.kind = 'sale')
     <> iif(p.was_confirmed and p.value > 0, 1, 0)

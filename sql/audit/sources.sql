@@ -1,11 +1,11 @@
 -- rule 2: every entry books something, and names it
-select format('ledger %s', l.id),
-  format('%s of %d cents for %s %s', l.kind, l.amount, l.ref_type, ifnull(l.ref_id, 'nothing')),
+select format('ledger %s', l.id) as about,
+  format('%s of %d cents for %s %s', l.kind, l.amount, l.ref_type, ifnull(l.ref_id, 'nothing')) as found,
   case
     when l.kind in ('sale', 'fee') then 'for a payment of that invoice, or for that deposit'
     when l.kind = 'adjustment' then 'taking back an entry of that invoice or deposit, or the operator''s'
     else 'for that payout or refund'
-  end
+  end as should
 from ledger l
 where case
   when l.ref_type = 'invoice' then not exists (select 1 from payments p join invoices i on i.seq = p.invoice

@@ -1,8 +1,8 @@
-select d.id, d.url, d.made_before + d.attempts, d.endpoint, n.secret, n.format, n.seq is null or n.removed_at is not null,
-  a.legacy_secret, e.id, e.body, e.invoice,
+select d.id, d.url, d.made_before + d.attempts as attempts, d.endpoint, n.secret, n.format,
+  n.seq is null or n.removed_at is not null as is_removed, a.legacy_secret, e.id as event, e.body, e.invoice,
   -- a secret that was rolled signs beside the new one until its time is up
   case when d.endpoint is null and a.legacy_secret_old_until > :now then a.legacy_secret_old
-    when n.secret_old_until > :now then n.secret_old end
+    when n.secret_old_until > :now then n.secret_old end as old_secret
 from deliveries d join events e on e.seq = d.event join accounts a on a.seq = e.account
   left join endpoints n on n.seq = d.endpoint
 where d.state = 'pending' and d.lane = :lane and d.next_attempt_at <= :now

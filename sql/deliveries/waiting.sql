@@ -6,7 +6,7 @@ with recursive queues (lane) as (
   select (select min(lane) from deliveries where state = 'pending' and lane > queues.lane) from queues
   where queues.lane is not null
 )
-select d.lane, d.next_attempt_at, d.attempts > 0
+select d.lane as queue, d.next_attempt_at as due_at, d.attempts > 0 as was_tried
 from queues cross join deliveries d on d.rowid = (select rowid from deliveries f
   where f.state = 'pending' and f.lane = queues.lane order by f.next_attempt_at limit 1)
 where queues.lane is not null

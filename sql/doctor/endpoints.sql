@@ -4,8 +4,8 @@ with last as (
   from attempts t join deliveries d on d.id = t.delivery
   where d.endpoint is not null and t.at > :now - 86400000
 )
-select format('the endpoint %s of account %s has not taken a webhook in its last 5 attempts', p.url, a.id),
-  'see what it answers under deliveries in the operator interface, mend it, and send them again'
+select format('the endpoint %s of account %s has not taken a webhook in its last 5 attempts', p.url, a.id) as about,
+  'see what it answers under deliveries in the operator interface, mend it, and send them again' as mend
 from endpoints p join accounts a on a.seq = p.account
 where p.removed_at is null and p.enabled
   and (select count(*) from last l where l.endpoint = p.seq and l.number <= 5) = 5

@@ -1,5 +1,5 @@
-select format('%s %s waits for a person: nobody knows whether it was sent', kind, id),
-  'look on its chain, then pay (with the txid), fail or release it in the operator interface'
+select format('%s %s waits for a person: nobody knows whether it was sent', kind, id) as about,
+  'look on its chain, then pay (with the txid), fail or release it in the operator interface' as mend
 from transfers where sending = 'unknown'
 union all
 select format('server order %s waits for a person: nobody knows whether it was made', id),

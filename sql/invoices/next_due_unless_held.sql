@@ -1,5 +1,5 @@
 -- of those that wait for a chain that lags the end of the wait, of the others the deadline
-select min(due.at) from (
+select min(due.at) as due_at from (
   select other.at from (
     select i.expires_at as at from invoices i
     where i.status in ('created', 'awaiting_payment') and (i.mode <> 'live' or not exists (

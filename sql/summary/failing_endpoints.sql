@@ -9,6 +9,7 @@ with tried as (
     and d.event > ifnull((select l.event from deliveries l
       where l.endpoint = p.seq and l.state = 'delivered' order by l.event desc limit 1), 0)
 )
-select p.id, p.url, tried.since, tried.number, tried.at, tried.status, tried.error
+select p.id, p.url, tried.since as failing_since, tried.number as failed_attempts, tried.at as last_attempt_at,
+  tried.status as last_status, tried.error as last_error
 from tried join endpoints p on p.seq = tried.endpoint
 where tried.place = 1 order by p.seq

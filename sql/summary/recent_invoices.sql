@@ -1,5 +1,5 @@
 -- from the newest back to the first that is too old, not through all there ever were
-select status, count(*) from invoices
+select status, count(*) as count from invoices
 where account = :account and mode = :mode and created_at >= :since
   and seq > ifnull((select seq from invoices
     where account = :account and mode = :mode and created_at < :since order by seq desc limit 1), 0)

@@ -1,48 +1,53 @@
 //! The table `accounts`.
 
 use super::memo::recall;
-use super::row::Columns;
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::account::{Account, Branding};
 use crate::domain::time::Time;
-use rusqlite::types::Type;
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
+use rusqlite::types::FromSqlError;
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Account> {
-    let mut next = Columns::of(row);
-    Ok(Account {
-        seq: next.take()?,
-        id: next.take()?,
-        name: next.take()?,
-        status: next.take()?,
-        fee: next.take()?,
-        settlement_enabled: next.take()?,
-        customers_enabled: next.take()?,
-        payout_asset: next.take()?,
-        invoice_max: next.take()?,
-        payout_min: next.take()?,
-        payout_daily_max: next.take()?,
-        under: next.take()?,
-        over: next.take()?,
-        ttl_seconds: next.take()?,
-        success_url: next.take()?,
-        cancel_url: next.take()?,
-        legacy_secret: next.take()?,
-        created_at: next.take()?,
-        branding: Branding {
-            color: next.take()?,
-            logo_url: next.take()?,
-        },
-        checkout_lang: next.take()?,
-        allowed_origins: origins(&next.take::<String>()?)?,
-        server_quota: next.take()?,
-    })
+rows! {
+    fn read(
+        seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max,
+        payout_min, payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url, legacy_secret,
+        created_at, branding_color, branding_logo_url, checkout_lang, allowed_origins: String, server_quota,
+    ) -> Account {
+        Ok(Account {
+            seq, id, name, status, fee: fee_bps, settlement_enabled, customers_enabled, payout_asset,
+            invoice_max, payout_min, payout_daily_max, under: under_bps, over: over_bps, ttl_seconds,
+            success_url, cancel_url, legacy_secret, created_at,
+            branding: Branding {
+                color: branding_color, logo_url: branding_logo_url,
+            },
+            checkout_lang, allowed_origins: origins(&allowed_origins)?, server_quota,
+        })
+    }
+    BY_SEQ = select "from accounts where seq = :seq";
+    BY_ID = select "from accounts where id = :id";
+    ALL = select "from accounts order by seq";
+}
+
+values! {
+    ANOTHER_IS_ACTIVE(found: bool) =
+        "select exists (select 1 from accounts where status = 'active' and seq <> :seq) as found";
+    OLD_SECRET_UNTIL(legacy_secret_old_until: Option<Time>) =
+        "select legacy_secret_old_until from accounts where seq = :seq";
+}
+
+commands! {
+    INSERT = file "sql/accounts/insert.sql";
+    UPDATE = file "sql/accounts/update.sql";
+    ROLL_LEGACY_SECRET = "update accounts set legacy_secret_old = legacy_secret, legacy_secret_old_until = :until, \
+        legacy_secret = :secret where seq = :seq";
+    FORGET_OLD_SECRETS =
+        "update accounts set legacy_secret_old = null, legacy_secret_old_until = null where legacy_secret_old_until <= :now";
 }
 
 /// The JSON array of origins in a column.
 fn origins(text: &str) -> rusqlite::Result<Vec<String>> {
-    serde_json::from_str(text)
-        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(21, Type::Text, error.into()))
+    Ok(serde_json::from_str(text).map_err(|error| FromSqlError::Other(error.into()))?)
 }
 
 /// Origins as they stand in the column.
@@ -53,34 +58,24 @@ fn origins_text(origins: &[String]) -> String {
 /// The account a key belongs to.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Account, StoreError> {
     recall(db.memo.map(|memo| &memo.accounts), seq, || {
-        let found = db.first(
-            include_str!("../../sql/accounts/by_seq.sql"),
-            named_params! { ":seq": seq },
-            read,
-        )?;
+        let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
         found.ok_or_else(|| StoreError::Failed(format!("account {seq} is missing")))
     })
 }
 
 /// The account with this id.
 pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Account>, StoreError> {
-    db.first(
-        include_str!("../../sql/accounts/by_id.sql"),
-        named_params! { ":id": id },
-        read,
-    )
+    BY_ID.first(db, named_params! { ":id": id })
 }
 
 /// Every account, oldest first.
 pub fn all(db: &Reader<'_>) -> Result<Vec<Account>, StoreError> {
-    db.all(include_str!("../../sql/accounts/all.sql"), [], read)
+    ALL.all(db, [])
 }
 
 /// Is there an active account besides this one?
 pub fn another_is_active(db: &Reader<'_>, seq: i64) -> Result<bool, StoreError> {
-    let sql = include_str!("../../sql/accounts/another_is_active.sql");
-    let found = db.first(sql, named_params! { ":seq": seq }, |row| row.get(0))?;
-    Ok(found.unwrap_or(false))
+    ANOTHER_IS_ACTIVE.only(db, named_params! { ":seq": seq })
 }
 
 /// Adds an account; its `seq`.
@@ -110,7 +105,7 @@ pub fn insert(tx: &Tx<'_>, account: &Account) -> Result<i64, StoreError> {
         ":allowed_origins": origins_text(&account.allowed_origins),
         ":server_quota": account.server_quota,
     };
-    tx.insert(include_str!("../../sql/accounts/insert.sql"), params)
+    INSERT.insert(tx, params)
 }
 
 /// Saves what can change of an account.
@@ -139,8 +134,7 @@ pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
         ":allowed_origins": origins_text(&account.allowed_origins),
         ":server_quota": account.server_quota,
     };
-    tx.run(include_str!("../../sql/accounts/update.sql"), params)
-        .map(drop)
+    UPDATE.run(tx, params).map(drop)
 }
 
 /// Gives an account a new legacy secret; the one before signs beside it until then.
@@ -152,20 +146,19 @@ pub fn roll_legacy_secret(
 ) -> Result<(), StoreError> {
     tx.changes_accounts();
     let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };
-    let roll = include_str!("../../sql/accounts/roll_legacy_secret.sql");
-    tx.run(roll, params).map(drop)
+    ROLL_LEGACY_SECRET.run(tx, params).map(drop)
 }
 
 /// Until when the legacy secret before the present one signs, or signed; nothing where it was never rolled.
 pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, StoreError> {
-    let read = include_str!("../../sql/accounts/old_secret_until.sql");
-    let found = db.first(read, named_params! { ":seq": seq }, |row| row.get(0))?;
+    let found = OLD_SECRET_UNTIL.first(db, named_params! { ":seq": seq })?;
     Ok(found.flatten())
 }
 
 /// Forgets the rolled legacy secrets whose time is up.
 pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
-    let forget = include_str!("../../sql/accounts/forget_old_secrets.sql");
-    tx.run(forget, named_params! { ":now": now }).map(drop)
+    FORGET_OLD_SECRETS
+        .run(tx, named_params! { ":now": now })
+        .map(drop)
 }

@@ -2,7 +2,7 @@
 //!
 //! What always holds: an address has one owner, and a row is never changed nor given to another.
 
-use super::row::Columns;
+use super::statement::{commands, values};
 use super::wallets::Taken;
 use super::{Reader, StoreError, Tx};
 use crate::domain::address;
@@ -28,6 +28,20 @@ impl Owner {
     }
 }
 
+values! {
+    /// One of the two is null.
+    OF_OWNER(address: String) = "select address from addresses where invoice = :invoice and pool = :pool \
+        union all \
+        select address from addresses where customer = :customer and pool = :pool";
+    OWNER(invoice: Option<i64>, customer: Option<i64>) =
+        "select invoice, customer from addresses where mode = :mode and pool = :pool and address = :address";
+}
+
+commands! {
+    INSERT = "insert into addresses (mode, pool, address, invoice, customer, wallet, wallet_index, script) \
+        values (:mode, :pool, :address, :invoice, :customer, :wallet, :index, :script)";
+}
+
 /// Gives an address to its owner, for ever: one that a wallet derived, or one that was imported.
 pub fn insert(
     tx: &Tx<'_>,
@@ -43,8 +57,7 @@ pub fn insert(
         ":index": taken.map(|taken| i64::try_from(taken.index).unwrap_or(i64::MAX)),
         ":script": address::script(chain, address),
     };
-    tx.insert(include_str!("../../sql/addresses/insert.sql"), params)
-        .map(drop)
+    INSERT.insert(tx, params).map(drop)
 }
 
 /// The address that somebody has on this chain.
@@ -52,11 +65,7 @@ pub fn of_owner(db: &Reader<'_>, owner: Owner, chain: Chain) -> Result<Option<St
     let [invoice, customer] = owner.columns();
     let params =
         named_params! { ":invoice": invoice, ":customer": customer, ":pool": chain.address_pool() };
-    db.first(
-        include_str!("../../sql/addresses/of_owner.sql"),
-        params,
-        |row| row.get(0),
-    )
+    OF_OWNER.first(db, params)
 }
 
 /// Whose address it is, on this chain and on those that share its pool.
@@ -68,18 +77,11 @@ pub fn owner(
 ) -> Result<Option<Owner>, StoreError> {
     let params =
         named_params! { ":mode": mode, ":pool": chain.address_pool(), ":address": address };
-    let found: Option<[Option<i64>; 2]> = db.first(
-        include_str!("../../sql/addresses/owner.sql"),
-        params,
-        |row| {
-            let mut next = Columns::of(row);
-            Ok([next.take()?, next.take()?])
-        },
-    )?;
+    let found = OWNER.first(db, params)?;
     match found {
         None => Ok(None),
-        Some([Some(invoice), None]) => Ok(Some(Owner::Invoice(invoice))),
-        Some([None, Some(customer)]) => Ok(Some(Owner::Customer(customer))),
+        Some((Some(invoice), None)) => Ok(Some(Owner::Invoice(invoice))),
+        Some((None, Some(customer))) => Ok(Some(Owner::Customer(customer))),
         Some(_) => Err(StoreError::Failed(format!(
             "address {address} has not one owner"
         ))),

@@ -4,7 +4,7 @@
 //! (`service::audit`). What always holds: a check only reads, and finds nothing in a file that is right.
 
 use super::identity::strangers;
-use super::row::Columns;
+use super::statement::{Query, rows, values};
 use super::{Reader, StoreError, migrate};
 use crate::domain::money::{Bps, Cents};
 use crate::domain::time::Time;
@@ -35,29 +35,6 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// Rule and query; each row that comes is a finding: about, is, should.
-const CHECKS: [(u8, &str); 19] = [
-    (6, include_str!("../../sql/audit/integrity.sql")),
-    (5, include_str!("../../sql/audit/foreign_keys.sql")),
-    (1, include_str!("../../sql/audit/running_sums.sql")),
-    (1, include_str!("../../sql/audit/reserved.sql")),
-    (2, include_str!("../../sql/audit/sales.sql")),
-    (2, include_str!("../../sql/audit/fees.sql")),
-    (2, include_str!("../../sql/audit/sources.sql")),
-    (2, include_str!("../../sql/audit/reversals.sql")),
-    (2, include_str!("../../sql/audit/booked.sql")),
-    (2, include_str!("../../sql/audit/rates.sql")),
-    (2, include_str!("../../sql/audit/transfers.sql")),
-    (3, include_str!("../../sql/audit/refunded.sql")),
-    (4, include_str!("../../sql/audit/last_events.sql")),
-    (4, include_str!("../../sql/audit/final_events.sql")),
-    (4, include_str!("../../sql/audit/event_bodies.sql")),
-    (4, include_str!("../../sql/audit/deliveries.sql")),
-    (5, include_str!("../../sql/audit/owners.sql")),
-    (5, include_str!("../../sql/audit/addresses.sql")),
-    (5, include_str!("../../sql/audit/modes.sql")),
-];
-
 /// How much there is of what is checked.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
@@ -79,10 +56,95 @@ pub struct Counts {
     pub addresses: i64,
 }
 
+rows! {
+    fn read(about, found, should) -> Found {
+        Ok((about, found, should))
+    }
+    /// Rule 6: the file is whole.
+    INTEGRITY = whole "select 'the file' as about, c.integrity_check as found, 'whole' as should \
+        from pragma_integrity_check c where c.integrity_check <> 'ok'";
+    /// Rule 5: every reference leads somewhere.
+    FOREIGN_KEYS = whole "select format('row %s of %s', ifnull(k.rowid, 'without a number'), k.\"table\") as about, \
+        'a reference to a row that is not there' as found, format('a row of %s', k.parent) as should \
+        from pragma_foreign_key_check k";
+    RUNNING_SUMS = file "sql/audit/running_sums.sql";
+    RESERVED = file "sql/audit/reserved.sql";
+    SALES = file "sql/audit/sales.sql";
+    FEES_BESIDE_SALES = file "sql/audit/fees.sql";
+    SOURCES = file "sql/audit/sources.sql";
+    REVERSALS = file "sql/audit/reversals.sql";
+    BOOKED = file "sql/audit/booked.sql";
+    RATES = file "sql/audit/rates.sql";
+    TRANSFERS = file "sql/audit/transfers.sql";
+    REFUNDED = file "sql/audit/refunded.sql";
+    LAST_EVENTS = file "sql/audit/last_events.sql";
+    FINAL_EVENTS = file "sql/audit/final_events.sql";
+    EVENT_BODIES = file "sql/audit/event_bodies.sql";
+    DELIVERIES = file "sql/audit/deliveries.sql";
+    OWNERS = file "sql/audit/owners.sql";
+    ADDRESSES = file "sql/audit/addresses.sql";
+    MODES = file "sql/audit/modes.sql";
+}
+
+rows! {
+    fn read_counts(
+        invoices = "(select count(*) from invoices)",
+        payments = "(select count(*) from payments)",
+        deposits = "(select count(*) from deposits)",
+        transfers = "(select count(*) from transfers)",
+        entries = "(select count(*) from ledger)",
+        events = "(select count(*) from events)",
+        deliveries = "(select count(*) from deliveries)",
+        addresses = "(select count(*) from addresses)",
+    ) -> Counts {
+        Ok(Counts { invoices, payments, deposits, transfers, entries, events, deliveries, addresses })
+    }
+    COUNTS = select "";
+}
+
+rows! {
+    fn read_fee(id, sale, amount, rate) -> Fee {
+        Ok(Fee { id, sale, amount, rate })
+    }
+    FEES = file "sql/audit/fee_amounts.sql";
+}
+
+values! {
+    /// Every invoice in order, for judging each again.
+    INVOICES(seq: i64) = "select seq from invoices where seq > :after order by seq limit :limit";
+    LAST_TICK(last_tick_at: Time) = "select last_tick_at from file where id = 1";
+}
+
+/// What is found: about, is, should.
+type Found = (String, String, String);
+
+/// Rule and query; each row that comes is a finding.
+const CHECKS: [(u8, Query<Found>); 19] = [
+    (6, INTEGRITY),
+    (5, FOREIGN_KEYS),
+    (1, RUNNING_SUMS),
+    (1, RESERVED),
+    (2, SALES),
+    (2, FEES_BESIDE_SALES),
+    (2, SOURCES),
+    (2, REVERSALS),
+    (2, BOOKED),
+    (2, RATES),
+    (2, TRANSFERS),
+    (3, REFUNDED),
+    (4, LAST_EVENTS),
+    (4, FINAL_EVENTS),
+    (4, EVENT_BODIES),
+    (4, DELIVERIES),
+    (5, OWNERS),
+    (5, ADDRESSES),
+    (5, MODES),
+];
+
 /// Runs every query, and looks whether the schema is the one that a new file has.
 pub fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), StoreError> {
-    for (rule, sql) in &CHECKS {
-        findings(db, *rule, sql, report)?;
+    for (rule, query) in &CHECKS {
+        findings(db, *rule, query, report)?;
     }
     strangers(db.conn, migrate::NEWEST)?
         .into_iter()
@@ -92,26 +154,24 @@ pub fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Sto
 
 /// Is the file whole, and does every reference lead somewhere?
 pub fn check_whole(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), StoreError> {
-    let [integrity, references, ..] = &CHECKS;
-    findings(db, integrity.0, integrity.1, report)?;
-    findings(db, references.0, references.1, report)
+    let [(whole, integrity), (leads, references), ..] = &CHECKS;
+    findings(db, *whole, integrity, report)?;
+    findings(db, *leads, references, report)
 }
 
 fn findings(
     db: &Reader<'_>,
     rule: u8,
-    sql: &str,
+    query: &Query<Found>,
     report: &mut dyn FnMut(Finding),
 ) -> Result<(), StoreError> {
-    db.each(sql, [], |row| {
-        let mut next = Columns::of(row);
+    query.each(db, [], |(about, is, should)| {
         report(Finding {
             rule,
-            about: next.take()?,
-            is: next.take()?,
-            should: next.take()?,
+            about,
+            is,
+            should,
         });
-        Ok(())
     })
 }
 
@@ -128,50 +188,22 @@ pub struct Fee {
 }
 
 /// Every fee.
-pub fn fees(db: &Reader<'_>, mut each: impl FnMut(Fee)) -> Result<(), StoreError> {
-    db.each(include_str!("../../sql/audit/fee_amounts.sql"), [], |row| {
-        let mut next = Columns::of(row);
-        each(Fee {
-            id: next.take()?,
-            sale: next.take()?,
-            amount: next.take()?,
-            rate: next.take()?,
-        });
-        Ok(())
-    })
+pub fn fees(db: &Reader<'_>, each: impl FnMut(Fee)) -> Result<(), StoreError> {
+    FEES.each(db, [], each)
 }
 
 /// The next invoices after this one.
 pub fn invoices(db: &Reader<'_>, after: i64, limit: u32) -> Result<Vec<i64>, StoreError> {
-    db.all(
-        include_str!("../../sql/audit/invoices.sql"),
-        named_params! { ":after": after, ":limit": limit },
-        |row| row.get(0),
-    )
+    INVOICES.all(db, named_params! { ":after": after, ":limit": limit })
 }
 
 /// The latest moment at which a stored status was judged by time.
 pub fn last_tick(db: &Reader<'_>) -> Result<Time, StoreError> {
-    let found = db.first(include_str!("../../sql/audit/last_tick.sql"), [], |row| {
-        row.get(0)
-    })?;
+    let found = LAST_TICK.first(db, [])?;
     Ok(found.unwrap_or(Time(0)))
 }
 
 /// Counts what there is to check.
 pub fn counts(db: &Reader<'_>) -> Result<Counts, StoreError> {
-    let found = db.first(include_str!("../../sql/audit/counts.sql"), [], |row| {
-        let mut next = Columns::of(row);
-        Ok(Counts {
-            invoices: next.take()?,
-            payments: next.take()?,
-            deposits: next.take()?,
-            transfers: next.take()?,
-            entries: next.take()?,
-            events: next.take()?,
-            deliveries: next.take()?,
-            addresses: next.take()?,
-        })
-    })?;
-    Ok(found.unwrap_or_default())
+    COUNTS.only(db, [])
 }

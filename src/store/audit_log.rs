@@ -1,9 +1,9 @@
 //! The table `audit_log`: who did what. Rows are only added.
 
-use super::row::Columns;
+use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::time::Time;
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 
 /// Something that somebody did.
 pub struct NewEntry<'a> {
@@ -37,17 +37,19 @@ pub struct Entry {
     pub detail: String,
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
-    let mut next = Columns::of(row);
-    Ok(Entry {
-        seq: next.take()?,
-        at: next.take()?,
-        actor: next.take()?,
-        action: next.take()?,
-        account: next.take()?,
-        object_id: next.take()?,
-        detail: next.take()?,
-    })
+rows! {
+    fn read(l.seq, l.at, l.actor, l.action, account = "a.id", l.object_id, l.detail) -> Entry {
+        Ok(Entry { seq, at, actor, action, account, object_id, detail })
+    }
+    PAGE_OF_ACCOUNT = select "from audit_log l join accounts a on a.seq = l.account \
+        where l.account = :account and l.seq < :before order by l.seq desc limit :limit";
+    PAGE = select "from audit_log l left join accounts a on a.seq = l.account \
+        where l.seq < :before order by l.seq desc limit :limit";
+}
+
+commands! {
+    INSERT = "insert into audit_log (at, actor, action, account, object_id, detail) \
+        values (:at, :actor, :action, :account, :object_id, :detail)";
 }
 
 /// What was done before the entry with this `seq`, newest first; only to this account where one is named.
@@ -58,16 +60,11 @@ pub fn page(
     limit: u32,
 ) -> Result<Vec<Entry>, StoreError> {
     match account {
-        Some(account) => db.all(
-            include_str!("../../sql/audit_log/page_of_account.sql"),
+        Some(account) => PAGE_OF_ACCOUNT.all(
+            db,
             named_params! { ":account": account, ":before": before, ":limit": limit },
-            read,
         ),
-        None => db.all(
-            include_str!("../../sql/audit_log/page.sql"),
-            named_params! { ":before": before, ":limit": limit },
-            read,
-        ),
+        None => PAGE.all(db, named_params! { ":before": before, ":limit": limit }),
     }
 }
 
@@ -81,6 +78,5 @@ pub fn insert(tx: &Tx<'_>, entry: &NewEntry<'_>, now: Time) -> Result<(), StoreE
         ":object_id": entry.object_id,
         ":detail": entry.detail,
     };
-    tx.run(include_str!("../../sql/audit_log/insert.sql"), params)
-        .map(drop)
+    INSERT.run(tx, params).map(drop)
 }

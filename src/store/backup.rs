@@ -6,8 +6,8 @@
 use super::identity::{Identity, identify, strangers};
 use super::lock::{LOCK, Lock, resolve};
 use super::open::{is_beside, open_plain, prepare, sync_folder, with_suffix};
-use super::row::Columns;
 use super::source::Source;
+use super::statement::{commands, values};
 use super::{Kind, Reader, StoreError, migrate};
 use crate::domain::asset::Mode;
 use crate::domain::time::Time;
@@ -34,6 +34,26 @@ const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
 /// Files that SQLite keeps beside one that is open, or has left there.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+values! {
+    /// The older copy does not know what was handed out since.
+    MOVE_COUNTERS(mode: Mode, pool: String, next_index: i64) =
+        "update wallets set next_index = next_index + :gap returning mode, pool, next_index";
+}
+
+commands! {
+    RETIRE_POOL = "update pool_addresses set state = 'retired' where state = 'free'";
+    /// Each may have been sent since.
+    HOLD_TRANSFERS = "update transfers set sending = 'unknown' where status in ('requested', 'approved', 'processing')";
+    /// Each may have been made or removed since.
+    HOLD_SERVERS = "update servers set status = iif(status = 'queued', 'provisioning', status), ordering = 'unknown' \
+        where status in ('queued', 'provisioning') or (status = 'active' and deletion_requested_at is not null)";
+    /// Each may have arrived since; any can be sent again.
+    GIVE_UP_DELIVERIES = "update deliveries set state = 'failed', next_attempt_at = null where state = 'pending'";
+    END_SESSIONS = "delete from sessions";
+    FORGET_SETUP = "update file set setup_hash = null, setup_expires_at = null";
+    STAMP = "update file set snapshot_at = :now";
+}
 
 /// A copy beside the place it is meant for; gone when dropped, unless it was put in place.
 pub struct Copy {
@@ -169,23 +189,15 @@ impl Copy {
         let mut conn = open_plain(&self.temporary)?;
         let tx = conn.transaction()?;
         let gap = named_params! { ":gap": i64::try_from(GAP).unwrap_or(i64::MAX) };
-        let indexes = {
-            let mut moved = tx.prepare(include_str!("../../sql/restore/move_counters.sql"))?;
-            let rows = moved.query_map(gap, |row| {
-                let mut next = Columns::of(row);
-                Ok((next.take()?, next.take()?, next.take()?))
-            })?;
-            rows.collect::<Result<_, _>>()?
-        };
         let held = Held {
-            indexes,
-            retired: tx.execute(include_str!("../../sql/restore/retire_pool.sql"), [])?,
-            transfers: tx.execute(include_str!("../../sql/restore/hold_transfers.sql"), [])?,
-            servers: tx.execute(include_str!("../../sql/restore/hold_servers.sql"), [])?,
-            deliveries: tx.execute(include_str!("../../sql/restore/give_up_deliveries.sql"), [])?,
+            indexes: MOVE_COUNTERS.all_on(&tx, gap)?,
+            retired: RETIRE_POOL.execute(&tx, [])?,
+            transfers: HOLD_TRANSFERS.execute(&tx, [])?,
+            servers: HOLD_SERVERS.execute(&tx, [])?,
+            deliveries: GIVE_UP_DELIVERIES.execute(&tx, [])?,
         };
-        tx.execute(include_str!("../../sql/restore/end_sessions.sql"), [])?;
-        tx.execute(include_str!("../../sql/restore/forget_setup.sql"), [])?;
+        END_SESSIONS.execute(&tx, [])?;
+        FORGET_SETUP.execute(&tx, [])?;
         tx.commit()?;
         conn.close().map_err(|(_, error)| error)?;
         Ok(held)
@@ -198,7 +210,7 @@ impl Copy {
     pub fn stamp(&self, now: Time) -> Result<(), StoreError> {
         let conn = open_plain(&self.temporary)?;
         let taken = named_params! { ":now": now };
-        conn.execute(include_str!("../../sql/file/stamp.sql"), taken)?;
+        STAMP.execute(&conn, taken)?;
         Ok(conn.close().map_err(|(_, error)| error)?)
     }
 

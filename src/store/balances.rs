@@ -1,11 +1,30 @@
 //! The table `balances`: the running sums of the ledger.
 
-use super::row::Columns;
+use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::ledger::{Balance, LedgerKind};
 use crate::domain::money::{Cents, Currency, Total};
 use rusqlite::named_params;
+
+rows! {
+    fn read(currency, available, reserved, sales, fees, payouts, refunds) -> Balance {
+        Ok(Balance {
+            currency, available, reserved, sales, fees, payouts, refunds,
+            pending: Total::ZERO,
+        })
+    }
+    OF_ACCOUNT = select "from balances where account = :account and mode = :mode";
+}
+
+commands! {
+    MOVE = file "sql/balances/move.sql";
+    INSERT = "insert into balances (account, mode, currency, available, sales, fees, payouts, refunds, adjustments, reserved) \
+        values (:account, :mode, :currency, :sales + :fees + :payouts + :refunds + :adjustments, :sales, :fees, :payouts, \
+        :refunds, :adjustments, 0)";
+    RESERVE = "update balances set reserved = reserved + :amount \
+        where account = :account and mode = :mode and currency = :currency";
+}
 
 /// Moves the sums by one entry; the table refuses a row whose parts do not add up.
 pub(super) fn move_by(
@@ -36,8 +55,8 @@ pub(super) fn move_by(
         ":adjustments": adjustments,
     };
     // No upsert: the row that it would insert is checked first, and what puts a payout back is no sum of payouts.
-    if tx.run(include_str!("../../sql/balances/move.sql"), params)? == 0 {
-        tx.run(include_str!("../../sql/balances/insert.sql"), params)?;
+    if MOVE.run(tx, params)? == 0 {
+        INSERT.run(tx, params)?;
     }
     Ok(())
 }
@@ -51,7 +70,7 @@ pub fn reserve(
     amount: Cents,
 ) -> Result<(), StoreError> {
     let params = named_params! { ":account": account, ":mode": mode, ":currency": currency, ":amount": amount };
-    match tx.run(include_str!("../../sql/balances/reserve.sql"), params)? {
+    match RESERVE.run(tx, params)? {
         1 => Ok(()),
         _ => Err(StoreError::Failed(format!(
             "account {account} has no balance to reserve from"
@@ -62,21 +81,5 @@ pub fn reserve(
 /// The sums of an account in one mode, without `pending`; a currency nothing was booked in is left out.
 pub fn of_account(db: &Reader<'_>, account: i64, mode: Mode) -> Result<Vec<Balance>, StoreError> {
     let params = named_params! { ":account": account, ":mode": mode };
-    db.all(
-        include_str!("../../sql/balances/of_account.sql"),
-        params,
-        |row| {
-            let mut next = Columns::of(row);
-            Ok(Balance {
-                currency: next.take()?,
-                available: next.take()?,
-                reserved: next.take()?,
-                sales: next.take()?,
-                fees: next.take()?,
-                payouts: next.take()?,
-                refunds: next.take()?,
-                pending: Total::ZERO,
-            })
-        },
-    )
+    OF_ACCOUNT.all(db, params)
 }

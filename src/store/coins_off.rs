@@ -1,29 +1,33 @@
 //! The table `coins_off`: the coins that the operator has switched off.
 
-use super::row::Columns;
+use super::statement::{commands, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Asset;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
+values! {
+    ALL(asset: &'static Asset, since: Time) = "select asset, since from coins_off order by asset";
+}
+
+commands! {
+    INSERT = "insert into coins_off (asset, since) values (:asset, :since) on conflict (asset) do nothing";
+    REMOVE = "delete from coins_off where asset = :asset";
+}
+
 /// Every coin that is off, and since when.
 pub fn all(db: &Reader<'_>) -> Result<Vec<(&'static Asset, Time)>, StoreError> {
-    db.all(include_str!("../../sql/coins_off/all.sql"), [], |row| {
-        let mut next = Columns::of(row);
-        Ok((next.take()?, next.take()?))
-    })
+    ALL.all(db, [])
 }
 
 /// Switches a coin off; one that is off stays so.
 pub fn insert(tx: &Tx<'_>, asset: &Asset, since: Time) -> Result<bool, StoreError> {
     let params = named_params! { ":asset": asset.id, ":since": since };
-    tx.run(include_str!("../../sql/coins_off/insert.sql"), params)
-        .map(|rows| rows == 1)
+    INSERT.run(tx, params).map(|rows| rows == 1)
 }
 
 /// Switches a coin on; false where it was on.
 pub fn remove(tx: &Tx<'_>, asset: &Asset) -> Result<bool, StoreError> {
     let params = named_params! { ":asset": asset.id };
-    tx.run(include_str!("../../sql/coins_off/remove.sql"), params)
-        .map(|rows| rows == 1)
+    REMOVE.run(tx, params).map(|rows| rows == 1)
 }

@@ -1,21 +1,22 @@
 //! The table `customers`.
 
-use super::row::Columns;
+use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::customer::Customer;
 use crate::domain::time::Time;
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Customer> {
-    let mut next = Columns::of(row);
-    Ok(Customer {
-        seq: next.take()?,
-        account: next.take()?,
-        mode: next.take()?,
-        reference: next.take()?,
-        created_at: next.take()?,
-    })
+rows! {
+    fn read(seq, account, mode, reference = "ref", created_at) -> Customer {
+        Ok(Customer { seq, account, mode, reference, created_at })
+    }
+    BY_REF = select "from customers where account = :account and mode = :mode and ref = :ref";
+    BY_SEQ = select "from customers where seq = :seq";
+}
+
+commands! {
+    INSERT = "insert into customers (account, mode, ref, created_at) values (:account, :mode, :ref, :created_at)";
 }
 
 /// Adds a customer.
@@ -28,7 +29,7 @@ pub fn insert(
 ) -> Result<Customer, StoreError> {
     let params =
         named_params! { ":account": account, ":mode": mode, ":ref": reference, ":created_at": now };
-    let seq = tx.insert(include_str!("../../sql/customers/insert.sql"), params)?;
+    let seq = INSERT.insert(tx, params)?;
     Ok(Customer {
         seq,
         account,
@@ -46,15 +47,11 @@ pub fn by_ref(
     reference: &str,
 ) -> Result<Option<Customer>, StoreError> {
     let params = named_params! { ":account": account, ":mode": mode, ":ref": reference };
-    db.first(include_str!("../../sql/customers/by_ref.sql"), params, read)
+    BY_REF.first(db, params)
 }
 
 /// The customer that another row refers to.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Customer, StoreError> {
-    let found = db.first(
-        include_str!("../../sql/customers/by_seq.sql"),
-        named_params! { ":seq": seq },
-        read,
-    )?;
+    let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
     found.ok_or_else(|| StoreError::Failed(format!("customer {seq} is missing")))
 }

@@ -1,6 +1,6 @@
 //! The tables `deliveries` and `attempts`: what is to be sent, and what came of it.
 
-use super::row::Columns;
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::event::{DeliveryState, EventType, Format};
 use crate::domain::time::Time;
@@ -76,6 +76,56 @@ pub struct DeliveryRow {
     pub next_attempt_at: Option<Time>,
 }
 
+rows! {
+    fn read_waiting(queue, due_at, was_tried) -> Waiting {
+        Ok(Waiting { queue, due_at, was_tried })
+    }
+    WAITING = file "sql/deliveries/waiting.sql";
+}
+
+rows! {
+    fn read_due(
+        id, url, attempts, endpoint: Option<i64>, secret: Option<String>, format: Option<Format>, is_removed: bool,
+        legacy_secret, event, body, invoice, old_secret,
+    ) -> Due {
+        Ok(Due {
+            id, url, attempts,
+            endpoint: secret.zip(format),
+            is_orphan: endpoint.is_some() && is_removed,
+            legacy_secret, event, body, invoice, old_secret,
+        })
+    }
+    DUE = file "sql/deliveries/due.sql";
+}
+
+rows! {
+    fn read(d.id, event = "e.id", kind = "e.type", endpoint = "n.id", d.url, d.state, d.next_attempt_at) -> DeliveryRow {
+        Ok(DeliveryRow { id, event, kind, endpoint, url, state, next_attempt_at })
+    }
+    /// Of every account and mode: those behind a delivery, the newest first.
+    NEWEST = select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
+        where (d.event, d.rowid) < (:event, :row) \
+        order by d.event desc, d.rowid desc limit :limit";
+}
+
+values! {
+    MADE_BEFORE(made_before: u32) = "select made_before from deliveries where id = :id";
+    PLACE_AMONG_ALL(event: i64, rowid: i64) = "select event, rowid from deliveries where id = :id";
+}
+
+commands! {
+    INSERT = "insert into deliveries (id, event, endpoint, url, lane, state, attempts, next_attempt_at) \
+        values (:id, :event, :endpoint, :url, :lane, 'pending', 0, :now)";
+    UPDATE = file "sql/deliveries/update.sql";
+    INSERT_ATTEMPT = file "sql/attempts/insert.sql";
+    GIVE_UP = "update deliveries set state = 'failed', next_attempt_at = null where id = :id and state = 'pending'";
+    BRING_FORWARD = "update deliveries set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest";
+    /// One whose answer a younger attempt shares goes with that.
+    PRUNE_ATTEMPTS = "delete from attempts where rowid in (select a.rowid from attempts a where a.at < :before \
+        and not exists (select 1 from attempts b where b.delivery = a.delivery and b.answer_of = a.number and b.at >= :before) \
+        order by a.at limit :limit)";
+}
+
 /// Adds a delivery that is due at once.
 pub fn insert(
     tx: &Tx<'_>,
@@ -90,60 +140,24 @@ pub fn insert(
     let params = named_params! {
         ":id": id, ":event": event, ":endpoint": endpoint, ":url": url, ":lane": queue, ":now": now
     };
-    tx.run(include_str!("../../sql/deliveries/insert.sql"), params)
-        .map(drop)
+    INSERT.run(tx, params).map(drop)
 }
 
 /// Every queue with something pending, and what of it is due first.
 pub fn waiting(db: &Reader<'_>) -> Result<Vec<Waiting>, StoreError> {
-    let sql = include_str!("../../sql/deliveries/waiting.sql");
-    db.all(sql, [], |row| {
-        let mut next = Columns::of(row);
-        Ok(Waiting {
-            queue: next.take()?,
-            due_at: next.take()?,
-            was_tried: next.take()?,
-        })
-    })
+    WAITING.all(db, [])
 }
 
 /// What of one queue is due, the longest overdue first.
 pub fn due(db: &Reader<'_>, queue: &str, now: Time, limit: usize) -> Result<Vec<Due>, StoreError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let params = named_params! { ":lane": queue, ":now": now, ":limit": limit };
-    db.all(
-        include_str!("../../sql/deliveries/due.sql"),
-        params,
-        |row| {
-            let mut next = Columns::of(row);
-            let (id, url, attempts) = (next.take()?, next.take()?, next.take()?);
-            let endpoint: Option<i64> = next.take()?;
-            let secret: Option<String> = next.take()?;
-            let format: Option<Format> = next.take()?;
-            let removed: bool = next.take()?;
-            Ok(Due {
-                id,
-                url,
-                attempts,
-                endpoint: secret.zip(format),
-                is_orphan: endpoint.is_some() && removed,
-                legacy_secret: next.take()?,
-                event: next.take()?,
-                body: next.take()?,
-                invoice: next.take()?,
-                old_secret: next.take()?,
-            })
-        },
-    )
+    DUE.all(db, params)
 }
 
 /// How many attempts of a delivery were made in the rounds before this one; nothing where it is not there any more.
 pub fn made_before(db: &Reader<'_>, id: &str) -> Result<Option<u32>, StoreError> {
-    db.first(
-        include_str!("../../sql/deliveries/made_before.sql"),
-        named_params! { ":id": id },
-        |row| row.get(0),
-    )
+    MADE_BEFORE.first(db, named_params! { ":id": id })
 }
 
 /// Keeps an attempt, by its number over all rounds, and what follows from it; false where the delivery is not there
@@ -166,7 +180,7 @@ pub fn record(
     let next = if delivered { None } else { next };
     let params =
         named_params! { ":id": id, ":state": state, ":number": number, ":next_attempt_at": next };
-    if tx.run(include_str!("../../sql/deliveries/update.sql"), params)? == 0 {
+    if UPDATE.run(tx, params)? == 0 {
         return Ok(false);
     }
     let params = named_params! {
@@ -178,28 +192,19 @@ pub fn record(
         ":error": attempt.error,
         ":answer": attempt.answer,
     };
-    tx.run(include_str!("../../sql/attempts/insert.sql"), params)
-        .map(|_| true)
+    INSERT_ATTEMPT.run(tx, params).map(|_| true)
 }
 
 /// Gives a delivery up without an attempt.
 pub fn give_up(tx: &Tx<'_>, id: &str) -> Result<(), StoreError> {
-    tx.run(
-        include_str!("../../sql/deliveries/give_up.sql"),
-        named_params! { ":id": id },
-    )
-    .map(drop)
+    GIVE_UP.run(tx, named_params! { ":id": id }).map(drop)
 }
 
 /// What is due later than `latest` is due now.
 pub fn bring_forward(tx: &Tx<'_>, now: Time, latest: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
     let params = named_params! { ":now": now, ":latest": latest };
-    tx.run(
-        include_str!("../../sql/deliveries/bring_forward.sql"),
-        params,
-    )
-    .map(drop)
+    BRING_FORWARD.run(tx, params).map(drop)
 }
 
 /// The newest deliveries of all, newest first: at most `limit` that are older than the one at a place.
@@ -209,34 +214,15 @@ pub fn newest(
     limit: u32,
 ) -> Result<Vec<DeliveryRow>, StoreError> {
     let params = named_params! { ":event": event, ":row": row, ":limit": limit };
-    let sql = include_str!("../../sql/deliveries/newest.sql");
-    db.all(sql, params, |row| {
-        let mut next = Columns::of(row);
-        Ok(DeliveryRow {
-            id: next.take()?,
-            event: next.take()?,
-            kind: next.take()?,
-            endpoint: next.take()?,
-            url: next.take()?,
-            state: next.take()?,
-            next_attempt_at: next.take()?,
-        })
-    })
+    NEWEST.all(db, params)
 }
 
 /// The place of a delivery for [`newest`]; nothing where it is not there.
 pub fn place_among_all(db: &Reader<'_>, id: &str) -> Result<Option<(i64, i64)>, StoreError> {
-    let sql = include_str!("../../sql/deliveries/place_among_all.sql");
-    db.first(sql, named_params! { ":id": id }, |row| {
-        let mut next = Columns::of(row);
-        Ok((next.take()?, next.take()?))
-    })
+    PLACE_AMONG_ALL.first(db, named_params! { ":id": id })
 }
 
 /// Removes attempts from before a moment, at most `limit`; how many.
 pub fn prune_attempts(tx: &Tx<'_>, before: Time, limit: u32) -> Result<usize, StoreError> {
-    tx.run(
-        include_str!("../../sql/attempts/prune.sql"),
-        named_params! { ":before": before, ":limit": limit },
-    )
+    PRUNE_ATTEMPTS.run(tx, named_params! { ":before": before, ":limit": limit })
 }

@@ -4,12 +4,12 @@
 //! the account and the mode of the event.
 
 use super::deliveries::Attempt;
-use super::row::Columns;
+use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::event::{DeliveryState, EventType};
 use crate::domain::time::Time;
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 
 /// A delivery and what it tells of.
 #[derive(Clone, Debug)]
@@ -84,33 +84,76 @@ pub struct Again {
     pub is_removed: bool,
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Delivery> {
-    let mut next = Columns::of(row);
-    Ok(Delivery {
-        id: next.take()?,
-        event: next.take()?,
-        kind: next.take()?,
-        object: next.take()?,
-        endpoint: next.take()?,
-        url: next.take()?,
-        state: next.take()?,
-        next_attempt_at: next.take()?,
-        created_at: next.take()?,
-    })
+rows! {
+    fn read(
+        d.id, event = "e.id", kind = "e.type", e.object_id, endpoint = "n.id", d.url, d.state,
+        d.next_attempt_at, e.created_at,
+    ) -> Delivery {
+        Ok(Delivery {
+            id, event, kind, object: object_id, endpoint, url, state, next_attempt_at, created_at,
+        })
+    }
+    /// Of the events from :from on, in the order of the events and within one of the endpoints.
+    PAGE = select "from events e cross join deliveries d on d.event = e.seq left join endpoints n on n.seq = d.endpoint \
+        where e.account = :account and e.mode = :mode and e.seq >= :from and e.seq <= :event \
+        and (e.seq < :event or ifnull(d.endpoint, 0) < :place) and (:state is null or d.state = :state) \
+        order by e.seq desc, ifnull(d.endpoint, 0) desc limit :limit";
+    /// The same by the index of what was not taken.
+    PAGE_NOT_TAKEN = select "from deliveries d indexed by deliveries_not_taken cross join events e on e.seq = d.event \
+        left join endpoints n on n.seq = d.endpoint \
+        where d.state <> 'delivered' and d.state = :state and d.event >= :from and d.event <= :event \
+        and (d.event < :event or ifnull(d.endpoint, 0) < :place) and e.account = :account and e.mode = :mode \
+        order by d.event desc, ifnull(d.endpoint, 0) desc limit :limit";
+    /// The same by the index of the endpoint, which is told of an event once.
+    PAGE_OF_ENDPOINT = select "from deliveries d cross join events e on e.seq = d.event \
+        join endpoints n on n.seq = d.endpoint \
+        where n.id = :endpoint and n.account = :account and e.account = :account and e.mode = :mode \
+        and d.event >= :from and d.event < :event and (:state is null or d.state = :state) \
+        order by d.event desc limit :limit";
+    BY_ID = select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
+        where d.id = :id and e.account = :account and e.mode = :mode";
 }
 
-fn read_again(row: &Row<'_>) -> rusqlite::Result<Again> {
-    let mut next = Columns::of(row);
-    Ok(Again {
-        id: next.take()?,
-        url: next.take()?,
-        endpoint: next.take()?,
-        place: Place {
-            event: next.take()?,
-            endpoint: next.take()?,
-        },
-        is_removed: next.take()?,
-    })
+rows! {
+    fn read_again(
+        d.id, url = "ifnull(n.url, d.url)", endpoint = "n.id", event = "e.seq", place = "ifnull(d.endpoint, 0)",
+        is_removed = "n.removed_at is not null",
+    ) -> Again {
+        Ok(Again { id, url, endpoint, place: Place { event, endpoint: place }, is_removed })
+    }
+    TO_RESEND = select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
+        where d.id = :id and e.account = :account and e.mode = :mode";
+    /// Of the events up to :until, but none whose endpoint is gone.
+    TO_RESEND_SINCE = select "from events e cross join deliveries d on d.event = e.seq \
+        left join endpoints n on n.seq = d.endpoint \
+        where e.account = :account and e.mode = :mode and e.created_at >= :since and e.seq >= :event and e.seq <= :until \
+        and (e.seq > :event or ifnull(d.endpoint, 0) > :place) \
+        and n.removed_at is null and (:endpoint is null or n.id = :endpoint) \
+        order by e.seq, ifnull(d.endpoint, 0) limit :limit";
+}
+
+rows! {
+    fn read_place(d.event, endpoint = "ifnull(d.endpoint, 0)") -> Place {
+        Ok(Place { event, endpoint })
+    }
+    PLACE = select "from deliveries d join events e on e.seq = d.event \
+        where d.id = :id and e.account = :account and e.mode = :mode";
+}
+
+rows! {
+    fn read_attempt(
+        a.number, a.at, a.status, a.latency_ms, a.error, answer = "ifnull(a.answer, same.answer)",
+    ) -> (u32, Attempt) {
+        Ok((number, Attempt { at, status, latency_ms, error, answer }))
+    }
+    ATTEMPTS = select "from attempts a left join attempts same on same.delivery = a.delivery and same.number = a.answer_of \
+        where a.delivery = :delivery order by a.number";
+}
+
+commands! {
+    /// A new round: due at once, where the endpoint is now.
+    RESEND = "update deliveries set made_before = made_before + attempts, attempts = 0, state = 'pending', \
+        next_attempt_at = :now, url = :url, lane = :lane where id = :id";
 }
 
 /// The newest deliveries that fit.
@@ -141,20 +184,14 @@ pub fn page(
             .saturating_add(i64::from(before.endpoint == i64::MAX));
         params.retain(|(name, _)| *name != ":event");
         params.extend(named_params! { ":endpoint": endpoint, ":event": until });
-        return db.all(
-            include_str!("../../sql/deliveries/page_of_endpoint.sql"),
-            params.as_slice(),
-            read,
-        );
+        return PAGE_OF_ENDPOINT.all(db, params.as_slice());
     }
     params.push((":place", &before.endpoint));
-    let sql = match wanted.state {
-        Some(DeliveryState::Pending | DeliveryState::Failed) => {
-            include_str!("../../sql/deliveries/page_not_taken.sql")
-        }
-        Some(DeliveryState::Delivered) | None => include_str!("../../sql/deliveries/page.sql"),
+    let query = match wanted.state {
+        Some(DeliveryState::Pending | DeliveryState::Failed) => PAGE_NOT_TAKEN,
+        Some(DeliveryState::Delivered) | None => PAGE,
     };
-    db.all(sql, params.as_slice(), read)
+    query.all(db, params.as_slice())
 }
 
 /// The delivery with this id, if it is the caller's.
@@ -165,7 +202,7 @@ pub fn by_id(
     id: &str,
 ) -> Result<Option<Delivery>, StoreError> {
     let params = named_params! { ":id": id, ":account": account, ":mode": mode };
-    db.first(include_str!("../../sql/deliveries/by_id.sql"), params, read)
+    BY_ID.first(db, params)
 }
 
 /// Where the delivery with this id stands, if it is the caller's.
@@ -176,36 +213,12 @@ pub fn place(
     id: &str,
 ) -> Result<Option<Place>, StoreError> {
     let params = named_params! { ":id": id, ":account": account, ":mode": mode };
-    db.first(
-        include_str!("../../sql/deliveries/place.sql"),
-        params,
-        |row| {
-            Ok(Place {
-                event: row.get(0)?,
-                endpoint: row.get(1)?,
-            })
-        },
-    )
+    PLACE.first(db, params)
 }
 
 /// The attempts of a delivery with their numbers, oldest first.
 pub fn attempts(db: &Reader<'_>, delivery: &str) -> Result<Vec<(u32, Attempt)>, StoreError> {
-    db.all(
-        include_str!("../../sql/attempts/of_delivery.sql"),
-        named_params! { ":delivery": delivery },
-        |row| {
-            let mut next = Columns::of(row);
-            let number = next.take()?;
-            let attempt = Attempt {
-                at: next.take()?,
-                status: next.take()?,
-                latency_ms: next.take()?,
-                error: next.take()?,
-                answer: next.take()?,
-            };
-            Ok((number, attempt))
-        },
-    )
+    ATTEMPTS.all(db, named_params! { ":delivery": delivery })
 }
 
 /// The delivery with this id as one to be sent again, if it is the caller's.
@@ -216,11 +229,7 @@ pub fn to_resend(
     id: &str,
 ) -> Result<Option<Again>, StoreError> {
     let params = named_params! { ":id": id, ":account": account, ":mode": mode };
-    db.first(
-        include_str!("../../sql/deliveries/to_resend.sql"),
-        params,
-        read_again,
-    )
+    TO_RESEND.first(db, params)
 }
 
 /// Which deliveries are sent again.
@@ -247,17 +256,12 @@ pub fn to_resend_since(
         ":account": account, ":mode": mode, ":since": which.since, ":endpoint": which.endpoint, ":until": which.until,
         ":event": after.event, ":place": after.endpoint, ":limit": limit,
     };
-    db.all(
-        include_str!("../../sql/deliveries/to_resend_since.sql"),
-        params,
-        read_again,
-    )
+    TO_RESEND_SINCE.all(db, params)
 }
 
 /// Begins a new round of attempts, due at once.
 pub fn resend(tx: &Tx<'_>, id: &str, url: &str, queue: &str, now: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
     let params = named_params! { ":id": id, ":url": url, ":lane": queue, ":now": now };
-    tx.run(include_str!("../../sql/deliveries/resend.sql"), params)
-        .map(drop)
+    RESEND.run(tx, params).map(drop)
 }

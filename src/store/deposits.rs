@@ -2,37 +2,49 @@
 //!
 //! What always holds: what a chain says of a deposit stands in its observation, and is read from there.
 
-use super::row::Columns;
+use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::deposit::Deposit;
 use crate::domain::payment::PaymentState;
-use rusqlite::{Row, named_params};
+use crate::domain::rate::Quoted;
+use rusqlite::named_params;
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Deposit> {
-    let mut next = Columns::of(row);
-    Ok(Deposit {
-        seq: next.take()?,
-        id: next.take()?,
-        account: next.take()?,
-        mode: next.take()?,
-        customer: next.take()?,
-        customer_ref: next.take()?,
-        observation: next.take()?,
-        asset: next.take()?,
-        address: next.take()?,
-        txid: next.take()?,
-        position: next.take()?,
-        amount: next.take()?,
-        quoted: next.quoted()?,
-        fixed_at: next.take()?,
-        gross: next.take()?,
-        fee: next.take()?,
-        status: next.take::<PaymentState>()?.into(),
-        was_confirmed: next.take()?,
-        created_at: next.take()?,
-        confirmed_at: next.take()?,
-    })
+rows! {
+    fn read(
+        d.seq, d.id, d.account, d.mode, d.customer, customer_ref = "c.ref", d.observation, o.asset, o.address,
+        o.txid, o.position, o.amount, d.rate, d.rate_source, d.rate_at, d.fixed_at, d.gross, d.fee,
+        o.state: PaymentState, d.was_confirmed, d.created_at, o.confirmed_at,
+    ) -> Deposit {
+        Ok(Deposit {
+            seq, id, account, mode, customer, customer_ref, observation, asset, address, txid, position, amount,
+            quoted: Quoted { rate, source: rate_source, at: rate_at },
+            fixed_at, gross, fee, status: state.into(), was_confirmed, created_at, confirmed_at,
+        })
+    }
+    BY_ID = select "from deposits d join customers c on c.seq = d.customer \
+        join observations o on o.seq = d.observation \
+        where d.id = :id";
+    OF_OBSERVATION = select "from deposits d join customers c on c.seq = d.customer \
+        join observations o on o.seq = d.observation \
+        where d.observation = :observation";
+    LIST = select "from deposits d join customers c on c.seq = d.customer \
+        join observations o on o.seq = d.observation \
+        where d.account = :account and d.mode = :mode order by d.seq desc limit :limit";
+    LIST_OF_CUSTOMER = select "from deposits d join customers c on c.seq = d.customer \
+        join observations o on o.seq = d.observation \
+        where d.account = :account and d.mode = :mode and c.account = :account and c.mode = :mode and c.ref = :ref \
+        order by d.seq desc limit :limit";
+}
+
+commands! {
+    INSERT = "insert into deposits (id, account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, \
+        gross, fee, was_confirmed, created_at) \
+        values (:id, :account, :mode, :customer, :observation, :rate, :rate_source, :rate_at, :fixed_at, :gross, :fee, 0, \
+        :created_at)";
+    FIX = "update deposits set rate = :rate, rate_source = :rate_source, rate_at = :rate_at, fixed_at = :fixed_at, \
+        gross = :gross, fee = :fee, was_confirmed = :was_confirmed \
+        where seq = :seq and was_confirmed = 0 and (fixed_at is null or fixed_at = :fixed_at)";
 }
 
 /// Adds a deposit that was just detected; its `seq`.
@@ -51,7 +63,7 @@ pub fn insert(tx: &Tx<'_>, deposit: &Deposit) -> Result<i64, StoreError> {
         ":fee": deposit.fee,
         ":created_at": deposit.created_at,
     };
-    tx.insert(include_str!("../../sql/deposits/insert.sql"), params)
+    INSERT.insert(tx, params)
 }
 
 /// Notes at which rate and value a deposit is fixed, with which fee, and whether it has been confirmed; it must never have
@@ -62,7 +74,7 @@ pub fn fix(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
         ":rate_at": deposit.quoted.at, ":fixed_at": deposit.fixed_at, ":gross": deposit.gross, ":fee": deposit.fee,
         ":was_confirmed": deposit.was_confirmed,
     };
-    match tx.run(include_str!("../../sql/deposits/fix.sql"), params)? {
+    match FIX.run(tx, params)? {
         1 => Ok(()),
         _ => Err(StoreError::Failed(format!(
             "deposit {} was confirmed before",
@@ -73,20 +85,12 @@ pub fn fix(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
 
 /// The deposit with this id, whoever's it is: for those who act for no caller, or look whose it is.
 pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Deposit>, StoreError> {
-    db.first(
-        include_str!("../../sql/deposits/by_id.sql"),
-        named_params! { ":id": id },
-        read,
-    )
+    BY_ID.first(db, named_params! { ":id": id })
 }
 
 /// The deposit that an observation came to.
 pub fn of_observation(db: &Reader<'_>, observation: i64) -> Result<Option<Deposit>, StoreError> {
-    db.first(
-        include_str!("../../sql/deposits/of_observation.sql"),
-        named_params! { ":observation": observation },
-        read,
-    )
+    OF_OBSERVATION.first(db, named_params! { ":observation": observation })
 }
 
 /// The newest deposits, of one customer where one is named.
@@ -100,15 +104,11 @@ pub fn list(
     match customer {
         None => {
             let params = named_params! { ":account": account, ":mode": mode, ":limit": limit };
-            db.all(include_str!("../../sql/deposits/list.sql"), params, read)
+            LIST.all(db, params)
         }
         Some(reference) => {
             let params = named_params! { ":account": account, ":mode": mode, ":ref": reference, ":limit": limit };
-            db.all(
-                include_str!("../../sql/deposits/list_of_customer.sql"),
-                params,
-                read,
-            )
+            LIST_OF_CUSTOMER.all(db, params)
         }
     }
 }

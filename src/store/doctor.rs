@@ -4,7 +4,7 @@
 //! (`cli`). What always holds: a check only reads, and each thing found comes with its mend.
 
 use super::identity::strangers;
-use super::row::Columns;
+use super::statement::{Query, rows};
 use super::{Reader, StoreError, migrate};
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -18,27 +18,36 @@ pub struct Complaint {
     pub mend: String,
 }
 
-/// What is checked, and the query whose rows are complaints: about and mend.
-const CHECKS: [(&str, &str); 10] = [
-    ("clock", include_str!("../../sql/doctor/clock.sql")),
-    ("operators", include_str!("../../sql/doctor/people.sql")),
-    ("accounts", include_str!("../../sql/doctor/accounts.sql")),
-    ("keys", include_str!("../../sql/doctor/keys.sql")),
-    (
-        "payout addresses",
-        include_str!("../../sql/doctor/payout_addresses.sql"),
-    ),
-    ("endpoints", include_str!("../../sql/doctor/endpoints.sql")),
-    ("webhooks", include_str!("../../sql/doctor/deliveries.sql")),
-    ("deadlines", include_str!("../../sql/doctor/deadlines.sql")),
-    (
-        "what waits for a person",
-        include_str!("../../sql/doctor/unknown.sql"),
-    ),
-    (
-        "maintenance",
-        include_str!("../../sql/doctor/maintenance.sql"),
-    ),
+rows! {
+    fn read(about, mend) -> Complaint {
+        Ok(Complaint { about, mend })
+    }
+    CLOCK = file "sql/doctor/clock.sql";
+    PEOPLE = whole "select 'nobody can sign in as operator' as about, 'use the link that `coffer serve` prints when it starts, or `coffer user create EMAIL --role operator`' as mend \
+        where not exists (select 1 from users where role = 'operator' and disabled_at is null)";
+    ACCOUNTS = file "sql/doctor/accounts.sql";
+    KEYS = file "sql/doctor/keys.sql";
+    PAYOUT_ADDRESSES = file "sql/doctor/payout_addresses.sql";
+    ENDPOINTS = file "sql/doctor/endpoints.sql";
+    DELIVERIES = file "sql/doctor/deliveries.sql";
+    DEADLINES = file "sql/doctor/deadlines.sql";
+    UNKNOWN = file "sql/doctor/unknown.sql";
+    MAINTENANCE = whole "select 'maintenance is on: live invoices and payouts are refused' as about, 'switch it off in the operator interface' as mend \
+        from file where maintenance = 1";
+}
+
+/// What is checked, and the query whose rows are complaints.
+const CHECKS: [(&str, Query<Complaint>); 10] = [
+    ("clock", CLOCK),
+    ("operators", PEOPLE),
+    ("accounts", ACCOUNTS),
+    ("keys", KEYS),
+    ("payout addresses", PAYOUT_ADDRESSES),
+    ("endpoints", ENDPOINTS),
+    ("webhooks", DELIVERIES),
+    ("deadlines", DEADLINES),
+    ("what waits for a person", UNKNOWN),
+    ("maintenance", MAINTENANCE),
 ];
 
 /// What was checked, each with what was found.
@@ -47,22 +56,13 @@ pub fn check(
     now: Time,
 ) -> Result<Vec<(&'static str, Vec<Complaint>)>, StoreError> {
     let mut found = Vec::new();
-    for (about, sql) in CHECKS {
-        let mut complaints = Vec::new();
-        let mut note = |row: &rusqlite::Row<'_>| {
-            let mut next = Columns::of(row);
-            complaints.push(Complaint {
-                about: next.take()?,
-                mend: next.take()?,
-            });
-            Ok(())
-        };
+    for (about, query) in CHECKS {
         // Not every check looks at the time, and a parameter that is not there cannot be bound.
-        if sql.contains(":now") {
-            db.each(sql, named_params! { ":now": now }, &mut note)?;
+        let complaints = if query.sql().contains(":now") {
+            query.all(db, named_params! { ":now": now })?
         } else {
-            db.each(sql, [], &mut note)?;
-        }
+            query.all(db, [])?
+        };
         found.push((about, complaints));
     }
     let strangers = strangers(db.conn, migrate::NEWEST)?.into_iter();

@@ -1,44 +1,52 @@
 //! The table `endpoints`: who is told of an account's events.
 
 use super::memo::recall;
-use super::row::Columns;
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::account::Endpoint;
 use crate::domain::event::EventType;
+use crate::domain::text_enum::UnknownText;
 use crate::domain::time::Time;
-use rusqlite::types::Type;
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
+use rusqlite::types::FromSqlError;
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Endpoint> {
-    let mut next = Columns::of(row);
-    Ok(Endpoint {
-        seq: next.take()?,
-        id: next.take()?,
-        mode: next.take()?,
-        url: next.take()?,
-        secret: next.take()?,
-        format: next.take()?,
-        types: types(next.take()?)?,
-        enabled: next.take()?,
-    })
+rows! {
+    fn read(seq, id, mode, url, secret, format, types, enabled) -> Endpoint {
+        Ok(Endpoint { seq, id, mode, url, secret, format, types: event_types(types)?, enabled })
+    }
+    OF_ACCOUNT = select "from endpoints where account = :account and removed_at is null order by seq";
+}
+
+values! {
+    OLD_SECRET_UNTIL(secret_old_until: Option<Time>) = "select secret_old_until from endpoints where seq = :seq";
+}
+
+commands! {
+    INSERT = "insert into endpoints (id, account, mode, url, secret, format, types, enabled, created_at) \
+        values (:id, :account, :mode, :url, :secret, :format, :types, :enabled, :created_at)";
+    UPDATE = "update endpoints set mode = :mode, url = :url, format = :format, types = :types, enabled = :enabled \
+        where seq = :seq and removed_at is null";
+    ROLL_SECRET = "update endpoints set secret_old = secret, secret_old_until = :until, secret = :secret \
+        where seq = :seq and removed_at is null";
+    REMOVE = "update endpoints set removed_at = :now where account = :account and id = :id and removed_at is null";
+    REMOVE_ALL = "update endpoints set removed_at = :now where account = :account and removed_at is null";
+    /// What is still to be sent to endpoints of this account that are gone.
+    GIVE_UP_REMOVED = "update deliveries set state = 'failed', next_attempt_at = null \
+        where state = 'pending' \
+        and endpoint in (select seq from endpoints where account = :account and removed_at is not null)";
+    FORGET_OLD_SECRETS = "update endpoints set secret_old = null, secret_old_until = null where secret_old_until <= :now";
 }
 
 /// The JSON array of event types in a column.
-fn types(text: Option<String>) -> rusqlite::Result<Option<Vec<EventType>>> {
+fn event_types(text: Option<String>) -> rusqlite::Result<Option<Vec<EventType>>> {
     let Some(text) = text else { return Ok(None) };
-    let unreadable = |error: Box<dyn std::error::Error + Send + Sync>| {
-        rusqlite::Error::FromSqlConversionFailure(6, Type::Text, error)
-    };
     let names: Vec<String> =
-        serde_json::from_str(&text).map_err(|error| unreadable(error.into()))?;
-    names
-        .iter()
-        .map(|name| {
-            name.parse()
-                .map_err(|error: crate::domain::text_enum::UnknownText| unreadable(error.into()))
-        })
-        .collect::<Result<_, _>>()
-        .map(Some)
+        serde_json::from_str(&text).map_err(|error| FromSqlError::Other(error.into()))?;
+    let types = names.iter().map(|name| name.parse());
+    let types: Result<_, UnknownText> = types.collect();
+    Ok(Some(
+        types.map_err(|error| FromSqlError::Other(error.into()))?,
+    ))
 }
 
 /// The types as they stand in the column.
@@ -52,11 +60,7 @@ fn types_text(endpoint: &Endpoint) -> Result<Option<String>, StoreError> {
 /// The endpoints of an account, oldest first, without removed ones.
 pub fn of_account(db: &Reader<'_>, account: i64) -> Result<Vec<Endpoint>, StoreError> {
     recall(db.memo.map(|memo| &memo.endpoints), account, || {
-        db.all(
-            include_str!("../../sql/endpoints/of_account.sql"),
-            named_params! { ":account": account },
-            read,
-        )
+        OF_ACCOUNT.all(db, named_params! { ":account": account })
     })
 }
 
@@ -80,7 +84,7 @@ pub fn insert(
         ":enabled": endpoint.enabled,
         ":created_at": now,
     };
-    tx.insert(include_str!("../../sql/endpoints/insert.sql"), params)
+    INSERT.insert(tx, params)
 }
 
 /// Saves what can change of an endpoint, but for its secret.
@@ -94,23 +98,21 @@ pub fn update(tx: &Tx<'_>, endpoint: &Endpoint) -> Result<(), StoreError> {
         ":types": types_text(endpoint)?,
         ":enabled": endpoint.enabled,
     };
-    tx.run(include_str!("../../sql/endpoints/update.sql"), params)
-        .map(drop)
+    UPDATE.run(tx, params).map(drop)
 }
 
 /// Gives an endpoint a new secret; the one before signs beside it until then.
 pub fn roll_secret(tx: &Tx<'_>, seq: i64, secret: &str, until: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
     let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };
-    tx.run(include_str!("../../sql/endpoints/roll_secret.sql"), params)
-        .map(drop)
+    ROLL_SECRET.run(tx, params).map(drop)
 }
 
 /// Removes an endpoint of an account, and gives up what was still to be sent to it.
 pub fn remove(tx: &Tx<'_>, account: i64, id: &str, now: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
     let params = named_params! { ":account": account, ":id": id, ":now": now };
-    tx.run(include_str!("../../sql/endpoints/remove.sql"), params)?;
+    REMOVE.run(tx, params)?;
     give_up_removed(tx, account)
 }
 
@@ -118,28 +120,27 @@ pub fn remove(tx: &Tx<'_>, account: i64, id: &str, now: Time) -> Result<(), Stor
 pub fn remove_all(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
     let params = named_params! { ":account": account, ":now": now };
-    tx.run(include_str!("../../sql/endpoints/remove_all.sql"), params)?;
+    REMOVE_ALL.run(tx, params)?;
     give_up_removed(tx, account)
 }
 
 /// Gives up what is still to be sent to endpoints that are gone.
 fn give_up_removed(tx: &Tx<'_>, account: i64) -> Result<(), StoreError> {
     let params = named_params! { ":account": account };
-    let give_up = include_str!("../../sql/deliveries/give_up_removed.sql");
     tx.note(|changes| changes.deliveries = true);
-    tx.run(give_up, params).map(drop)
+    GIVE_UP_REMOVED.run(tx, params).map(drop)
 }
 
 /// Until when the secret before the present one signs, or signed; nothing where it was never rolled.
 pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, StoreError> {
-    let read = include_str!("../../sql/endpoints/old_secret_until.sql");
-    let found = db.first(read, named_params! { ":seq": seq }, |row| row.get(0))?;
+    let found = OLD_SECRET_UNTIL.first(db, named_params! { ":seq": seq })?;
     Ok(found.flatten())
 }
 
 /// Forgets the rolled secrets whose time is up.
 pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
     tx.changes_accounts();
-    let forget = include_str!("../../sql/endpoints/forget_old_secrets.sql");
-    tx.run(forget, named_params! { ":now": now }).map(drop)
+    FORGET_OLD_SECRETS
+        .run(tx, named_params! { ":now": now })
+        .map(drop)
 }

@@ -1,5 +1,6 @@
 //! The table `events`.
 
+use super::statement::{commands, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::event::EventType;
@@ -39,12 +40,29 @@ pub struct Page<'a> {
     pub limit: u32,
 }
 
+values! {
+    LAST_SEQ(seq: i64) = "select ifnull(max(seq), 0) as seq from events";
+    LAST_BEFORE(seq: i64) = "select seq from events \
+        where account = :account and mode = :mode and created_at < :since order by seq desc limit 1";
+    BODY(body: String) = "select body from events where id = :id and account = :account and mode = :mode";
+    SEQ_OF(seq: i64) = "select seq from events where id = :id and account = :account and mode = :mode";
+    PAGE_BY_OBJECT(id: String, body: String) = "select id, body from events \
+        where object_id = :object and account = :account and mode = :mode and (:type is null or type = :type) \
+        and seq < :before order by seq desc limit :limit";
+    PAGE_BY_TYPE(id: String, body: String) = "select id, body from events \
+        where account = :account and mode = :mode and type = :type and seq < :before order by seq desc limit :limit";
+    PAGE(id: String, body: String) = "select id, body from events \
+        where account = :account and mode = :mode and seq < :before order by seq desc limit :limit";
+}
+
+commands! {
+    INSERT = "insert into events (id, account, mode, type, object_id, created_at, body, invoice) \
+        values (:id, :account, :mode, :type, :object_id, :created_at, :body, :invoice)";
+}
+
 /// The number of the last event; 0 where there is none.
 pub fn last_seq(db: &Reader<'_>) -> Result<i64, StoreError> {
-    let last = db.first(include_str!("../../sql/events/last_seq.sql"), [], |row| {
-        row.get(0)
-    })?;
-    Ok(last.unwrap_or(0))
+    LAST_SEQ.only(db, [])
 }
 
 /// Where the newest event stands that is older than a moment; 0 where there is none.
@@ -55,11 +73,7 @@ pub fn last_before(
     since: Time,
 ) -> Result<i64, StoreError> {
     let params = named_params! { ":account": account, ":mode": mode, ":since": since };
-    let last = db.first(
-        include_str!("../../sql/events/last_before.sql"),
-        params,
-        |row| row.get(0),
-    )?;
+    let last = LAST_BEFORE.first(db, params)?;
     Ok(last.unwrap_or(0))
 }
 
@@ -75,7 +89,7 @@ pub fn insert(tx: &Tx<'_>, event: &NewEvent<'_>) -> Result<i64, StoreError> {
         ":body": event.body,
         ":invoice": event.invoice,
     };
-    tx.insert(include_str!("../../sql/events/insert.sql"), params)
+    INSERT.insert(tx, params)
 }
 
 /// The body of an event, if it is the caller's.
@@ -86,9 +100,7 @@ pub fn body(
     id: &str,
 ) -> Result<Option<String>, StoreError> {
     let params = named_params! { ":id": id, ":account": account, ":mode": mode };
-    db.first(include_str!("../../sql/events/by_id.sql"), params, |row| {
-        row.get(0)
-    })
+    BODY.first(db, params)
 }
 
 /// Where an event stands, if it is the caller's.
@@ -99,9 +111,7 @@ pub fn seq_of(
     id: &str,
 ) -> Result<Option<i64>, StoreError> {
     let params = named_params! { ":id": id, ":account": account, ":mode": mode };
-    db.first(include_str!("../../sql/events/seq_of.sql"), params, |row| {
-        row.get(0)
-    })
+    SEQ_OF.first(db, params)
 }
 
 /// Ids and bodies, newest first.
@@ -117,31 +127,22 @@ pub fn page(
         object,
         limit,
     } = *page;
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
     match (object, kind) {
         (Some(object), kind) => {
             let params = named_params! {
                 ":account": account, ":mode": mode, ":object": object, ":type": kind, ":before": before, ":limit": limit
             };
-            db.all(
-                include_str!("../../sql/events/page_by_object.sql"),
-                params,
-                read,
-            )
+            PAGE_BY_OBJECT.all(db, params)
         }
         (None, Some(kind)) => {
             let params = named_params! {
                 ":account": account, ":mode": mode, ":type": kind, ":before": before, ":limit": limit
             };
-            db.all(
-                include_str!("../../sql/events/page_by_type.sql"),
-                params,
-                read,
-            )
+            PAGE_BY_TYPE.all(db, params)
         }
         (None, None) => {
             let params = named_params! { ":account": account, ":mode": mode, ":before": before, ":limit": limit };
-            db.all(include_str!("../../sql/events/page.sql"), params, read)
+            PAGE.all(db, params)
         }
     }
 }

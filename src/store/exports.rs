@@ -2,12 +2,14 @@
 //!
 //! What always holds: a page is a short read of its own, so an export of any length holds back no checkpoint.
 
+use super::row::Columns;
+use super::statement::{Query, text};
 use super::{Reader, StoreError};
 use crate::domain::asset::Mode;
 use crate::domain::export::{Cell, Export};
 use crate::domain::time::Time;
-use rusqlite::types::ValueRef;
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 
 /// Which rows are asked for.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +24,22 @@ pub struct Page {
     pub limit: u32,
 }
 
+/// The rows of an export: `seq`, and then its columns by their names.
+fn rows(export: Export) -> Query<(i64, Vec<Cell>)> {
+    let sql = match export {
+        Export::Invoices => text!(file "sql/exports/invoices.sql"),
+        Export::Payments => text!(file "sql/exports/payments.sql"),
+        Export::Ledger => text!(file "sql/exports/ledger.sql"),
+        Export::Payouts => text!(file "sql/exports/payouts.sql"),
+        Export::Refunds => text!(file "sql/exports/refunds.sql"),
+        Export::Deposits => text!(file "sql/exports/deposits.sql"),
+    };
+    Query::new(sql, |row| {
+        let mut next = Columns::of(row);
+        Ok((next.take()?, next.rest()?))
+    })
+}
+
 /// The next rows: where each stands, and its cells.
 pub fn page(
     db: &Reader<'_>,
@@ -30,38 +48,36 @@ pub fn page(
     export: Export,
     page: &Page,
 ) -> Result<Vec<(i64, Vec<Cell>)>, StoreError> {
-    let sql = match export {
-        Export::Invoices => include_str!("../../sql/exports/invoices.sql"),
-        Export::Payments => include_str!("../../sql/exports/payments.sql"),
-        Export::Ledger => include_str!("../../sql/exports/ledger.sql"),
-        Export::Payouts => include_str!("../../sql/exports/payouts.sql"),
-        Export::Refunds => include_str!("../../sql/exports/refunds.sql"),
-        Export::Deposits => include_str!("../../sql/exports/deposits.sql"),
-    };
     let params = named_params! {
         ":account": account, ":mode": mode, ":from": page.from, ":to": page.to, ":after": page.after,
         ":limit": page.limit,
     };
-    let columns = export.columns().len();
-    db.all(sql, params, |row| {
-        let cells = (1..=columns).map(|at| cell(row, at));
-        Ok((row.get(0)?, cells.collect::<Result<_, _>>()?))
-    })
+    rows(export).all(db, params)
 }
 
-/// One cell as it is stored.
-fn cell(row: &Row<'_>, at: usize) -> rusqlite::Result<Cell> {
-    let value = row.get_ref(at)?;
-    Ok(match value {
-        ValueRef::Null => Cell::Nothing,
-        ValueRef::Integer(number) => Cell::Number(number),
-        ValueRef::Text(_) => Cell::Text(value.as_str()?.to_owned()),
-        ValueRef::Real(_) | ValueRef::Blob(_) => {
-            return Err(rusqlite::Error::InvalidColumnType(
-                at,
-                "export".to_owned(),
-                value.data_type(),
-            ));
+impl FromSql for Cell {
+    /// One cell as it is stored.
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Cell> {
+        match value {
+            ValueRef::Null => Ok(Cell::Nothing),
+            ValueRef::Integer(number) => Ok(Cell::Number(number)),
+            ValueRef::Text(_) => Ok(Cell::Text(value.as_str()?.to_owned())),
+            ValueRef::Real(_) | ValueRef::Blob(_) => Err(FromSqlError::InvalidType),
         }
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Export, rows};
+    use crate::store::statement::check;
+
+    #[test]
+    fn every_export_is_prepared_and_answers_its_columns() {
+        for &export in Export::ALL {
+            let names = export.columns().iter().map(|(name, _)| *name);
+            let columns: Vec<&str> = std::iter::once("seq").chain(names).collect();
+            check(rows(export).sql(), &columns);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The table `file`: its one row says what the file is and what belongs to the whole service.
 
-use super::row::Columns;
+use super::statement::{commands, rows, text, values};
 use super::{Kind, Reader, StoreError, Tx};
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -39,58 +39,83 @@ pub struct Counts {
     pub deliveries_pending: i64,
 }
 
+rows! {
+    fn read(kind, checkout_secret, maintenance, clock_offset_ms, clock_frozen_at) -> FileRow {
+        Ok(FileRow { kind, checkout_secret, maintenance, clock_offset_ms, clock_frozen_at })
+    }
+    LOAD = select "from file where id = 1";
+}
+
+rows! {
+    fn read_counts(
+        invoices = "(select count(*) from invoices)",
+        payments = "(select count(*) from payments)",
+        payouts = "(select count(*) from transfers where kind = 'payout')",
+        refunds = "(select count(*) from transfers where kind = 'refund')",
+        events = "(select count(*) from events)",
+        deliveries = "(select count(*) from deliveries)",
+        deliveries_pending = "(select count(*) from deliveries where state = 'pending')",
+    ) -> Counts {
+        Ok(Counts { invoices, payments, payouts, refunds, events, deliveries, deliveries_pending })
+    }
+    COUNTS = select "";
+}
+
+values! {
+    CLOCK(last_tick_at: Time, clock_accepted: i64) = "select last_tick_at, clock_accepted from file where id = 1";
+    SETUP(setup_hash: [u8; 32], setup_expires_at: Time) =
+        "select setup_hash, setup_expires_at from file where setup_hash is not null";
+    SNAPSHOT_AT(snapshot_at: Option<Time>) = "select snapshot_at from file";
+}
+
+/// The sandbox's way back to nothing, in several statements.
+pub(super) const RESET: &str = text!(file "sql/file/reset.sql");
+
+commands! {
+    INSERT = "insert into file (id, kind, checkout_secret) values (1, :kind, :checkout_secret)";
+    SET_CLOCK = "update file set clock_offset_ms = :offset_ms, clock_frozen_at = :frozen_at where id = 1";
+    SET_MAINTENANCE = "update file set maintenance = :maintenance where id = 1";
+    TICK = "update file set last_tick_at = :now where id = 1 and last_tick_at < :now";
+    KEEP_CLOCK = "update file set last_tick_at = iif(:set_back, :now, max(last_tick_at, :now)), \
+        clock_ahead_ms = :ahead_ms where id = 1";
+    /// What was seen later than this was seen by a clock that was wrong.
+    ACCEPT_CLOCK = "update file set clock_accepted = clock_accepted + 1, clock_ahead_ms = null, \
+        last_tick_at = min(last_tick_at, :wall) where id = 1";
+    SET_SETUP = "update file set setup_hash = :hash, setup_expires_at = :expires_at";
+}
+
 /// The row, once the file has been begun.
 pub fn load(db: &Reader<'_>) -> Result<Option<FileRow>, StoreError> {
-    db.first(include_str!("../../sql/file/load.sql"), [], |row| {
-        let mut next = Columns::of(row);
-        Ok(FileRow {
-            kind: next.take()?,
-            checkout_secret: next.take()?,
-            maintenance: next.take()?,
-            clock_offset_ms: next.take()?,
-            clock_frozen_at: next.take()?,
-        })
-    })
+    LOAD.first(db, [])
 }
 
 /// Begins a file.
 pub fn insert(tx: &Tx<'_>, kind: Kind, checkout_secret: &[u8]) -> Result<(), StoreError> {
     let params = named_params! { ":kind": kind, ":checkout_secret": checkout_secret };
-    tx.run(include_str!("../../sql/file/insert.sql"), params)
-        .map(drop)
+    INSERT.run(tx, params).map(drop)
 }
 
 /// Keeps the sandbox's clock.
 pub fn set_clock(tx: &Tx<'_>, offset_ms: i64, frozen_at: Option<Time>) -> Result<(), StoreError> {
     let params = named_params! { ":offset_ms": offset_ms, ":frozen_at": frozen_at };
-    tx.run(include_str!("../../sql/file/set_clock.sql"), params)
-        .map(drop)
+    SET_CLOCK.run(tx, params).map(drop)
 }
 
 /// Pauses or resumes live invoices and payouts.
 pub fn set_maintenance(tx: &Tx<'_>, maintenance: bool) -> Result<(), StoreError> {
-    tx.run(
-        include_str!("../../sql/file/set_maintenance.sql"),
-        named_params! { ":maintenance": maintenance },
-    )
-    .map(drop)
+    SET_MAINTENANCE
+        .run(tx, named_params! { ":maintenance": maintenance })
+        .map(drop)
 }
 
 /// Keeps the latest moment at which a status was judged by time.
 pub fn tick(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
-    tx.run(
-        include_str!("../../sql/file/tick.sql"),
-        named_params! { ":now": now },
-    )
-    .map(drop)
+    TICK.run(tx, named_params! { ":now": now }).map(drop)
 }
 
 /// The latest moment that the file has seen, and how often a person has accepted the wall clock.
 pub fn clock(db: &Reader<'_>) -> Result<Option<(Time, i64)>, StoreError> {
-    db.first(include_str!("../../sql/file/clock.sql"), [], |row| {
-        let mut next = Columns::of(row);
-        Ok((next.take()?, next.take()?))
-    })
+    CLOCK.first(db, [])
 }
 
 /// Keeps what the server's clock shows, also where that is earlier than before if it was `set_back`, and how far the
@@ -102,61 +127,44 @@ pub fn keep_clock(
     ahead_ms: Option<i64>,
 ) -> Result<(), StoreError> {
     let params = named_params! { ":now": now, ":set_back": set_back, ":ahead_ms": ahead_ms };
-    tx.run(include_str!("../../sql/file/keep_clock.sql"), params)
-        .map(drop)
+    KEEP_CLOCK.run(tx, params).map(drop)
 }
 
 /// A person says that the wall clock is right.
 pub fn accept_clock(tx: &Tx<'_>, wall: Time) -> Result<(), StoreError> {
     let params = named_params! { ":wall": wall };
-    tx.run(include_str!("../../sql/file/accept_clock.sql"), params)
-        .map(drop)
+    ACCEPT_CLOCK.run(tx, params).map(drop)
 }
 
 /// Keeps the hash of the link by which the first operator is made, and its end; nothing forgets it.
 pub fn set_setup(tx: &Tx<'_>, link: Option<(&[u8; 32], Time)>) -> Result<(), StoreError> {
     let (hash, expires_at) = (link.map(|(hash, _)| hash), link.map(|(_, end)| end));
-    tx.run(
-        include_str!("../../sql/file/set_setup.sql"),
-        named_params! { ":hash": hash, ":expires_at": expires_at },
-    )
-    .map(drop)
+    SET_SETUP
+        .run(
+            tx,
+            named_params! { ":hash": hash, ":expires_at": expires_at },
+        )
+        .map(drop)
 }
 
 /// The hash of that link, and its end.
 pub fn setup(db: &Reader<'_>) -> Result<Option<([u8; 32], Time)>, StoreError> {
-    db.first(include_str!("../../sql/file/setup.sql"), [], |row| {
-        let mut next = Columns::of(row);
-        Ok((next.take()?, next.take()?))
-    })
+    SETUP.first(db, [])
 }
 
 /// What the clock showed when this was kept as a snapshot.
 pub fn snapshot_at(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
-    let found = db.first(include_str!("../../sql/file/snapshot_at.sql"), [], |row| {
-        row.get(0)
-    })?;
+    let found = SNAPSHOT_AT.first(db, [])?;
     Ok(found.flatten())
 }
 
 /// Counts rows.
 pub fn counts(db: &Reader<'_>) -> Result<Option<Counts>, StoreError> {
-    db.first(include_str!("../../sql/file/counts.sql"), [], |row| {
-        let mut next = Columns::of(row);
-        Ok(Counts {
-            invoices: next.take()?,
-            payments: next.take()?,
-            payouts: next.take()?,
-            refunds: next.take()?,
-            events: next.take()?,
-            deliveries: next.take()?,
-            deliveries_pending: next.take()?,
-        })
-    })
+    COUNTS.first(db, [])
 }
 
 /// Removes everything but the file's own row.
 pub fn reset(tx: &Tx<'_>) -> Result<(), StoreError> {
     tx.note(|changes| changes.everything = true);
-    tx.script(include_str!("../../sql/file/reset.sql"))
+    tx.script(RESET)
 }

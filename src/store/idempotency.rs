@@ -1,6 +1,6 @@
 //! The table `idempotency`: answers kept for a replay.
 
-use super::row::Columns;
+use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::text_enum::text_enum;
@@ -40,23 +40,27 @@ pub struct Kept {
     pub answer: String,
 }
 
+rows! {
+    fn read(request, outcome, answer) -> Kept {
+        Ok(Kept { request, outcome, answer })
+    }
+    GET = select "from idempotency \
+        where account = :account and mode = :mode and route = :route and client_key = :client_key \
+        and created_at > :after";
+}
+
+commands! {
+    PUT = file "sql/idempotency/put.sql";
+    PRUNE = "delete from idempotency \
+        where rowid in (select rowid from idempotency where created_at <= :before order by created_at limit :limit)";
+}
+
 /// The answer kept after a moment, if there is one.
 pub fn get(db: &Reader<'_>, slot: &Slot, after: Time) -> Result<Option<Kept>, StoreError> {
     let params = named_params! {
         ":account": slot.account, ":mode": slot.mode, ":route": slot.route, ":client_key": slot.client_key, ":after": after
     };
-    db.first(
-        include_str!("../../sql/idempotency/get.sql"),
-        params,
-        |row| {
-            let mut next = Columns::of(row);
-            Ok(Kept {
-                request: next.take()?,
-                outcome: next.take()?,
-                answer: next.take()?,
-            })
-        },
-    )
+    GET.first(db, params)
 }
 
 /// Keeps an answer; one that is too old gives way.
@@ -71,14 +75,10 @@ pub fn put(tx: &Tx<'_>, slot: &Slot, kept: &Kept, now: Time) -> Result<(), Store
         ":answer": kept.answer,
         ":created_at": now,
     };
-    tx.run(include_str!("../../sql/idempotency/put.sql"), params)
-        .map(drop)
+    PUT.run(tx, params).map(drop)
 }
 
 /// Removes answers from before a moment, at most `limit`; how many.
 pub fn prune(tx: &Tx<'_>, before: Time, limit: u32) -> Result<usize, StoreError> {
-    tx.run(
-        include_str!("../../sql/idempotency/prune.sql"),
-        named_params! { ":before": before, ":limit": limit },
-    )
+    PRUNE.run(tx, named_params! { ":before": before, ":limit": limit })
 }

@@ -4,7 +4,7 @@
 //! What always holds: nothing is written to find out.
 
 use super::audit::Finding;
-use super::row::Columns;
+use super::statement::values;
 use super::{Kind, StoreError, migrate};
 use rusqlite::{Connection, named_params};
 use std::collections::BTreeMap;
@@ -12,6 +12,17 @@ use std::path::Path;
 
 /// What the header of every file says since version 3: the letters "Coff".
 const APPLICATION_ID: i64 = 0x436f_6666;
+
+values! {
+    COUNT_OBJECTS(count: i64) = "select count(*) as count from sqlite_schema";
+    COUNT_COLUMNS(count: i64) =
+        "select count(*) as count from pragma_table_info('file') where name in ('kind', 'checkout_secret')";
+    KIND(kind: Kind) = "select kind from file where id = 1";
+    COUNT_REFERENCES(count: i64) = "select count(*) as count from pragma_foreign_key_list(:table)";
+    OBJECTS(kind: String, name: String, of: String, statement: String, has_pages: bool) =
+        "select type as kind, name, tbl_name as of, ifnull(sql, '') as statement, rootpage <> 0 as has_pages \
+        from sqlite_schema";
+}
 
 /// What a file says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,27 +40,26 @@ pub(super) enum Identity {
 /// # Errors
 /// SQLite's where it cannot be read, or is no database.
 pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
-    let number = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, i64>(0));
-    let application =
-        conn.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0))?;
-    let version = conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))?;
+    let application = conn.pragma_query_value(None, "application_id", |row| {
+        row.get::<_, i64>("application_id")
+    })?;
+    let version = conn.pragma_query_value(None, "user_version", |row| {
+        row.get::<_, i64>("user_version")
+    })?;
     let version = usize::try_from(version).unwrap_or_default();
     let is_ours = match application {
         APPLICATION_ID => true,
-        0 if version == 0 && number(include_str!("../../sql/file/count_objects.sql"))? == 0 => {
+        0 if version == 0 && COUNT_OBJECTS.first_on(conn, [])? == Some(0) => {
             return Ok(Identity::Empty);
         }
         // Files of the first versions have no name of ours in the header, but this table.
-        0 => number(include_str!("../../sql/file/count_columns.sql"))? == 2,
+        0 => COUNT_COLUMNS.first_on(conn, [])? == Some(2),
         _ => false,
     };
     if !is_ours || version == 0 {
         return Ok(Identity::Foreign);
     }
-    let mut kinds = conn.prepare(include_str!("../../sql/file/kind.sql"))?;
-    let mut rows = kinds.query([])?;
-    let kind = rows.next()?.map(|row| Columns::of(row).take());
-    Ok(Identity::Ours(version, kind.transpose()?))
+    Ok(Identity::Ours(version, KIND.first_on(conn, [])?))
 }
 
 /// The version and the kind of a file of ours that this program can read.
@@ -110,20 +120,13 @@ fn is_anothers_bookkeeping(
     if !is_known || !has_pages || !(kind == "table" || kind == "index") {
         return Ok(false);
     }
-    let references = include_str!("../../sql/file/count_references.sql");
-    let table = named_params! { ":table": table };
-    let count: i64 = conn.query_row(references, table, |row| row.get(0))?;
-    Ok(count == 0)
+    let count = COUNT_REFERENCES.first_on(conn, named_params! { ":table": table })?;
+    Ok(count == Some(0))
 }
 
 fn objects(conn: &Connection) -> Result<Objects, StoreError> {
-    let mut statement = conn.prepare(include_str!("../../sql/file/objects.sql"))?;
-    let rows = statement.query_map([], |row| {
-        let mut next = Columns::of(row);
-        Ok((
-            (next.take()?, next.take()?),
-            (next.take()?, next.take()?, next.take()?),
-        ))
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let found = OBJECTS.all_on(conn, [])?.into_iter();
+    let objects =
+        found.map(|(kind, name, table, sql, has_pages)| ((kind, name), (table, sql, has_pages)));
+    Ok(objects.collect())
 }

@@ -3,13 +3,37 @@
 //! What always holds: nothing is changed, and nothing goes but a pick of a coin that was picked again before anything
 //! else happened. So a customer who picks now this and now that adds no more rows than there are coins.
 
-use super::row::Columns;
+use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::payment::PaymentState;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::timeline::{Step, What};
 use rusqlite::named_params;
+use rusqlite::types::FromSqlError;
+
+rows! {
+    fn read(at, quote: Option<i64>, payment: Option<i64>, state: Option<PaymentState>, status: Option<InvoiceStatus>) -> Step {
+        let what = match (quote, payment.zip(state), status) {
+            (Some(quote), ..) => What::Picked(quote),
+            (None, Some((payment, state)), _) => What::Payment(payment, state),
+            (None, None, Some(status)) => What::Status(status),
+            (None, None, None) => return Err(FromSqlError::InvalidType.into()),
+        };
+        Ok(Step { at, what })
+    }
+    OF_INVOICE = select "from invoice_steps where invoice = :invoice order by seq";
+}
+
+commands! {
+    PAYMENT = "insert into invoice_steps (invoice, at, payment, state) \
+        select invoice, :at, seq, :state from payments where seq = :payment";
+    /// The pick of a quote, where only picks have happened since.
+    PICKED_BEFORE = "delete from invoice_steps where invoice = :invoice and quote = :quote \
+        and seq > ifnull((select max(seq) from invoice_steps where invoice = :invoice and quote is null), 0)";
+    PICKED = "insert into invoice_steps (invoice, at, quote) values (:invoice, :at, :quote)";
+    STATUS = "insert into invoice_steps (invoice, at, status) values (:invoice, :at, :status)";
+}
 
 /// A payment came into a state.
 pub(super) fn payment(
@@ -19,20 +43,15 @@ pub(super) fn payment(
     now: Time,
 ) -> Result<(), StoreError> {
     let params = named_params! { ":payment": payment, ":state": state, ":at": now };
-    tx.run(include_str!("../../sql/invoice_steps/payment.sql"), params)
-        .map(drop)
+    PAYMENT.run(tx, params).map(drop)
 }
 
 /// A coin was picked. Where nothing but picks has happened since it was picked before, it was picked now only.
 pub fn picked(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), StoreError> {
     let before = named_params! { ":invoice": invoice, ":quote": quote };
-    tx.run(
-        include_str!("../../sql/invoice_steps/picked_before.sql"),
-        before,
-    )?;
+    PICKED_BEFORE.run(tx, before)?;
     let params = named_params! { ":invoice": invoice, ":quote": quote, ":at": now };
-    tx.run(include_str!("../../sql/invoice_steps/picked.sql"), params)
-        .map(drop)
+    PICKED.run(tx, params).map(drop)
 }
 
 /// The status changed.
@@ -43,27 +62,10 @@ pub fn status(
     now: Time,
 ) -> Result<(), StoreError> {
     let params = named_params! { ":invoice": invoice, ":status": status, ":at": now };
-    tx.run(include_str!("../../sql/invoice_steps/status.sql"), params)
-        .map(drop)
+    STATUS.run(tx, params).map(drop)
 }
 
 /// What happened to an invoice, oldest first.
 pub fn of_invoice(db: &Reader<'_>, invoice: i64) -> Result<Vec<Step>, StoreError> {
-    db.all(
-        include_str!("../../sql/invoice_steps/of_invoice.sql"),
-        named_params! { ":invoice": invoice },
-        |row| {
-            let mut next = Columns::of(row);
-            let at = next.take()?;
-            let quote: Option<i64> = next.take()?;
-            let payment: Option<i64> = next.take()?;
-            let state: Option<PaymentState> = next.take()?;
-            let what = match (quote, payment.zip(state)) {
-                (Some(quote), _) => What::Picked(quote),
-                (None, Some((payment, state))) => What::Payment(payment, state),
-                (None, None) => What::Status(next.take()?),
-            };
-            Ok(Step { at, what })
-        },
-    )
+    OF_INVOICE.all(db, named_params! { ":invoice": invoice })
 }

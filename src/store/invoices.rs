@@ -1,6 +1,6 @@
 //! The table `invoices`.
 
-use super::row::Columns;
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{ASSETS, Asset, Chain, Mode};
@@ -10,67 +10,63 @@ use crate::domain::money::coin::{Rate, Units};
 use crate::domain::scanned::{HELD_MS_MAX, Scanned};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
-use rusqlite::types::Type;
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
+use rusqlite::types::FromSqlError;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
-/// Reads a row in the order of the table's columns.
-fn read(row: &Row<'_>) -> rusqlite::Result<Invoice> {
-    let mut next = Columns::of(row);
-    let (seq, id, account, mode) = (next.take()?, next.take()?, next.take()?, next.take()?);
-    let (order_id, status, amount, currency, description) = (
-        next.take()?,
-        next.take()?,
-        next.take()?,
-        next.take()?,
-        next.take()?,
-    );
-    let asset: Option<&'static Asset> = next.take()?;
-    let rate: Option<Rate> = next.take()?;
-    let amount_expected: Option<Units> = next.take()?;
-    let amount_received = next.take()?;
-    let address: Option<String> = next.take()?;
-    let coin = asset.zip(rate).zip(amount_expected.zip(address));
-    Ok(Invoice {
-        seq,
-        id,
-        account,
-        mode,
-        order_id,
-        status,
-        amount,
-        currency,
-        description,
-        coin: coin.map(|((asset, rate), (amount_expected, address))| Coin {
-            asset,
-            rate,
-            amount_expected,
-            address,
-        }),
-        amount_received,
-        picked_quote: next.take()?,
-        redirect_url: next.take()?,
-        cancel_url: next.take()?,
-        webhook_url: next.take()?,
-        metadata: json(next.take()?)?,
-        customer_email: next.take()?,
-        payment_link_id: next.take()?,
-        refunded: next.take()?,
-        under: next.take()?,
-        over: next.take()?,
-        created_at: next.take()?,
-        expires_at: next.take()?,
-        confirmed_at: next.take()?,
-        cancelled_at: next.take()?,
-    })
+rows! {
+    fn read(
+        seq, id, account, mode, order_id, status, amount, currency, description, asset: Option<&'static Asset>,
+        rate: Option<Rate>, amount_expected: Option<Units>, amount_received, deposit_address: Option<String>,
+        picked_quote, redirect_url, cancel_url, webhook_url, metadata, customer_email, payment_link_id, refunded,
+        under_bps, over_bps, created_at, expires_at, confirmed_at, cancelled_at,
+    ) -> Invoice {
+        let coin = asset.zip(rate).zip(amount_expected.zip(deposit_address));
+        let coin = coin.map(|((asset, rate), (amount_expected, address))| Coin { asset, rate, amount_expected, address });
+        Ok(Invoice {
+            seq, id, account, mode, order_id, status, amount, currency, description, coin, amount_received, picked_quote,
+            redirect_url, cancel_url, webhook_url, metadata: json(metadata)?, customer_email, payment_link_id, refunded,
+            under: under_bps, over: over_bps, created_at, expires_at, confirmed_at, cancelled_at,
+        })
+    }
+    BY_ID = select "from invoices where id = :id";
+    BY_SEQ = select "from invoices where seq = :seq";
+    BY_ORDER = select "from invoices where account = :account and mode = :mode and order_id = :order_id";
+    SEARCH = file "sql/invoices/search.sql";
+    SEARCH_BY_STATUS = file "sql/invoices/search_by_status.sql";
+    NAMED = file "sql/invoices/named.sql";
+}
+
+values! {
+    LIST(id: String) = "select id from invoices \
+        where account = :account and mode = :mode order by seq desc limit :limit";
+    LIST_BY_STATUS(id: String) = "select id from invoices \
+        where account = :account and mode = :mode and status = :status order by seq desc limit :limit";
+    /// How far down one search looks: by the index alone.
+    FLOOR(seq: i64, id: String) = "select seq, id from invoices \
+        where account = :account and mode = :mode and seq < :before order by seq desc limit 1 offset :skipped";
+    /// The same of one status.
+    FLOOR_BY_STATUS(seq: i64, id: String) = "select seq, id from invoices \
+        where account = :account and mode = :mode and status = :status and seq < :before \
+        order by seq desc limit 1 offset :skipped";
+    DUE(seq: i64) = "select seq from invoices \
+        where status in ('created', 'awaiting_payment') and expires_at <= :now order by expires_at limit :limit";
+    DUE_UNLESS_HELD(seq: i64) = file "sql/invoices/due_unless_held.sql";
+    NEXT_DUE(due_at: Option<Time>) =
+        "select min(expires_at) as due_at from invoices where status in ('created', 'awaiting_payment')";
+    NEXT_DUE_UNLESS_HELD(due_at: Option<Time>) = file "sql/invoices/next_due_unless_held.sql";
+}
+
+commands! {
+    INSERT = file "sql/invoices/insert.sql";
+    UPDATE = file "sql/invoices/update.sql";
 }
 
 /// JSON text in a column.
 fn json(text: String) -> rusqlite::Result<Box<RawValue>> {
-    RawValue::from_string(text)
-        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(17, Type::Text, error.into()))
+    Ok(RawValue::from_string(text).map_err(|error| FromSqlError::Other(error.into()))?)
 }
 
 /// Adds an invoice without a coin; its `seq`, or nothing where its orderId has one already.
@@ -96,7 +92,7 @@ pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<Option<i64>, StoreError>
         ":created_at": invoice.created_at,
         ":expires_at": invoice.expires_at,
     };
-    tx.insert_unless_there(include_str!("../../sql/invoices/insert.sql"), params)
+    INSERT.insert_unless_there(tx, params)
 }
 
 /// Saves what can change of an invoice.
@@ -120,26 +116,17 @@ pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
         ":confirmed_at": invoice.confirmed_at,
         ":cancelled_at": invoice.cancelled_at,
     };
-    tx.run(include_str!("../../sql/invoices/update.sql"), params)
-        .map(drop)
+    UPDATE.run(tx, params).map(drop)
 }
 
 /// The invoice with this id, whoever's it is: for those who act for no caller.
 pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Invoice>, StoreError> {
-    db.first(
-        include_str!("../../sql/invoices/by_id.sql"),
-        named_params! { ":id": id },
-        read,
-    )
+    BY_ID.first(db, named_params! { ":id": id })
 }
 
 /// The invoice that another row refers to.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Invoice, StoreError> {
-    let found = db.first(
-        include_str!("../../sql/invoices/by_seq.sql"),
-        named_params! { ":seq": seq },
-        read,
-    )?;
+    let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
     found.ok_or_else(|| StoreError::Failed(format!("invoice {seq} is missing")))
 }
 
@@ -151,11 +138,7 @@ pub fn by_order(
     order_id: &str,
 ) -> Result<Option<Invoice>, StoreError> {
     let params = named_params! { ":account": account, ":mode": mode, ":order_id": order_id };
-    db.first(
-        include_str!("../../sql/invoices/by_order.sql"),
-        params,
-        read,
-    )
+    BY_ORDER.first(db, params)
 }
 
 /// The ids of the newest invoices, of one status where one is given.
@@ -169,17 +152,11 @@ pub fn list(
     match status {
         None => {
             let params = named_params! { ":account": account, ":mode": mode, ":limit": limit };
-            db.all(include_str!("../../sql/invoices/list.sql"), params, |row| {
-                row.get(0)
-            })
+            LIST.all(db, params)
         }
         Some(status) => {
             let params = named_params! { ":account": account, ":mode": mode, ":status": status, ":limit": limit };
-            db.all(
-                include_str!("../../sql/invoices/list_by_status.sql"),
-                params,
-                |row| row.get(0),
-            )
+            LIST_BY_STATUS.all(db, params)
         }
     }
 }
@@ -218,18 +195,10 @@ pub fn search(
     }
     .to_vec();
     match &search.status {
-        None => db.all(
-            include_str!("../../sql/invoices/search.sql"),
-            params.as_slice(),
-            read,
-        ),
+        None => SEARCH.all(db, params.as_slice()),
         Some(status) => {
             params.push((":status", status));
-            db.all(
-                include_str!("../../sql/invoices/search_by_status.sql"),
-                params.as_slice(),
-                read,
-            )
+            SEARCH_BY_STATUS.all(db, params.as_slice())
         }
     }
 }
@@ -256,7 +225,7 @@ pub fn named(
         ":from": search.from, ":to": search.to, ":text": text, ":addresses": addresses, ":txids": txids,
         ":before": search.before, ":limit": search.limit,
     };
-    db.all(include_str!("../../sql/invoices/named.sql"), params, read)
+    NAMED.all(db, params)
 }
 
 /// The last of so many invoices that a search from `before` on would look at: its `seq` and id; nothing where there
@@ -273,17 +242,14 @@ pub fn floor(
         ":account": account, ":mode": mode, ":before": search.before, ":skipped": skipped,
     }
     .to_vec();
-    let sql = match &search.status {
-        None => include_str!("../../sql/invoices/floor.sql"),
+    let query = match &search.status {
+        None => FLOOR,
         Some(status) => {
             params.push((":status", status));
-            include_str!("../../sql/invoices/floor_by_status.sql")
+            FLOOR_BY_STATUS
         }
     };
-    db.first(sql, params.as_slice(), |row| {
-        let mut next = Columns::of(row);
-        Ok((next.take()?, next.take()?))
-    })
+    query.first(db, params.as_slice())
 }
 
 /// A pattern that fits whatever has this text in it.
@@ -312,27 +278,22 @@ pub fn due(
 ) -> Result<Vec<i64>, StoreError> {
     if scanned.is_empty() {
         let params = named_params! { ":now": now, ":limit": limit };
-        return db.all(include_str!("../../sql/invoices/due.sql"), params, |row| {
-            row.get(0)
-        });
+        return DUE.all(db, params);
     }
     let held = held(scanned)?;
     let params =
         named_params! { ":now": now, ":limit": limit, ":held": held, ":wait_ms": HELD_MS_MAX };
-    let sql = include_str!("../../sql/invoices/due_unless_held.sql");
-    db.all(sql, params, |row| row.get(0))
+    DUE_UNLESS_HELD.all(db, params)
 }
 
 /// When the next open invoice's time is up.
 pub fn next_due(db: &Reader<'_>, scanned: &Scanned) -> Result<Option<Time>, StoreError> {
     if scanned.is_empty() {
-        let sql = include_str!("../../sql/invoices/next_due.sql");
-        return db.first(sql, [], |row| row.get(0)).map(Option::flatten);
+        return NEXT_DUE.only(db, []);
     }
     let held = held(scanned)?;
     let params = named_params! { ":held": held, ":wait_ms": HELD_MS_MAX };
-    let sql = include_str!("../../sql/invoices/next_due_unless_held.sql");
-    db.first(sql, params, |row| row.get(0)).map(Option::flatten)
+    NEXT_DUE_UNLESS_HELD.only(db, params)
 }
 
 /// JSON of the coins whose chains lag, each with the moment up to which its chain has been looked at.

@@ -1,11 +1,11 @@
 //! The table `keys`.
 
-use super::row::Columns;
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::time::Time;
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 
 /// What a presented key is found to be.
 #[derive(Clone, Debug)]
@@ -65,82 +65,65 @@ pub struct NewKey<'a> {
     pub created_at: Time,
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<KeyRow> {
-    let mut next = Columns::of(row);
-    Ok(KeyRow {
-        id: next.take()?,
-        account: next.take()?,
-        class: next.take()?,
-        mode: next.take()?,
-        last4: next.take()?,
-        created_at: next.take()?,
-        last_used_at: next.take()?,
-        revoked_at: next.take()?,
-        expires_at: next.take()?,
-    })
+rows! {
+    fn read(id, account, class, mode, last4, created_at, last_used_at, revoked_at, expires_at) -> KeyRow {
+        Ok(KeyRow { id, account, class, mode, last4, created_at, last_used_at, revoked_at, expires_at })
+    }
+    ALL = select "from keys order by rowid";
+    OF_ACCOUNT = select "from keys where account = :account order by rowid";
+    BY_ID = select "from keys where id = :id";
+}
+
+rows! {
+    fn read_found(id, account, class, mode, last_used_at, expires_at) -> Key {
+        Ok(Key { id, account, class, mode, last_used_at, expires_at })
+    }
+    BY_HASH = select "from keys where hash = :hash and revoked_at is null";
+}
+
+values! {
+    EXISTS(found: bool) = "select exists (select 1 from keys where hash = :hash) as found";
+    COUNT_IN_USE(count: i64) = "select count(*) as count from keys \
+        where account = :account and revoked_at is null and (expires_at is null or expires_at > :now)";
+}
+
+commands! {
+    INSERT = "insert into keys (id, account, class, mode, hash, last4, created_at) \
+        values (:id, :account, :class, :mode, :hash, :last4, :created_at)";
+    TOUCH = "update keys set last_used_at = :now where id = :id and (last_used_at is null or last_used_at < :now)";
+    REVOKE = "update keys set revoked_at = :now where id = :id and revoked_at is null";
+    EXPIRE = "update keys set expires_at = :expires_at where id = :id and revoked_at is null and expires_at is null";
 }
 
 /// The key with this hash, unless revoked; it may have expired.
 pub fn by_hash(db: &Reader<'_>, hash: &[u8; 32]) -> Result<Option<Key>, StoreError> {
-    db.first(
-        include_str!("../../sql/keys/by_hash.sql"),
-        named_params! { ":hash": hash },
-        |row| {
-            let mut next = Columns::of(row);
-            Ok(Key {
-                id: next.take()?,
-                account: next.take()?,
-                class: next.take()?,
-                mode: next.take()?,
-                last_used_at: next.take()?,
-                expires_at: next.take()?,
-            })
-        },
-    )
+    BY_HASH.first(db, named_params! { ":hash": hash })
 }
 
 /// Every key, oldest first.
 pub fn all(db: &Reader<'_>) -> Result<Vec<KeyRow>, StoreError> {
-    db.all(include_str!("../../sql/keys/all.sql"), [], read)
+    ALL.all(db, [])
 }
 
 /// The keys of an account, oldest first.
 pub fn of_account(db: &Reader<'_>, account: i64) -> Result<Vec<KeyRow>, StoreError> {
-    db.all(
-        include_str!("../../sql/keys/of_account.sql"),
-        named_params! { ":account": account },
-        read,
-    )
+    OF_ACCOUNT.all(db, named_params! { ":account": account })
 }
 
 /// The key with this id, be it revoked.
 pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<KeyRow>, StoreError> {
-    db.first(
-        include_str!("../../sql/keys/by_id.sql"),
-        named_params! { ":id": id },
-        read,
-    )
+    BY_ID.first(db, named_params! { ":id": id })
 }
 
 /// Was there ever a key with this hash?
 pub fn exists(db: &Reader<'_>, hash: &[u8; 32]) -> Result<bool, StoreError> {
-    let found = db.first(
-        include_str!("../../sql/keys/exists.sql"),
-        named_params! { ":hash": hash },
-        |row| row.get(0),
-    )?;
-    Ok(found.unwrap_or(false))
+    EXISTS.only(db, named_params! { ":hash": hash })
 }
 
 /// How many keys of an account work now.
 pub fn count_in_use(db: &Reader<'_>, account: i64, now: Time) -> Result<i64, StoreError> {
     let params = named_params! { ":account": account, ":now": now };
-    let found = db.first(
-        include_str!("../../sql/keys/count_in_use.sql"),
-        params,
-        |row| row.get(0),
-    )?;
-    Ok(found.unwrap_or(0))
+    COUNT_IN_USE.only(db, params)
 }
 
 /// Adds a key.
@@ -155,35 +138,28 @@ pub fn insert(tx: &Tx<'_>, key: &NewKey<'_>) -> Result<(), StoreError> {
         ":last4": key.last4,
         ":created_at": key.created_at,
     };
-    tx.run(include_str!("../../sql/keys/insert.sql"), params)
-        .map(drop)
+    INSERT.run(tx, params).map(drop)
 }
 
 /// Notes that a key was used.
 pub fn touch(tx: &Tx<'_>, id: &str, now: Time) -> Result<(), StoreError> {
-    tx.run(
-        include_str!("../../sql/keys/touch.sql"),
-        named_params! { ":id": id, ":now": now },
-    )
-    .map(drop)
+    TOUCH
+        .run(tx, named_params! { ":id": id, ":now": now })
+        .map(drop)
 }
 
 /// Revokes a key; false where there is no such key in use.
 pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<bool, StoreError> {
     tx.note(|changes| changes.keys = true);
-    tx.run(
-        include_str!("../../sql/keys/revoke.sql"),
-        named_params! { ":id": id, ":now": now },
-    )
-    .map(|rows| rows == 1)
+    REVOKE
+        .run(tx, named_params! { ":id": id, ":now": now })
+        .map(|rows| rows == 1)
 }
 
 /// Lets a key work until then and no longer; false where there is no such key in use, or its end is set already.
 pub fn expire(tx: &Tx<'_>, id: &str, expires_at: Time) -> Result<bool, StoreError> {
     tx.note(|changes| changes.keys = true);
-    tx.run(
-        include_str!("../../sql/keys/expire.sql"),
-        named_params! { ":id": id, ":expires_at": expires_at },
-    )
-    .map(|rows| rows == 1)
+    EXPIRE
+        .run(tx, named_params! { ":id": id, ":expires_at": expires_at })
+        .map(|rows| rows == 1)
 }

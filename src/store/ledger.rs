@@ -1,12 +1,12 @@
 //! The table `ledger`, and with every entry the running row of `balances`.
 
-use super::row::Columns;
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx, balances};
 use crate::domain::asset::Mode;
 use crate::domain::ledger::{Entry, Posting, RefType};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 
 /// Where a posting goes.
 pub struct Booking<'a> {
@@ -49,24 +49,36 @@ impl Source {
     }
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
-    entry(&mut Columns::of(row))
+rows! {
+    fn read(seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at) -> Entry {
+        Ok(Entry { seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at })
+    }
+    PAGE = select "from ledger \
+        where account = :account and mode = :mode and seq < :before order by seq desc limit :limit";
+    PAGE_BY_CURRENCY = select "from ledger \
+        where account = :account and mode = :mode and currency = :currency and seq < :before \
+        order by seq desc limit :limit";
 }
 
-/// An entry from the columns that follow.
-fn entry(next: &mut Columns<'_>) -> rusqlite::Result<Entry> {
-    Ok(Entry {
-        seq: next.take()?,
-        id: next.take()?,
-        currency: next.take()?,
-        amount: next.take()?,
-        kind: next.take()?,
-        ref_type: next.take()?,
-        ref_id: next.take()?,
-        fee_bps: next.take()?,
-        memo: next.take()?,
-        created_at: next.take()?,
-    })
+rows! {
+    fn read_of_payment(
+        payment, seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at,
+    ) -> (i64, Entry) {
+        Ok((payment, Entry { seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at }))
+    }
+    OF_INVOICE = select "from ledger \
+        where payment in (select seq from payments where invoice = :invoice) order by seq";
+}
+
+values! {
+    UNREVERSED(seq: i64, amount: Cents) = file "sql/ledger/unreversed.sql";
+    SEQ_OF(seq: i64) = "select seq from ledger where id = :id and account = :account and mode = :mode";
+}
+
+commands! {
+    INSERT = file "sql/ledger/insert.sql";
+    ADJUST = "insert into ledger (id, account, mode, currency, amount, kind, ref_type, memo, created_at) \
+        values (:id, :account, :mode, :currency, :amount, 'adjustment', 'admin', :memo, :created_at)";
 }
 
 /// Books one entry and moves the running balance.
@@ -95,7 +107,7 @@ pub fn book(
         ":reverses": posting.reverses,
         ":created_at": now,
     };
-    tx.insert(include_str!("../../sql/ledger/insert.sql"), params)?;
+    INSERT.insert(tx, params)?;
     balances::move_by(
         tx,
         booking.account,
@@ -123,32 +135,21 @@ pub fn adjust(
         ":memo": entry.memo,
         ":created_at": now,
     };
-    tx.insert(include_str!("../../sql/ledger/adjust.sql"), params)?;
+    ADJUST.insert(tx, params)?;
     balances::move_by(tx, account, mode, entry.currency, entry.kind, entry.amount)
 }
 
 /// What the payments of an invoice booked, oldest first, each with its payment.
 pub fn of_invoice(db: &Reader<'_>, invoice: i64) -> Result<Vec<(i64, Entry)>, StoreError> {
-    db.all(
-        include_str!("../../sql/ledger/of_invoice.sql"),
-        named_params! { ":invoice": invoice },
-        |row| {
-            let mut next = Columns::of(row);
-            Ok((next.take()?, entry(&mut next)?))
-        },
-    )
+    OF_INVOICE.all(db, named_params! { ":invoice": invoice })
 }
 
 /// What this row booked that nothing has taken back: `seq` and amount.
 pub fn unreversed(db: &Reader<'_>, source: Source) -> Result<Vec<(i64, Cents)>, StoreError> {
     let [payment, deposit, transfer] = source.columns();
-    db.all(
-        include_str!("../../sql/ledger/unreversed.sql"),
+    UNREVERSED.all(
+        db,
         named_params! { ":payment": payment, ":deposit": deposit, ":transfer": transfer },
-        |row| {
-            let mut next = Columns::of(row);
-            Ok((next.take()?, next.take()?))
-        },
     )
 }
 
@@ -160,9 +161,7 @@ pub fn seq_of(
     id: &str,
 ) -> Result<Option<i64>, StoreError> {
     let params = named_params! { ":id": id, ":account": account, ":mode": mode };
-    db.first(include_str!("../../sql/ledger/seq_of.sql"), params, |row| {
-        row.get(0)
-    })
+    SEQ_OF.first(db, params)
 }
 
 /// Entries older than `before`, newest first.
@@ -177,17 +176,13 @@ pub fn page(
     match currency {
         None => {
             let params = named_params! { ":account": account, ":mode": mode, ":before": before, ":limit": limit };
-            db.all(include_str!("../../sql/ledger/page.sql"), params, read)
+            PAGE.all(db, params)
         }
         Some(currency) => {
             let params = named_params! {
                 ":account": account, ":mode": mode, ":currency": currency, ":before": before, ":limit": limit
             };
-            db.all(
-                include_str!("../../sql/ledger/page_by_currency.sql"),
-                params,
-                read,
-            )
+            PAGE_BY_CURRENCY.all(db, params)
         }
     }
 }

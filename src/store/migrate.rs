@@ -6,6 +6,7 @@
 mod indexes;
 
 use super::StoreError;
+use super::audit::FOREIGN_KEYS;
 use rusqlite::Connection;
 
 /// Every migration, oldest first; its place is its version.
@@ -31,7 +32,8 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
     }
     // A table that others refer to is made anew: for that time references are not looked at, and then all of them are.
     // The setting cannot be changed inside a transaction (<https://sqlite.org/lang_altertable.html>, in 12 steps).
-    let enforced: bool = conn.pragma_query_value(None, "foreign_keys", |row| row.get(0))?;
+    let enforced: bool =
+        conn.pragma_query_value(None, "foreign_keys", |row| row.get("foreign_keys"))?;
     conn.pragma_update(None, "foreign_keys", false)?;
     let migrated = migrate_in_one(conn);
     conn.pragma_update(None, "foreign_keys", enforced)?;
@@ -49,19 +51,12 @@ fn migrate_in_one(conn: &mut Connection) -> Result<(), StoreError> {
     if version < indexes::SINCE {
         indexes::work_out(&tx)?;
     }
-    let mut broken = tx.prepare(include_str!("../../sql/audit/foreign_keys.sql"))?;
-    let first = broken
-        .query_map([], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(2)?))
-        })?
-        .next()
-        .transpose()?;
-    if let Some((about, should)) = first {
+    let first = FOREIGN_KEYS.first_on(&tx, [])?;
+    if let Some((about, _, should)) = first {
         return Err(StoreError::Failed(format!(
             "the file was left as it was: {about} refers to {should} that is not there"
         )));
     }
-    drop(broken);
     tx.pragma_update(
         None,
         "user_version",
@@ -103,7 +98,8 @@ pub(super) fn require_newest(conn: &Connection) -> Result<(), StoreError> {
 
 /// The version a file is at.
 fn user_version(conn: &Connection) -> Result<usize, StoreError> {
-    let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let version: i64 =
+        conn.pragma_query_value(None, "user_version", |row| row.get("user_version"))?;
     usize::try_from(version).map_err(|_| {
         StoreError::Failed(format!(
             "the file has version {version}: not one of coffer's"
@@ -142,7 +138,7 @@ mod tests {
         );
         assert_eq!(user_version(&conn).unwrap(), 1);
         let enforced: bool = conn
-            .pragma_query_value(None, "foreign_keys", |row| row.get(0))
+            .pragma_query_value(None, "foreign_keys", |row| row.get("foreign_keys"))
             .unwrap();
         assert!(enforced);
     }

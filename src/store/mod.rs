@@ -47,6 +47,7 @@ mod row;
 pub mod servers;
 pub mod sessions;
 mod source;
+mod statement;
 pub mod summary;
 pub mod transfers;
 pub mod unmatched_payments;
@@ -62,7 +63,7 @@ pub use writer::{Changes, Tx, WriteError};
 
 use health::Health;
 use memo::Memo;
-use rusqlite::{Connection, Params, Row};
+use rusqlite::Connection;
 use std::sync::Arc;
 
 /// What is told of each commit: the writer calls it before it answers.
@@ -78,51 +79,6 @@ pub struct Reader<'c> {
 }
 
 impl Reader<'_> {
-    /// The first row, if there is one.
-    fn first<T>(
-        &self,
-        sql: &str,
-        params: impl Params,
-        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, StoreError> {
-        self.told(|conn| {
-            let mut statement = conn.prepare_cached(sql)?;
-            let mut rows = statement.query(params)?;
-            rows.next()?.map(read).transpose()
-        })
-    }
-
-    /// Every row, one at a time: for more of them than memory should hold.
-    fn each(
-        &self,
-        sql: &str,
-        params: impl Params,
-        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
-    ) -> Result<(), StoreError> {
-        self.told(|conn| {
-            let mut statement = conn.prepare_cached(sql)?;
-            let mut rows = statement.query(params)?;
-            while let Some(row) = rows.next()? {
-                read(row)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Every row.
-    fn all<T>(
-        &self,
-        sql: &str,
-        params: impl Params,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, StoreError> {
-        self.told(|conn| {
-            let mut statement = conn.prepare_cached(sql)?;
-            let rows = statement.query_map(params, read)?;
-            rows.collect()
-        })
-    }
-
     /// Reads several things as they stand at one moment, whatever is committed meanwhile.
     fn at_one_moment<T, E: From<StoreError>>(
         &self,

@@ -3,40 +3,44 @@
 //! What does not live here: what it came to. What always holds: a place has one row, which is never removed; what was
 //! seen there never changes, only since when it is known and how it stands on its chain.
 
-use super::row::Columns;
+use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::observation::{Block, Observation, Observed, Place};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 
-fn read(row: &Row<'_>) -> rusqlite::Result<(Observed, Option<String>)> {
-    let mut next = Columns::of(row);
-    let seq = next.take()?;
-    let mut seen = Observation {
-        mode: next.take()?,
-        asset: next.take()?,
-        txid: next.take()?,
-        position: next.take()?,
-        address: next.take()?,
-        amount: next.take()?,
-        seen_at: next.take()?,
-        block: None,
-        spends: Vec::new(),
-    };
-    let (height, hash): (Option<u32>, Option<String>) = (next.take()?, next.take()?);
-    seen.block = height
-        .zip(hash)
-        .map(|(height, hash)| Block { height, hash });
-    let spends = next.take()?;
-    let observed = Observed {
-        seq,
-        seen,
-        state: next.take()?,
-        confirmed_at: next.take()?,
-    };
-    Ok((observed, spends))
+rows! {
+    fn read(
+        seq, mode, asset, txid, position, address, amount, seen_at, block_height: Option<u32>, block_hash: Option<String>,
+        spends: Option<String>, state, confirmed_at,
+    ) -> (Observed, Option<String>) {
+        let block = block_height.zip(block_hash).map(|(height, hash)| Block { height, hash });
+        let seen = Observation {
+            mode, asset, txid, position, address, amount, seen_at, block, spends: Vec::new(),
+        };
+        Ok((Observed { seq, seen, state, confirmed_at }, spends))
+    }
+    AT = select "from observations \
+        where mode = :mode and chain = :chain and txid = :txid and position = :position";
+    OF_TRANSACTION = select "from observations \
+        where mode = :mode and chain = :chain and txid = :txid order by position";
+    BY_SEQ = select "from observations where seq = :seq";
+}
+
+commands! {
+    INSERT = "insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at, block_height, \
+        block_hash, spends) \
+        values (:mode, :chain, :txid, :position, :asset, :address, :amount, 'seen', :seen_at, :block_height, \
+        :block_hash, :spends)";
+    /// What is in no block any more stands in none.
+    UPDATE = "update observations set state = :state, confirmed_at = :confirmed_at, \
+        block_height = iif(:state = 'confirmed', block_height, null), \
+        block_hash = iif(:state = 'confirmed', block_hash, null) \
+        where seq = :seq and state = :before";
+    SEEN_EARLIER = "update observations set seen_at = :seen_at where seq = :seq and seen_at > :seen_at";
+    PUT_IN_BLOCK = "update observations set block_height = :height, block_hash = :hash where seq = :seq";
 }
 
 /// A row with what it spends.
@@ -68,7 +72,7 @@ pub fn insert(tx: &Tx<'_>, seen: &Observation) -> Result<i64, StoreError> {
         ":block_hash": block.map(|block| &block.hash),
         ":spends": spends,
     };
-    tx.insert(include_str!("../../sql/observations/insert.sql"), params)
+    INSERT.insert(tx, params)
 }
 
 /// Moves an observation from one state to the next; it must still be in `before`.
@@ -81,7 +85,7 @@ pub fn update(
 ) -> Result<(), StoreError> {
     let confirmed_at = (state == PaymentState::Confirmed).then_some(now);
     let params = named_params! { ":seq": seq, ":before": before, ":state": state, ":confirmed_at": confirmed_at };
-    match tx.run(include_str!("../../sql/observations/update.sql"), params)? {
+    match UPDATE.run(tx, params)? {
         1 => Ok(()),
         _ => Err(StoreError::Failed(format!(
             "observation {seq} is not {before}"
@@ -92,17 +96,13 @@ pub fn update(
 /// Notes that what was seen had been made before it was seen first.
 pub fn seen_earlier(tx: &Tx<'_>, seq: i64, seen_at: Time) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":seen_at": seen_at };
-    let sql = include_str!("../../sql/observations/seen_earlier.sql");
-    tx.run(sql, params).map(drop)
+    SEEN_EARLIER.run(tx, params).map(drop)
 }
 
 /// Notes the block that an observation is in.
 pub fn put_in_block(tx: &Tx<'_>, seq: i64, block: &Block) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":height": block.height, ":hash": block.hash };
-    tx.run(
-        include_str!("../../sql/observations/put_in_block.sql"),
-        params,
-    )?;
+    PUT_IN_BLOCK.run(tx, params)?;
     Ok(())
 }
 
@@ -111,8 +111,7 @@ pub fn at(db: &Reader<'_>, place: &Place) -> Result<Option<Observed>, StoreError
     let params = named_params! {
         ":mode": place.mode, ":chain": place.chain, ":txid": place.txid, ":position": place.position,
     };
-    let sql = include_str!("../../sql/observations/at.sql");
-    db.first(sql, params, read)?.map(whole).transpose()
+    AT.first(db, params)?.map(whole).transpose()
 }
 
 /// What was seen in one transaction, by position.
@@ -123,13 +122,15 @@ pub fn of_transaction(
     txid: &str,
 ) -> Result<Vec<Observed>, StoreError> {
     let params = named_params! { ":mode": mode, ":chain": chain, ":txid": txid };
-    let sql = include_str!("../../sql/observations/of_transaction.sql");
-    db.all(sql, params, read)?.into_iter().map(whole).collect()
+    OF_TRANSACTION
+        .all(db, params)?
+        .into_iter()
+        .map(whole)
+        .collect()
 }
 
 /// The observation with this `seq`.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Observed, StoreError> {
-    let sql = include_str!("../../sql/observations/by_seq.sql");
-    let found = db.first(sql, named_params! { ":seq": seq }, read)?;
+    let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
     whole(found.ok_or_else(|| StoreError::Failed(format!("observation {seq} is missing")))?)
 }

@@ -1,33 +1,39 @@
 //! The tables `own_transfers` and `own_addresses`: money of our own that moves.
 
-use super::row::Columns;
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::observation::OwnTransfer;
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 
-fn read(row: &Row<'_>) -> rusqlite::Result<OwnTransfer> {
-    let mut next = Columns::of(row);
-    Ok(OwnTransfer {
-        seq: next.take()?,
-        id: next.take()?,
-        observation: next.take()?,
-        txid: next.take()?,
-        state: next.take()?,
-    })
+rows! {
+    fn read(t.seq, t.id, t.observation, o.txid, o.state) -> OwnTransfer {
+        Ok(OwnTransfer { seq, id, observation, txid, state })
+    }
+    BY_ID = select "from own_transfers t join observations o on o.seq = t.observation \
+        where t.id = :id";
+    OF_OBSERVATION = select "from own_transfers t join observations o on o.seq = t.observation \
+        where t.observation = :observation";
+}
+
+values! {
+    IS_DECLARED(found: bool) = "select exists (select 1 from own_addresses \
+        where mode = :mode and pool = :pool and address = :address) as found";
+}
+
+commands! {
+    INSERT = "insert into own_transfers (id, observation) values (:id, :observation)";
 }
 
 /// Adds a transfer of our own that was just seen.
 pub fn insert(tx: &Tx<'_>, id: &str, observation: i64) -> Result<(), StoreError> {
     let params = named_params! { ":id": id, ":observation": observation };
-    let sql = include_str!("../../sql/own_transfers/insert.sql");
-    tx.insert(sql, params).map(drop)
+    INSERT.insert(tx, params).map(drop)
 }
 
 /// The transfer with this id.
 pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<OwnTransfer>, StoreError> {
-    let sql = include_str!("../../sql/own_transfers/by_id.sql");
-    db.first(sql, named_params! { ":id": id }, read)
+    BY_ID.first(db, named_params! { ":id": id })
 }
 
 /// The transfer of our own that an observation came to.
@@ -35,8 +41,7 @@ pub fn of_observation(
     db: &Reader<'_>,
     observation: i64,
 ) -> Result<Option<OwnTransfer>, StoreError> {
-    let sql = include_str!("../../sql/own_transfers/of_observation.sql");
-    db.first(sql, named_params! { ":observation": observation }, read)
+    OF_OBSERVATION.first(db, named_params! { ":observation": observation })
 }
 
 /// Was an address declared as our own?
@@ -48,7 +53,5 @@ pub fn is_declared(
 ) -> Result<bool, StoreError> {
     let params =
         named_params! { ":mode": mode, ":pool": chain.address_pool(), ":address": address };
-    let sql = include_str!("../../sql/own_addresses/is_own.sql");
-    let found = db.first(sql, params, |row| row.get(0))?;
-    Ok(found.unwrap_or(false))
+    IS_DECLARED.only(db, params)
 }

@@ -1,26 +1,25 @@
 //! The table `payment_links`.
 
-use super::row::Columns;
+use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::link::PaymentLink;
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 
-/// Reads a row in the order of the table's columns.
-fn read(row: &Row<'_>) -> rusqlite::Result<PaymentLink> {
-    let mut next = Columns::of(row);
-    Ok(PaymentLink {
-        seq: next.take()?,
-        id: next.take()?,
-        account: next.take()?,
-        mode: next.take()?,
-        name: next.take()?,
-        amount: next.take()?,
-        currency: next.take()?,
-        description: next.take()?,
-        active: next.take()?,
-        created_at: next.take()?,
-    })
+rows! {
+    fn read(seq, id, account, mode, name, amount, currency, description, active, created_at) -> PaymentLink {
+        Ok(PaymentLink { seq, id, account, mode, name, amount, currency, description, active, created_at })
+    }
+    BY_ID = select "from payment_links where id = :id";
+    PAGE = select "from payment_links where account = :account and mode = :mode and seq < :before \
+        order by seq desc limit :limit";
+}
+
+commands! {
+    INSERT = "insert into payment_links (id, account, mode, name, amount, currency, description, active, created_at) \
+        values (:id, :account, :mode, :name, :amount, :currency, :description, :active, :created_at)";
+    UPDATE = "update payment_links set name = :name, amount = :amount, description = :description, active = :active \
+        where seq = :seq";
 }
 
 /// Adds a link; its `seq`.
@@ -36,7 +35,7 @@ pub fn insert(tx: &Tx<'_>, link: &PaymentLink) -> Result<i64, StoreError> {
         ":active": link.active,
         ":created_at": link.created_at,
     };
-    tx.insert(include_str!("../../sql/payment_links/insert.sql"), params)
+    INSERT.insert(tx, params)
 }
 
 /// Saves what can change of a link.
@@ -48,17 +47,12 @@ pub fn update(tx: &Tx<'_>, link: &PaymentLink) -> Result<(), StoreError> {
         ":description": link.description,
         ":active": link.active,
     };
-    tx.run(include_str!("../../sql/payment_links/update.sql"), params)
-        .map(drop)
+    UPDATE.run(tx, params).map(drop)
 }
 
 /// The link with this id, whoever's it is: for those who open it.
 pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<PaymentLink>, StoreError> {
-    db.first(
-        include_str!("../../sql/payment_links/by_id.sql"),
-        named_params! { ":id": id },
-        read,
-    )
+    BY_ID.first(db, named_params! { ":id": id })
 }
 
 /// The links of an account that are older than `before`, newest first.
@@ -71,9 +65,5 @@ pub fn page(
 ) -> Result<Vec<PaymentLink>, StoreError> {
     let params =
         named_params! { ":account": account, ":mode": mode, ":before": before, ":limit": limit };
-    db.all(
-        include_str!("../../sql/payment_links/page.sql"),
-        params,
-        read,
-    )
+    PAGE.all(db, params)
 }

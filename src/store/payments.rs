@@ -2,35 +2,49 @@
 //!
 //! What always holds: what a chain says of a payment stands in its observation, and is read from there.
 
-use super::row::Columns;
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx, invoice_steps, observations};
 use crate::domain::asset::Mode;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::payment::{Payment, PaymentState};
+use crate::domain::rate::Quoted;
 use crate::domain::time::Time;
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Payment> {
-    let mut next = Columns::of(row);
-    Ok(Payment {
-        seq: next.take()?,
-        id: next.take()?,
-        invoice: next.take()?,
-        quote: next.take()?,
-        observation: next.take()?,
-        mode: next.take()?,
-        asset: next.take()?,
-        txid: next.take()?,
-        position: next.take()?,
-        amount: next.take()?,
-        quoted: next.quoted()?,
-        value: next.take()?,
-        on_time: next.take()?,
-        state: next.take()?,
-        was_confirmed: next.take()?,
-        seen_at: next.take()?,
-        confirmed_at: next.take()?,
-    })
+rows! {
+    fn read(
+        p.seq, p.id, p.invoice, p.quote, p.observation, o.mode, o.asset, o.txid, o.position, o.amount, p.rate,
+        p.rate_source, p.rate_at, p.value, p.on_time, o.state, p.was_confirmed, p.seen_at, o.confirmed_at,
+    ) -> Payment {
+        Ok(Payment {
+            seq, id, invoice, quote, observation, mode, asset, txid, position, amount,
+            quoted: Quoted { rate, source: rate_source, at: rate_at },
+            value, on_time, state, was_confirmed, seen_at, confirmed_at,
+        })
+    }
+    OF_INVOICE = select "from payments p join observations o on o.seq = p.observation \
+        where p.invoice = :invoice order by p.seq";
+    BY_ID = select "from payments p join observations o on o.seq = p.observation \
+        where p.id = :id";
+    OF_OBSERVATION = select "from payments p join observations o on o.seq = p.observation \
+        where p.observation = :observation";
+}
+
+values! {
+    PENDING(currency: Currency, value: Cents) = "select i.currency, p.value \
+        from invoices i join payments p on p.invoice = i.seq join observations o on o.seq = p.observation \
+        where o.state = 'seen' and i.account = :account and i.mode = :mode and i.status = 'detected'";
+}
+
+commands! {
+    INSERT = "insert into payments (id, invoice, quote, observation, rate, rate_source, rate_at, value, on_time, \
+        was_confirmed, seen_at, created_at) \
+        values (:id, :invoice, :quote, :observation, :rate, :rate_source, :rate_at, :value, :on_time, 0, :seen_at, \
+        :created_at)";
+    JUDGE_AGAIN = "update payments set seen_at = :seen_at, on_time = :on_time, rate = :rate, \
+        rate_source = :rate_source, rate_at = :rate_at, value = :value \
+        where seq = :seq and was_confirmed = 0";
+    CONFIRM = "update payments set was_confirmed = 1 where seq = :seq";
 }
 
 /// Adds a payment that was just seen; its `seq`.
@@ -48,7 +62,7 @@ pub fn insert(tx: &Tx<'_>, payment: &Payment, now: Time) -> Result<i64, StoreErr
         ":seen_at": payment.seen_at,
         ":created_at": now,
     };
-    let seq = tx.insert(include_str!("../../sql/payments/insert.sql"), params)?;
+    let seq = INSERT.insert(tx, params)?;
     invoice_steps::payment(tx, seq, PaymentState::Seen, now)?;
     Ok(seq)
 }
@@ -70,7 +84,7 @@ pub fn judge_again(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
         ":seq": payment.seq, ":seen_at": payment.seen_at, ":on_time": payment.on_time, ":rate": payment.quoted.rate,
         ":rate_source": payment.quoted.source, ":rate_at": payment.quoted.at, ":value": payment.value,
     };
-    match tx.run(include_str!("../../sql/payments/judge_again.sql"), params)? {
+    match JUDGE_AGAIN.run(tx, params)? {
         1 => Ok(()),
         _ => Err(StoreError::Failed(format!(
             "payment {} was confirmed before",
@@ -88,36 +102,24 @@ pub fn came_to(
 ) -> Result<(), StoreError> {
     if state == PaymentState::Confirmed && !payment.was_confirmed {
         let params = named_params! { ":seq": payment.seq };
-        tx.run(include_str!("../../sql/payments/confirm.sql"), params)?;
+        CONFIRM.run(tx, params)?;
     }
     invoice_steps::payment(tx, payment.seq, state, now)
 }
 
 /// The payments of an invoice, in the order they were recorded.
 pub fn of_invoice(db: &Reader<'_>, invoice: i64) -> Result<Vec<Payment>, StoreError> {
-    db.all(
-        include_str!("../../sql/payments/of_invoice.sql"),
-        named_params! { ":invoice": invoice },
-        read,
-    )
+    OF_INVOICE.all(db, named_params! { ":invoice": invoice })
 }
 
 /// The payment with this id.
 pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Payment>, StoreError> {
-    db.first(
-        include_str!("../../sql/payments/by_id.sql"),
-        named_params! { ":id": id },
-        read,
-    )
+    BY_ID.first(db, named_params! { ":id": id })
 }
 
 /// The payment that an observation came to.
 pub fn of_observation(db: &Reader<'_>, observation: i64) -> Result<Option<Payment>, StoreError> {
-    db.first(
-        include_str!("../../sql/payments/of_observation.sql"),
-        named_params! { ":observation": observation },
-        read,
-    )
+    OF_OBSERVATION.first(db, named_params! { ":observation": observation })
 }
 
 /// The values of payments seen and not confirmed, of an account's invoices in `detected`.
@@ -127,12 +129,5 @@ pub fn pending(
     mode: Mode,
 ) -> Result<Vec<(Currency, Cents)>, StoreError> {
     let params = named_params! { ":account": account, ":mode": mode };
-    db.all(
-        include_str!("../../sql/payments/pending.sql"),
-        params,
-        |row| {
-            let mut next = Columns::of(row);
-            Ok((next.take()?, next.take()?))
-        },
-    )
+    PENDING.all(db, params)
 }

@@ -1,10 +1,22 @@
 //! The table `payout_addresses`: where an account's payouts go, one for each chain.
 
-use super::row::Columns;
+use super::statement::{commands, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Chain;
 use crate::domain::time::Time;
 use rusqlite::named_params;
+
+values! {
+    GET(address: String, changed_at: Time) =
+        "select address, changed_at from payout_addresses where account = :account and chain = :chain";
+}
+
+commands! {
+    PUT = "insert into payout_addresses (account, chain, address, changed_at) \
+        values (:account, :chain, :address, :changed_at) \
+        on conflict (account, chain) do update set address = excluded.address, changed_at = excluded.changed_at";
+    REMOVE = "delete from payout_addresses where account = :account and chain = :chain";
+}
 
 /// The address and when it was set.
 pub fn get(
@@ -13,14 +25,7 @@ pub fn get(
     chain: Chain,
 ) -> Result<Option<(String, Time)>, StoreError> {
     let params = named_params! { ":account": account, ":chain": chain };
-    db.first(
-        include_str!("../../sql/payout_addresses/get.sql"),
-        params,
-        |row| {
-            let mut next = Columns::of(row);
-            Ok((next.take()?, next.take()?))
-        },
-    )
+    GET.first(db, params)
 }
 
 /// Sets the address; its cooling starts at `changed_at`.
@@ -32,16 +37,11 @@ pub fn put(
     changed_at: Time,
 ) -> Result<(), StoreError> {
     let params = named_params! { ":account": account, ":chain": chain, ":address": address, ":changed_at": changed_at };
-    tx.run(include_str!("../../sql/payout_addresses/put.sql"), params)
-        .map(drop)
+    PUT.run(tx, params).map(drop)
 }
 
 /// Removes the address.
 pub fn remove(tx: &Tx<'_>, account: i64, chain: Chain) -> Result<(), StoreError> {
     let params = named_params! { ":account": account, ":chain": chain };
-    tx.run(
-        include_str!("../../sql/payout_addresses/remove.sql"),
-        params,
-    )
-    .map(drop)
+    REMOVE.run(tx, params).map(drop)
 }

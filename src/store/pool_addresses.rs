@@ -2,7 +2,7 @@
 //!
 //! What always holds: an address goes from `free` to `assigned` once, and never back.
 
-use super::row::Columns;
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Chain;
 use crate::domain::time::Time;
@@ -19,11 +19,39 @@ pub struct Counts {
     pub retired: i64,
 }
 
+rows! {
+    fn read(
+        free = "count(*) filter (where state = 'free')",
+        assigned = "count(*) filter (where state = 'assigned')",
+        retired = "count(*) filter (where state = 'retired')",
+    ) -> Counts {
+        Ok(Counts { free, assigned, retired })
+    }
+    COUNTS = select "from pool_addresses where pool = :pool";
+}
+
+values! {
+    TAKE(address: String) = "update pool_addresses set state = 'assigned', account = :account, assigned_at = :now \
+        where seq = (select seq from pool_addresses where pool = :pool and state = 'free' order by seq limit 1) \
+        returning address";
+    TAKEN_SINCE(count: u32) = "select count(*) as count from pool_addresses \
+        where account = :account and pool = :pool and assigned_at >= :since";
+    LAST_IMPORT(imported_at: Option<Time>) =
+        "select max(imported_at) as imported_at from pool_addresses where pool = :pool";
+    FREE_UP_TO(count: u32) = "select count(*) as count from \
+        (select 1 from pool_addresses where pool = :pool and state = 'free' limit :limit)";
+    IS_USED(found: bool) = "select exists (select 1 from pool_addresses where pool = :pool) as found";
+}
+
+commands! {
+    IMPORT = file "sql/pool_addresses/import.sql";
+}
+
 /// Adds an address to a pool; false where the pool knows it already, or somebody has it.
 pub fn import(tx: &Tx<'_>, chain: Chain, address: &str, now: Time) -> Result<bool, StoreError> {
     let params =
         named_params! { ":pool": chain.address_pool(), ":address": address, ":imported_at": now };
-    let added = tx.run(include_str!("../../sql/pool_addresses/import.sql"), params)?;
+    let added = IMPORT.run(tx, params)?;
     Ok(added == 1)
 }
 
@@ -35,11 +63,7 @@ pub fn take(
     now: Time,
 ) -> Result<Option<String>, StoreError> {
     let params = named_params! { ":pool": chain.address_pool(), ":account": account, ":now": now };
-    tx.first(
-        include_str!("../../sql/pool_addresses/take.sql"),
-        params,
-        |row| row.get(0),
-    )
+    TAKE.first(tx, params)
 }
 
 /// How many addresses of a pool an account took at this time or later.
@@ -51,48 +75,30 @@ pub fn taken_since(
 ) -> Result<u32, StoreError> {
     let params =
         named_params! { ":pool": chain.address_pool(), ":account": account, ":since": since };
-    let sql = include_str!("../../sql/pool_addresses/taken_since.sql");
-    Ok(db.first(sql, params, |row| row.get(0))?.unwrap_or(0))
+    Ok(TAKEN_SINCE.first(db, params)?.unwrap_or(0))
 }
 
 /// When addresses were last added to a pool.
 pub fn last_import(db: &Reader<'_>, chain: Chain) -> Result<Option<Time>, StoreError> {
-    let sql = include_str!("../../sql/pool_addresses/last_import.sql");
     let params = named_params! { ":pool": chain.address_pool() };
-    Ok(db.first(sql, params, |row| row.get(0))?.flatten())
+    Ok(LAST_IMPORT.first(db, params)?.flatten())
 }
 
 /// Are more addresses of a pool free than this?
 pub fn has_more_than(db: &Reader<'_>, chain: Chain, count: u32) -> Result<bool, StoreError> {
-    let sql = include_str!("../../sql/pool_addresses/free_up_to.sql");
     let params = named_params! { ":pool": chain.address_pool(), ":limit": i64::from(count).saturating_add(1) };
-    let free: Option<u32> = db.first(sql, params, |row| row.get(0))?;
+    let free: Option<u32> = FREE_UP_TO.first(db, params)?;
     Ok(free.unwrap_or(0) > count)
 }
 
 /// Was anything ever imported for this chain?
 pub fn is_used(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
-    let used = db.first(
-        include_str!("../../sql/pool_addresses/is_used.sql"),
-        named_params! { ":pool": chain.address_pool() },
-        |row| row.get(0),
-    )?;
+    let used = IS_USED.first(db, named_params! { ":pool": chain.address_pool() })?;
     Ok(used.unwrap_or(false))
 }
 
 /// How many addresses of a chain's pool are in each state.
 pub fn counts(db: &Reader<'_>, chain: Chain) -> Result<Counts, StoreError> {
-    let counts = db.first(
-        include_str!("../../sql/pool_addresses/counts.sql"),
-        named_params! { ":pool": chain.address_pool() },
-        |row| {
-            let mut next = Columns::of(row);
-            Ok(Counts {
-                free: next.take()?,
-                assigned: next.take()?,
-                retired: next.take()?,
-            })
-        },
-    )?;
+    let counts = COUNTS.first(db, named_params! { ":pool": chain.address_pool() })?;
     counts.ok_or_else(|| StoreError::Failed("a count has no row".to_owned()))
 }

@@ -1,27 +1,30 @@
 //! The table `quotes`.
 
-use super::row::Columns;
+use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::quote::Quote;
+use crate::domain::rate::Quoted;
 use rusqlite::named_params;
+
+rows! {
+    fn read(seq, asset, rate, rate_source, rate_at, amount_expected, address, created_at) -> Quote {
+        Ok(Quote {
+            seq, asset,
+            quoted: Quoted { rate, source: rate_source, at: rate_at },
+            amount_expected, address, created_at,
+        })
+    }
+    OF_INVOICE = select "from quotes where invoice = :invoice order by seq";
+}
+
+commands! {
+    INSERT = "insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, created_at) \
+        values (:invoice, :asset, :rate, :rate_source, :rate_at, :amount_expected, :address, :created_at)";
+}
 
 /// The quotes of an invoice, oldest first.
 pub fn of_invoice(db: &Reader<'_>, invoice: i64) -> Result<Vec<Quote>, StoreError> {
-    db.all(
-        include_str!("../../sql/quotes/of_invoice.sql"),
-        named_params! { ":invoice": invoice },
-        |row| {
-            let mut next = Columns::of(row);
-            Ok(Quote {
-                seq: next.take()?,
-                asset: next.take()?,
-                quoted: next.quoted()?,
-                amount_expected: next.take()?,
-                address: next.take()?,
-                created_at: next.take()?,
-            })
-        },
-    )
+    OF_INVOICE.all(db, named_params! { ":invoice": invoice })
 }
 
 /// Adds a quote; its `seq`.
@@ -36,5 +39,5 @@ pub fn insert(tx: &Tx<'_>, invoice: i64, quote: &Quote) -> Result<i64, StoreErro
         ":address": quote.address,
         ":created_at": quote.created_at,
     };
-    tx.insert(include_str!("../../sql/quotes/insert.sql"), params)
+    INSERT.insert(tx, params)
 }

@@ -142,8 +142,9 @@ mod tests {
             let mut coins = ["BTC", "ETH"].into_iter();
             let mut write = || {
                 let row = named_params! { ":asset": coins.next(), ":since": 0 };
-                let sql = include_str!("../../sql/coins_off/insert.sql");
-                writer.execute(sql, row).unwrap();
+                crate::store::coins_off::INSERT
+                    .execute(&writer, row)
+                    .unwrap();
             };
             let switched_off = |db: &crate::store::Reader<'_>| {
                 let off = crate::store::coins_off::all(db)?;

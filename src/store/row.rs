@@ -12,7 +12,7 @@ use crate::domain::ledger::{LedgerKind, RefType};
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Bps, Cents, Currency};
 use crate::domain::payment::PaymentState;
-use crate::domain::rate::{Quoted, RateSource};
+use crate::domain::rate::RateSource;
 use crate::domain::server::order::ServerType;
 use crate::domain::server::state::{CommandState, ServerStatus};
 use crate::domain::status::InvoiceStatus;
@@ -44,13 +44,14 @@ impl<'r> Columns<'r> {
         value
     }
 
-    /// The next three columns: a rate, where it came from, and of when it is.
-    pub(super) fn quoted(&mut self) -> rusqlite::Result<Quoted> {
-        Ok(Quoted {
-            rate: self.take()?,
-            source: self.take()?,
-            at: self.take()?,
-        })
+    /// The columns that are left.
+    pub(super) fn rest<T: FromSql>(&mut self) -> rusqlite::Result<Vec<T>> {
+        let count = self.row.as_ref().column_count();
+        let mut values = Vec::with_capacity(count.saturating_sub(self.next));
+        while self.next < count {
+            values.push(self.take()?);
+        }
+        Ok(values)
     }
 }
 
@@ -59,8 +60,8 @@ fn unreadable(text: &str) -> FromSqlError {
     FromSqlError::Other(format!("unreadable value {text:?}").into())
 }
 
-/// Text columns of types that print and parse.
-macro_rules! as_text {
+/// Text columns of types that are read by their [`FromStr`](std::str::FromStr).
+macro_rules! read_as_text {
     ($($name:ty),+) => { $(
         impl FromSql for $name {
             fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
@@ -71,37 +72,11 @@ macro_rules! as_text {
     )+ };
 }
 
-as_text!(
-    AccountStatus,
-    KeyClass,
-    Chain,
-    Mode,
-    EventType,
-    Format,
-    LedgerKind,
-    RefType,
-    Currency,
-    PaymentState,
-    RateSource,
-    InvoiceStatus,
-    Rate,
-    Kind,
-    Outcome,
-    DeliveryState,
-    DepositStatus,
-    Role,
-    TransferKind,
-    TransferStatus,
-    Sending,
-    UnmatchedReason,
-    ServerType,
-    ServerStatus,
-    CommandState
-);
-
 /// Text columns of enumerations.
-macro_rules! enum_to_text {
+macro_rules! enum_as_text {
     ($($name:ty),+) => { $(
+        read_as_text!($name);
+
         impl ToSql for $name {
             fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
                 Ok(ToSqlOutput::from(self.as_str()))
@@ -110,7 +85,7 @@ macro_rules! enum_to_text {
     )+ };
 }
 
-enum_to_text!(
+enum_as_text!(
     AccountStatus,
     KeyClass,
     Chain,
@@ -136,6 +111,7 @@ enum_to_text!(
     ServerStatus,
     CommandState
 );
+read_as_text!(Rate);
 
 impl ToSql for Rate {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

@@ -1,47 +1,48 @@
 //! The table `servers`.
 
-use super::row::Columns;
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::server::Server;
 use crate::domain::server::order::ServerOrder;
 use crate::domain::server::state::{ServerState, ServerStatus};
 use crate::domain::time::Time;
+use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
-use rusqlite::{Row, named_params};
 
-/// Reads the columns that every query here has.
-fn read(row: &Row<'_>) -> rusqlite::Result<Server> {
-    let mut next = Columns::of(row);
-    let (seq, id, account) = (next.take()?, next.take()?, next.take()?);
-    let order = ServerOrder {
-        kind: next.take()?,
-        hostname: next.take()?,
-        cpu: next.take()?,
-        ram_mb: next.take()?,
-        disk_gb: next.take()?,
-    };
-    let (status, command) = (next.take()?, next.take()?);
-    let (address, provider_ref, failure_reason) = (next.take()?, next.take()?, next.take()?);
-    let (created_at, activated_at) = (next.take()?, next.take()?);
-    let deletion_requested_at: Option<Time> = next.take()?;
-    let state = ServerState::of(status, deletion_requested_at.is_some(), command);
-    let state = state.ok_or_else(|| {
-        FromSqlError::Other(format!("server {id} stands where no server can").into())
-    })?;
-    Ok(Server {
-        seq,
-        id,
-        account,
-        order,
-        state,
-        address,
-        provider_ref,
-        failure_reason,
-        created_at,
-        activated_at,
-        deletion_requested_at,
-        deleted_at: next.take()?,
-    })
+rows! {
+    fn read(
+        seq, id: String, account, kind = "type", hostname, cpu, ram_mb, disk_gb, status, ordering, address, provider_ref,
+        failure_reason, created_at, activated_at, deletion_requested_at: Option<Time>, deleted_at,
+    ) -> Server {
+        let state = ServerState::of(status, deletion_requested_at.is_some(), ordering);
+        let state = state.ok_or_else(|| {
+            FromSqlError::Other(format!("server {id} stands where no server can").into())
+        })?;
+        let order = ServerOrder { kind, hostname, cpu, ram_mb, disk_gb };
+        Ok(Server {
+            seq, id, account, order, state, address, provider_ref, failure_reason, created_at, activated_at,
+            deletion_requested_at, deleted_at,
+        })
+    }
+    BY_ID = select "from servers where id = :id";
+    LIST = select "from servers where account = :account order by seq desc limit :limit";
+    LIST_ALL = select "from servers order by seq desc limit :limit";
+    LIST_BY_STATUS = select "from servers where status = :status order by seq desc limit :limit";
+    NEXT_TO_DO = select "from servers \
+        where (status = 'queued' or (status = 'active' and deletion_requested_at is not null)) and ordering is null \
+        order by seq limit 1";
+    RUNNING = select "from servers where ordering = 'running'";
+}
+
+values! {
+    HELD(count: i64) =
+        "select count(*) as count from servers where account = :account and status not in ('failed', 'deleted')";
+}
+
+commands! {
+    INSERT = "insert into servers (id, account, type, hostname, cpu, ram_mb, disk_gb, status, created_at) \
+        values (:id, :account, :type, :hostname, :cpu, :ram_mb, :disk_gb, :status, :created_at)";
+    UPDATE = file "sql/servers/update.sql";
 }
 
 /// Adds a server; its `seq`.
@@ -58,7 +59,7 @@ pub fn insert(tx: &Tx<'_>, server: &Server) -> Result<i64, StoreError> {
         ":status": server.state.status(),
         ":created_at": server.created_at,
     };
-    tx.insert(include_str!("../../sql/servers/insert.sql"), params)
+    INSERT.insert(tx, params)
 }
 
 /// Stores what can change of a server; `before` is where it stood when it was read.
@@ -80,7 +81,7 @@ pub fn update(tx: &Tx<'_>, server: &Server, before: ServerState) -> Result<(), S
         ":status_before": before.status(),
         ":ordering_before": before.command(),
     };
-    match tx.run(include_str!("../../sql/servers/update.sql"), params)? {
+    match UPDATE.run(tx, params)? {
         1 => Ok(()),
         _ => Err(StoreError::Failed(format!(
             "server {} was moved meanwhile",
@@ -91,20 +92,12 @@ pub fn update(tx: &Tx<'_>, server: &Server, before: ServerState) -> Result<(), S
 
 /// The server with this id, whoever's it is.
 pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Server>, StoreError> {
-    db.first(
-        include_str!("../../sql/servers/by_id.sql"),
-        named_params! { ":id": id },
-        read,
-    )
+    BY_ID.first(db, named_params! { ":id": id })
 }
 
 /// An account's servers, newest first.
 pub fn list(db: &Reader<'_>, account: i64, limit: u32) -> Result<Vec<Server>, StoreError> {
-    db.all(
-        include_str!("../../sql/servers/list.sql"),
-        named_params! { ":account": account, ":limit": limit },
-        read,
-    )
+    LIST.all(db, named_params! { ":account": account, ":limit": limit })
 }
 
 /// Everybody's servers, newest first; only of one status where that is given.
@@ -114,32 +107,24 @@ pub fn list_all(
     limit: u32,
 ) -> Result<Vec<Server>, StoreError> {
     match status {
-        None => db.all(
-            include_str!("../../sql/servers/list_all.sql"),
-            named_params! { ":limit": limit },
-            read,
-        ),
-        Some(status) => db.all(
-            include_str!("../../sql/servers/list_by_status.sql"),
-            named_params! { ":status": status, ":limit": limit },
-            read,
-        ),
+        None => LIST_ALL.all(db, named_params! { ":limit": limit }),
+        Some(status) => {
+            LIST_BY_STATUS.all(db, named_params! { ":status": status, ":limit": limit })
+        }
     }
 }
 
 /// The oldest order that a provisioner can begin with.
 pub fn next_to_do(db: &Reader<'_>) -> Result<Option<Server>, StoreError> {
-    db.first(include_str!("../../sql/servers/next_to_do.sql"), [], read)
+    NEXT_TO_DO.first(db, [])
 }
 
 /// The order that a provisioner was started for and has not ended, if there is one.
 pub fn running(db: &Reader<'_>) -> Result<Option<Server>, StoreError> {
-    db.first(include_str!("../../sql/servers/running.sql"), [], read)
+    RUNNING.first(db, [])
 }
 
 /// How many servers an account has, or is about to have.
 pub fn held(db: &Reader<'_>, account: i64) -> Result<i64, StoreError> {
-    let sql = include_str!("../../sql/servers/held.sql");
-    let found = db.first(sql, named_params! { ":account": account }, |row| row.get(0))?;
-    Ok(found.unwrap_or(0))
+    HELD.only(db, named_params! { ":account": account })
 }

@@ -1,10 +1,29 @@
 //! The table `sessions`: who is signed in. A session is found by the SHA-256 of its cookie.
 
-use super::users::read;
+use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::time::Time;
 use crate::domain::user::User;
 use rusqlite::named_params;
+
+rows! {
+    fn read(
+        u.seq, u.id, u.email, u.role, u.account, u.created_at, u.disabled_at, s.password_at,
+    ) -> (User, Time) {
+        Ok((User { seq, id, email, role, account, created_at, disabled_at }, password_at))
+    }
+    USER = select "from sessions s join users u on u.seq = s.user \
+        where s.hash = :hash and s.expires_at > :now and u.disabled_at is null";
+}
+
+commands! {
+    INSERT = "insert into sessions (hash, user, created_at, expires_at, password_at) \
+        values (:hash, :user, :created_at, :expires_at, :password_at)";
+    CONFIRM = "update sessions set password_at = :password_at where hash = :hash and user = :user";
+    DELETE = "delete from sessions where hash = :hash";
+    DELETE_OF_USER = "delete from sessions where user = :user";
+    PRUNE = "delete from sessions where expires_at <= :now";
+}
 
 /// Begins a session; `password_at` is real time.
 pub fn insert(
@@ -18,8 +37,7 @@ pub fn insert(
     let params = named_params! {
         ":hash": hash, ":user": user, ":created_at": now, ":expires_at": expires_at, ":password_at": password_at,
     };
-    tx.run(include_str!("../../sql/sessions/insert.sql"), params)
-        .map(drop)
+    INSERT.run(tx, params).map(drop)
 }
 
 /// Who is signed in by this cookie, and when the password was given last, by real time.
@@ -29,9 +47,7 @@ pub fn user(
     now: Time,
 ) -> Result<Option<(User, Time)>, StoreError> {
     let params = named_params! { ":hash": hash, ":now": now };
-    db.first(include_str!("../../sql/sessions/user.sql"), params, |row| {
-        Ok((read(row)?, row.get("password_at")?))
-    })
+    USER.first(db, params)
 }
 
 /// Notes that the user has given the password again, by real time; false where the session has ended.
@@ -42,32 +58,22 @@ pub fn confirm(
     password_at: Time,
 ) -> Result<bool, StoreError> {
     let params = named_params! { ":hash": hash, ":user": user, ":password_at": password_at };
-    tx.run(include_str!("../../sql/sessions/confirm.sql"), params)
-        .map(|rows| rows == 1)
+    CONFIRM.run(tx, params).map(|rows| rows == 1)
 }
 
 /// Ends a session.
 pub fn delete(tx: &Tx<'_>, hash: &[u8; 32]) -> Result<(), StoreError> {
-    tx.run(
-        include_str!("../../sql/sessions/delete.sql"),
-        named_params! { ":hash": hash },
-    )
-    .map(drop)
+    DELETE.run(tx, named_params! { ":hash": hash }).map(drop)
 }
 
 /// Ends every session of a user.
 pub fn delete_of_user(tx: &Tx<'_>, user: i64) -> Result<(), StoreError> {
-    tx.run(
-        include_str!("../../sql/sessions/delete_of_user.sql"),
-        named_params! { ":user": user },
-    )
-    .map(drop)
+    DELETE_OF_USER
+        .run(tx, named_params! { ":user": user })
+        .map(drop)
 }
 
 /// Removes sessions that have ended.
 pub fn prune(tx: &Tx<'_>, now: Time) -> Result<usize, StoreError> {
-    tx.run(
-        include_str!("../../sql/sessions/prune.sql"),
-        named_params! { ":now": now },
-    )
+    PRUNE.run(tx, named_params! { ":now": now })
 }

@@ -3,13 +3,13 @@
 //! What does not live here: the rows themselves, which are each table's. What always holds: nothing is written, and
 //! what has a mode is counted in one mode only.
 
-use super::row::Columns;
+use super::statement::{rows, values};
 use super::{Reader, StoreError};
 use crate::domain::asset::Mode;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::transfer::{TransferKind, TransferStatus};
-use rusqlite::{Params, Row, named_params};
+use rusqlite::named_params;
 use serde::Serialize;
 
 /// An endpoint that has not taken what it was sent last.
@@ -32,17 +32,44 @@ pub struct FailingEndpoint {
     pub last_error: Option<String>,
 }
 
+rows! {
+    fn read(id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error) -> FailingEndpoint {
+        Ok(FailingEndpoint { id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error })
+    }
+    FAILING_ENDPOINTS = file "sql/summary/failing_endpoints.sql";
+}
+
+values! {
+    OPEN_INVOICES(status: InvoiceStatus, count: i64) = "select status, count(*) as count from invoices \
+        where account = :account and mode = :mode and status in ('created', 'awaiting_payment', 'detected') \
+        group by status";
+    RECENT_INVOICES(status: InvoiceStatus, count: i64) = file "sql/summary/recent_invoices.sql";
+    OPEN_TRANSFERS(status: TransferStatus, count: i64) = "select status, count(*) as count from transfers \
+        where account = :account and mode = :mode and kind = :kind and status in ('requested', 'approved', 'processing') \
+        group by status";
+    OPEN_TRANSFERS_OF_ALL(status: TransferStatus, count: i64) = "select status, count(*) as count from transfers \
+        where mode = :mode and kind = :kind and status in ('requested', 'approved', 'processing') \
+        group by status";
+    /// By the same rule as failing_endpoints.sql.
+    COUNT_FAILING_ENDPOINTS(count: i64) = file "sql/summary/count_failing_endpoints.sql";
+    PENDING_ACCOUNTS(count: i64) = "select count(*) as count from accounts where status = 'pending'";
+    UNKNOWN_TRANSFERS(count: i64) =
+        "select count(*) as count from transfers where mode = :mode and sending = 'unknown'";
+    /// To be made or to be removed, and nobody has begun.
+    WAITING_SERVERS(count: i64) = "select count(*) as count from servers \
+        where (status = 'queued' or (status = 'active' and deletion_requested_at is not null)) and ordering is null";
+    UNKNOWN_SERVERS(count: i64) = "select count(*) as count from servers where ordering = 'unknown'";
+    UNMATCHED_PAYMENTS(count: i64) = "select count(*) as count from unmatched_payments u cross join observations o \
+        where o.seq = u.observation and u.resolved_at is null and o.mode = :mode";
+}
+
 /// How many invoices of an account wait for a payment, or for its confirmation, by status; those of none are left out.
 pub fn open_invoices(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
 ) -> Result<Vec<(InvoiceStatus, i64)>, StoreError> {
-    db.all(
-        include_str!("../../sql/summary/open_invoices.sql"),
-        named_params! { ":account": account, ":mode": mode },
-        |row| Ok((row.get(0)?, row.get(1)?)),
-    )
+    OPEN_INVOICES.all(db, named_params! { ":account": account, ":mode": mode })
 }
 
 /// How many invoices of an account were made since then, by status; those of none are left out.
@@ -52,10 +79,9 @@ pub fn recent_invoices(
     mode: Mode,
     since: Time,
 ) -> Result<Vec<(InvoiceStatus, i64)>, StoreError> {
-    db.all(
-        include_str!("../../sql/summary/recent_invoices.sql"),
+    RECENT_INVOICES.all(
+        db,
         named_params! { ":account": account, ":mode": mode, ":since": since },
-        |row| Ok((row.get(0)?, row.get(1)?)),
     )
 }
 
@@ -66,18 +92,12 @@ pub fn open_transfers(
     mode: Mode,
     kind: TransferKind,
 ) -> Result<Vec<(TransferStatus, i64)>, StoreError> {
-    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
     match account {
-        Some(account) => db.all(
-            include_str!("../../sql/summary/open_transfers.sql"),
+        Some(account) => OPEN_TRANSFERS.all(
+            db,
             named_params! { ":account": account, ":mode": mode, ":kind": kind },
-            read,
         ),
-        None => db.all(
-            include_str!("../../sql/summary/open_transfers_of_all.sql"),
-            named_params! { ":mode": mode, ":kind": kind },
-            read,
-        ),
+        None => OPEN_TRANSFERS_OF_ALL.all(db, named_params! { ":mode": mode, ":kind": kind }),
     }
 }
 
@@ -87,61 +107,35 @@ pub fn failing_endpoints(
     account: i64,
     mode: Mode,
 ) -> Result<Vec<FailingEndpoint>, StoreError> {
-    db.all(
-        include_str!("../../sql/summary/failing_endpoints.sql"),
-        named_params! { ":account": account, ":mode": mode },
-        |row| {
-            let mut next = Columns::of(row);
-            Ok(FailingEndpoint {
-                id: next.take()?,
-                url: next.take()?,
-                failing_since: next.take()?,
-                failed_attempts: next.take()?,
-                last_attempt_at: next.take()?,
-                last_status: next.take()?,
-                last_error: next.take()?,
-            })
-        },
-    )
+    FAILING_ENDPOINTS.all(db, named_params! { ":account": account, ":mode": mode })
 }
 
 /// How many endpoints of all accounts fail, of those that are told of this mode.
 pub fn count_failing_endpoints(db: &Reader<'_>, mode: Mode) -> Result<i64, StoreError> {
-    let sql = include_str!("../../sql/summary/count_failing_endpoints.sql");
-    count(db, sql, named_params! { ":mode": mode })
+    COUNT_FAILING_ENDPOINTS.only(db, named_params! { ":mode": mode })
 }
 
 /// How many accounts wait for approval.
 pub fn pending_accounts(db: &Reader<'_>) -> Result<i64, StoreError> {
-    let sql = include_str!("../../sql/summary/pending_accounts.sql");
-    count(db, sql, [])
+    PENDING_ACCOUNTS.only(db, [])
 }
 
 /// Of how many payouts and refunds nobody knows whether they were sent.
 pub fn unknown_transfers(db: &Reader<'_>, mode: Mode) -> Result<i64, StoreError> {
-    let sql = include_str!("../../sql/summary/unknown_transfers.sql");
-    count(db, sql, named_params! { ":mode": mode })
+    UNKNOWN_TRANSFERS.only(db, named_params! { ":mode": mode })
 }
 
 /// How many servers are to be made or to be removed, and nobody has begun.
 pub fn waiting_servers(db: &Reader<'_>) -> Result<i64, StoreError> {
-    let sql = include_str!("../../sql/summary/waiting_servers.sql");
-    count(db, sql, [])
+    WAITING_SERVERS.only(db, [])
 }
 
 /// Of how many servers nobody knows whether they were made or removed.
 pub fn unknown_servers(db: &Reader<'_>) -> Result<i64, StoreError> {
-    let sql = include_str!("../../sql/summary/unknown_servers.sql");
-    count(db, sql, [])
+    UNKNOWN_SERVERS.only(db, [])
 }
 
 /// How many payments matched nothing and were not yet looked at.
 pub fn unmatched_payments(db: &Reader<'_>, mode: Mode) -> Result<i64, StoreError> {
-    let sql = include_str!("../../sql/summary/unmatched_payments.sql");
-    count(db, sql, named_params! { ":mode": mode })
-}
-
-/// The one number that a statement answers.
-fn count(db: &Reader<'_>, sql: &str, params: impl Params) -> Result<i64, StoreError> {
-    Ok(db.first(sql, params, |row| row.get(0))?.unwrap_or(0))
+    UNMATCHED_PAYMENTS.only(db, named_params! { ":mode": mode })
 }

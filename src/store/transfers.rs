@@ -1,64 +1,66 @@
 //! The table `transfers`: payouts and refunds.
 
-use super::row::Columns;
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
-use crate::domain::asset::{Chain, Mode};
+use crate::domain::asset::Mode;
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
 use crate::domain::transfer::terms::Terms;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 
-/// Reads a row in the order of the table's columns, then the ids of its account and of its invoice.
-fn read(row: &Row<'_>) -> rusqlite::Result<Transfer> {
-    let mut next = Columns::of(row);
-    let (seq, id, kind, account, mode) = (
-        next.take()?,
-        next.take()?,
-        next.take()?,
-        next.take()?,
-        next.take()?,
-    );
-    let invoice: Option<i64> = next.take()?;
-    let (status, currency, amount, asset) =
-        (next.take()?, next.take()?, next.take()?, next.take()?);
-    let _chain: Chain = next.take()?;
-    let to_address = next.take()?;
-    let amount_crypto: Option<Units> = next.take()?;
-    let network_fee: Option<Units> = next.take()?;
-    let rate: Option<Rate> = next.take()?;
-    let terms = rate.zip(network_fee.zip(amount_crypto));
-    let (txid, reason, failure_reason, sending) =
-        (next.take()?, next.take()?, next.take()?, next.take()?);
-    let (requested_at, approved_at, finalized_at) = (next.take()?, next.take()?, next.take()?);
-    let (account_id, invoice_id): (String, Option<String>) = (next.take()?, next.take()?);
-    Ok(Transfer {
-        seq,
-        id,
-        kind,
-        account,
-        account_id,
-        mode,
-        invoice: invoice.zip(invoice_id),
-        status,
-        currency,
-        amount,
-        asset,
-        to_address,
-        terms: terms.map(|(rate, (network_fee, amount_crypto))| Terms {
-            rate,
-            network_fee,
-            amount_crypto,
-        }),
-        txid,
-        reason,
-        failure_reason,
-        sending,
-        requested_at,
-        approved_at,
-        finalized_at,
-    })
+rows! {
+    fn read(
+        t.seq, t.id, t.kind, t.account, account_id = "a.id", t.mode, t.invoice: Option<i64>,
+        invoice_id: Option<String> = "i.id", t.status, t.currency, t.amount, t.asset, t.to_address,
+        t.amount_crypto: Option<Units>, t.network_fee: Option<Units>, t.rate: Option<Rate>, t.txid, t.reason,
+        t.failure_reason, t.sending, t.requested_at, t.approved_at, t.finalized_at,
+    ) -> Transfer {
+        let terms = rate.zip(network_fee.zip(amount_crypto));
+        let terms = terms.map(|(rate, (network_fee, amount_crypto))| Terms { rate, network_fee, amount_crypto });
+        Ok(Transfer {
+            seq, id, kind, account, account_id, mode, invoice: invoice.zip(invoice_id), status, currency, amount, asset,
+            to_address, terms, txid, reason, failure_reason, sending, requested_at, approved_at, finalized_at,
+        })
+    }
+    BY_ID = select "from transfers t join accounts a on a.seq = t.account \
+        left join invoices i on i.seq = t.invoice \
+        where t.id = :id";
+    LIST = select "from transfers t join accounts a on a.seq = t.account \
+        left join invoices i on i.seq = t.invoice \
+        where t.account = :account and t.mode = :mode and t.kind = :kind order by t.seq desc limit :limit";
+    LIST_OF_INVOICE = select "from transfers t join accounts a on a.seq = t.account \
+        join invoices i on i.seq = t.invoice \
+        where i.id = :invoice and t.account = :account and t.mode = :mode and t.kind = :kind \
+        order by t.seq desc limit :limit";
+    OF_ALL = select "from transfers t join accounts a on a.seq = t.account \
+        left join invoices i on i.seq = t.invoice \
+        where t.mode = :mode and t.kind = :kind and (:status is null or t.status = :status) \
+        order by t.seq desc limit :limit";
+    /// With the words of the index, which SQLite does not find in `= 'approved'` alone.
+    TO_SEND = select "from transfers t join accounts a on a.seq = t.account \
+        left join invoices i on i.seq = t.invoice \
+        where t.status in ('approved', 'processing') and t.status = 'approved' and t.mode = 'live' and t.sending is null \
+        order by t.seq limit :limit";
+    SENDING = select "from transfers t join accounts a on a.seq = t.account \
+        left join invoices i on i.seq = t.invoice \
+        where t.status = 'processing' and t.sending = 'running' order by t.seq";
+}
+
+values! {
+    HAS_OPEN_PAYOUT(found: bool) = "select exists (select 1 from transfers \
+        where account = :account and kind = 'payout' and status in ('requested', 'approved', 'processing')) as found";
+    PAID_OUT(sum: Cents) = "select ifnull(sum(amount), 0) as sum from transfers \
+        where account = :account and mode = 'live' and kind = 'payout' and currency = :currency \
+        and requested_at > :since and status not in ('failed', 'rejected', 'cancelled')";
+    REFUNDED(sum: Cents) = "select ifnull(sum(amount), 0) as sum from transfers \
+        where invoice = :invoice and status not in ('failed', 'rejected', 'cancelled')";
+}
+
+commands! {
+    INSERT = file "sql/transfers/insert.sql";
+    UPDATE = file "sql/transfers/update.sql";
 }
 
 /// Adds a transfer that was just requested; its `seq`.
@@ -78,7 +80,7 @@ pub fn insert(tx: &Tx<'_>, transfer: &Transfer) -> Result<i64, StoreError> {
         ":reason": transfer.reason,
         ":requested_at": transfer.requested_at,
     };
-    tx.insert(include_str!("../../sql/transfers/insert.sql"), params)
+    INSERT.insert(tx, params)
 }
 
 /// Saves what can change of a transfer that was `before`.
@@ -98,7 +100,7 @@ pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Resul
         ":approved_at": transfer.approved_at,
         ":finalized_at": transfer.finalized_at,
     };
-    match tx.run(include_str!("../../sql/transfers/update.sql"), params)? {
+    match UPDATE.run(tx, params)? {
         1 => Ok(()),
         _ => Err(StoreError::Failed(format!(
             "{} {} is not {before} any more",
@@ -109,11 +111,7 @@ pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Resul
 
 /// The transfer with this id, whoever's it is: for those who act for no caller.
 pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Transfer>, StoreError> {
-    db.first(
-        include_str!("../../sql/transfers/by_id.sql"),
-        named_params! { ":id": id },
-        read,
-    )
+    BY_ID.first(db, named_params! { ":id": id })
 }
 
 /// The newest transfers of a kind; of one invoice where its id is given.
@@ -130,17 +128,13 @@ pub fn list(
             let params = named_params! {
                 ":account": account, ":mode": mode, ":kind": kind, ":limit": limit
             };
-            db.all(include_str!("../../sql/transfers/list.sql"), params, read)
+            LIST.all(db, params)
         }
         Some(invoice) => {
             let params = named_params! {
                 ":account": account, ":mode": mode, ":kind": kind, ":invoice": invoice, ":limit": limit
             };
-            db.all(
-                include_str!("../../sql/transfers/list_of_invoice.sql"),
-                params,
-                read,
-            )
+            LIST_OF_INVOICE.all(db, params)
         }
     }
 }
@@ -156,16 +150,12 @@ pub fn of_all(
     let params = named_params! {
         ":mode": mode, ":kind": kind, ":status": status, ":limit": limit
     };
-    db.all(include_str!("../../sql/transfers/of_all.sql"), params, read)
+    OF_ALL.all(db, params)
 }
 
 /// Has the account a payout that is neither sent nor put back, in either currency?
 pub fn has_open_payout(db: &Reader<'_>, account: i64) -> Result<bool, StoreError> {
-    let found = db.first(
-        include_str!("../../sql/transfers/has_open_payout.sql"),
-        named_params! { ":account": account },
-        |row| row.get(0),
-    )?;
+    let found = HAS_OPEN_PAYOUT.first(db, named_params! { ":account": account })?;
     Ok(found.unwrap_or(false))
 }
 
@@ -176,34 +166,25 @@ pub fn paid_out(
     currency: Currency,
     since: Time,
 ) -> Result<Cents, StoreError> {
-    let sum = db.first(
-        include_str!("../../sql/transfers/paid_out.sql"),
+    let sum = PAID_OUT.first(
+        db,
         named_params! { ":account": account, ":currency": currency, ":since": since },
-        |row| row.get(0),
     )?;
     Ok(sum.unwrap_or(Cents::ZERO))
 }
 
 /// Refunds of an invoice that were not put back.
 pub fn refunded(db: &Reader<'_>, invoice: i64) -> Result<Cents, StoreError> {
-    let sum = db.first(
-        include_str!("../../sql/transfers/refunded.sql"),
-        named_params! { ":invoice": invoice },
-        |row| row.get(0),
-    )?;
+    let sum = REFUNDED.first(db, named_params! { ":invoice": invoice })?;
     Ok(sum.unwrap_or(Cents::ZERO))
 }
 
 /// Approved transfers of live mode, oldest first.
 pub fn to_send(db: &Reader<'_>, limit: u32) -> Result<Vec<Transfer>, StoreError> {
-    db.all(
-        include_str!("../../sql/transfers/to_send.sql"),
-        named_params! { ":limit": limit },
-        read,
-    )
+    TO_SEND.all(db, named_params! { ":limit": limit })
 }
 
 /// Transfers that a command was started for and has not answered, oldest first.
 pub fn sending(db: &Reader<'_>) -> Result<Vec<Transfer>, StoreError> {
-    db.all(include_str!("../../sql/transfers/sending.sql"), [], read)
+    SENDING.all(db, [])
 }

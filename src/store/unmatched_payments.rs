@@ -1,10 +1,10 @@
 //! The table `unmatched_payments`.
 
-use super::row::Columns;
+use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::time::Time;
 use crate::domain::unmatched::{Unmatched, UnmatchedReason};
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 
 /// A payment that has just matched nothing.
 pub struct NewUnmatched<'a> {
@@ -20,26 +20,35 @@ pub struct NewUnmatched<'a> {
     pub invoice: Option<i64>,
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Unmatched> {
-    let mut next = Columns::of(row);
-    Ok(Unmatched {
-        seq: next.take()?,
-        id: next.take()?,
-        observation: next.take()?,
-        state: next.take()?,
-        mode: next.take()?,
-        asset: next.take()?,
-        txid: next.take()?,
-        position: next.take()?,
-        address: next.take()?,
-        amount: next.take()?,
-        reason: next.take()?,
-        account_id: next.take()?,
-        invoice_id: next.take()?,
-        seen_at: next.take()?,
-        resolved_at: next.take()?,
-        note: next.take()?,
-    })
+rows! {
+    fn read(
+        u.seq, u.id, u.observation, o.state, o.mode, o.asset, o.txid, o.position, o.address, o.amount, u.reason,
+        account_id = "a.id", invoice_id = "i.id", o.seen_at, u.resolved_at, u.note,
+    ) -> Unmatched {
+        Ok(Unmatched {
+            seq, id, observation, state, mode, asset, txid, position, address, amount, reason, account_id,
+            invoice_id, seen_at, resolved_at, note,
+        })
+    }
+    BY_ID = select "from unmatched_payments u join observations o on o.seq = u.observation \
+        left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
+        where u.id = :id";
+    OF_OBSERVATION = select "from unmatched_payments u join observations o on o.seq = u.observation \
+        left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
+        where u.observation = :observation";
+    PAGE = select "from unmatched_payments u join observations o on o.seq = u.observation \
+        left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
+        where u.seq < :before order by u.seq desc limit :limit";
+    PAGE_OF_OPEN = select "from unmatched_payments u join observations o on o.seq = u.observation \
+        left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
+        where u.resolved_at is null and u.seq < :before order by u.seq desc limit :limit";
+}
+
+commands! {
+    INSERT = "insert into unmatched_payments (id, observation, reason, account, invoice) \
+        values (:id, :observation, :reason, :account, :invoice)";
+    RESOLVE = "update unmatched_payments set resolved_at = ifnull(resolved_at, :now), note = :note where id = :id";
+    REMOVE = "delete from unmatched_payments where seq = :seq";
 }
 
 /// Adds a payment that matched nothing.
@@ -51,26 +60,17 @@ pub fn insert(tx: &Tx<'_>, new: &NewUnmatched<'_>) -> Result<(), StoreError> {
         ":account": new.account,
         ":invoice": new.invoice,
     };
-    let sql = include_str!("../../sql/unmatched_payments/insert.sql");
-    tx.insert(sql, params).map(drop)
+    INSERT.insert(tx, params).map(drop)
 }
 
 /// The payment with this id.
 pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Unmatched>, StoreError> {
-    db.first(
-        include_str!("../../sql/unmatched_payments/by_id.sql"),
-        named_params! { ":id": id },
-        read,
-    )
+    BY_ID.first(db, named_params! { ":id": id })
 }
 
 /// The payment that an observation came to, where it matched nothing.
 pub fn of_observation(db: &Reader<'_>, observation: i64) -> Result<Option<Unmatched>, StoreError> {
-    db.first(
-        include_str!("../../sql/unmatched_payments/of_observation.sql"),
-        named_params! { ":observation": observation },
-        read,
-    )
+    OF_OBSERVATION.first(db, named_params! { ":observation": observation })
 }
 
 /// Those older than `before`, newest first; all, or only those nobody has looked at.
@@ -80,29 +80,17 @@ pub fn page(
     before: i64,
     limit: u32,
 ) -> Result<Vec<Unmatched>, StoreError> {
-    let sql = if only_open {
-        include_str!("../../sql/unmatched_payments/page_of_open.sql")
-    } else {
-        include_str!("../../sql/unmatched_payments/page.sql")
-    };
-    db.all(
-        sql,
-        named_params! { ":before": before, ":limit": limit },
-        read,
-    )
+    let query = if only_open { PAGE_OF_OPEN } else { PAGE };
+    query.all(db, named_params! { ":before": before, ":limit": limit })
 }
 
 /// Notes what looking at it came to; when it was looked at first stays. False where there is no such payment.
 pub fn resolve(tx: &Tx<'_>, id: &str, note: &str, now: Time) -> Result<bool, StoreError> {
-    let changed = tx.run(
-        include_str!("../../sql/unmatched_payments/resolve.sql"),
-        named_params! { ":id": id, ":note": note, ":now": now },
-    )?;
+    let changed = RESOLVE.run(tx, named_params! { ":id": id, ":note": note, ":now": now })?;
     Ok(changed == 1)
 }
 
 /// Removes a payment that has come to be somebody's.
 pub fn remove(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
-    let sql = include_str!("../../sql/unmatched_payments/remove.sql");
-    tx.run(sql, named_params! { ":seq": seq }).map(drop)
+    REMOVE.run(tx, named_params! { ":seq": seq }).map(drop)
 }

@@ -1,23 +1,36 @@
 //! The table `users`.
 
-use super::row::Columns;
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::time::Time;
 use crate::domain::user::User;
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 
-/// Reads the seven columns that every query here begins with.
-pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<User> {
-    let mut next = Columns::of(row);
-    Ok(User {
-        seq: next.take()?,
-        id: next.take()?,
-        email: next.take()?,
-        role: next.take()?,
-        account: next.take()?,
-        created_at: next.take()?,
-        disabled_at: next.take()?,
-    })
+rows! {
+    fn read(seq, id, email, role, account, created_at, disabled_at) -> User {
+        Ok(User { seq, id, email, role, account, created_at, disabled_at })
+    }
+    ALL = select "from users order by seq";
+    BY_ID = select "from users where id = :id";
+}
+
+rows! {
+    fn read_with_hash(seq, id, email, role, account, created_at, disabled_at, password_hash) -> (User, String) {
+        Ok((User { seq, id, email, role, account, created_at, disabled_at }, password_hash))
+    }
+    BY_EMAIL = select "from users where email = :email";
+}
+
+values! {
+    HAS_OPERATOR(found: bool) =
+        "select exists (select 1 from users where role = 'operator' and disabled_at is null) as found";
+}
+
+commands! {
+    INSERT = "insert into users (id, email, password_hash, role, account, created_at) \
+        values (:id, :email, :password_hash, :role, :account, :created_at)";
+    SET_PASSWORD = "update users set password_hash = :password_hash where seq = :seq";
+    SET_DISABLED = "update users set disabled_at = :disabled_at where seq = :seq";
 }
 
 /// Adds a user; its `seq`.
@@ -30,52 +43,37 @@ pub fn insert(tx: &Tx<'_>, user: &User, password_hash: &str) -> Result<i64, Stor
         ":account": user.account,
         ":created_at": user.created_at,
     };
-    tx.insert(include_str!("../../sql/users/insert.sql"), params)
+    INSERT.insert(tx, params)
 }
 
 /// Every user, oldest first.
 pub fn all(db: &Reader<'_>) -> Result<Vec<User>, StoreError> {
-    db.all(include_str!("../../sql/users/all.sql"), [], read)
+    ALL.all(db, [])
 }
 
 /// The user with this id.
 pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<User>, StoreError> {
-    db.first(
-        include_str!("../../sql/users/by_id.sql"),
-        named_params! { ":id": id },
-        read,
-    )
+    BY_ID.first(db, named_params! { ":id": id })
 }
 
 /// The user with this email, in whatever case it is written, and the hash of the password.
 pub fn by_email(db: &Reader<'_>, email: &str) -> Result<Option<(User, String)>, StoreError> {
-    db.first(
-        include_str!("../../sql/users/by_email.sql"),
-        named_params! { ":email": email },
-        |row| Ok((read(row)?, row.get("password_hash")?)),
-    )
+    BY_EMAIL.first(db, named_params! { ":email": email })
 }
 
 /// Changes the password.
 pub fn set_password(tx: &Tx<'_>, seq: i64, password_hash: &str) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":password_hash": password_hash };
-    tx.run(include_str!("../../sql/users/set_password.sql"), params)
-        .map(drop)
+    SET_PASSWORD.run(tx, params).map(drop)
 }
 
 /// Lets a user in again, or no longer.
 pub fn set_disabled(tx: &Tx<'_>, seq: i64, since: Option<Time>) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":disabled_at": since };
-    tx.run(include_str!("../../sql/users/set_disabled.sql"), params)
-        .map(drop)
+    SET_DISABLED.run(tx, params).map(drop)
 }
 
 /// Is there an operator who can sign in?
 pub fn has_operator(db: &Reader<'_>) -> Result<bool, StoreError> {
-    let found = db.first(
-        include_str!("../../sql/users/has_operator.sql"),
-        [],
-        |row| row.get(0),
-    )?;
-    Ok(found.unwrap_or(false))
+    HAS_OPERATOR.only(db, [])
 }

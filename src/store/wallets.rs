@@ -3,7 +3,7 @@
 //! What does not live here: the addresses themselves (`addresses`). What always holds: an index is taken once, and what was
 //! taken is committed before anybody is shown its address.
 
-use super::row::Columns;
+use super::statement::values;
 use super::{StoreError, Tx};
 use crate::domain::asset::{Chain, Mode};
 use rusqlite::named_params;
@@ -17,14 +17,17 @@ pub struct Taken {
     pub index: u64,
 }
 
+values! {
+    TAKE_SIMULATED(seq: i64, taken: i64) = "insert into wallets (mode, pool, network, next_index) \
+        values (:mode, :pool, 'simulated', 1) \
+        on conflict (mode, pool) where network = 'simulated' do update set next_index = next_index + 1 \
+        returning seq, next_index - 1 as taken";
+}
+
 /// Takes the next index of the simulated wallet that hands out this chain's addresses.
 pub fn take_simulated(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<Taken, StoreError> {
     let params = named_params! { ":mode": mode, ":pool": chain.address_pool() };
-    let sql = include_str!("../../sql/wallets/next_index.sql");
-    let taken: Option<(i64, i64)> = tx.first(sql, params, |row| {
-        let mut next = Columns::of(row);
-        Ok((next.take()?, next.take()?))
-    })?;
+    let taken = TAKE_SIMULATED.first(tx, params)?;
     taken
         .and_then(|(wallet, index)| {
             let index = u64::try_from(index).ok()?;

@@ -71,36 +71,6 @@ impl<'c> std::ops::Deref for Tx<'c> {
 }
 
 impl Tx<'_> {
-    /// Runs one statement; the number of rows it changed.
-    pub(super) fn run(
-        &self,
-        sql: &str,
-        params: impl rusqlite::Params,
-    ) -> Result<usize, StoreError> {
-        self.reader
-            .told(|conn| conn.prepare_cached(sql)?.execute(params))
-    }
-
-    /// Inserts one row; its `seq`.
-    pub(super) fn insert(
-        &self,
-        sql: &str,
-        params: impl rusqlite::Params,
-    ) -> Result<i64, StoreError> {
-        self.reader
-            .told(|conn| conn.prepare_cached(sql)?.insert(params))
-    }
-
-    /// Inserts one row unless the statement finds it there already; its `seq` where it was not.
-    pub(super) fn insert_unless_there(
-        &self,
-        sql: &str,
-        params: impl rusqlite::Params,
-    ) -> Result<Option<i64>, StoreError> {
-        let rows = self.run(sql, params)?;
-        Ok((rows == 1).then(|| self.reader.conn.last_insert_rowid()))
-    }
-
     /// Runs a script of several statements, which may change anything.
     pub(super) fn script(&self, sql: &str) -> Result<(), StoreError> {
         self.changes_accounts();
@@ -332,5 +302,5 @@ impl Thread {
 /// A number that other connections' commits move, and this one's do not.
 fn data_version(conn: &Connection) -> rusqlite::Result<i64> {
     conn.prepare_cached("pragma data_version")?
-        .query_row([], |row| row.get(0))
+        .query_row([], |row| row.get("data_version"))
 }

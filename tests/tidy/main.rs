@@ -77,8 +77,13 @@ fn only_the_door_to_rates_asks_for_the_fixed_ones() {
 }
 
 #[test]
-fn sql_is_in_sql_files() {
+fn statements_are_in_the_macros_that_test_them() {
     hold(sql::literals);
+}
+
+#[test]
+fn columns_are_read_by_name() {
+    hold(sql::columns);
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! SQL is in sql/: no statement in a string literal; one lower-case statement a file, each used; migrations in a row.
+//! SQL is in src/store, in the macros that test it, and in sql/ where it is longer; one lower-case statement each, its
+//! columns named on both sides; each file used; migrations in a row.
 
-use crate::scan::Kind;
+use crate::scan::{Kind, Token};
 use crate::tree::{File, Tree};
 
 /// How a literal begins that is a statement.
@@ -53,25 +54,103 @@ const KEYWORDS: &[&str] = &[
 ];
 /// Files that hold more than one statement.
 const MANY: &[&str] = &["reset.sql", "seed.sql"];
+/// The macros of src/store/statement.rs: each statement in them is prepared by a test, against the fresh schema.
+const MACROS: &[&str] = &["commands", "values", "rows"];
+/// A statement of so many lines is no file.
+const SHORT_LINES: usize = 3;
 const MIGRATIONS: &str = "sql/migrations/";
 const TEMPLATE: &str = "sql/template.db";
 
 pub fn literals(tree: &Tree) -> Vec<String> {
     let mut found = tree.need(&["src/"]);
     for file in tree.rust("src/") {
-        let sql = file
-            .of_kind(Kind::Text)
-            .filter(|token| statement(&token.text, file.room() == "store"));
-        found.extend(sql.map(|token| {
-            file.at(token.line, "a statement in a string: move it to sql/<table>/<verb>.sql and include_str! that; if it is prose, begin it with another word")
-        }));
+        let in_store = file.room() == "store";
+        let mut tested_until = 0;
+        for (at, token) in file.tokens.iter().enumerate() {
+            if at >= tested_until && in_store {
+                tested_until = end_of_macro(&file.tokens[at..]).map_or(0, |end| at + end);
+            }
+            if token.kind != Kind::Text {
+                continue;
+            }
+            if at < tested_until {
+                found.extend(
+                    faults(&token.text)
+                        .iter()
+                        .map(|fault| file.at(token.line, fault)),
+                );
+            } else if statement(&token.text, in_store) {
+                found.push(file.at(token.line, "a statement in a string: in src/store it stands in `commands!`, `values!` or `rows!`, which test it, and a long one in sql/<table>/<verb>.sql, which they include; if it is prose, begin it with another word"));
+            }
+        }
     }
     found
 }
 
+/// How long one of the macros is that begins here.
+fn end_of_macro(tokens: &[Token]) -> Option<usize> {
+    let says = |token: &Token, text: &str| token.kind == Kind::Code && token.text == text;
+    let [name, mark, open, ..] = tokens else {
+        return None;
+    };
+    if !MACROS.iter().any(|known| says(name, known)) || !says(mark, "!") || !says(open, "{") {
+        return None;
+    }
+    let mut depth = 0;
+    let end = tokens[2..].iter().position(|token| {
+        depth += i32::from(says(token, "{")) - i32::from(says(token, "}"));
+        depth == 0
+    });
+    end.map(|end| end + 2)
+}
+
+pub fn columns(tree: &Tree) -> Vec<String> {
+    let mut found = tree.need(&["src/store/"]);
+    for file in tree.rust("src/store/") {
+        let code = file.code();
+        for (at, token) in code
+            .iter()
+            .enumerate()
+            .filter(|(_, token)| token.text == "get")
+        {
+            let said = |after: usize| code.get(at + after).map_or("", |next| &next.text);
+            let open = match said(1) {
+                ":" => code[at..].iter().position(|next| next.text == "("),
+                "(" => Some(1),
+                _ => None,
+            };
+            let value = open.map_or("", |open| said(open + 1));
+            if value.starts_with(|c: char| c.is_ascii_digit()) {
+                found.push(file.at(
+                    token.line,
+                    "a column by its number: read it in `rows!` or `values!`, or by its name",
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// What is wrong with the text of a statement.
+fn faults(text: &str) -> Vec<String> {
+    let bare = without_quotes(text);
+    let second = bare
+        .contains(';')
+        .then(|| "one statement, and no `;`".to_owned());
+    let found = [upper_case_word(&bare), second, star(&bare)];
+    found.into_iter().flatten().collect()
+}
+
+/// Columns that are not named.
+fn star(bare: &str) -> Option<String> {
+    let text: String = bare.split_whitespace().collect::<Vec<_>>().join(" ");
+    (text.contains("select *") || text.contains(".*"))
+        .then(|| "`*`: a statement names the columns that it asks for".to_owned())
+}
+
 fn statement(literal: &str, in_store: bool) -> bool {
     let text = literal
-        .trim_start()
+        .trim()
         .to_lowercase()
         .replace(char::is_whitespace, " ");
     let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
@@ -90,7 +169,7 @@ pub fn files(tree: &Tree) -> Vec<String> {
         let migration = file.path.starts_with(MIGRATIONS);
         if !migration && !literals.iter().any(|literal| includes(literal, &file.path)) {
             found.push(file.at(1, &format!(
-                "nothing in src/ includes it: write include_str! with a literal that ends in \"{}\", or delete the file",
+                "nothing in src/ includes it: name it in `commands!`, `values!` or `rows!` with `file \"{}\"`, or delete the file",
                 file.path
             )));
         }
@@ -99,6 +178,8 @@ pub fn files(tree: &Tree) -> Vec<String> {
             found.extend(upper_case(file));
             if !migration && !MANY.contains(&name) {
                 found.extend(second_statement(file));
+                found.extend(short(file));
+                found.extend(star(&without_quotes(&file.text)).map(|fault| file.at(1, &fault)));
             }
         }
     }
@@ -114,20 +195,27 @@ fn includes(literal: &str, path: &str) -> bool {
 
 fn upper_case(file: &File) -> Vec<String> {
     let bare = without_quotes(&file.text);
-    let mut found = Vec::new();
-    for (line, said) in (1..).zip(bare.lines()) {
-        let mut words = said.split(|c: char| !c.is_alphanumeric() && c != '_');
-        if let Some(word) = words.find(|word| KEYWORDS.contains(word)) {
-            found.push(file.at(
-                line,
-                &format!(
-                    "`{word}`: SQL is written in lower case, write `{}`",
-                    word.to_lowercase()
-                ),
-            ));
-        }
-    }
-    found
+    let lines = (1..).zip(bare.lines());
+    lines
+        .filter_map(|(line, said)| Some(file.at(line, &upper_case_word(said)?)))
+        .collect()
+}
+
+fn upper_case_word(bare: &str) -> Option<String> {
+    let mut words = bare.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let word = words.find(|word| KEYWORDS.contains(word))?;
+    Some(format!(
+        "`{word}`: SQL is written in lower case, write `{}`",
+        word.to_lowercase()
+    ))
+}
+
+fn short(file: &File) -> Option<String> {
+    let bare = without_comments(&file.text);
+    let lines = bare.lines().filter(|line| !line.trim().is_empty()).count();
+    (lines <= SHORT_LINES).then(|| {
+        file.at(1, "a short statement stands in src/store beside the functions that use it, in `commands!`, `values!` or `rows!`")
+    })
 }
 
 fn second_statement(file: &File) -> Option<String> {
@@ -194,8 +282,10 @@ fn blank(sql: &str, quotes_too: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{files, literals, migrations};
+    use super::{columns, files, literals, migrations};
     use crate::tree::finds;
+
+    const LONG: &str = "select a\nfrom b\nwhere c\nand d";
 
     #[test]
     fn statements_are_not_in_literals() {
@@ -204,6 +294,23 @@ mod tests {
             literals,
             &[("src/store/a.rs", source)],
             &["src/store/a.rs:1", "src/store/a.rs:5"],
+        );
+        let tested = "rows! {\n fn read(a) -> A { Ok(A { a }) }\n A = select \"from a\";\n B = whole \"select a from b\";\n}\nconst C: &str = \"select c\";";
+        finds(
+            literals,
+            &[("src/store/a.rs", tested)],
+            &["src/store/a.rs:6"],
+        );
+        finds(
+            literals,
+            &[("src/service/a.rs", tested)],
+            &["src/service/a.rs:4", "src/service/a.rs:6"],
+        );
+        let faults = "commands! {\n A = \"DELETE from a where b = 'SET;'\";\n B = \"delete from a; delete from b\";\n}\nvalues! {\n C(a: i64) = \"select count(*) as a from b\";\n D(a: i64) = \"select t.* from t\";\n}";
+        finds(
+            literals,
+            &[("src/store/a.rs", faults)],
+            &["src/store/a.rs:2", "src/store/a.rs:3", "src/store/a.rs:7"],
         );
         let connection = "f(\"pragma x\");\nf(\"begin immediate\");\nf(\"begin;\");\nf(\"beginning\");\nf(\"begin to commit\");";
         finds(literals, &[("src/store/a.rs", connection)], &[]);
@@ -219,12 +326,22 @@ mod tests {
     }
 
     #[test]
+    fn columns_have_names() {
+        let source = "f(|row| row.get(0));\nf(|row| row.get::<_, i64>(1)?);\nf(row.get(\"a\"));\nlist.get(at + 1);";
+        finds(
+            columns,
+            &[("src/store/a.rs", source), ("src/http/a.rs", source)],
+            &["src/store/a.rs:1", "src/store/a.rs:2"],
+        );
+    }
+
+    #[test]
     fn files_are_used() {
         let source = "// sql/b/c.sql\nconst A: &str = include_str!(\"../../sql/a/b.sql\");";
         let sql = [
             ("src/store/a.rs", source),
-            ("sql/a/b.sql", "select 1"),
-            ("sql/b/c.sql", "select 1"),
+            ("sql/a/b.sql", LONG),
+            ("sql/b/c.sql", LONG),
             ("sql/template.db", "x"),
         ];
         finds(files, &sql, &["sql/b/c.sql:1"]);
@@ -240,11 +357,13 @@ mod tests {
             )
         };
         one(
-            "-- SELECT; it\nselect 'FROM ;' as \"a;\" from x; -- ;\n",
+            "-- SELECT; it\nselect 'FROM ;' as \"a;\"\nfrom x\nwhere y\nand z; -- ;\n",
             &[],
         );
-        one("select 1\nFROM x", &["sql/a.sql:2"]);
-        one("select 1;\nselect 2", &["sql/a.sql:1"]);
+        one("select 1\nFROM x\nwhere y\nand z", &["sql/a.sql:2"]);
+        one("select 1;\nselect 2\nfrom x\nwhere y", &["sql/a.sql:1"]);
+        one("-- a\n-- b\nselect 1\nfrom x\nwhere y", &["sql/a.sql:1"]);
+        one("select x.*,\n1\nfrom x\nwhere y", &["sql/a.sql:1"]);
         let many = "insert into a select 1; delete from b;";
         finds(
             files,

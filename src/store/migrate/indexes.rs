@@ -5,22 +5,24 @@
 use super::StoreError;
 use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};
-use crate::store::row::Columns;
+use crate::store::statement::{commands, values};
 use rusqlite::{Connection, named_params};
+
+values! {
+    WALLETS(seq: i64, mode: Mode, pool: String, next_index: i64) = "select seq, mode, pool, next_index from wallets";
+}
+
+commands! {
+    DERIVED = "update addresses set wallet = :wallet, wallet_index = :index, script = :script \
+        where mode = :mode and pool = :pool and address = :address";
+}
 
 /// The version from which on each address is written with its wallet, index and script.
 pub(super) const SINCE: usize = 4;
 
 /// Notes them in a file whose addresses are without: until then all that were derived were simulated.
 pub(super) fn work_out(conn: &Connection) -> Result<(), StoreError> {
-    let mut wallets = conn.prepare(include_str!("../../../sql/wallets/all.sql"))?;
-    let mut derived = conn.prepare(include_str!("../../../sql/addresses/derived.sql"))?;
-    let rows = wallets.query_map([], |row| {
-        let mut next = Columns::of(row);
-        Ok((next.take()?, next.take()?, next.take()?, next.take()?))
-    })?;
-    for row in rows {
-        let (wallet, mode, pool, next_index): (i64, Mode, String, i64) = row?;
+    for (wallet, mode, pool, next_index) in WALLETS.all_on(conn, [])? {
         let mut pools = Chain::of_each_pool();
         let of_nothing = || StoreError::Failed(format!("there is no pool {pool:?}"));
         let chain = pools
@@ -28,10 +30,11 @@ pub(super) fn work_out(conn: &Connection) -> Result<(), StoreError> {
             .ok_or_else(of_nothing)?;
         for index in 0..u64::try_from(next_index).unwrap_or(0) {
             let address = address::simulated(mode, chain, index);
-            derived.execute(named_params! {
+            let derived = named_params! {
                 ":wallet": wallet, ":index": i64::try_from(index).unwrap_or(i64::MAX), ":mode": mode, ":pool": pool,
                 ":address": address, ":script": address::script(chain, &address),
-            })?;
+            };
+            DERIVED.execute(conn, derived)?;
         }
     }
     Ok(())

@@ -3,6 +3,13 @@
 //! What always holds: of what failed no row stays, and what was written before it does.
 
 use super::{StoreError, Tx};
+use crate::store::statement::commands;
+
+commands! {
+    SAVEPOINT = "savepoint attempt";
+    ROLLBACK = "rollback to attempt";
+    RELEASE = "release attempt";
+}
 
 impl Tx<'_> {
     /// Does something that may fail without the rest: then only what it wrote is taken back.
@@ -13,7 +20,7 @@ impl Tx<'_> {
         &self,
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<Result<T, E>, StoreError> {
-        self.run("savepoint attempt", [])?;
+        SAVEPOINT.run(self, [])?;
         let outcome = work();
         if self.reader.conn.is_autocommit() {
             let message = "an error ended the transaction";
@@ -21,9 +28,9 @@ impl Tx<'_> {
         }
         if outcome.is_err() {
             self.changes_accounts();
-            self.run("rollback to attempt", [])?;
+            ROLLBACK.run(self, [])?;
         }
-        self.run("release attempt", [])?;
+        RELEASE.run(self, [])?;
         Ok(outcome)
     }
 }

@@ -135,7 +135,7 @@ impl Thread {
     /// Runs a checkpoint; how many pages the log has, and how many of them are in the file.
     fn pages(&self, checkpoint: &str) -> rusqlite::Result<(i64, i64)> {
         let mut statement = self.file.conn.prepare_cached(checkpoint)?;
-        statement.query_row([], |row| Ok((row.get(1)?, row.get(2)?)))
+        statement.query_row([], |row| Ok((row.get("log")?, row.get("checkpointed")?)))
     }
 
     fn tell_of(&self, moved: rusqlite::Result<()>) {

@@ -1,1 +1,0 @@
-select exists (select 1 from accounts where status = 'active' and seq <> :seq)

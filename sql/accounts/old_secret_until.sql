@@ -1,1 +1,0 @@
-select legacy_secret_old_until from accounts where seq = :seq

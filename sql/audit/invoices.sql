@@ -1,2 +1,0 @@
--- every invoice in order, for judging each again
-select seq from invoices where seq > :after order by seq limit :limit

@@ -1,1 +1,0 @@
-select last_tick_at from file where id = 1

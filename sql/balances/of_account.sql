@@ -1,2 +1,0 @@
-select currency, available, reserved, sales, fees, payouts, refunds from balances
-where account = :account and mode = :mode

@@ -1,1 +1,0 @@
-delete from chains where mode = :mode and chain = :chain

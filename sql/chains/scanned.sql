@@ -1,1 +1,0 @@
-select chain, scanned_to from chains where mode = :mode

@@ -1,1 +1,0 @@
-select asset, since from coins_off order by asset

@@ -1,1 +1,0 @@
-insert into coins_off (asset, since) values (:asset, :since) on conflict (asset) do nothing

@@ -1,1 +1,0 @@
-delete from coins_off where asset = :asset

@@ -1,1 +1,0 @@
-select seq, account, mode, ref, created_at from customers where seq = :seq

@@ -1,1 +1,0 @@
-update deliveries set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest

@@ -1,1 +1,0 @@
-select made_before from deliveries where id = :id

@@ -1,1 +1,0 @@
-select event, rowid from deliveries where id = :id

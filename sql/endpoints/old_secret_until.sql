@@ -1,1 +1,0 @@
-select secret_old_until from endpoints where seq = :seq

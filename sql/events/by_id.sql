@@ -1,1 +1,0 @@
-select body from events where id = :id and account = :account and mode = :mode

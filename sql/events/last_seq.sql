@@ -1,1 +1,0 @@
-select ifnull(max(seq), 0) from events

@@ -1,1 +1,0 @@
-select last_tick_at, clock_accepted from file where id = 1

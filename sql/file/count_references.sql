@@ -1,1 +1,0 @@
-select count(*) from pragma_foreign_key_list(:table)

@@ -1,1 +1,0 @@
-select kind from file where id = 1

@@ -1,1 +1,0 @@
-update file set maintenance = :maintenance where id = 1

@@ -1,1 +1,0 @@
-update file set setup_hash = :hash, setup_expires_at = :expires_at

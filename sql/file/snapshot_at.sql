@@ -1,1 +1,0 @@
-select snapshot_at from file

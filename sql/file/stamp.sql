@@ -1,1 +1,0 @@
-update file set snapshot_at = :now

@@ -1,1 +1,0 @@
-update file set last_tick_at = :now where id = 1 and last_tick_at < :now

@@ -1,2 +1,0 @@
-delete from idempotency
-where rowid in (select rowid from idempotency where created_at <= :before order by created_at limit :limit)

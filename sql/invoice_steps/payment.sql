@@ -1,2 +1,0 @@
-insert into invoice_steps (invoice, at, payment, state)
-select invoice, :at, seq, :state from payments where seq = :payment

@@ -1,1 +1,0 @@
-insert into invoice_steps (invoice, at, status) values (:invoice, :at, :status)

@@ -1,1 +1,0 @@
-select * from invoices where id = :id

@@ -1,1 +1,0 @@
-select * from invoices where account = :account and mode = :mode and order_id = :order_id

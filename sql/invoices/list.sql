@@ -1,1 +1,0 @@
-select id from invoices where account = :account and mode = :mode order by seq desc limit :limit

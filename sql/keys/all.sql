@@ -1,1 +1,0 @@
-select id, account, class, mode, last4, created_at, last_used_at, revoked_at, expires_at from keys order by rowid

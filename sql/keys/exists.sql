@@ -1,1 +1,0 @@
-select exists (select 1 from keys where hash = :hash)

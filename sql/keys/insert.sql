@@ -1,2 +1,0 @@
-insert into keys (id, account, class, mode, hash, last4, created_at)
-values (:id, :account, :class, :mode, :hash, :last4, :created_at)

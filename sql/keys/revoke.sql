@@ -1,1 +1,0 @@
-update keys set revoked_at = :now where id = :id and revoked_at is null

@@ -1,1 +1,0 @@
-select seq from ledger where id = :id and account = :account and mode = :mode

@@ -1,3 +1,0 @@
-select seq, mode, asset, txid, position, address, amount, seen_at, block_height, block_hash, spends, state, confirmed_at
-from observations
-where mode = :mode and chain = :chain and txid = :txid and position = :position

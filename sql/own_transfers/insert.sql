@@ -1,1 +1,0 @@
-insert into own_transfers (id, observation) values (:id, :observation)

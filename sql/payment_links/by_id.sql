@@ -1,1 +1,0 @@
-select * from payment_links where id = :id

@@ -1,1 +1,0 @@
-update payments set was_confirmed = 1 where seq = :seq

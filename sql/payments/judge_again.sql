@@ -1,3 +1,0 @@
-update payments set seen_at = :seen_at, on_time = :on_time, rate = :rate, rate_source = :rate_source, rate_at = :rate_at,
-  value = :value
-where seq = :seq and was_confirmed = 0

@@ -1,1 +1,0 @@
-delete from payout_addresses where account = :account and chain = :chain

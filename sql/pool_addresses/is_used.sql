@@ -1,1 +1,0 @@
-select exists (select 1 from pool_addresses where pool = :pool)

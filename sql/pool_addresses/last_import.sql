@@ -1,1 +1,0 @@
-select max(imported_at) from pool_addresses where pool = :pool

@@ -1,1 +1,0 @@
-select count(*) from reseller_tokens where account = :account and revoked_at is null

@@ -1,1 +1,0 @@
-update file set setup_hash = null, setup_expires_at = null

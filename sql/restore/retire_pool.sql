@@ -1,1 +1,0 @@
-update pool_addresses set state = 'retired' where state = 'free'

@@ -1,1 +1,0 @@
-select count(*) from servers where account = :account and status not in ('failed', 'deleted')

@@ -1,1 +1,0 @@
-update sessions set password_at = :password_at where hash = :hash and user = :user

@@ -1,1 +1,0 @@
-delete from sessions where user = :user

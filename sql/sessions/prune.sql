@@ -1,1 +1,0 @@
-delete from sessions where expires_at <= :now

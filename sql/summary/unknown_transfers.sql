@@ -1,1 +1,0 @@
-select count(*) from transfers where mode = :mode and sending = 'unknown'

@@ -1,3 +1,0 @@
-select t.*, a.id, i.id from transfers t join accounts a on a.seq = t.account join invoices i on i.seq = t.invoice
-where i.id = :invoice and t.account = :account and t.mode = :mode and t.kind = :kind
-order by t.seq desc limit :limit

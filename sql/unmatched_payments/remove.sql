@@ -1,1 +1,0 @@
-delete from unmatched_payments where seq = :seq

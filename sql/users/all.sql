@@ -1,1 +1,0 @@
-select seq, id, email, role, account, created_at, disabled_at from users order by seq

@@ -1,1 +1,0 @@
-update users set disabled_at = :disabled_at where seq = :seq

@@ -1,1 +1,0 @@
-update users set password_hash = :password_hash where seq = :seq

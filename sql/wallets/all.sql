@@ -1,1 +1,0 @@
-select seq, mode, pool, next_index from wallets
