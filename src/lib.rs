@@ -12,7 +12,7 @@
 //! | [`store`] | SQLite: one writer that commits in groups, connections that read, one module for each table | domain |
 //! | [`service`] | the use cases; each takes `now` and writes in one transaction | domain, store |
 //! | [`http`] | hyper: ROUTES, keys and sessions, limits, statuses, the OpenAPI document, pages, the operator interface, the sandbox's controls | service, domain, clock, web |
-//! | [`web`] | what a browser gets: pages, their style, the widget, as files; what is put into a page is a type | askama |
+//! | [`web`] | what a browser gets: pages, their style, the widget, as files; what is put into a page is a type | domain, askama |
 //! | [`outbound`] | the one way out: sends webhooks, and refuses addresses that are not for them | domain |
 //! | [`worker`] | what time brings about: delivery, expiry, pruning; the operator's signer and provisioner; one loop waits for all of them | service, outbound, domain, clock |
 //! | [`clock`] | what time it is; the only place that asks the system | domain |

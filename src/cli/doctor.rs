@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::config::Values;
 use crate::domain::signature::hex;
 use crate::domain::time::Time;
-use crate::domain::url;
+use crate::domain::url::Site;
 use crate::service::clock::accept_clock;
 use crate::service::{Error, open_beside, random};
 use crate::store::doctor::{Complaint, check};
@@ -101,7 +101,7 @@ fn accept(path: &Path, wall: Time) -> Result<(), Error> {
 fn of_url(public_url: Option<&str>) -> Checked {
     let complaint = match public_url {
         None => Some("no public url is set: checkout links lead to the listening address"),
-        Some(url) if !url::split(url).is_some_and(|(scheme, _)| url::is_https(scheme)) => {
+        Some(url) if !Site::parse(url).is_ok_and(|site| site.is_https()) => {
             Some("the public url is not https: checkout links and cookies can be read on the way")
         }
         Some(_) => None,

@@ -7,7 +7,7 @@ use crate::config::Values;
 use crate::domain::server::order::{RAM_MB_MIN, ServerLimits};
 use crate::domain::signature::hex;
 use crate::domain::time::parse_span_ms;
-use crate::domain::url;
+use crate::domain::url::Site;
 use crate::http::MetricsToken;
 use crate::service::{Error, random, sandbox};
 use crate::store::Kind;
@@ -318,19 +318,15 @@ fn address(flag: &str, text: &str) -> Result<SocketAddr, Error> {
 
 /// An absolute url without a slash at its end, its scheme in lower case.
 fn public_url(text: &str) -> Result<String, Error> {
-    let parts = url::split(text).filter(|(scheme, rest)| {
-        url::is_http(scheme)
-            && !rest.is_empty()
-            && !rest.starts_with('/')
-            && !rest.contains(['?', '#', ' '])
-    });
-    let (scheme, rest) = parts.ok_or_else(|| {
+    let site = Site::parse(text).ok();
+    let site = site.filter(|site| !site.rest().contains(['?', '#']));
+    let site = site.ok_or_else(|| {
         Error::Failed(format!(
             "--public-url {text}: must be a url like https://pay.example.com"
         ))
     })?;
-    let scheme = scheme.to_ascii_lowercase();
-    Ok(format!("{scheme}://{}", rest.trim_end_matches('/')))
+    let path = site.rest().trim_end_matches('/');
+    Ok(format!("{}{path}", site.origin()))
 }
 
 /// How many connections there may be at once.

@@ -9,6 +9,7 @@ use super::money::{Bps, Cents};
 use super::refusal::{Code, Refusal};
 use super::text_enum::text_enum;
 use super::time::Time;
+use super::url::Site;
 
 text_enum! {
     /// Where an account stands.
@@ -160,9 +161,12 @@ pub struct Branding {
 impl Account {
     /// May a page of this origin use the account's public keys? Programs send no origin, and may.
     pub fn admits(&self, origin: Option<&str>) -> bool {
+        let is_same = |allowed: &str, origin: &Site<'_>| {
+            Site::parse(allowed).is_ok_and(|allowed| allowed.has_origin_of(origin))
+        };
         let is_listed = |origin: &str| {
             let mut allowed = self.allowed_origins.iter();
-            allowed.any(|allowed| allowed.eq_ignore_ascii_case(origin))
+            Site::parse(origin).is_ok_and(|origin| allowed.any(|one| is_same(one, &origin)))
         };
         self.allowed_origins.is_empty() || origin.is_none_or(is_listed)
     }

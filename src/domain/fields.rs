@@ -4,7 +4,8 @@
 //! any particular body may hold. What always holds: a field that is null counts as absent.
 
 use super::refusal::{Code, Refusal};
-use super::{email, json, url};
+use super::url::{Destination, Site};
+use super::{email, json};
 use serde_json::{Map, Number, Value};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -184,7 +185,7 @@ impl<'a> Fields<'a> {
     pub fn url(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
         let problem =
             "must be an absolute http:// or https:// url in plain ASCII; a host name in punycode";
-        self.url_that(name, url::is_site, problem)
+        self.url_that(name, |text| Site::parse(text).is_ok(), problem)
     }
 
     /// Where a customer goes: [`Fields::url`], or the url of an app, like `myshop://paid`.
@@ -194,7 +195,7 @@ impl<'a> Fields<'a> {
     pub fn site_or_app(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
         let problem = "must be an absolute http:// or https:// url, or one of an app's own scheme like myshop://paid, \
              in plain ASCII; a host name in punycode";
-        self.url_that(name, url::is_site_or_app, problem)
+        self.url_that(name, |text| Destination::parse(text).is_some(), problem)
     }
 
     fn url_that(

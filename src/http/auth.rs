@@ -8,6 +8,7 @@ use super::front::sandbox::Sandbox;
 use super::request::header;
 use crate::domain::apikey::KeyClass;
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::url::Site;
 use crate::domain::user::Role;
 use crate::service::keys::unauthorized;
 use crate::service::{Caller, Error, Member, Scope};
@@ -22,7 +23,7 @@ const HOST_COOKIE: &str = "__Host-coffer_session";
 
 /// What the cookie of a session is called where this is the public url.
 pub(super) fn cookie_name(public_url: &str) -> &'static str {
-    if public_url.starts_with("https://") {
+    if Site::parse(public_url).is_ok_and(|site| site.is_https()) {
         HOST_COOKIE
     } else {
         PLAIN_COOKIE
@@ -193,12 +194,14 @@ pub(super) fn sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc<Sandbox>
 pub(super) fn same_site(front: &Front, headers: &HeaderMap) -> Result<(), Refusal> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text("host").unwrap_or_default();
-    let public = front.public_url.as_str();
+    let is_public = |origin: &Site<'_>| {
+        Site::parse(&front.public_url).is_ok_and(|public| public.has_origin_of(origin))
+    };
     let is_own = |origin: &str| {
-        origin.eq_ignore_ascii_case(public)
-            || origin
-                .split_once("://")
-                .is_some_and(|(_, rest)| rest.eq_ignore_ascii_case(host))
+        let origin = Site::parse(origin)
+            .ok()
+            .filter(|site| site.rest().is_empty());
+        origin.is_some_and(|origin| is_public(&origin) || origin.is_at(host))
     };
     let foreign_origin = headers.contains_key("origin") && !text("origin").is_some_and(is_own);
     let cross_site =

@@ -3,7 +3,7 @@
 //! What always holds: it is not there in any other build.
 
 use super::request::Query;
-use super::route::Route;
+use super::route::{Route, Scope};
 use super::router::{Found, Router};
 use super::routes::routes;
 use hyper::Method;
@@ -13,7 +13,7 @@ static ROUTER: OnceLock<Router> = OnceLock::new();
 
 /// The route of a method and a path, and the values of the path's parameters.
 pub fn route(method: &str, path: &str) -> Option<(&'static Route, Vec<String>)> {
-    let router = ROUTER.get_or_init(|| Router::new(routes(true)));
+    let router = ROUTER.get_or_init(|| Router::new(routes(true), Scope::All));
     match router.find(&Method::from_bytes(method.as_bytes()).ok()?, path) {
         Found::Route(_, route, values) => Some((route, values)),
         Found::OtherMethods(_) | Found::Nothing => None,

@@ -1,18 +1,16 @@
 //! Which `Host` a sandbox answers to: one that no page of another site can have by DNS rebinding.
 //!
-//! What lives here: reading a host as browsers do, and the rule. What does not: `Origin`, which the sandbox's controls
+//! What lives here: the rule. What does not: reading a host (`domain::url`), and `Origin`, which the sandbox's controls
 //! check too. What always holds: a host that a stranger can point at this machine by DNS is let in only where it was
 //! named by the operator; a number that is not written as an address is not a name.
 
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::url;
+use crate::domain::url::{Authority, Host, Site};
 use hyper::header::HOST;
 use hyper::http::request::Parts;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::str::FromStr;
 
-/// The most characters of a host's name.
-const NAME_CHARS_MAX: usize = 253;
 /// Endings that public DNS has no names under.
 const PRIVATE_ENDINGS: [&str; 2] = [".localhost", ".internal"];
 
@@ -20,59 +18,40 @@ const PRIVATE_ENDINGS: [&str; 2] = [".localhost", ".internal"];
 pub(super) const NOT_OURS: &str = "Host must be loopback, the listening address, the public url's, a name without a dot, \
                                    under .localhost or .internal, or one that --allow-host names";
 
-/// A host without its port.
+/// A host that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Host {
+enum Known {
     Address(IpAddr),
-    /// In lower case, without a dot at its end.
     Name(String),
 }
 
-impl Host {
-    /// Reads `host` or `host:port`; nothing where it is neither a name nor an address as browsers send them.
-    fn parse(text: &str) -> Option<Host> {
-        let (host, port) = match text.strip_prefix('[') {
-            Some(rest) => {
-                let (address, port) = rest.split_once(']')?;
-                let address: Ipv6Addr = address.parse().ok()?;
-                let address = IpAddr::V6(address).to_canonical();
-                (Host::Address(address), port)
-            }
-            None => {
-                let at = text.find(':').unwrap_or(text.len());
-                let (name, port) = text.split_at_checked(at)?;
-                (Host::of_name(name)?, port)
-            }
-        };
-        let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
-        let is_whole = port.is_empty() || port.strip_prefix(':').is_some_and(is_port);
-        is_whole.then_some(host)
+impl Known {
+    fn of(host: Host<'_>) -> Known {
+        match host {
+            Host::Address(address) => Known::Address(address.to_canonical()),
+            Host::Name(name) => Known::Name(name.to_ascii_lowercase()),
+        }
     }
 
-    /// A name or an IPv4 address. What ends in a number is an address to a browser, whatever its notation.
-    fn of_name(text: &str) -> Option<Host> {
-        let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-        let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_plain);
-        if name.len() > NAME_CHARS_MAX || !name.split('.').all(is_label) {
-            return None;
+    fn is(&self, host: Host<'_>) -> bool {
+        match (self, host) {
+            (Known::Address(known), Host::Address(address)) => *known == address.to_canonical(),
+            (Known::Name(known), Host::Name(name)) => known.eq_ignore_ascii_case(name),
+            (Known::Address(_), Host::Name(_)) | (Known::Name(_), Host::Address(_)) => false,
         }
-        let last = name.rsplit('.').next().unwrap_or_default();
-        let is_hexadecimal = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let is_number = last.bytes().all(|byte| byte.is_ascii_digit())
-            || last.strip_prefix("0x").is_some_and(is_hexadecimal);
-        if is_number {
-            let address: Ipv4Addr = name.parse().ok()?;
-            return Some(Host::Address(IpAddr::V4(address)));
-        }
-        Some(Host::Name(name))
     }
+}
+
+/// What stands before this end of a name, in whatever case.
+fn before<'a>(name: &'a str, end: &str) -> Option<&'a str> {
+    let (before, last) = name.split_at_checked(name.len().checked_sub(end.len())?)?;
+    last.eq_ignore_ascii_case(end).then_some(before)
 }
 
 /// A host that a sandbox answers to beside those it always does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedHost {
-    host: Host,
+    host: Known,
     with_subdomains: bool,
 }
 
@@ -85,10 +64,10 @@ impl FromStr for AllowedHost {
         let under = text.strip_prefix('.');
         let name = under.unwrap_or(text);
         let host = match name.parse::<IpAddr>() {
-            Ok(address) => Host::Address(address.to_canonical()),
-            Err(_) => Host::of_name(name).ok_or_else(problem)?,
+            Ok(address) => Known::Address(address.to_canonical()),
+            Err(_) => Known::of(Host::parse(name).map_err(|_| problem())?),
         };
-        if under.is_some() && matches!(host, Host::Address(_)) {
+        if under.is_some() && matches!(host, Known::Address(_)) {
             return Err(problem());
         }
         Ok(AllowedHost {
@@ -99,20 +78,20 @@ impl FromStr for AllowedHost {
 }
 
 impl AllowedHost {
-    fn covers(&self, host: &Host) -> bool {
+    fn covers(&self, host: Host<'_>) -> bool {
         let is_under = match (&self.host, host) {
-            (Host::Name(parent), Host::Name(name)) => name
-                .strip_suffix(parent.as_str())
-                .is_some_and(|before| before.ends_with('.')),
+            (Known::Name(parent), Host::Name(name)) => {
+                before(name, parent).is_some_and(|before| before.ends_with('.'))
+            }
             _ => false,
         };
-        self.host == *host || (self.with_subdomains && is_under)
+        self.host.is(host) || (self.with_subdomains && is_under)
     }
 }
 
 /// The hosts that a sandbox answers to.
 pub(super) struct Hosts {
-    own: Vec<Host>,
+    own: Vec<Known>,
     allowed: Vec<AllowedHost>,
     any_address: bool,
 }
@@ -126,12 +105,11 @@ impl Hosts {
         allowed: Vec<AllowedHost>,
         any_address: bool,
     ) -> Hosts {
-        let authority = url::split(public_url)
-            .and_then(|(_, rest)| rest.split('/').next())
-            .and_then(|authority| authority.rsplit('@').next());
-        let listen = listen.iter().map(|ip| Host::Address(ip.to_canonical()));
+        let public = Site::parse(public_url).ok();
+        let public = public.map(|site| Known::of(site.authority().host));
+        let listen = listen.iter().map(|ip| Known::Address(ip.to_canonical()));
         Hosts {
-            own: listen.chain(authority.and_then(Host::parse)).collect(),
+            own: listen.chain(public).collect(),
             allowed,
             any_address,
         }
@@ -153,18 +131,21 @@ impl Hosts {
     }
 
     fn has(&self, text: &str) -> bool {
-        let Some(host) = Host::parse(text) else {
+        // A port may be left out, or be empty.
+        let text = text.strip_suffix(':').unwrap_or(text);
+        let Ok(Authority { host, .. }) = Authority::parse(text) else {
             return false;
         };
-        let is_private = match &host {
-            Host::Address(address) => self.any_address || address.is_loopback(),
+        let is_private = match host {
+            Host::Address(address) => self.any_address || address.to_canonical().is_loopback(),
             Host::Name(name) => {
-                !name.contains('.') || PRIVATE_ENDINGS.iter().any(|end| name.ends_with(end))
+                let mut endings = PRIVATE_ENDINGS.iter();
+                !name.contains('.') || endings.any(|end| before(name, end).is_some())
             }
         };
         is_private
-            || self.own.contains(&host)
-            || self.allowed.iter().any(|allowed| allowed.covers(&host))
+            || self.own.iter().any(|own| own.is(host))
+            || self.allowed.iter().any(|allowed| allowed.covers(host))
     }
 }
 

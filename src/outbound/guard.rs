@@ -5,10 +5,10 @@
 //! three things may be reached, in whatever disguise: a public address over https, what the operator opened with
 //! `--webhook-allow`, and, in the sandbox, loopback.
 
+use crate::domain::url::{Fault, Host, Site};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use ureq::http::Uri;
-use ureq::http::uri::Authority;
 
 /// Who may be reached by webhooks.
 #[derive(Debug, Clone)]
@@ -28,8 +28,9 @@ impl Guard {
     /// Only the text is judged. A name is looked up when something is sent to it, and its addresses
     /// are judged then, by [`Guard::permits`].
     pub fn check_url(&self, url: &str) -> Result<(), String> {
-        let Target { https, host } = Target::parse(url)?;
-        let acceptable = match literal(&host) {
+        let site = target(url)?;
+        let (https, host) = (site.is_https(), site.host_text());
+        let acceptable = match literal(site.authority().host) {
             Some(ip) => self.permits(https, ip),
             None => https || !self.allowed.is_empty(),
         };
@@ -132,73 +133,37 @@ impl FromStr for Cidr {
     }
 }
 
-/// What a webhook url says about where it goes.
-struct Target {
-    https: bool,
-    host: String,
-}
-
-impl Target {
-    fn parse(url: &str) -> Result<Self, String> {
-        const SHAPE: &str = "The url must be like https://shop.example/webhooks.";
-
-        // The parser below is the one that the request is made with, so the two cannot disagree.
-        if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err("The url must be plain ASCII without spaces: a space is written %20, a host name in punycode."
-                .to_owned());
+/// Takes a webhook url apart.
+fn target(url: &str) -> Result<Site<'_>, &'static str> {
+    const SHAPE: &str = "The url must be like https://shop.example/webhooks.";
+    let site = Site::parse(url).map_err(|fault| match fault {
+        Fault::NotPlain => {
+            "The url must be plain ASCII without spaces: a space is written %20, a host name in punycode."
         }
-        let uri: Uri = url.parse().map_err(|_| SHAPE)?;
-        let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
-            return Err(SHAPE.to_owned());
-        };
-        let https = match scheme {
-            "https" => true,
-            "http" => false,
-            _ => return Err("The url must start with https://.".to_owned()),
-        };
-        check_authority(authority)?;
-        Ok(Self {
-            https,
-            host: authority.host().to_owned(),
-        })
-    }
-}
-
-/// No credentials, a host that can be one, and a port that is one.
-fn check_authority(authority: &Authority) -> Result<(), &'static str> {
-    if authority.as_str().contains('@') {
-        return Err("The url must not carry a user name or password.");
-    }
-    let host = authority.host();
-    let may_be_a_name = !host.is_empty()
-        && host
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
-    if literal(host).is_none() && !may_be_a_name {
-        return Err(
-            "The url must name a host: a domain, an IPv4 address, or an IPv6 address in brackets.",
-        );
-    }
-    let after_host = authority.as_str().strip_prefix(host).unwrap_or_default();
-    let port = after_host
-        .strip_prefix(':')
-        .and_then(|port| port.parse::<u16>().ok());
-    if after_host.is_empty() || port.is_some_and(|port| port > 0) {
-        Ok(())
-    } else {
-        Err("The port in the url must be a number from 1 to 65535.")
-    }
+        Fault::Shape => SHAPE,
+        Fault::Scheme => "The url must start with https://.",
+        Fault::Credentials => "The url must not carry a user name or password.",
+        Fault::Host => {
+            "The url must name a host: a domain, an IPv4 address, or an IPv6 address in brackets."
+        }
+        Fault::Port => "The port in the url must be a number from 1 to 65535.",
+    })?;
+    // The request is made with another parser: nothing is sent where the two read a url differently.
+    let uri: Uri = url.parse().map_err(|_| SHAPE)?;
+    let is_same = uri.host() == Some(site.host_text())
+        && uri.port_u16() == site.authority().port
+        && uri.scheme_str() == Some(if site.is_https() { "https" } else { "http" });
+    is_same.then_some(site).ok_or(SHAPE)
 }
 
 /// The address that a host stands for without a lookup. `localhost` always means loopback (RFC 6761).
-fn literal(host: &str) -> Option<IpAddr> {
-    let host = host.strip_suffix('.').unwrap_or(host);
-    if host.eq_ignore_ascii_case("localhost") {
-        return Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    }
-    match host.strip_prefix('[') {
-        Some(bracketed) => bracketed.strip_suffix(']')?.parse().ok().map(IpAddr::V6),
-        None => host.parse().ok().map(IpAddr::V4),
+fn literal(host: Host<'_>) -> Option<IpAddr> {
+    match host {
+        Host::Address(address) => Some(address),
+        Host::Name(name) if name.eq_ignore_ascii_case("localhost") => {
+            Some(IpAddr::V4(Ipv4Addr::LOCALHOST))
+        }
+        Host::Name(_) => None,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::domain::event::{Format, legacy_body};
 use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
 use crate::domain::signature::{service_signature, standard_signature};
 use crate::domain::time::{DAY_MS, Time};
+use crate::domain::url::Site;
 use crate::store::deliveries::{self, DeliveryRow};
 pub use crate::store::deliveries::{Attempt, Due, Waiting};
 use crate::store::{Kind, accounts, delivery_pages, endpoints, idempotency, sessions};
@@ -47,16 +48,9 @@ pub(super) fn receiver_queue(url: &str, receiver: &str) -> String {
     format!("{} {receiver}", origin(url))
 }
 
-/// Scheme, host and port of a url.
-pub fn origin(url: &str) -> String {
-    let host_at = url.find("://").map_or(0, |at| at.saturating_add(3));
-    let end = url
-        .get(host_at..)
-        .and_then(|rest| rest.find(['/', '?', '#']));
-    let origin = end
-        .and_then(|end| url.get(..host_at.saturating_add(end)))
-        .unwrap_or(url);
-    origin.to_ascii_lowercase()
+/// Scheme, host and port of a url; the whole text of what is none.
+fn origin(url: &str) -> String {
+    Site::parse(url).map_or_else(|_| url.to_owned(), |site| site.origin())
 }
 
 /// Body and headers of a delivery, signed with the real time of the attempt.
@@ -216,7 +210,8 @@ mod tests {
     fn an_origin_is_scheme_host_and_port() {
         for (url, expected) in [
             ("https://Shop.example/hook?x=1", "https://shop.example"),
-            ("http://127.0.0.1:80#f", "http://127.0.0.1:80"),
+            ("http://127.0.0.1:80#f", "http://127.0.0.1"),
+            ("not a url", "not a url"),
             ("https://[::1]:8443/a/b", "https://[::1]:8443"),
             ("https://shop.example", "https://shop.example"),
         ] {

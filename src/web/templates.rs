@@ -1,8 +1,10 @@
 //! What is put into the pages: one type for each template, checked against its file when it is compiled.
 //!
 //! What lives here: the fields of every page. What does not: markup, which is in the `.html` files beside this one, and
-//! where the fields come from (`http`). What always holds: every field is escaped when it is put in.
+//! where the fields come from (`http`). What always holds: every field is escaped when it is put in, and
+//! what stands as a url was read as one.
 
+use crate::domain::url::{Destination, Site};
 use askama::Template;
 
 /// A page: its body in its frame.
@@ -34,8 +36,8 @@ pub struct Frame<'a> {
 pub struct Shop<'a> {
     /// What it is called.
     pub name: &'a str,
-    /// The url of its picture, of a site.
-    pub logo: Option<&'a str>,
+    /// Its picture.
+    pub logo: Option<Site<'a>>,
 }
 
 /// A link out of a page.
@@ -43,7 +45,7 @@ pub struct WayOut<'a> {
     /// What it looks like: a class of the style.
     pub kind: &'static str,
     /// Where it leads to: a site or an app.
-    pub url: &'a str,
+    pub url: Destination<'a>,
     /// What it says.
     pub text: &'static str,
 }
@@ -209,16 +211,21 @@ mod tests {
         Choose, Coin, Coins, Frame, Link, Moment, Page, Pay, Price, Problem, Setup, SetupDone,
         Shop, State, WayOut,
     };
+    use crate::domain::url::{Destination, Site};
     use askama::Template;
 
     /// What would end an attribute or a text, begin an element, or be filled in once more.
     const HOSTILE: &str = "{{x}}{%x%}\"'><script>&";
     const ESCAPED: &str = "{{x}}{%x%}&#34;&#39;&#62;&#60;script&#62;&#38;";
 
+    /// What a url may have of it.
+    const URL: &str = "https://shop.example/{{x}}?'&";
+    const ESCAPED_URL: &str = "\"https://shop.example/{{x}}?&#39;&#38;\"";
+
     fn way_out() -> Option<WayOut<'static>> {
         Some(WayOut {
             kind: HOSTILE,
-            url: HOSTILE,
+            url: Destination::parse(URL).unwrap(),
             text: HOSTILE,
         })
     }
@@ -249,7 +256,7 @@ mod tests {
     fn shows(body: impl Template, times: usize) {
         let shop = Shop {
             name: HOSTILE,
-            logo: Some(HOSTILE),
+            logo: Site::parse(URL).ok(),
         };
         let frame = Frame {
             title: HOSTILE.to_owned(),
@@ -259,13 +266,14 @@ mod tests {
             refresh_seconds: Some(10),
         };
         let page = Page { frame, body }.render().unwrap();
-        let in_frame: usize = 4;
+        let in_frame: usize = 3;
         assert_eq!(
             page.matches(ESCAPED).count(),
             in_frame.saturating_add(times),
             "{page}"
         );
-        let rest = page.replace(ESCAPED, "");
+        assert!(page.contains(ESCAPED_URL), "{page}");
+        let rest = page.replace(ESCAPED, "").replace(ESCAPED_URL, "\"\"");
         for trace in ["script", "{", "}", "'", "&"] {
             assert!(!rest.contains(trace), "{trace} in {page}");
         }
@@ -282,7 +290,7 @@ mod tests {
             coins: coins(),
             way_out: way_out(),
         };
-        shows(choose(), 5 + 10 + 3);
+        shows(choose(), 5 + 10 + 2);
         let no_coins = Coins {
             coins: Vec::new(),
             ..coins()
@@ -291,7 +299,7 @@ mod tests {
             coins: no_coins,
             ..choose()
         };
-        shows(without, 5 + 3);
+        shows(without, 5 + 2);
         let pay = || Pay {
             amount: HOSTILE.to_owned(),
             currency: HOSTILE,
@@ -306,13 +314,13 @@ mod tests {
             other_coins: Some(coins()),
             way_out: way_out(),
         };
-        shows(pay(), 16 + 10 + 3);
+        shows(pay(), 16 + 10 + 2);
         let top_up = Pay {
             received: Some(HOSTILE.to_owned()),
             other_coins: None,
             ..pay()
         };
-        shows(top_up, 16 + 2 + 3);
+        shows(top_up, 16 + 2 + 2);
         let state = State {
             heading: HOSTILE,
             message: HOSTILE,
@@ -320,7 +328,7 @@ mod tests {
             facts: vec![(HOSTILE, HOSTILE.to_owned()), (HOSTILE, HOSTILE.to_owned())],
             way_out: way_out(),
         };
-        shows(state, 3 + 4 + 3);
+        shows(state, 3 + 4 + 2);
     }
 
     #[test]

@@ -81,7 +81,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         room: "web",
-        rooms: &[],
+        rooms: &["domain"],
         crates: &[&["askama"]],
     },
     Layer {

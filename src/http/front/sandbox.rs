@@ -8,6 +8,7 @@ use super::inbox::InboxState;
 use super::{Boxed, Operation};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
+use crate::domain::url::Site;
 use crate::http::hosts::{AllowedHost, Hosts};
 use crate::service::Error;
 use hyper::HeaderMap;
@@ -83,24 +84,21 @@ impl Sandbox {
 
     /// Keeps pages of other sites out of the controls: browsers tell their `Origin`. Their `Host` is checked before.
     pub(in crate::http) fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let text = |name: &str| {
-            headers
-                .get(name)
-                .and_then(|value| value.to_str().ok())
-                .map(str::to_ascii_lowercase)
-        };
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let forbidden = |message: &str| Err(Refusal::new(Code::Forbidden, message));
-        if text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
+        if text("sec-fetch-site").is_some_and(|site| site.eq_ignore_ascii_case("cross-site")) {
             return forbidden(NOT_FOR_PAGES);
         }
         let host = text("host").unwrap_or_default();
-        match text("origin")
-            .as_deref()
-            .map(|origin| origin.split_once("://"))
-        {
-            None => Ok(()),
-            Some(Some((_, origin))) if origin == host => Ok(()),
-            Some(_) => forbidden("Origin must be the sandbox's own"),
+        let is_own = |origin: &str| {
+            let origin = Site::parse(origin)
+                .ok()
+                .filter(|site| site.rest().is_empty());
+            origin.is_some_and(|origin| origin.is_at(host))
+        };
+        if headers.contains_key("origin") && !text("origin").is_some_and(is_own) {
+            return forbidden("Origin must be the sandbox's own");
         }
+        Ok(())
     }
 }

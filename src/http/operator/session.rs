@@ -3,6 +3,7 @@
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
+use crate::domain::url::Site;
 use crate::domain::user::EMAIL_CHARS_MAX;
 use crate::http::auth::{cookie, cookie_name, same_site};
 use crate::http::password::{self, Turn};
@@ -98,7 +99,8 @@ async fn sign_out(call: Call, _: Member) -> Result<Reply, Error> {
 /// The cookie for so many seconds.
 fn cookie_of(public_url: &str, value: &str, seconds: i64) -> String {
     let name = cookie_name(public_url);
-    let place = if public_url.starts_with("https://") {
+    let is_https = Site::parse(public_url).is_ok_and(|site| site.is_https());
+    let place = if is_https {
         "Path=/; Secure"
     } else {
         "Path=/dashboard"

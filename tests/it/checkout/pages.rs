@@ -235,7 +235,7 @@ fn a_wrong_choice_is_told_and_changes_nothing() {
 fn what_a_shop_is_called_is_only_a_text() {
     let shop = Shop::open();
     shop.write_beside(
-        "update accounts set name = '<script>alert(\"1\")</script>', branding_logo_url = 'https://img.example/\"><script>'",
+        "update accounts set name = '<script>alert(\"1\")</script>', branding_logo_url = 'https://img.example/a?b=''c''&d={{e}}'",
     );
     let invoice = shop.invoice(
         "20.00",
@@ -258,10 +258,19 @@ fn what_a_shop_is_called_is_only_a_text() {
     );
     let policy = &page.headers["content-security-policy"];
     assert!(policy.contains("img-src https://img.example;"), "{policy}");
-    shop.write_beside("update accounts set branding_logo_url = 'javascript:alert(1)'");
-    let page = shown(&shop, &shop.invoice("20.00", json!({})));
-    assert!(page.0.headers["content-security-policy"].contains("img-src 'none'"));
-    page.hides(&["javascript:", "<img"]);
+    let logo = "<img src=\"https://img.example/a?b=&#39;c&#39;&#38;d={{e}}\" alt";
+    assert!(page.text.contains(logo), "{}", page.text);
+    for url in [
+        "javascript:alert(1)",
+        "https://img.example/\"><script>",
+        "https://me@img.example/",
+        "https://img.example;script-src *",
+    ] {
+        shop.write_beside(&format!("update accounts set branding_logo_url = '{url}'"));
+        let page = shown(&shop, &shop.invoice("20.00", json!({})));
+        assert!(page.0.headers["content-security-policy"].contains("img-src 'none'"));
+        page.hides(&[url, "<img"]);
+    }
 }
 
 #[test]

@@ -15,10 +15,6 @@ fn a_url_of_a_shop_is_accepted() {
         "https://xn--bcher-kva.example/",
         "https://8.8.8.8:65535/",
         "https://[2606:4700:4700::1111]:443/",
-        // The system's lookup reads these as 127.0.0.1; what they stand for is judged when they are used.
-        "https://2130706433/",
-        "https://0x7f.1/",
-        "https://127.1/",
     ] {
         assert_eq!(production.check_url(url), Ok(()), "{url}");
     }
@@ -44,7 +40,7 @@ fn a_malformed_url_is_refused_with_what_would_be_right() {
         ("https://[fe80::1%25eth0]/", "must name a host"),
         ("javascript:alert(1)", "must be like"),
         ("ftp://shop.example/", "must start with https://"),
-        ("file:///etc/passwd", "must be like"),
+        ("file:///etc/passwd", "must start with https://"),
         ("unix://shop.example/", "must start with https://"),
         (
             "https://user:pass@shop.example/",
@@ -67,7 +63,11 @@ fn a_malformed_url_is_refused_with_what_would_be_right() {
         ("https://\u{ff11}\u{ff12}\u{ff17}.0.0.1/", "punycode"),
         ("https://:443/", "must name a host"),
         ("https://*.shop.example/", "must name a host"),
-        ("https://%31%32%37.0.0.1/", "must be like"),
+        ("https://%31%32%37.0.0.1/", "must name a host"),
+        // The system's lookup reads these as 127.0.0.1.
+        ("https://2130706433/", "must name a host"),
+        ("https://0x7f.1/", "must name a host"),
+        ("https://127.1/", "must name a host"),
         ("https://[shop.example]/", "must name a host"),
         ("https://[127.0.0.1]/", "must name a host"),
         ("https://shop.example:0/", "number from 1 to 65535"),

@@ -1,0 +1,230 @@
+//! Every odd way to write a url, an origin or a host.
+
+use super::{Authority, Destination, Fault, Host, NEVER_AN_APP, Site};
+
+fn is_site(text: &str) -> bool {
+    Site::parse(text).is_ok()
+}
+
+fn is_site_or_app(text: &str) -> bool {
+    Destination::parse(text).is_some()
+}
+
+fn fault(text: &str) -> Option<Fault> {
+    Site::parse(text).err()
+}
+
+#[test]
+fn a_site_is_http_or_https_in_whatever_case() {
+    for url in [
+        "https://shop.example",
+        "HTTPS://Shop.example/a?b#c",
+        "hTTp://127.0.0.1:8080/",
+    ] {
+        assert!(is_site(url) && is_site_or_app(url), "{url}");
+    }
+    for url in [
+        "https:shop.example",
+        "https:/shop.example",
+        "https:///shop",
+        "HTTPS://",
+        "https://?",
+        "http://:80",
+        "//shop.example",
+        "ſhttps://shop.example",
+        "httpſ://shop.example",
+        "https://sh\u{f6}p.example",
+    ] {
+        assert!(!is_site(url) && !is_site_or_app(url), "{url}");
+    }
+}
+
+#[test]
+fn an_apps_url_has_a_scheme_of_its_own() {
+    for url in [
+        "myshop://paid",
+        "MyShop://",
+        "com.shop.app:///thanks?id=1#x",
+        "a1+b-c.d://x",
+        "javascripts://x",
+        "x-data://x",
+    ] {
+        assert!(is_site_or_app(url) && !is_site(url), "{url}");
+    }
+    for url in [
+        "myshop:paid",
+        "myshop:/paid",
+        "://paid",
+        "1shop://paid",
+        "my_shop://paid",
+        "my shop://paid",
+        "myshop://pa id",
+        "myshop://pa\"id",
+        "myshop://pa<id",
+        "myshop://pa\\id",
+        "",
+    ] {
+        assert!(!is_site_or_app(url), "{url}");
+    }
+}
+
+#[test]
+fn no_disguise_makes_a_script_an_apps_url() {
+    for never in NEVER_AN_APP {
+        let (first, rest) = never.split_at(1);
+        let upper = never.to_ascii_uppercase();
+        for url in [
+            format!("{never}:x"),
+            format!("{never}://x"),
+            format!("{upper}://x"),
+            format!("{}{rest}://%0aalert(1)", first.to_ascii_uppercase()),
+            format!("{first}\t{rest}://x"),
+            format!("{first}\n{rest}://x"),
+            format!("{first}\r{rest}://x"),
+            format!("{first}\0{rest}://x"),
+            format!("{first}\u{200b}{rest}://x"),
+            format!("{first}%09{rest}://x"),
+            format!(" {never}://x"),
+            format!("\u{1}{never}://x"),
+            format!("{never} ://x"),
+            format!("{never}:\t//x"),
+            format!("{never}:x://x"),
+            format!("feed:{never}://x"),
+            format!("view-source:{never}://x"),
+            format!("&#106;{rest}://x"),
+            format!("{never}&colon;//x"),
+        ] {
+            assert!(!is_site_or_app(&url), "{url:?}");
+        }
+    }
+}
+
+#[test]
+fn every_odd_host_is_a_fault_or_the_same_to_all_readers() {
+    let long = format!("{}a", "a.".repeat(127));
+    for (authority, fault) in [
+        ("user@shop.example", Fault::Credentials),
+        ("user:pass@shop.example", Fault::Credentials),
+        ("@shop.example", Fault::Credentials),
+        ("shop.example@10.0.0.1", Fault::Credentials),
+        ("shop.example\\@10.0.0.1", Fault::Shape),
+        ("shop.example\\", Fault::Shape),
+        ("shop.ex\tample", Fault::NotPlain),
+        ("shop.ex\nample", Fault::NotPlain),
+        ("shop.ex\rample", Fault::NotPlain),
+        ("shop.ex\0ample", Fault::NotPlain),
+        ("shop.ex ample", Fault::NotPlain),
+        ("sh\u{f6}p.example", Fault::NotPlain),
+        ("\u{ff11}27.0.0.1", Fault::NotPlain),
+        ("shop\u{3002}example", Fault::NotPlain),
+        ("", Fault::Shape),
+        ("[::1", Fault::Shape),
+        ("[::1]x", Fault::Host),
+        ("[fe80::1%25eth0]", Fault::Host),
+        ("[fe80::1%eth0]", Fault::Host),
+        ("[127.0.0.1]", Fault::Host),
+        ("[shop.example]", Fault::Host),
+        ("[]", Fault::Host),
+        ("[[::1]]", Fault::Host),
+        ("::1", Fault::Host),
+        (":80", Fault::Host),
+        (".", Fault::Host),
+        ("..", Fault::Host),
+        ("shop..example", Fault::Host),
+        (".shop.example", Fault::Host),
+        ("shop.example..", Fault::Host),
+        ("%31%32%37.0.0.1", Fault::Host),
+        ("shop%2eexample", Fault::Host),
+        ("*.shop.example", Fault::Host),
+        ("shop;example", Fault::Host),
+        ("shop,example", Fault::Host),
+        ("2130706433", Fault::Host),
+        ("0x7f.1", Fault::Host),
+        ("0X7F.1", Fault::Host),
+        ("127.1", Fault::Host),
+        ("0177.0.0.1", Fault::Host),
+        ("256.0.0.1", Fault::Host),
+        ("1.2.3.4.5", Fault::Host),
+        (&long, Fault::Host),
+        ("shop.example:", Fault::Port),
+        ("shop.example:0", Fault::Port),
+        ("shop.example:00", Fault::Port),
+        ("shop.example:65536", Fault::Port),
+        ("shop.example:99999999999999999999", Fault::Port),
+        ("shop.example:+80", Fault::Port),
+        ("shop.example:-1", Fault::Port),
+        ("shop.example:8x", Fault::Port),
+        ("shop.example:80:80", Fault::Port),
+        ("[::1]:0", Fault::Port),
+    ] {
+        for end in ["", "/", "/a", "?b", "#c"] {
+            let url = format!("https://{authority}{end}");
+            assert_eq!(self::fault(&url), Some(fault), "{url:?}");
+            assert!(!is_site_or_app(&url), "{url:?}");
+        }
+    }
+    for url in [
+        "https:/x", "//x", "https:x", "/x", "x", "", "://x", "https//x",
+    ] {
+        assert_eq!(fault(url), Some(Fault::Shape), "{url}");
+    }
+    for url in ["ftp://x", "javascript://x", "httpss://x", "myshop://x"] {
+        assert_eq!(fault(url), Some(Fault::Scheme), "{url}");
+    }
+    let path = format!("https://shop.example/{}", "a".repeat(1_000_000));
+    assert!(is_site(&path), "how long a field may be, the field says");
+}
+
+#[test]
+fn an_origin_is_what_a_browser_sends() {
+    for (url, origin) in [
+        ("https://Shop.example/hook?x=1", "https://shop.example"),
+        ("HTTPS://shop.example:443#f", "https://shop.example"),
+        ("https://shop.example:80", "https://shop.example:80"),
+        ("http://127.0.0.1:80#f", "http://127.0.0.1"),
+        ("http://localhost:03000/", "http://localhost:3000"),
+        ("https://[::1]:8443/a/b", "https://[::1]:8443"),
+        ("https://shop.example./a", "https://shop.example."),
+        ("https://my_shop.example?a@b:c", "https://my_shop.example"),
+    ] {
+        let site = Site::parse(url);
+        assert_eq!(site.map(|site| site.origin()), Ok(origin.to_owned()));
+        let again = Site::parse(origin);
+        assert!(site.is_ok_and(|site| again.is_ok_and(|again| site.has_origin_of(&again))));
+    }
+    let same = |one: &str, other: &str| {
+        Site::parse(one)
+            .is_ok_and(|one| Site::parse(other).is_ok_and(|two| one.has_origin_of(&two)))
+    };
+    assert!(same("https://a.example.", "https://A.example:443/x"));
+    assert!(!same("https://a.example", "http://a.example"));
+    assert!(!same("https://a.example", "https://a.example:80"));
+    assert!(!same("https://a.example", "https://a.example.evil"));
+    assert!(!same("http://127.0.0.1", "http://localhost"));
+}
+
+#[test]
+fn a_host_header_is_that_of_an_origin() {
+    let is_at = |url: &str, header: &str| Site::parse(url).is_ok_and(|site| site.is_at(header));
+    for (url, header) in [
+        ("https://pay.example", "Pay.Example"),
+        ("https://pay.example", "pay.example:443"),
+        ("https://pay.example", "pay.example:"),
+        ("http://localhost:8080", "localhost:8080"),
+        ("http://[::1]:8080", "[::1]:8080"),
+    ] {
+        assert!(is_at(url, header), "{url} {header}");
+    }
+    for (url, header) in [
+        ("http://localhost:8080", "localhost"),
+        ("http://localhost:8080", "localhost:8081"),
+        ("http://pay.example", "pay.example:443"),
+        ("https://pay.example", "evil@pay.example"),
+        ("https://pay.example", "pay.example::"),
+        ("https://pay.example", ""),
+    ] {
+        assert!(!is_at(url, header), "{url} {header}");
+    }
+    let at = Authority::parse("[::ffff:7f00:1]:65535");
+    assert!(at.is_ok_and(|at| at.port == Some(65_535) && matches!(at.host, Host::Address(_))));
+}
