@@ -115,13 +115,14 @@ impl Dispatcher {
             _ => None,
         };
         let pretended = fault.as_ref().and_then(|fault| fault.status);
+        let arrived = Arrived { peer, parts, body };
         let reply = match found {
             _ if let Err(refusal) = host => refused(refusal.into()),
             Found::Route(_, route, values) => match pretended {
                 Some(status) => {
                     pretended::answer(&self.router.methods(&path), (route, status), &path, &id)
                 }
-                None => admitted(front, route, values, Arrived { peer, parts, body }, &id).await,
+                None => admitted(front, route, (&path, values), arrived, &id).await,
             },
             Found::OtherMethods(_) | Found::Nothing
                 if method == Method::OPTIONS && form.is_shared =>
@@ -139,7 +140,7 @@ impl Dispatcher {
         };
         let mut reply = reply.with(REQUEST_ID, &id);
         if form.is_private {
-            reply = reply.with(CACHE_CONTROL, "no-store");
+            reply = reply.with_static(CACHE_CONTROL, "no-store");
         }
         if form.is_shared {
             reply = public::share(reply);
@@ -190,20 +191,19 @@ fn admit_host(front: &Front, found: &Found, parts: &Parts) -> Result<(), Refusal
 async fn admitted(
     front: &Arc<Front>,
     route: &'static Route,
-    path: Vec<String>,
+    (path, values): (&str, Vec<String>),
     arrived: Arrived,
     id: &str,
 ) -> Reply {
     let mut limits = Vec::new();
-    let text = arrived.parts.uri.path().to_owned();
-    let mut reply = match begun(front, route, path, arrived, &mut limits, id) {
+    let mut reply = match begun(front, route, values, arrived, &mut limits, id) {
         Ok(begun) => begun
             .answer(front)
             .await
-            .unwrap_or_else(|error| refused(route.form, &text, error, id)),
+            .unwrap_or_else(|error| refused(route.form, path, error, id)),
         Err(error) => {
             slow_down_guessing(front, &error).await;
-            refused(route.form, &text, error, id)
+            refused(route.form, path, error, id)
         }
     };
     reply.headers.extend(limits);

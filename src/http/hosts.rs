@@ -10,6 +10,7 @@ use hyper::header::HOST;
 use hyper::http::request::Parts;
 use std::net::IpAddr;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 /// Endings that public DNS has no names under.
 const PRIVATE_ENDINGS: [&str; 2] = [".localhost", ".internal"];
@@ -94,6 +95,8 @@ pub(super) struct Hosts {
     own: Vec<Known>,
     allowed: Vec<AllowedHost>,
     any_address: bool,
+    /// The first text that was let in: most callers send the same one again.
+    usual: OnceLock<Box<str>>,
 }
 
 impl Hosts {
@@ -112,6 +115,7 @@ impl Hosts {
             own: listen.chain(public).collect(),
             allowed,
             any_address,
+            usual: OnceLock::new(),
         }
     }
 
@@ -130,7 +134,19 @@ impl Hosts {
         Err(Refusal::new(Code::Forbidden, NOT_OURS))
     }
 
+    /// Is this one of these hosts?
     fn has(&self, text: &str) -> bool {
+        if self.usual.get().is_some_and(|usual| **usual == *text) {
+            return true;
+        }
+        let has = self.judge(text);
+        if has {
+            self.usual.get_or_init(|| text.into());
+        }
+        has
+    }
+
+    fn judge(&self, text: &str) -> bool {
         // A port may be left out, or be empty.
         let text = text.strip_suffix(':').unwrap_or(text);
         let Ok(Authority { host, .. }) = Authority::parse(text) else {

@@ -146,6 +146,12 @@ impl Reply {
         self
     }
 
+    /// The same with a header that is always the same.
+    pub(super) fn with_static(mut self, name: HeaderName, value: &'static str) -> Reply {
+        self.headers.push((name, HeaderValue::from_static(value)));
+        self
+    }
+
     /// On to the wire.
     pub(super) fn into_response(self) -> Response<Outgoing> {
         let mut response = Response::new(self.body);

@@ -266,16 +266,14 @@ fn of_length(text: &str, chars_max: usize) -> Result<(), String> {
 }
 
 /// The values of a route's path, ids in the small letters that they are stored in.
-pub(super) fn path_values(path: &str, values: Vec<String>) -> Vec<String> {
-    if values.is_empty() {
-        return values;
-    }
+pub(super) fn path_values(path: &str, mut values: Vec<String>) -> Vec<String> {
     let names = path.split('/').filter(|part| part.starts_with('{'));
-    let value = |(name, value): (&str, String)| match name {
-        "{id}" | "{account}" => value.to_ascii_lowercase(),
-        _ => value,
-    };
-    names.zip(values).map(value).collect()
+    for (value, name) in values.iter_mut().zip(names) {
+        if matches!(name, "{id}" | "{account}") {
+            value.make_ascii_lowercase();
+        }
+    }
+    values
 }
 
 /// Percent and plus decoded; nothing where that is no UTF-8.
