@@ -42,8 +42,9 @@ impl Time {
     }
 }
 
-impl std::fmt::Display for Time {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Time {
+    /// The text of RFC 3339, to the millisecond.
+    fn text(self) -> [u8; 24] {
         let at = UtcDateTime::from_unix_timestamp(self.unix_seconds())
             .unwrap_or(UtcDateTime::UNIX_EPOCH);
         let (hour, minute, second) = at.as_hms();
@@ -60,7 +61,13 @@ impl std::fmt::Display for Time {
         ] {
             put_digits(text.get_mut(..end).unwrap_or_default(), number);
         }
-        out.write_str(str::from_utf8(&text).unwrap_or_default())
+        text
+    }
+}
+
+impl std::fmt::Display for Time {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 
@@ -98,7 +105,7 @@ impl FromStr for Time {
 
 impl serde::Serialize for Time {
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.collect_str(self)
+        out.serialize_str(str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 
