@@ -86,9 +86,9 @@ impl Report {
             ),
             Target::at_least(
                 "get of 20 000 in turn, not kept / bare, 64",
-                "≥ 0.45",
+                "≥ 0.50",
                 ratio((Subject::GetSpread, 64), bare),
-                0.45,
+                0.50,
             ),
             Target::at_least(
                 "get of the same, kept / bare hyper, 64",
@@ -122,9 +122,9 @@ impl Report {
             ),
             Target::at_most(
                 "memory when idle, MB",
-                "≤ 12",
+                "≤ 8",
                 single(megabytes(self.growth.idle.resident_kb)),
-                12.0,
+                8.0,
             ),
         ]
     }
