@@ -96,11 +96,7 @@ impl Store {
             }
             None => Lock::beside(path)?,
         };
-        let mut conn = Connection::open_with_flags(
-            path,
-            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-        )?;
-        prepare(&conn)?;
+        let mut conn = open_writer(path)?;
         let (version, is_empty) = admit(&conn, opening)?;
         let synchronous = match opening.durability {
             Durability::Full => "full",
@@ -321,6 +317,15 @@ pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     }
     conn.pragma_update(None, "mmap_size", MMAP_BYTES_MAX)?;
     conn.pragma_update(None, "temp_store", "memory")
+}
+
+/// A connection that can write too. The pages that it works on stay in its own memory: they need not be mapped as well.
+fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    prepare(&conn)?;
+    conn.pragma_update(None, "mmap_size", 0)?;
+    Ok(conn)
 }
 
 /// A connection that can read only.
