@@ -1,7 +1,7 @@
-//! Wiring: opens, starts, and stops in the reverse order.
+//! Wiring: opens the parts of a server, starts them, and stops them in the reverse order.
 //!
-//! What lives here: which part is given which other part. What does not: any rule. What always holds: a part is
-//! stopped before what it needs is.
+//! What lives here: which part is given which other part. What does not: any rule. What always holds: a part stops
+//! before the parts that it needs.
 
 mod control;
 pub(crate) mod open_files;
@@ -131,7 +131,7 @@ impl Server {
         let far = addresses.find(|address| !stays_here && !address.ip().is_loopback());
         if let Some(address) = far {
             let problem =
-                format!("a sandbox listens off loopback ({address}) with --allow-remote only");
+                format!("a sandbox listens beyond loopback ({address}) with --allow-remote only");
             return Err(Error::Failed(problem));
         }
         let (file, durability, temporary) = match config.file.clone() {

@@ -1,7 +1,7 @@
-//! The commands: argv in, one of them run, its output written.
+//! The commands: reads argv, runs one of them, and writes its output.
 //!
-//! What lives here: what each command is called and what it prints. What does not: settings (`config`), and what a
-//! command does (`app`, `service`). What always holds: standard output carries the command's result and nothing else.
+//! What lives here: the name of each command and what it prints. What does not: settings (`config`), and what a
+//! command does (`app`, `service`). What always holds: standard output has the command's result and nothing else.
 
 mod doctor;
 mod keeping;
@@ -69,7 +69,7 @@ fn command() -> Command {
         )))
         .subcommand(users::command(with_settings(
             "user",
-            "Creates, lists and changes who may sign in",
+            "Creates, lists and changes the users who may sign in",
         )))
         .subcommand(keeping::backup_command(with_settings(
             "backup",
@@ -77,15 +77,15 @@ fn command() -> Command {
         )))
         .subcommand(keeping::restore_command(with_settings(
             "restore",
-            "Goes back to a copy; nothing is paid or handed out a second time",
+            "Restores a copy, so that nothing is paid or handed out a second time",
         )))
         .subcommand(with_settings(
             "audit",
-            "Proves that the file is right, or says what is not",
+            "Checks the whole file, and lists what is wrong in it",
         ))
         .subcommand(doctor::command(with_settings(
             "doctor",
-            "Says what is misconfigured, unreachable or stale, with the mend",
+            "Lists what is misconfigured, unreachable or stale, and how to fix it",
         )))
         .subcommand(
             Command::new("openapi")

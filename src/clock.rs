@@ -1,8 +1,8 @@
 //! What time it is: the only place that asks the system.
 //!
-//! What lives here: the wall clock, the time since the system was started, the sandbox's movable time, and stopwatches.
-//! What does not: how far the wall clock is believed (`steady`). What always holds: outside the sandbox the offset is
-//! zero and nothing stands still, and `now` does not follow a wall clock that jumps.
+//! What lives here: the wall clock, the time since the system was started, the sandbox's movable time, and
+//! stopwatches. What does not: how far the wall clock is believed (`steady`). What always holds: outside the
+//! sandbox the offset is zero, the clock never stops, and `now` does not follow a wall clock that jumps.
 
 mod steady;
 

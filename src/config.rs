@@ -43,14 +43,14 @@ pub static SETTINGS: &[Setting] = &[
         flag: "metrics-token",
         value: Some("TOKEN"),
         default: None,
-        help: "What /metrics asks for, as Authorization: Bearer; best given in the environment",
+        help: "Token that /metrics requires, as Authorization: Bearer; best given in the environment",
         commands: &["serve", "sandbox", "doctor"],
     },
     Setting {
         flag: "public-url",
         value: Some("URL"),
         default: None,
-        help: "What urls in answers begin with; the listening address if not given",
+        help: "Beginning of every url in answers; the listening address if not given",
         commands: &["serve", "sandbox", "doctor"],
     },
     Setting {
@@ -73,7 +73,7 @@ pub static SETTINGS: &[Setting] = &[
         flag: "sandbox",
         value: None,
         default: None,
-        help: "Let it change a sandbox's file",
+        help: "Allow it to change a sandbox's file",
         commands: &["account", "key", "user"],
     },
     Setting {
@@ -166,14 +166,14 @@ pub static SETTINGS: &[Setting] = &[
         flag: "allow-remote",
         value: None,
         default: None,
-        help: "Let the sandbox listen off loopback",
+        help: "Allow the sandbox to listen beyond loopback",
         commands: &["sandbox"],
     },
     Setting {
         flag: "allow-host",
         value: Some("NAME"),
         default: None,
-        help: "Names that the sandbox answers to besides; .NAME for those under it too; several with commas",
+        help: "Further host names that the sandbox answers to; .NAME for those under it too; several with commas",
         commands: &["sandbox"],
     },
     Setting {

@@ -1,9 +1,10 @@
-//! The one way out: whatever is sent to a merchant's url is sent here.
+//! The one way out: every call to a merchant's url is made here.
 //!
-//! What lives here: the agent with its kept connections, and every limit on a call. What does not: what is sent, when,
-//! and what an answer means (the worker's); who may be reached (the guard's). What always holds: a connection is made
-//! only to an address that the guard permitted. A name is looked up once a call, and what that gave is what is
-//! connected to, so a name that changes its address in between (DNS rebinding) gains nothing.
+//! What lives here: the agent with its open connections, and every limit on a call. What does not: what is sent and
+//! when, and what an answer means (the worker); which addresses are allowed (the guard). What always holds: a
+//! connection is made only to an address that the guard allowed. A name is looked up once a call, and the
+//! connection goes to the address that was found, so a name that changes its address in between (DNS rebinding)
+//! gains nothing.
 
 mod guard;
 
@@ -110,7 +111,10 @@ fn start_of(body: Body) -> String {
         .take(ANSWER_BYTES_MAX)
         .read_to_end(&mut start);
     if let Err(error) = read {
-        log::debug!("an answer broke off after {} bytes: {error}", start.len());
+        log::debug!(
+            "an answer ended early, after {} bytes: {error}",
+            start.len()
+        );
     }
     String::from_utf8_lossy(&start).into_owned()
 }

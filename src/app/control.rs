@@ -1,7 +1,7 @@
-//! What the sandbox can do to itself, across clock, workers and file.
+//! What a sandbox can do to itself as a whole: move its clock, reset, snapshot, restore.
 //!
-//! What always holds: while the clock is moved it stands still at each due time in turn, so every step sees exactly
-//! its own; only one such move is under way; and it comes to its end whether or not its caller waits for that.
+//! What always holds: while the clock is moved it stops at each due time in turn, so that every step sees exactly
+//! its own time; only one move runs at a time; and it runs to its end even if its caller no longer waits.
 
 use crate::clock::Clock;
 use crate::domain::refusal::Refusal;
@@ -116,7 +116,7 @@ impl Mover {
             .await
     }
 
-    /// Back to the seed and to real time.
+    /// Resets the state to the seed, and the clock to real time.
     async fn reset(&self) -> Result<(), Error> {
         self.resets
             .send_modify(|count| *count = count.wrapping_add(1));

@@ -1,6 +1,6 @@
-//! The limit on open files, which is one on connections too.
+//! The limit on open files, which also limits connections.
 //!
-//! What always holds: it is only ever raised, never above what the system allows.
+//! What always holds: the limit is only raised, and never above what the system allows.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -31,7 +31,9 @@ pub(super) fn make_room(connections: usize) -> usize {
         };
         match setrlimit(Resource::Nofile, raised) {
             Ok(()) => open = wanted.min(most),
-            Err(error) => log::warn!("the limit on open files stays at {open}: {error}"),
+            Err(error) => {
+                log::warn!("the limit on open files could not be raised from {open}: {error}")
+            }
         }
     }
     let fitting = fitting(connections, open);

@@ -1,6 +1,6 @@
-//! What runs in a server: started one after the other, stopped the other way round.
+//! The parts of a running server: they start one after the other and stop in the reverse order.
 //!
-//! What always holds: who needs a part is stopped before it, and the last to let go of the file closes it.
+//! What always holds: a part stops before the parts that it needs, and the last user of the file closes it.
 
 use super::Config;
 use super::control::SandboxControl;
@@ -148,7 +148,7 @@ impl Parts {
 async fn ended(name: &str, parts: Vec<JoinHandle<()>>) {
     for part in parts {
         if let Err(error) = part.await {
-            log::error!("{name} did not end well: {error}");
+            log::error!("{name} did not stop cleanly: {error}");
         }
     }
 }

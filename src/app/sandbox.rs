@@ -1,7 +1,7 @@
 //! A sandbox inside a test's own process.
 //!
-//! What always holds: it is gone when its handle is dropped, its file and its snapshots with it; and it may be started
-//! and dropped anywhere, also inside an asynchronous runtime.
+//! What always holds: dropping its handle removes its file and its snapshots. It may be started and dropped
+//! anywhere, also inside an asynchronous runtime.
 
 use super::{Config, Server};
 use crate::service::{Error, sandbox};
@@ -76,7 +76,7 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         let server = self.server.take();
         if let Err(error) = by_itself(|| drop(server)) {
-            log::error!("a sandbox did not stop well: {error}");
+            log::error!("a sandbox did not stop cleanly: {error}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A sandbox's own file, in the system's folder for temporary files.
 //!
-//! What always holds: it is removed with everything beside it (the log, the lock, snapshots) when its handle is dropped;
-//! what a killed process of the same user left is removed by a later one that ends as it should; what is in use is left
-//! alone, and so is whatever has not exactly a name that a sandbox gives.
+//! What always holds: dropping its handle removes the file and everything beside it (log, lock, snapshots). What a
+//! killed process of the same user left is removed by a later process when that ends. Files in use, and files whose
+//! names are not exactly those of a sandbox, are left alone.
 
 use crate::service::{Error, random};
 use crate::store::left_behind::{self, Found};

@@ -1,6 +1,7 @@
-//! `coffer doctor`: what is misconfigured, unreachable or stale, one line each, with the mend.
+//! `coffer doctor`: what is misconfigured, unreachable or stale, a line each, with what to do about it.
 //!
-//! What does not live here: what the file tells (`store::doctor`), and whether its books are right (`coffer audit`).
+//! What does not live here: what is looked up in the file (`store::doctor`), and whether the file is right (`coffer
+//! audit`).
 
 use super::keeping::{file, tell};
 use super::print;
@@ -56,7 +57,9 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
             "file",
             vec![Complaint {
                 about: error.to_string(),
-                mend: "name the right one with --file, or start `coffer serve` with it once".into(),
+                mend:
+                    "name the right file with --file, or start `coffer serve` once, which makes it"
+                        .into(),
             }],
         )),
         Ok((Some(Kind::Sandbox), _)) => checked.push((
@@ -84,7 +87,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     if count == 0 {
         return Ok(());
     }
-    Err(Error::Failed(format!("{count} to look after")))
+    Err(Error::Failed(format!("{count} found")))
 }
 
 /// Says in the file that the wall clock is right; only a server outside the sandbox asks.

@@ -26,7 +26,7 @@ pub(super) fn backup_command(command: Command) -> Command {
     let to = Arg::new("to").value_name("DEST").required(true);
     command
         .arg(to.help("The copy's name"))
-        .arg(force("Replace what has that name"))
+        .arg(force("Replace a file that has this name already"))
 }
 
 /// `coffer restore` with its arguments.
@@ -37,8 +37,10 @@ pub(super) fn restore_command(command: Command) -> Command {
         .action(ArgAction::SetTrue)
         .help("Verify the copy and say what would be done; change nothing");
     command
-        .arg(from.help("The copy to go back to"))
-        .arg(force("Replace the file, also by a copy with findings"))
+        .arg(from.help("The copy to restore"))
+        .arg(force(
+            "Replace the file, even by a copy that the audit finds something in",
+        ))
         .arg(dry_run)
 }
 

@@ -1,7 +1,7 @@
 //! Where log lines go: to standard error, by way of a thread of their own.
 //!
-//! What always holds: whoever logs never waits. Where nobody reads standard error, lines are dropped and counted, and
-//! how many is said once it is read again.
+//! What always holds: a thread that logs never waits. While nobody reads standard error, lines are dropped and
+//! counted, and the count is logged once somebody reads again.
 
 use env_logger::{Builder, Target};
 use log::{Log, Metadata, Record};

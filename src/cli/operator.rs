@@ -1,4 +1,4 @@
-//! `coffer account` and `coffer key`: what an operator scripts, also beside a running server.
+//! `coffer account` and `coffer key`: what operators do by scripts, also while a server is running.
 
 use super::logging::log_to_stderr;
 use super::print;

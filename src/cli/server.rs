@@ -233,7 +233,7 @@ fn check_replaced(path: &Path) -> Result<(), Error> {
     };
     // A device or a pipe would not be written to but replaced: /dev/null by a file, for every program on the machine.
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(no_ready_file(path, "is there and is no file"));
+        return Err(no_ready_file(path, "exists and is not a file"));
     }
     let mut begins = Vec::new();
     if found.is_file() {
@@ -246,7 +246,7 @@ fn check_replaced(path: &Path) -> Result<(), Error> {
     }
     Err(no_ready_file(
         path,
-        "is there and is no ready file: it is not replaced",
+        "exists and is not a ready file, so it is not replaced",
     ))
 }
 

@@ -1,6 +1,7 @@
-//! `coffer user`: who may sign in, also beside a running server.
+//! `coffer user`: the users who may sign in, also while a server is running.
 //!
-//! What always holds: a password comes from standard input or a file, never from the arguments, which others can see.
+//! What always holds: a password comes from standard input or a file, never from the arguments, which others can
+//! see.
 
 use super::operator::{open, text};
 use super::print;
@@ -51,8 +52,8 @@ pub(super) fn command(command: Command) -> Command {
         )
         .subcommand(about("list", "Lists every user"))
         .subcommand(about("password", "Sets a password, from standard input").arg(email()))
-        .subcommand(about("disable", "Lets a user in no longer").arg(email()))
-        .subcommand(about("enable", "Lets a user in again").arg(email()))
+        .subcommand(about("disable", "Stops a user from signing in").arg(email()))
+        .subcommand(about("enable", "Lets a user sign in again").arg(email()))
 }
 
 /// Runs `coffer user …`.

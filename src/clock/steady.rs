@@ -1,8 +1,8 @@
-//! Time that goes on evenly, whatever the wall clock does.
+//! Time that passes evenly, whatever the wall clock does.
 //!
-//! What lives here: how far the wall clock is believed. What does not: reading any clock. What always holds: small
-//! differences are followed without ever going back; a large one moves nothing until it has stayed for an hour or a
-//! person accepts it; and at a start time begins no earlier than the file has seen.
+//! What lives here: how far the wall clock is believed. What does not: reading any clock. What always holds: time
+//! never goes back. It follows small differences of the wall clock, and follows a large one only after that has
+//! lasted for an hour or a person has accepted it. A server starts no earlier than the latest time in its file.
 
 /// Microseconds of these spans.
 const SECOND: i64 = 1_000_000;

@@ -59,7 +59,7 @@ impl AccountStatus {
             AccountStatus::Pending | AccountStatus::Suspended | AccountStatus::Rejected => {
                 Err(Refusal::new(
                     Code::AccountNotActive,
-                    format!("the account is {self}; only an active one is paid out"),
+                    format!("the account is {self}; payouts need an active one"),
                 ))
             }
         }
@@ -83,7 +83,7 @@ impl AccountStatus {
         }
         Err(Refusal::new(
             Code::InvalidTransition,
-            format!("an account that is {self} does not become {next}"),
+            format!("an account that is {self} cannot become {next}"),
         ))
     }
 

@@ -1,8 +1,9 @@
-//! Addresses: what is one on each chain, and what test mode hands out in place of a real one.
+//! Addresses: which texts are an address on which chain, and which addresses test mode hands out in place of real
+//! ones.
 //!
 //! What lives here: reading and writing base58check, segwit, EIP-55 and base58 texts. What does not: keys of any
-//! kind, and whose an address is. What always holds: [`parse`] answers the canonical text, so two texts of one
-//! destination come out equal, and parsing the answer again changes nothing.
+//! kind, and who owns an address. What always holds: [`parse`] returns the canonical text, so two spellings of one
+//! address become equal, and parsing that text again changes nothing.
 
 use std::fmt;
 
@@ -216,7 +217,7 @@ pub fn parse_on(
 ) -> Result<(Network, String), AddressError> {
     let mut problem = AddressError {
         chain,
-        reason: "no network is taken",
+        reason: "addresses of no network are taken here",
     };
     for (at, network) in networks.iter().enumerate() {
         match parse(chain, *network, text) {
@@ -279,7 +280,7 @@ fn segwit_reason(error: &SegwitHrpstringError, dialect: &Dialect) -> Reason {
     match error {
         SegwitHrpstringError::Checksum(_) => CHECKSUM,
         SegwitHrpstringError::Unchecked(UncheckedHrpstringError::Char(CharError::MixedCase)) => {
-            "its letters must be all small or all capital"
+            "its letters must be all lower case or all upper case"
         }
         _ => dialect.expected,
     }

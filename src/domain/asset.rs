@@ -1,7 +1,7 @@
-//! The coins, and what an account's mode is.
+//! The coins, and the two modes of an account.
 //!
-//! What lives here: the one table of coins with the fixed rates of what is simulated. What does not: whether a coin is
-//! offered right now. What always holds: an id, once published, names the same coin for ever.
+//! What lives here: the one table of coins, with the fixed rates of simulated coins. What does not: whether a coin
+//! is offered right now. What always holds: an id, once published, names the same coin for ever.
 
 pub use super::chain::Chain;
 use super::money::coin::{Rate, Units};

@@ -1,7 +1,8 @@
-//! The chains on which money is seen, and what is different about each.
+//! The chains on which payments are seen, and how they differ.
 //!
-//! What lives here: one table, CHAINS. What does not: the coins (`asset`), and how an address is read (`address`). What
-//! always holds: whatever the program has to know of a chain is in its row, so a new chain is one row.
+//! What lives here: one table, CHAINS. What does not: the coins (`asset`), and how an address is read (`address`).
+//! What always holds: a chain's row has everything that the program has to know of the chain, so a new chain is one
+//! row.
 
 use super::address::{self, Encoding};
 use super::customer::Family;

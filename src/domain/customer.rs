@@ -1,7 +1,8 @@
-//! A merchant's customer, and the families of chains on which a customer has one address each.
+//! A merchant's customer, and the families of chains; a customer has one address for each family.
 //!
-//! What lives here: what a reference looks like, and which chains and coins a family takes. What does not: where
-//! addresses come from, and what was paid to them (`deposit`). What always holds: an address, once a customer's, stays so.
+//! What lives here: the form of a customer's reference, and which chains and coins belong to a family. What does
+//! not: where addresses come from, and what was paid to them (`deposit`). What always holds: an address that
+//! belongs to a customer belongs to that customer for ever.
 
 use super::asset::{ASSETS, Asset, Mode};
 use super::chain::{CHAINS, Chain, Row};

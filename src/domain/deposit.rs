@@ -1,8 +1,8 @@
-//! A deposit: what was seen at a customer's address.
+//! A deposit: a payment to a customer's address.
 //!
-//! What lives here: the deposit and its state machine. What does not: what it books (`ledger`). What always holds:
-//! its rate and value are shown from when it is first seen, and fixed once, when it is first in a
-//! block; its fee is fixed when it is first confirmed.
+//! What lives here: the deposit and its state machine. What does not: its ledger entries (`ledger`). What always
+//! holds: a deposit shows a rate and a value from when it is first seen; its first block fixes both; its first
+//! confirmation fixes the fee.
 
 use super::asset::{Asset, Mode};
 use super::money::coin::Units;

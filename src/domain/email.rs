@@ -1,7 +1,7 @@
-//! E-mail addresses: which form one has.
+//! The form of e-mail addresses.
 //!
-//! What always holds: a text that passes is one address, and nothing in it ends an address in a list or in a mail's
-//! header.
+//! What always holds: a text that passes is exactly one address, and contains nothing that ends an address in a
+//! list or in a mail's header.
 
 /// How long a label of a host may be, in characters.
 const LABEL_CHARS_MAX: usize = 63;

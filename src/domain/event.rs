@@ -1,7 +1,7 @@
-//! What the shop is told: event types, bodies, and the legacy body.
+//! Events that shops are told of: their types, their bodies, and the legacy body.
 //!
-//! What lives here: which change has which event, and both bodies. What does not: who gets it (`account`), when
-//! it is sent again (`retry`), how it is signed (`signature`). What always holds: a body is rendered once.
+//! What lives here: which change makes which event, and both bodies. What does not: who receives it (`account`),
+//! when it is sent again (`retry`), how it is signed (`signature`). What always holds: a body is rendered once.
 
 use super::status::InvoiceStatus;
 use super::text_enum::text_enum;
@@ -27,7 +27,7 @@ text_enum! {
         InvoiceExpired = "invoice.expired",
         /// Paid in full, but late.
         InvoicePaidLate = "invoice.paid_late",
-        /// Called off.
+        /// Cancelled.
         InvoiceCancelled = "invoice.cancelled",
         /// A payment came and vanished.
         InvoiceFailed = "invoice.failed",
@@ -136,9 +136,6 @@ struct Data<'a> {
 }
 
 /// Renders an event whose `data.object` is this JSON text.
-///
-/// # Errors
-/// serde_json's, which no object of ours causes.
 pub fn body(
     id: &str,
     kind: EventType,

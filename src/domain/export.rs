@@ -1,7 +1,8 @@
-//! Exports: which columns each has, and how a row is written as CSV.
+//! Exports: the columns of each, and how a row is written as CSV.
 //!
-//! What lives here: RFC 4180 and what keeps spreadsheets from reading a text as a formula. What does not: reading rows,
-//! sending them. What always holds: a cell reads back as the text it was, except for the apostrophes of that guard.
+//! What lives here: RFC 4180, and the guard that keeps spreadsheets from reading a text as a formula. What does
+//! not: reading rows, sending them. What always holds: a cell reads back as the text that it was, except for the
+//! guard's apostrophes.
 
 use super::asset::Asset;
 use super::money::Cents;

@@ -1,7 +1,7 @@
-//! How things are named outside the file.
+//! The ids by which others name things in the file.
 //!
-//! What lives here: making and reading ids. What always holds: an id is a UUID of version 7 (RFC 9562), so ids
-//! made later sort later, which keeps the file's indexes short; order inside is nevertheless never read from an id.
+//! What lives here: making and reading ids. What always holds: an id is a UUID of version 7 (RFC 9562). Ids that
+//! are made later sort later, which keeps the file's indexes short; nevertheless nothing takes an order from ids.
 
 use super::time::Time;
 use uuid::{NoContext, Timestamp, Uuid};

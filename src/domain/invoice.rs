@@ -1,7 +1,7 @@
-//! The invoice as it is stored and answered.
+//! The invoice, as it is stored and answered.
 //!
-//! What lives here: the invoice and its coin. What does not: its status function (`status`), what a merchant may
-//! send to make one (`draft`). What always holds: an invoice has a coin exactly when one of its quotes stands.
+//! What lives here: the invoice and its coin. What does not: its status function (`status`), and what a merchant
+//! may send to make one (`draft`). What always holds: an invoice has a coin exactly when it has a current quote.
 
 pub mod draft;
 
@@ -88,7 +88,7 @@ pub struct Invoice {
     pub expires_at: Time,
     /// Start of the present paid state.
     pub confirmed_at: Option<Time>,
-    /// When it was called off.
+    /// When it was cancelled.
     pub cancelled_at: Option<Time>,
 }
 

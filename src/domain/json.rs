@@ -1,8 +1,8 @@
-//! JSON that somebody else has written.
+//! Reading JSON that somebody else has written.
 //!
-//! What lives here: reading it into a value. What does not: what it may say (`fields`). What always holds: a value that
-//! was read is at most as deep as `serde_json` reads a text (128 levels), so that walking through it and dropping it
-//! never exhausts a thread's stack.
+//! What lives here: reading a text into a value. What does not: which fields it may have (`fields`). What always
+//! holds: a value is at most as deep as `serde_json` reads a text (128 levels), so walking through it or dropping
+//! it never exhausts a thread's stack.
 
 use serde_json::Value;
 use std::borrow::Cow;

@@ -1,7 +1,8 @@
-//! The ledger: what is booked when money comes in, goes away again, and comes back.
+//! The ledger: which entries are booked when money comes in, goes away again, and comes back.
 //!
-//! What lives here: the kinds of entry and which entries a payment causes. What does not: the running balance,
-//! which `store` moves in the same transaction. What always holds: an entry is never changed, only reversed by another.
+//! What lives here: the kinds of entries, and which entries a payment causes. What does not: the running balance,
+//! which `store` moves in the same transaction. What always holds: an entry is never changed; another entry
+//! reverses it.
 
 use super::money::{Bps, Cents, Currency, Overflow, Total};
 use super::text_enum::text_enum;
@@ -84,9 +85,6 @@ pub struct Posting {
 }
 
 /// What a payment books when it is confirmed for the first time: its sale, and its fee where there is one.
-///
-/// # Errors
-/// [`Overflow`] past 64 bits.
 pub fn booked(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>, Overflow> {
     let fee = value.fee(fee_bps)?.negated()?;
     let sale = Posting {
@@ -112,9 +110,6 @@ pub fn booked(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>, Overflow> {
 /// taken back yet.
 ///
 /// Entries that were taken back are undone the same way, by taking back what took them back.
-///
-/// # Errors
-/// [`Overflow`] past 64 bits.
 pub fn taken_back(
     unreversed: &[(i64, Cents)],
     memo: &'static str,

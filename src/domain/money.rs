@@ -86,17 +86,11 @@ impl Cents {
     }
 
     /// The sum.
-    ///
-    /// # Errors
-    /// [`Overflow`] past 64 bits.
     pub fn plus(self, other: Cents) -> Result<Cents, Overflow> {
         self.0.checked_add(other.0).map(Cents).ok_or(Overflow)
     }
 
     /// The difference.
-    ///
-    /// # Errors
-    /// [`Overflow`] past 64 bits.
     pub fn minus(self, other: Cents) -> Result<Cents, Overflow> {
         self.0.checked_sub(other.0).map(Cents).ok_or(Overflow)
     }
@@ -115,18 +109,12 @@ impl Cents {
     }
 
     /// One and a half times it, rounded up.
-    ///
-    /// # Errors
-    /// [`Overflow`] past 64 bits.
     pub fn one_and_a_half(self) -> Result<Cents, Overflow> {
         let half_up = self.0.checked_add(1).ok_or(Overflow)? / 2;
         self.plus(Cents(half_up))
     }
 
     /// The fee on this gross amount: gross × bps / 10 000, rounded half-even to cents.
-    ///
-    /// # Errors
-    /// [`Overflow`] past 64 bits.
     pub fn fee(self, bps: Bps) -> Result<Cents, Overflow> {
         let product = i128::from(self.0)
             .checked_mul(i128::from(bps.0))
@@ -139,9 +127,6 @@ impl Cents {
     }
 
     /// What is left of this gross amount after its fee.
-    ///
-    /// # Errors
-    /// [`Overflow`] past 64 bits.
     pub fn net(self, bps: Bps) -> Result<Cents, Overflow> {
         self.minus(self.fee(bps)?)
     }
@@ -180,9 +165,6 @@ impl Total {
     }
 
     /// As an amount.
-    ///
-    /// # Errors
-    /// [`Overflow`] past 64 bits.
     pub fn cents(self) -> Result<Cents, Overflow> {
         i64::try_from(self.0).map(Cents).map_err(|_| Overflow)
     }

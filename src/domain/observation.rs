@@ -1,7 +1,8 @@
 //! An observation: money that was seen at one place of a chain.
 //!
-//! What lives here: where it was seen, what it was, and where it stands on its chain. What does not: what it came to
-//! (`payment`, `deposit`, `unmatched`). What always holds: a place is seen once, however often it is looked at.
+//! What lives here: where it was seen, how much it was, and its state on its chain. What does not: what it is for
+//! (`payment`, `deposit`, `unmatched`). What always holds: a place has one observation, however often it is looked
+//! at.
 
 use super::asset::{Asset, Mode};
 use super::chain::Chain;

@@ -1,7 +1,7 @@
-//! A quote: one coin picked for one invoice, with its rate, amount and address.
+//! A quote: one coin that was picked for one invoice, with its rate, amount and address.
 //!
-//! What lives here: whether a coin can be quoted for a price, and which quote speaks for the invoice. What does
-//! not: where addresses come from. What always holds: a quote, once made, never changes.
+//! What lives here: whether a coin can be quoted for a price, and which quote of an invoice is the current one.
+//! What does not: where addresses come from. What always holds: a quote never changes.
 
 use super::asset::Asset;
 use super::money::Cents;

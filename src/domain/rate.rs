@@ -1,7 +1,7 @@
-//! A rate with where it comes from.
+//! A rate, with its source and its time.
 //!
-//! What does not live here: asking for one (`service::rates`), and the arithmetic (`money::coin`). What always holds: a
-//! rate that something was priced at is kept with its source and its time.
+//! What does not live here: asking for one (`service::rates`), and the arithmetic (`money::coin`). What always
+//! holds: whatever was priced keeps the rate's source and time beside the rate.
 
 use super::money::coin::Rate;
 use super::text_enum::text_enum;

@@ -1,8 +1,8 @@
-//! What the service answers when it will not do what it was asked.
+//! Refusals: the answers to requests that the service does not carry out.
 //!
-//! What lives here: the machine codes of the interface and the refusal that carries one. What does not: HTTP
-//! statuses, which are `http`'s to choose. What always holds: a refusal is said to the caller as it stands, so
-//! its message never holds anything the caller may not know.
+//! What lives here: the machine codes of the interface, and the refusal that carries one. What does not: HTTP
+//! statuses, which `http` chooses. What always holds: the caller reads the message as it is here, so it never
+//! contains what the caller may not know.
 
 use super::text_enum::text_enum;
 

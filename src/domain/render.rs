@@ -2,6 +2,8 @@
 //!
 //! What lives here: field names, their order, and how each value is written. What does not: envelopes of lists
 //! (`http`). What always holds: an object in an event is byte for byte what its GET answers.
+//!
+//! Rendering fails only where `serde_json` does, and no type here makes it fail.
 
 pub mod customer;
 mod invoice_detail;
@@ -95,9 +97,6 @@ struct InvoiceView<'a> {
 }
 
 /// An invoice; `warnings` only where there are some, which only its creation has.
-///
-/// # Errors
-/// serde_json's, which no invoice causes.
 pub fn invoice(invoice: &Invoice, links: &Links, warnings: &[String]) -> Rendered {
     let coin = invoice.coin.as_ref();
     to_raw_value(&InvoiceView {
@@ -143,9 +142,6 @@ struct CurrencyView {
 }
 
 /// A coin of the currencies list.
-///
-/// # Errors
-/// serde_json's, which no coin causes.
 pub fn currency(asset: &Asset) -> Rendered {
     to_raw_value(&CurrencyView {
         id: asset.id,
@@ -178,9 +174,6 @@ struct MerchantView<'a> {
 }
 
 /// The account as `GET /v1/merchant` answers it.
-///
-/// # Errors
-/// serde_json's, which no account causes.
 pub fn merchant(
     account: &Account,
     mode: Mode,
@@ -191,9 +184,6 @@ pub fn merchant(
 }
 
 /// The account as the object of an `account.*` event: the same, with `object` "account".
-///
-/// # Errors
-/// serde_json's, which no account causes.
 pub fn account(
     account: &Account,
     mode: Mode,
@@ -255,9 +245,6 @@ impl From<&Balance> for BalanceView {
 }
 
 /// A balance.
-///
-/// # Errors
-/// serde_json's, which no balance causes.
 pub fn balance(balance: &Balance) -> Rendered {
     to_raw_value(&BalanceView::from(balance))
 }
@@ -278,9 +265,6 @@ struct EntryView<'a> {
 }
 
 /// An entry of the ledger.
-///
-/// # Errors
-/// serde_json's, which no entry causes.
 pub fn entry(entry: &Entry, mode: Mode) -> Rendered {
     to_raw_value(&EntryView {
         id: &entry.id,

@@ -1,7 +1,7 @@
-//! When a webhook that was not taken is sent again.
+//! When a webhook is sent again that its receiver did not take.
 //!
-//! What lives here: the table of gaps. What does not: sending. What always holds: eleven attempts in a round, the
-//! last of them within a day of the first.
+//! What lives here: the table of gaps. What does not: sending. What always holds: a round has eleven attempts, and
+//! the last is within a day of the first.
 
 use super::time::{HOUR_MS, MINUTE_MS, SECOND_MS, Time};
 

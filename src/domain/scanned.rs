@@ -1,7 +1,8 @@
-//! Up to when chains have been looked at, and what that means for invoices.
+//! Up to which time each chain has been scanned, and what that means for invoices.
 //!
-//! What lives here: at which moment an invoice is judged while a chain lags. What does not: looking at chains. What always
-//! holds: only live invoices with a quote on a chain that lags are held, and none for longer than [`HELD_MS_MAX`].
+//! What lives here: at which time an invoice is judged while a chain lags. What does not: scanning chains. What
+//! always holds: only live invoices with a quote on a lagging chain wait for it, and none waits longer than
+//! [`HELD_MS_MAX`].
 
 use super::asset::{Asset, Mode};
 use super::chain::Chain;

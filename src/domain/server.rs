@@ -1,7 +1,8 @@
 //! Servers that resellers order.
 //!
-//! What lives here: a server and its JSON; what can be ordered (`order`), where an order stands (`state`), how it
-//! goes on (`outcome`). What does not: the command that makes one (`worker`). What always holds: a server moves by [`Server::step`] only.
+//! What lives here: a server and its JSON; what can be ordered (`order`), the states of an order (`state`), and
+//! what the provisioner and operators say of it (`outcome`). What does not: running the provisioner (`worker`).
+//! What always holds: only [`Server::step`] changes a server's state.
 
 pub mod order;
 pub mod outcome;
@@ -145,9 +146,6 @@ impl<'a> From<&'a Server> for ServerView<'a> {
 }
 
 /// A server as its reseller sees it.
-///
-/// # Errors
-/// serde_json's, which no server causes.
 pub fn render(server: &Server) -> Rendered {
     to_raw_value(&ServerView::from(server))
 }
@@ -163,9 +161,6 @@ struct OperatorView<'a> {
 }
 
 /// A server as the operator sees it; `account` is the id of whose it is.
-///
-/// # Errors
-/// serde_json's, which no server causes.
 pub fn render_for_operator(server: &Server, account: &str) -> Rendered {
     to_raw_value(&OperatorView {
         server: ServerView::from(server),

@@ -36,7 +36,7 @@ text_enum! {
         Expired = "expired",
         /// Paid in full, but not in time.
         PaidLate = "paid_late",
-        /// Called off by the merchant.
+        /// Cancelled by the merchant.
         Cancelled = "cancelled",
         /// A payment came and vanished.
         Failed = "failed",
@@ -79,7 +79,7 @@ pub struct Terms {
     pub over: Bps,
     /// When it can no longer be paid in time.
     pub expires_at: Time,
-    /// When it was called off.
+    /// When it was cancelled.
     pub cancelled_at: Option<Time>,
     /// Has a coin been picked?
     pub quoted: bool,

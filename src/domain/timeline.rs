@@ -1,7 +1,7 @@
-//! The timeline of an invoice: what happened to it, in its order, and why its status is what it is, in numbers.
+//! The timeline of an invoice: what happened to it, in order, and why its status is what it is, in numbers.
 //!
-//! What lives here: replaying what is stored. What does not: words and sums for a status (`reason`). What always
-//! holds: the numbers beside a status are those of the moment at which it was computed.
+//! What lives here: replaying what is stored. What does not: the words and sums for a status (`reason`). What
+//! always holds: the numbers beside a status are those of the moment at which it was computed.
 
 mod reason;
 
@@ -247,7 +247,7 @@ pub fn timeline(history: &History<'_>, now: Time) -> Vec<Entry> {
     }
     let deadline = invoice.expires_at;
     if deadline <= now {
-        let text = "the time to pay is over; what is seen from here on is late".to_owned();
+        let text = "the time to pay is over; what is seen from now on is late".to_owned();
         let place = entries.iter().position(|entry| entry.at >= deadline);
         let entry = Entry::of(deadline, EntryKind::Deadline, text);
         entries.insert(place.unwrap_or(entries.len()), entry);

@@ -1,7 +1,7 @@
-//! Payouts and refunds: money on its way out, and the one machine that both go through.
+//! Payouts and refunds: money on its way out, and the one state machine of both.
 //!
-//! What lives here: the transfer, its states and steps. What does not: what it comes to in coin (`terms`), how a step
-//! is asked for (`step`), what is booked for it (`service`). What always holds: a step that the machine does not have
+//! What lives here: the transfer, its states and steps. What does not: how much coin is sent (`terms`), how a step
+//! is asked for (`step`), its ledger entries (`service`). What always holds: a step that the machine does not have
 //! changes nothing.
 
 pub mod step;
@@ -76,7 +76,7 @@ text_enum! {
         Failed = "failed",
         /// It was not approved; the amount is back.
         Rejected = "rejected",
-        /// It was called off; the amount is back.
+        /// It was cancelled; the amount is back.
         Cancelled = "cancelled",
     }
 }
@@ -205,7 +205,7 @@ pub struct Transfer {
     pub txid: Option<String>,
     /// Why a refund was asked for.
     pub reason: Option<String>,
-    /// Why it failed, was rejected or called off, where that was said.
+    /// Why it failed, was rejected or cancelled, where that was said.
     pub failure_reason: Option<String>,
     /// What a command that sends it is at.
     pub sending: Option<Sending>,
@@ -213,7 +213,7 @@ pub struct Transfer {
     pub requested_at: Time,
     /// When it was approved.
     pub approved_at: Option<Time>,
-    /// When it was paid, failed, rejected or called off.
+    /// When it was paid, failed, rejected or cancelled.
     pub finalized_at: Option<Time>,
 }
 
@@ -230,7 +230,7 @@ impl Transfer {
             .ok_or_else(|| no_such_step(kind, before, action))?;
         let held = self.sending == Some(Sending::Unknown);
         if step == Step::Release && !held {
-            let message = format!("this {kind} is not held");
+            let message = format!("this {kind} is not on hold");
             return Err(Refusal::of(Code::InvalidTransition, "action", message));
         }
         let stays_held = held && status.is_open() && step != Step::Release;
@@ -258,7 +258,7 @@ impl Transfer {
 
 /// 409 `invalid_transition`.
 pub fn no_such_step(kind: TransferKind, status: TransferStatus, action: TransferAction) -> Refusal {
-    let message = format!("a {kind} that is {status} has no step {action}");
+    let message = format!("{action} is not possible for a {kind} that is {status}");
     Refusal::of(Code::InvalidTransition, "action", message)
 }
 

@@ -1,6 +1,6 @@
-//! A payment that matched nothing: money that came, and nobody was asked for.
+//! A payment that matched nothing: money that nobody was asked to pay.
 //!
-//! What always holds: it books nothing and moves nothing; a person looks at it.
+//! What always holds: it makes no ledger entry and changes no status; a person looks at it.
 
 use super::asset::{Asset, Mode};
 use super::money::coin::Units;

@@ -1,7 +1,8 @@
 //! Who may call a route.
 //!
-//! What lives here: what a request has to prove, and the proofs. What does not: which proof a route asks for, which is the
-//! type of its handler (`route`). What always holds: a proof is made here alone, from what a request has shown.
+//! What lives here: what a request has to prove, and the types of the proofs. What does not: which proof a route
+//! asks for, which is the type of its handler (`route`). What always holds: a proof is made only here, from what a
+//! request carries.
 
 use super::front::Front;
 use super::front::sandbox::Sandbox;
@@ -157,7 +158,7 @@ pub(super) fn operator(
     if member.is_operator() {
         Ok(Operator(member))
     } else {
-        Err(Refusal::new(Code::Forbidden, "this is for operators").into())
+        Err(Refusal::new(Code::Forbidden, "only operators may do this").into())
     }
 }
 

@@ -1,6 +1,6 @@
-//! From which address a request comes, also through proxies.
+//! The address of the client that sends a request, also through proxies.
 //!
-//! What always holds: `X-Forwarded-For` is believed only as far as proxies that the operator named have written it.
+//! What always holds: `X-Forwarded-For` is believed only as far as proxies wrote it that the operator named.
 
 use hyper::HeaderMap;
 use std::net::{IpAddr, Ipv6Addr};

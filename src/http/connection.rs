@@ -1,8 +1,8 @@
 //! One connection: its socket and its bodies, as hyper sees them.
 //!
-//! What lives here: noticing that a client does not send or does not take. What does not: how many there may be
-//! (`places`). What always holds: a client that takes too little of its answer for too long is cut off, and what is
-//! written at once costs nothing more.
+//! What lives here: noticing a client that does not send or does not read. What does not: how many connections
+//! there may be (`places`). What always holds: a client that reads too little of its answer for too long is cut
+//! off; an answer that is written at once costs nothing more.
 
 use super::places::{Answering, BODY, Seat, TAKING};
 use super::stream::{Broken, Outgoing};

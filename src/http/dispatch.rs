@@ -54,7 +54,7 @@ pub(super) struct Dropped;
 
 impl std::fmt::Display for Dropped {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("a fault of the sandbox dropped the answer")
+        out.write_str("a simulated fault of the sandbox dropped the answer")
     }
 }
 
@@ -299,7 +299,7 @@ async fn read_body(body: Arriving, timeout: Duration) -> Result<Bytes, Refusal> 
         Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
         Ok(Err(error)) => Err(Refusal::new(
             Code::InvalidRequest,
-            format!("the body broke off: {error}"),
+            format!("the body ended early: {error}"),
         )),
         Err(_) => Err(Refusal::new(
             Code::RequestTimeout,

@@ -1,4 +1,4 @@
-//! Codes and statuses: the one table between them, and the answer to what went wrong.
+//! Codes and statuses: the one table between them, and the answers to errors.
 //!
 //! What always holds: the cause of a failure goes to the log with the request's id, never to the caller.
 

@@ -1,6 +1,6 @@
-//! The files that pages load: `web::FILES`, all sent by one handler.
+//! The files that pages load: the table `web::FILES`, sent by one handler.
 //!
-//! What always holds: a browser that has this version of a file is not sent it again.
+//! What always holds: a browser that has the present version of a file does not receive it again.
 
 use super::reply::Reply;
 use super::request::Call;

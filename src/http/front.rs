@@ -1,7 +1,7 @@
-//! What handlers share: the use cases, the clock, and everything that is counted between requests.
+//! The state that handlers share: the use cases, the clock, and everything that is counted across requests.
 //!
-//! What lives here: state. What does not: the list of routes and what answers them, which are above and use it. What
-//! always holds: nothing here knows a handler.
+//! What lives here: state. What does not: the routes and their handlers, which use it. What always holds: nothing
+//! here knows a handler.
 
 pub(super) mod faults;
 pub(super) mod inbox;

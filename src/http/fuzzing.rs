@@ -1,6 +1,6 @@
-//! What a fuzzer calls that nobody else can: the router and the query parser by themselves.
+//! Entry points for fuzzers: the router and the query parser by themselves.
 //!
-//! What always holds: it is not there in any other build.
+//! What always holds: no other build has them.
 
 use super::request::Query;
 use super::route::{Route, Scope};

@@ -1,8 +1,8 @@
 //! Where passwords are hashed: one thread, one buffer, and a short queue in front.
 //!
 //! What lives here: who waits, whose turn it is, when the thread begins and ends. What does not: the hash itself
-//! (`service::operator::passwords`), and who has guessed too often (`throttle`). What always holds: one password is hashed at a
-//! time, a client waits with one password at most, and whoever hangs up leaves the queue.
+//! (`service::operator::passwords`), and who has guessed too often (`throttle`). What always holds: one password is
+//! hashed at a time, a client has at most one password in the queue, and a client that hangs up leaves the queue.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::Error;
@@ -134,7 +134,7 @@ impl Hashing {
                 queue.thread = Some(thread);
                 queue.is_running = true;
             }
-            Err(error) => log::error!("there is no thread for passwords: {error}"),
+            Err(error) => log::error!("the thread for passwords could not be started: {error}"),
         }
         queue.is_running
     }
@@ -184,7 +184,7 @@ impl Drop for Hashing {
         self.shared.changed.notify_one();
         // The thread holds nothing that owns the queue, so it never waits for itself.
         if thread.is_some_and(|thread| thread.join().is_err()) {
-            log::error!("the thread of the passwords panicked");
+            log::error!("the thread for passwords panicked");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which `Host` a sandbox answers to: one that no page of another site can have by DNS rebinding.
+//! Which `Host` headers a sandbox accepts: those that no page of another site can cause by DNS rebinding.
 //!
 //! What lives here: the rule. What does not: reading a host (`domain::url`), and `Origin`, which the sandbox's controls
 //! check too. What always holds: a host that a stranger can point at this machine by DNS is let in only where it was

@@ -1,8 +1,8 @@
-//! Large answers: how many of one asker are being sent at once.
+//! Large answers: how many of one account are being sent at once.
 //!
-//! What lives here: the place that a large answer takes until its last byte is sent. What does not: how fast a client
-//! must take it (`connection`). What always holds: what one asker's clients do not take costs the server so many large
-//! answers at most, over however many connections they ask.
+//! What lives here: the place that a large answer takes until its last byte is sent. What does not: how fast a
+//! client must read it (`connection`). What always holds: the large answers that an account's clients do not read
+//! are bounded in number, over however many connections they ask.
 
 use super::long_reads::{Askers, Place};
 use super::reply::Reply;

@@ -1,7 +1,7 @@
 //! How often a key, or a client, may make invoices.
 //!
-//! What always holds: a key that stays under the rate is never refused, and one that passes it is told when to
-//! come back.
+//! What always holds: a key that stays under the rate is never refused, and a key that exceeds it is told when to
+//! try again.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, Time};

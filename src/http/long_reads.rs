@@ -1,7 +1,8 @@
-//! Long reads: searches, exports, summaries. They have threads of their own, and each asker a bound.
+//! Long reads: searches, exports and summaries run on threads of their own, and each account may run a bounded
+//! number.
 //!
-//! What lives here: who waits for whom. What does not: what is read. What always holds: a thread of the runtime never
-//! does a long read, and one asker's never keep others from theirs.
+//! What lives here: who waits for whom. What does not: what is read. What always holds: a thread of the runtime
+//! never does a long read, and one account's long reads never keep other accounts from theirs.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::{Asker, Error};

@@ -1,6 +1,6 @@
 //! Counters for Prometheus, and who may read them.
 //!
-//! What always holds: labels come from the routes alone, so nothing a caller sends can make the page grow.
+//! What always holds: labels come from the routes alone, so no caller can make the page grow.
 
 use crate::domain::apikey;
 use crate::domain::signature::is_same;

@@ -1,7 +1,7 @@
-//! Passwords that come in by HTTP: proved, or hashed to be kept.
+//! Passwords in requests: proving them, or hashing them to be stored.
 //!
-//! What always holds: every one of them is hashed in the one queue (`hashing`), and one that is tried is counted before
-//! (`throttle`). One whose caller hangs up before the answer tells nothing, and is not counted.
+//! What always holds: every password is hashed in the one queue (`hashing`), and an attempt is counted before it is
+//! made (`throttle`). An attempt whose caller hangs up before the answer reveals nothing and is not counted.
 
 use super::client;
 use super::front::Front;

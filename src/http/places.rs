@@ -1,7 +1,7 @@
 //! Places: how many connections there are, whose they are, and which of them wait for their client.
 //!
-//! What lives here: taking, giving up and ending a connection's place. What does not: what is said over it. What
-//! always holds: a connection is ended here only while it waits for its client, so no request that was begun is cut.
+//! What lives here: taking, giving back and ending a connection's place. What does not: what is sent over it. What
+//! always holds: a connection is ended here only while it waits for its client, so no request is interrupted.
 
 use super::client;
 use crate::clock::Stopwatch;

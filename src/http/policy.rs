@@ -1,6 +1,6 @@
 //! What browsers let a page do: its Content-Security-Policy.
 //!
-//! What always holds: a page runs no script and loads nothing from elsewhere but the pictures that it names.
+//! What always holds: a page runs no script, and loads nothing from other sites but the pictures that it names.
 
 /// What one page may do that others may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What machines ask of the process itself: is it alive, is it ready, how is it doing, what does it offer.
+//! Operations for machines that watch the process: is it alive, is it ready, its health, its document, its metrics.
 
 use super::auth::Scraper;
 use super::front::Subject;

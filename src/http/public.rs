@@ -1,7 +1,7 @@
-//! `/v1/public/…`: what a shop's page may ask, from whatever site it is.
+//! `/v1/public/…`: what a shop's page may ask, from any site.
 //!
-//! What lives here: its handlers and the headers by which browsers let a page read the answers (CORS). What always
-//! holds: every answer of a route that is shared carries them, errors too, and no answer elsewhere does.
+//! What lives here: the handlers, and the headers by which browsers let a page read the answers (CORS). What always
+//! holds: every answer of these routes has the headers, errors too, and no other answer has them.
 
 use super::auth::PublicKey;
 use super::reply::Reply;

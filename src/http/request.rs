@@ -1,4 +1,4 @@
-//! What every handler is given: the path, the query, the body.
+//! What every handler receives: the path, the query, the body.
 //!
 //! What always holds: a query that reaches a handler is as its route declares it.
 
@@ -295,7 +295,7 @@ pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'
         return Ok(None);
     };
     if values.any(|other| other != value) {
-        let problem = "must be sent once: there are different ones";
+        let problem = "must be sent once, and was sent with different values";
         return Err(Refusal::field(name, problem));
     }
     let text = value.to_str().map(Some);

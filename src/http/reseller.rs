@@ -1,4 +1,4 @@
-//! The reseller interface, `/reseller/…`: servers are ordered, read and given up.
+//! The reseller interface, `/reseller/…`: ordering, reading and giving up servers.
 
 use super::auth::Reseller;
 use super::reply::Reply;

@@ -1,4 +1,4 @@
-//! From a path and a method to the route.
+//! Finds the route for a path and a method.
 //!
 //! What lives here: a tree of path segments made from the routes that a listener serves. What always holds: finding a route costs one look-up
 //! for each segment, however many routes there are.

@@ -1,7 +1,7 @@
 //! Connections: accepting them, limiting them, letting them end.
 //!
-//! What always holds: a client that sends nothing or takes nothing loses its connection, and a stopping server finishes
-//! what it has begun.
+//! What always holds: a client that neither sends nor reads loses its connection, and a stopping server finishes
+//! the requests that it has begun.
 
 use super::connection::{Arriving, Pace, Socket, under_way};
 use super::dispatch::{Dispatcher, Dropped};

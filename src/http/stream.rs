@@ -1,7 +1,7 @@
-//! Bodies: one piece, or many that are made while they are sent.
+//! Bodies of answers: one piece, or many that are made while they are sent.
 //!
-//! What always holds: at most two pieces of a stream are in memory, and a caller who has gone, or was cut off because it
-//! takes too little, ends the making.
+//! What always holds: at most two pieces of a stream are in memory; when the caller has gone, or was cut off for
+//! reading too little, no more are made.
 
 use crate::service::Error;
 use http_body_util::Full;
@@ -26,7 +26,7 @@ pub(super) struct Broken;
 
 impl std::fmt::Display for Broken {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("the answer could not be made to its end")
+        out.write_str("the answer could not be completed")
     }
 }
 
@@ -53,7 +53,7 @@ impl Outgoing {
         let making = make(Pieces(sender));
         tokio::spawn(async move {
             if let Err(error) = making.await {
-                log::error!("a stream broke off: {error}");
+                log::error!("a streamed answer ended early: {error}");
                 // The caller may be gone.
                 let _ = end.send(Err(Broken)).await;
             }

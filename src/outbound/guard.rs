@@ -1,9 +1,9 @@
 //! The address guard: which urls and which addresses a webhook may go to.
 //!
-//! What lives here: the rules, and the table of what is not the public internet. What does not: the network. The
-//! resolver in `outbound` asks about every address that a name has, and connects to no other. What always holds: only
-//! three things may be reached, in whatever disguise: a public address over https, what the operator opened with
-//! `--webhook-allow`, and, in the sandbox, loopback.
+//! What lives here: the rules, and the table of addresses that are not on the public internet. What does not: the
+//! network. The resolver in `outbound` asks about every address of a name, and connects to no other. What always
+//! holds: only three kinds of addresses are reached, however they are written: public addresses over https,
+//! addresses that the operator opened with `--webhook-allow`, and, in the sandbox, loopback.
 
 use crate::domain::url::{Fault, Host, Site};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -114,7 +114,7 @@ impl FromStr for Cidr {
             None => (text, None),
         };
         let network: IpAddr = network.parse().map_err(|_| {
-            format!("\"{text}\" is not an address range; 10.0.0.0/8, 192.168.1.20 and fd00::/8 are")
+            format!("\"{text}\" is not an address range like 10.0.0.0/8, 192.168.1.20 or fd00::/8")
         })?;
         let bits_max = if network.is_ipv4() { 32 } else { 128 };
         let prefix_bits = prefix

@@ -1,4 +1,4 @@
-//! The account: what it is, what it has, what was booked; and its states.
+//! The account: reading it, its balances and its ledger, and changing its status.
 
 use super::audit_log::{self, Entry};
 use super::events::{Page, Subject, record, unknown_before};
@@ -26,9 +26,6 @@ pub struct LedgerWanted {
 
 impl Service {
     /// The account, in the mode of the key.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn merchant(&self, scope: &Scope) -> Result<Json, Error> {
         self.read_at_one_moment(|db| {
             let account = accounts::by_seq(db, scope.account())?;
@@ -44,9 +41,6 @@ impl Service {
     }
 
     /// Both balances, in the mode of the key.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn balances(&self, scope: &Scope) -> Result<Vec<Json>, Error> {
         self.read_at_one_moment(|db| {
             let account = accounts::by_seq(db, scope.account())?;
@@ -145,9 +139,6 @@ pub fn find(db: &Reader<'_>, id: &str) -> Result<Account, Error> {
 }
 
 /// Every account, oldest first.
-///
-/// # Errors
-/// [`Error::Failed`] where the file fails.
 pub fn list(db: &Reader<'_>) -> Result<Vec<Account>, Error> {
     Ok(accounts::all(db)?)
 }
@@ -183,9 +174,6 @@ pub fn decide(
 }
 
 /// Sets how many servers an account may have at once, and notes who did so.
-///
-/// # Errors
-/// [`Error::Failed`] where the file fails.
 pub fn set_server_quota(
     tx: &Tx<'_>,
     actor: &str,
@@ -207,9 +195,6 @@ pub fn set_server_quota(
 }
 
 /// Saves an account whose status was `before`, and tells of it where it has become active or suspended.
-///
-/// # Errors
-/// [`Error::Failed`] where the file fails.
 pub fn save(tx: &Tx<'_>, account: &Account, before: AccountStatus, now: Time) -> Result<(), Error> {
     accounts::update(tx, account)?;
     let Some(kind) = account.status.event_after(before) else {

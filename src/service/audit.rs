@@ -1,7 +1,8 @@
-//! Proving that a file is right: what must always hold, held against what is stored.
+//! Auditing a file: compares what is stored with the rules that must always hold.
 //!
-//! What lives here: the checks that need the rules, and the order of all of them. What does not: those that a query can
-//! make (`store::audit`). What always holds: nothing is written, and memory does not grow with the file.
+//! What lives here: the checks that need the rules of `domain`, and the order of all checks. What does not: checks
+//! that are queries (`store::audit`). What always holds: nothing is written, and memory does not grow with the
+//! file.
 
 use super::Error;
 use super::settle::judge;
@@ -18,9 +19,6 @@ const PAGE: u32 = 1000;
 const OVERDUE_MS_MAX: i64 = HOUR_MS;
 
 /// Checks everything, and tells each finding; how much was checked.
-///
-/// # Errors
-/// [`Error::Failed`] where the file cannot be read.
 pub fn audit(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<Counts, Error> {
     audit::check(db, report)?;
     check_fees(db, report)?;

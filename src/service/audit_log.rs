@@ -1,7 +1,7 @@
-//! The audit log: who did what, recorded and paged.
+//! The audit log: records who did what, and pages through it.
 //!
-//! What does not live here: what is worth an entry, which each use case says in its own transaction. What always holds: a
-//! merchant's user reads what concerns its own account, and no more.
+//! What does not live here: what is worth an entry, which each use case decides in its own transaction. What always
+//! holds: a merchant's user reads what concerns its own account, and no more.
 
 use super::events::{Page, unknown_before};
 use super::{Error, Json, Member, Service};
@@ -35,9 +35,6 @@ pub struct Entry<'a> {
 }
 
 /// Records who did what, in the transaction that does it. `actor` is the email of who is signed in, or what else acted.
-///
-/// # Errors
-/// [`Error::Failed`] where the file fails.
 pub fn record(tx: &Tx<'_>, now: Time, actor: &str, entry: &Entry<'_>) -> Result<(), Error> {
     let entry = audit_log::NewEntry {
         actor,

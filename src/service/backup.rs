@@ -1,7 +1,7 @@
 //! Backup and restore: copies that are proved right before they count.
 //!
-//! What always holds: a copy with anything wrong in it gets no name, and what is gone on from after a restore neither
-//! pays nor hands out anything a second time.
+//! What always holds: a copy in which anything is wrong never gets its name, and a restored file neither pays nor
+//! hands out anything a second time.
 
 use super::{Error, audit};
 use crate::store::backup::{Held, copy};
@@ -31,7 +31,9 @@ pub fn backup(
             .map_err(Error::from)
     })?;
     if let Some(first) = findings.first() {
-        return Err(Error::Failed(format!("the copy is not whole: {first}")));
+        return Err(Error::Failed(format!(
+            "the copy is damaged or incomplete: {first}"
+        )));
     }
     Ok(copy.put_in_place(replace)?)
 }
@@ -76,7 +78,7 @@ pub fn restore(
 /// Is the name free, or may what has it be replaced?
 fn check_name(to: &Path, replace: bool) -> Result<(), Error> {
     if to.exists() && !replace {
-        let message = format!("{} is there already; --force replaces it", to.display());
+        let message = format!("{} exists already; --force replaces it", to.display());
         return Err(Error::Failed(message));
     }
     Ok(())

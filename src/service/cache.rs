@@ -1,7 +1,8 @@
-//! A bounded copy of what was read, that a commit makes stale.
+//! A bounded cache of what was read, which commits clear.
 //!
-//! What lives here: the one cache. What always holds: a value read before a commit never enters after it, because
-//! every commit that touches the cache moves its generation, and a value enters only in the generation it was read in.
+//! What lives here: the one cache. What always holds: a value that was read before a commit never enters after it,
+//! because every commit that touches the cache moves its generation, and a value enters only in the generation in
+//! which it was read.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;

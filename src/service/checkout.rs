@@ -1,6 +1,6 @@
 //! The checkout: what a shop's page may ask with a public key, and what a customer may do with an invoice's token.
 //!
-//! What always holds: a token opens its own invoice and nothing else, and with it a coin can be picked, no more.
+//! What always holds: a token opens its own invoice and nothing else, and all that it allows is picking a coin.
 
 use super::invoices::owned;
 use super::payments::still_due;
@@ -47,9 +47,6 @@ impl Service {
     }
 
     /// What a shop's page may know of the account.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn public_config(&self, now: Time, scope: &Scope) -> Result<Json, Error> {
         let (account, coins) = self.read(|db| {
             let account = accounts::by_seq(db, scope.account())?;

@@ -1,6 +1,6 @@
 //! What the file keeps of the server's clock.
 //!
-//! What always holds: what the file has seen never goes back, unless the clock was set back on purpose.
+//! What always holds: the time in the file never goes back, unless somebody set the clock back on purpose.
 
 use super::{Error, Service};
 use crate::domain::time::{HOUR_MS, Time};
@@ -11,35 +11,23 @@ use std::sync::Arc;
 const GAP_MS_MAX: i64 = 11 * HOUR_MS;
 
 /// Says in a file that the wall clock is right, also to a server that has it open.
-///
-/// # Errors
-/// [`Error::Failed`] where the file fails.
 pub fn accept_clock(store: &Store, wall: Time) -> Result<(), Error> {
     store.write_and_wait(move |tx| Ok(file::accept_clock(tx, wall)?))
 }
 
 /// The latest moment that a file has seen, and how often a person has accepted the wall clock.
-///
-/// # Errors
-/// [`Error::Failed`] where the file cannot be read.
 pub fn clock_of(store: &Store) -> Result<(Time, i64), Error> {
     store.read(|db| Ok(file::clock(db)?.unwrap_or((Time(0), 0))))
 }
 
 impl Service {
     /// How often a person has accepted the wall clock.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file cannot be read.
     pub fn clock_accepted(&self) -> Result<i64, Error> {
         Ok(clock_of(&self.store)?.1)
     }
 
     /// Keeps what the clock shows, and how far the wall clock is ahead of it while it is not believed. Where the clock
     /// was set back, deliveries that wait for the time before are due.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub async fn keep_clock_seen(
         self: &Arc<Self>,
         now: Time,

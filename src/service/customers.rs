@@ -1,7 +1,7 @@
 //! Customers and their addresses.
 //!
-//! What does not live here: what is paid to them (`deposits`). What always holds: a customer has at most one address
-//! for each family, and keeps it for ever.
+//! What does not live here: what is paid to them (`deposits`). What always holds: a customer has at most one
+//! address for each family, and keeps it for ever.
 
 use super::{Error, Json, Scope, Service};
 use crate::domain::customer::{Customer, Family, check_ref};
@@ -56,7 +56,7 @@ impl Service {
             Some(_) => Ok(()),
             None => {
                 let message = format!(
-                    "no {family} address is to be had just now: the pool is being refilled, or the account has taken its share"
+                    "no {family} address is available just now: the pool is being refilled, or the account has taken its share"
                 );
                 Err(Refusal::new(Code::PoolRefilling, message).into())
             }

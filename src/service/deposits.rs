@@ -1,7 +1,7 @@
 //! Deposits: reading them, and simulating one.
 //!
-//! What does not live here: what a deposit does (`intake`). What always holds: what is simulated is observed like what is
-//! seen on a chain.
+//! What does not live here: the steps of a deposit (`intake`). What always holds: a simulated deposit is observed
+//! by the same code as one on a chain.
 
 use super::customers::known;
 use super::intake::Owned;
@@ -98,9 +98,6 @@ impl Service {
     }
 
     /// The newest deposits.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn deposits(&self, scope: &Scope, wanted: &Wanted) -> Result<Vec<Json>, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         let customer = wanted.customer.as_deref();

@@ -1,7 +1,6 @@
-//! Why a use case did not happen.
+//! Why a use case did nothing.
 //!
-//! What always holds: a refusal is for the caller and says so; a failure is for the log and the caller hears
-//! nothing of its cause.
+//! What always holds: a refusal tells the caller why; of a failure only the log tells the cause.
 
 use crate::domain::money::Overflow;
 use crate::domain::refusal::{Code, Refusal};
@@ -38,7 +37,7 @@ impl From<StoreError> for Error {
         match error {
             StoreError::Overloaded => Error::Refused(Refusal::new(
                 Code::Overloaded,
-                "more writes are waiting than can be taken in; try again",
+                "too many writes are waiting; try again",
             )),
             StoreError::TooLarge => Overflow.into(),
             // Why is for the log: the caller can do nothing about it.

@@ -1,6 +1,6 @@
-//! What the sandbox pretends is wrong.
+//! Which faults the sandbox simulates.
 //!
-//! What always holds: outside the sandbox nobody sets a fault, so there is none.
+//! What always holds: nobody sets a fault outside the sandbox, so there is none.
 
 use super::Service;
 use std::sync::atomic::{AtomicBool, Ordering};

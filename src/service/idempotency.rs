@@ -1,6 +1,6 @@
-//! Doing a POST that creates at most once for each Idempotency-Key.
+//! Running a POST that creates something at most once for each Idempotency-Key.
 //!
-//! What always holds: the answer is kept in the transaction of its effect, so either both are there or neither.
+//! What always holds: the answer is stored in the transaction of its effect, so both exist or neither.
 
 use super::Error;
 use crate::domain::refusal::{Code, Refusal};

@@ -1,8 +1,8 @@
-//! The one way in for money: what is seen on a chain, and what becomes of it there.
+//! The one way in for money: what is seen on a chain, and the steps it takes there.
 //!
-//! What lives here: whom an observation belongs to, and the steps it goes through. What does not: looking at chains, and
-//! what a payment does to its invoice (`settle`). What always holds: each observation is written once and has exactly
-//! one owner; one that cannot be booked is kept as a payment that matched nothing.
+//! What lives here: whom an observation belongs to, and its steps. What does not: looking at chains, and what a
+//! payment does to its invoice (`settle`). What always holds: each observation is stored once and has exactly one
+//! owner; one that cannot be booked is kept as a payment that matched nothing.
 
 pub mod assign;
 mod deposit;
@@ -113,9 +113,6 @@ impl Service {
     /// known of that place already; nothing where nothing was sent.
     ///
     /// `at_hand` is an invoice that the caller has changed and not saved: it is saved with what comes of this.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub(super) fn observe(
         &self,
         tx: &Tx<'_>,
@@ -197,7 +194,7 @@ impl Service {
     ) -> Result<Owned, Error> {
         let state = owned.state();
         if !state.may_become(next) {
-            let message = format!("a payment that is {state} does not become {next}");
+            let message = format!("a payment that is {state} cannot become {next}");
             return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
         }
         match owned {

@@ -1,7 +1,7 @@
-//! Invoices: reading, calling off, expiring.
+//! Invoices: reading, cancelling, expiring.
 //!
-//! What does not live here: making them (`create`), picking a coin (`quotes`), what money does to an invoice (`payments`). What always holds:
-//! the status comes from the one step in `settle`.
+//! What does not live here: making them (`create`), picking a coin (`quotes`), what money does to an invoice
+//! (`intake`). What always holds: the status comes from the one step in `settle`.
 
 mod create;
 
@@ -61,9 +61,6 @@ impl Service {
     }
 
     /// The newest invoices.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn invoices(&self, scope: &Scope, wanted: &Wanted) -> Result<Vec<Arc<RawValue>>, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
@@ -112,7 +109,7 @@ impl Service {
         Ok(Some(rendered))
     }
 
-    /// Calls an invoice off, as the operator interface does.
+    /// Cancels an invoice, as the operator interface does.
     ///
     /// # Errors
     /// `not_found`, `invoice_not_cancellable`.
@@ -125,7 +122,7 @@ impl Service {
         .await
     }
 
-    /// Calls an invoice off.
+    /// Cancels an invoice.
     ///
     /// # Errors
     /// `invoice_not_cancellable`.
@@ -149,9 +146,6 @@ impl Service {
     }
 
     /// Closes invoices whose time is up; how many.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub async fn expire_invoices(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
         self.write(move |service, tx| service.expire_batch(tx, now))
             .await
@@ -167,9 +161,6 @@ impl Service {
     }
 
     /// When the next invoice's time is up.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn next_expiry(&self) -> Result<Option<Time>, Error> {
         self.read(|db| Ok(invoices::next_due(db, &chains::scanned(db)?)?))
     }

@@ -1,7 +1,7 @@
 //! Who is calling: keys, and what they open.
 //!
-//! What lives here: telling a caller by the key, making and revoking keys. What always holds: a [`Caller`] can be
-//! made here only, from a key that exists, and a [`Scope`] by `service` only.
+//! What lives here: telling a caller by the key, making and revoking keys. What always holds: only this file makes
+//! a [`Caller`], and only from a key that exists; only `service` makes a [`Scope`].
 
 use super::{Error, Service, random};
 use crate::domain::apikey::{self, KeyClass};
@@ -115,7 +115,9 @@ impl Service {
     /// `unauthorized` where it is unknown or revoked; a typing error is told without asking the file.
     pub fn authenticate(self: &Arc<Self>, now: Time, text: &str) -> Result<Arc<Caller>, Error> {
         if self.kind == Kind::Production && !apikey::is_plausible(text) {
-            return Err(unauthorized("the API key is mistyped: its check does not match").into());
+            return Err(
+                unauthorized("the API key is mistyped: its checksum does not match").into(),
+            );
         }
         let hash = apikey::hash(text);
         let known = match self.caches.keys.get(&hash) {
@@ -148,7 +150,7 @@ impl Service {
             // No request waits for this, and none fails by it.
             let told = self.write_unheard(move |_, tx| Ok(keys::touch(tx, &id, now)?));
             if let Err(error) = told {
-                log::debug!("the use of a key was not noted: {error}");
+                log::debug!("the last use of a key was not recorded: {error}");
             }
         }
         Ok(known.caller)
@@ -220,9 +222,6 @@ pub fn keep(
 }
 
 /// Every key, oldest first.
-///
-/// # Errors
-/// [`Error::Failed`] where the file fails.
 pub fn list(db: &Reader<'_>) -> Result<Vec<keys::KeyRow>, Error> {
     Ok(keys::all(db)?)
 }

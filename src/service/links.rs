@@ -1,6 +1,7 @@
-//! Payment links as whoever opens them sees them, and the invoice that opening one makes.
+//! Payment links as their visitors see them, and the invoice that a visitor makes.
 //!
-//! What does not live here: making and changing links (`operator::links`). //! What always holds: an invoice from a link passes the checks that every other passes, and names its link.
+//! What does not live here: making and changing links (`operator::links`). What always holds: an invoice from a
+//! link passes the checks that every other passes, and names its link.
 
 use super::invoices::{may_be_made, new_invoice};
 use super::{Error, Service};

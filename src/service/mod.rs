@@ -1,8 +1,10 @@
 //! The use cases: each takes `now`, each writes in one transaction.
 //!
 //! What lives here: what a request or a worker wants done, in the words of the interface. What does not: HTTP,
-//! time, statements. What always holds: every query carries the caller's account and mode, so what is not the
-//! caller's cannot be read by mistake.
+//! time, statements. What always holds: every query carries the caller's account and mode, so nobody reads by mistake what
+//! belongs to somebody else.
+//!
+//! Each use case fails with [`Error::Failed`] where the file fails; under `# Errors` stands what else it fails with.
 
 pub mod accounts;
 pub mod audit;

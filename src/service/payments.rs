@@ -1,7 +1,7 @@
 //! Paying a test invoice, and what is due on one.
 //!
-//! What does not live here: what a payment does (`intake`). What always holds: what is simulated is observed like what is
-//! seen on a chain.
+//! What does not live here: the steps of a payment (`intake`). What always holds: a simulated payment is observed
+//! by the same code as one on a chain.
 
 use super::intake::Owned;
 use super::invoices::owned;

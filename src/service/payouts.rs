@@ -1,7 +1,7 @@
 //! Requesting a payout.
 //!
-//! What does not live here: what becomes of it (`transfers`, `sending`). What always holds: the checks come in the
-//! order that the interface documents, and an account has one open payout, which the schema sees to as well.
+//! What does not live here: its steps after that (`transfers`, `sending`). What always holds: the checks come in
+//! the documented order, and an account has at most one open payout, which the schema enforces as well.
 
 use super::idempotency::{Outcome, Slot, once};
 use super::transfers::request;
@@ -193,7 +193,8 @@ fn affordable(
         return refuse(Code::BelowMinimum, message);
     }
     if amount > available || amount <= Cents::ZERO {
-        let message = format!("{amount} {currency} is asked for and {available} is available");
+        let message =
+            format!("{amount} {currency} is requested, and only {available} is available");
         return refuse(Code::InsufficientBalance, message);
     }
     Ok(amount)

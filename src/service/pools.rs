@@ -41,7 +41,7 @@ impl Service {
         Ok(self.is_simulated(mode) || pool_addresses::is_used(db, chain)?)
     }
 
-    /// Gives the next address of a chain to its owner, for ever; none where there is none to be had just now: the pool
+    /// Gives the next address of a chain to its owner, for ever; none where none is available just now: the pool
     /// is empty, or the account has taken its share of it.
     pub(super) fn claim(
         &self,
@@ -72,9 +72,6 @@ impl Service {
     }
 
     /// Every pool that is imported, with how many of its addresses are in which state.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn pools(&self) -> Result<Vec<Json>, Error> {
         self.read(|db| Chain::imported().map(|chain| shown(db, chain)).collect())
     }

@@ -1,6 +1,6 @@
-//! What the step of a payment or a deposit means for the ledger.
+//! Ledger entries that follow from a step of a payment or a deposit.
 //!
-//! What always holds: sale and fee are booked once in its life; what happens to it later is adjusted, never rewritten.
+//! What always holds: its sale and fee are booked once; what happens to it later is adjusted, never rewritten.
 
 use super::Error;
 use crate::domain::id;

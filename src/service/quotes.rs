@@ -1,7 +1,7 @@
 //! Quotes: which coins are offered, picking one for an invoice, and the address that comes with it.
 //!
-//! What does not live here: which quote speaks for an invoice (`domain::quote`). What always holds: a coin is quoted
-//! once for an invoice, and an invoice claims at most one address for each chain.
+//! What does not live here: which quote of an invoice is the current one (`domain::quote`). What always holds: a
+//! coin is quoted once for an invoice, and an invoice claims at most one address for each chain.
 
 use super::invoices::owned;
 use super::rates::NoRate;
@@ -85,7 +85,10 @@ impl Service {
         let quoted = self.rate(tx, mode, asset, currency, now)?;
         let quoted = quoted.map_err(|NoRate| refused("has no fresh rate"))?;
         if !chains::scanned(tx)?.is_on_offer(invoice.mode, asset, now) {
-            return Err(refused("is not looked at just now: its chain lags").into());
+            return Err(refused(
+                "cannot be picked just now: its chain has not been looked at up to now",
+            )
+            .into());
         }
         if coins_off::all(tx)?.iter().any(|(off, _)| *off == asset) {
             return Err(refused("is switched off").into());
@@ -143,7 +146,7 @@ impl Service {
             quoted,
             amount_expected,
             address: address.ok_or_else(|| {
-                unavailable(format!("{} has no address to give just now", asset.id))
+                unavailable(format!("{} has no address available just now", asset.id))
             })?,
             created_at: now,
         };
@@ -213,7 +216,10 @@ fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Err
             "a payment is already under way on this invoice",
         )
     } else if is_paid || !status(invoice, &payments, now).is_open() {
-        Refusal::new(Code::InvoiceClosed, "this invoice no longer takes a coin")
+        Refusal::new(
+            Code::InvoiceClosed,
+            "no coin can be picked for this invoice any more",
+        )
     } else {
         return Ok(());
     };

@@ -1,7 +1,7 @@
-//! The one door to rates: what a coin costs just now, who says so, and of when that is.
+//! The one source of rates: how much a coin costs now, who says so, and since when.
 //!
-//! What does not live here: what is priced, and what becomes of what cannot be: each use case says that in one place. What
-//! always holds: nobody else asks the fixed table, and no real money is ever priced by it.
+//! What does not live here: what is priced, and what happens where there is no rate: each use case says that in one
+//! place. What always holds: nobody else asks the fixed table, and no real money is ever priced by it.
 
 use super::{Error, Service};
 use crate::domain::asset::{Asset, Mode};
@@ -19,9 +19,6 @@ pub(super) struct NoRate;
 
 impl Service {
     /// The rate to price something new at: fiat per whole coin, at most three minutes old; or that there is none so young.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub(super) fn rate(
         &self,
         db: &Reader<'_>,
@@ -35,9 +32,6 @@ impl Service {
     }
 
     /// The rate to price money at that has come already: the newest known, however old it is; or that none was ever known.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub(super) fn newest_rate(
         &self,
         _db: &Reader<'_>,

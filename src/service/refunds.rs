@@ -1,7 +1,7 @@
 //! Requesting a refund.
 //!
-//! What does not live here: what becomes of it (`transfers`, `sending`). What always holds: the refunds of an invoice
-//! that were not put back never come to more than what was confirmed on it when the last of them was requested.
+//! What does not live here: its steps after that (`transfers`, `sending`). What always holds: the refunds of an
+//! invoice that were not put back never exceed what was confirmed on it when the last of them was requested.
 
 use super::idempotency::{Outcome, Slot, once};
 use super::invoices::owned;

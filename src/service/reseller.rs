@@ -1,7 +1,7 @@
-//! The reseller interface: telling a reseller by the token, and what the reseller asks for.
+//! The reseller interface: telling a reseller by the token, and the use cases of resellers.
 //!
-//! What does not live here: what happens to an order after that (`servers`). What always holds: a reseller reaches the
-//! servers of the token's account only.
+//! What does not live here: what happens to an order after that (`servers`). What always holds: a reseller reaches
+//! the servers of the token's account only.
 
 use super::idempotency::{Outcome, Slot, once};
 use super::keys::unauthorized;
@@ -35,7 +35,7 @@ impl Service {
     /// sandbox's token, which has no check.
     pub fn authenticate_reseller(self: &Arc<Self>, now: Time, text: &str) -> Result<Scope, Error> {
         if self.kind == Kind::Production && !apikey::is_plausible_token(text) {
-            return Err(unauthorized("the token is mistyped: its check does not match").into());
+            return Err(unauthorized("the token is mistyped: its checksum does not match").into());
         }
         let hash = apikey::hash(text);
         let token = self.read(|db| Ok(reseller_tokens::by_hash(db, &hash)?))?;
@@ -48,7 +48,7 @@ impl Service {
             // No request waits for this, and none fails by it.
             let told = self.write_unheard(move |_, tx| Ok(reseller_tokens::touch(tx, &id, now)?));
             if let Err(error) = told {
-                log::debug!("the use of a token was not noted: {error}");
+                log::debug!("the last use of a token was not recorded: {error}");
             }
         }
         // Servers have no mode.
@@ -88,9 +88,6 @@ impl Service {
     }
 
     /// The caller's servers, newest first.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn servers(&self, scope: &Scope, limit: u32) -> Result<Vec<Json>, Error> {
         self.read(|db| {
             let servers = servers::list(db, scope.account(), limit)?;
@@ -156,7 +153,8 @@ fn within(db: &Reader<'_>, account: i64, quota: i64) -> Result<(), Error> {
     if servers::held(db, account)? < quota {
         return Ok(());
     }
-    let message = format!("the account may have {quota} servers at once: one has to go first");
+    let message =
+        format!("the account may have {quota} servers at once, and has them; give one up first");
     Err(Refusal::new(Code::ServerQuotaExceeded, message).into())
 }
 

@@ -1,7 +1,7 @@
-//! The sandbox: its seed, its account's switches, its state.
+//! The sandbox: its initial data, its account's switches, its state.
 //!
-//! What does not live here: its payments (`payments`), its clock and its inbox, which are not of the file. What
-//! always holds: nothing here is reachable in a file that the sandbox did not make.
+//! What does not live here: its payments (`payments`), and its clock and inbox, which are not in the file. What
+//! always holds: nothing here works on a file that the sandbox did not make.
 
 mod chains;
 pub mod payments;
@@ -75,9 +75,6 @@ pub(super) fn is_well_known(key: &str) -> bool {
 
 impl Service {
     /// Back to the seed.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub async fn reset(self: &Arc<Self>, now: Time) -> Result<(), Error> {
         self.set_faults(Faults::default());
         self.write(move |_, tx| {
@@ -88,9 +85,6 @@ impl Service {
     }
 
     /// Keeps the clock, so that a kept file goes on from it.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub async fn keep_clock(
         self: &Arc<Self>,
         offset_ms: i64,
@@ -101,9 +95,6 @@ impl Service {
     }
 
     /// The time, the account's switches and some counts.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn sandbox_state(&self, now: Time, frozen: bool, faults: Value) -> Result<Json, Error> {
         self.read(|db| {
             let account = the_account(db)?;
@@ -190,9 +181,6 @@ pub(super) fn the_account(db: &Reader<'_>) -> Result<Account, Error> {
 }
 
 /// Puts the seed into a file that has no account yet.
-///
-/// # Errors
-/// [`Error::Failed`] where the file fails.
 pub fn fill(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     match accounts::all(tx)?.first() {
         None => seed(tx, now),

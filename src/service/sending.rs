@@ -22,9 +22,6 @@ use std::sync::Arc;
 
 impl Service {
     /// Approved payouts and refunds of live mode, oldest first: what a command may be started for.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn to_send(&self, limit: u32) -> Result<Vec<Transfer>, Error> {
         self.read(|db| Ok(transfers::to_send(db, limit)?))
     }
@@ -50,7 +47,9 @@ impl Service {
                 ));
             }
             if transfer.sending.is_some() {
-                return Err(refused("it is held: a person looks whether it was sent"));
+                return Err(refused(
+                    "it is on hold until a person has found out whether it was sent",
+                ));
             }
             let step = Step::Process(Some(Sending::Running));
             service.step(tx, now, By::Command, &transfer, step)
@@ -112,9 +111,6 @@ impl Service {
 
     /// Whatever a command was running for when the process ended is unknown from here on; how many. To be called when
     /// the server starts, before any command is.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub async fn hold_interrupted_sendings(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
         self.write(move |_, tx| {
             let interrupted = transfers::sending(tx)?;

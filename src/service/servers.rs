@@ -1,7 +1,8 @@
-//! Servers and the provisioner command: which one it is started for, and what it answered.
+//! Servers and the provisioner command: for which server it is run, and what it answered.
 //!
-//! What does not live here: starting it (`worker`), and what an operator decides (`operator::servers`). What always holds: that it is started is committed
-//! before it is, and one whose answer was lost is never sent again unless a person says so.
+//! What does not live here: running it (`worker`), and what an operator decides (`operator::servers`). What always
+//! holds: the start of a run is committed before the run, and a run whose answer was lost is not repeated unless a
+//! person says so.
 
 use super::audit_log::{self, Entry};
 use super::{Error, Service};
@@ -53,9 +54,6 @@ impl Service {
     }
 
     /// Stores what the provisioner answered; nothing where that is not known, with a text that says why.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub async fn end_server_job(
         self: &Arc<Self>,
         now: Time,
@@ -72,9 +70,6 @@ impl Service {
     }
 
     /// An order whose provisioner was lost with the process before this one: its outcome is not known.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn give_up_server_job(self: &Arc<Self>, now: Time) -> Result<(), Error> {
         self.write_and_wait(move |_, tx| match servers::running(tx)? {
             Some(server) => {
@@ -112,7 +107,7 @@ fn end(
         }
         Err(reason) => {
             log::error!(
-                "server {}: what the provisioner did is not known, an operator has to look: {reason}",
+                "server {}: what the provisioner did is not known, and an operator has to find out: {reason}",
                 server.id
             );
             (

@@ -1,6 +1,6 @@
-//! A seeded sandbox without a front, for tests of use cases and workers.
+//! A sandbox with its initial data and without HTTP, for tests of use cases and workers.
 //!
-//! What always holds: its file is its own, and is gone when the test is.
+//! What always holds: its file is its own, and is removed with the test.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,8 +1,9 @@
 //! What payouts and refunds share: reading them, requesting them, and every step of the machine.
 //!
-//! What does not live here: what may be requested (`payouts`, `refunds`), what an operator asks for (`operator::transfers`), what the worker that sends tells (`sending`).
-//! What always holds: the amount is out of `available` from the request on, reserved while the transfer is open, and
-//! back in `available` once it is failed, rejected or cancelled; all of it in the transaction of the step.
+//! What does not live here: what may be requested (`payouts`, `refunds`), what an operator asks for
+//! (`operator::transfers`), what the worker that sends reports (`sending`). What always holds: the amount leaves
+//! `available` with the request, is reserved while the transfer is open, and is back in `available` once it is
+//! failed, rejected or cancelled; all of it in the transaction of the step.
 
 use super::audit_log::{self, Entry};
 use super::events::{Subject, record_with};
@@ -72,9 +73,6 @@ impl Service {
     }
 
     /// The newest payouts or refunds, as the merchant sees them.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn transfers(&self, scope: &Scope, wanted: &TransfersWanted) -> Result<Vec<Json>, Error> {
         self.list(scope, wanted, render::transfer)
     }
@@ -130,7 +128,7 @@ impl Service {
         wanted: Wanted,
     ) -> Result<Transfer, Error> {
         if transfer.sending == Some(Sending::Running) {
-            let message = "a command is sending it now; wait for what comes of that";
+            let message = "a command is sending it now; wait until it has ended";
             return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
         }
         // Before what it needs: whoever asks for a step that there is not need not be told what it lacks.

@@ -88,25 +88,16 @@ pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
 
 impl Service {
     /// Every queue with something pending, and what of it is due first.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn waiting_deliveries(&self) -> Result<Vec<Waiting>, Error> {
         self.read(|db| Ok(deliveries::waiting(db)?))
     }
 
     /// What of one queue is due.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn due_deliveries(&self, queue: &str, now: Time, limit: usize) -> Result<Vec<Due>, Error> {
         self.read(|db| Ok(deliveries::due(db, queue, now, limit)?))
     }
 
     /// Keeps what came of attempts, and when each is made again.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub async fn record_attempts(self: &Arc<Self>, done: Vec<Done>) -> Result<(), Error> {
         self.write_repeatable(move |service, tx| {
             for Done {
@@ -130,9 +121,6 @@ impl Service {
     }
 
     /// Gives up deliveries whose endpoint is gone.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub async fn give_up(self: &Arc<Self>, orphans: Vec<String>) -> Result<(), Error> {
         self.write(move |_, tx| {
             Ok(orphans
@@ -157,9 +145,6 @@ impl Service {
     }
 
     /// Removes old idempotency answers and attempts, and sessions that have ended; true when there may be more.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub async fn prune(self: &Arc<Self>, now: Time) -> Result<bool, Error> {
         self.write(move |_, tx| {
             let answers = idempotency::prune(tx, now.plus_ms(-DAY_MS), PRUNE_BATCH_MAX)?;

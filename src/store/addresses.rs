@@ -1,6 +1,6 @@
-//! The table `addresses`: who owns which deposit address, and where it comes from.
+//! The table `addresses`: who owns each deposit address, and which wallet derived it.
 //!
-//! What always holds: an address has one owner, and a row is never changed nor given to another.
+//! What always holds: an address has one owner, and its row is never changed.
 
 use super::statement::{commands, values};
 use super::wallets::Taken;
@@ -83,7 +83,7 @@ pub fn owner(
         Some((Some(invoice), None)) => Ok(Some(Owner::Invoice(invoice))),
         Some((None, Some(customer))) => Ok(Some(Owner::Customer(customer))),
         Some(_) => Err(StoreError::Failed(format!(
-            "address {address} has not one owner"
+            "address {address} does not have exactly one owner"
         ))),
     }
 }

@@ -1,7 +1,7 @@
-//! What must always hold in a file, as queries that find what does not.
+//! The rules that every file must keep, as queries that find violations.
 //!
-//! What lives here: the list of checks and reading their findings. What does not: what needs the rules of `domain`
-//! (`service::audit`). What always holds: a check only reads, and finds nothing in a file that is right.
+//! What lives here: the list of checks, and reading what they find. What does not: checks that need the rules of
+//! `domain` (`service::audit`). What always holds: a check only reads, and finds nothing in a file that is right.
 
 use super::identity::strangers;
 use super::statement::{Query, rows, values};

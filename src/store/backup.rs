@@ -1,4 +1,4 @@
-//! Copies of a whole file: taking one while the file is in use, and preparing one to go on from.
+//! Copies of a whole file: taking one while the file is in use, and preparing one to be restored.
 //!
 //! What lives here: copying, holding, putting in place. What does not: what is wrong with a copy (`audit`). What always
 //! holds: a file is complete and synced before it has its name, and the name never points at a mixture of two files.
@@ -65,7 +65,7 @@ pub struct Copy {
     _alone: Lock,
 }
 
-/// What was held and moved in a copy that is about to be gone on from.
+/// What was put on hold and moved in a copy that is about to be restored.
 #[derive(Debug, Default)]
 pub struct Held {
     /// Mode, pool and next index of everything that hands out derived addresses.
@@ -82,16 +82,13 @@ pub struct Held {
 
 /// Copies the file as it stands at one moment, beside `to`. It may be written to meanwhile. `tell` hears where the file
 /// could be read by way of another copy only.
-///
-/// # Errors
-/// [`StoreError`] with a text for a person.
 pub fn copy(from: &Path, to: &Path, tell: &mut dyn FnMut(&str)) -> Result<Copy, StoreError> {
     let source = Source::open(from, tell)?;
     // Where a symbolic link leads is replaced, not the link.
     let to = resolve(to);
     if is_beside(&to) {
         let message = format!(
-            "{} has the name of what is kept beside a database: the copy needs another one",
+            "{} has a name that is kept for files beside a database: give the copy another one",
             to.display()
         );
         return Err(StoreError::Failed(message));
@@ -128,16 +125,13 @@ pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
             _ => std::thread::sleep(BUSY_PAUSE),
         }
     }
-    let message = format!("{} is written to all the time", used.display());
+    let message = format!("{} is written to without a pause", used.display());
     Err(StoreError::Failed(message))
 }
 
 impl Copy {
     /// May what has the name be replaced by this copy? Not a database of another program, and not a sandbox's file by a
     /// production server's or the other way round. What cannot be read may.
-    ///
-    /// # Errors
-    /// [`StoreError`] with a text for a person.
     pub fn check_replaced(&self) -> Result<(), StoreError> {
         if !self.to.exists() {
             return Ok(());
@@ -160,16 +154,13 @@ impl Copy {
             }
             Ok(Identity::Ours(..) | Identity::Empty) => Ok(()),
             Err(error) => {
-                log::warn!("what {} is cannot be read: {error}", self.to.display());
+                log::warn!("{} cannot be examined: {error}", self.to.display());
                 Ok(())
             }
         }
     }
 
     /// Brings a copy of an older version up to date, if there is nothing in its schema that the migrations did not make.
-    ///
-    /// # Errors
-    /// [`StoreError`] with a text for a person.
     pub fn bring_up_to_date(&self) -> Result<(), StoreError> {
         let mut conn = Connection::open(&self.temporary)?;
         prepare(&conn)?;
@@ -181,7 +172,7 @@ impl Copy {
         Ok(conn.close().map_err(|(_, error)| error)?)
     }
 
-    /// Changes the copy so that going on from it neither pays nor hands out anything a second time.
+    /// Changes the copy so that a server that continues from it neither pays nor hands out anything a second time.
     ///
     /// # Errors
     /// [`StoreError`] where it cannot be written.

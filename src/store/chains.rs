@@ -1,6 +1,6 @@
-//! The table `chains`: the chains that have not been looked at up to now.
+//! The table `chains`: the chains that have not been scanned up to now.
 //!
-//! What always holds: a chain without a row has been looked at up to the clock.
+//! What always holds: a chain without a row has been scanned up to the clock's time.
 
 use super::statement::{commands, values};
 use super::{Reader, StoreError, Tx};

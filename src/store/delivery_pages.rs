@@ -1,6 +1,6 @@
-//! The tables `deliveries` and `attempts` as people look at them: page by page, and what is sent again.
+//! The tables `deliveries` and `attempts` for people: pages of deliveries, and sending them again.
 //!
-//! What does not live here: what is due, and keeping attempts (`deliveries`). What always holds: every query carries
+//! What does not live here: what is due, and recording attempts (`deliveries`). What always holds: every query has
 //! the account and the mode of the event.
 
 use super::deliveries::Attempt;
@@ -60,7 +60,7 @@ impl Place {
 pub struct Wanted<'a> {
     /// Only to the endpoint with this id.
     pub endpoint: Option<&'a str>,
-    /// Only those that stand here.
+    /// Only those with this status.
     pub state: Option<DeliveryState>,
     /// Only of this event.
     pub event: Option<i64>,

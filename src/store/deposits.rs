@@ -1,6 +1,6 @@
 //! The table `deposits`.
 //!
-//! What always holds: what a chain says of a deposit stands in its observation, and is read from there.
+//! What always holds: a deposit's state on its chain is in the row of its observation, and is read from there.
 
 use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};

@@ -1,7 +1,7 @@
-//! What an operator should look after in a file, as queries that find it.
+//! What an operator should fix in a file, as queries that find it.
 //!
-//! What lives here: the list of checks and reading what they find. What does not: what is wrong around the file
-//! (`cli`). What always holds: a check only reads, and each thing found comes with its mend.
+//! What lives here: the list of checks, and reading what they find. What does not: what is wrong around the file
+//! (`cli`). What always holds: a check only reads, and each finding says how to fix it.
 
 use super::identity::strangers;
 use super::statement::{Query, rows};
@@ -68,7 +68,7 @@ pub fn check(
     let strangers = strangers(db.conn, migrate::NEWEST)?.into_iter();
     let complaints = strangers.map(|finding| Complaint {
         about: format!("{} is {}", finding.about, finding.is),
-        mend: "find out who made it so, then go back to a backup or have it as in a new file"
+        mend: "find out who changed it, then restore a backup or make it as in a new file"
             .to_owned(),
     });
     found.push(("schema", complaints.collect()));

@@ -1,4 +1,4 @@
-//! The table `endpoints`: who is told of an account's events.
+//! The table `endpoints`: which urls receive an account's events.
 
 use super::memo::recall;
 use super::statement::{commands, rows, values};

@@ -1,4 +1,4 @@
-//! The table `file`: its one row says what the file is and what belongs to the whole service.
+//! The table `file`: its one row has the file's kind, and the settings of the whole service.
 
 use super::statement::{commands, rows, text, values};
 use super::{Kind, Reader, StoreError, Tx};

@@ -1,7 +1,8 @@
 //! Whether writes are taken in, and why not.
 //!
-//! What lives here: the one state that the writer sets and everybody reads. What does not: what a caller is told of
-//! it. What always holds: a reason that only a restart ends stays until then, whatever else goes wrong or right.
+//! What lives here: the one state, which the writer sets and everybody reads. What does not: what a caller is told
+//! of it. What always holds: a reason that only a restart ends stays until the restart, whatever else fails or
+//! succeeds.
 
 use super::StoreError;
 use rusqlite::ErrorCode;

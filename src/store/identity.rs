@@ -1,7 +1,7 @@
-//! What a file is: one of ours or another program's, of which version, made by which kind of server; and whether its
-//! tables are the ones that the migrations make.
+//! What a file is: Coffer's or another program's, its version, the kind of server that made it, and whether its
+//! tables are those that the migrations make.
 //!
-//! What always holds: nothing is written to find out.
+//! What always holds: finding this out writes nothing.
 
 use super::audit::Finding;
 use super::statement::values;
@@ -72,7 +72,7 @@ pub(super) fn require_ours(
 ) -> Result<(usize, Option<Kind>), StoreError> {
     let refused = |why: &str| Err(StoreError::Failed(format!("{} {why}", path.display())));
     match identity {
-        Identity::Empty => refused("is empty: none of coffer's files is"),
+        Identity::Empty => refused("is empty, which no file of coffer's is"),
         Identity::Foreign => refused("is a database of another program"),
         Identity::Ours(version, kind) => migrate::require_known(version).map(|()| (version, kind)),
     }
@@ -101,7 +101,7 @@ pub(super) fn strangers(conn: &Connection, version: usize) -> Result<Vec<Finding
             Some(same) if same == object => {}
             Some(_) => find(&key, "not as coffer made it", "as in a new file"),
             None if is_anothers_bookkeeping(conn, &key, &object)? => {}
-            None => find(&key, "there", "removed: it is none of coffer's"),
+            None => find(&key, "there", "removed: it is not one of coffer's"),
         }
     }
     for key in right.keys() {

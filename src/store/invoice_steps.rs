@@ -1,7 +1,8 @@
-//! The table `invoice_steps`: what happened to an invoice, in its order.
+//! The table `invoice_steps`: what happened to an invoice, in order.
 //!
-//! What always holds: nothing is changed, and nothing goes but a pick of a coin that was picked again before anything
-//! else happened. So a customer who picks now this and now that adds no more rows than there are coins.
+//! What always holds: no row is changed, and only one kind of row is removed: a coin's earlier pick, when the
+//! customer picks that coin again before anything else happens. So a customer who keeps picking adds no more rows
+//! than there are coins.
 
 use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};

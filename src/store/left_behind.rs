@@ -1,8 +1,8 @@
 //! What killed processes have left in the folder for temporary files, where anybody may have put anything.
 //!
-//! What lives here: which of it may be looked at and removed. What does not: how it is named (`source`, `app`). What always
-//! holds: nothing is opened or removed but plain files and folders of this process's own user that are old and in nobody's
-//! use; a link or a pipe is not opened.
+//! What lives here: which of it may be looked at and removed. What does not: how it is named (`source`, `app`).
+//! What always holds: only plain files and folders are opened or removed, and only those that belong to this
+//! process's user, are old, and are in nobody's use; links and pipes are not opened.
 
 use super::lock::Lock;
 use rustix::process::geteuid;

@@ -54,7 +54,7 @@ fn migrate_in_one(conn: &mut Connection) -> Result<(), StoreError> {
     let first = FOREIGN_KEYS.first_on(&tx, [])?;
     if let Some((about, _, should)) = first {
         return Err(StoreError::Failed(format!(
-            "the file was left as it was: {about} refers to {should} that is not there"
+            "the file was left as it was: {about} refers to {should}, which does not exist"
         )));
     }
     tx.pragma_update(

@@ -1,5 +1,7 @@
 //! SQLite, and nowhere else: one file, one writer, many readers.
 //!
+//! Each function fails with a [`StoreError`] where SQLite or the disk does, which no function says again.
+//!
 //! What lives here: opening the file, the writer, the readers, and one module for each table. What does not:
 //! what a change means (`service`). What always holds: a row is written only through [`Tx`], which only the
 //! writer can make, and no write is answered before it is committed.

@@ -1,7 +1,7 @@
 //! The table `observations`: what was seen at a place of a chain.
 //!
-//! What does not live here: what it came to. What always holds: a place has one row, which is never removed; what was
-//! seen there never changes, only since when it is known and how it stands on its chain.
+//! What does not live here: what it is for. What always holds: a place has one row, which is never removed; the
+//! transaction and the amount in it never change, only the time since when it is known and its state on its chain.
 
 use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
@@ -34,7 +34,7 @@ commands! {
         block_hash, spends) \
         values (:mode, :chain, :txid, :position, :asset, :address, :amount, 'seen', :seen_at, :block_height, \
         :block_hash, :spends)";
-    /// What is in no block any more stands in none.
+    /// An observation that is in no block any more has no block.
     UPDATE = "update observations set state = :state, confirmed_at = :confirmed_at, \
         block_height = iif(:state = 'confirmed', block_height, null), \
         block_hash = iif(:state = 'confirmed', block_hash, null) \

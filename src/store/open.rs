@@ -1,7 +1,7 @@
-//! Opening a file: making it, locking it, bringing it up to date.
+//! Opening a file: making it, locking it, migrating it.
 //!
-//! What lives here: the one way in. What always holds: two servers never share a file, and a file that was just
-//! made is whole or not there at all.
+//! What lives here: the one way in. What always holds: two servers never share a file, and a new file is complete
+//! or does not exist.
 
 use super::identity::{Identity, identify, require_ours};
 use super::lock::{Lock, Place};
@@ -203,7 +203,7 @@ fn check_nothing_left(path: &Path) -> Result<(), StoreError> {
         Some(log) if !path.exists() => {
             let (path, log) = (path.display(), log.display());
             Err(StoreError::Failed(format!(
-                "{path} is not there, but {log} is, the log of a file that was moved or removed: put that file back, \
+                "{path} does not exist, but {log} does, the log of a file that was moved or removed: put that file back, \
                  or remove what is left of it"
             )))
         }

@@ -1,4 +1,4 @@
-//! The tables `own_transfers` and `own_addresses`: money of our own that moves.
+//! The tables `own_transfers` and `own_addresses`: transfers of our own money between our own addresses.
 
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};

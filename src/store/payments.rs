@@ -1,6 +1,6 @@
 //! The table `payments`.
 //!
-//! What always holds: what a chain says of a payment stands in its observation, and is read from there.
+//! What always holds: a payment's state on its chain is in the row of its observation, and is read from there.
 
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx, invoice_steps, observations};

@@ -1,7 +1,7 @@
-//! Between rows and the types of `domain`.
+//! Conversions between rows and the types of `domain`.
 //!
-//! What lives here: how each type stands in a column, and reading columns in order. What always holds: a row that
-//! does not read as its type is an error, never a default.
+//! What lives here: how a column holds each type, and reading columns in order. What always holds: a row that does
+//! not read as its type is an error, never a default.
 
 use crate::domain::account::AccountStatus;
 use crate::domain::apikey::KeyClass;

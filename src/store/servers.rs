@@ -16,7 +16,7 @@ rows! {
     ) -> Server {
         let state = ServerState::of(status, deletion_requested_at.is_some(), ordering);
         let state = state.ok_or_else(|| {
-            FromSqlError::Other(format!("server {id} stands where no server can").into())
+            FromSqlError::Other(format!("server {id} is in a state that no server can be in").into())
         })?;
         let order = ServerOrder { kind, hostname, cpu, ram_mb, disk_gb };
         Ok(Server {
@@ -84,7 +84,7 @@ pub fn update(tx: &Tx<'_>, server: &Server, before: ServerState) -> Result<(), S
     match UPDATE.run(tx, params)? {
         1 => Ok(()),
         _ => Err(StoreError::Failed(format!(
-            "server {} was moved meanwhile",
+            "server {} was changed meanwhile",
             server.id
         ))),
     }

@@ -1,8 +1,9 @@
-//! A file to read that may not be readable as it stands: of an older version, or where nothing can be written beside it.
+//! Reading a file that may not be readable in its place: one of an older version, or one beside which nothing can
+//! be written.
 //!
-//! What lives here: the copy in a temporary folder that is read in its place. What always holds: the file itself is not
-//! changed, the copy is for nobody else's eyes, and it is gone when it has been read, also where that went wrong; what a
-//! killed process has left goes with the next.
+//! What lives here: the copy in a temporary folder that is read instead. What always holds: the file itself is not
+//! changed; only this user can read the copy; the copy is removed after reading, also after a failure; and what a
+//! killed process left is removed by the next.
 
 use super::Kind;
 use super::identity::{identify, require_ours};

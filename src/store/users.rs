@@ -67,7 +67,7 @@ pub fn set_password(tx: &Tx<'_>, seq: i64, password_hash: &str) -> Result<(), St
     SET_PASSWORD.run(tx, params).map(drop)
 }
 
-/// Lets a user in again, or no longer.
+/// Lets a user sign in again, or no longer.
 pub fn set_disabled(tx: &Tx<'_>, seq: i64, since: Option<Time>) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":disabled_at": since };
     SET_DISABLED.run(tx, params).map(drop)

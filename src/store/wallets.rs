@@ -1,7 +1,7 @@
-//! The table `wallets`: what derives addresses, and from which index on.
+//! The table `wallets`: what derives addresses, and the next index of each.
 //!
-//! What does not live here: the addresses themselves (`addresses`). What always holds: an index is taken once, and what was
-//! taken is committed before anybody is shown its address.
+//! What does not live here: the addresses themselves (`addresses`). What always holds: an index is taken once, and
+//! is committed as taken before anybody is shown its address.
 
 use super::statement::values;
 use super::{StoreError, Tx};

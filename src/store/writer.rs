@@ -1,7 +1,8 @@
 //! The one writer: a thread that owns the write connection and commits in groups.
 //!
-//! What lives here: the queue, the thread, and what is told after a commit. What does not: any statement of a table. What always holds: a job is answered after its batch is committed, never before, and a
-//! job that fails takes back its own rows and nobody else's.
+//! What lives here: the queue, the thread, and who is told after a commit. What does not: any statement of a table.
+//! What always holds: a job is answered after its batch is committed, never before, and a job that fails takes back
+//! its own rows and nobody else's.
 
 mod attempt;
 mod batch;

@@ -1,7 +1,7 @@
 //! What a browser gets: pages, their style, the widget; real files, built into the binary.
 //!
-//! What lives here: the files beside this one, the table of those that are sent as they are, and what is put into the
-//! others. What does not: where that comes from (`http`). What always holds: markup comes from the files here only.
+//! What lives here: the files beside this one, and the table of those that are sent as they are. What does not:
+//! where the pages' contents come from (`http`). What always holds: only the files here have markup.
 
 pub mod templates;
 

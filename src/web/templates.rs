@@ -1,4 +1,4 @@
-//! What is put into the pages: one type for each template, checked against its file when it is compiled.
+//! The fields of each page: one type for each template, checked against its file by the compiler.
 //!
 //! What lives here: the fields of every page. What does not: markup, which is in the `.html` files beside this one, and
 //! where the fields come from (`http`). What always holds: every field is escaped when it is put in, and

@@ -1,9 +1,9 @@
 //! Running a command of the operator's: one program, once, to its end.
 //!
 //! What lives here: how it is started, fed, read, limited and killed. What does not: what it is for. What always
-//! holds: it is started without a shell, with an empty environment, in `/`, with no descriptor but its standard input,
-//! output and error; its process group ends with it; and what it did counts as known only where it ended by itself, with
-//! exit code 0 and one JSON object on its standard output.
+//! holds: it is started without a shell, with an empty environment, in `/`, with no descriptor but its standard
+//! input, output and error; its process group ends with it; and its outcome counts as known only where it ended by
+//! itself, with exit code 0 and one JSON object on its standard output.
 
 use crate::domain::json;
 use rustix::io::Errno;
@@ -194,8 +194,8 @@ impl Group {
             Ok(status) => status.map_err(not_told),
             Err(_) => {
                 let number = self.0.id().unwrap_or_default();
-                log::warn!("process {number} was killed and is still there");
-                Err("it was killed and is still there".to_owned())
+                log::warn!("process {number} was killed and still runs");
+                Err("it was killed and still runs".to_owned())
             }
         }
     }
@@ -208,7 +208,7 @@ impl Drop for Group {
 }
 
 fn not_told(error: impl std::fmt::Display) -> String {
-    format!("its end was not told: {error}")
+    format!("its end could not be waited for: {error}")
 }
 
 /// Returns once it has ended, and leaves it to be waited for.
@@ -258,7 +258,7 @@ async fn talk(
         Ok(output)
     };
     let ((), output) = tokio::try_join!(feed, read)?;
-    let leader = leader.ok_or_else(|| not_told("it has no number"))?;
+    let leader = leader.ok_or_else(|| not_told("its process number is not known"))?;
     until_ended(leader, ends).await?;
     Ok(output)
 }
@@ -279,7 +279,7 @@ async fn hear(stderr: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
 fn answer(output: &[u8]) -> Answered {
     let problem = match json::parse(output) {
         Ok(Value::Object(fields)) => return Ok(fields),
-        Ok(_) => "it is of another kind".to_owned(),
+        Ok(_) => "it is not an object".to_owned(),
         Err(problem) => problem,
     };
     Err(format!("its answer is no JSON object: {problem}"))

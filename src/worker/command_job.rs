@@ -1,8 +1,8 @@
-//! A command's job: to be run for one order after the other, once for each.
+//! A command's job: it is run for one order after the other, once for each.
 //!
-//! What lives here: what comes before a run and what after it. What does not: what an order is (`provision`, `send`),
-//! how a command is run (`command`). What always holds: that the command is about to run is committed before it does, and an answer is
-//! kept until it is committed.
+//! What lives here: what comes before a run and what after it. What does not: what an order is (`provision`,
+//! `send`), how a command is run (`command`). What always holds: a run is committed as begun before it begins, and
+//! its answer is kept until it is committed.
 
 use super::command::{Answered, Command};
 use super::{Next, Worker};
@@ -72,7 +72,7 @@ impl<J: CommandJob> Runner<J> {
             Ok(()) => Ok(()),
             Err(Error::Refused(refusal)) if refusal.code != Code::Overloaded => {
                 let (name, _) = J::describe(&order);
-                log::error!("what became of {name} was not taken: {refusal}");
+                log::error!("the outcome of {name} was refused: {refusal}");
                 Ok(())
             }
             Err(error) => {

@@ -1,8 +1,8 @@
-//! Sends webhooks: takes what is due, receiver by receiver, and keeps what came of it.
+//! Sends webhooks: takes what is due, receiver by receiver, and stores the outcome.
 //!
-//! What does not live here: how much each receiver may have under way (`receivers`), when a delivery is due (`retry`), how
-//! it is signed (`service::webhooks`). What always holds: a delivery is under way once at most, until what came of it
-//! is in the file.
+//! What does not live here: how many attempts a receiver may have under way (`receivers`), when a delivery is due
+//! (`retry`), how it is signed (`service::webhooks`). What always holds: a delivery has at most one attempt under
+//! way, until its outcome is in the file.
 
 use super::receivers::Receivers;
 use super::senders::Senders;
@@ -272,7 +272,7 @@ impl Worker for Deliver {
         };
         if tokio::time::timeout(FINISH_MAX, all_ended).await.is_err() {
             log::info!(
-                "deliver: {} attempts did not end in time and are made again",
+                "deliver: {} attempts did not end in time and will be made again",
                 self.under_way.len()
             );
         }

@@ -1,4 +1,4 @@
-//! Closes invoices whose time is up, at the moment it is up.
+//! Expires invoices at the moment their time is up.
 
 use super::{Next, Worker};
 use crate::domain::time::Time;

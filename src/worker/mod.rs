@@ -1,8 +1,8 @@
-//! The back door: what happens because time passes or something fell due.
+//! The workers: what happens because time passes or something falls due.
 //!
-//! What lives here: the one loop that waits, wakes, backs off, logs and stops; and the workers that step. What does
-//! not: rules and statements. What always holds: a step is bounded and says when it wants the next, so that a test
-//! can ask for everything that is due to be done and be told when it is.
+//! What lives here: the one loop that waits, wakes, backs off, logs and stops; and the workers that it steps. What
+//! does not: rules and statements. What always holds: a step is bounded and says when it wants the next, so that a
+//! test can have everything done that is due and know when it is.
 
 pub mod command;
 pub mod command_job;
@@ -160,7 +160,7 @@ impl Wakers {
                 return;
             }
         }
-        log::warn!("work kept coming while everything due was waited for");
+        log::warn!("new work kept falling due while everything due was waited for");
     }
 
     /// The next moment at which something is due. Pruning never is: it happens on the way, whenever it is woken.

@@ -1,4 +1,4 @@
-//! Has ordered servers made and removed by the provisioner.
+//! Runs the provisioner, which makes and removes ordered servers.
 
 use super::command::Answered;
 use super::command_job::CommandJob;

@@ -1,4 +1,4 @@
-//! Removes what is kept for a while only: idempotency answers, attempts, sessions, rolled secrets. Never events or
+//! Removes what is kept only for a while: idempotency answers, attempts, sessions, rolled secrets. Never events or
 //! deliveries.
 
 use super::{Next, Worker};

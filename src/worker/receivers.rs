@@ -1,8 +1,8 @@
-//! How much each receiver of webhooks may have under way, and how soon it is tried again.
+//! How many attempts each receiver of webhooks may have under way, and how soon it is tried again.
 //!
-//! What lives here: what is known of receivers, and counting. What does not: sending. What waits for a receiver waits
-//! in queues: an endpoint has one, the `webhookUrl`s of an account's invoices have one for each host. What always
-//! holds: some senders are kept for receivers that answered quickly last time, however many others hang.
+//! What lives here: what is known of receivers, and counting. What does not: sending. Deliveries wait in queues: an
+//! endpoint has one; the `webhookUrl`s of an account's invoices have one for each host. What always holds: some
+//! senders are reserved for receivers that answered quickly last time, however many others hang.
 
 use super::senders::THREADS_MAX;
 use crate::service::webhooks::Waiting;

@@ -1,4 +1,4 @@
-//! Has approved payouts and refunds sent by the signer.
+//! Runs the signer, which sends approved payouts and refunds.
 
 use super::command::Answered;
 use super::command_job::CommandJob;
@@ -58,7 +58,7 @@ impl CommandJob for Send {
             }
             Err(cause) => {
                 log::error!(
-                    "{kind} {id}: what the signer sent is not known, a person has to look: {cause}"
+                    "{kind} {id}: what the signer sent is not known, and a person has to find out: {cause}"
                 );
                 service.sending_unknown(now, kind, id, &cause).await
             }

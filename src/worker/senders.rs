@@ -1,7 +1,7 @@
-//! Threads that send, as many as are needed: a send may take ten seconds, and nobody else waits for it.
+//! Threads that send, as many as are needed: a send may take ten seconds, and nothing else waits for it.
 //!
-//! What lives here: the threads and their queue. What does not: how much of it one receiver may take (`receivers`).
-//! What always holds: a job that is handed in is begun at once unless the most threads are already at work.
+//! What lives here: the threads and their queue. What does not: how many of them one receiver may take
+//! (`receivers`). What always holds: a job begins at once unless the maximum of threads is already at work.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

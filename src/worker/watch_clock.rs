@@ -1,7 +1,8 @@
-//! Says when the wall clock is not believed, hears when a person accepts it, and keeps what the clock has shown.
+//! Watches the wall clock: logs when it is not believed, notices when a person accepts it, and stores the clock's
+//! time.
 //!
-//! What does not live here: what is believed (`clock`). What always holds: the file has seen every minute that the
-//! server worked in, so that no start goes back behind it by more.
+//! What does not live here: what is believed (`clock`). What always holds: the file has the server's time to the
+//! minute, so no start goes back further than that.
 
 use super::{Next, Wakers, Worker};
 use crate::clock::{Clock, Doubt};

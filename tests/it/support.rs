@@ -179,7 +179,7 @@ impl Shop {
         state["time"].as_str().unwrap().to_owned()
     }
 
-    /// Calls an invoice off, as the operator interface does.
+    /// Cancels an invoice, as the operator interface does.
     #[track_caller]
     pub fn cancel(&self, id: &str) -> Answer {
         self.send("POST", &format!("/sandbox/invoices/{id}/cancel"), &[], "")

@@ -1,7 +1,7 @@
-//! What an output holds that pays to an address, on chains whose outputs hold scripts.
+//! The script of an output that pays to an address, on chains whose outputs have scripts.
 //!
-//! What does not live here: how addresses are written. What always holds: a script is made of the address alone, so
-//! whoever reads an output can tell whose it is without writing its address.
+//! What does not live here: how addresses are written. What always holds: a script follows from the address alone,
+//! so the owner of an output is found without writing its address.
 
 use super::{Chain, Encoding, UtxoEncoding, read_base58check};
 use bech32::primitives::decode::SegwitHrpstring;

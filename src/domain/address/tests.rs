@@ -1,4 +1,4 @@
-//! What an address is, shown on addresses that other people's libraries made (`vectors`).
+//! Addresses are told from other texts, as shown on addresses that other people's libraries made (`vectors`).
 
 mod simulated;
 mod vectors;
@@ -171,7 +171,7 @@ fn segwit_addresses_may_be_all_capitals_and_never_mixed() {
     let small = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4";
     let capitals = "BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4";
     accepts((Bitcoin, Main), capitals, small);
-    let mixed = "its letters must be all small or all capital";
+    let mixed = "its letters must be all lower case or all upper case";
     says((Bitcoin, Main), &capitals.replace("BC1Q", "bc1q"), mixed);
     says((Bitcoin, Main), &small.replace("bc1q", "BC1Q"), mixed);
 }

@@ -1,7 +1,7 @@
-//! What a merchant sends to make an invoice, checked.
+//! What a merchant sends to make an invoice, after it was checked.
 //!
-//! What lives here: every rule on the fields of `POST /v1/invoices`. What does not: rules that need the account
-//! or the file. What always holds: a draft that exists is within the documented limits.
+//! What lives here: every rule on the fields of `POST /v1/invoices`. What does not: rules that need the account or
+//! the file. What always holds: every draft is within the documented limits.
 
 use crate::domain::fields::Fields;
 use crate::domain::money::{AmountError, Cents, Currency};

@@ -1,7 +1,7 @@
-//! Amounts of coin, rates, and the two roads between coin and fiat.
+//! Amounts of coin, rates, and the conversions between coin and fiat.
 //!
-//! What lives here: base units, the rate, "what is this payment worth" and "what is due in this coin". What does
-//! not: which coins there are. What always holds: a value is rounded once, half-even; what is due is rounded up.
+//! What lives here: base units, the rate, how much a payment is worth, and how much of a coin is due. What does
+//! not: which coins exist. What always holds: a value is rounded once, half-even; an amount due is rounded up.
 
 use super::{Cents, Overflow};
 use rust_decimal::Decimal;

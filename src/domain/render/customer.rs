@@ -48,9 +48,6 @@ struct AssetView {
 }
 
 /// A customer's addresses, one for each family, in the order given.
-///
-/// # Errors
-/// serde_json's, which no address causes.
 pub fn addresses(reference: &str, addresses: &[(Family, String)]) -> Rendered {
     let asset = |asset: &'static Asset| AssetView {
         id: asset.id,
@@ -100,9 +97,6 @@ struct DepositView<'a> {
 }
 
 /// A deposit, of which `net` is left for the merchant.
-///
-/// # Errors
-/// serde_json's, which no deposit causes.
 pub fn deposit(deposit: &Deposit, net: Cents) -> Rendered {
     to_raw_value(&DepositView {
         object: "deposit",
@@ -148,9 +142,6 @@ struct UnmatchedView<'a> {
 }
 
 /// A payment that matched nothing.
-///
-/// # Errors
-/// serde_json's, which no payment causes.
 pub fn unmatched(payment: &Unmatched) -> Rendered {
     to_raw_value(&UnmatchedView {
         object: "unmatched_payment",
@@ -181,9 +172,6 @@ struct AssignmentView<'a> {
 }
 
 /// What a payment that matched nothing has become: a payment or a deposit, by its id.
-///
-/// # Errors
-/// serde_json's, which no payment causes.
 pub fn assignment(
     unmatched: &Unmatched,
     payment: Option<&String>,

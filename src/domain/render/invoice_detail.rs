@@ -1,4 +1,6 @@
-//! The JSON of what the operator interface shows of an invoice beside the invoice itself: its details and its timeline.
+//! The JSON of what only the operator interface shows of an invoice: its details and its timeline.
+//!
+//! What always holds: field names and their order are the interface's.
 
 use super::{Links, Rendered};
 use crate::domain::invoice::Invoice;
@@ -54,9 +56,6 @@ struct PaymentView<'a> {
 }
 
 /// An invoice with all that is known of it.
-///
-/// # Errors
-/// serde_json's, which no invoice causes.
 pub fn invoice_detail(
     invoice: &Invoice,
     quotes: &[Quote],
@@ -158,9 +157,6 @@ struct RefundView<'a> {
 }
 
 /// An entry of a timeline.
-///
-/// # Errors
-/// serde_json's, which no entry causes.
 pub fn timeline_entry(entry: &Entry) -> Rendered {
     to_raw_value(&EntryView {
         at: entry.at,

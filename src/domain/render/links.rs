@@ -23,9 +23,6 @@ struct LinkView<'a> {
 }
 
 /// A payment link.
-///
-/// # Errors
-/// serde_json's, which no link causes.
 pub fn payment_link(link: &PaymentLink, links: &Links) -> Rendered {
     to_raw_value(&LinkView {
         object: "payment_link",

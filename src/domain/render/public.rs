@@ -1,6 +1,6 @@
-//! The JSON of what a shop's page may know: the public configuration, and where a checkout is.
+//! The JSON for a shop's page: the public configuration, and where a checkout is.
 //!
-//! What always holds: nothing here tells what only the shop's server may know.
+//! What always holds: nothing here is only for the shop's server.
 
 use super::{Links, Rendered};
 use crate::domain::account::Account;
@@ -40,9 +40,6 @@ struct CoinView {
 }
 
 /// The public configuration of an account in one mode, with the coins on offer.
-///
-/// # Errors
-/// serde_json's, which no account causes.
 pub fn public_config(
     account: &Account,
     mode: Mode,
@@ -80,9 +77,6 @@ struct SessionView<'a> {
 }
 
 /// Where the checkout of an invoice is, and what opens it.
-///
-/// # Errors
-/// serde_json's, which no invoice causes.
 pub fn checkout_session(invoice: &Invoice, links: &Links) -> Rendered {
     to_raw_value(&SessionView {
         invoice_id: &invoice.id,

@@ -1,7 +1,7 @@
 //! The JSON of payouts and refunds.
 //!
-//! What always holds: the merchant's interface tells what it documents; the operator interface that and what else
-//! helps to decide.
+//! What always holds: the merchant's interface shows what it documents; the operator interface shows that, and what
+//! else helps to decide.
 
 use super::Rendered;
 use crate::domain::asset::Chain;
@@ -127,9 +127,6 @@ impl<'a> EndView<'a> {
 }
 
 /// A payout or a refund, as `GET /v1/payouts/{id}` or `GET /v1/refunds/{id}` answers it.
-///
-/// # Errors
-/// serde_json's, which no transfer causes.
 pub fn transfer(transfer: &Transfer) -> Rendered {
     match transfer.kind {
         TransferKind::Payout => to_raw_value(&PayoutView::of(transfer)),
@@ -138,9 +135,6 @@ pub fn transfer(transfer: &Transfer) -> Rendered {
 }
 
 /// The same with its account and with what a command that sends it is at.
-///
-/// # Errors
-/// serde_json's, which no transfer causes.
 pub fn transfer_for_operator(transfer: &Transfer) -> Rendered {
     let (account, sending) = (transfer.account_id.as_str(), transfer.sending);
     match transfer.kind {

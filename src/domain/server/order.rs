@@ -1,7 +1,7 @@
 //! What can be ordered: a server's kind, name and size.
 //!
-//! What lives here: the checks of an order. What does not: where it stands. What always holds: an order that was read
-//! is within the limits of its day.
+//! What lives here: the checks of an order. What does not: its state. What always holds: an order was within the
+//! limits of the time at which it was made.
 
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;

@@ -1,6 +1,6 @@
-//! How an order goes on: what the provisioner answered, and what an operator decides.
+//! What the provisioner answered to an order, and what an operator decides about one.
 //!
-//! What always holds: an answer that is not as documented is no answer, so that nobody acts on a guess.
+//! What always holds: an answer that is not as documented counts as no answer, so nobody acts on a guess.
 
 use super::state::{OperatorStep, Task};
 use crate::domain::fields::Fields;

@@ -1,7 +1,7 @@
-//! Where an order stands, and every step from there.
+//! The states of a server's order, and every step between them.
 //!
-//! What lives here: the machine. What does not: who may take which step. What always holds: an order whose outcome is
-//! not known is moved by a person only.
+//! What lives here: the state machine. What does not: who may take which step. What always holds: where the
+//! provisioner's outcome is not known, only a person takes the next step.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::text_enum::text_enum;

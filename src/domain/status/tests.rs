@@ -1,7 +1,8 @@
-//! The status function against the rules read as a table, over every input and over random ones; odd cases are in
-//! `odd`.
+//! The status function, compared with the rules as a table, over every input and over random inputs; odd cases are
+//! in `odd`.
 //!
-//! What always holds: the table below is written from the document and shares no arithmetic with the code it checks.
+//! What always holds: the table below is written from the documentation and shares no arithmetic with the code that
+//! it checks.
 
 #![expect(
     clippy::arithmetic_side_effects,

@@ -1,4 +1,4 @@
-//! Why: the sums that a status follows from, and each step in words.
+//! Why an invoice has its status: the sums that it follows from, and each step in words.
 //!
 //! What does not live here: deciding a status (`status`). What always holds: the sums are those that the decision
 //! compares, in whole cents.
@@ -87,7 +87,7 @@ pub(super) fn why(
         InvoiceStatus::Created => "no coin is picked and nothing is paid".to_owned(),
         InvoiceStatus::AwaitingPayment => {
             let (due, until) = (sums.due, invoice.terms().deadline());
-            format!("nothing is paid of {due} {currency} due, time until {until}")
+            format!("nothing is paid of the {due} {currency} due, which can be paid until {until}")
         }
         InvoiceStatus::Detected => format!(
             "{confirmed}, and {} seen in time that is not confirmed yet",
@@ -104,10 +104,10 @@ pub(super) fn why(
             format!("{confirmed}: in full, {}, but late", sums.tolerance())
         }
         InvoiceStatus::Expired => format!(
-            "nothing was seen of {} {currency} until {}",
+            "nothing of the {} {currency} due was seen until {}",
             sums.due, invoice.expires_at
         ),
-        InvoiceStatus::Cancelled => "called off; what is seen from here on is late".to_owned(),
+        InvoiceStatus::Cancelled => "cancelled; what is seen from now on is late".to_owned(),
         InvoiceStatus::Failed => vanished(payments).to_owned(),
     };
     format!("{status}: {reason}")

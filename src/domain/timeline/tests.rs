@@ -1,4 +1,4 @@
-//! Timelines of invoices made up here.
+//! Timelines of invoices that are made up here.
 
 use super::{Entry, EntryKind, History, Step, What, timeline};
 use crate::domain::asset::{Asset, Mode};
@@ -158,7 +158,7 @@ fn a_payment_a_little_short_is_told_with_its_numbers() {
         [
             "created: 100.00 EUR due until 1970-01-01T00:00:01.000Z",
             "LTC picked: 1.25 at 80 EUR each, to tltc1",
-            "awaiting_payment: nothing is paid of 100.00 EUR due, time until 1970-01-01T00:00:01.000Z",
+            "awaiting_payment: nothing is paid of the 100.00 EUR due, which can be paid until 1970-01-01T00:00:01.000Z",
             "payment of 1 LTC seen: worth 99.50 EUR at 80, in time",
             "detected: confirmed 0.00 of 100.00 EUR due, and 99.50 seen in time that is not confirmed yet",
             "payment of 1 LTC confirmed: worth 99.50 EUR at 80, in time",
@@ -217,8 +217,8 @@ fn late_money_comes_after_the_deadline() {
         told.get(1..),
         Some(
             [
-                "the time to pay is over; what is seen from here on is late",
-                "expired: nothing was seen of 100.00 EUR until 1970-01-01T00:00:01.000Z",
+                "the time to pay is over; what is seen from now on is late",
+                "expired: nothing of the 100.00 EUR due was seen until 1970-01-01T00:00:01.000Z",
                 "payment of 1 LTC seen: worth 100.00 EUR at 80, late",
                 "payment of 1 LTC confirmed: worth 100.00 EUR at 80, late",
                 "paid_late: confirmed 0.00 in time and 100.00 late of 100.00 EUR due: in full, tolerance 0.50, but late",

@@ -1,8 +1,8 @@
-//! A step of a transfer: what is done to it, and how that is asked for.
+//! The steps of a transfer: what is done to it, and how somebody asks for that.
 //!
-//! What lives here: the actions, their bodies, and what each needs. What does not: whether the step exists from where
-//! the transfer stands ([`TransferStatus::after`](super::TransferStatus::after)). What always holds: a field that does
-//! not go with the action is refused, because somebody meant something by it.
+//! What lives here: the actions, their bodies, and what each needs. What does not: whether a step is possible from
+//! the transfer's status ([`TransferStatus::after`](super::TransferStatus::after)). What always holds: a field that
+//! does not belong to the action is refused, because somebody meant something by it.
 
 use super::terms::Terms;
 use super::{Sending, Transfer};
@@ -31,9 +31,9 @@ text_enum! {
         Fail = "fail",
         /// It is not approved.
         Reject = "reject",
-        /// It is called off.
+        /// It is cancelled.
         Cancel = "cancel",
-        /// A person has looked, and it goes on from where it stood before the file was restored.
+        /// A person has looked at it after a restore: it goes back to the status that it had before.
         Release = "release",
     }
 }

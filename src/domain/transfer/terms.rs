@@ -1,7 +1,7 @@
-//! What a transfer comes to in coin: rate, network fee, and what is left to send.
+//! How much coin a transfer sends: rate, network fee, and what is left.
 //!
 //! What lives here: the arithmetic of an approval, and the fixed network fees of simulated chains. What does not:
-//! today's rates. What always holds: what is sent is rounded down and is more than nothing.
+//! today's rates. What always holds: the amount sent is rounded down, and more than zero.
 
 use crate::domain::asset::{Asset, AssetKind};
 use crate::domain::money::Cents;
@@ -34,7 +34,7 @@ impl Terms {
     ) -> Result<Terms, Refusal> {
         let gross = rate
             .units_within(amount, asset.decimals)
-            .map_err(|overflow| Refusal::field("rate", format!("does not do: {overflow}")))?;
+            .map_err(|overflow| Refusal::field("rate", format!("cannot be used: {overflow}")))?;
         let left = gross
             .less(network_fee)
             .map(|left| left.shown_down(asset.decimals))

@@ -1,7 +1,7 @@
-//! Letting a request in: what its route asks for is proved, and handed to its handler.
+//! Letting a request in: proves what its route asks for, and hands the proof to the handler.
 //!
-//! What lives here: one line for each kind of handler. What does not: the proofs (`auth`). What always holds: a handler is
-//! not reached without the proof that it takes.
+//! What lives here: one line for each kind of handler. What does not: the proofs (`auth`). What always holds: no
+//! handler runs without the proof that it takes.
 
 use crate::domain::refusal::Refusal;
 use crate::http::auth::{self, Operator, PublicKey, Reseller, Scraper};

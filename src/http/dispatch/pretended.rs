@@ -1,6 +1,6 @@
-//! How a call is answered that meets a fault of the sandbox's.
+//! Answers to calls that meet a simulated fault of the sandbox.
 //!
-//! What always holds: it is answered as if it had been refused so, with the headers of a real refusal.
+//! What always holds: such an answer has the form and the headers of a real refusal.
 
 use super::refused;
 use crate::domain::refusal::{Code, Refusal};

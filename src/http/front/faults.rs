@@ -1,7 +1,7 @@
-//! Which calls are answered late, wrongly or not at all, because the sandbox pretends so.
+//! Simulated faults of calls: which calls are delayed, refused or not answered.
 //!
-//! What lives here: the faults that are still to be met, counted. What does not: setting them (`sandbox::faults`), how a
-//! call is answered that meets one (`dispatch`). What always holds: the sandbox's own controls have no faults.
+//! What lives here: the faults that are still to be met, counted. What does not: setting them (`sandbox::faults`),
+//! and answering a call that meets one (`dispatch`). What always holds: the sandbox's own controls have no faults.
 
 use super::Operation;
 use crate::service::Faults;

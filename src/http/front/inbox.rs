@@ -1,4 +1,4 @@
-//! Webhook receivers inside the sandbox: a test points an endpoint at one and reads back what came.
+//! Webhook receivers inside the sandbox: a test sends webhooks to one and reads back what came.
 //!
 //! What always holds: an inbox is in memory only, and bounded.
 

@@ -1,7 +1,7 @@
-//! What only a sandbox has: its handle on itself, the hosts that it answers to, the faults that it pretends.
+//! What only a sandbox has: the handle on itself, the hosts that it answers to, its simulated faults.
 //!
-//! What lives here: their state, and who may reach the controls. What does not: the controls (`sandbox`). What always
-//! holds: outside `coffer sandbox` there is none of it.
+//! What lives here: their state, and who may reach the controls. What does not: the controls (`sandbox`). What
+//! always holds: outside `coffer sandbox` none of it exists.
 
 use super::faults::FaultState;
 use super::inbox::InboxState;
@@ -22,11 +22,11 @@ pub(in crate::http) const NOT_FOR_PAGES: &str =
 pub trait Control: Send + Sync {
     /// Moves the clock forward, from due time to due time; answers when all that fell due is done.
     fn advance(&self, step: ClockStep) -> Boxed<'_, Result<(), Error>>;
-    /// Back to the seed and to real time.
+    /// Resets the state to the seed, and the clock to real time.
     fn reset(&self) -> Boxed<'_, Result<(), Error>>;
     /// Keeps the whole state under a name.
     fn snapshot(&self, name: String) -> Boxed<'_, Result<(), Error>>;
-    /// Back to the state that was kept under a name.
+    /// Restores the state that was kept under a name.
     fn restore(&self, name: String) -> Boxed<'_, Result<(), Error>>;
     /// Where inboxes are kept.
     fn inboxes(&self) -> &InboxState;

@@ -1,4 +1,4 @@
-//! `/v1/customers`: their addresses, and pretended deposits.
+//! `/v1/customers`: their addresses, and simulated deposits.
 
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};

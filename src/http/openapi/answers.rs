@@ -1,4 +1,4 @@
-//! The answers in the OpenAPI document: statuses, headers, bodies, and which operations go on from them.
+//! The answers in the OpenAPI document: statuses, headers, bodies, and links to the operations that follow.
 //!
 //! What always holds: a header that is called required is on every such answer.
 

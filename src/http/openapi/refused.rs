@@ -68,7 +68,7 @@ fn invalid(route: &Route) -> (String, Option<&'static str>) {
             ("origin must be printable ASCII".to_owned(), Some("origin"))
         }
         (None, None) => (
-            "the body broke off: connection closed before message completed".to_owned(),
+            "the body ended early: connection closed before message completed".to_owned(),
             None,
         ),
     }
@@ -112,7 +112,7 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
         ),
         Code::CoinUnavailable => coin_unavailable(route),
         Code::PaymentInFlight => ("a payment is on its way; no other coin can be picked", None),
-        Code::InvoiceClosed => ("the invoice takes no coin any more", None),
+        Code::InvoiceClosed => ("no coin can be picked for this invoice any more", None),
         Code::InvalidAmount => (
             "amount must be a positive decimal with at most two decimals, like \"19.99\"",
             Some("amount"),
@@ -138,7 +138,7 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
         Code::ServersDisabled => ("this account may not order servers", None),
         Code::ServerQuotaExceeded => ("the account has as many servers as it may have", None),
         Code::NotTestInvoice => ("only a test invoice can be simulated", None),
-        Code::MethodNotAllowed => ("DELETE is not a method of this path; use Allow's", None),
+        Code::MethodNotAllowed => ("DELETE is not a method of this path; see Allow", None),
         Code::RequestTimeout => ("the body took longer than 10000 ms to arrive", None),
         Code::PayloadTooLarge => ("the body must be at most 65536 bytes", None),
         Code::HeadersTooLarge => ("the header must be at most 16384 bytes", None),
@@ -148,7 +148,7 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
         ),
         Code::PayoutOpen => ("a payout is already under way", None),
         Code::InvoiceNotCancellable => ("the invoice has a payment or is closed", None),
-        Code::InvalidTransition => ("there is no such step from where it stands", None),
+        Code::InvalidTransition => ("this step is not possible from its present status", None),
         Code::RateLimited => ("invoices are made too fast; try again in 1 s", None),
         Code::TooManyAttempts => ("too many attempts have failed; try again in 30 s", None),
         Code::InternalError => (
@@ -157,7 +157,7 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
         ),
         Code::Maintenance => ("live invoices and payouts are paused", None),
         Code::PoolRefilling => ("no address is left just now", None),
-        Code::Overloaded => ("more work waits than is taken in; try again", None),
+        Code::Overloaded => ("too many writes are waiting; try again", None),
     }
 }
 
@@ -176,7 +176,7 @@ const fn unauthorized(auth: Auth) -> &'static str {
 /// Why this caller may not.
 fn forbidden(route: &Route) -> &'static str {
     match route.auth() {
-        Auth::Session(Role::Operator) => "this is for operators",
+        Auth::Session(Role::Operator) => "only operators may do this",
         Auth::Open if route.operation != "signIn" => {
             "the set-up link is wrong, used, or older than an hour; start the server again for a new one"
         }
@@ -192,8 +192,8 @@ fn forbidden(route: &Route) -> &'static str {
 /// What is said of a coin that cannot be had: by the field that it comes from.
 fn coin_unavailable(route: &Route) -> (&'static str, Option<&'static str>) {
     if route.operation == "assignUnmatchedPayment" {
-        ("BTC has no address to give just now", Some("invoice"))
+        ("BTC has no address available just now", Some("invoice"))
     } else {
-        ("asset DOGE cannot be had for this amount", Some("asset"))
+        ("DOGE cannot be quoted for this amount", Some("asset"))
     }
 }

@@ -1,6 +1,6 @@
 //! Which components a document needs.
 //!
-//! What always holds: what is kept is what the document refers to, or what is kept refers to.
+//! What always holds: a component is kept if the document refers to it, or another kept component does.
 
 use serde_json::{Map, Value, json};
 

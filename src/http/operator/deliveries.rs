@@ -34,7 +34,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 },
                 Param {
                     name: "state",
-                    about: "Only those that stand here.",
+                    about: "Only those with this status.",
                     kind: ParamKind::OneOf(DeliveryState::TEXTS),
                 },
                 Param {

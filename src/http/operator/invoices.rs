@@ -1,4 +1,4 @@
-//! Invoices in the operator interface: searching, reading, the timeline, calling off.
+//! Invoices in the operator interface: searching, reading, the timeline, cancelling.
 
 use crate::domain::refusal::Code;
 use crate::domain::status::InvoiceStatus;
@@ -51,7 +51,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             query: &[MODE],
             answers: &[Answer::json(
                 200,
-                "All that is known of it.",
+                "The invoice with everything that is known of it.",
                 "InvoiceDetail",
             )],
             handler: Handler::Session(|call, member| Box::pin(get(call, member))),
@@ -72,7 +72,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorInvoices),
             method: "POST",
             path: "/dashboard/api/accounts/{account}/invoices/{id}/cancel",
-            summary: "Calls an invoice off that is open and has no payment.",
+            summary: "Cancels an invoice that is open and has no payment.",
             query: &[MODE],
             answers: &[Answer::json(200, "The invoice, cancelled.", "Invoice")],
             refusals: &[Code::InvoiceNotCancellable],

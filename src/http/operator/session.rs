@@ -1,4 +1,4 @@
-//! Signing in and out.
+//! Signing in and out of the operator interface.
 
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};

@@ -1,6 +1,6 @@
-//! An account in numbers, and what waits for an operator, in the operator interface.
+//! The overview in the operator interface: an account in numbers, and what waits for an operator.
 //!
-//! What always holds: counting never holds up other requests.
+//! What always holds: counting never makes other requests wait.
 
 use crate::domain::asset::Mode;
 use crate::http::auth::Operator;

@@ -15,7 +15,7 @@ use crate::service::{Error, Member};
 /// `status` of a list.
 const STATUS: Param = Param {
     name: "status",
-    about: "Only those that stand here.",
+    about: "Only those with this status.",
     kind: ParamKind::OneOf(TransferStatus::TEXTS),
 };
 

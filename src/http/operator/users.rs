@@ -1,4 +1,4 @@
-//! Who may sign in: the first operator, other users, one's own password.
+//! Users of the operator interface: the first operator, other users, one's own password.
 
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
@@ -61,7 +61,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "listUsers",
             tag: Some(Tag::OperatorUsers),
             path: "/dashboard/api/users",
-            summary: "Lists everybody who may sign in, or might.",
+            summary: "Lists every user, also those who are disabled.",
             answers: &[Answer::json(200, "The users, oldest first.", "UserList")],
             handler: Handler::Operator(|call, operator| Box::pin(list(call, operator))),
             ..PRIVATE

@@ -1,4 +1,4 @@
-//! The checkout: a coin to pick, then how much and where to, then what became of it.
+//! The checkout page: first a choice of coins, then the amount and the address, then the result.
 
 use super::form::Form;
 use super::{moment, of_shop, reply, said, see_other, way_out};
@@ -236,15 +236,15 @@ const fn told(status: InvoiceStatus) -> (&'static str, &'static str) {
         ),
         InvoiceStatus::PaidLate => (
             "Paid too late",
-            "Your payment arrived after the time was over. Ask the shop how to go on.",
+            "Your payment arrived after the time to pay was over. Ask the shop how to go on.",
         ),
         InvoiceStatus::Expired => (
-            "The time is over",
+            "The time to pay is over",
             "Nothing was paid in time. Do not send anything to the address that was shown here.",
         ),
         InvoiceStatus::Cancelled => (
             "Cancelled",
-            "The shop has called this off. Do not send anything to the address that was shown here.",
+            "The shop has cancelled this invoice. Do not send anything to the address that was shown here.",
         ),
         InvoiceStatus::Failed => (
             "The payment did not go through",

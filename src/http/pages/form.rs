@@ -1,4 +1,4 @@
-//! What a form sends: `application/x-www-form-urlencoded`.
+//! Reading what a form sends: `application/x-www-form-urlencoded`.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::http::request::decode;

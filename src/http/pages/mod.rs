@@ -76,9 +76,9 @@ fn safely(reply: Reply) -> Reply {
 pub(super) fn error(path: &str, error: Error, request_id: &str) -> Reply {
     super::error::answer_as(error, request_id, |refusal, status| {
         let heading = match status {
-            StatusCode::NOT_FOUND => "There is nothing here",
-            StatusCode::TOO_MANY_REQUESTS => "Too many at once",
-            StatusCode::SERVICE_UNAVAILABLE => "Not at the moment",
+            StatusCode::NOT_FOUND => "Page not found",
+            StatusCode::TOO_MANY_REQUESTS => "Too many requests",
+            StatusCode::SERVICE_UNAVAILABLE => "Not available just now",
             StatusCode::INTERNAL_SERVER_ERROR => "Something broke",
             _ => "That did not work",
         };

@@ -1,4 +1,4 @@
-//! How far simulated chains have been looked at.
+//! Making simulated chains lag, and letting them catch up.
 
 use crate::domain::refusal::Code;
 use crate::http::front::sandbox::Sandbox;

@@ -1,7 +1,8 @@
-//! Faults that the sandbox pretends, for seeing what a shop does then.
+//! Simulated faults, for seeing how a shop behaves then.
 //!
-//! What lives here: setting and ending them. What does not: those of calls (`front::faults`), the empty pool and the stale
-//! rates (`service`), which use cases ask for. What always holds: a fault that is not understood sets nothing.
+//! What lives here: setting and ending them. What does not: faults of calls (`front::faults`); the empty pool and
+//! the stale rates (`service`), which use cases ask for. What always holds: a body that is not understood sets
+//! nothing.
 
 use super::DONE;
 use super::state::{STATE, answer_state};
@@ -116,7 +117,7 @@ fn fault(fields: &Fields<'_>, faults: &FaultState) -> Result<Option<Fault>, Refu
         return if about_calls {
             Err(Refusal::field(
                 "status",
-                "must be given, or delayMs, or dropAnswer: what the calls meet",
+                "must be given, or delayMs, or dropAnswer: what happens to the calls",
             ))
         } else {
             Ok(None)
@@ -125,7 +126,7 @@ fn fault(fields: &Fields<'_>, faults: &FaultState) -> Result<Option<Fault>, Refu
     if status.is_some() && drops_answer {
         return Err(Refusal::field(
             "dropAnswer",
-            "does the work, so it does not go with status",
+            "lets the work be done, so it does not go with status",
         ));
     }
     let times = times.ok_or_else(|| Refusal::field("times", "must be given: how many calls"))?;

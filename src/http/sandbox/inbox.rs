@@ -1,4 +1,4 @@
-//! Webhook receivers inside the sandbox: what came, and what they answer.
+//! Webhook receivers inside the sandbox: what they received, and what they answer.
 
 use super::DONE;
 use crate::domain::event::EventType;
@@ -41,7 +41,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "inboxMessages",
             tag: Some(Tag::SandboxInboxes),
             path: "/sandbox/inbox/{name}",
-            summary: "What a receiver was sent, oldest first; waits for the first match.",
+            summary: "Lists what a receiver was sent, oldest first; waits for the first match.",
             query: &[
                 Param {
                     name: "type",

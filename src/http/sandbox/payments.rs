@@ -1,4 +1,4 @@
-//! What happens on simulated chains, and calling invoices off.
+//! What happens on simulated chains, and cancelling invoices.
 
 use crate::domain::refusal::Code;
 use crate::http::front::sandbox::Sandbox;
@@ -25,7 +25,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                     "It is seen, or kept as a payment that matched nothing; so is each output.",
                     "SandboxPaymentsSeen",
                 ),
-                Answer::json(200, "All of it was there.", "SandboxPaymentsSeen"),
+                Answer::json(
+                    200,
+                    "Nothing is new: all of it was recorded before.",
+                    "SandboxPaymentsSeen",
+                ),
             ],
             refusals: &[Code::CoinUnavailable, Code::NotFound],
             handler: Handler::Sandbox(|call, sandbox| Box::pin(put_payment(call, sandbox))),
@@ -48,7 +52,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::SandboxMoney),
             method: "POST",
             path: "/sandbox/invoices/{id}/cancel",
-            summary: "Calls an invoice off, as the operator interface does.",
+            summary: "Cancels an invoice, as the operator interface does.",
             answers: &[Answer::json(200, "The invoice.", "Invoice")],
             refusals: &[Code::InvoiceNotCancellable],
             handler: Handler::Sandbox(|call, sandbox| Box::pin(cancel_invoice(call, sandbox))),

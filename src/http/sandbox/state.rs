@@ -1,4 +1,4 @@
-//! The whole state: reading it, beginning anew, keeping it under a name and going back there.
+//! The whole state of a sandbox: reading it, resetting it, keeping it under a name and restoring it.
 
 use crate::domain::refusal::Refusal;
 use crate::http::front::Subject;
@@ -36,7 +36,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "sandboxState",
             tag: Some(Tag::SandboxState),
             path: "/sandbox",
-            summary: "The time, the account's switches and counts.",
+            summary: "Reads the time, the account's switches and counts.",
             answers: STATE,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(state(call, sandbox))),
             ..PLAIN
@@ -46,7 +46,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::SandboxState),
             method: "POST",
             path: "/sandbox/reset",
-            summary: "Back to the seed and to real time.",
+            summary: "Resets the state to the seed, and the clock to real time.",
             answers: STATE,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(reset(call, sandbox))),
             ..PLAIN
@@ -66,7 +66,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::SandboxState),
             method: "POST",
             path: "/sandbox/snapshots/{name}/restore",
-            summary: "Back to the state that was kept under a name.",
+            summary: "Restores the state that was kept under a name.",
             answers: STATE,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(restore(call, sandbox))),
             ..PLAIN

@@ -22,7 +22,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         operation: "sandboxWebhooks",
         tag: Some(Tag::SandboxInboxes),
         path: "/sandbox/webhooks",
-        summary: "The newest deliveries with their attempts, in the order of their events.",
+        summary: "Lists the newest deliveries with their attempts, in the order of their events.",
         query: &[
             Param::limit(LIMIT_MAX, LIMIT_MAX),
             Param {

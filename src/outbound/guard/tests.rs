@@ -1,4 +1,4 @@
-//! Every range in every disguise.
+//! The guard with every range, in every way to write an address.
 
 mod urls;
 

@@ -1,4 +1,5 @@
-//! Names and their addresses: what is looked up is what is connected to, and what the guard refuses is not.
+//! Names and their addresses: the connection goes to the address that was looked up, and never to one that the
+//! guard refuses.
 
 use super::super::GuardedResolver;
 use super::{Guard, LONG_MS, Outbound, Server, assert_answer, sandbox, with_body};

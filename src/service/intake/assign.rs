@@ -1,7 +1,8 @@
-//! Giving what matched nothing to whom it is for, when a person knows.
+//! Assigning a payment that matched nothing, when a person knows whom it is for.
 //!
-//! What does not live here: telling by itself whose something is (`matching`). What always holds: what was seen stays as it
-//! is, its owner changes in one transaction with its entry in the audit log, and from then on nothing sets it apart.
+//! What does not live here: finding the owner without a person (`matching`). What always holds: the observation
+//! stays as it is; its owner changes in one transaction with an entry in the audit log; and from then on it is
+//! treated like any other payment or deposit.
 
 use super::Owned;
 use crate::domain::customer::Family;
@@ -54,12 +55,11 @@ impl Service {
             let gone = || Refusal::not_found("unmatched payment");
             let unmatched = unmatched_payments::by_id(tx, &id)?.ok_or_else(gone)?;
             if unmatched.state == PaymentState::Dropped {
-                let message = "it is gone from its chain: nobody has it";
+                let message = "it is gone from its chain, so it can be given to nobody";
                 return Err(Refusal::new(Code::InvalidTransition, message).into());
             }
             if unmatched.resolved_at.is_some() {
-                let message =
-                    "somebody has looked at it and noted what came of it: it is given to nobody";
+                let message = "somebody has noted what came of it, so it can be given to nobody";
                 return Err(Refusal::new(Code::InvalidTransition, message).into());
             }
             let observed = observations::by_seq(tx, unmatched.observation)?;

@@ -1,7 +1,7 @@
-//! What is paid to a customer's address: recorded, priced, moved, booked, told.
+//! Payments to a customer's address: recorded, priced, moved, booked, and reported by events.
 //!
-//! What always holds: a deposit books its sale and fee once in its life, at the rate of the moment when it was first in a
-//! block, and every time it becomes confirmed that is told.
+//! What always holds: a deposit books its sale and fee once, at the rate of the moment when it was first in a
+//! block, and each time it becomes confirmed there is an event.
 
 use super::Owned;
 use super::payment::worth;

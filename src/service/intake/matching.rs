@@ -1,7 +1,7 @@
 //! Whom an observation belongs to.
 //!
-//! What does not live here: what becomes of it then. What always holds: only the chain, the address and the coin decide, and
-//! where the money comes from; nobody who sends something can say whose it is.
+//! What does not live here: what happens to it then. What always holds: only the chain, the address, the coin and
+//! the origin of the money decide; nothing that a sender can write decides.
 
 use crate::domain::customer::Customer;
 use crate::domain::invoice::Invoice;

@@ -1,7 +1,6 @@
-//! What is paid to an invoice: recorded, moved, booked.
+//! Payments to an invoice: recorded, moved, booked.
 //!
-//! What always holds: a payment books its sale and fee once in its life; what happens to it later is adjusted, never
-//! rewritten.
+//! What always holds: a payment books its sale and fee once; what happens to it later is adjusted, never rewritten.
 
 use super::Owned;
 use crate::domain::asset::Asset;

@@ -1,4 +1,5 @@
-//! What money is priced at that comes in, case by case: what is late, what is in which block, and where no rate is known.
+//! At which rate incoming money is priced, case by case: late payments, deposits in their first block, coins
+//! without a rate.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

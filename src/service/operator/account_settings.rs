@@ -1,7 +1,7 @@
-//! What can be changed of an account: reading a body of changes, field by field.
+//! What can be changed of an account: reads a body of changes, field by field.
 //!
-//! What does not live here: who may change it (`accounts`) and the account's status (`service::accounts`). What always
-//! holds: a body is read whole before anything of it is saved.
+//! What does not live here: who may change it (`accounts`) and the account's status (`service::accounts`). What
+//! always holds: a body is read whole before anything of it is saved.
 
 use crate::domain::account::Account;
 use crate::domain::asset::Asset;

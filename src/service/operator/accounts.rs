@@ -1,7 +1,7 @@
-//! Accounts in the operator interface: made, read, changed, decided on, and where their payouts go.
+//! Accounts in the operator interface: making, reading, changing and deciding on them, and their payout addresses.
 //!
-//! What does not live here: the fields of a change (`account_settings`) and the states (`domain::account`). What always
-//! holds: an account's terms are changed by operators only, and every change is noted.
+//! What does not live here: the fields of a change (`account_settings`) and the states (`domain::account`). What
+//! always holds: only operators change an account's terms, and every change is in the audit log.
 
 use super::account_settings::{SETTINGS, TERMS, change_settings, change_terms};
 use crate::domain::account::{Account, AccountStatus};
@@ -19,9 +19,6 @@ use std::sync::Arc;
 
 impl Service {
     /// Every account, oldest first.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn all_accounts(&self) -> Result<Vec<Json>, Error> {
         self.read(|db| {
             let all = accounts::all(db)?;
@@ -30,9 +27,6 @@ impl Service {
     }
 
     /// One account.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn account_in_full(&self, scope: &Scope) -> Result<Json, Error> {
         self.read(|db| shown(db, &accounts::by_seq(db, scope.account())?))
     }

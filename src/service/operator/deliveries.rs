@@ -1,6 +1,6 @@
-//! Deliveries as an operator or a merchant looks at them: page by page with every attempt, and sending again.
+//! Deliveries in the operator interface: pages of them with every attempt, and sending them again.
 //!
-//! What always holds: whatever was sent before, sending again begins a new round of attempts and forgets none.
+//! What always holds: sending again begins a new round of attempts, and keeps the attempts of earlier rounds.
 
 use crate::domain::event::DeliveryState;
 use crate::domain::fields::Fields;
@@ -25,7 +25,7 @@ const RESEND_BATCH: u32 = 200;
 pub struct DeliveriesWanted {
     /// Only to the endpoint with this id.
     pub endpoint: Option<String>,
-    /// Only those that stand here.
+    /// Only those with this status.
     pub state: Option<DeliveryState>,
     /// Only of the event with this id.
     pub event: Option<String>,

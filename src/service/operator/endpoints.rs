@@ -1,7 +1,7 @@
-//! Webhook endpoints in the operator interface: made, listed, changed, removed, their secrets shown and rolled.
+//! Webhook endpoints in the operator interface: making, listing, changing and removing them, and their secrets.
 //!
-//! What does not live here: what is sent to them (`service::events`, `service::webhooks`). What always holds: a secret is made here, shown
-//! only where it is asked for, and whoever is shown it is noted.
+//! What does not live here: what is sent to them (`service::events`, `service::webhooks`). What always holds: a
+//! secret is made here, shown only to who asks for it, and each showing is in the audit log.
 
 use super::legacy_secrets::BOTH_SIGN_MS;
 use crate::domain::account::Endpoint;
@@ -25,9 +25,6 @@ const FIELDS: [&str; 5] = ["url", "types", "format", "mode", "enabled"];
 
 impl Service {
     /// The endpoints of an account, oldest first.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn endpoints(&self, scope: &Scope) -> Result<Vec<Json>, Error> {
         self.read(|db| {
             let all = endpoints::of_account(db, scope.account())?;

@@ -22,9 +22,6 @@ pub struct ExportWanted {
 impl Service {
     /// The next lines of an export behind `after` (0: the first), and where they end; nothing where none follow. For a
     /// thread that may wait.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn export_lines(
         &self,
         scope: &Scope,

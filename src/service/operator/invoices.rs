@@ -1,5 +1,4 @@
-//! Invoices as an operator or a merchant looks at them: searching, all that is known of one, its timeline, calling
-//! one off.
+//! Invoices in the operator interface: searching, everything that is known of one, its timeline, cancelling one.
 
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Currency;
@@ -165,7 +164,7 @@ impl Service {
         })
     }
 
-    /// Calls an invoice off for somebody who is signed in.
+    /// Cancels an invoice for somebody who is signed in.
     ///
     /// # Errors
     /// `not_found`, `invoice_not_cancellable`.

@@ -1,7 +1,7 @@
-//! Keys as operators and merchants handle them: made, imported, rolled, revoked, listed.
+//! Keys in the operator interface and on the command line: making, importing, rolling, revoking, listing them.
 //!
-//! What does not live here: telling a caller by the key (`service::keys`). What always holds: a key's text is answered once, when
-//! it is made, and neither kept nor noted.
+//! What does not live here: telling a caller by the key (`service::keys`). What always holds: a key's text is
+//! answered once, when the key is made, and is neither stored nor logged.
 
 use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
@@ -38,9 +38,6 @@ pub struct Made {
 
 impl Service {
     /// Every key of an account, oldest first.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn keys_of(&self, scope: &Scope) -> Result<Vec<Json>, Error> {
         self.read(|db| {
             let all = keys::of_account(db, scope.account())?;

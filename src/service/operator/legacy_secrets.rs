@@ -1,6 +1,7 @@
-//! The account's legacy secret, which signs deliveries to an invoice's own webhookUrl: shown and rolled.
+//! The account's legacy secret, which signs deliveries to an invoice's own webhookUrl: showing and rolling it.
 //!
-//! What always holds: whoever is shown it is noted, and for a day after it was rolled both sign.
+//! What always holds: each showing is in the audit log, and for a day after a roll both the old and the new secret
+//! sign.
 
 use crate::domain::time::{DAY_MS, Time};
 use crate::service::audit_log::{self, Entry};
@@ -15,9 +16,6 @@ pub(in crate::service) const BOTH_SIGN_MS: i64 = DAY_MS;
 
 impl Service {
     /// Shows the legacy secret, and notes to whom.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub async fn show_legacy_secret(
         self: &Arc<Self>,
         now: Time,

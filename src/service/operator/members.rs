@@ -1,8 +1,8 @@
 //! Who is signed in: users, sessions, and what each may see.
 //!
-//! What lives here: making users, signing in and out, telling a member by the cookie. What does not: slowing down who
-//! guesses, and where passwords are hashed (`http`). What always holds: a [`Member`] can be made here only, from a
-//! session that exists, and a session only of a user who has [`Proven`] the password.
+//! What lives here: making users, signing in and out, telling a member by the cookie. What does not: slowing down
+//! who guesses, and where passwords are hashed (`http`). What always holds: only this file makes a [`Member`], and
+//! only from a session that exists; a session is made only for a user who has [`Proven`] the password.
 
 use super::passwords::Hasher;
 use crate::domain::apikey;
@@ -166,9 +166,6 @@ pub struct Begun {
 
 impl Service {
     /// Who says to have this email.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn credentials(&self, email: &str) -> Result<Credentials, Error> {
         let found = self.read(|db| Ok(users::by_email(db, email)?))?;
         Ok(Credentials { found })
@@ -232,9 +229,6 @@ impl Service {
     }
 
     /// Signs out.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub async fn sign_out(self: &Arc<Self>, cookie: &str) -> Result<(), Error> {
         let hash = apikey::hash(cookie);
         self.write(move |_, tx| Ok(sessions::delete(tx, &hash)?))

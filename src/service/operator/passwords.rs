@@ -1,4 +1,4 @@
-//! Passwords: hashed with argon2id, checked in a time that does not tell whether there is such a user.
+//! Passwords: hashed with argon2id, and checked in a time that does not reveal whether there is such a user.
 
 use crate::service::{Error, random};
 use argon2::password_hash::{self, Output, PasswordHash, Salt, SaltString};

@@ -1,7 +1,7 @@
-//! Servers in the operator interface: everybody's, listed, and an operator's decisions about them.
+//! Servers in the operator interface: listing those of all accounts, and an operator's decisions about them.
 //!
-//! What does not live here: what resellers order (`service::reseller`), and the provisioner (`service::servers`). What
-//! always holds: who decided what is in the audit log.
+//! What does not live here: what resellers order (`service::reseller`), and the provisioner (`service::servers`).
+//! What always holds: each decision is in the audit log.
 
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
@@ -17,9 +17,6 @@ use std::sync::Arc;
 
 impl Service {
     /// Everybody's servers, newest first, for the operator.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn all_servers(
         &self,
         status: Option<ServerStatus>,

@@ -1,6 +1,6 @@
-//! What concerns the whole service: maintenance, and which coins are switched on.
+//! Settings of the whole service: maintenance, and which coins are switched on.
 //!
-//! What always holds: a coin that is off is offered to nobody; what was quoted before stays payable.
+//! What always holds: a coin that is off is offered to nobody; what was quoted before can still be paid.
 
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::fields::Fields;
@@ -15,9 +15,6 @@ use std::sync::Arc;
 
 impl Service {
     /// The service's settings.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn settings(&self) -> Result<Json, Error> {
         self.read(settings)
     }
@@ -54,9 +51,6 @@ impl Service {
     }
 
     /// Every coin, and whether it is switched on.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn coins(&self) -> Result<Vec<Json>, Error> {
         self.read(|db| {
             let off = coins_off::all(db)?;

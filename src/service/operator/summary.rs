@@ -1,7 +1,7 @@
 //! The overview: an account in numbers, and what waits for an operator.
 //!
-//! What does not live here: the lists behind the numbers. What always holds: each answer is of one moment, and only
-//! reads.
+//! What does not live here: the lists behind the numbers. What always holds: each answer shows one moment, and
+//! nothing is written.
 
 use crate::domain::asset::Mode;
 use crate::domain::render;
@@ -69,9 +69,6 @@ struct OpenTransfers {
 
 impl Service {
     /// An account in numbers, in the mode of the caller.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn account_summary(&self, now: Time, scope: &Scope) -> Result<Json, Error> {
         let (seq, mode) = (scope.account(), scope.mode());
         self.read_at_one_moment(|db| {
@@ -94,9 +91,6 @@ impl Service {
     }
 
     /// What waits for an operator, over all accounts; what has a mode in this one.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn summary(&self, mode: Mode) -> Result<Json, Error> {
         self.read_at_one_moment(|db| {
             Ok(to_raw_value(&Summary {

@@ -1,7 +1,8 @@
-//! Resellers' tokens as operators and merchants handle them: made, listed, revoked.
+//! Resellers' tokens in the operator interface: making, listing, revoking them.
 //!
-//! What does not live here: telling a reseller by the token (`service::reseller`). What always holds: a token's text is answered
-//! once, when it is made, and neither kept nor noted; one that is revoked opens nothing from that moment on.
+//! What does not live here: telling a reseller by the token (`service::reseller`). What always holds: a token's
+//! text is answered once, when the token is made, and is neither stored nor logged; a revoked token opens nothing
+//! from that moment on.
 
 use crate::domain::apikey;
 use crate::domain::refusal::{Code, Refusal};
@@ -18,9 +19,6 @@ const TOKENS_MAX: i64 = 100;
 
 impl Service {
     /// Every reseller token of an account, oldest first.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn reseller_tokens_of(&self, scope: &Scope) -> Result<Vec<Json>, Error> {
         self.read(|db| {
             let all = reseller_tokens::of_account(db, scope.account())?;

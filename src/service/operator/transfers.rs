@@ -1,7 +1,7 @@
-//! Payouts and refunds in the operator interface: listed, and moved by hand.
+//! Payouts and refunds in the operator interface: listing them, and moving them by hand.
 //!
-//! What does not live here: what a step does (`service::transfers`). What always holds: a step by hand takes the way of
-//! every other, with the person who asked for it in the audit log.
+//! What does not live here: what a step does (`service::transfers`). What always holds: a step by hand goes through
+//! the same code as every other, and the audit log has the person who asked for it.
 
 use crate::domain::asset::Mode;
 use crate::domain::render;
@@ -16,9 +16,6 @@ use std::sync::Arc;
 
 impl Service {
     /// The newest payouts or refunds, with what only the operator interface shows.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn transfers_for_operator(
         &self,
         scope: &Scope,
@@ -28,9 +25,6 @@ impl Service {
     }
 
     /// The newest payouts or refunds of every account, of one status where one is given: what waits for the operator.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn transfers_of_all(
         &self,
         mode: Mode,

@@ -1,6 +1,6 @@
-//! Payments that matched nothing: looking at them, and saying what that came to.
+//! Payments that matched nothing: listing them, and noting what came of one.
 //!
-//! What does not live here: recording them, which is done where they are seen.
+//! What does not live here: recording them (`intake`).
 
 use crate::domain::refusal::Refusal;
 use crate::domain::render;

@@ -1,7 +1,7 @@
-//! The people who may sign in: the first operator's link, making users, changing them.
+//! The users who may sign in: the first operator's link, making users, changing them.
 //!
-//! What does not live here: signing in (`members`). What always holds: there is an operator who can sign in once there
-//! was one, and a changed password ends the sessions begun with the old one.
+//! What does not live here: signing in (`members`). What always holds: once there was an operator who can sign in,
+//! there is always one; and a changed password ends the sessions that began with the old one.
 
 use super::members::{Proven, create};
 use crate::domain::apikey;
@@ -81,9 +81,6 @@ impl Service {
     }
 
     /// Every user, oldest first.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] where the file fails.
     pub fn users(&self) -> Result<Vec<Known>, Error> {
         self.read(list)
     }
@@ -190,7 +187,7 @@ pub fn make(
     Ok((user, account.map(|account| account.id)))
 }
 
-/// Lets a user in again or no longer, or gives them another password; both end their sessions.
+/// Lets a user sign in again or no longer, or gives them another password; both end their sessions.
 ///
 /// # Errors
 /// `invalid_transition` where nobody could operate the service any more.
@@ -225,9 +222,6 @@ pub fn change(
 }
 
 /// Every user, oldest first.
-///
-/// # Errors
-/// [`Error::Failed`] where the file fails.
 pub fn list(db: &Reader<'_>) -> Result<Vec<Known>, Error> {
     users::all(db)?
         .into_iter()

@@ -1,4 +1,4 @@
-//! The door to rates, case by case, and what is picked where a rate is old or there is none.
+//! Rates, case by case, and which coins can be picked where a rate is old or missing.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

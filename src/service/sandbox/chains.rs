@@ -1,6 +1,6 @@
-//! The sandbox's control over how far its simulated chains have been looked at.
+//! The sandbox's control over how far its simulated chains have been scanned.
 //!
-//! What always holds: what was held back is judged in the transaction that lets go of it.
+//! What always holds: the transaction that releases a chain also judges the invoices that waited for it.
 
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::fields::Fields;

@@ -1,7 +1,8 @@
-//! The sandbox's simulated chains: transactions put on them, confirmed, dropped, reorganised, replaced.
+//! The sandbox's simulated chains: putting transactions on them, confirming, dropping, reorganising and replacing
+//! them.
 //!
-//! What does not live here: whom a payment belongs to and what becomes of it (`intake`). What always holds: what is put on
-//! a simulated chain goes in by the same way as what is seen on a real one.
+//! What does not live here: whom a payment belongs to and its steps (`intake`). What always holds: a simulated
+//! transaction goes through the same code as one on a real chain.
 
 mod fields;
 
@@ -95,8 +96,7 @@ impl Service {
         let seen_at = seen_at(tx, now, &target, fields)?;
         let place = (txid, position);
         let outcome = self.put(tx, (now, seen_at), target, place, (amount, &[]))?;
-        let nothing =
-            || Refusal::field("amount", "must be more than zero: nothing is not recorded");
+        let nothing = || Refusal::field("amount", "must be more than zero");
         let outcome = outcome.ok_or_else(nothing)?;
         let is_new = outcome.is_new;
         Ok((is_new, json(&view(&outcome.booked()?))?))
@@ -137,7 +137,7 @@ impl Service {
                 let amount = target.amount(&output)?;
                 let position = position(&output, at)?;
                 if positions.contains(&position) {
-                    let problem = "must be another for each output of a transaction";
+                    let problem = "must be different for each output of a transaction";
                     return Err(Refusal::field("position", problem).into());
                 }
                 positions.push(position);
@@ -152,7 +152,7 @@ impl Service {
                 }
                 if spends.contains(&Spent::Coinbase) && !first.chain.has_outputs() {
                     let problem = format!(
-                        "must be false or left out: {} makes no money so",
+                        "must be false or left out: {} has no such transactions",
                         first.chain
                     );
                     return Err(Refusal::field("coinbase", problem).into());
@@ -186,7 +186,7 @@ impl Service {
             position,
         };
         if observations::at(tx, &place)?.is_some_and(|known| !is_same(&known, &target)) {
-            let problem = "is another output's of this transaction";
+            let problem = "is the position of another output of this transaction";
             return Err(Refusal::field("position", problem).into());
         }
         let seen = Observation {
@@ -262,7 +262,7 @@ fn replacing_of(
 ) -> Result<Observation, Error> {
     let amount = amount(fields, old.seen.asset)?.unwrap_or(old.seen.amount);
     if amount == Units::ZERO {
-        let problem = "must be more than zero: nothing is not recorded";
+        let problem = "must be more than zero";
         return Err(Refusal::field("amount", problem).into());
     }
     let seen = Observation {

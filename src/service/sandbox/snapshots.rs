@@ -49,7 +49,7 @@ pub fn clock_of(of: &Path, name: &str) -> Result<(Time, bool), Error> {
     read_only(&snapshot, |db| {
         let (row, at) = (file::load(db)?, file::snapshot_at(db)?);
         let both = row.zip(at);
-        let (row, at) = both.ok_or_else(|| Error::Failed("it is no snapshot".to_owned()))?;
+        let (row, at) = both.ok_or_else(|| Error::Failed("it is not a snapshot".to_owned()))?;
         Ok((at, row.clock_frozen_at.is_some()))
     })
 }

@@ -1,7 +1,7 @@
-//! Whom a payment on a simulated chain is meant for: the coin, the address and the amount of what is put there.
+//! Whom a payment on a simulated chain is meant for: its coin, address and amount.
 //!
-//! What does not live here: whom it belongs to, which `intake` decides by the address. What always holds: where nothing is
-//! due at an address, coin and amount have to be told.
+//! What does not live here: whom it belongs to, which `intake` decides by the address. What always holds: where
+//! nothing is due at an address, the coin and the amount have to be given.
 
 use super::payments::by_id;
 use crate::domain::address::{Network, parse_on};

@@ -1,6 +1,6 @@
-//! At which index of its wallet each address of an older file is, and what an output to it holds.
+//! Migrating older files: finds at which index of its wallet each address is, and which script an output to it has.
 //!
-//! What always holds: an index is noted only where the wallet derives that very address from it.
+//! What always holds: an index is recorded only where the wallet derives that very address from it.
 
 use super::StoreError;
 use crate::domain::address;

@@ -1,6 +1,6 @@
-//! Doing something that may fail without the rest of its transaction.
+//! Doing something that may fail without failing the rest of its transaction.
 //!
-//! What always holds: of what failed no row stays, and what was written before it does.
+//! What always holds: nothing stays of what failed, and everything stays that was written before it.
 
 use super::{StoreError, Tx};
 use crate::store::statement::commands;

@@ -1,8 +1,8 @@
-//! What the writer does about the disk: moves the log into the file, finds out whether there is room again, and whether
-//! the file is still in its place.
+//! What the writer does about the disk: it checkpoints the log into the file, finds out whether there is room
+//! again, and checks that the file is still in its place.
 //!
-//! What does not live here: whether writes are taken in (`health`). What always holds: nothing is moved into the file
-//! by a disk that has failed.
+//! What does not live here: whether writes are taken in (`health`). What always holds: after a disk has failed,
+//! nothing is checkpointed.
 
 use super::Thread;
 use crate::store::health::Refusing;
@@ -40,7 +40,9 @@ impl Thread {
             // that another file's may have by now.
             let config = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
             if let Err(error) = self.file.conn.set_db_config(config, true) {
-                log::error!("the log may be moved into the file, or removed: {error}");
+                log::error!(
+                    "the write-ahead log cannot be kept from being checkpointed or removed: {error}"
+                );
             }
         }
     }
@@ -62,7 +64,7 @@ impl Thread {
             }
         }
         self.health
-            .refuse(Refusing::FileMoved, "its name leads elsewhere");
+            .refuse(Refusing::FileMoved, "another file has its name now");
     }
 
     /// After a full disk: is there room again?
@@ -141,7 +143,7 @@ impl Thread {
     fn tell_of(&self, moved: rusqlite::Result<()>) {
         if let Err(error) = moved {
             self.health.hear(&error);
-            log::warn!("the log was not moved into the file: {error}");
+            log::warn!("the write-ahead log was not checkpointed: {error}");
         }
     }
 }

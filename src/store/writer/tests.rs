@@ -1,6 +1,7 @@
-//! The writer on real files: who loses what when a job fails, when it answers, and what it notices.
+//! The writer on real files: which rows a failing job takes back, when the writer answers, and what it notices.
 //!
-//! A job that waits holds the writer, so that whatever is submitted meanwhile goes into one batch; nothing sleeps.
+//! A job that waits keeps the writer busy, so that whatever is submitted meanwhile goes into one batch; nothing
+//! sleeps.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Commands that answer, and commands that hang, fail, lie, shout or die.
+//! Commands that answer, and commands that hang, fail, lie, write too much or die.
 
 use super::{Answered, Command, Program};
 use crate::domain::time::Time;

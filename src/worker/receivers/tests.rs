@@ -1,4 +1,4 @@
-//! The rules of what each receiver may have under way, case by case.
+//! How many attempts a receiver may have under way, case by case.
 
 use super::{
     CROWD, FAILURES_MAX, OTHERS_MAX, QUICK_MS_MAX, RECEIVER_MAX, REMEMBERED_MAX, Receivers,

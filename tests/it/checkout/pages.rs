@@ -144,7 +144,7 @@ fn every_status_has_its_page() {
     let expired = shop.invoice("20.00", json!({}));
     shop.advance("20m");
     shown(&shop, &expired)
-        .says(200, &["The time is over"])
+        .says(200, &["The time to pay is over"])
         .hides(&["http-equiv", "<form"]);
     shown(&shop, &gone).says(200, &["did not go through"]);
     let over_and_less = [

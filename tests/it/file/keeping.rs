@@ -1,4 +1,4 @@
-//! `coffer backup` and `coffer restore`: copies under load, killed copies, and going on from an older copy.
+//! `coffer backup` and `coffer restore`: copies under load, killed copies, and continuing from an older copy.
 
 use crate::support::process::sandbox;
 use crate::support::scratch::Scratch;
@@ -375,7 +375,10 @@ fn no_copy_is_put_in_the_place_of_a_files_log() {
         std::os::unix::fs::symlink(&beside, &link).unwrap();
         for to in [&beside, &link] {
             let why = refused("backup", &copy, &[text(to), "--force"]);
-            assert!(why.contains("has the name of what is kept beside"), "{why}");
+            assert!(
+                why.contains("has a name that is kept for files beside a database"),
+                "{why}"
+            );
             refused("restore", to, &[text(&copy), "--force"]);
         }
         make();

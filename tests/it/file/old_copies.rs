@@ -1,5 +1,5 @@
 //! Copies of older versions, and files where nothing can be written beside: they are read by way of a copy that is gone
-//! afterwards, and what is gone on from is up to date and held first.
+//! afterwards, and a copy that is restored is brought up to date and put on hold first.
 
 use crate::process::serve::serve;
 use crate::support::process::sandbox;

@@ -1,4 +1,4 @@
-//! Files of older versions: each is brought up to date, is right then, and is gone on from.
+//! Files of older versions: each is brought up to date, passes the audit, and works on.
 //!
 //! `tests/golden/files/v1.db` was made by the first version: a sandbox in both modes, with invoices of every status,
 //! payments that were confirmed, orphaned, replaced and dropped, and events that wait to be delivered. `v2.db` was made by

@@ -1,5 +1,5 @@
 //! Files in which payments, deposits and payments that matched nothing stood for themselves: all of it is brought over to
-//! observations, and gone on from.
+//! observations, and used after that.
 //!
 //! `tests/golden/files/v2_chains.db` was made by the second version: a sandbox in both modes, with payments and deposits in
 //! every state, some of nothing, some in one transaction, and payments that matched nothing. `v3.db`: see `old_files`.

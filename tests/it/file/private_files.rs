@@ -129,7 +129,7 @@ fn the_ready_file_replaces_nothing_that_is_no_file() {
         let output = command.stdin(Stdio::null()).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains("is there and is no file"), "{said}");
+        assert!(said.contains("exists and is not a file"), "{said}");
     }
     let kinds = [&pipe, &link].map(|path| std::fs::symlink_metadata(path).unwrap().file_type());
     assert!(kinds[0].is_fifo() && kinds[1].is_symlink());
@@ -159,9 +159,9 @@ fn the_ready_file_takes_no_other_files_place() {
     assert!(sandbox(&old, &ready).0 && sandbox(&old, &ready).0);
     let log = folder.path("new.db-wal");
     for (file, ready, why) in [
-        (&old, &old, "is there and is no ready file"),
+        (&old, &old, "exists and is not a ready file"),
         (&new, &new, "is the server's file"),
-        (&new, &notes, "is there and is no ready file"),
+        (&new, &notes, "exists and is not a ready file"),
     ] {
         let (done, said) = sandbox(file, ready);
         assert!(!done && said.contains(why), "{said}");

@@ -1,5 +1,5 @@
 //! Whose a file is: it is looked at before anything is written, by every command, and what is not as coffer made it is
-//! not gone on from.
+//! not restored.
 
 use crate::support::process::sandbox;
 use crate::support::scratch::Scratch;
@@ -317,7 +317,7 @@ fn no_log_of_a_file_that_is_gone_is_read_into_a_new_one() {
             [SANDBOX, SERVE].map(|args| [&args[..], &["--exit-with-parent"]].concat());
         for args in [server, shop, vec!["account", "create", "Shop"]] {
             let (code, said) = coffer(&args, &file);
-            let why = format!("is not there, but {} is", log.display());
+            let why = format!("does not exist, but {} does", log.display());
             assert!(code == Some(1) && said.contains(&why), "{args:?}: {said}");
             assert!(!file.exists());
         }

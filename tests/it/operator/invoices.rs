@@ -1,4 +1,4 @@
-//! Invoices in the operator interface: searching, all that is known of one, calling one off.
+//! Invoices in the operator interface: searching, all that is known of one, cancelling one.
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{LIVE, TEST};

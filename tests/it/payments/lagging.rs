@@ -89,7 +89,7 @@ fn only_live_invoices_that_can_be_paid_there_wait() {
     .refused(400, "invoice_closed", None);
     assert_eq!(shop.status_of(LIVE, &waits), "awaiting_payment");
     shop.is_right();
-    // It may be called off, as nobody is known to have paid it.
+    // It may be cancelled, as nobody is known to have paid it.
     let cancelled = shop.cancel(&also).expect(200).json();
     assert_eq!(cancelled["status"], "cancelled");
     // It waits for six hours at most.

@@ -1,4 +1,4 @@
-//! The addresses of the sandbox: valid, distinct, the same for ever, and of no main network.
+//! The addresses of the sandbox: each is valid, different from the others, always the same, and on no main network.
 
 use std::collections::HashSet;
 

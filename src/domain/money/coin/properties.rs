@@ -1,7 +1,7 @@
-//! What a payment is worth and what is due, against arithmetic on decimal digits as it is done on paper.
+//! The conversions between coin and fiat, compared with arithmetic on decimal digits as it is done on paper.
 //!
 //! What always holds: the reference below has no limit and rounds by looking at digits, so it shares no step with
-//! the code it checks.
+//! the code that it checks.
 
 #![expect(
     clippy::unwrap_used,

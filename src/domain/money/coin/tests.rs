@@ -1,4 +1,4 @@
-//! Amounts, rates and the roads between, case by case.
+//! Amounts, rates and the conversions, case by case.
 
 use super::{Cents, Overflow, Rate, Units};
 

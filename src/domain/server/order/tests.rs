@@ -1,4 +1,4 @@
-//! What is a host name, and what is an order.
+//! Which host names and which orders are taken.
 
 use super::{ServerLimits, ServerOrder, check_hostname};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Every state with every step, and what is stored with what it means.
+//! Every state with every step, and that each stored row reads back as its state.
 
 use super::{CommandState, OperatorStep, ServerState, ServerStatus, Step, Task};
 use crate::domain::refusal::Code;

@@ -48,7 +48,7 @@ fn past(payments: &[Paid]) -> Case {
     }
 }
 
-/// The same, called off a second before it would have expired.
+/// The same, cancelled a second before it would have expired.
 fn cancelled(payments: &[Paid]) -> Case {
     Case {
         cancelled: Some(EXPIRES - 1_000),

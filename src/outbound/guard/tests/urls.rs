@@ -1,4 +1,4 @@
-//! Every odd way to write a url.
+//! The guard with odd ways to write a url.
 
 use super::guard;
 

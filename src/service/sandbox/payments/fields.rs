@@ -1,5 +1,5 @@
-//! What a body says of a transaction on a simulated chain: its id, when it was made, where its money comes from, and where in
-//! it an output is.
+//! The fields of a transaction on a simulated chain: its id, its time, where its money comes from, and the position
+//! of each output.
 //!
 //! What does not live here: whom an output is meant for (`target`). What always holds: reading changes nothing.
 
