@@ -267,8 +267,13 @@ pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
         }
         Some(_) | None => {
             let all = store.read(crate::service::keys::list)?;
-            all.iter()
-                .try_for_each(|key| print(&keys::view(key).to_string()))
+            all.iter().try_for_each(|key| {
+                print(
+                    keys::shown(key)
+                        .map_err(|error| Error::Failed(error.to_string()))?
+                        .get(),
+                )
+            })
         }
     }
 }

@@ -8,6 +8,7 @@
 pub mod customer;
 mod invoice_detail;
 mod links;
+pub(crate) mod operator;
 mod public;
 mod transfers;
 

@@ -7,10 +7,11 @@ use super::events::{Page, unknown_before};
 use super::{Error, Json, Member, Service};
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
+use crate::domain::render::operator::AuditLogEntry;
 use crate::domain::time::Time;
 use crate::store::{Tx, accounts, audit_log};
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Value, json};
 
 /// Which page of the audit log is asked for.
 pub struct Wanted {
@@ -84,9 +85,14 @@ impl Service {
 fn shown(entry: &audit_log::Entry) -> Result<(String, Json), Error> {
     let id = entry.seq.to_string();
     let detail: Box<RawValue> = RawValue::from_string(entry.detail.clone())?;
-    let answer = json!({
-        "object": "audit_log_entry", "id": id, "at": entry.at, "actor": entry.actor, "action": entry.action,
-        "account": entry.account, "objectId": entry.object_id, "detail": serde_json::to_value(&detail)?,
-    });
-    Ok((id, to_raw_value(&answer)?))
+    let answer = to_raw_value(&AuditLogEntry {
+        id: &id,
+        at: entry.at,
+        actor: &entry.actor,
+        action: &entry.action,
+        account: entry.account.as_deref(),
+        object_id: entry.object_id.as_deref(),
+        detail: &detail,
+    })?;
+    Ok((id, answer))
 }

@@ -8,6 +8,7 @@ use super::{Error, Json, Member, Service};
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::operator::{Pool, PoolImport};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::store::addresses::Owner;
 use crate::store::{Reader, Tx, accounts, addresses, pool_addresses, wallets};
@@ -109,11 +110,14 @@ impl Service {
                 detail: &detail,
             };
             audit_log::record(tx, now, &actor, &noted)?;
-            let answer = json!({
-                "object": "pool_import", "pool": pool, "added": added, "duplicates": duplicates,
-                "free": pool_addresses::counts(tx, chain)?.free,
-            });
-            Ok(to_raw_value(&answer)?)
+            let free = pool_addresses::counts(tx, chain)?.free;
+            let import = PoolImport {
+                pool,
+                added,
+                duplicates,
+                free,
+            };
+            Ok(to_raw_value(&import)?)
         })
         .await
     }
@@ -167,8 +171,10 @@ fn checked(networks: &[Network], chain: Chain, list: &[Value]) -> Result<Vec<Str
 /// A pool as it is answered.
 fn shown(db: &Reader<'_>, chain: Chain) -> Result<Json, Error> {
     let counts = pool_addresses::counts(db, chain)?;
-    Ok(to_raw_value(&json!({
-        "object": "pool", "pool": chain.address_pool(), "free": counts.free, "assigned": counts.assigned,
-        "retired": counts.retired,
-    }))?)
+    Ok(to_raw_value(&Pool {
+        pool: chain.address_pool(),
+        free: counts.free,
+        assigned: counts.assigned,
+        retired: counts.retired,
+    })?)
 }

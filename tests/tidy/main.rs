@@ -52,6 +52,11 @@ fn only_the_worker_starts_processes() {
 }
 
 #[test]
+fn resources_are_rendered_in_one_place() {
+    hold(places::resources);
+}
+
+#[test]
 fn only_the_clock_reads_the_time() {
     hold(places::time);
 }

@@ -1,7 +1,7 @@
 //! What only one place may do: start a process, read the clock or the environment, name a status, use floats.
 
 use crate::names::{Name, names};
-use crate::scan::Kind;
+use crate::scan::{Kind, Token};
 use crate::tree::{File, Tree};
 
 const CLOCK: &str = "src/clock.rs";
@@ -166,9 +166,35 @@ fn each_name(tree: &Tree, refuse: impl Fn(&File, &Name) -> Option<&'static str>)
     found
 }
 
+/// What makes the JSON of resources, and what describes it.
+const RENDERS: &[&str] = &["src/domain/render", "src/http/openapi"];
+
+/// A resource says by its field `object` what it is, so that is said where resources are rendered, and nowhere else.
+pub fn resources(tree: &Tree) -> Vec<String> {
+    let mut found = tree.need(&["src/"]);
+    for file in tree.rust("src/") {
+        if RENDERS.iter().any(|path| file.path.starts_with(path)) {
+            continue;
+        }
+        let tokens: Vec<&Token> = file
+            .tokens
+            .iter()
+            .filter(|token| token.kind != Kind::Comment)
+            .collect();
+        let makes = |pair: &&[&Token]| matches!(pair, [name, colon] if name.kind == Kind::Text && name.text == "object" && colon.text == ":");
+        found.extend(tokens.windows(2).filter(makes).map(|pair| {
+            file.at(
+                pair[0].line,
+                "a resource's JSON is made here: give it a view in src/domain/render, which its GET, its list and its event share",
+            )
+        }));
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{environment, fixed_rates, floats, processes, status_codes, time};
+    use super::{environment, fixed_rates, floats, processes, resources, status_codes, time};
     use crate::tree::finds;
 
     #[test]
@@ -277,5 +303,21 @@ mod tests {
             ],
         );
         finds(floats, &[("src/http/metrics.rs", source)], &[]);
+    }
+
+    #[test]
+    fn a_resource_is_rendered_in_its_place() {
+        let made = "fn f() { json!({ \"id\": 1,\n \"object\": \"key\" }) }";
+        let other = "// \"object\": \"key\"\nfn f() { g(\"object\", 1) }";
+        finds(
+            resources,
+            &[
+                ("src/service/keys.rs", made),
+                ("src/service/other.rs", other),
+                ("src/domain/render/keys.rs", made),
+                ("src/http/openapi/keys.rs", made),
+            ],
+            &["src/service/keys.rs:2"],
+        );
     }
 }

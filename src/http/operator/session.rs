@@ -2,6 +2,7 @@
 
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render;
 use crate::domain::time::Time;
 use crate::domain::url::Site;
 use crate::domain::user::EMAIL_CHARS_MAX;
@@ -13,7 +14,6 @@ use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
-use serde_json::json;
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -79,12 +79,13 @@ async fn sign_in(call: Call) -> Result<Reply, Error> {
         .await?;
     let seconds = begun.expires_at.since_ms(call.now) / 1000;
     let set = cookie_of(&front.public_url, &begun.cookie, seconds);
-    Ok(session(&begun.member, Some(begun.expires_at), StatusCode::CREATED).with(SET_COOKIE, &set))
+    let session = session(&begun.member, Some(begun.expires_at), StatusCode::CREATED)?;
+    Ok(session.with(SET_COOKIE, &set))
 }
 
 /// GET /dashboard/api/session
 async fn read(_: Call, member: Member) -> Result<Reply, Error> {
-    Ok(session(&member, None, StatusCode::OK))
+    session(&member, None, StatusCode::OK)
 }
 
 /// DELETE /dashboard/api/session
@@ -109,14 +110,10 @@ fn cookie_of(public_url: &str, value: &str, seconds: i64) -> String {
 }
 
 /// Who is signed in.
-fn session(member: &Member, expires_at: Option<Time>, status: StatusCode) -> Reply {
-    let user = member.user();
-    let mut body = json!({
-        "object": "session",
-        "user": { "id": user.id, "email": user.email, "role": user.role, "account": member.account_id() },
-    });
-    if let (Some(fields), Some(at)) = (body.as_object_mut(), expires_at) {
-        fields.insert("expiresAt".to_owned(), json!(at));
-    }
-    Reply::json(status, body.to_string())
+fn session(member: &Member, expires_at: Option<Time>, status: StatusCode) -> Result<Reply, Error> {
+    let json = render::operator::session(member.user(), member.account_id(), expires_at)?;
+    Ok(Reply {
+        status,
+        ..Reply::ok(json)
+    })
 }

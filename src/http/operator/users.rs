@@ -2,6 +2,7 @@
 
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render;
 use crate::domain::user::{EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX, Role};
 use crate::http::auth::Operator;
 use crate::http::password::{self, Turn};
@@ -11,8 +12,7 @@ use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::operator::users::{Known, NewUser};
 use crate::service::{Error, Json, Member};
 use hyper::StatusCode;
-use serde_json::value::to_raw_value;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -236,10 +236,7 @@ fn email(fields: &Fields<'_>) -> Result<String, Refusal> {
 
 /// A user, as answered.
 fn view((user, account): &Known) -> Result<Json, Error> {
-    Ok(to_raw_value(&json!({
-        "object": "user", "id": user.id, "email": user.email, "role": user.role, "account": account,
-        "createdAt": user.created_at, "disabledAt": user.disabled_at,
-    }))?)
+    Ok(render::operator::user(user, account.as_deref())?)
 }
 
 fn answer(status: StatusCode, user: &Known) -> Result<Reply, Error> {

@@ -8,12 +8,13 @@ use crate::domain::account::{Account, AccountStatus};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render;
+use crate::domain::render::operator::PayoutAddress;
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::payouts::COOLING_MS;
 use crate::service::{Error, Json, Member, Scope, Service, accounts as rules};
 use crate::store::{Reader, accounts, payout_addresses};
-use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -203,33 +204,13 @@ fn shown(db: &Reader<'_>, account: &Account) -> Result<Json, Error> {
     let mut addresses = Vec::new();
     for chain in Chain::ALL {
         if let Some((address, at)) = payout_addresses::get(db, account.seq, *chain)? {
-            addresses.push(json!({
-                "chain": chain, "address": address, "changedAt": at, "usableAt": at.plus_ms(COOLING_MS),
-            }));
+            addresses.push(PayoutAddress {
+                chain: *chain,
+                address,
+                changed_at: at,
+                usable_at: at.plus_ms(COOLING_MS),
+            });
         }
     }
-    Ok(to_raw_value(&json!({
-        "object": "account_settings",
-        "id": account.id,
-        "name": account.name,
-        "status": account.status,
-        "feeBps": account.fee.0,
-        "maxInvoiceAmount": account.invoice_max,
-        "payoutMinimum": account.payout_min,
-        "payoutDailyLimit": account.payout_daily_max,
-        "underBps": account.under.0,
-        "overBps": account.over.0,
-        "customersEnabled": account.customers_enabled,
-        "settlementEnabled": account.settlement_enabled,
-        "serverQuota": account.server_quota,
-        "ttlSeconds": account.ttl_seconds,
-        "successUrl": account.success_url,
-        "cancelUrl": account.cancel_url,
-        "branding": { "color": account.branding.color, "logoUrl": account.branding.logo_url },
-        "checkoutLang": account.checkout_lang,
-        "allowedOrigins": account.allowed_origins,
-        "payoutAsset": account.payout_asset.id,
-        "payoutAddresses": addresses,
-        "createdAt": account.created_at,
-    }))?)
+    Ok(render::operator::account(account, &addresses)?)
 }

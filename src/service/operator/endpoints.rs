@@ -10,11 +10,12 @@ use crate::domain::event::{EventType, Format};
 use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
+use crate::domain::render::operator::{EndpointView, Secret};
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, Json, Member, Scope, Service, new_secret};
 use crate::store::{Reader, endpoints};
-use serde_json::value::to_raw_value;
+use serde_json::value::{to_raw_value, to_value};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ impl Service {
         self.read(|db| {
             let all = endpoints::of_account(db, scope.account())?;
             all.iter()
-                .map(|endpoint| Ok(to_raw_value(&view(endpoint))?))
+                .map(|endpoint| Ok(to_raw_value(&EndpointView::of(endpoint))?))
                 .collect()
         })
     }
@@ -67,17 +68,15 @@ impl Service {
                 return Err(Refusal::field("url", problem).into());
             }
             endpoint.seq = endpoints::insert(tx, account, &endpoint, now)?;
-            let mut view = view(&endpoint);
+            let mut view = EndpointView::of(&endpoint);
             let noted = Entry {
                 action: "endpoint.create",
                 account: Some(account),
                 object: Some(&endpoint.id),
-                detail: &view,
+                detail: &to_value(&view)?,
             };
             audit_log::record(tx, now, &actor, &noted)?;
-            if let Some(fields) = view.as_object_mut() {
-                fields.insert("secret".to_owned(), Value::from(endpoint.secret));
-            }
+            view.secret = Some(&endpoint.secret);
             Ok(to_raw_value(&view)?)
         })
         .await
@@ -100,12 +99,12 @@ impl Service {
             let mut endpoint = find(tx, account, &id)?;
             service.change(&mut endpoint, &Fields::of(&body))?;
             endpoints::update(tx, &endpoint)?;
-            let view = view(&endpoint);
+            let view = EndpointView::of(&endpoint);
             let noted = Entry {
                 action: "endpoint.change",
                 account: Some(account),
                 object: Some(&endpoint.id),
-                detail: &view,
+                detail: &to_value(&view)?,
             };
             audit_log::record(tx, now, &actor, &noted)?;
             Ok(to_raw_value(&view)?)
@@ -226,18 +225,12 @@ fn find(db: &Reader<'_>, account: i64, id: &str) -> Result<Endpoint, Error> {
         .ok_or_else(|| Refusal::not_found("endpoint").into())
 }
 
-/// An endpoint as it is shown: never its secret.
-fn view(endpoint: &Endpoint) -> Value {
-    json!({
-        "object": "endpoint", "id": endpoint.id, "url": endpoint.url, "types": endpoint.types,
-        "format": endpoint.format, "mode": endpoint.mode, "enabled": endpoint.enabled,
-    })
-}
-
 /// A secret as it is answered, and until when the one before it signs too.
 fn secret(text: &str, until: Option<Time>) -> Result<Json, Error> {
-    let answer = json!({ "object": "secret", "secret": text, "previousUntil": until });
-    Ok(to_raw_value(&answer)?)
+    Ok(to_raw_value(&Secret {
+        secret: text,
+        previous_until: until,
+    })?)
 }
 
 /// A list of event types.

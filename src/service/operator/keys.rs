@@ -7,6 +7,7 @@ use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::operator::Key;
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, Json, Member, Scope, Service, keys as rules, sandbox};
@@ -41,9 +42,7 @@ impl Service {
     pub fn keys_of(&self, scope: &Scope) -> Result<Vec<Json>, Error> {
         self.read(|db| {
             let all = keys::of_account(db, scope.account())?;
-            all.iter()
-                .map(|key| Ok(to_raw_value(&view(key))?))
-                .collect()
+            all.iter().map(shown).collect()
         })
     }
 
@@ -284,22 +283,32 @@ pub fn revoke(
     audit_log::record(tx, now, actor, &noted)
 }
 
-/// A key as it is shown: never its text.
-pub fn view(key: &KeyRow) -> Value {
-    json!({
-        "object": "key", "id": key.id, "class": key.class, "mode": key.mode, "last4": key.last4,
-        "createdAt": key.created_at, "lastUsedAt": key.last_used_at, "expiresAt": key.expires_at,
-        "revokedAt": key.revoked_at,
-    })
+/// A key as it is answered.
+///
+/// # Errors
+/// [`Error::Failed`], which no key causes.
+pub fn shown(key: &KeyRow) -> Result<Json, Error> {
+    Ok(to_raw_value(&view(key, None))?)
+}
+
+/// A key as it is answered, with its text where it was just made here.
+fn view<'a>(key: &'a KeyRow, text: Option<&'a str>) -> Key<'a> {
+    Key {
+        id: &key.id,
+        class: key.class,
+        mode: key.mode,
+        last4: &key.last4,
+        created_at: key.created_at,
+        last_used_at: key.last_used_at,
+        expires_at: key.expires_at,
+        revoked_at: key.revoked_at,
+        key: text,
+    }
 }
 
 /// A key that was just made, with its text where it was made here.
 fn with_text(tx: &Tx<'_>, id: &str, text: Option<&str>) -> Result<Json, Error> {
     let key = keys::by_id(tx, id)?;
     let key = key.ok_or_else(|| Error::Failed(format!("key {id} is missing")))?;
-    let mut view = view(&key);
-    if let (Some(fields), Some(text)) = (view.as_object_mut(), text) {
-        fields.insert("key".to_owned(), Value::from(text));
-    }
-    Ok(to_raw_value(&view)?)
+    Ok(to_raw_value(&view(&key, text))?)
 }

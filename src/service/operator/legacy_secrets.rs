@@ -3,6 +3,7 @@
 //! What always holds: each showing is in the audit log, and for a day after a roll both the old and the new secret
 //! sign.
 
+use crate::domain::render::operator::Secret;
 use crate::domain::time::{DAY_MS, Time};
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, Json, Member, Scope, Service, new_secret};
@@ -59,7 +60,8 @@ fn shown(tx: &Tx<'_>, actor: &str, action: &str, account: i64, now: Time) -> Res
         detail: &json!({}),
     };
     audit_log::record(tx, now, actor, &noted)?;
-    Ok(to_raw_value(&json!({
-        "object": "secret", "secret": account.legacy_secret, "previousUntil": until.filter(|until| now < *until),
-    }))?)
+    Ok(to_raw_value(&Secret {
+        secret: &account.legacy_secret,
+        previous_until: until.filter(|until| now < *until),
+    })?)
 }

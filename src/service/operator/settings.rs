@@ -5,6 +5,8 @@
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
+use crate::domain::render;
+use crate::domain::render::operator::Settings;
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, Json, Member, Service};
@@ -101,16 +103,12 @@ impl Service {
 /// The settings as they are answered.
 fn settings(db: &Reader<'_>) -> Result<Json, Error> {
     let maintenance = file::load(db)?.is_some_and(|file| file.maintenance);
-    let answer = json!({ "object": "settings", "maintenance": maintenance });
-    Ok(to_raw_value(&answer)?)
+    Ok(to_raw_value(&Settings { maintenance })?)
 }
 
 /// A coin as it is answered.
 fn coin(asset: &'static Asset, off: &[(&'static Asset, Time)]) -> Result<Json, Error> {
     let mut since = off.iter().filter(|(other, _)| *other == asset);
     let since = since.next().map(|(_, since)| *since);
-    Ok(to_raw_value(&json!({
-        "object": "coin", "asset": asset.id, "symbol": asset.symbol, "name": asset.name, "chain": asset.chain,
-        "enabled": since.is_none(), "offSince": since,
-    }))?)
+    Ok(render::operator::coin(asset, since)?)
 }

@@ -6,12 +6,13 @@
 
 use crate::domain::apikey;
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::operator::ResellerToken;
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, Json, Member, Scope, Service, keys, reseller};
 use crate::store::reseller_tokens::{self, TokenRow};
+use serde_json::json;
 use serde_json::value::to_raw_value;
-use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The most tokens of an account that work at a time.
@@ -23,7 +24,7 @@ impl Service {
         self.read(|db| {
             let all = reseller_tokens::of_account(db, scope.account())?;
             all.iter()
-                .map(|token| Ok(to_raw_value(&view(token))?))
+                .map(|token| Ok(to_raw_value(&view(token, None))?))
                 .collect()
         })
     }
@@ -53,11 +54,7 @@ impl Service {
 audit_log::record(tx, now, &actor, &noted)?;
             let token = reseller_tokens::by_id(tx, account, &id)?;
             let token = token.ok_or_else(|| Error::Failed(format!("token {id} is missing")))?;
-            let mut view = view(&token);
-            if let Some(fields) = view.as_object_mut() {
-                fields.insert("token".to_owned(), Value::from(text));
-            }
-            Ok(to_raw_value(&view)?)
+            Ok(to_raw_value(&view(&token, Some(&text)))?)
         })
         .await
     }
@@ -91,10 +88,14 @@ audit_log::record(tx, now, &actor, &noted)?;
     }
 }
 
-/// A token as it is shown: never its text.
-fn view(token: &TokenRow) -> Value {
-    json!({
-        "object": "reseller_token", "id": token.id, "last4": token.last4, "createdAt": token.created_at,
-        "lastUsedAt": token.last_used_at, "revokedAt": token.revoked_at,
-    })
+/// A token as it is answered, with its text where it was just made.
+fn view<'a>(token: &'a TokenRow, text: Option<&'a str>) -> ResellerToken<'a> {
+    ResellerToken {
+        id: &token.id,
+        last4: &token.last4,
+        created_at: token.created_at,
+        last_used_at: token.last_used_at,
+        revoked_at: token.revoked_at,
+        token: text,
+    }
 }

@@ -1,0 +1,285 @@
+//! The JSON of what the operator interface has besides money: keys, tokens, endpoints, accounts, settings, pools, users.
+//!
+//! What lives here: which fields they have, in their order. What does not: where these come from. What always holds: a
+//! secret is in one of them only where its field is filled, which is when it was just made.
+
+use super::Rendered;
+use crate::domain::account::{Account, Endpoint};
+use crate::domain::apikey::KeyClass;
+use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::event::{EventType, Format};
+use crate::domain::money::Cents;
+use crate::domain::time::Time;
+use crate::domain::user::{Role, User};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+/// A key.
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "key", rename_all = "camelCase")]
+pub(crate) struct Key<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) class: KeyClass,
+    pub(crate) mode: Mode,
+    pub(crate) last4: &'a str,
+    pub(crate) created_at: Time,
+    pub(crate) last_used_at: Option<Time>,
+    pub(crate) expires_at: Option<Time>,
+    pub(crate) revoked_at: Option<Time>,
+    /// Its text, where it was just made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<&'a str>,
+}
+
+/// A reseller's token.
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "reseller_token", rename_all = "camelCase")]
+pub(crate) struct ResellerToken<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) last4: &'a str,
+    pub(crate) created_at: Time,
+    pub(crate) last_used_at: Option<Time>,
+    pub(crate) revoked_at: Option<Time>,
+    /// Its text, where it was just made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) token: Option<&'a str>,
+}
+
+/// An endpoint.
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "endpoint", rename_all = "camelCase")]
+pub(crate) struct EndpointView<'a> {
+    id: &'a str,
+    url: &'a str,
+    types: Option<&'a [EventType]>,
+    format: Format,
+    mode: Option<Mode>,
+    enabled: bool,
+    /// Its secret, where it was just made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) secret: Option<&'a str>,
+}
+
+impl<'a> EndpointView<'a> {
+    /// An endpoint without its secret.
+    pub(crate) fn of(endpoint: &'a Endpoint) -> EndpointView<'a> {
+        EndpointView {
+            id: &endpoint.id,
+            url: &endpoint.url,
+            types: endpoint.types.as_deref(),
+            format: endpoint.format,
+            mode: endpoint.mode,
+            enabled: endpoint.enabled,
+            secret: None,
+        }
+    }
+}
+
+/// A secret that signs, and until when the one before it signs too.
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "secret", rename_all = "camelCase")]
+pub(crate) struct Secret<'a> {
+    pub(crate) secret: &'a str,
+    pub(crate) previous_until: Option<Time>,
+}
+
+/// The settings of the service.
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "settings")]
+pub(crate) struct Settings {
+    pub(crate) maintenance: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "coin", rename_all = "camelCase")]
+struct Coin {
+    asset: &'static str,
+    symbol: &'static str,
+    name: &'static str,
+    chain: Chain,
+    enabled: bool,
+    off_since: Option<Time>,
+}
+
+/// A coin, and since when it is not offered.
+///
+/// # Errors
+/// serde_json's, which no coin causes.
+pub(crate) fn coin(asset: &'static Asset, off_since: Option<Time>) -> Rendered {
+    to_raw_value(&Coin {
+        asset: asset.id,
+        symbol: asset.symbol,
+        name: asset.name,
+        chain: asset.chain,
+        enabled: off_since.is_none(),
+        off_since,
+    })
+}
+
+/// A pool of addresses.
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "pool")]
+pub(crate) struct Pool<Count: Serialize> {
+    pub(crate) pool: &'static str,
+    pub(crate) free: Count,
+    pub(crate) assigned: Count,
+    pub(crate) retired: Count,
+}
+
+/// What an import has added to a pool.
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "pool_import")]
+pub(crate) struct PoolImport<Count: Serialize> {
+    pub(crate) pool: &'static str,
+    pub(crate) added: usize,
+    pub(crate) duplicates: usize,
+    pub(crate) free: Count,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "user", rename_all = "camelCase")]
+struct UserView<'a> {
+    #[serde(flatten)]
+    who: Who<'a>,
+    created_at: Time,
+    disabled_at: Option<Time>,
+}
+
+#[derive(Serialize)]
+struct Who<'a> {
+    id: &'a str,
+    email: &'a str,
+    role: Role,
+    account: Option<&'a str>,
+}
+
+impl<'a> Who<'a> {
+    fn of(user: &'a User, account: Option<&'a str>) -> Who<'a> {
+        Who {
+            id: &user.id,
+            email: &user.email,
+            role: user.role,
+            account,
+        }
+    }
+}
+
+/// A user, with the id of the account of a merchant's.
+///
+/// # Errors
+/// serde_json's, which no user causes.
+pub(crate) fn user(user: &User, account: Option<&str>) -> Rendered {
+    to_raw_value(&UserView {
+        who: Who::of(user, account),
+        created_at: user.created_at,
+        disabled_at: user.disabled_at,
+    })
+}
+
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "session", rename_all = "camelCase")]
+struct Session<'a> {
+    user: Who<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Time>,
+}
+
+/// A session, with the id of the account of a merchant's user; where it was just begun, with its end.
+///
+/// # Errors
+/// serde_json's, which no session causes.
+pub(crate) fn session(user: &User, account: Option<&str>, expires_at: Option<Time>) -> Rendered {
+    to_raw_value(&Session {
+        user: Who::of(user, account),
+        expires_at,
+    })
+}
+
+/// An address that payouts of a chain go to.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PayoutAddress {
+    pub(crate) chain: Chain,
+    pub(crate) address: String,
+    pub(crate) changed_at: Time,
+    pub(crate) usable_at: Time,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "account_settings", rename_all = "camelCase")]
+struct AccountView<'a, Status: Serialize> {
+    id: &'a str,
+    name: &'a str,
+    status: Status,
+    fee_bps: u32,
+    max_invoice_amount: Cents,
+    payout_minimum: Cents,
+    payout_daily_limit: Cents,
+    under_bps: u32,
+    over_bps: u32,
+    customers_enabled: bool,
+    settlement_enabled: bool,
+    server_quota: i64,
+    ttl_seconds: i64,
+    success_url: Option<&'a str>,
+    cancel_url: Option<&'a str>,
+    branding: Branding<'a>,
+    checkout_lang: &'a str,
+    allowed_origins: &'a [String],
+    payout_asset: &'static str,
+    payout_addresses: &'a [PayoutAddress],
+    created_at: Time,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Branding<'a> {
+    color: Option<&'a str>,
+    logo_url: Option<&'a str>,
+}
+
+/// An account with its settings.
+///
+/// # Errors
+/// serde_json's, which no account causes.
+pub(crate) fn account(account: &Account, payout_addresses: &[PayoutAddress]) -> Rendered {
+    to_raw_value(&AccountView {
+        id: &account.id,
+        name: &account.name,
+        status: account.status,
+        fee_bps: account.fee.0,
+        max_invoice_amount: account.invoice_max,
+        payout_minimum: account.payout_min,
+        payout_daily_limit: account.payout_daily_max,
+        under_bps: account.under.0,
+        over_bps: account.over.0,
+        customers_enabled: account.customers_enabled,
+        settlement_enabled: account.settlement_enabled,
+        server_quota: account.server_quota,
+        ttl_seconds: account.ttl_seconds,
+        success_url: account.success_url.as_deref(),
+        cancel_url: account.cancel_url.as_deref(),
+        branding: Branding {
+            color: account.branding.color.as_deref(),
+            logo_url: account.branding.logo_url.as_deref(),
+        },
+        checkout_lang: &account.checkout_lang,
+        allowed_origins: &account.allowed_origins,
+        payout_asset: account.payout_asset.id,
+        payout_addresses,
+        created_at: account.created_at,
+    })
+}
+
+/// An entry of the audit log.
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "audit_log_entry", rename_all = "camelCase")]
+pub(crate) struct AuditLogEntry<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) at: Time,
+    pub(crate) actor: &'a str,
+    pub(crate) action: &'a str,
+    pub(crate) account: Option<&'a str>,
+    pub(crate) object_id: Option<&'a str>,
+    pub(crate) detail: &'a RawValue,
+}
