@@ -8,6 +8,7 @@ use super::{Reader, StoreError};
 use crate::domain::asset::Mode;
 use crate::domain::export::{Cell, Export};
 use crate::domain::time::Time;
+use crate::domain::transfer::TransferKind;
 use rusqlite::named_params;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 
@@ -30,8 +31,7 @@ fn rows(export: Export) -> Query<(i64, Vec<Cell>)> {
         Export::Invoices => text!(file "sql/exports/invoices.sql"),
         Export::Payments => text!(file "sql/exports/payments.sql"),
         Export::Ledger => text!(file "sql/exports/ledger.sql"),
-        Export::Payouts => text!(file "sql/exports/payouts.sql"),
-        Export::Refunds => text!(file "sql/exports/refunds.sql"),
+        Export::Payouts | Export::Refunds => text!(file "sql/exports/transfers.sql"),
         Export::Deposits => text!(file "sql/exports/deposits.sql"),
     };
     Query::new(sql, |row| {
@@ -48,11 +48,17 @@ pub fn page(
     export: Export,
     page: &Page,
 ) -> Result<Vec<(i64, Vec<Cell>)>, StoreError> {
-    let params = named_params! {
+    let mut params = named_params! {
         ":account": account, ":mode": mode, ":from": page.from, ":to": page.to, ":after": page.after,
         ":limit": page.limit,
-    };
-    rows(export).all(db, params)
+    }
+    .to_vec();
+    match export {
+        Export::Payouts => params.push((":kind", &TransferKind::Payout)),
+        Export::Refunds => params.push((":kind", &TransferKind::Refund)),
+        Export::Invoices | Export::Payments | Export::Ledger | Export::Deposits => {}
+    }
+    rows(export).all(db, params.as_slice())
 }
 
 impl FromSql for Cell {

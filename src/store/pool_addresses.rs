@@ -75,30 +75,27 @@ pub fn taken_since(
 ) -> Result<u32, StoreError> {
     let params =
         named_params! { ":pool": chain.address_pool(), ":account": account, ":since": since };
-    Ok(TAKEN_SINCE.first(db, params)?.unwrap_or(0))
+    TAKEN_SINCE.only(db, params)
 }
 
 /// When addresses were last added to a pool.
 pub fn last_import(db: &Reader<'_>, chain: Chain) -> Result<Option<Time>, StoreError> {
     let params = named_params! { ":pool": chain.address_pool() };
-    Ok(LAST_IMPORT.first(db, params)?.flatten())
+    LAST_IMPORT.only(db, params)
 }
 
 /// Are more addresses of a pool free than this?
 pub fn has_more_than(db: &Reader<'_>, chain: Chain, count: u32) -> Result<bool, StoreError> {
     let params = named_params! { ":pool": chain.address_pool(), ":limit": i64::from(count).saturating_add(1) };
-    let free: Option<u32> = FREE_UP_TO.first(db, params)?;
-    Ok(free.unwrap_or(0) > count)
+    Ok(FREE_UP_TO.only(db, params)? > count)
 }
 
 /// Was anything ever imported for this chain?
 pub fn is_used(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
-    let used = IS_USED.first(db, named_params! { ":pool": chain.address_pool() })?;
-    Ok(used.unwrap_or(false))
+    IS_USED.only(db, named_params! { ":pool": chain.address_pool() })
 }
 
 /// How many addresses of a chain's pool are in each state.
 pub fn counts(db: &Reader<'_>, chain: Chain) -> Result<Counts, StoreError> {
-    let counts = COUNTS.first(db, named_params! { ":pool": chain.address_pool() })?;
-    counts.ok_or_else(|| StoreError::Failed("a count has no row".to_owned()))
+    COUNTS.only(db, named_params! { ":pool": chain.address_pool() })
 }

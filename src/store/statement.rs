@@ -1,10 +1,10 @@
 //! Statements, and what ties the values of a row to names.
 //!
-//! What lives here: the types of a statement and the macros that make them. A statement of up to three lines stands as
-//! text beside the functions that use it, a longer one is a file in `sql/`. What always holds: every statement of the
-//! store is made by one of these macros, and each macro makes a test with it: SQLite prepares the statement against the
-//! schema of a new file, and the names of its columns are those that its reader is written with, in their order. So
-//! values are read one after the other, without a look at the names, and each is still the one that was named.
+//! What lives here: the types of a statement and the macros that make them. What does not: any statement. One of up to
+//! three lines stands as text beside the functions that use it, a longer one is a file in `sql/`. What always holds: each
+//! macro makes a test with each statement. SQLite prepares it against the schema of a new file, and the names of its
+//! columns are those that its reader is written with, in their order. So values are read one after the other, without a
+//! look at the names, and each is still the one that was named.
 
 use super::{Reader, StoreError, Tx};
 use rusqlite::{Connection, Params, Row};

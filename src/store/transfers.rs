@@ -155,8 +155,7 @@ pub fn of_all(
 
 /// Has the account a payout that is neither sent nor put back, in either currency?
 pub fn has_open_payout(db: &Reader<'_>, account: i64) -> Result<bool, StoreError> {
-    let found = HAS_OPEN_PAYOUT.first(db, named_params! { ":account": account })?;
-    Ok(found.unwrap_or(false))
+    HAS_OPEN_PAYOUT.only(db, named_params! { ":account": account })
 }
 
 /// Payouts in a currency that were requested after `since` and not put back.
@@ -166,17 +165,15 @@ pub fn paid_out(
     currency: Currency,
     since: Time,
 ) -> Result<Cents, StoreError> {
-    let sum = PAID_OUT.first(
+    PAID_OUT.only(
         db,
         named_params! { ":account": account, ":currency": currency, ":since": since },
-    )?;
-    Ok(sum.unwrap_or(Cents::ZERO))
+    )
 }
 
 /// Refunds of an invoice that were not put back.
 pub fn refunded(db: &Reader<'_>, invoice: i64) -> Result<Cents, StoreError> {
-    let sum = REFUNDED.first(db, named_params! { ":invoice": invoice })?;
-    Ok(sum.unwrap_or(Cents::ZERO))
+    REFUNDED.only(db, named_params! { ":invoice": invoice })
 }
 
 /// Approved transfers of live mode, oldest first.
