@@ -2,7 +2,7 @@
 //!
 //! A request comes in at the front ([`http`]), is turned into one use case ([`service`]), which asks the rules
 //! ([`domain`]) what is true, and writes it down ([`store`]) in one transaction. The workers ([`worker`]) do the
-//! same from the back door: time passes, a webhook falls due. Nothing else happens here.
+//! same without a request: time passes, a webhook falls due. Nothing else happens here.
 //!
 //! # The map
 //!
@@ -10,7 +10,7 @@
 //! | --- | --- | --- |
 //! | [`domain`] | the rules, pure: money, coins, the status of an invoice, what is booked, how events are signed | libraries that compute |
 //! | [`store`] | SQLite: one writer that commits in groups, connections that read, one module for each table | domain |
-//! | [`service`] | the use cases; each takes `now` and writes in one transaction | domain, store |
+//! | [`service`] | the use cases: each takes `now` and writes in one transaction. Money comes in by [`service::intake`] and every change of an invoice ends in `settle`; what the operator interface asks for is in [`service::operator`], what only a sandbox does in [`service::sandbox`] | domain, store |
 //! | [`http`] | hyper: ROUTES, keys and sessions, limits, statuses, the OpenAPI document, pages, the operator interface, the sandbox's controls | service, domain, clock, web |
 //! | [`web`] | what a browser gets: pages, their style, the widget, as files; what is put into a page is a type | domain, askama |
 //! | [`outbound`] | the one way out: sends webhooks, and refuses addresses that are not for them | domain |
