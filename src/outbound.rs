@@ -10,6 +10,7 @@ mod guard;
 
 pub use guard::{Cidr, Guard};
 use std::io::{ErrorKind, Read};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use ureq::config::Config;
@@ -22,7 +23,8 @@ use ureq::{Agent, Body, Error};
 const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 
 const IDLE_CONNECTIONS_MAX: usize = 256;
-const IDLE_CONNECTIONS_PER_HOST_MAX: usize = 16;
+/// As many as one receiver may have under way: what a busy one is sent needs no new connection.
+const IDLE_CONNECTIONS_PER_HOST_MAX: usize = 32;
 /// Shorter than the 5 s after which Node's server closes, so that a request seldom meets a connection being closed.
 const IDLE_MS_MAX: u64 = 4_000;
 
@@ -133,10 +135,17 @@ impl<R: Resolver> Resolver for GuardedResolver<R> {
         config: &Config,
         timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, Error> {
-        let found = self
-            .names
-            .resolve(uri, config, timeout)
-            .map_err(lookup_failed)?;
+        let found = match literal(uri) {
+            Some(address) => {
+                let mut found = self.empty();
+                found.push(address);
+                found
+            }
+            None => {
+                let found = self.names.resolve(uri, config, timeout);
+                found.map_err(lookup_failed)?
+            }
+        };
         let https = uri.scheme() == Some(&Scheme::HTTPS);
         let mut permitted = self.empty();
         for address in found
@@ -154,6 +163,21 @@ impl<R: Resolver> Resolver for GuardedResolver<R> {
         }
         Ok(permitted)
     }
+}
+
+/// The address that a url names by its numbers: it needs no lookup, for which ureq starts a thread each time.
+fn literal(uri: &Uri) -> Option<SocketAddr> {
+    let host = uri.host()?;
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let ip: IpAddr = bare.unwrap_or(host).parse().ok()?;
+    let port = match uri.port_u16() {
+        Some(port) => port,
+        None if uri.scheme() == Some(&Scheme::HTTPS) => 443,
+        None => 80,
+    };
+    Some(SocketAddr::new(ip, port))
 }
 
 fn lookup_failed(error: Error) -> Error {
