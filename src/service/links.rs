@@ -6,12 +6,13 @@
 use super::invoices::{may_be_made, new_invoice};
 use super::{Error, Service};
 use crate::domain::account::Account;
-use crate::domain::id;
+use crate::domain::event::EventType;
 use crate::domain::invoice::draft::Draft;
 use crate::domain::link::PaymentLink;
 use crate::domain::money::Cents;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
+use crate::domain::{id, render};
 use crate::store::{Reader, accounts, invoices, payment_links};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -71,9 +72,10 @@ impl Service {
             let amount = account.check_price(draft.amount)?;
             let mut invoice = new_invoice(&account, link.mode, amount, &draft, now);
             invoice.payment_link_id = Some(link.id);
-            invoice.seq = invoices::insert(tx, &invoice)?
+            invoices::insert(tx, &invoice)?
                 .ok_or_else(|| Error::Failed("an invoice was not written".to_owned()))?;
-            let (invoice, _) = service.settle_created(tx, now, invoice)?;
+            let object = render::invoice(&invoice, &service.links, &[])?;
+            service.record_invoice(tx, now, &invoice, &object, EventType::InvoiceCreated)?;
             Ok(Begun {
                 token: service.links.token(&invoice.id),
                 invoice_id: invoice.id,

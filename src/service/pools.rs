@@ -11,6 +11,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::operator::{Pool, PoolImport};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::store::addresses::Owner;
+use crate::store::wallets::Taken;
 use crate::store::{Reader, Tx, accounts, addresses, pool_addresses, wallets};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -42,8 +43,7 @@ impl Service {
         Ok(self.is_simulated(mode) || pool_addresses::is_used(db, chain)?)
     }
 
-    /// Gives the next address of a chain to its owner, for ever; none where none is available just now: the pool
-    /// is empty, or the account has taken its share of it.
+    /// Gives the next address of a chain to its owner, for ever; none where none is available just now.
     pub(super) fn claim(
         &self,
         tx: &Tx<'_>,
@@ -53,23 +53,36 @@ impl Service {
         chain: Chain,
         owner: Owner,
     ) -> Result<Option<String>, Error> {
-        if self.faults().pool_empty {
-            return Ok(None);
-        }
-        let given = if self.is_simulated(mode) {
-            let taken = wallets::take_simulated(tx, mode, chain)?;
-            Some((address::simulated(mode, chain, taken.index), Some(taken)))
-        } else if may_take(tx, now, account, chain)? {
-            let taken = pool_addresses::take(tx, chain, account, now)?;
-            taken.map(|address| (address, None))
-        } else {
-            None
-        };
-        let Some((address, taken)) = given else {
+        let Some((address, taken)) = self.take_address(tx, now, account, mode, chain)? else {
             return Ok(None);
         };
         addresses::insert(tx, mode, chain, (&address, taken), owner)?;
         Ok(Some(address))
+    }
+
+    /// Takes the next address of a chain, which has to be given to its owner in the same transaction; none where none is
+    /// available just now: the pool is empty, or the account has taken its share of it.
+    pub(super) fn take_address(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        account: i64,
+        mode: Mode,
+        chain: Chain,
+    ) -> Result<Option<(String, Option<Taken>)>, Error> {
+        if self.faults().pool_empty {
+            return Ok(None);
+        }
+        if self.is_simulated(mode) {
+            let taken = wallets::take_simulated(tx, mode, chain)?;
+            let address = address::simulated(mode, chain, taken.index);
+            return Ok(Some((address, Some(taken))));
+        }
+        if !may_take(tx, now, account, chain)? {
+            return Ok(None);
+        }
+        let address = pool_addresses::take(tx, chain, account, now)?;
+        Ok(address.map(|address| (address, None)))
     }
 
     /// Every pool that is imported, with how many of its addresses are in which state.

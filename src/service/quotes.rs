@@ -19,6 +19,7 @@ use crate::domain::scanned::Scanned;
 use crate::domain::status::status;
 use crate::domain::time::Time;
 use crate::store::addresses::Owner;
+use crate::store::wallets::Taken;
 use crate::store::{Reader, Tx, addresses, chains, coins_off, invoice_steps, payments, quotes};
 use std::sync::Arc;
 
@@ -53,8 +54,7 @@ impl Service {
         invoice: &mut Invoice,
         asset: &str,
     ) -> Result<Quote, Error> {
-        let asset = Asset::find(asset)
-            .ok_or_else(|| unavailable(format!("{asset:?} is not an asset id")))?;
+        let asset = find(asset)?;
         let existing = quotes::of_invoice(tx, invoice.seq)?
             .into_iter()
             .find(|quote| quote.asset == asset);
@@ -77,6 +77,18 @@ impl Service {
         invoice: &Invoice,
         asset: &'static Asset,
     ) -> Result<Quote, Error> {
+        let offer = self.offer(tx, now, invoice, asset)?;
+        self.put_quote(tx, now, invoice, asset, offer)
+    }
+
+    /// The rate and the amount at which an invoice can be paid in a coin from now on.
+    fn offer(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        invoice: &Invoice,
+        asset: &'static Asset,
+    ) -> Result<(Quoted, Units), Error> {
         let refused = |problem: &str| unavailable(format!("{} {problem}", asset.id));
         if !self.is_simulated(invoice.mode) {
             return Err(refused("is not configured for live payments").into());
@@ -94,7 +106,30 @@ impl Service {
             return Err(refused("is switched off").into());
         }
         let amount_expected = quote::amount_due(asset, quoted.rate, invoice.amount)?;
-        self.put_quote(tx, now, invoice, asset, (quoted, amount_expected))
+        Ok((quoted, amount_expected))
+    }
+
+    /// The first quote of an invoice that is not written yet, with an address that was taken for it.
+    pub(super) fn first_quote(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        invoice: &Invoice,
+        asset: &str,
+    ) -> Result<(Quote, Option<Taken>), Error> {
+        let asset = find(asset)?;
+        let (quoted, amount_expected) = self.offer(tx, now, invoice, asset)?;
+        let taken = self.take_address(tx, now, invoice.account, invoice.mode, asset.chain)?;
+        let (address, taken) = taken.ok_or_else(|| no_address(asset))?;
+        let quote = Quote {
+            seq: quotes::next_seq(tx)?,
+            asset,
+            quoted,
+            amount_expected,
+            address,
+            created_at: now,
+        };
+        Ok((quote, taken))
     }
 
     /// The quote of a coin that came for an invoice without having been asked for: the existing one, else one at the
@@ -145,9 +180,7 @@ impl Service {
             asset,
             quoted,
             amount_expected,
-            address: address.ok_or_else(|| {
-                unavailable(format!("{} has no address available just now", asset.id))
-            })?,
+            address: address.ok_or_else(|| no_address(asset))?,
             created_at: now,
         };
         quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
@@ -200,6 +233,15 @@ impl Service {
         }
         Ok(offered)
     }
+}
+
+/// The coin with this id.
+fn find(asset: &str) -> Result<&'static Asset, Refusal> {
+    Asset::find(asset).ok_or_else(|| unavailable(format!("{asset:?} is not an asset id")))
+}
+
+fn no_address(asset: &Asset) -> Refusal {
+    unavailable(format!("{} has no address available just now", asset.id))
 }
 
 /// Can a coin still be picked?

@@ -3,7 +3,7 @@
 //! What always holds: nothing else changes an invoice's status.
 
 use super::events::{Subject, record};
-use super::{Error, Json, Service};
+use super::{Error, Service};
 use crate::domain::event::EventType;
 use crate::domain::invoice::{Coin, Invoice};
 use crate::domain::money::coin::Units;
@@ -26,24 +26,6 @@ pub(super) enum Cause {
 }
 
 impl Service {
-    /// [`Service::settle`] of an invoice that was just made, and the JSON that is told of it.
-    pub(super) fn settle_created(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        invoice: Invoice,
-    ) -> Result<(Invoice, Json), Error> {
-        // Without a coin nothing can have been paid: it stands as it was just written.
-        let invoice = if invoice.picked_quote.is_none() {
-            invoice
-        } else {
-            self.recompute(tx, now, invoice)?
-        };
-        let object = render::invoice(&invoice, &self.links, &[])?;
-        self.record_invoice(tx, now, &invoice, &object, EventType::InvoiceCreated)?;
-        Ok((invoice, object))
-    }
-
     /// Recomputes an invoice from its payments and the time, and tells what changed.
     pub(super) fn settle(
         &self,

@@ -51,6 +51,11 @@ pub(super) fn payment(
 pub fn picked(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), StoreError> {
     let before = named_params! { ":invoice": invoice, ":quote": quote };
     PICKED_BEFORE.run(tx, before)?;
+    picked_first(tx, invoice, quote, now)
+}
+
+/// A coin was picked with which nothing has happened to the invoice before.
+pub fn picked_first(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), StoreError> {
     let params = named_params! { ":invoice": invoice, ":quote": quote, ":at": now };
     PICKED.run(tx, params).map(drop)
 }

@@ -69,9 +69,10 @@ fn json(text: String) -> rusqlite::Result<Box<RawValue>> {
     Ok(RawValue::from_string(text).map_err(|error| FromSqlError::Other(error.into()))?)
 }
 
-/// Adds an invoice without a coin; its `seq`, or nothing where its orderId has one already.
+/// Adds an invoice that nothing has been paid of; its `seq`, or nothing where its orderId has one already.
 pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<Option<i64>, StoreError> {
     tx.note(|changes| changes.deadlines = true);
+    let coin = invoice.coin.as_ref();
     let params = named_params! {
         ":id": invoice.id,
         ":account": invoice.account,
@@ -81,6 +82,11 @@ pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<Option<i64>, StoreError>
         ":amount": invoice.amount,
         ":currency": invoice.currency,
         ":description": invoice.description,
+        ":asset": coin.map(|coin| coin.asset.id),
+        ":rate": coin.map(|coin| coin.rate),
+        ":amount_expected": coin.map(|coin| coin.amount_expected),
+        ":deposit_address": coin.map(|coin| &coin.address),
+        ":picked_quote": invoice.picked_quote,
         ":redirect_url": invoice.redirect_url,
         ":cancel_url": invoice.cancel_url,
         ":webhook_url": invoice.webhook_url,

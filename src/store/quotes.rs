@@ -1,6 +1,6 @@
 //! The table `quotes`.
 
-use super::statement::{commands, rows};
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::quote::Quote;
 use crate::domain::rate::Quoted;
@@ -17,6 +17,10 @@ rows! {
     OF_INVOICE = select "from quotes where invoice = :invoice order by seq";
 }
 
+values! {
+    NEXT_SEQ(seq: i64) = "select ifnull(max(seq), 0) + 1 as seq from quotes";
+}
+
 commands! {
     INSERT = "insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, created_at) \
         values (:invoice, :asset, :rate, :rate_source, :rate_at, :amount_expected, :address, :created_at)";
@@ -25,6 +29,11 @@ commands! {
 /// The quotes of an invoice, oldest first.
 pub fn of_invoice(db: &Reader<'_>, invoice: i64) -> Result<Vec<Quote>, StoreError> {
     OF_INVOICE.all(db, named_params! { ":invoice": invoice })
+}
+
+/// The `seq` that the next quote gets.
+pub fn next_seq(tx: &Tx<'_>) -> Result<i64, StoreError> {
+    NEXT_SEQ.only(tx, [])
 }
 
 /// Adds a quote; its `seq`.

@@ -10,12 +10,15 @@ use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::Draft;
 use crate::domain::money::Cents;
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::scanned::Scanned;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::{id, render};
 use crate::service::idempotency::{Outcome, Slot, once};
+use crate::service::settle::judge;
 use crate::service::{Error, Json, Scope, Service};
-use crate::store::{Tx, accounts, file, invoices};
+use crate::store::addresses::Owner;
+use crate::store::{Tx, accounts, addresses, file, invoice_steps, invoices, quotes};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -118,32 +121,60 @@ impl Service {
                 return made.ok_or_else(|| refusal.clone().into());
             }
         };
-        let Some(seq) = invoices::insert(tx, invoice)? else {
+        if let Some(asset) = &drawn.draft.asset {
+            return self.create_picked(tx, now, drawn, invoice, asset);
+        }
+        if invoices::insert(tx, invoice)?.is_none() {
             let made = self.made_before(tx, mode, drawn)?;
-            return made.ok_or_else(|| Error::Failed("an invoice was not written".to_owned()));
-        };
-        let mut warnings = drawn.draft.warnings.clone();
-        let Some(asset) = &drawn.draft.asset else {
-            self.record_invoice(tx, now, invoice, object, EventType::InvoiceCreated)?;
-            return Ok((
-                Outcome::Created,
-                self.with_warnings(invoice, object, &warnings)?,
-            ));
-        };
-        let mut invoice = invoice.clone();
-        invoice.seq = seq;
-        match self.quote(tx, now, &mut invoice, asset) {
-            Ok(_) => {}
+            return made.ok_or_else(not_written);
+        }
+        self.record_invoice(tx, now, invoice, object, EventType::InvoiceCreated)?;
+        let answer = self.with_warnings(invoice, object, &drawn.draft.warnings)?;
+        Ok((Outcome::Created, answer))
+    }
+
+    /// Makes an invoice and picks its coin, where that is to be had.
+    fn create_picked(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        drawn: &Drawn,
+        invoice: &Invoice,
+        asset: &str,
+    ) -> Result<(Outcome, String), Error> {
+        // Before an address is taken for it.
+        if let Some(made) = self.made_before(tx, invoice.mode, drawn)? {
+            return Ok(made);
+        }
+        let (mut invoice, mut warnings) = (invoice.clone(), drawn.draft.warnings.clone());
+        let quote = match self.first_quote(tx, now, &invoice, asset) {
+            Ok(quote) => Some(quote),
             Err(Error::Refused(refusal)) => {
                 warnings.push(format!("asset was not preselected: {}", refusal.message));
+                None
             }
             Err(failure) => return Err(failure),
+        };
+        if let Some((quote, _)) = &quote {
+            invoice.picked_quote = Some(quote.seq);
+            let quotes = std::slice::from_ref(quote);
+            judge(&mut invoice, &[], quotes, &Scanned::default(), now)?;
         }
-        let (invoice, object) = self.settle_created(tx, now, invoice)?;
-        Ok((
-            Outcome::Created,
-            self.with_warnings(&invoice, &object, &warnings)?,
-        ))
+        let seq = invoices::insert(tx, &invoice)?.ok_or_else(not_written)?;
+        if let Some((quote, taken)) = &quote {
+            let address = (quote.address.as_str(), *taken);
+            let owner = Owner::Invoice(seq);
+            addresses::insert(tx, invoice.mode, quote.asset.chain, address, owner)?;
+            if quotes::insert(tx, seq, quote)? != quote.seq {
+                return Err(Error::Failed("a quote got another number".to_owned()));
+            }
+            invoice_steps::picked_first(tx, seq, quote.seq, now)?;
+            invoice_steps::status(tx, seq, invoice.status, now)?;
+        }
+        let object = render::invoice(&invoice, &self.links, &[])?;
+        self.record_invoice(tx, now, &invoice, &object, EventType::InvoiceCreated)?;
+        let answer = self.with_warnings(&invoice, &object, &warnings)?;
+        Ok((Outcome::Created, answer))
     }
 
     /// What creating an invoice answers: the object that its event tells, with the warnings where there are some.
@@ -194,6 +225,10 @@ pub(in crate::service) fn may_be_made(
         return Err(Refusal::new(Code::Maintenance, message).into());
     }
     Ok(())
+}
+
+fn not_written() -> Error {
+    Error::Failed("an invoice was not written".to_owned())
 }
 
 /// What the merchant should know who made an orderId again.
