@@ -1,19 +1,23 @@
 //! What happens on the chains and with the time: payments to invoices, customers and nobody, their steps, the clock.
 
 use super::merchant::ASSETS;
-use super::scene::{Caller, id};
+use super::scene::{Caller, Dice, id};
 use super::{Operation, operation};
 use crate::support::Answer;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// An address of nobody's.
 const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 
-pub(super) static OPERATIONS: [Operation; 7] = [
+pub(super) static OPERATIONS: [Operation; 11] = [
     operation("pay an invoice", 100, pay),
     operation("pay to a customer's address", 30, pay_customer),
     operation("pay to nobody", 3, pay_nobody),
     operation("put a transaction", 40, transaction),
+    operation("move our own money", 10, move_own),
+    operation("pay next to nothing", 10, pay_dust),
+    operation("pay in a coin that was not asked for", 20, pay_otherwise),
+    operation("tell that it was made earlier", 6, made_earlier),
     operation("let a chain lag", 8, lag),
     operation("move a payment", 160, step),
     operation("move the clock", 6, advance),
@@ -30,10 +34,22 @@ fn pay(caller: &mut Caller) -> Option<Answer> {
     put(caller, side, &body)
 }
 
-/// One transaction: two outputs to one invoice, and perhaps others to another and to nobody.
+/// An id of 32 bytes, one of few, however it may be written.
+fn hexadecimal(dice: &mut Dice) -> String {
+    let id = format!("{:0>64}", format!("ab{}", dice.roll(40)));
+    match dice.roll(4) {
+        0 => id,
+        1 => id.to_uppercase(),
+        2 => format!("0x{id}"),
+        _ => format!("0X{}", id.to_uppercase()),
+    }
+}
+
+/// One transaction: two outputs to one invoice, and perhaps others to another, to a customer and to nobody.
 fn transaction(caller: &mut Caller) -> Option<Answer> {
     let (side, first) = caller.scene.invoices.any(&mut caller.dice)?;
     let (_, second) = caller.scene.invoices.any(&mut caller.dice)?;
+    let customer = caller.scene.addresses.any(&mut caller.dice);
     let dice = &mut caller.dice;
     let mut amount = || dice.pick(&["0", "0.00000001", "0.001", "1", "99999999999"]);
     let mut outputs = vec![
@@ -43,9 +59,17 @@ fn transaction(caller: &mut Caller) -> Option<Answer> {
         json!({ "address": NOBODY, "asset": "BTC", "amount": "0.5" }),
     ];
     outputs.truncate(1 + dice.roll(4));
-    let txid = dice
-        .once_in(2)
-        .then(|| format!("several-{}", dice.roll(100)));
+    if let Some((_, customer)) = customer
+        && dice.once_in(3)
+    {
+        let asset = dice.pick(&ASSETS);
+        outputs.push(json!({ "address": customer, "asset": asset, "amount": "0.02" }));
+    }
+    let txid = match dice.roll(4) {
+        0 => Some(format!("several-{}", dice.roll(100))),
+        1 => Some(hexadecimal(dice)),
+        _ => None,
+    };
     let mut body = json!({ "txid": txid, "outputs": outputs });
     if dice.once_in(8) {
         body["coinbase"] = json!(true);
@@ -53,14 +77,78 @@ fn transaction(caller: &mut Caller) -> Option<Answer> {
         let (_, spent) = caller.scene.payments.any(&mut caller.dice)?;
         body["spends"] = json!([spent]);
     }
-    let answer = caller.sandbox("POST", "/sandbox/payments", &body);
+    Some(put_outputs(caller, side, &body))
+}
+
+/// Puts a transaction of several outputs on a chain.
+fn put_outputs(caller: &mut Caller, side: usize, body: &Value) -> Answer {
+    let answer = caller.sandbox("POST", "/sandbox/payments", body);
     if answer.status < 300 {
         for payment in answer.json()["data"].as_array().unwrap() {
             let id = payment["id"].as_str().unwrap();
             caller.scene.payments.add(side, id, &mut caller.dice);
         }
     }
-    Some(answer)
+    answer
+}
+
+/// What was paid to an address of ours goes on to another of ours.
+fn move_own(caller: &mut Caller) -> Option<Answer> {
+    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let (_, spent) = caller.scene.payments.any(&mut caller.dice)?;
+    let outputs = json!([{ "invoice": invoice, "amount": "1" }]);
+    let answer = put_outputs(
+        caller,
+        side,
+        &json!({ "spends": [spent], "outputs": outputs }),
+    );
+    (answer.status >= 300 || answer.json()["data"][0]["state"] == "own").then_some(answer)
+}
+
+/// What is worth less than a cent pays no invoice.
+fn pay_dust(caller: &mut Caller) -> Option<Answer> {
+    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let answer = put(
+        caller,
+        side,
+        &json!({ "invoice": invoice, "amount": "0.00000001" }),
+    )?;
+    (answer.status >= 300 || answer.json()["state"] == "unmatched").then_some(answer)
+}
+
+/// Another coin than the one that was asked for, at the address where that was asked for.
+fn pay_otherwise(caller: &mut Caller) -> Option<Answer> {
+    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let path = format!("/v1/invoices/{invoice}");
+    let invoice = caller
+        .merchant(side, "GET", &path, &Value::Null)
+        .expect(200);
+    let invoice = invoice.json();
+    let other = match invoice["asset"].as_str()? {
+        "ETH" => "USDC-BASE",
+        "USDC-BASE" | "USDC-POLYGON" | "USDT-ERC20" | "USDC-ERC20" => "ETH",
+        "TRX" => "USDT-TRC20",
+        "USDT-TRC20" => "TRX",
+        "SOL" => "USDC-SPL",
+        "USDC-SPL" | "USDT-SPL" => "SOL",
+        _ => return None,
+    };
+    let body = json!({ "address": invoice["depositAddress"], "asset": other, "amount": "3" });
+    let answer = put(caller, side, &body)?;
+    (answer.status >= 300 || answer.json()["state"] == "unmatched").then_some(answer)
+}
+
+/// A payment is seen while its chain lags, and then turns out to have been made when that began.
+fn made_earlier(caller: &mut Caller) -> Option<Answer> {
+    let (side, invoice) = caller.scene.invoices.any(&mut caller.dice)?;
+    let lagging = json!({ "lagging": true });
+    let lagging = caller.sandbox("PATCH", "/sandbox/chains/bitcoin", &lagging);
+    let since = lagging.expect(200).json()["scannedTo"].clone();
+    let txid = hexadecimal(&mut caller.dice);
+    let mut body = json!({ "invoice": invoice, "asset": "BTC", "txid": txid, "amount": "0.001" });
+    put_as_it_is(caller, side, &body);
+    body["seenAt"] = since;
+    Some(put_as_it_is(caller, side, &body))
 }
 
 fn lag(caller: &mut Caller) -> Option<Answer> {
@@ -85,16 +173,21 @@ fn pay_nobody(caller: &mut Caller) -> Option<Answer> {
 }
 
 /// Puts a payment on a chain; now and then in a transaction that others are in, too.
-fn put(caller: &mut Caller, side: usize, body: &serde_json::Value) -> Option<Answer> {
+fn put(caller: &mut Caller, side: usize, body: &Value) -> Option<Answer> {
     let mut body = body.clone();
     if caller.dice.once_in(10) {
         body["txid"] = json!(format!("shared-{}", caller.dice.roll(200)));
     }
-    let answer = caller.sandbox("POST", "/sandbox/payments", &body);
+    Some(put_as_it_is(caller, side, &body))
+}
+
+/// Puts a payment on a chain.
+fn put_as_it_is(caller: &mut Caller, side: usize, body: &Value) -> Answer {
+    let answer = caller.sandbox("POST", "/sandbox/payments", body);
     if let Some(id) = id(&answer) {
         caller.scene.payments.add(side, &id, &mut caller.dice);
     }
-    Some(answer)
+    answer
 }
 
 fn step(caller: &mut Caller) -> Option<Answer> {
@@ -117,7 +210,16 @@ fn step(caller: &mut Caller) -> Option<Answer> {
             caller.dice.roll(100)
         )
     });
-    let body = json!({ "state": state, "txid": txid });
+    let amounts = [
+        Some("0.00000001"),
+        Some("0.001"),
+        Some("2"),
+        None,
+        None,
+        None,
+    ];
+    let amount = (state == "replaced").then(|| caller.dice.pick(&amounts));
+    let body = json!({ "state": state, "txid": txid, "amount": amount.flatten() });
     let answer = caller.sandbox("POST", &path, &body);
     if let Some(id) = id(&answer) {
         caller.scene.payments.add(side, &id, &mut caller.dice);

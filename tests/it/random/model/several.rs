@@ -1,0 +1,62 @@
+//! Transactions of several outputs, and money of our own that moves: beside the model.
+
+use super::paper::Coin;
+use super::{History, expected};
+use serde_json::{Value, json};
+
+impl History {
+    /// Two outputs of one transaction, in a coin that was quoted: each is a payment of its own.
+    pub(super) fn pay_several(&mut self, at: usize) {
+        let Some(coin) = self.quoted(at) else {
+            return;
+        };
+        let invoice = &self.world.invoices[at];
+        let price = coin.units_for(invoice.amount, invoice.currency);
+        let share = self.dice.pick(&[3, 4, 10]);
+        let amounts = [
+            (price * share / 10).max(price.min(coin.units_for(1, "EUR"))),
+            self.units(coin, at).max(1),
+        ];
+        let output = |units: &i128| json!({ "invoice": self.world.invoices[at].id, "asset": coin.id, "amount": coin.text(*units) });
+        let outputs: Vec<Value> = amounts.iter().map(output).collect();
+        self.note(format!("pay several {at} {outputs:?}"));
+        let body = json!({ "outputs": outputs });
+        let answer = self.shop.post("/sandbox/payments", None, body).expect(201);
+        let answer = answer.json();
+        let txids = answer["data"].as_array().unwrap().iter();
+        let txids: Vec<_> = txids.map(|one| one["txid"].clone()).collect();
+        assert_eq!(txids.len(), 2, "{answer}");
+        assert_eq!(txids[0], txids[1]);
+        for (output, units) in amounts.into_iter().enumerate() {
+            let seen = self.world.pay(at, coin, units, self.world.now);
+            let told = &answer["data"][output];
+            let is_payment = seen.unwrap();
+            assert_eq!(told["state"] == "unmatched", !is_payment, "{told}");
+            if is_payment {
+                let text = |name: &str| told[name].as_str().unwrap().to_owned();
+                self.world.name_last(at, text("id"), text("txid"));
+            }
+        }
+    }
+
+    /// What was paid goes on to the very address that it came to, as change does: nothing happens.
+    pub(super) fn move_own(&mut self, at: usize) {
+        let invoice = &self.world.invoices[at];
+        if invoice.payments.is_empty() {
+            return;
+        }
+        let spent = &invoice.payments[self.dice.roll(invoice.payments.len())];
+        let output = json!({ "invoice": invoice.id, "asset": spent.coin.id, "amount": "1" });
+        let body = json!({ "spends": [spent.id], "outputs": [output] });
+        self.note(format!("move own {at} {body}"));
+        let answer = self.shop.post("/sandbox/payments", None, body);
+        expected(&answer, 201, Ok(()));
+        assert_eq!(answer.json()["data"][0]["state"], "own");
+    }
+
+    /// A coin that the invoice was quoted in.
+    fn quoted(&mut self, at: usize) -> Option<&'static Coin> {
+        let quotes = &self.world.invoices[at].quotes;
+        (!quotes.is_empty()).then(|| self.dice.pick(quotes))
+    }
+}
