@@ -74,9 +74,21 @@ impl Report {
         vec![
             Target::at_least(
                 "create / raw grouped, 256 connections",
-                "≥ 0.35",
+                "≥ 0.50",
                 ratio((Subject::Create, 256), (Subject::RawGrouped, 0)),
-                0.35,
+                0.50,
+            ),
+            Target::at_least(
+                "create with its coin picked / create, 64",
+                "≥ 0.65",
+                ratio((Subject::CreatePicked, 64), (Subject::Create, 64)),
+                0.65,
+            ),
+            Target::at_least(
+                "simulate / create, 64 connections",
+                "≥ 0.30",
+                ratio((Subject::Simulate, 64), (Subject::Create, 64)),
+                0.30,
             ),
             Target::at_least(
                 "create / naive create, 256 connections",
