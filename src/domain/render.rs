@@ -6,10 +6,12 @@
 //! Rendering fails only where `serde_json` does, and no type here makes it fail.
 
 pub mod customer;
+pub(crate) mod deliveries;
 mod invoice_detail;
 mod links;
 pub(crate) mod operator;
 mod public;
+pub mod sandbox;
 mod transfers;
 
 pub use invoice_detail::{invoice_detail, timeline_entry};

@@ -16,12 +16,13 @@ use crate::domain::asset::Mode;
 use crate::domain::event::Format;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
+use crate::domain::render::sandbox as render;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::user::Role;
 use crate::domain::{address, id};
 use crate::store::{Reader, Tx, accounts, endpoints, file, payout_addresses, users};
 use serde_json::value::to_raw_value;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// The secret key of test mode.
@@ -95,11 +96,37 @@ impl Service {
     }
 
     /// The time, the account's switches and some counts.
-    pub fn sandbox_state(&self, now: Time, frozen: bool, faults: Value) -> Result<Json, Error> {
+    pub fn sandbox_state(
+        &self,
+        now: Time,
+        frozen: bool,
+        faults: render::Faults,
+    ) -> Result<Json, Error> {
         self.read(|db| {
             let account = the_account(db)?;
-            let switches = switches(db, &account)?;
-            Ok(to_raw_value(&json!({ "time": now, "frozen": frozen, "account": switches, "faults": faults, "counts": file::counts(db)? }))?)
+            let chain = account.payout_asset.chain;
+            let payout_address = payout_addresses::get(db, account.seq, chain)?;
+            let endpoints = endpoints::of_account(db, account.seq)?;
+            Ok(to_raw_value(&render::State {
+                time: now,
+                frozen,
+                account: render::Switches {
+                    status: account.status,
+                    fee_bps: account.fee.0,
+                    customers_enabled: account.customers_enabled,
+                    settlement_enabled: account.settlement_enabled,
+                    server_quota: account.server_quota,
+                    maintenance: file::load(db)?.is_some_and(|file| file.maintenance),
+                    max_invoice_amount: account.invoice_max,
+                    payout_minimum: account.payout_min,
+                    payout_daily_limit: account.payout_daily_max,
+                    payout_asset: account.payout_asset.id,
+                    payout_address: payout_address.as_ref().map(|(address, _)| address.as_str()),
+                    endpoints: endpoints.iter().map(render::EndpointSwitch::of).collect(),
+                },
+                faults,
+                counts: file::counts(db)?,
+            })?)
         })
     }
 
@@ -241,31 +268,6 @@ fn seed_people(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
         now,
     )?;
     Ok(())
-}
-
-/// The switches as `GET /sandbox` shows them.
-fn switches(db: &Reader<'_>, account: &Account) -> Result<Value, Error> {
-    let payout_address = payout_addresses::get(db, account.seq, account.payout_asset.chain)?;
-    let endpoint = |endpoint: &Endpoint| {
-        json!({
-            "id": endpoint.id, "url": endpoint.url, "secret": endpoint.secret, "format": endpoint.format,
-            "types": endpoint.types, "mode": endpoint.mode,
-        })
-    };
-    Ok(json!({
-        "status": account.status,
-        "feeBps": account.fee.0,
-        "customersEnabled": account.customers_enabled,
-        "settlementEnabled": account.settlement_enabled,
-        "serverQuota": account.server_quota,
-        "maintenance": file::load(db)?.is_some_and(|file| file.maintenance),
-        "maxInvoiceAmount": account.invoice_max,
-        "payoutMinimum": account.payout_min,
-        "payoutDailyLimit": account.payout_daily_max,
-        "payoutAsset": account.payout_asset.id,
-        "payoutAddress": payout_address.map(|(address, _)| address),
-        "endpoints": endpoints::of_account(db, account.seq)?.iter().map(endpoint).collect::<Vec<_>>(),
-    }))
 }
 
 /// Changes what is a field of the account.

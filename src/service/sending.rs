@@ -156,8 +156,8 @@ fn hold(tx: &Tx<'_>, now: Time, transfer: &Transfer, cause: &str) -> Result<(), 
         ..transfer.clone()
     };
     transfers::update(tx, &held, transfer.status)?;
-    let (by, detail) = (By::Command.name(), json!({ "cause": cause }));
-    note(tx, now, by, "unknown", &held, &detail)
+    let detail = json!({ "cause": cause });
+    note(tx, now, By::Command.name(), "unknown", &held, &detail)
 }
 
 /// 409 `invalid_transition`.

@@ -110,11 +110,8 @@ fn end(
                 "server {}: what the provisioner did is not known, and an operator has to find out: {reason}",
                 server.id
             );
-            (
-                Step::Lost,
-                "server.outcome_unknown",
-                json!({ "reason": reason }),
-            )
+            let detail = json!({ "reason": reason });
+            (Step::Lost, "server.outcome_unknown", detail)
         }
     };
     server.step(step, now)?;

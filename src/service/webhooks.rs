@@ -3,16 +3,18 @@
 //! What does not live here: the connection (`outbound`) and the waiting (`worker`). What always holds: a delivery
 //! stays pending until its attempt is in the file, so a crash sends it again and never loses it.
 
-use super::events::unknown_before;
-use super::{Error, Service};
+use super::events::{Page, unknown_before};
+use super::{Error, Json, Service};
 use crate::domain::event::{Format, legacy_body};
+use crate::domain::render::deliveries::{AttemptView, DeliveryView};
 use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
 use crate::domain::signature::{service_signature, standard_signature};
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::url::Site;
 use crate::store::deliveries::{self, DeliveryRow};
 pub use crate::store::deliveries::{Attempt, Due, Waiting};
-use crate::store::{Kind, accounts, delivery_pages, endpoints, idempotency, sessions};
+use crate::store::{Kind, Reader, accounts, delivery_pages, endpoints, idempotency, sessions};
+use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
 /// Attempts and idempotency answers that one pruning step removes at most.
@@ -27,9 +29,6 @@ pub struct Outgoing {
     /// Every header, signatures included.
     pub headers: Vec<(&'static str, String)>,
 }
-
-/// A delivery with its attempts, oldest first.
-pub type Told = (DeliveryRow, Vec<Attempt>);
 
 /// An attempt that is over.
 #[derive(Clone, Debug)]
@@ -164,7 +163,7 @@ impl Service {
     ///
     /// # Errors
     /// `invalid_request` where `before` names none.
-    pub fn deliveries(&self, before: Option<&str>, limit: u32) -> Result<(Vec<Told>, bool), Error> {
+    pub fn deliveries(&self, before: Option<&str>, limit: u32) -> Result<Page, Error> {
         self.read_at_one_moment(|db| {
             let place = match before {
                 None => (i64::MAX, i64::MAX),
@@ -174,16 +173,46 @@ impl Service {
             let most = usize::try_from(limit).unwrap_or(usize::MAX);
             let more = rows.len() > most;
             rows.truncate(most);
-            let with_attempts = |row: DeliveryRow| {
-                let attempts = delivery_pages::attempts(db, &row.id)?;
-                Ok((
-                    row,
-                    attempts.into_iter().map(|(_, attempt)| attempt).collect(),
-                ))
-            };
-            let told = rows.into_iter().rev().map(with_attempts);
-            Ok((told.collect::<Result<_, Error>>()?, more))
+            let oldest = rows.last().filter(|_| more);
+            let next_before = oldest.map(|row| row.id.clone());
+            let data = rows.iter().rev().map(|row| view(db, row));
+            Ok(Page {
+                data: data.collect::<Result<_, Error>>()?,
+                next_before,
+            })
         })
+    }
+}
+
+/// A delivery with its attempts, as the sandbox shows it.
+fn view(db: &Reader<'_>, row: &DeliveryRow) -> Result<Json, Error> {
+    let attempts = delivery_pages::attempts(db, &row.id)?;
+    let attempts = attempts.iter();
+    Ok(to_raw_value(&DeliveryView {
+        id: &row.id,
+        event: &row.event,
+        kind: row.kind,
+        object_id: None,
+        endpoint: row.endpoint.as_deref(),
+        url: &row.url,
+        state: row.state,
+        next_attempt_at: row.next_attempt_at,
+        created_at: None,
+        attempts: attempts
+            .map(|(_, attempt)| attempt_view(None, attempt))
+            .collect(),
+    })?)
+}
+
+/// An attempt as it is shown, with its number where that is shown too.
+pub(super) fn attempt_view(number: Option<u32>, attempt: &Attempt) -> AttemptView<'_> {
+    AttemptView {
+        number,
+        at: attempt.at,
+        status: attempt.status,
+        latency_ms: attempt.latency_ms,
+        error: attempt.error.as_deref(),
+        answer: attempt.answer.as_deref(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::statement::{commands, rows, text, values};
 use super::{Kind, Reader, StoreError, Tx};
+use crate::domain::render::sandbox::Counts;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
@@ -17,26 +18,6 @@ pub struct FileRow {
     pub clock_offset_ms: i64,
     /// Where the sandbox's clock stands still, if it does.
     pub clock_frozen_at: Option<Time>,
-}
-
-/// How many rows there are of what people ask about.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Counts {
-    /// Invoices of both modes.
-    pub invoices: i64,
-    /// Payments, dropped ones too.
-    pub payments: i64,
-    /// Payouts.
-    pub payouts: i64,
-    /// Refunds of both modes.
-    pub refunds: i64,
-    /// Events.
-    pub events: i64,
-    /// Deliveries.
-    pub deliveries: i64,
-    /// Deliveries still to be made.
-    pub deliveries_pending: i64,
 }
 
 rows! {

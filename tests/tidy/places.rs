@@ -169,8 +169,17 @@ fn each_name(tree: &Tree, refuse: impl Fn(&File, &Name) -> Option<&'static str>)
 /// What makes the JSON of resources, and what describes it.
 const RENDERS: &[&str] = &["src/domain/render", "src/http/openapi"];
 
-/// A resource says by its field `object` what it is, so that is said where resources are rendered, and nowhere else.
+/// Where `json!` may make only a detail of the audit log. The commands of `worker` and `cli` read and print JSON of their
+/// own, which is no resource; neither are a legacy body and the input of an order, which `domain` makes.
+const RENDERS_NOT: &[&str] = &["src/service/", "src/http/"];
+/// What stands before the `json!` of a detail: it is kept as it was said, each action has its own, and no view is made
+/// of it but that of the audit log, which does not look inside.
+const DETAILS: &[&[&str]] = &[&["let", "detail", "="], &["detail", ":", "&"]];
+
+/// A resource says by its field `object` what it is, so that is said where resources are rendered, and nowhere else. What
+/// says nothing is an answer all the same: no `json!` makes one.
 pub fn resources(tree: &Tree) -> Vec<String> {
+    let mend = "a resource's JSON is made here: give it a view in src/domain/render, which its GET, its list and its event share";
     let mut found = tree.need(&["src/"]);
     for file in tree.rust("src/") {
         if RENDERS.iter().any(|path| file.path.starts_with(path)) {
@@ -182,14 +191,39 @@ pub fn resources(tree: &Tree) -> Vec<String> {
             .filter(|token| token.kind != Kind::Comment)
             .collect();
         let makes = |pair: &&[&Token]| matches!(pair, [name, colon] if name.kind == Kind::Text && name.text == "object" && colon.text == ":");
-        found.extend(tokens.windows(2).filter(makes).map(|pair| {
-            file.at(
-                pair[0].line,
-                "a resource's JSON is made here: give it a view in src/domain/render, which its GET, its list and its event share",
-            )
-        }));
+        let pairs = tokens.windows(2).filter(makes);
+        found.extend(pairs.map(|pair| file.at(pair[0].line, mend)));
+        if RENDERS_NOT.iter().any(|path| file.path.starts_with(path)) {
+            let lines = untyped(&file.path, &tokens).into_iter();
+            found.extend(lines.map(|line| file.at(line, mend)));
+        }
     }
+    found.dedup();
     found
+}
+
+/// The lines where `json!` makes something else than a detail, outside tests; those too that give it another name.
+fn untyped(path: &str, tokens: &[&Token]) -> Vec<usize> {
+    if path.ends_with("/tests.rs") {
+        return Vec::new();
+    }
+    let says = |at: usize, words: &[&str]| {
+        let here = tokens.get(at..).unwrap_or_default().iter();
+        here.take(words.len()).map(|token| &token.text).eq(words)
+    };
+    // What is tested stands before its tests.
+    let tests = (0..tokens.len()).find(|at| says(*at, &["mod", "tests", "{"]));
+    let is_detail = |at: usize| {
+        let before = |words: &&&[&str]| {
+            at.checked_sub(words.len())
+                .is_some_and(|from| says(from, words))
+        };
+        DETAILS.iter().any(|words| before(&words))
+    };
+    (0..tests.unwrap_or(tokens.len()))
+        .filter(|at| says(*at, &["json", "as"]) || says(*at, &["json", "!"]) && !is_detail(*at))
+        .filter_map(|at| Some(tokens.get(at)?.line))
+        .collect()
 }
 
 #[cfg(test)]
@@ -317,7 +351,31 @@ mod tests {
                 ("src/domain/render/keys.rs", made),
                 ("src/http/openapi/keys.rs", made),
             ],
-            &["src/service/keys.rs:2"],
+            &["src/service/keys.rs:2", "src/service/keys.rs:1"],
+        );
+    }
+
+    #[test]
+    fn an_answer_is_typed_and_a_detail_need_not_be() {
+        let details =
+            "fn f() { let detail = json!({ \"id\": 1 });\n g(Entry { detail: &json!({}) }) }";
+        let answers = "// json!\nuse serde_json::json as j;\nfn f() { Reply::json(\n serde_json::json!({ \"count\": 1 })) }\nfn g() { let (by, detail) = (1,\n json!({})); }";
+        let tested = "fn f() { g(\"json!\") }\n#[cfg(test)]\n#[expect(a)]\nmod tests { fn f() { json!(1) } }";
+        finds(
+            resources,
+            &[
+                ("src/service/keys.rs", details),
+                ("src/service/other.rs", answers),
+                ("src/service/tests.rs", answers),
+                ("src/http/a.rs", tested),
+                ("src/http/openapi/keys.rs", answers),
+                ("src/cli/server.rs", answers),
+            ],
+            &[
+                "src/service/other.rs:2",
+                "src/service/other.rs:4",
+                "src/service/other.rs:6",
+            ],
         );
     }
 }

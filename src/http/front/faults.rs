@@ -4,9 +4,9 @@
 //! and answering a call that meets one (`dispatch`). What always holds: the sandbox's own controls have no faults.
 
 use super::Operation;
+use crate::domain::render::sandbox::{self, CallFault};
 use crate::service::Faults;
 use hyper::StatusCode;
-use serde_json::{Value, json};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -81,22 +81,20 @@ impl FaultState {
         faults.push(fault);
     }
 
-    /// What is pretended, as `GET /sandbox` shows it.
-    pub(in crate::http) fn view(&self, pretended: Faults) -> Value {
+    /// What is simulated, as `GET /sandbox` shows it.
+    pub(in crate::http) fn view(&self, simulated: Faults) -> sandbox::Faults {
         let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        let calls = faults.iter().map(|fault| {
-            json!({
-                "route": fault.operation.map(|operation| operation.to_string()),
-                "status": fault.status.map(|status| status.as_u16()),
-                "delayMs": u64::try_from(fault.delay.as_millis()).unwrap_or(u64::MAX),
-                "dropAnswer": fault.drops_answer,
-                "times": fault.times,
-            })
+        let calls = faults.iter().map(|fault| CallFault {
+            route: fault.operation.map(|operation| operation.to_string()),
+            status: fault.status.map(|status| status.as_u16()),
+            delay_ms: u64::try_from(fault.delay.as_millis()).unwrap_or(u64::MAX),
+            drop_answer: fault.drops_answer,
+            times: fault.times,
         });
-        json!({
-            "calls": calls.collect::<Vec<_>>(),
-            "pool": pretended.pool_empty.then_some("empty"),
-            "rates": pretended.rates_stale.then_some("stale"),
-        })
+        sandbox::Faults {
+            calls: calls.collect(),
+            pool: simulated.pool_empty.then_some("empty"),
+            rates: simulated.rates_stale.then_some("stale"),
+        }
     }
 }

@@ -3,9 +3,9 @@
 //! What always holds: an inbox is in memory only, and bounded.
 
 use crate::domain::json;
+use crate::domain::render::sandbox::InboxMessage;
 use crate::domain::signature::hex;
 use crate::domain::time::Time;
-use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
@@ -16,8 +16,7 @@ const INBOXES_MAX: usize = 1000;
 const MESSAGES_MAX: usize = 10_000;
 
 /// A message that was received.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct Message {
     /// Header names in lower case, and their values.
     pub headers: BTreeMap<String, String>,
@@ -163,6 +162,15 @@ impl Message {
                 .collect(),
             body: std::str::from_utf8(body).map_or_else(|_| hex(body), str::to_owned),
             received_at,
+        }
+    }
+
+    /// The message as `GET /sandbox/inbox/{name}` shows it.
+    pub(in crate::http) fn view(&self) -> InboxMessage<'_> {
+        InboxMessage {
+            headers: &self.headers,
+            body: &self.body,
+            received_at: self.received_at,
         }
     }
 

@@ -8,8 +8,6 @@ use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::operator::deliveries::DeliveriesWanted;
 use crate::service::{Error, Member};
-use hyper::StatusCode;
-use serde_json::json;
 use std::sync::Arc;
 
 /// `limit` where none is given.
@@ -106,9 +104,8 @@ async fn resend_since(call: Call, member: Member) -> Result<Reply, Error> {
     let (scope, body) = (call.scope(&member)?, call.object()?);
     let actor = member.user().email.as_str();
     let service = &call.front.service;
-    let count = service.resend_since(call.now, &scope, actor, &body).await?;
-    Ok(Reply::json(
-        StatusCode::OK,
-        json!({ "count": count }).to_string(),
-    ))
+    service
+        .resend_since(call.now, &scope, actor, &body)
+        .await
+        .map(Reply::ok)
 }

@@ -121,7 +121,9 @@ async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let first_match = tokio::time::timeout(wait, first_match);
     call.front.unless_closed(first_match).await;
     let found = inboxes.messages(name, kind);
-    let data = found.iter().map(|message| Ok(to_raw_value(message)?));
+    let data = found
+        .iter()
+        .map(|message| Ok(to_raw_value(&message.view())?));
     Reply::list(&data.collect::<Result<Vec<Json>, Error>>()?)
 }
 

@@ -177,16 +177,16 @@ fn note(
     unmatched: &Unmatched,
     assigned: &Assigned,
 ) -> Result<(), Error> {
-    let (id, to) = match &assigned.owned {
-        Owned::Payment(both) => (&both.1.id, json!({ "invoice": both.0.id })),
-        Owned::Deposit(deposit) => (&deposit.id, json!({ "customer": deposit.customer_ref })),
+    let (id, kind, of) = match &assigned.owned {
+        Owned::Payment(both) => (&both.1.id, "invoice", &both.0.id),
+        Owned::Deposit(deposit) => (&deposit.id, "customer", &deposit.customer_ref),
         Owned::Own(_) | Owned::Unmatched(_) => {
             return Err(Error::Failed("it was given to nobody".to_owned()));
         }
     };
     let detail = json!({
         "unmatchedPayment": unmatched.id, "reason": unmatched.reason, "note": unmatched.note,
-        "chain": unmatched.asset.chain, "txid": unmatched.txid, "position": unmatched.position, "to": to,
+        "chain": unmatched.asset.chain, "txid": unmatched.txid, "position": unmatched.position, "to": { (kind): of },
     });
     let account = Some(assigned.account);
     let action = "unmatched_payment.assign";

@@ -6,10 +6,11 @@ use crate::domain::event::DeliveryState;
 use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::deliveries::{DeliveryView, Resent};
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::events::{Page, unknown_before};
-use crate::service::webhooks::receiver_queue;
+use crate::service::webhooks::{attempt_view, receiver_queue};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::delivery_pages::{self, Again, Delivery, Place, Since};
 use crate::store::{Reader, Tx, accounts, endpoints, events};
@@ -125,7 +126,7 @@ impl Service {
         scope: &Scope,
         actor: &str,
         body: &Map<String, Value>,
-    ) -> Result<u64, Error> {
+    ) -> Result<Json, Error> {
         let (which, mut after) = self.since(scope, body)?;
         let (mut count, mut more) = (0_u64, true);
         while more {
@@ -164,7 +165,7 @@ impl Service {
             after = last.unwrap_or(after);
             more = sent == RESEND_BATCH;
         }
-        Ok(count)
+        Ok(to_raw_value(&Resent { count })?)
     }
 
     /// Which deliveries a body asks for, and the place behind which they begin.
@@ -216,22 +217,19 @@ fn begin_again(tx: &Tx<'_>, account: i64, again: &Again, now: Time) -> Result<()
 /// A delivery with its attempts.
 fn view(db: &Reader<'_>, delivery: &Delivery) -> Result<Json, Error> {
     let attempts = delivery_pages::attempts(db, &delivery.id)?;
-    let attempts = attempts.iter().map(|(number, attempt)| {
-        json!({
-            "number": number, "at": attempt.at, "status": attempt.status, "latencyMs": attempt.latency_ms,
-            "error": attempt.error, "answer": attempt.answer,
-        })
-    });
-    Ok(to_raw_value(&json!({
-        "id": delivery.id,
-        "event": delivery.event,
-        "type": delivery.kind,
-        "objectId": delivery.object,
-        "endpoint": delivery.endpoint,
-        "url": delivery.url,
-        "state": delivery.state,
-        "nextAttemptAt": delivery.next_attempt_at,
-        "createdAt": delivery.created_at,
-        "attempts": attempts.collect::<Vec<Value>>(),
-    }))?)
+    let attempts = attempts.iter();
+    Ok(to_raw_value(&DeliveryView {
+        id: &delivery.id,
+        event: &delivery.event,
+        kind: delivery.kind,
+        object_id: Some(&delivery.object),
+        endpoint: delivery.endpoint.as_deref(),
+        url: &delivery.url,
+        state: delivery.state,
+        next_attempt_at: delivery.next_attempt_at,
+        created_at: Some(delivery.created_at),
+        attempts: attempts
+            .map(|(number, attempt)| attempt_view(Some(*number), attempt))
+            .collect(),
+    })?)
 }

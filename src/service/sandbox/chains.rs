@@ -5,11 +5,12 @@
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
+use crate::domain::render::sandbox::ChainView;
 use crate::domain::time::Time;
 use crate::service::{Error, Json, Service};
 use crate::store::{Reader, chains};
 use serde_json::value::to_raw_value;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 impl Service {
@@ -44,7 +45,10 @@ impl Service {
 /// A chain as it is answered.
 fn shown(db: &Reader<'_>, chain: Chain, now: Time) -> Result<Json, Error> {
     let to = chains::scanned(db)?.to(chain);
-    Ok(to_raw_value(&json!({
-        "chain": chain, "mode": Mode::Live, "lagging": to.is_some(), "scannedTo": to.unwrap_or(now),
-    }))?)
+    Ok(to_raw_value(&ChainView {
+        chain,
+        mode: Mode::Live,
+        lagging: to.is_some(),
+        scanned_to: to.unwrap_or(now),
+    })?)
 }

@@ -15,6 +15,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::{OUTPUTS_MAX, Observation, Observed, Place, Spent};
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::sandbox::{PaymentSeen, TransactionSeen};
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 use crate::service::intake::{self, Outcome, Owned};
@@ -24,7 +25,7 @@ use crate::store::{
 };
 use fields::{position, seen_at, spends, txid};
 use serde_json::value::to_raw_value;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// What money of our own is said to be.
@@ -99,7 +100,7 @@ impl Service {
         let nothing = || Refusal::field("amount", "must be more than zero");
         let outcome = outcome.ok_or_else(nothing)?;
         let is_new = outcome.is_new;
-        Ok((is_new, json(&view(&outcome.booked()?))?))
+        Ok((is_new, view(&outcome.booked()?)?))
     }
 
     /// Puts several outputs of one transaction on a chain, in their order. What a chain can do is taken as it comes: an
@@ -164,10 +165,10 @@ impl Service {
             };
             if let Some(outcome) = put().map_err(inside)? {
                 any_new |= outcome.is_new;
-                shown.push(view(&outcome.owned));
+                shown.push(view(&outcome.owned)?);
             }
         }
-        Ok((any_new, json(&json!({ "data": shown }))?))
+        Ok((any_new, to_raw_value(&TransactionSeen { data: shown })?))
     }
 
     /// Puts an output at its place; nothing comes of it where nothing is sent.
@@ -247,7 +248,7 @@ impl Service {
                 }
             };
             let outcome = service.advance(tx, now, &place, step)?;
-            json(&view(&outcome.booked()?))
+            view(&outcome.booked()?)
         })
         .await
     }
@@ -314,17 +315,12 @@ fn is_same(known: &Observed, target: &Target) -> bool {
 }
 
 /// A payment as the sandbox answers it.
-fn view(owned: &Owned) -> Value {
+fn view(owned: &Owned) -> Result<Json, Error> {
     let (id, txid, state) = match owned {
         Owned::Payment(both) => (&both.1.id, &both.1.txid, both.1.state.as_str()),
         Owned::Deposit(deposit) => (&deposit.id, &deposit.txid, deposit.status.state().as_str()),
         Owned::Own(transfer) => (&transfer.id, &transfer.txid, OWN),
         Owned::Unmatched(unmatched) => (&unmatched.id, &unmatched.txid, UNMATCHED),
     };
-    json!({ "id": id, "txid": txid, "state": state })
-}
-
-/// A value as it is answered.
-fn json(value: &Value) -> Result<Json, Error> {
-    Ok(to_raw_value(value)?)
+    Ok(to_raw_value(&PaymentSeen { id, txid, state })?)
 }

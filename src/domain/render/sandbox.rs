@@ -1,0 +1,148 @@
+//! The JSON of the sandbox's own controls: its state, its chains and payments, and what its inboxes received.
+//!
+//! What lives here: which fields they have, in their order. What does not: where these come from, and the deliveries
+//! (`deliveries`). What always holds: nothing here is answered outside the sandbox.
+
+use crate::domain::account::{AccountStatus, Endpoint};
+use crate::domain::asset::{Chain, Mode};
+use crate::domain::event::{EventType, Format};
+use crate::domain::money::Cents;
+use crate::domain::time::Time;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// The state of the sandbox.
+#[derive(Serialize)]
+pub(crate) struct State<'a> {
+    pub(crate) time: Time,
+    pub(crate) frozen: bool,
+    pub(crate) account: Switches<'a>,
+    pub(crate) faults: Faults,
+    pub(crate) counts: Option<Counts>,
+}
+
+/// The switches of the sandbox's account.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Switches<'a> {
+    pub(crate) status: AccountStatus,
+    pub(crate) fee_bps: u32,
+    pub(crate) customers_enabled: bool,
+    pub(crate) settlement_enabled: bool,
+    pub(crate) server_quota: i64,
+    pub(crate) maintenance: bool,
+    pub(crate) max_invoice_amount: Cents,
+    pub(crate) payout_minimum: Cents,
+    pub(crate) payout_daily_limit: Cents,
+    pub(crate) payout_asset: &'static str,
+    pub(crate) payout_address: Option<&'a str>,
+    pub(crate) endpoints: Vec<EndpointSwitch<'a>>,
+}
+
+/// An endpoint of the sandbox's account, with its secret.
+#[derive(Serialize)]
+pub(crate) struct EndpointSwitch<'a> {
+    id: &'a str,
+    url: &'a str,
+    secret: &'a str,
+    format: Format,
+    types: Option<&'a [EventType]>,
+    mode: Option<Mode>,
+}
+
+impl<'a> EndpointSwitch<'a> {
+    /// An endpoint as the sandbox shows it.
+    pub(crate) fn of(endpoint: &'a Endpoint) -> EndpointSwitch<'a> {
+        EndpointSwitch {
+            id: &endpoint.id,
+            url: &endpoint.url,
+            secret: &endpoint.secret,
+            format: endpoint.format,
+            types: endpoint.types.as_deref(),
+            mode: endpoint.mode,
+        }
+    }
+}
+
+/// What is simulated to be wrong.
+#[derive(Clone, Debug, Serialize)]
+pub struct Faults {
+    /// Faults of calls, the oldest first.
+    pub calls: Vec<CallFault>,
+    /// `empty`, where no address is left.
+    pub pool: Option<&'static str>,
+    /// `stale`, where no rate is fresh enough.
+    pub rates: Option<&'static str>,
+}
+
+/// What the next calls meet.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallFault {
+    /// Which operation, like `POST /v1/invoices`; nothing: every one outside `/sandbox`.
+    pub route: Option<String>,
+    /// The status that answers the call instead.
+    pub status: Option<u16>,
+    /// How long the call waits first, in milliseconds.
+    pub delay_ms: u64,
+    /// Is the call done, and then not answered?
+    pub drop_answer: bool,
+    /// How many more calls meet it.
+    pub times: u64,
+}
+
+/// How many rows there are of what people ask about.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Invoices of both modes.
+    pub invoices: i64,
+    /// Payments, dropped ones too.
+    pub payments: i64,
+    /// Payouts.
+    pub payouts: i64,
+    /// Refunds of both modes.
+    pub refunds: i64,
+    /// Events.
+    pub events: i64,
+    /// Deliveries.
+    pub deliveries: i64,
+    /// Deliveries still to be made.
+    pub deliveries_pending: i64,
+}
+
+/// How far a simulated chain has been scanned.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ChainView {
+    pub(crate) chain: Chain,
+    pub(crate) mode: Mode,
+    pub(crate) lagging: bool,
+    pub(crate) scanned_to: Time,
+}
+
+/// A payment on a simulated chain.
+#[derive(Serialize)]
+pub(crate) struct PaymentSeen<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) txid: &'a str,
+    /// A payment's state; `own` or `unmatched` for money that is no payment.
+    pub(crate) state: &'static str,
+}
+
+/// The payments of one transaction on a simulated chain, in the order of its outputs.
+#[derive(Serialize)]
+pub(crate) struct TransactionSeen {
+    pub(crate) data: Vec<Box<RawValue>>,
+}
+
+/// A message that an inbox received.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct InboxMessage<'a> {
+    /// Header names in lower case, and their values.
+    pub(crate) headers: &'a BTreeMap<String, String>,
+    pub(crate) body: &'a str,
+    pub(crate) received_at: Time,
+}
