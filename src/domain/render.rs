@@ -12,6 +12,7 @@ mod links;
 pub(crate) mod operator;
 mod public;
 pub mod sandbox;
+pub mod summary;
 mod transfers;
 
 pub use invoice_detail::{invoice_detail, timeline_entry};

@@ -6,31 +6,11 @@
 use super::statement::{rows, values};
 use super::{Reader, StoreError};
 use crate::domain::asset::Mode;
+use crate::domain::render::summary::FailingEndpoint;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::transfer::{TransferKind, TransferStatus};
 use rusqlite::named_params;
-use serde::Serialize;
-
-/// An endpoint that has not taken what it was sent last.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FailingEndpoint {
-    /// Its id.
-    pub id: String,
-    /// Where it is.
-    pub url: String,
-    /// When the first attempt failed after the last event that it took.
-    pub failing_since: Time,
-    /// How many attempts have failed since then.
-    pub failed_attempts: i64,
-    /// When the last of them began.
-    pub last_attempt_at: Time,
-    /// What that was answered with; nothing where there was no answer.
-    pub last_status: Option<u16>,
-    /// Why there was no answer; nothing where there was one.
-    pub last_error: Option<String>,
-}
 
 rows! {
     fn read(id, url, failing_since, failed_attempts, last_attempt_at, last_status, last_error) -> FailingEndpoint {

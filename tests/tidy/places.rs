@@ -176,8 +176,11 @@ const RENDERS_NOT: &[&str] = &["src/service/", "src/http/"];
 /// of it but that of the audit log, which does not look inside.
 const DETAILS: &[&[&str]] = &[&["let", "detail", "="], &["detail", ":", "&"]];
 
+/// The envelopes of lists and pages, and the body of an error, which are of no resource.
+const ENVELOPES: &[&str] = &["src/http/reply.rs", "src/http/error.rs"];
+
 /// A resource says by its field `object` what it is, so that is said where resources are rendered, and nowhere else. What
-/// says nothing is an answer all the same: no `json!` makes one.
+/// says nothing is an answer all the same: no `json!` makes one, and no type that is serialized stands elsewhere.
 pub fn resources(tree: &Tree) -> Vec<String> {
     let mend = "a resource's JSON is made here: give it a view in src/domain/render, which its GET, its list and its event share";
     let mut found = tree.need(&["src/"]);
@@ -202,7 +205,8 @@ pub fn resources(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// The lines where `json!` makes something else than a detail, outside tests; those too that give it another name.
+/// The lines where `json!` makes something else than a detail, or a type is serialized, outside tests; those too that give
+/// `json!` another name.
 fn untyped(path: &str, tokens: &[&Token]) -> Vec<usize> {
     if path.ends_with("/tests.rs") {
         return Vec::new();
@@ -220,8 +224,13 @@ fn untyped(path: &str, tokens: &[&Token]) -> Vec<usize> {
         };
         DETAILS.iter().any(|words| before(&words))
     };
+    let derives = |at: usize| says(at, &["Serialize", ")"]) || says(at, &["Serialize", ","]);
     (0..tests.unwrap_or(tokens.len()))
-        .filter(|at| says(*at, &["json", "as"]) || says(*at, &["json", "!"]) && !is_detail(*at))
+        .filter(|at| {
+            let untyped =
+                says(*at, &["json", "as"]) || says(*at, &["json", "!"]) && !is_detail(*at);
+            untyped || derives(*at) && !ENVELOPES.contains(&path)
+        })
         .filter_map(|at| Some(tokens.get(at)?.line))
         .collect()
 }
@@ -359,7 +368,7 @@ mod tests {
     fn an_answer_is_typed_and_a_detail_need_not_be() {
         let details =
             "fn f() { let detail = json!({ \"id\": 1 });\n g(Entry { detail: &json!({}) }) }";
-        let answers = "// json!\nuse serde_json::json as j;\nfn f() { Reply::json(\n serde_json::json!({ \"count\": 1 })) }\nfn g() { let (by, detail) = (1,\n json!({})); }";
+        let answers = "// json!\nuse serde_json::json as j;\nfn f() { Reply::json(\n serde_json::json!({ \"count\": 1 })) }\nfn g() { let (by, detail) = (1,\n json!({})); }\n#[derive(Debug, Serialize)] struct A;";
         let tested = "fn f() { g(\"json!\") }\n#[cfg(test)]\n#[expect(a)]\nmod tests { fn f() { json!(1) } }";
         finds(
             resources,
@@ -369,12 +378,14 @@ mod tests {
                 ("src/service/tests.rs", answers),
                 ("src/http/a.rs", tested),
                 ("src/http/openapi/keys.rs", answers),
+                ("src/http/error.rs", "#[derive(Serialize)] struct Body;"),
                 ("src/cli/server.rs", answers),
             ],
             &[
                 "src/service/other.rs:2",
                 "src/service/other.rs:4",
                 "src/service/other.rs:6",
+                "src/service/other.rs:7",
             ],
         );
     }

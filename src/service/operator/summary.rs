@@ -5,14 +5,14 @@
 
 use crate::domain::asset::Mode;
 use crate::domain::render;
+use crate::domain::render::summary::{AccountSummary, InvoiceCount, OpenTransfers, Summary};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::transfer::{TransferKind, TransferStatus};
 use crate::service::accounts::balances_of;
 use crate::service::{Error, Json, Scope, Service};
-use crate::store::summary::{self, FailingEndpoint};
+use crate::store::summary;
 use crate::store::{Reader, accounts, file};
-use serde::Serialize;
 use serde_json::value::to_raw_value;
 
 /// How far back invoices count as recent: 30 days.
@@ -25,48 +25,6 @@ const OPEN: [InvoiceStatus; 3] = [
     InvoiceStatus::Detected,
 ];
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AccountSummary {
-    object: &'static str,
-    mode: Mode,
-    balances: Vec<Json>,
-    open_invoices: Vec<InvoiceCount>,
-    recent_invoices: Vec<InvoiceCount>,
-    payouts: OpenTransfers,
-    refunds: OpenTransfers,
-    failing_endpoints: Vec<FailingEndpoint>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Summary {
-    object: &'static str,
-    mode: Mode,
-    accounts_pending: i64,
-    payouts: OpenTransfers,
-    refunds: OpenTransfers,
-    transfers_unknown: i64,
-    servers_waiting: i64,
-    servers_unknown: i64,
-    unmatched_payments: i64,
-    failing_endpoints: i64,
-    maintenance: bool,
-}
-
-#[derive(Serialize)]
-struct InvoiceCount {
-    status: InvoiceStatus,
-    count: i64,
-}
-
-#[derive(Serialize)]
-struct OpenTransfers {
-    requested: i64,
-    approved: i64,
-    processing: i64,
-}
-
 impl Service {
     /// An account in numbers, in the mode of the caller.
     pub fn account_summary(&self, now: Time, scope: &Scope) -> Result<Json, Error> {
@@ -78,7 +36,6 @@ impl Service {
             let open = summary::open_invoices(db, seq, mode)?;
             let recent = summary::recent_invoices(db, seq, mode, now.plus_ms(-RECENT_MS))?;
             Ok(to_raw_value(&AccountSummary {
-                object: "account_summary",
                 mode,
                 balances: balances.collect::<Result<_, _>>()?,
                 open_invoices: counted(&OPEN, &open),
@@ -94,7 +51,6 @@ impl Service {
     pub fn summary(&self, mode: Mode) -> Result<Json, Error> {
         self.read_at_one_moment(|db| {
             Ok(to_raw_value(&Summary {
-                object: "summary",
                 mode,
                 accounts_pending: summary::pending_accounts(db)?,
                 payouts: open_transfers(db, None, mode, TransferKind::Payout)?,

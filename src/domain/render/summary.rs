@@ -1,0 +1,74 @@
+//! The JSON of the overview: an account in numbers, and what waits for an operator.
+//!
+//! What lives here: which fields they have, in their order. What does not: counting (`store::summary`). What always
+//! holds: nothing here names a customer.
+
+use crate::domain::asset::Mode;
+use crate::domain::status::InvoiceStatus;
+use crate::domain::time::Time;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// An account in numbers.
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "account_summary", rename_all = "camelCase")]
+pub(crate) struct AccountSummary {
+    pub(crate) mode: Mode,
+    pub(crate) balances: Vec<Box<RawValue>>,
+    pub(crate) open_invoices: Vec<InvoiceCount>,
+    pub(crate) recent_invoices: Vec<InvoiceCount>,
+    pub(crate) payouts: OpenTransfers,
+    pub(crate) refunds: OpenTransfers,
+    pub(crate) failing_endpoints: Vec<FailingEndpoint>,
+}
+
+/// What waits for an operator, over all accounts.
+#[derive(Serialize)]
+#[serde(tag = "object", rename = "summary", rename_all = "camelCase")]
+pub(crate) struct Summary {
+    pub(crate) mode: Mode,
+    pub(crate) accounts_pending: i64,
+    pub(crate) payouts: OpenTransfers,
+    pub(crate) refunds: OpenTransfers,
+    pub(crate) transfers_unknown: i64,
+    pub(crate) servers_waiting: i64,
+    pub(crate) servers_unknown: i64,
+    pub(crate) unmatched_payments: i64,
+    pub(crate) failing_endpoints: i64,
+    pub(crate) maintenance: bool,
+}
+
+/// How many invoices have a status.
+#[derive(Serialize)]
+pub(crate) struct InvoiceCount {
+    pub(crate) status: InvoiceStatus,
+    pub(crate) count: i64,
+}
+
+/// How many payouts or refunds are open, by status.
+#[derive(Serialize)]
+pub(crate) struct OpenTransfers {
+    pub(crate) requested: i64,
+    pub(crate) approved: i64,
+    pub(crate) processing: i64,
+}
+
+/// An endpoint that has not taken what it was sent last.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailingEndpoint {
+    /// Its id.
+    pub id: String,
+    /// Where it is.
+    pub url: String,
+    /// When the first attempt failed after the last event that it took.
+    pub failing_since: Time,
+    /// How many attempts have failed since then.
+    pub failed_attempts: i64,
+    /// When the last of them began.
+    pub last_attempt_at: Time,
+    /// What that was answered with; nothing where there was no answer.
+    pub last_status: Option<u16>,
+    /// Why there was no answer; nothing where there was one.
+    pub last_error: Option<String>,
+}
