@@ -2,9 +2,11 @@
 select format('address %s', a.address) as about, format('of %d owners', count(*)) as found, 'of one owner' as should
 from addresses a group by a.mode, a.pool, a.address having count(*) > 1
 union all
-select format('quote of invoice %s in %s', i.id, q.asset), format('at %s', q.address), 'at an address of that invoice'
+select format('quote of invoice %s in %s', i.id, q.asset), format('%sat %s', iif(q.given, 'given, ', ''), q.address),
+  iif(q.given, 'at an address of another''s, of what a person has given to it', 'at an address of that invoice')
 from quotes q join invoices i on i.seq = q.invoice
-where not exists (select 1 from addresses a where a.invoice = i.seq and a.mode = i.mode and a.address = q.address)
+where q.given = exists (select 1 from addresses a where a.invoice = i.seq and a.mode = i.mode and a.address = q.address)
+  or q.given and not exists (select 1 from payments p where p.invoice = q.invoice and p.quote = q.seq)
 union all
 select format('deposit %s', d.id), format('at %s', o.address), 'at an address of its customer, or given to it by a person'
 from deposits d join observations o on o.seq = d.observation

@@ -1,7 +1,7 @@
 -- among the invoices from :floor on; the text wherever it stands
 select seq, id, account, mode, order_id, status, amount, currency, description, asset, rate, amount_expected,
   amount_received, deposit_address, picked_quote, redirect_url, cancel_url, webhook_url, metadata, customer_email,
-  payment_link_id, refunded, under_bps, over_bps, created_at, expires_at, confirmed_at, cancelled_at
+  payment_link_id, refunded, under_bps, over_bps, created_at, expires_at, confirmed_at, cancelled_at, waits_for
 from invoices
 where account = :account and mode = :mode and status = :status and seq < :before and seq >= :floor
   and (:currency is null or currency = :currency)

@@ -90,6 +90,8 @@ pub struct Invoice {
     pub confirmed_at: Option<Time>,
     /// When it was cancelled.
     pub cancelled_at: Option<Time>,
+    /// The chains that it waits for where they lag: those of live mode on which it can be paid in time.
+    pub waits_for: String,
 }
 
 impl Invoice {

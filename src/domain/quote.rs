@@ -24,6 +24,9 @@ pub struct Quote {
     pub amount_expected: Units,
     /// Where to.
     pub address: String,
+    /// Is that an address of somebody else's, or of nobody's? What came there was given to the invoice by a person, and
+    /// nobody is asked to pay there.
+    pub given: bool,
     /// When it was picked first.
     pub created_at: Time,
 }
@@ -51,7 +54,8 @@ pub fn amount_due(asset: &Asset, rate: Rate, due: Cents) -> Result<Units, Refusa
     Ok(amount)
 }
 
-/// The current quote of an invoice: that of its first payment that counts, else the one picked last.
+/// The current quote of an invoice: that of its first payment that counts, else the one picked last. One at an address that
+/// is not the invoice's is current only while what came there counts.
 pub fn current<'a>(
     quotes: &'a [Quote],
     payments: &[Payment],
@@ -61,6 +65,9 @@ pub fn current<'a>(
         .iter()
         .find(|payment| payment.counts())
         .map(|payment| payment.quote);
-    let seq = paid.or(picked)?;
-    quotes.iter().find(|quote| quote.seq == seq)
+    let of = |seq: i64| quotes.iter().find(|quote| quote.seq == seq);
+    match paid {
+        Some(seq) => of(seq),
+        None => picked.and_then(of).filter(|quote| !quote.given),
+    }
 }

@@ -11,6 +11,8 @@ use super::time::{HOUR_MS, MINUTE_MS, Time};
 
 /// How long after its deadline an invoice waits for a chain that lags, at most.
 pub const HELD_MS_MAX: i64 = 6 * HOUR_MS;
+/// What stands between the chains that an invoice waits for.
+const SEPARATOR: &str = ",";
 /// A chain that lags for longer is not on offer.
 const OFFERED_MS_MAX: i64 = 15 * MINUTE_MS;
 
@@ -41,41 +43,70 @@ impl Scanned {
         to.is_none_or(|to| now.since_ms(to) <= OFFERED_MS_MAX)
     }
 
-    /// Up to when every chain that an invoice has a quote on has been looked at, where that is not the clock. A quote that
-    /// was made once the time was up, for what came late, holds nothing back.
-    fn of_quotes(&self, mode: Mode, quotes: &[Quote], deadline: Time) -> Option<Time> {
-        let in_time = quotes.iter().filter(|quote| quote.created_at < deadline);
-        let lagging = in_time.filter_map(|quote| self.to(quote.asset.chain));
-        lagging.min().filter(|_| mode.is_live())
+    /// Up to when all of these chains of live mode have been looked at, as [`waits_for`] writes them, where that is not the
+    /// clock.
+    pub fn to_all(&self, waits_for: &str) -> Option<Time> {
+        let lagging = self.0.iter().filter(|(chain, _)| {
+            waits_for
+                .split(SEPARATOR)
+                .any(|waited| waited == chain.as_str())
+        });
+        lagging.map(|(_, to)| *to).min()
     }
 
     /// The moment that counts as now for an invoice: what was paid in time counts as in time, however late it is noticed.
-    pub fn now_for(&self, mode: Mode, quotes: &[Quote], deadline: Time, now: Time) -> Time {
-        match self.of_quotes(mode, quotes, deadline) {
+    pub fn now_for(&self, waits_for: &str, deadline: Time, now: Time) -> Time {
+        match self.to_all(waits_for) {
             Some(to) if now < deadline.plus_ms(HELD_MS_MAX) => now.min(to),
             Some(_) | None => now,
         }
     }
 
     /// When the time of an invoice is up: at its deadline, or when it has waited for its chains for long enough.
-    pub fn due_at(&self, mode: Mode, quotes: &[Quote], deadline: Time) -> Time {
-        match self.of_quotes(mode, quotes, deadline) {
+    pub fn due_at(&self, waits_for: &str, deadline: Time) -> Time {
+        match self.to_all(waits_for) {
             Some(to) if to < deadline => deadline.plus_ms(HELD_MS_MAX),
             Some(_) | None => deadline,
         }
     }
+
+    /// Up to which deadline the time of all invoices that wait for these chains is up.
+    pub fn due_up_to(&self, waits_for: &str, now: Time) -> Time {
+        let given_up = now.plus_ms(HELD_MS_MAX.saturating_neg());
+        self.to_all(waits_for)
+            .map_or(now, |to| now.min(to.max(given_up)))
+    }
+}
+
+/// The chains that an invoice waits for where they lag: those of live mode on which it can be paid in time, sorted, each
+/// once. A quote that was made once the time was up, for what came late, holds nothing back; nor does one at an address
+/// that is not the invoice's.
+pub fn waits_for(mode: Mode, quotes: &[Quote], deadline: Time) -> String {
+    if !mode.is_live() {
+        return String::new();
+    }
+    let asked_for = |quote: &&Quote| !quote.given && quote.created_at < deadline;
+    let mut chains: Vec<&str> = quotes
+        .iter()
+        .filter(asked_for)
+        .map(|quote| quote.asset.chain.as_str())
+        .collect();
+    chains.sort_unstable();
+    chains.dedup();
+    chains.join(SEPARATOR)
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Chain, HELD_MS_MAX, Mode, OFFERED_MS_MAX, Quote, Scanned, Time};
+    use super::{Chain, HELD_MS_MAX, Mode, OFFERED_MS_MAX, Quote, Scanned, Time, waits_for};
     use crate::domain::asset::Asset;
     use crate::domain::money::coin::Units;
     use crate::domain::rate::{Quoted, RateSource};
 
     fn quotes(assets: &[&str]) -> Vec<Quote> {
         let quote = |asset: &&str| Quote {
+            given: false,
             seq: 1,
             asset: Asset::find(asset).unwrap(),
             quoted: Quoted {
@@ -94,7 +125,8 @@ mod tests {
     fn an_invoice_waits_for_the_chain_that_lags_most_and_not_for_ever() {
         let scanned = Scanned::of(vec![(Chain::Bitcoin, Time(50)), (Chain::Tron, Time(70))]);
         let now_for = |mode, assets: &[&str], now| {
-            scanned.now_for(mode, &quotes(assets), Time(60), Time(now))
+            let chains = waits_for(mode, &quotes(assets), Time(60));
+            scanned.now_for(&chains, Time(60), Time(now))
         };
         for (mode, assets, now, judged_at) in [
             (Mode::Live, &["BTC"][..], 40, 40),
@@ -119,11 +151,30 @@ mod tests {
             (Mode::Live, &["ETH"], 60),
             (Mode::Test, &["BTC"], 60),
         ] {
-            assert_eq!(
-                scanned.due_at(mode, &quotes(assets), Time(60)),
-                Time(due_at)
-            );
+            let chains = waits_for(mode, &quotes(assets), Time(60));
+            assert_eq!(scanned.due_at(&chains, Time(60)), Time(due_at));
+            for now in [0, 49, 50, 59, 60, 61, due_at - 1, due_at, due_at + 1] {
+                let is_due = Time(60) <= scanned.due_up_to(&chains, Time(now));
+                assert_eq!(is_due, now >= due_at, "{chains} at {now}");
+            }
         }
+    }
+
+    #[test]
+    fn an_invoice_waits_for_the_chains_that_it_can_be_paid_on_in_time() {
+        let mut all = quotes(&["TRX", "BTC", "USDT-TRC20", "ETH"]);
+        let chains = |quotes: &[Quote]| waits_for(Mode::Live, quotes, Time(60));
+        assert_eq!(chains(&all), "bitcoin,ethereum,tron");
+        assert_eq!(waits_for(Mode::Test, &all, Time(60)), "");
+        for quote in &mut all {
+            quote.given = quote.asset.chain == Chain::Bitcoin;
+            if quote.asset.chain == Chain::Ethereum {
+                quote.created_at = Time(60);
+            }
+        }
+        assert_eq!(chains(&all), "tron");
+        // No name of a chain has the separator in it.
+        assert!(Chain::TEXTS.iter().all(|name| !name.contains(',')));
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn check_invoice(
     let mut right = stored.clone();
     judge(&mut right, &payments, &quotes, scanned, tick)?;
     let deadline = stored.terms().deadline();
-    let due_at = scanned.due_at(stored.mode, &quotes, deadline);
+    let due_at = scanned.due_at(&right.waits_for, deadline);
     let is_overdue = stored.status.is_open() && tick.since_ms(due_at) <= OVERDUE_MS_MAX;
     if is_overdue && right.status != stored.status {
         judge(
@@ -98,7 +98,9 @@ fn check_invoice(
             .zip(of.coin.as_ref())
             .map_or("nothing".to_owned(), |(units, coin)| coin.asset.text(units))
     };
+    let waiting = |of: &Invoice| format!("waiting for {:?}", of.waits_for);
     for (is, should) in [
+        (waiting(&stored), waiting(&right)),
         (stored.status.to_string(), right.status.to_string()),
         (coin(&stored), coin(&right)),
         (

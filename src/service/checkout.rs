@@ -15,7 +15,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::store::{Reader, accounts, invoices, payments};
+use crate::store::{Reader, accounts, invoices, payments, quotes};
 use std::sync::Arc;
 
 /// What a customer sees of an invoice.
@@ -121,12 +121,20 @@ impl Service {
     }
 }
 
-/// What is still to be sent to an underpaid invoice, at the rate and in the places of its quote.
+/// What is still to be sent to an underpaid invoice, at the rate and in the places of its quote; nothing where the address
+/// of that is not the invoice's.
 fn rest(db: &Reader<'_>, invoice: &Invoice, now: Time) -> Result<Option<Units>, Error> {
     let is_open = invoice.status == InvoiceStatus::Underpaid && now < invoice.terms().deadline();
     let Some(coin) = invoice.coin.as_ref().filter(|_| is_open) else {
         return Ok(None);
     };
+    let quotes = quotes::of_invoice(db, invoice.seq)?;
+    if quotes
+        .iter()
+        .any(|quote| quote.given && quote.address == coin.address)
+    {
+        return Ok(None);
+    }
     let due = still_due(invoice, &payments::of_invoice(db, invoice.seq)?)?;
     Ok(Some(coin.rate.units_for(due, coin.asset.decimals)?))
 }

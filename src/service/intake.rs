@@ -17,7 +17,7 @@ use crate::domain::deposit::Deposit;
 use crate::domain::id;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Observation, OwnTransfer, Place};
+use crate::domain::observation::{Observation, Observed, OwnTransfer, Place};
 use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
@@ -132,8 +132,9 @@ impl Service {
         Ok(outcome)
     }
 
-    /// What is known of the place of what was seen; from now on in the block that it was seen in, where it was in one, and
-    /// the first one fixes what a deposit is worth. Where it was made before it was seen first, that counts from now on.
+    /// What is known of the place of what was seen, if that is the same; from now on in the block that it was seen in, where
+    /// it was in one, and the first one fixes what a deposit is worth. Where it was made before it was seen first, that
+    /// counts from now on.
     fn known_again(
         &self,
         tx: &Tx<'_>,
@@ -143,6 +144,10 @@ impl Service {
         let Some(observed) = observations::at(tx, &seen.place())? else {
             return Ok(None);
         };
+        let pays = |of: &Observation| (of.asset, of.address.clone(), of.amount);
+        if pays(&observed.seen) != pays(seen) && self.gives_way(tx, now, &observed)? {
+            return Ok(None);
+        }
         if seen.seen_at < observed.seen.seen_at {
             observations::seen_earlier(tx, observed.seq, seen.seen_at)?;
         }
@@ -160,7 +165,22 @@ impl Service {
         }))
     }
 
-    /// Moves what was seen at a place; what stands there then, or in its place.
+    /// Something else is at a place than what is known of it: a transaction that was carried out again, in another block, did
+    /// not come to the same. What was there is gone from its chain, and gives its place to what is there now. False where
+    /// that cannot be booked: then it stays.
+    fn gives_way(&self, tx: &Tx<'_>, now: Time, observed: &Observed) -> Result<bool, Error> {
+        if observed.state != PaymentState::Dropped {
+            let gone = self.stepped(tx, now, owned(tx, observed.seq)?, Step::Dropped)?;
+            if gone.refusal.is_some() {
+                return Ok(false);
+            }
+        }
+        observations::give_way(tx, observed.seq)?;
+        Ok(true)
+    }
+
+    /// Moves what was seen at a place; what stands there then, or in its place. What cannot be booked, as a balance would
+    /// pass what can be counted, stays as it was, is noted as such, and stops nothing else: [`Outcome::refusal`].
     ///
     /// # Errors
     /// `not_found` where nothing was seen there, `invalid_transition` where the machine has no such step.
@@ -172,13 +192,34 @@ impl Service {
         step: Step<'_>,
     ) -> Result<Outcome, Error> {
         let owned = known(tx, place)?.ok_or_else(|| Refusal::not_found("payment"))?;
-        match step {
-            Step::Seen => self.advance_owned(tx, now, owned, PaymentState::Seen),
-            Step::Confirmed => self.advance_owned(tx, now, owned, PaymentState::Confirmed),
-            Step::Dropped => self.advance_owned(tx, now, owned, PaymentState::Dropped),
-            Step::ReplacedBy(seen) => return self.replace(tx, now, owned, seen),
+        self.stepped(tx, now, owned, step)
+    }
+
+    /// One step, in a savepoint of its own.
+    fn stepped(&self, tx: &Tx<'_>, now: Time, of: Owned, step: Step<'_>) -> Result<Outcome, Error> {
+        let observation = of.observation();
+        let moved = tx.attempt(|| {
+            match step {
+                Step::Seen => self.advance_owned(tx, now, of, PaymentState::Seen),
+                Step::Confirmed => self.advance_owned(tx, now, of, PaymentState::Confirmed),
+                Step::Dropped => self.advance_owned(tx, now, of, PaymentState::Dropped),
+                Step::ReplacedBy(seen) => return self.replace(tx, now, of, seen),
+            }
+            .map(Outcome::known)
+        })?;
+        match moved {
+            Err(Error::Refused(refusal)) if refusal.code == Code::InvalidRequest => {
+                if observations::cannot_be_booked(tx, observation, now)? {
+                    log::error!("observation {observation} cannot be booked: {refusal}");
+                }
+                Ok(Outcome {
+                    owned: owned(tx, observation)?,
+                    is_new: false,
+                    refusal: Some(refusal),
+                })
+            }
+            moved => moved,
         }
-        .map(Outcome::known)
     }
 
     /// [`Service::advance`] for whoever holds it already as it stands in the file.

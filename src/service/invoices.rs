@@ -16,9 +16,12 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::{InvoiceStatus, status};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::store::{Reader, Tx, chains, invoices, payments, quotes};
+use crate::store::{Reader, Tx, chains, invoices, payments};
 use serde_json::value::RawValue;
 use std::sync::Arc;
+
+#[cfg(test)]
+mod tests;
 
 /// Invoices that one expiry step closes at most.
 const EXPIRE_BATCH_MAX: u32 = 200;
@@ -133,8 +136,7 @@ impl Service {
         mut invoice: Invoice,
     ) -> Result<Json, Error> {
         let payments = payments::of_invoice(tx, invoice.seq)?;
-        let (quotes, scanned) = (quotes::of_invoice(tx, invoice.seq)?, chains::scanned(tx)?);
-        let at = judged_at(&invoice, &quotes, &scanned, now);
+        let at = judged_at(&invoice, &chains::scanned(tx)?, now);
         let open = status(&invoice, &payments, at).is_open();
         if !open || payments.iter().any(|payment| payment.counts()) {
             let message = "only an invoice that is open and has no payment can be cancelled";

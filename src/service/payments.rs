@@ -97,7 +97,7 @@ impl Service {
         let own = invoice.coin.as_ref().map(|coin| coin.asset);
         let existing = quotes::of_invoice(tx, invoice.seq)?
             .into_iter()
-            .find(|quote| Some(quote.asset) == own);
+            .find(|quote| Some(quote.asset) == own && !quote.given);
         if let Some(quote) = existing {
             return Ok(quote);
         }

@@ -57,7 +57,7 @@ impl Service {
         let asset = find(asset)?;
         let existing = quotes::of_invoice(tx, invoice.seq)?
             .into_iter()
-            .find(|quote| quote.asset == asset);
+            .find(|quote| quote.asset == asset && !quote.given);
         let quote = match existing {
             Some(quote) => quote,
             None => self.new_quote(tx, now, invoice, asset)?,
@@ -77,8 +77,23 @@ impl Service {
         invoice: &Invoice,
         asset: &'static Asset,
     ) -> Result<Quote, Error> {
-        let offer = self.offer(tx, now, invoice, asset)?;
-        self.put_quote(tx, now, invoice, asset, offer)
+        let (quoted, amount_expected) = self.offer(tx, now, invoice, asset)?;
+        let owner = Owner::Invoice(invoice.seq);
+        let address = match addresses::of_owner(tx, owner, asset.chain)? {
+            Some(address) => Some(address),
+            None => self.claim(tx, now, invoice.account, invoice.mode, asset.chain, owner)?,
+        };
+        let mut quote = Quote {
+            seq: 0,
+            asset,
+            quoted,
+            amount_expected,
+            address: address.ok_or_else(|| no_address(asset))?,
+            given: false,
+            created_at: now,
+        };
+        quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
+        Ok(quote)
     }
 
     /// The rate and the amount at which an invoice can be paid in a coin from now on.
@@ -127,19 +142,23 @@ impl Service {
             quoted,
             amount_expected,
             address,
+            given: false,
             created_at: now,
         };
         Ok((quote, taken))
     }
 
-    /// The quote of a coin that came for an invoice without having been asked for: the existing one, else one at the
-    /// newest rate, which asks neither whether the coin is on offer nor how little is due. It is picked where none is.
+    /// The quote of a coin that came for an invoice to this address without having been asked for: the existing one, else one
+    /// at the newest rate, which asks neither whether the coin is on offer nor how little is due. It is at the address that
+    /// the coin came to, whosever that is, so that it claims none. It is picked where none is, if the address is the
+    /// invoice's.
     pub(super) fn quote_of_what_came(
         &self,
         tx: &Tx<'_>,
         now: Time,
         invoice: &mut Invoice,
         asset: &'static Asset,
+        address: &str,
     ) -> Result<Quote, Error> {
         let existing = quotes::of_invoice(tx, invoice.seq)?
             .into_iter()
@@ -150,40 +169,24 @@ impl Service {
                 let quoted = self.newest_rate(tx, invoice.mode, asset, invoice.currency, now)?;
                 let none = |NoRate| unavailable(format!("{} has no rate", asset.id));
                 let quoted = quoted.map_err(none)?;
-                let amount_expected = quoted.rate.units_for(invoice.amount, asset.decimals)?;
-                self.put_quote(tx, now, invoice, asset, (quoted, amount_expected))?
+                let owner = addresses::owner(tx, invoice.mode, asset.chain, address)?;
+                let mut quote = Quote {
+                    seq: 0,
+                    asset,
+                    quoted,
+                    amount_expected: quoted.rate.units_for(invoice.amount, asset.decimals)?,
+                    address: address.to_owned(),
+                    given: owner != Some(Owner::Invoice(invoice.seq)),
+                    created_at: now,
+                };
+                quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
+                quote
             }
         };
-        if invoice.picked_quote.is_none() {
+        if invoice.picked_quote.is_none() && !quote.given {
             invoice_steps::picked(tx, invoice.seq, quote.seq, now)?;
             invoice.picked_quote = Some(quote.seq);
         }
-        Ok(quote)
-    }
-
-    /// Writes a quote, with the address that the invoice has on the coin's chain, or with a new one.
-    fn put_quote(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        invoice: &Invoice,
-        asset: &'static Asset,
-        (quoted, amount_expected): (Quoted, Units),
-    ) -> Result<Quote, Error> {
-        let owner = Owner::Invoice(invoice.seq);
-        let address = match addresses::of_owner(tx, owner, asset.chain)? {
-            Some(address) => Some(address),
-            None => self.claim(tx, now, invoice.account, invoice.mode, asset.chain, owner)?,
-        };
-        let mut quote = Quote {
-            seq: 0,
-            asset,
-            quoted,
-            amount_expected,
-            address: address.ok_or_else(|| no_address(asset))?,
-            created_at: now,
-        };
-        quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
         Ok(quote)
     }
 
@@ -249,7 +252,7 @@ fn open_for_picking(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Err
     let (payments, now) = (
         payments::of_invoice(tx, invoice.seq)?,
         // By the clock, however far its chain has been looked at.
-        judged_at(invoice, &[], &Scanned::default(), now),
+        judged_at(invoice, &Scanned::default(), now),
     );
     let is_paid = payments.iter().any(|payment| payment.counts());
     let refusal = if is_paid && now < invoice.terms().deadline() {

@@ -9,7 +9,7 @@ use crate::domain::invoice::{Coin, Invoice};
 use crate::domain::money::coin::Units;
 use crate::domain::payment::Payment;
 use crate::domain::quote::Quote;
-use crate::domain::scanned::Scanned;
+use crate::domain::scanned::{Scanned, waits_for};
 use crate::domain::status::{InvoiceStatus, status};
 use crate::domain::time::Time;
 use crate::domain::{quote, render};
@@ -101,17 +101,25 @@ pub(super) fn judge(
     scanned: &Scanned,
     now: Time,
 ) -> Result<(), Error> {
-    let at = judged_at(invoice, quotes, scanned, now);
+    invoice.waits_for = waits_for(invoice.mode, quotes, invoice.terms().deadline());
+    let at = judged_at(invoice, scanned, now);
+    let current = quote::current(quotes, payments, invoice.picked_quote);
+    let is_own = |seq: &i64| quotes.iter().any(|quote| quote.seq == *seq && !quote.given);
+    // What was picked stays so; where nothing was, what came is the quote, as long as it counts.
+    invoice.picked_quote = invoice
+        .picked_quote
+        .filter(is_own)
+        .or(current.map(|quote| quote.seq));
+    invoice.coin = current.map(Coin::from);
     invoice.status = status(invoice, payments, at);
-    invoice.coin = quote::current(quotes, payments, invoice.picked_quote).map(Coin::from);
     invoice.amount_received = received(invoice, payments)?;
     Ok(())
 }
 
 /// The moment at which an invoice is judged: `now`, but never before the deadline of one whose time was up. A
 /// request that waited its turn behind the expiry worker must not open again what that has closed, nor a clock that was
-/// set back. While a chain lags that an invoice can be paid on, time stands still for it.
-pub(super) fn judged_at(invoice: &Invoice, quotes: &[Quote], scanned: &Scanned, now: Time) -> Time {
+/// set back. While a chain lags that an invoice waits for, time stands still for it.
+pub(super) fn judged_at(invoice: &Invoice, scanned: &Scanned, now: Time) -> Time {
     let deadline = invoice.terms().deadline();
     match invoice.status {
         InvoiceStatus::Expired | InvoiceStatus::Failed => now.max(deadline),
@@ -122,7 +130,7 @@ pub(super) fn judged_at(invoice: &Invoice, quotes: &[Quote], scanned: &Scanned, 
         | InvoiceStatus::Overpaid
         | InvoiceStatus::Underpaid
         | InvoiceStatus::PaidLate
-        | InvoiceStatus::Cancelled => scanned.now_for(invoice.mode, quotes, deadline, now),
+        | InvoiceStatus::Cancelled => scanned.now_for(&invoice.waits_for, deadline, now),
     }
 }
 

@@ -32,12 +32,13 @@ rows! {
     DELIVERIES = file "sql/doctor/deliveries.sql";
     DEADLINES = file "sql/doctor/deadlines.sql";
     UNKNOWN = file "sql/doctor/unknown.sql";
+    UNBOOKABLE = file "sql/doctor/unbookable.sql";
     MAINTENANCE = whole "select 'maintenance is on: live invoices and payouts are refused' as about, 'switch it off in the operator interface' as mend \
         from file where maintenance = 1";
 }
 
 /// What is checked, and the query whose rows are complaints.
-const CHECKS: [(&str, Query<Complaint>); 10] = [
+const CHECKS: [(&str, Query<Complaint>); 11] = [
     ("clock", CLOCK),
     ("operators", PEOPLE),
     ("accounts", ACCOUNTS),
@@ -47,6 +48,7 @@ const CHECKS: [(&str, Query<Complaint>); 10] = [
     ("webhooks", DELIVERIES),
     ("deadlines", DEADLINES),
     ("what waits for a person", UNKNOWN),
+    ("payments", UNBOOKABLE),
     ("maintenance", MAINTENANCE),
 ];
 

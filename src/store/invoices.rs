@@ -1,13 +1,18 @@
 //! The table `invoices`.
 
+mod due;
+
+#[cfg(test)]
+pub(in crate::store) use due::expiry;
+pub use due::{due, next_due};
+
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::address::{self, Network};
-use crate::domain::asset::{ASSETS, Asset, Chain, Mode};
+use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::invoice::{Coin, Invoice};
 use crate::domain::money::Currency;
 use crate::domain::money::coin::{Rate, Units};
-use crate::domain::scanned::{HELD_MS_MAX, Scanned};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -21,14 +26,14 @@ rows! {
         seq, id, account, mode, order_id, status, amount, currency, description, asset: Option<&'static Asset>,
         rate: Option<Rate>, amount_expected: Option<Units>, amount_received, deposit_address: Option<String>,
         picked_quote, redirect_url, cancel_url, webhook_url, metadata, customer_email, payment_link_id, refunded,
-        under_bps, over_bps, created_at, expires_at, confirmed_at, cancelled_at,
+        under_bps, over_bps, created_at, expires_at, confirmed_at, cancelled_at, waits_for,
     ) -> Invoice {
         let coin = asset.zip(rate).zip(amount_expected.zip(deposit_address));
         let coin = coin.map(|((asset, rate), (amount_expected, address))| Coin { asset, rate, amount_expected, address });
         Ok(Invoice {
             seq, id, account, mode, order_id, status, amount, currency, description, coin, amount_received, picked_quote,
             redirect_url, cancel_url, webhook_url, metadata: json(metadata)?, customer_email, payment_link_id, refunded,
-            under: under_bps, over: over_bps, created_at, expires_at, confirmed_at, cancelled_at,
+            under: under_bps, over: over_bps, created_at, expires_at, confirmed_at, cancelled_at, waits_for,
         })
     }
     BY_ID = select "from invoices where id = :id";
@@ -51,12 +56,6 @@ values! {
     FLOOR_BY_STATUS(seq: i64, id: String) = "select seq, id from invoices \
         where account = :account and mode = :mode and status = :status and seq < :before \
         order by seq desc limit 1 offset :skipped";
-    DUE(seq: i64) = "select seq from invoices \
-        where status in ('created', 'awaiting_payment') and expires_at <= :now order by expires_at limit :limit";
-    DUE_UNLESS_HELD(seq: i64) = file "sql/invoices/due_unless_held.sql";
-    NEXT_DUE(due_at: Option<Time>) =
-        "select min(expires_at) as due_at from invoices where status in ('created', 'awaiting_payment')";
-    NEXT_DUE_UNLESS_HELD(due_at: Option<Time>) = file "sql/invoices/next_due_unless_held.sql";
 }
 
 commands! {
@@ -97,6 +96,7 @@ pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<Option<i64>, StoreError>
         ":over_bps": invoice.over,
         ":created_at": invoice.created_at,
         ":expires_at": invoice.expires_at,
+        ":waits_for": invoice.waits_for,
     };
     INSERT.insert_unless_there(tx, params)
 }
@@ -121,6 +121,7 @@ pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
         ":refunded": invoice.refunded,
         ":confirmed_at": invoice.confirmed_at,
         ":cancelled_at": invoice.cancelled_at,
+        ":waits_for": invoice.waits_for,
     };
     UPDATE.run(tx, params).map(drop)
 }
@@ -273,39 +274,4 @@ fn json_object<'a, T: Serialize>(
 ) -> Result<String, StoreError> {
     let entries: BTreeMap<&str, T> = entries.collect();
     serde_json::to_string(&entries).map_err(|error| StoreError::Failed(error.to_string()))
-}
-
-/// Open invoices whose time is up, the longest overdue first; those that wait for a chain that lags are not.
-pub fn due(
-    db: &Reader<'_>,
-    scanned: &Scanned,
-    now: Time,
-    limit: u32,
-) -> Result<Vec<i64>, StoreError> {
-    if scanned.is_empty() {
-        let params = named_params! { ":now": now, ":limit": limit };
-        return DUE.all(db, params);
-    }
-    let held = held(scanned)?;
-    let params =
-        named_params! { ":now": now, ":limit": limit, ":held": held, ":wait_ms": HELD_MS_MAX };
-    DUE_UNLESS_HELD.all(db, params)
-}
-
-/// When the next open invoice's time is up.
-pub fn next_due(db: &Reader<'_>, scanned: &Scanned) -> Result<Option<Time>, StoreError> {
-    if scanned.is_empty() {
-        return NEXT_DUE.only(db, []);
-    }
-    let held = held(scanned)?;
-    let params = named_params! { ":held": held, ":wait_ms": HELD_MS_MAX };
-    NEXT_DUE_UNLESS_HELD.only(db, params)
-}
-
-/// JSON of the coins whose chains lag, each with the moment up to which its chain has been looked at.
-fn held(scanned: &Scanned) -> Result<String, StoreError> {
-    let lagging = ASSETS
-        .iter()
-        .filter_map(|asset| Some((asset.id, scanned.to(asset.chain)?.0)));
-    json_object(lagging)
 }

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first; its place is its version.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -19,6 +19,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("../../sql/migrations/0005_rates.sql"),
     include_str!("../../sql/migrations/0006_transaction_ids.sql"),
     include_str!("../../sql/migrations/0007_checks.sql"),
+    include_str!("../../sql/migrations/0008_unbooked.sql"),
 ];
 
 /// What the migrations add up to, as a file: a new file is a copy of it, which is much faster than the statements.
@@ -117,8 +118,10 @@ fn user_version(conn: &Connection) -> Result<usize, StoreError> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{MIGRATIONS, migrate, user_version};
-    use rusqlite::Connection;
+    use super::{MIGRATIONS, migrate, replay, user_version};
+    use crate::domain::asset::ASSETS;
+    use crate::store::statement::{commands, values};
+    use rusqlite::{Connection, named_params};
 
     #[test]
     fn a_file_is_brought_up_to_date_once() {
@@ -148,6 +151,61 @@ mod tests {
             .pragma_query_value(None, "foreign_keys", |row| row.get("foreign_keys"))
             .unwrap();
         assert!(enforced);
+    }
+
+    commands! {
+        /// An invoice of a file before 0008.
+        INVOICE = "insert into invoices (seq, id, account, mode, status, amount, currency, metadata, under_bps, over_bps, \
+            created_at, expires_at, cancelled_at, asset, rate, amount_expected, deposit_address, picked_quote) \
+            values (:seq, :seq, 1, :mode, iif(:cancelled_at is null, 'awaiting_payment', 'cancelled'), 1, 'EUR', '{}', \
+            0, 0, 0, 1000, :cancelled_at, 'BTC', '1', '1', 'a', 1)";
+        QUOTE = "insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, created_at) \
+            values (:invoice, :asset, '1', 'fixed', 0, '1', 'a', :at)";
+    }
+
+    values! {
+        WAITS_FOR(waits_for: String) = "select waits_for from invoices order by seq";
+    }
+
+    /// An invoice of a mode, with its end where it was cancelled, and its quotes.
+    fn quoted(conn: &Connection, seq: usize, of: (&str, Option<i64>), quotes: &[(&str, i64)]) {
+        let seq = i64::try_from(seq).unwrap();
+        let params = named_params! { ":seq": seq, ":mode": of.0, ":cancelled_at": of.1 };
+        INVOICE.execute(conn, params).unwrap();
+        for (asset, at) in quotes {
+            let params = named_params! { ":invoice": seq, ":asset": asset, ":at": at };
+            QUOTE.execute(conn, params).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_invoice_of_an_older_file_waits_for_the_chains_that_it_can_be_paid_on() {
+        for version in [5, 6, 7] {
+            let conn = Connection::open_in_memory().unwrap();
+            conn.pragma_update(None, "foreign_keys", false).unwrap();
+            replay(&conn, version).unwrap();
+            let mut expected = Vec::new();
+            for asset in &ASSETS {
+                quoted(&conn, expected.len(), ("live", None), &[(asset.id, 0)]);
+                expected.push(asset.chain.as_str());
+            }
+            let asked = ["USDT-TRC20", "BTC", "ETH", "TRX", "USDC-ERC20"].map(|id| (id, 999));
+            let late = [&asked[..], &[("SOL", 1000)]].concat();
+            let both = [("BTC", 499), ("LTC", 500)];
+            for (of, quotes, chains) in [
+                (("live", None), &late[..], "bitcoin,ethereum,tron"),
+                (("test", None), &late, ""),
+                (("live", Some(500)), &both, "bitcoin"),
+            ] {
+                quoted(&conn, expected.len(), of, quotes);
+                expected.push(chains);
+            }
+            for migration in MIGRATIONS.iter().skip(version) {
+                conn.execute_batch(migration).unwrap();
+            }
+            let kept = WAITS_FOR.all_on(&conn, []).unwrap();
+            assert_eq!(kept, expected, "of version {version}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The table `observations`: what was seen at a place of a chain.
 //!
-//! What does not live here: what it is for. What always holds: a place has one row, which is never removed; the
+//! What does not live here: what it is for. What always holds: a place has one row, and no row is ever removed; the
 //! transaction and the amount in it never change, only the time since when it is known and its state on its chain.
 
 use super::statement::{commands, rows};
@@ -35,10 +35,12 @@ commands! {
         values (:mode, :chain, :txid, :position, :asset, :address, :amount, 'seen', :seen_at, :block_height, \
         :block_hash, :spends)";
     /// An observation that is in no block any more has no block.
-    UPDATE = "update observations set state = :state, confirmed_at = :confirmed_at, \
+    UPDATE = "update observations set state = :state, confirmed_at = :confirmed_at, unbookable_at = null, \
         block_height = iif(:state = 'confirmed', block_height, null), \
         block_hash = iif(:state = 'confirmed', block_hash, null) \
         where seq = :seq and state = :before";
+    CANNOT_BE_BOOKED = "update observations set unbookable_at = :now where seq = :seq and unbookable_at is null";
+    GIVE_WAY = file "sql/observations/give_way.sql";
     SEEN_EARLIER = "update observations set seen_at = :seen_at where seq = :seq and seen_at > :seen_at";
     PUT_IN_BLOCK = "update observations set block_height = :height, block_hash = :hash where seq = :seq";
 }
@@ -75,7 +77,19 @@ pub fn insert(tx: &Tx<'_>, seen: &Observation) -> Result<i64, StoreError> {
     INSERT.insert(tx, params)
 }
 
-/// Moves an observation from one state to the next; it must still be in `before`.
+/// Notes that the next step of an observation cannot be booked; false where that was known.
+pub fn cannot_be_booked(tx: &Tx<'_>, seq: i64, now: Time) -> Result<bool, StoreError> {
+    let params = named_params! { ":seq": seq, ":now": now };
+    Ok(CANNOT_BE_BOOKED.run(tx, params)? == 1)
+}
+
+/// Moves an observation away from its place, at which something else is now: behind all places that there are.
+pub fn give_way(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
+    GIVE_WAY.run(tx, named_params! { ":seq": seq }).map(drop)
+}
+
+/// Moves an observation from one state to the next; it must still be in `before`. Whatever could not be booked of it, now
+/// is.
 pub fn update(
     tx: &Tx<'_>,
     seq: i64,

@@ -7,11 +7,11 @@ use crate::domain::rate::Quoted;
 use rusqlite::named_params;
 
 rows! {
-    fn read(seq, asset, rate, rate_source, rate_at, amount_expected, address, created_at) -> Quote {
+    fn read(seq, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at) -> Quote {
         Ok(Quote {
             seq, asset,
             quoted: Quoted { rate, source: rate_source, at: rate_at },
-            amount_expected, address, created_at,
+            amount_expected, address, given, created_at,
         })
     }
     OF_INVOICE = select "from quotes where invoice = :invoice order by seq";
@@ -22,8 +22,9 @@ values! {
 }
 
 commands! {
-    INSERT = "insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, created_at) \
-        values (:invoice, :asset, :rate, :rate_source, :rate_at, :amount_expected, :address, :created_at)";
+    INSERT = "insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, \
+        created_at) \
+        values (:invoice, :asset, :rate, :rate_source, :rate_at, :amount_expected, :address, :given, :created_at)";
 }
 
 /// The quotes of an invoice, oldest first.
@@ -46,6 +47,7 @@ pub fn insert(tx: &Tx<'_>, invoice: i64, quote: &Quote) -> Result<i64, StoreErro
         ":rate_at": quote.quoted.at,
         ":amount_expected": quote.amount_expected,
         ":address": quote.address,
+        ":given": quote.given,
         ":created_at": quote.created_at,
     };
     INSERT.insert(tx, params)

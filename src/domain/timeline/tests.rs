@@ -41,6 +41,7 @@ fn invoice() -> Invoice {
         expires_at: Time(1000),
         confirmed_at: None,
         cancelled_at: None,
+        waits_for: String::new(),
     }
 }
 
@@ -82,6 +83,7 @@ fn quoted() -> Option<Quoted> {
 
 fn quote() -> Option<Quote> {
     Some(Quote {
+        given: false,
         seq: 1,
         asset: litecoin(),
         quoted: quoted()?,

@@ -97,7 +97,7 @@ impl Service {
             .filter(|invoice| invoice.mode == seen.mode)
             .ok_or_else(|| Refusal::not_found("invoice"))?;
         let account = invoice.account;
-        let quote = self.quote_of_what_came(tx, now, &mut invoice, seen.asset)?;
+        let quote = self.quote_of_what_came(tx, now, &mut invoice, seen.asset, &seen.address)?;
         let recorded =
             self.record_payment(tx, now, &invoice, &quote, (observed.seq, seen), None)?;
         let payment = recorded.map_err(|_| {

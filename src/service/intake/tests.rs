@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod steps;
+
 use super::Owned;
 use super::assign::Assignee;
 use crate::domain::asset::Mode;
@@ -263,39 +265,4 @@ fn a_deposit_of_which_no_rate_was_ever_known_is_kept_for_a_person() {
         given.get("deposit").is_some_and(Value::is_string),
         "{given}"
     );
-}
-
-#[test]
-fn what_was_made_first_counts_and_nothing_is_seen_in_the_future() {
-    let (service, _file) = seeded();
-    let id = live_invoice(&service);
-    let caller = live(&service);
-    done(service.select(NOW, &caller, &id, "BTC".to_owned())).unwrap();
-    let quote = write(&service, move |_, tx| {
-        let invoice = invoices::by_id(tx, &id)?.unwrap();
-        Ok(quotes::of_invoice(tx, invoice.seq)?.remove(0))
-    });
-    let late = NOW.plus_ms(HOUR_MS);
-    let payment = |owned: Owned| match owned {
-        Owned::Payment(both) => both.1,
-        Owned::Deposit(_) | Owned::Own(_) | Owned::Unmatched(_) => unreachable!("it is no payment"),
-    };
-    // A block says a time that has not come yet.
-    let ahead = late.plus_ms(HOUR_MS);
-    let first = payment(observe(
-        &service,
-        late,
-        seen(&quote.address, "a", ahead, Some(7)),
-    ));
-    assert_eq!((first.seen_at, first.on_time), (late, false));
-    // Its replacement was made before it: it counts from then.
-    let replace = |by: Observation| {
-        let place = seen(&quote.address, "a", NOW, None).place();
-        write(&service, move |service, tx| {
-            service.advance(tx, late, &place, super::Step::ReplacedBy(&by))
-        })
-    };
-    let second = payment(replace(seen(&quote.address, "b", NOW, None)).owned);
-    assert_eq!((second.seen_at, second.on_time), (NOW, true));
-    assert_eq!(second.quoted, quote.quoted);
 }

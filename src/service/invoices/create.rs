@@ -292,5 +292,6 @@ pub(in crate::service) fn new_invoice(
         expires_at: now.plus_ms(ttl_seconds.saturating_mul(SECOND_MS)),
         confirmed_at: None,
         cancelled_at: None,
+        waits_for: String::new(),
     }
 }

@@ -99,7 +99,7 @@ fn no_coin_is_picked_without_a_fresh_rate() {
         let id = id.clone();
         move |service: &Service, tx: &Tx<'_>| {
             let mut invoice = invoices::by_id(tx, &id)?.unwrap();
-            service.quote_of_what_came(tx, NOW, &mut invoice, bitcoin())
+            service.quote_of_what_came(tx, NOW, &mut invoice, bitcoin(), "somewhere")
         }
     };
     let none = refused(real.write_and_wait(quote.clone()));

@@ -186,10 +186,16 @@ impl Service {
             txid,
             position,
         };
-        if observations::at(tx, &place)?.is_some_and(|known| !is_same(&known, &target)) {
-            let problem = "is the position of another output of this transaction";
-            return Err(Refusal::field("position", problem).into());
-        }
+        let known = observations::at(tx, &place)?;
+        let amount = match &known {
+            Some(known) if !is_same(known, &target) => {
+                let problem = "is the position of another output of this transaction";
+                return Err(Refusal::field("position", problem).into());
+            }
+            // What is there already is sent once.
+            Some(known) => known.seen.amount,
+            None => amount,
+        };
         let seen = Observation {
             mode: target.mode,
             asset: target.asset,
@@ -215,7 +221,7 @@ impl Service {
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
         let id = id.to_owned();
-        self.write(move |service, tx| {
+        let moved = self.write(move |service, tx| {
             let fields = Fields::of(&body);
             fields.only(&["state", "amount", "txid"])?;
             let known = || {
@@ -248,9 +254,16 @@ impl Service {
                 }
             };
             let outcome = service.advance(tx, now, &place, step)?;
-            view(&outcome.booked()?)
-        })
-        .await
+            if outcome.is_new {
+                return view(&outcome.booked()?).map(Ok);
+            }
+            // What cannot be booked is noted, and then refused.
+            match outcome.refusal {
+                Some(refusal) => Ok(Err(refusal)),
+                None => view(&outcome.owned).map(Ok),
+            }
+        });
+        Ok(moved.await??)
     }
 }
 

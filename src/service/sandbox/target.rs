@@ -98,7 +98,8 @@ impl Service {
         asset: Option<&str>,
     ) -> Result<Target, Error> {
         let mut invoice = by_id(tx, id)?;
-        let quotes = quotes::of_invoice(tx, invoice.seq)?;
+        let mut quotes = quotes::of_invoice(tx, invoice.seq)?;
+        quotes.retain(|quote| !quote.given);
         if let Some(asset) = asset
             && !quotes.is_empty()
         {

@@ -6,7 +6,7 @@ use crate::store::{
     file, invoice_steps, invoices, ledger, migrate, observations, own_transfers, payments, quotes,
     transfers, unmatched_payments,
 };
-use rusqlite::Connection;
+use rusqlite::{Connection, StatementStatus, named_params};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// The schema of a new file, made once for all tests.
@@ -84,6 +84,8 @@ fn no_statement_on_the_watchers_path_reads_a_whole_table() {
         ledger::INSERT.sql(),
         ledger::UNREVERSED.sql(),
         observations::AT.sql(),
+        observations::CANNOT_BE_BOOKED.sql(),
+        observations::GIVE_WAY.sql(),
         observations::INSERT.sql(),
         observations::OF_TRANSACTION.sql(),
         observations::PUT_IN_BLOCK.sql(),
@@ -122,4 +124,64 @@ fn what_is_to_be_sent_is_found_by_an_index() {
         "{plan:?}"
     );
     reads_no_whole_table(transfers::SENDING.sql());
+}
+
+commands! {
+    /// An open invoice that waits for chains.
+    WAITING = "insert into invoices (id, account, mode, status, amount, currency, metadata, under_bps, over_bps, \
+        created_at, expires_at, waits_for) \
+        values (:number, 1, 'live', 'created', 1, 'EUR', '{}', 0, 0, 0, 1000 + :number, :waits_for)";
+}
+
+/// How many steps of SQLite's machine each of the expiry worker's statements takes, in a file with so many open invoices:
+/// all wait for a chain that lags, and nothing is due.
+fn steps_of_expiry(invoices: i64) -> Vec<i32> {
+    let conn = Connection::open_in_memory().unwrap();
+    migrate::replay(&conn, migrate::NEWEST).unwrap();
+    conn.pragma_update(None, "foreign_keys", false).unwrap();
+    for number in 1..=invoices {
+        let waits_for = if number % 2 == 0 {
+            "bitcoin"
+        } else {
+            "bitcoin,ethereum"
+        };
+        let params = named_params! { ":number": number, ":waits_for": waits_for };
+        WAITING.execute(&conn, params).unwrap();
+    }
+    let steps = |sql: &&str| {
+        let mut statement = conn.prepare(sql).unwrap();
+        for name in [":up_to", ":after", ":limit"] {
+            if let Some(at) = statement.parameter_index(name).unwrap() {
+                statement.raw_bind_parameter(at, 900).unwrap();
+            }
+        }
+        if let Some(at) = statement.parameter_index(":waits_for").unwrap() {
+            statement.raw_bind_parameter(at, "bitcoin").unwrap();
+        }
+        let mut rows = statement.raw_query();
+        while rows.next().unwrap().is_some() {}
+        drop(rows);
+        statement.get_status(StatementStatus::VmStep)
+    };
+    invoices::expiry().iter().map(steps).collect()
+}
+
+#[test]
+fn what_waits_for_a_chain_that_lags_is_not_read() {
+    for sql in invoices::expiry() {
+        let plan = plan(sql);
+        let scan = plan.iter().find(|line| line.contains("SCAN i"));
+        assert_eq!(scan, None, "{sql}: {plan:?}");
+        let mut lines = plan.iter();
+        assert!(
+            lines.any(|line| line.contains("INDEX invoices_open")),
+            "{sql}: {plan:?}"
+        );
+    }
+    let (few, many) = (steps_of_expiry(10), steps_of_expiry(3_000));
+    assert_eq!(few, many);
+    assert!(
+        many.iter().all(|steps| (1..200).contains(steps)),
+        "{many:?}"
+    );
 }

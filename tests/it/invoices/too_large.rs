@@ -221,14 +221,24 @@ fn what_an_older_version_stored_is_shown_and_can_be_dealt_with() {
         let path = format!("/sandbox/payments/{payment}");
         shop.post(&path, None, json!({ "state": "confirmed" }))
     };
-    confirm(&second).refused(400, "invalid_request", Some("amount"));
-    assert_eq!((shop.read(&id), eur(shop)), before);
+    let unbooked =
+        || shop.read_beside("select cast(count(unbookable_at) as text) from observations");
+    assert_eq!(unbooked(), "0");
+    for _ in 0..2 {
+        confirm(&second).refused(400, "invalid_request", Some("amount"));
+        assert_eq!((shop.read(&id), eur(shop)), before);
+        assert_eq!(unbooked(), "1");
+    }
+    // What `coffer doctor` says of a file that `coffer serve` opens.
+    let told = shop.read_beside(include_str!("../../../sql/doctor/unbookable.sql"));
+    assert!(told.starts_with("1 payments of account "), "{told}");
     assert!(
         audited(&interface).starts_with("nothing found in "),
         "{}",
         audited(&interface)
     );
     shop.step(&second, "dropped");
+    assert_eq!(unbooked(), "0");
     shop.step(&first, "dropped");
     all_reads_answer(&interface, &id);
     assert_eq!(

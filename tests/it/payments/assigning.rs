@@ -134,9 +134,15 @@ fn what_was_seen_is_booked_when_it_is_confirmed() {
         [&shown["status"], &shown["asset"], &shown["amountExpected"]],
         [&json!("detected"), &json!("BTC"), &json!("0.001")]
     );
+    // Nobody is asked to pay to an address of nobody's.
     shop.step(&payment, "dropped");
-    assert_eq!(shop.read(id(&open))["status"], "awaiting_payment");
+    let shown = shop.read(id(&open));
+    assert_eq!(
+        [&shown["status"], &shown["asset"], &shown["depositAddress"]],
+        [&json!("created"), &Value::Null, &Value::Null]
+    );
     shop.step(&payment, "seen");
+    assert_eq!(shop.read(id(&open))["depositAddress"], NOBODY);
     operator.is_right();
     // What came too late is late, at the rate of the day.
     shop.advance("1h");
@@ -264,27 +270,76 @@ fn what_cannot_be_whose_it_is_said_to_be_stays_where_it_is() {
 }
 
 #[test]
-fn a_coin_without_an_address_there_is_not_given() {
+fn what_is_given_claims_no_address() {
     let operator = Operator::open();
     let shop = &operator.shop;
+    let addresses = || shop.read_beside("select cast(count(*) as text) from addresses");
     let elsewhere = shop.invoice("60.00", json!({ "asset": "LTC" }));
-    let lost = operator.lost("0.001");
-    let faults = |method: &str, body: &str| {
-        let answer = shop.send(method, "/sandbox/faults", &[], body);
-        assert!(answer.status < 300, "{}", answer.text);
-    };
-    faults("POST", r#"{ "pool": "empty" }"#);
-    operator
-        .assign(&lost, &json!({ "invoice": elsewhere["id"] }))
-        .refused(400, "coin_unavailable", Some("invoice"));
-    assert_eq!(operator.left(), "1");
-    faults("DELETE", "");
-    // With one it is quoted there.
-    let coins = "select group_concat(asset) from (select asset from quotes order by asset)";
-    assert_eq!(shop.read_beside(coins), "LTC");
-    operator.given(&lost, &json!({ "invoice": elsewhere["id"] }));
-    assert_eq!(shop.read_beside(coins), "BTC,LTC");
+    let open = shop.invoice("60.00", json!({}));
+    let before = addresses();
+    shop.send("POST", "/sandbox/faults", &[], r#"{ "pool": "empty" }"#)
+        .expect(200);
+    let [first, second] = [&elsewhere, &open].map(|invoice| {
+        operator.given(
+            &operator.lost("0.0001"),
+            &json!({ "invoice": invoice["id"] }),
+        )
+    });
+    // And again to the same: at the same quote.
+    let third = operator.given(&operator.lost("0.0001"), &json!({ "invoice": open["id"] }));
     operator.is_right();
+    shop.send("DELETE", "/sandbox/faults", &[], "").expect(204);
+    assert_eq!(addresses(), before);
+    let quotes =
+        "select group_concat(asset || given) from (select asset, given from quotes order by seq)";
+    assert_eq!(shop.read_beside(quotes), "LTC0,BTC1,BTC1");
+    // What is short is not asked for at that address.
+    shop.step(&second, "confirmed");
+    shop.step(&third, "dropped");
+    assert_eq!(shop.read(id(&open))["status"], "underpaid");
+    let page = |invoice: &Value| {
+        let page = shop.get(&path_of(&invoice["checkoutUrl"]), None);
+        page.expect(200).text
+    };
+    assert!(!page(&open).contains(NOBODY), "{}", page(&open));
+    // Nor is who picks that coin, once what came is gone.
+    shop.step(&first, "dropped");
+    let shown = shop.read(id(&elsewhere));
+    assert_eq!(
+        [&shown["status"], &shown["asset"]],
+        ["awaiting_payment", "LTC"]
+    );
+    assert!(!page(&elsewhere).contains(NOBODY));
+    let path = format!("/v1/invoices/{}/select", id(&elsewhere));
+    let picked = shop
+        .post(&path, Some(TEST), json!({ "asset": "BTC" }))
+        .expect(200)
+        .json();
+    assert_ne!(picked["depositAddress"], NOBODY);
+    operator.is_right();
+    shop.step(&first, "seen");
+    operator.is_right();
+    // A payment to what was picked counts, and the sandbox pays there.
+    let paid = shop.pay(json!({ "invoice": elsewhere["id"], "asset": "BTC" }));
+    shop.step(&paid, "confirmed");
+    shop.step(&first, "confirmed");
+    assert_eq!(shop.read(id(&elsewhere))["status"], "confirmed");
+    let other = shop.invoice("60.00", json!({}));
+    let gone = operator.given(&operator.lost("0.001"), &json!({ "invoice": other["id"] }));
+    shop.step(&gone, "dropped");
+    let path = format!("/v1/invoices/{}/simulate", id(&other));
+    let simulated = shop
+        .post(&path, Some(TEST), json!({ "asset": "BTC" }))
+        .expect(200);
+    assert_eq!(simulated.json()["status"], "confirmed");
+    operator.is_right();
+}
+
+/// The path of a url, with what follows it.
+fn path_of(url: &Value) -> String {
+    let url = url.as_str().unwrap();
+    let at = url.find("/checkout/").unwrap();
+    url[at..].to_owned()
 }
 
 #[test]
@@ -329,4 +384,16 @@ fn a_payment_to_anothers_address_that_nobody_gave_away_is_found() {
     let found = findings(shop.file());
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("given to it by a person"), "{found:?}");
+    // A quote at another's address says so.
+    let open = shop.invoice("60.00", json!({}));
+    operator.given(&operator.lost("0.001"), &json!({ "invoice": open["id"] }));
+    assert_eq!(findings(shop.file()), found);
+    shop.write_beside("update quotes set given = 0");
+    let both = findings(shop.file());
+    assert_eq!(both.len(), 2, "{both:?}");
+    assert!(
+        both.iter()
+            .any(|one| one.contains("at an address of that invoice")),
+        "{both:?}"
+    );
 }

@@ -104,6 +104,31 @@ fn only_live_invoices_that_can_be_paid_there_wait() {
 }
 
 #[test]
+fn an_invoice_created_with_its_coin_waits_from_then_on() {
+    let shop = Shop::open();
+    // Nothing touches them between their creation and their deadline.
+    let [waits, other, in_test] = [(LIVE, "BTC"), (LIVE, "LTC"), (TEST, "BTC")]
+        .map(|(key, asset)| shop.waiting_for(key, Some(asset)));
+    let kept = "select group_concat(mode || ':' || waits_for, ' ') from (select * from invoices order by seq)";
+    assert_eq!(shop.read_beside(kept), "live:bitcoin live:litecoin test:");
+    shop.advance("10m");
+    shop.lags("bitcoin", json!({ "lagging": true })).expect(200);
+    shop.is_right();
+    shop.advance("10m");
+    assert_eq!(shop.status_of(LIVE, &waits), "awaiting_payment");
+    assert_eq!(shop.status_of(LIVE, &other), "expired");
+    assert_eq!(shop.status_of(TEST, &in_test), "expired");
+    shop.is_right();
+    // What was paid in time counts, though it is noticed long after.
+    shop.advance("5h59m");
+    assert_eq!(shop.event_types(&waits, LIVE), ["invoice.created"]);
+    shop.lags("bitcoin", json!({ "lagging": false }))
+        .expect(200);
+    assert_eq!(shop.status_of(LIVE, &waits), "expired");
+    shop.is_right();
+}
+
+#[test]
 fn what_was_paid_in_time_is_in_time_however_late_it_is_noticed() {
     let shop = lagging();
     let [paid, late, unpaid] = [(); 3].map(|()| shop.waiting_for(LIVE, Some("BTC")));

@@ -267,6 +267,7 @@ fn a_payment_on_an_older_quote_speaks_for_the_invoice() -> Result<(), Overflow> 
         at: Time(0),
     };
     let quote = |seq, asset: &'static Asset| Quote {
+        given: false,
         seq,
         asset,
         quoted,

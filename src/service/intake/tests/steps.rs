@@ -1,0 +1,171 @@
+//! What becomes of money on its chain, case by case: what cannot be booked, what is not the same in another block, and what
+//! was made before it was seen.
+
+use super::{address_of_customer, observe, seen};
+use crate::domain::asset::Mode;
+use crate::domain::id;
+use crate::domain::ledger::{Entry, LedgerKind, RefType};
+use crate::domain::money::coin::Units;
+use crate::domain::money::{Cents, Currency};
+use crate::domain::observation::{Observation, Place};
+use crate::domain::payment::{Payment, PaymentState};
+use crate::domain::time::HOUR_MS;
+use crate::domain::unmatched::UnmatchedReason;
+use crate::service::Service;
+use crate::service::audit::audit;
+use crate::service::intake::{Owned, Step};
+use crate::service::tests::{NOW, bitcoin, done, fixed, live, live_invoice, seeded, write};
+use crate::store::{invoices, ledger, observations, quotes};
+use std::sync::Arc;
+
+/// A live invoice with bitcoin picked: the address that it is paid at.
+#[track_caller]
+fn address_of_invoice(service: &Arc<Service>) -> String {
+    let id = live_invoice(service);
+    let caller = live(service);
+    done(service.select(NOW, &caller, &id, "BTC".to_owned())).unwrap();
+    write(service, move |_, tx| {
+        let invoice = invoices::by_id(tx, &id)?.unwrap();
+        Ok(quotes::of_invoice(tx, invoice.seq)?.remove(0).address)
+    })
+}
+
+#[track_caller]
+fn payment(owned: Owned) -> Payment {
+    match owned {
+        Owned::Payment(both) => both.1,
+        Owned::Deposit(_) | Owned::Own(_) | Owned::Unmatched(_) => {
+            unreachable!("it is no payment")
+        }
+    }
+}
+
+/// What the audit finds.
+fn found(service: &Arc<Service>) -> Vec<String> {
+    let mut found = Vec::new();
+    let audited = service.read(|db| audit(db, &mut |finding| found.push(format!("{finding:?}"))));
+    audited.unwrap();
+    found
+}
+
+/// Moves what is at a place; whether it could be booked.
+#[track_caller]
+fn advance(service: &Arc<Service>, place: Place, to: PaymentState) -> (Owned, bool) {
+    let outcome = write(service, move |service, tx| {
+        let step = match to {
+            PaymentState::Seen => Step::Seen,
+            PaymentState::Confirmed => Step::Confirmed,
+            PaymentState::Dropped => Step::Dropped,
+        };
+        service.advance(tx, NOW, &place, step)
+    });
+    (outcome.owned, outcome.refusal.is_none())
+}
+
+#[test]
+fn what_cannot_be_booked_stops_nothing_else_and_is_booked_when_there_is_room() {
+    let (service, _file) = seeded();
+    let customer = address_of_customer(&service);
+    let invoice = address_of_invoice(&service);
+    let places = [(&customer, "a"), (&invoice, "b")].map(|(address, txid)| {
+        let seen = seen(address, txid, NOW, Some(7));
+        let place = seen.place();
+        observe(&service, NOW, seen);
+        place
+    });
+    let adjust = |amount: i64| {
+        write(&service, move |_, tx| {
+            let entry = Entry {
+                seq: 0,
+                id: id::new(NOW).to_string(),
+                currency: Currency::Eur,
+                amount: Cents(amount),
+                kind: LedgerKind::Adjustment,
+                ref_type: RefType::Admin,
+                ref_id: None,
+                fee_bps: None,
+                memo: Some("much".to_owned()),
+                created_at: NOW,
+            };
+            Ok(ledger::adjust(tx, 1, Mode::Live, &entry, NOW)?)
+        });
+    };
+    adjust(i64::MAX);
+    let [deposited, paid] = places;
+    for _ in 0..2 {
+        for place in [&deposited, &paid] {
+            let (owned, is_booked) = advance(&service, place.clone(), PaymentState::Confirmed);
+            assert_eq!((owned.state(), is_booked), (PaymentState::Seen, false));
+        }
+    }
+    assert_eq!(found(&service), Vec::<String>::new());
+    adjust(-1_000_000);
+    let (owned, is_booked) = advance(&service, paid.clone(), PaymentState::Confirmed);
+    assert_eq!((owned.state(), is_booked), (PaymentState::Confirmed, true));
+    // What goes is not refused either where there was no room for what came.
+    let (owned, is_booked) = advance(&service, deposited, PaymentState::Dropped);
+    assert_eq!((owned.state(), is_booked), (PaymentState::Dropped, true));
+    assert_eq!(found(&service), Vec::<String>::new());
+}
+
+#[test]
+fn what_comes_to_something_else_in_another_block_is_what_it_is_there() {
+    let (service, _file) = seeded();
+    let address = address_of_invoice(&service);
+    let of = |amount, block| Observation {
+        amount: Units(amount),
+        ..seen(&address, "a", NOW, Some(block))
+    };
+    let place = of(1, 7).place();
+    let much = payment(observe(&service, NOW, of(10_000_000, 7)));
+    advance(&service, place.clone(), PaymentState::Confirmed);
+    advance(&service, place.clone(), PaymentState::Seen);
+    // Carried out again, it pays less, then dust, then nothing, then what it paid first.
+    let less = payment(observe(&service, NOW, of(100_000, 8)));
+    assert_ne!(less.seq, much.seq);
+    assert_eq!(found(&service), Vec::<String>::new());
+    let state = |of: &Payment| {
+        let observation = of.observation;
+        write(&service, move |_, tx| {
+            Ok(observations::by_seq(tx, observation)?.state)
+        })
+    };
+    assert_eq!(state(&much), PaymentState::Dropped);
+    advance(&service, place.clone(), PaymentState::Confirmed);
+    let Owned::Unmatched(dust) = observe(&service, NOW, of(1, 9)) else {
+        unreachable!("a satoshi pays");
+    };
+    assert_eq!(dust.reason, UnmatchedReason::Dust);
+    assert_eq!(state(&less), PaymentState::Dropped);
+    assert_eq!(found(&service), Vec::<String>::new());
+    let nothing = of(0, 10);
+    let nothing = write(&service, move |service, tx| {
+        service.observe(tx, NOW, &nothing, None)
+    });
+    assert!(nothing.is_none());
+    let again = payment(observe(&service, NOW, of(10_000_000, 11)));
+    advance(&service, place, PaymentState::Confirmed);
+    assert_eq!(state(&again), PaymentState::Confirmed);
+    assert_eq!(found(&service), Vec::<String>::new());
+}
+
+#[test]
+fn what_was_made_first_counts_and_nothing_is_seen_in_the_future() {
+    let (service, _file) = seeded();
+    let address = address_of_invoice(&service);
+    let late = NOW.plus_ms(HOUR_MS);
+    // A block says a time that has not come yet.
+    let ahead = late.plus_ms(HOUR_MS);
+    let first = payment(observe(&service, late, seen(&address, "a", ahead, Some(7))));
+    assert_eq!((first.seen_at, first.on_time), (late, false));
+    // Its replacement was made before it: it counts from then.
+    let replace = |by: Observation| {
+        let place = seen(&address, "a", NOW, None).place();
+        write(&service, move |service, tx| {
+            service.advance(tx, late, &place, Step::ReplacedBy(&by))
+        })
+    };
+    let second = payment(replace(seen(&address, "b", NOW, None)).owned);
+    assert_eq!((second.seen_at, second.on_time), (NOW, true));
+    assert_eq!(second.quoted, fixed(bitcoin(), Currency::Eur, NOW));
+}

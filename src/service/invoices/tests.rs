@@ -1,0 +1,84 @@
+//! When invoices are due: the look-ups held against the rule, invoice by invoice.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use crate::domain::scanned::waits_for;
+use crate::domain::time::{MINUTE_MS, Time};
+use crate::service::tests::{NOW, done, seeded};
+use crate::service::{Error, sandbox};
+use crate::store::{Reader, audit, chains, invoices, quotes};
+use serde_json::{Map, Value, json};
+
+fn object(body: &Value) -> Map<String, Value> {
+    body.as_object().unwrap().clone()
+}
+
+#[test]
+fn what_is_due_is_what_the_rule_says_of_each_invoice() {
+    let (service, _file) = seeded();
+    let caller = service.authenticate(NOW, sandbox::SECRET_LIVE).unwrap();
+    let test = service.authenticate(NOW, sandbox::SECRET_TEST).unwrap();
+    let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE_MS);
+    for (number, coins) in [
+        "BTC",
+        "LTC",
+        "BTC LTC",
+        "",
+        "ETH",
+        "LTC ETH BTC",
+        "SOL",
+        "USDC-BASE ETH",
+        "TRX BTC",
+        "DOGE",
+    ]
+    .iter()
+    .cycle()
+    .take(40)
+    .enumerate()
+    {
+        let scope = if number % 7 == 0 { &test } else { &caller };
+        let ttl = (number * 37 % 23 + 1) * 60;
+        let body = json!({ "amount": "200.00", "currency": "EUR", "ttlSeconds": ttl });
+        let (_, made) = done(service.create_invoice(NOW, scope, object(&body), None)).unwrap();
+        let made: Value = serde_json::from_str(&made).unwrap();
+        let id = made.get("id").and_then(Value::as_str).unwrap();
+        for coin in coins.split_whitespace() {
+            done(service.select(NOW, scope, id, coin.to_owned())).unwrap();
+        }
+    }
+    for (minutes, chain, lagging) in [
+        (0, "bitcoin", true),
+        (3, "ethereum", true),
+        (6, "litecoin", true),
+        (9, "ethereum", false),
+        (12, "bitcoin", false),
+        (15, "tron", true),
+        (400, "solana", true),
+    ] {
+        let body = object(&json!({ "lagging": lagging }));
+        done(service.patch_sandbox_chain(at(minutes), chain, body)).unwrap();
+        let first = service.read(first_due).unwrap();
+        assert_eq!(service.next_expiry().unwrap(), first, "after {minutes}");
+        let later = at(minutes + 2);
+        while done(service.expire_invoices(later)).unwrap() > 0 {}
+        let first = service.read(first_due).unwrap();
+        assert!(first.is_none_or(|first| first > later), "after {minutes}");
+        assert_eq!(service.next_expiry().unwrap(), first, "after {minutes}");
+    }
+}
+
+/// When the first open invoice is due, by the rule, of each.
+fn first_due(db: &Reader<'_>) -> Result<Option<Time>, Error> {
+    let scanned = chains::scanned(db)?;
+    let mut first: Option<Time> = None;
+    for seq in audit::invoices(db, 0, 1000)? {
+        let invoice = invoices::by_seq(db, seq)?;
+        if invoice.status.is_open() {
+            let quotes = quotes::of_invoice(db, seq)?;
+            let chains = waits_for(invoice.mode, &quotes, invoice.expires_at);
+            let due_at = scanned.due_at(&chains, invoice.expires_at);
+            first = Some(first.map_or(due_at, |first| first.min(due_at)));
+        }
+    }
+    Ok(first)
+}
