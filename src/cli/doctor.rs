@@ -87,7 +87,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     if count == 0 {
         return Ok(());
     }
-    Err(Error::Failed(format!("{count} found")))
+    Err(Error::Failed(format!("{count} to look after")))
 }
 
 /// Says in the file that the wall clock is right; only a server outside the sandbox asks.

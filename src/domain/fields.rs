@@ -4,7 +4,7 @@
 //! any particular body may hold. What always holds: a field that is null counts as absent.
 
 use super::refusal::{Code, Refusal};
-use super::url::{Destination, Site};
+use super::url::{Destination, Fault, Site};
 use super::{email, json};
 use serde_json::{Map, Number, Value};
 use std::ops::RangeInclusive;
@@ -185,7 +185,7 @@ impl<'a> Fields<'a> {
     pub fn url(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
         let problem =
             "must be an absolute http:// or https:// url in plain ASCII; a host name in punycode";
-        self.url_that(name, |text| Site::parse(text).is_ok(), problem)
+        self.url_that(name, |text| Site::parse(text).map(drop), problem)
     }
 
     /// Where a customer goes: [`Fields::url`], or the url of an app, like `myshop://paid`.
@@ -195,18 +195,23 @@ impl<'a> Fields<'a> {
     pub fn site_or_app(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
         let problem = "must be an absolute http:// or https:// url, or one of an app's own scheme like myshop://paid, \
              in plain ASCII; a host name in punycode";
-        self.url_that(name, |text| Destination::parse(text).is_some(), problem)
+        let is_right = |text: &str| match Destination::parse(text) {
+            Some(_) => Ok(()),
+            None => Site::parse(text).map(drop),
+        };
+        self.url_that(name, is_right, problem)
     }
 
     fn url_that(
         &self,
         name: &str,
-        is_right: fn(&str) -> bool,
+        is_right: impl Fn(&str) -> Result<(), Fault>,
         problem: &str,
     ) -> Result<Option<&'a str>, Refusal> {
-        match self.text(name, 1..=URL_CHARS_MAX)? {
-            Some(text) if !is_right(text) => Err(Refusal::field(name, problem)),
-            text => Ok(text),
+        let text = self.text(name, 1..=URL_CHARS_MAX)?;
+        match text.map_or(Ok(()), is_right) {
+            Ok(()) => Ok(text),
+            Err(fault) => Err(Refusal::field(name, fault.remedy().unwrap_or(problem))),
         }
     }
 

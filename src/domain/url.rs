@@ -51,6 +51,20 @@ pub enum Fault {
     Port,
 }
 
+impl Fault {
+    /// What would be right, where it is more than being an absolute url.
+    pub const fn remedy(self) -> Option<&'static str> {
+        match self {
+            Fault::NotPlain | Fault::Shape | Fault::Scheme => None,
+            Fault::Credentials => Some("must not carry a user name or password"),
+            Fault::Host => Some(
+                "must name a host: a domain, four decimal numbers, or an IPv6 address in brackets",
+            ),
+            Fault::Port => Some("must have a port from 1 to 65535, or none"),
+        }
+    }
+}
+
 /// A host: a name, or an address as a browser writes it.
 #[derive(Clone, Copy, Debug)]
 pub enum Host<'a> {

@@ -75,6 +75,7 @@ fn check_invoice(
     let due_at = scanned.due_at(&right.waits_for, deadline);
     let is_overdue = stored.status.is_open() && tick.since_ms(due_at) <= OVERDUE_MS_MAX;
     if is_overdue && right.status != stored.status {
+        right = stored.clone();
         judge(
             &mut right,
             &payments,

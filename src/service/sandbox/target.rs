@@ -107,9 +107,10 @@ impl Service {
             let quote = quotes.into_iter().find(|quote| quote.asset.id == asset);
             return Target::of_quote(tx, &invoice, quote.ok_or_else(never)?);
         }
+        let picked_before = invoice.picked_quote;
         let quote = self.quote_to_pay(tx, now, &mut invoice, asset)?;
         let mut target = Target::of_quote(tx, &invoice, quote)?;
-        target.picked = Some(invoice);
+        target.picked = (invoice.picked_quote != picked_before).then_some(invoice);
         Ok(target)
     }
 }

@@ -189,6 +189,27 @@ fn each_planted_fault_is_found() {
 }
 
 #[test]
+fn an_invoice_whose_time_has_just_run_out_may_still_be_open() {
+    let shop = Shop::open();
+    shop.invoice("10.00", json!({ "ttlSeconds": 60 }));
+    shop.invoice("10.00", json!({ "ttlSeconds": 60, "asset": "BTC" }));
+    let scratch = Scratch::new();
+    for (minutes, found) in [(0, 0), (1, 0), (60, 0), (61, 2)] {
+        let copy = scratch.path(&format!("{minutes}.db"));
+        let source = Connection::open(shop.file()).unwrap();
+        source
+            .execute("vacuum into ?1", [copy.to_str().unwrap()])
+            .unwrap();
+        let seen = "update file set last_tick_at = (select max(expires_at) from invoices) + ?1";
+        let copied = Connection::open(&copy).unwrap();
+        copied.execute(seen, [minutes * 60_000]).unwrap();
+        drop(copied);
+        let findings = findings(&copy);
+        assert_eq!(findings.len(), found, "{minutes}: {findings:#?}");
+    }
+}
+
+#[test]
 fn a_broken_reference_and_a_broken_file_are_found() {
     let shop = shop();
     let scratch = Scratch::new();

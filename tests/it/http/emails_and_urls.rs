@@ -168,6 +168,40 @@ fn customers_may_go_back_to_an_app_and_never_to_a_script() {
 }
 
 #[test]
+fn a_url_is_refused_for_what_is_wrong_with_it() {
+    let shop = Shop::open();
+    let absolute = "must be an absolute http:// or https:// url";
+    for (url, message) in [
+        (
+            "https://user:pass@shop.example/a",
+            "must not carry a user name or password",
+        ),
+        (
+            "https://shop.example:0/",
+            "must have a port from 1 to 65535, or none",
+        ),
+        (
+            "https://shop.example:65536/",
+            "must have a port from 1 to 65535, or none",
+        ),
+        ("https://*.shop.example/", "must name a host"),
+        ("https://127.1/", "must name a host"),
+        ("https://[shop.example]/", "must name a host"),
+        ("https:/shop.example", absolute),
+        ("https://sh\u{f6}p.example", absolute),
+        ("ftp://shop.example", absolute),
+    ] {
+        for name in ["webhookUrl", "redirectUrl", "cancelUrl"] {
+            let body = json!({ "amount": "1.00", "currency": "EUR", name: url });
+            let refused = shop.post("/v1/invoices", Some(TEST), body);
+            refused.refused(400, "invalid_request", Some(name));
+            let told = refused.json()["message"].to_string();
+            assert!(told.contains(message), "{name} {url}: {told}");
+        }
+    }
+}
+
+#[test]
 fn a_page_shows_no_link_to_a_script_wherever_it_came_from() {
     let shop = Shop::open();
     let invoice = shop.invoice("1.00", json!({ "cancelUrl": "https://shop.example/back" }));

@@ -271,6 +271,7 @@ fn a_coin_that_is_quoted_for_late_money_opens_nothing_again() {
 fn what_turns_out_to_have_been_made_in_time_is_in_time() {
     let shop = lagging();
     let [told, confirmed, gone] = [(); 3].map(|()| shop.waiting_for(LIVE, Some("BTC")));
+    let by_invoice = shop.waiting_for(LIVE, Some("BTC"));
     shop.advance("19m");
     let in_time = shop.now();
     shop.advance("1m");
@@ -312,4 +313,14 @@ fn what_turns_out_to_have_been_made_in_time_is_in_time() {
     shop.step(&payment, "seen");
     assert_eq!(shop.status_of(LIVE, &gone), "detected");
     shop.is_right();
+    // It is told once, however the payment is named.
+    for (seen_at, status) in [(None, 201), (Some(&in_time), 200)] {
+        let body = json!({ "invoice": by_invoice, "txid": "by-invoice", "seenAt": seen_at });
+        shop.post("/sandbox/payments", None, body).expect(status);
+    }
+    assert_eq!(shop.status_of(LIVE, &by_invoice), "detected");
+    let told = format!(
+        "select group_concat(type, ' ') from (select type from events where object_id = '{by_invoice}' order by seq)"
+    );
+    assert_eq!(shop.read_beside(&told), "invoice.created invoice.detected");
 }
