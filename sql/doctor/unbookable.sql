@@ -6,5 +6,5 @@ with kept (account) as (
   select d.account from observations o join deposits d on d.observation = o.seq where o.unbookable_at is not null
 )
 select format('%d payments of account %s (%s) cannot be booked: its balance would pass what can be counted', count(*), a.id, a.name) as about,
-  'make room by a payout or an adjustment: they are booked with their next step on the chain' as mend
+  'make room by a payout or an adjustment: they are booked when their next step is told again' as mend
 from kept k join accounts a on a.seq = k.account group by a.seq

@@ -103,15 +103,20 @@ pub(super) fn judge(
 ) -> Result<(), Error> {
     invoice.waits_for = waits_for(invoice.mode, quotes, invoice.terms().deadline());
     let at = judged_at(invoice, scanned, now);
-    let current = quote::current(quotes, payments, invoice.picked_quote);
     let is_own = |seq: &i64| quotes.iter().any(|quote| quote.seq == *seq && !quote.given);
-    // What was picked stays so; where nothing was, what came is the quote, as long as it counts.
-    invoice.picked_quote = invoice
-        .picked_quote
-        .filter(is_own)
-        .or(current.map(|quote| quote.seq));
-    invoice.coin = current.map(Coin::from);
+    // What was picked stays so.
+    invoice.picked_quote = invoice.picked_quote.filter(is_own);
     invoice.status = status(invoice, payments, at);
+    let picked = quotes
+        .iter()
+        .find(|quote| Some(quote.seq) == invoice.picked_quote);
+    // Who is still to pay is asked to pay at an address of the invoice, whatever came elsewhere.
+    let current = quote::current(quotes, payments, invoice.picked_quote)
+        .filter(|quote| !(quote.given && invoice.status.is_open()))
+        .or(picked);
+    // Where nothing was picked, what came is the quote, as long as it counts.
+    invoice.picked_quote = invoice.picked_quote.or(current.map(|quote| quote.seq));
+    invoice.coin = current.map(Coin::from);
     invoice.amount_received = received(invoice, payments)?;
     Ok(())
 }

@@ -324,3 +324,39 @@ fn what_turns_out_to_have_been_made_in_time_is_in_time() {
     );
     assert_eq!(shop.read_beside(&told), "invoice.created invoice.detected");
 }
+
+#[test]
+fn nobody_is_asked_to_pay_at_the_address_of_what_was_given_to_an_open_invoice() {
+    const ELSEWHERE: &str = "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9";
+    let shop = lagging();
+    let cookie = shop.signed_in("operator@sandbox.test");
+    let id = shop.waiting_for(LIVE, Some("BTC"));
+    let read = || shop.get(&format!("/v1/invoices/{id}"), Some(LIVE)).json();
+    let asked = read();
+    shop.advance("21m");
+    let lost = shop.pay(json!({ "address": ELSEWHERE, "asset": "LTC", "amount": "1.25" }));
+    let path = format!("/dashboard/api/unmatched-payments/{lost}/assign");
+    let given = shop.as_member(&cookie, "POST", &path, &json!({ "invoice": id }));
+    let given = given.expect(200).json()["payment"].clone();
+    shop.is_right();
+    let now = read();
+    for name in [
+        "status",
+        "asset",
+        "depositAddress",
+        "amountExpected",
+        "amountReceived",
+    ] {
+        assert_eq!(now[name], asked[name], "{name}");
+    }
+    assert_eq!(now["status"], "awaiting_payment");
+    let url = asked["checkoutUrl"].as_str().unwrap();
+    let path = url.strip_prefix(shop.url()).unwrap();
+    let page = shop.get(path, None).expect(200).text;
+    assert!(!page.contains(ELSEWHERE), "{page}");
+    // Once it is confirmed, it is what was paid.
+    shop.step(given.as_str().unwrap(), "confirmed");
+    shop.is_right();
+    let paid = read();
+    assert_eq!([&paid["status"], &paid["asset"]], ["paid_late", "LTC"]);
+}
