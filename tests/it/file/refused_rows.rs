@@ -13,8 +13,8 @@ insert into invoices (seq, id, account, mode, status, amount, currency, metadata
   values (1, 'i', 1, 'test', 'created', 100, 'EUR', '{}', 50, 50, 0, 1),
          (2, 'j', 1, 'test', 'created', 100, 'EUR', '{}', 50, 50, 0, 1);
 insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xa', 1);
-insert into quotes (seq, invoice, asset, rate, rate_source, rate_at, amount_expected, address, created_at)
-  values (1, 1, 'ETH', '1', 'fixed', 0, '1', '0xa', 0);
+insert into quotes (seq, invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
+  values (1, 1, 'ETH', '1', 'fixed', 0, '1', '0xa', 0, 0);
 insert into observations (seq, mode, chain, txid, position, asset, address, amount, state, seen_at)
   values (1, 'test', 'ethereum', '0xt', 0, 'ETH', '0xa', '1', 'seen', 0);
 insert into payments values (1, 'p', 1, 1, 1, '1', 'fixed', 0, 100, 1, 0, 0, 0);
@@ -52,7 +52,7 @@ pub fn rows(name: &str) -> Connection {
 }
 
 /// Each of these statements, with the part of the schema that refuses it.
-const REFUSED: [(&str, &str); 57] = [
+const REFUSED: [(&str, &str); 60] = [
     // An invoice is confirmed exactly when it says since when.
     ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
         deposit_address = '0xa', picked_quote = 1", "CHECK"),
@@ -121,13 +121,18 @@ const REFUSED: [(&str, &str); 57] = [
     ("update ledger set amount = 100 where seq = 3", "CHECK"),
     ("update ledger set kind = 'payout_reversal' where seq = 3", "CHECK"),
     ("update balances set reserved = -1", "CHECK"),
-    ("insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, created_at)
-        values (9, 'ETH', '1', 'fixed', 0, '1', '0xa', 0)", "FOREIGN KEY"),
+    ("insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
+        values (9, 'ETH', '1', 'fixed', 0, '1', '0xa', 0, 0)", "FOREIGN KEY"),
+    // A coin is quoted once at the invoice's own address, and what waits for a chain is live.
+    ("insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
+        values (1, 'ETH', '1', 'fixed', 0, '1', '0xb', 0, 0)", "UNIQUE"),
+    ("update quotes set given = 2", "CHECK"),
+    ("update invoices set waits_for = 'bitcoin'", "CHECK"),
     // A rate came from somewhere.
-    ("insert into quotes (invoice, asset, rate, rate_at, amount_expected, address, created_at)
-        values (1, 'LTC', '1', 0, '1', '0xa', 0)", "NOT NULL"),
-    ("insert into quotes (invoice, asset, rate, rate_source, amount_expected, address, created_at)
-        values (1, 'LTC', '1', 'fixed', '1', '0xa', 0)", "NOT NULL"),
+    ("insert into quotes (invoice, asset, rate, rate_at, amount_expected, address, given, created_at)
+        values (1, 'LTC', '1', 0, '1', '0xa', 0, 0)", "NOT NULL"),
+    ("insert into quotes (invoice, asset, rate, rate_source, amount_expected, address, given, created_at)
+        values (1, 'LTC', '1', 'fixed', '1', '0xa', 0, 0)", "NOT NULL"),
     ("update quotes set rate_source = ''", "CHECK"),
     ("update payments set rate_source = ''", "CHECK"),
     ("update payments set rate_at = null", "NOT NULL"),
