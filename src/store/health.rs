@@ -104,6 +104,11 @@ impl Health {
         }
     }
 
+    /// The file is not where it was: whoever finds it first refuses for all.
+    pub(super) fn refuse_moved(&self) {
+        self.refuse(Refusing::FileMoved, "its name is no longer its own");
+    }
+
     /// A write was made: there is room again.
     pub(super) fn recovered(&self) {
         let mut refusing = self.refusing.lock().unwrap_or_else(PoisonError::into_inner);

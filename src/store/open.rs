@@ -3,6 +3,7 @@
 //! What lives here: the one way in. What always holds: two servers never share a file, and a new file is complete
 //! or does not exist.
 
+use super::health::Health;
 use super::identity::{Identity, identify, require_ours};
 use super::lock::{Lock, Place};
 use super::readers::Readers;
@@ -121,14 +122,15 @@ impl Store {
         // Once it is begun anew, the log is cut off to this.
         conn.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
         let place = Arc::new(Place::of(path, &conn)?);
-        let readers = Readers::new(path, Arc::clone(&place));
+        let health = Arc::new(Health::default());
+        let readers = Readers::new(path, Arc::clone(&place), Arc::clone(&health));
         let file = OpenFile {
             conn,
             place,
             alone: opening.exclusive,
             _lock: lock,
         };
-        let writer = Writer::start(file, on_commit)?;
+        let writer = Writer::start(file, health, on_commit)?;
         Ok(Store {
             shared: Arc::new(Shared { readers, writer }),
         })

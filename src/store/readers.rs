@@ -3,6 +3,7 @@
 //! What lives here: taking one and giving it back. What does not: what is read. What always holds: nobody waits for a
 //! connection. Where none is idle one more is opened on the spot, so there are as many as threads that read at once.
 
+use super::health::Health;
 use super::lock::{Found, Place};
 use super::open::open_reader;
 use super::{Reader, Refusing, StoreError};
@@ -17,15 +18,17 @@ const IDLE_MAX: usize = 16;
 pub(super) struct Readers {
     path: PathBuf,
     place: Arc<Place>,
+    health: Arc<Health>,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
     /// To this file; none is open yet.
-    pub(super) fn new(path: &Path, place: Arc<Place>) -> Readers {
+    pub(super) fn new(path: &Path, place: Arc<Place>, health: Arc<Health>) -> Readers {
         Readers {
             path: path.to_owned(),
             place,
+            health,
             idle: Mutex::default(),
         }
     }
@@ -65,11 +68,14 @@ impl Readers {
         opened
     }
 
-    /// The writer finds out too, and says so; whoever reads before that is told the same as after it.
+    /// The writer finds out too, but later; no write is taken in after somebody was told.
     fn look_for_file(&self) -> Result<(), StoreError> {
         match self.place.look() {
             Found::InPlace => Ok(()),
-            Found::Moved | Found::Torn => Err(StoreError::Refusing(Refusing::FileMoved)),
+            Found::Moved | Found::Torn => {
+                self.health.refuse_moved();
+                Err(StoreError::Refusing(Refusing::FileMoved))
+            }
         }
     }
 
@@ -97,7 +103,7 @@ mod tests {
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, crate::store::migrate::TEMPLATE).unwrap();
         let place = Place::of(&path, &open_reader(&path).unwrap()).unwrap();
-        let readers = Readers::new(&path, Arc::new(place));
+        let readers = Readers::new(&path, Arc::new(place), Arc::default());
         work(&path, &readers);
         drop(readers);
         for suffix in ["", "-wal", "-shm"] {
@@ -127,6 +133,8 @@ mod tests {
                         matches!(refused, Err(StoreError::Refusing(Refusing::FileMoved))),
                         "{refused:?}"
                     );
+                    let refusing = readers.health.refusing();
+                    assert_eq!(refusing, Some(Refusing::FileMoved), "no write is taken in");
                     // What was open reads on.
                     read(db)
                 });

@@ -112,11 +112,14 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts the thread on this file.
-    pub(super) fn start(file: OpenFile, on_commit: OnCommit) -> Result<Writer, StoreError> {
+    pub(super) fn start(
+        file: OpenFile,
+        health: Arc<Health>,
+        on_commit: OnCommit,
+    ) -> Result<Writer, StoreError> {
         let (jobs, queue) = sync_channel::<Box<dyn Job>>(WAITING_MAX);
         let waiting = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&waiting);
-        let health = Arc::new(Health::default());
         let heard = Arc::clone(&health);
         // Read before anybody can have copied anything, so that no later write of another goes unnoticed.
         let data_version = data_version(&file.conn)?;
@@ -126,6 +129,7 @@ impl Writer {
                 Thread {
                     file,
                     health: heard,
+                    gone: Cell::new(false),
                     on_commit,
                     waiting: counter,
                     data_version: Cell::new(data_version),
@@ -221,6 +225,8 @@ pub(super) struct OpenFile {
 struct Thread {
     file: OpenFile,
     health: Arc<Health>,
+    /// It has found that the file is no longer in its place.
+    gone: Cell<bool>,
     on_commit: OnCommit,
     waiting: Arc<AtomicUsize>,
     data_version: Cell<i64>,

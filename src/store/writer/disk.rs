@@ -50,10 +50,11 @@ impl Thread {
     /// A file that is no longer in its place is not written to: a restart would not find what was acknowledged.
     pub(super) fn look_for_file(&self) {
         let found = self.file.place.look();
-        if found == Found::InPlace || self.health.refusing() == Some(Refusing::FileMoved) {
+        if found == Found::InPlace || self.gone.replace(true) {
             return;
         }
-        if found == Found::Moved && self.file.alone && !self.health.needs_restart() {
+        let is_sound = self.health.refusing() != Some(Refusing::DiskFailed);
+        if found == Found::Moved && self.file.alone && is_sound {
             // The log is still ours: what is in it goes with the file, wherever that was moved to.
             let moved = self
                 .file
@@ -63,8 +64,7 @@ impl Thread {
                 log::warn!("the last checkpoint failed: {error}");
             }
         }
-        self.health
-            .refuse(Refusing::FileMoved, "another file has its name now");
+        self.health.refuse_moved();
     }
 
     /// After a full disk: is there room again?

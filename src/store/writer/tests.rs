@@ -233,7 +233,7 @@ fn who_keeps_copies_is_told_after_the_commit_and_before_the_answer() {
         tell.send(names(&beside)).unwrap();
         went.lock().unwrap().recv_timeout(PATIENCE).unwrap();
     };
-    let writer = Writer::start(folder.raw_file(), Box::new(on_commit)).unwrap();
+    let writer = Writer::start(folder.raw_file(), Arc::default(), Box::new(on_commit)).unwrap();
     let mut answered = writer.submit(|tx| put(tx, "a")).unwrap();
     assert_eq!(told.recv_timeout(PATIENCE).unwrap(), ["a"]);
     assert!(answered.try_recv().is_err());

@@ -222,15 +222,16 @@ fn a_file_that_goes_is_noticed_before_the_next_write() {
 
 #[test]
 fn a_file_that_goes_while_nobody_asks_is_noticed_too() {
-    let shop = running();
+    let mut shop = running();
     std::fs::rename(&shop.file, shop.scratch.path("moved.db")).unwrap();
     let begun = Instant::now();
     let ready = format!("{}/readyz", shop.url);
     while send(&agent(), "GET", &ready, &[], "").status == 200 {
         assert!(begun.elapsed() < PATIENCE, "it was not noticed");
     }
-    // A read may have found out before the writer, which is done with the file once it answers.
     invoice(&shop.url).refused(503, "overloaded", None);
+    // A read may have found out before the writer, which is done with the file once it has ended.
+    assert!(shop.process.close());
     // What was acknowledged went with the file.
     assert_eq!(invoices(&shop.scratch.path("moved.db")), 3);
 }

@@ -6,6 +6,7 @@ use crate::domain::apikey::KeyClass;
 use crate::domain::asset::Mode;
 use crate::domain::time::Time;
 use crate::store::{Tx, keys};
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 /// Three jobs of one batch, the second of which does this; what each was answered.
@@ -70,7 +71,7 @@ fn a_transaction_that_cannot_begin_is_answered_with_the_reason() {
     other.execute_batch("begin immediate").unwrap();
     let (tell, told) = channel();
     let on_commit = move |changes: &Changes| tell.send(changes.clone()).unwrap();
-    let writer = Writer::start(folder.raw_file(), Box::new(on_commit)).unwrap();
+    let writer = Writer::start(folder.raw_file(), Arc::default(), Box::new(on_commit)).unwrap();
     let answer = said(writer.submit(|tx| put(tx, "a")).unwrap());
     assert!(
         answer.as_ref().is_err_and(|text| text.contains("locked")),
