@@ -8,7 +8,7 @@ mod pretended;
 
 use super::connection::Arriving;
 use super::front::faults::Fault;
-use super::front::{Front, Interface, Settings};
+use super::front::{Front, Interface, RequestId, Settings};
 use super::policy::Policy;
 use super::reply::Reply;
 use super::request::{Call, Query, path_values};
@@ -26,7 +26,8 @@ use hyper::body::Body;
 use hyper::body::Bytes;
 use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method, Request, Response};
+use hyper::{HeaderMap, Method, Request, Response, Uri};
+use std::mem;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,8 +43,10 @@ const UNAUTHORIZED_DELAY: Duration = Duration::from_millis(200);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A request that has come in whole, or as far as it may.
-struct Arrived {
+struct Arrived<'a> {
     peer: IpAddr,
+    uri: &'a Uri,
+    /// Without the target, which is `uri`.
     parts: Parts,
     body: Result<Bytes, Refusal>,
 }
@@ -98,31 +101,38 @@ impl Dispatcher {
     ) -> Result<Response<Outgoing>, Dropped> {
         let front = &self.front;
         let id = front.next_request_id();
-        let stopwatch = front.clock.stopwatch();
-        let (parts, body) = request.into_parts();
-        let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
+        let stopwatch = log::log_enabled!(log::Level::Debug).then(|| front.clock.stopwatch());
+        let (mut parts, body) = request.into_parts();
+        let (method, uri) = (parts.method.clone(), mem::take(&mut parts.uri));
+        let path = uri.path();
         let body = read_body(body, front.body_timeout).await;
         let is_whole = body.is_ok();
-        let found = self.router.find(&method, &path);
+        let found = self.router.find(&method, path);
         let (number, form) = match &found {
             Found::Route(number, route, _) => (Some(*number), route.form),
-            Found::OtherMethods(_) | Found::Nothing => (None, self.router.form(&path)),
+            Found::OtherMethods(_) | Found::Nothing => (None, self.router.form(path)),
         };
-        let refused = |error| refused(form, &path, error, &id);
-        let host = admit_host(front, &found, &parts);
+        let refused = |error| refused(form, path, error, id);
+        let host = admit_host(front, &found, &uri, &parts.headers);
         let fault = match (&host, &found) {
             (Ok(()), Found::Route(_, route, _)) => met(front, route).await,
             _ => None,
         };
         let pretended = fault.as_ref().and_then(|fault| fault.status);
-        let arrived = Arrived { peer, parts, body };
+        let uri = &uri;
+        let arrived = Arrived {
+            peer,
+            uri,
+            parts,
+            body,
+        };
         let reply = match found {
             _ if let Err(refusal) = host => refused(refusal.into()),
             Found::Route(_, route, values) => match pretended {
                 Some(status) => {
-                    pretended::answer(&self.router.methods(&path), (route, status), &path, &id)
+                    pretended::answer(&self.router.methods(path), (route, status), path, id)
                 }
-                None => admitted(front, route, (&path, values), arrived, &id).await,
+                None => admitted(front, route, values, arrived, id).await,
             },
             Found::OtherMethods(_) | Found::Nothing
                 if method == Method::OPTIONS && form.is_shared =>
@@ -130,31 +140,18 @@ impl Dispatcher {
                 public::allowed()
             }
             Found::OtherMethods(methods) => {
-                let refusal = Refusal::new(
-                    Code::MethodNotAllowed,
-                    format!("{method} is not a method of {path}; use {methods}"),
-                );
+                let message = format!("{method} is not a method of {path}; use {methods}");
+                let refusal = Refusal::new(Code::MethodNotAllowed, message);
                 refused(refusal.into()).with(ALLOW, &methods)
             }
             Found::Nothing => refused(Refusal::not_found("path").into()),
         };
-        let mut reply = reply.with(REQUEST_ID, &id);
-        if form.is_private {
-            reply = reply.with_static(CACHE_CONTROL, "no-store");
-        }
-        if form.is_shared {
-            reply = public::share(reply);
-        }
-        if !is_whole {
-            // What is left of the body would be read as the next request.
-            reply = reply.with(CONNECTION, "close");
-        }
+        let reply = finished(reply, form, is_whole, id);
         front.metrics.count(number, reply.status.as_u16());
-        log::debug!(
-            "{id} {method} {path} {} {} ms",
-            reply.status.as_u16(),
-            stopwatch.ms()
-        );
+        if let Some(stopwatch) = stopwatch {
+            let (status, ms) = (reply.status.as_u16(), stopwatch.ms());
+            log::debug!("{id} {method} {path} {status} {ms} ms");
+        }
         if fault.is_some_and(|fault| fault.drops_answer) {
             return Err(Dropped);
         }
@@ -163,12 +160,28 @@ impl Dispatcher {
 }
 
 /// The answer to an error under this path: a page where answers are pages, JSON elsewhere.
-fn refused(form: Form, path: &str, error: Error, request_id: &str) -> Reply {
+fn refused(form: Form, path: &str, error: Error, request_id: RequestId) -> Reply {
     if form.page.is_some() {
         pages::error(path, error, request_id)
     } else {
-        error::answer(error, request_id)
+        error::answer(error, &request_id.to_string())
     }
+}
+
+/// An answer with the headers that all answers of its form have.
+fn finished(reply: Reply, form: Form, is_whole: bool, id: RequestId) -> Reply {
+    let mut reply = reply.with_text(REQUEST_ID, id.to_string());
+    if form.is_private {
+        reply = reply.with_static(CACHE_CONTROL, "no-store");
+    }
+    if form.is_shared {
+        reply = public::share(reply);
+    }
+    if !is_whole {
+        // What is left of the body would be read as the next request.
+        reply = reply.with(CONNECTION, "close");
+    }
+    reply
 }
 
 /// The fault that a call of this route meets, which has waited as long as the fault says.
@@ -179,11 +192,11 @@ async fn met(front: &Front, route: &Route) -> Option<Fault> {
 }
 
 /// A sandbox asks for no key in many places, so whatever is asked must be asked of it by a name of its own.
-fn admit_host(front: &Front, found: &Found, parts: &Parts) -> Result<(), Refusal> {
+fn admit_host(front: &Front, found: &Found, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     match (&front.sandbox, found) {
         (None, _) => Ok(()),
         (Some(_), Found::Route(_, route, _)) if route.takes_any_host => Ok(()),
-        (Some(sandbox), _) => sandbox.hosts.admit(parts),
+        (Some(sandbox), _) => sandbox.hosts.admit(uri, headers),
     }
 }
 
@@ -191,10 +204,11 @@ fn admit_host(front: &Front, found: &Found, parts: &Parts) -> Result<(), Refusal
 async fn admitted(
     front: &Arc<Front>,
     route: &'static Route,
-    (path, values): (&str, Vec<String>),
-    arrived: Arrived,
-    id: &str,
+    values: Vec<String>,
+    arrived: Arrived<'_>,
+    id: RequestId,
 ) -> Reply {
+    let path = arrived.uri.path();
     let mut limits = Vec::new();
     let mut reply = match begun(front, route, values, arrived, &mut limits, id) {
         Ok(begun) => begun
@@ -243,12 +257,17 @@ fn begun(
     front: &Arc<Front>,
     route: &'static Route,
     path: Vec<String>,
-    Arrived { peer, parts, body }: Arrived,
+    Arrived {
+        peer,
+        uri,
+        parts,
+        body,
+    }: Arrived<'_>,
     limits: &mut Vec<(HeaderName, HeaderValue)>,
-    id: &str,
+    request_id: RequestId,
 ) -> Result<Begun, Error> {
-    let query_text = parts.uri.query().unwrap_or("");
-    let line_bytes = parts.uri.path().len().saturating_add(query_text.len());
+    let query_text = uri.query().unwrap_or("");
+    let line_bytes = uri.path().len().saturating_add(query_text.len());
     if header_bytes(&parts.headers).saturating_add(line_bytes) > HEADER_BYTES_MAX {
         let message = format!("the header must be at most {HEADER_BYTES_MAX} bytes");
         return Err(Refusal::new(Code::HeadersTooLarge, message).into());
@@ -266,7 +285,7 @@ fn begun(
         path: path_values(route.path, path),
         route_path: route.path,
         policy: route.form.page.unwrap_or(Policy::ALONE),
-        request_id: id.to_owned(),
+        request_id,
     });
     Ok(Begun { answering, asker })
 }

@@ -50,7 +50,7 @@ pub struct Front {
     pub(super) public_url: String,
     pub(super) body_timeout: Duration,
     closed: watch::Sender<bool>,
-    request_prefix: String,
+    process: u32,
     requests: AtomicU64,
     interface: Interface,
     document: OnceLock<Bytes>,
@@ -110,6 +110,19 @@ pub(super) struct Interface {
     pub(super) document: fn(&str, Subject) -> String,
 }
 
+/// The id of a request. Its text is written where it is needed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestId {
+    process: u32,
+    number: u64,
+}
+
+impl std::fmt::Display for RequestId {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "req_{:08x}{:08x}", self.process, self.number)
+    }
+}
+
 impl Front {
     /// Puts the front together.
     ///
@@ -121,7 +134,7 @@ impl Front {
         settings: Settings,
         interface: Interface,
     ) -> Result<Front, Error> {
-        let prefix = crate::domain::signature::hex(&crate::service::random::<4>()?);
+        let process = u32::from_be_bytes(crate::service::random::<4>()?);
         let sandbox = settings
             .sandbox
             .map(|sandbox| Sandbox::new(sandbox, &settings.public_url, &interface.operations));
@@ -142,7 +155,7 @@ impl Front {
             public_url: settings.public_url,
             body_timeout: Duration::from_millis(settings.body_timeout_ms),
             closed: watch::Sender::new(false),
-            request_prefix: format!("req_{prefix}"),
+            process,
             requests: AtomicU64::new(0),
             interface,
             document: OnceLock::new(),
@@ -175,12 +188,11 @@ impl Front {
     }
 
     /// The id of the next request: of this process and in order, so that log lines can be found by it.
-    pub(super) fn next_request_id(&self) -> String {
-        format!(
-            "{}{:08x}",
-            self.request_prefix,
-            self.requests.fetch_add(1, Ordering::Relaxed)
-        )
+    pub(super) fn next_request_id(&self) -> RequestId {
+        RequestId {
+            process: self.process,
+            number: self.requests.fetch_add(1, Ordering::Relaxed),
+        }
     }
 
     /// An OpenAPI document, made when first asked for; its bytes are shared by all answers.

@@ -7,7 +7,7 @@
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::url::{Authority, Host, Site};
 use hyper::header::HOST;
-use hyper::http::request::Parts;
+use hyper::{HeaderMap, Uri};
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -123,11 +123,11 @@ impl Hosts {
     ///
     /// # Errors
     /// `forbidden`.
-    pub(super) fn admit(&self, parts: &Parts) -> Result<(), Refusal> {
-        let mut lines = parts.headers.get_all(HOST).iter();
+    pub(super) fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+        let mut lines = headers.get_all(HOST).iter();
         let line = lines.next().and_then(|line| line.to_str().ok());
         let is_one = line.is_some_and(|line| self.has(line)) && lines.next().is_none();
-        let target = parts.uri.authority();
+        let target = uri.authority();
         if is_one && target.is_none_or(|target| self.has(target.as_str())) {
             return Ok(());
         }

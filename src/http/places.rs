@@ -136,11 +136,21 @@ impl Places {
 
     /// Ends every connection that has waited for its client this long.
     pub(super) fn end_waiting(&self, wait: Duration) {
+        self.end_after(wait, |_| true);
+    }
+
+    /// Ends every connection that has waited this long for a whole header, the first or the next one.
+    pub(super) fn end_silent(&self, wait: Duration) {
+        self.end_after(wait, Seat::is_silent);
+    }
+
+    /// Ends those of these connections that have waited for their client this long.
+    fn end_after(&self, wait: Duration, are_these: impl Fn(&Seat) -> bool) {
         let now_us = self.stopwatch.us();
         let wait_us = i64::try_from(wait.as_micros()).unwrap_or(i64::MAX);
+        let has_waited = |since_us: i64| now_us.saturating_sub(since_us) >= wait_us;
         for seat in self.lock().seats.values() {
-            let since_us = seat.waits_since_us();
-            if since_us.is_some_and(|since_us| now_us.saturating_sub(since_us) >= wait_us) {
+            if are_these(seat) && seat.waits_since_us().is_some_and(has_waited) {
                 seat.end();
             }
         }
@@ -252,6 +262,11 @@ impl Seat {
     pub(super) fn go_on(&self, what: u8) -> bool {
         self.since_us.store(self.now_us(), Ordering::SeqCst);
         self.state.fetch_and(!what, Ordering::SeqCst) & ENDING == 0
+    }
+
+    /// Has nothing been asked on it that is not answered and taken?
+    fn is_silent(&self) -> bool {
+        self.state.load(Ordering::SeqCst) == 0
     }
 
     /// Since when it has waited for its client; nothing while it makes an answer.

@@ -24,6 +24,9 @@ pub(super) struct Reply {
 /// What a list's own fields take at most, usually.
 const ENVELOPE_BYTES: usize = 128;
 
+/// Headers that an answer has, usually: what it is, its request's id, who may keep it, and one more.
+const HEADERS: usize = 4;
+
 /// A list that has no further pages.
 #[derive(Serialize)]
 struct List<'a> {
@@ -60,7 +63,8 @@ impl Reply {
         content_type: &'static str,
         body: impl Into<Bytes>,
     ) -> Reply {
-        let headers = vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))];
+        let mut headers = Vec::with_capacity(HEADERS);
+        headers.push((CONTENT_TYPE, HeaderValue::from_static(content_type)));
         Reply {
             status,
             headers,
@@ -146,6 +150,14 @@ impl Reply {
         self
     }
 
+    /// The same with one more header of this text, which is not copied.
+    pub(super) fn with_text(mut self, name: HeaderName, value: String) -> Reply {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            self.headers.push((name, value));
+        }
+        self
+    }
+
     /// The same with a header that is always the same.
     pub(super) fn with_static(mut self, name: HeaderName, value: &'static str) -> Reply {
         self.headers.push((name, HeaderValue::from_static(value)));
@@ -156,6 +168,7 @@ impl Reply {
     pub(super) fn into_response(self) -> Response<Outgoing> {
         let mut response = Response::new(self.body);
         *response.status_mut() = self.status;
+        response.headers_mut().reserve(self.headers.len());
         for (name, value) in self.headers {
             response.headers_mut().append(name, value);
         }

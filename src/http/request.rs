@@ -3,7 +3,7 @@
 //! What always holds: a query that reaches a handler is as its route declares it.
 
 use super::client;
-use super::front::Front;
+use super::front::{Front, RequestId};
 use super::policy::Policy;
 use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
@@ -77,7 +77,7 @@ pub(super) struct Call {
     /// What the answer may do, where it is a page.
     pub(super) policy: Policy,
     /// What the answer's `X-Request-Id` will be.
-    pub(super) request_id: String,
+    pub(super) request_id: RequestId,
 }
 
 impl Call {

@@ -12,7 +12,6 @@ use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioTimer;
 use hyper_util::server::graceful::GracefulShutdown;
 use std::io;
 use std::net::IpAddr;
@@ -64,6 +63,9 @@ const BUFFER_BYTES_MAX: usize = 32 * 1024;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How long a connection waits for a place before it is looked again whether another has become idle.
 const PLACE_PAUSE: Duration = Duration::from_millis(50);
+/// How often it is looked for clients that ask for nothing, within the time that they have: so they are cut off a tenth
+/// of it late at most.
+const SILENCE_LOOKS: u64 = 10;
 /// How often a stopping server looks, within the time that a client has.
 const DRAIN_LOOKS: u64 = 4;
 /// The longest pause between two such looks.
@@ -101,6 +103,7 @@ impl Listener {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => {}
             () = acceptor.accept_from(&self.inner) => {}
+            () = acceptor.end_silent() => {}
         }
         acceptor.dispatcher.front.close();
         drop(self.inner);
@@ -112,9 +115,9 @@ impl Acceptor {
     fn new(dispatcher: Arc<Dispatcher>, limits: Limits) -> Acceptor {
         let places = Places::new(limits.connections_max, dispatcher.front.clock.stopwatch());
         let mut builder = http1::Builder::new();
+        // Hyper's own limit on the time of a header would be a new timer for each request: `end_silent` is the limit.
         builder
-            .timer(TokioTimer::new())
-            .header_read_timeout(Duration::from_millis(limits.header_timeout_ms))
+            .header_read_timeout(None)
             .max_buf_size(BUFFER_BYTES_MAX);
         Acceptor {
             dispatcher,
@@ -141,6 +144,16 @@ impl Acceptor {
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
+        }
+    }
+
+    /// Ends the connections on which no header comes in its time, for ever.
+    async fn end_silent(&self) {
+        let most_ms = self.limits.header_timeout_ms;
+        let pause_ms = most_ms.div_euclid(SILENCE_LOOKS).max(1);
+        loop {
+            tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+            self.places.end_silent(Duration::from_millis(most_ms));
         }
     }
 

@@ -4,6 +4,7 @@
 
 use super::refused;
 use crate::domain::refusal::{Code, Refusal};
+use crate::http::front::RequestId;
 use crate::http::reply::Reply;
 use crate::http::route::Route;
 use crate::http::{error, limit};
@@ -15,7 +16,7 @@ pub(super) fn answer(
     methods: &str,
     (route, status): (&Route, StatusCode),
     path: &str,
-    request_id: &str,
+    request_id: RequestId,
 ) -> Reply {
     let code = code(route, status);
     let refusal = Refusal::new(code, format!("a fault of the sandbox: {status}"));

@@ -7,7 +7,8 @@ use super::Operation;
 use crate::domain::render::sandbox::{self, CallFault};
 use crate::service::Faults;
 use hyper::StatusCode;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What the next calls meet.
@@ -30,6 +31,8 @@ pub(in crate::http) struct FaultState {
     /// The operations that can meet one: those outside `/sandbox`.
     operations: Vec<Operation>,
     faults: Mutex<Vec<Fault>>,
+    /// Is there one? Mostly there is none, which each call finds out without waiting for others.
+    is_any: AtomicBool,
 }
 
 impl FaultState {
@@ -41,6 +44,7 @@ impl FaultState {
                 .filter(|operation| !operation.is_control)
                 .collect(),
             faults: Mutex::default(),
+            is_any: AtomicBool::new(false),
         }
     }
 
@@ -53,10 +57,10 @@ impl FaultState {
 
     /// The fault that a call of this operation meets, counted.
     pub(in crate::http) fn meet(&self, operation: Operation) -> Option<Fault> {
-        if operation.is_control {
+        if operation.is_control || !self.is_any.load(Ordering::SeqCst) {
             return None;
         }
-        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut faults = self.lock();
         let is_for = |fault: &&mut Fault| {
             fault
                 .operation
@@ -66,24 +70,27 @@ impl FaultState {
         fault.times = fault.times.saturating_sub(1);
         let met = fault.clone();
         faults.retain(|fault| fault.times > 0);
+        self.is_any.store(!faults.is_empty(), Ordering::SeqCst);
         Some(met)
     }
 
     /// Ends all of them.
     pub(in crate::http) fn clear(&self) {
-        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut faults = self.lock();
         faults.clear();
+        self.is_any.store(false, Ordering::SeqCst);
     }
 
     /// One more.
     pub(in crate::http) fn add(&self, fault: Fault) {
-        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut faults = self.lock();
         faults.push(fault);
+        self.is_any.store(true, Ordering::SeqCst);
     }
 
     /// What is simulated, as `GET /sandbox` shows it.
     pub(in crate::http) fn view(&self, simulated: Faults) -> sandbox::Faults {
-        let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let faults = self.lock();
         let calls = faults.iter().map(|fault| CallFault {
             route: fault.operation.map(|operation| operation.to_string()),
             status: fault.status.map(|status| status.as_u16()),
@@ -96,5 +103,9 @@ impl FaultState {
             pool: simulated.pool_empty.then_some("empty"),
             rates: simulated.rates_stale.then_some("stale"),
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Fault>> {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,6 +9,7 @@ mod form;
 pub(super) mod link;
 pub(super) mod setup;
 
+use super::front::RequestId;
 use super::policy::Policy;
 use super::reply::Reply;
 use super::request::Call;
@@ -73,7 +74,8 @@ fn safely(reply: Reply) -> Reply {
 }
 
 /// The page of an error.
-pub(super) fn error(path: &str, error: Error, request_id: &str) -> Reply {
+pub(super) fn error(path: &str, error: Error, request_id: RequestId) -> Reply {
+    let request_id = &*request_id.to_string();
     super::error::answer_as(error, request_id, |refusal, status| {
         let heading = match status {
             StatusCode::NOT_FOUND => "Page not found",
@@ -121,7 +123,7 @@ fn see_other(location: &str) -> Reply {
 
 /// 429 as a page.
 fn too_fast(path: &str, call: &Call, wait_seconds: i64, refusal: Error) -> Reply {
-    error(path, refusal, &call.request_id).with(RETRY_AFTER, &wait_seconds.to_string())
+    error(path, refusal, call.request_id).with(RETRY_AFTER, &wait_seconds.to_string())
 }
 
 /// A link out of a page; none where it would lead anywhere but to a site or an app.

@@ -121,6 +121,18 @@ fn what_does_not_come_in_time_is_not_waited_for() {
         nothing.is_empty() || nothing.starts_with("HTTP/1.1 408"),
         "{nothing}"
     );
+    let silent = exchange(&shop, b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert!(
+        silent.starts_with("HTTP/1.1 200"),
+        "the next request is waited for as long: {silent}"
+    );
+    // A server that takes long to answer does not wait for its client.
+    shop.post(
+        "/sandbox/faults",
+        None,
+        json!({ "delayMs": 1000, "times": 1 }),
+    )
+    .expect(200);
     shop.get("/livez", None).expect(200);
 }
 
