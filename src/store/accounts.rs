@@ -70,7 +70,7 @@ pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Account>, StoreError> {
 
 /// Every account, oldest first.
 pub fn all(db: &Reader<'_>) -> Result<Vec<Account>, StoreError> {
-    ALL.all(db, [])
+    ALL.all(db, &[])
 }
 
 /// Is there an active account besides this one?

@@ -165,7 +165,7 @@ fn findings(
     query: &Query<Found>,
     report: &mut dyn FnMut(Finding),
 ) -> Result<(), StoreError> {
-    query.each(db, [], |(about, is, should)| {
+    query.each(db, &[], |(about, is, should)| {
         report(Finding {
             rule,
             about,
@@ -189,7 +189,7 @@ pub struct Fee {
 
 /// Every fee.
 pub fn fees(db: &Reader<'_>, each: impl FnMut(Fee)) -> Result<(), StoreError> {
-    FEES.each(db, [], each)
+    FEES.each(db, &[], each)
 }
 
 /// The next invoices after this one.
@@ -199,11 +199,11 @@ pub fn invoices(db: &Reader<'_>, after: i64, limit: u32) -> Result<Vec<i64>, Sto
 
 /// The latest moment at which a stored status was judged by time.
 pub fn last_tick(db: &Reader<'_>) -> Result<Time, StoreError> {
-    let found = LAST_TICK.first(db, [])?;
+    let found = LAST_TICK.first(db, &[])?;
     Ok(found.unwrap_or(Time(0)))
 }
 
 /// Counts what there is to check.
 pub fn counts(db: &Reader<'_>) -> Result<Counts, StoreError> {
-    COUNTS.only(db, [])
+    COUNTS.only(db, &[])
 }

@@ -182,13 +182,13 @@ impl Copy {
         let gap = named_params! { ":gap": i64::try_from(GAP).unwrap_or(i64::MAX) };
         let held = Held {
             indexes: MOVE_COUNTERS.all_on(&tx, gap)?,
-            retired: RETIRE_POOL.execute(&tx, [])?,
-            transfers: HOLD_TRANSFERS.execute(&tx, [])?,
-            servers: HOLD_SERVERS.execute(&tx, [])?,
-            deliveries: GIVE_UP_DELIVERIES.execute(&tx, [])?,
+            retired: RETIRE_POOL.execute(&tx, &[])?,
+            transfers: HOLD_TRANSFERS.execute(&tx, &[])?,
+            servers: HOLD_SERVERS.execute(&tx, &[])?,
+            deliveries: GIVE_UP_DELIVERIES.execute(&tx, &[])?,
         };
-        END_SESSIONS.execute(&tx, [])?;
-        FORGET_SETUP.execute(&tx, [])?;
+        END_SESSIONS.execute(&tx, &[])?;
+        FORGET_SETUP.execute(&tx, &[])?;
         tx.commit()?;
         conn.close().map_err(|(_, error)| error)?;
         Ok(held)

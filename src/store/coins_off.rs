@@ -17,7 +17,7 @@ commands! {
 
 /// Every coin that is off, and since when.
 pub fn all(db: &Reader<'_>) -> Result<Vec<(&'static Asset, Time)>, StoreError> {
-    ALL.all(db, [])
+    ALL.all(db, &[])
 }
 
 /// Switches a coin off; one that is off stays so.

@@ -145,7 +145,7 @@ pub fn insert(
 
 /// Every queue with something pending, and what of it is due first.
 pub fn waiting(db: &Reader<'_>) -> Result<Vec<Waiting>, StoreError> {
-    WAITING.all(db, [])
+    WAITING.all(db, &[])
 }
 
 /// What of one queue is due, the longest overdue first.

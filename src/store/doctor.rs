@@ -63,7 +63,7 @@ pub fn check(
         let complaints = if query.sql().contains(":now") {
             query.all(db, named_params! { ":now": now })?
         } else {
-            query.all(db, [])?
+            query.all(db, &[])?
         };
         found.push((about, complaints));
     }

@@ -62,7 +62,7 @@ commands! {
 
 /// The number of the last event; 0 where there is none.
 pub fn last_seq(db: &Reader<'_>) -> Result<i64, StoreError> {
-    LAST_SEQ.only(db, [])
+    LAST_SEQ.only(db, &[])
 }
 
 /// Where the newest event stands that is older than a moment; 0 where there is none.

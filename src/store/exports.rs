@@ -3,14 +3,14 @@
 //! What always holds: a page is a short read of its own, so an export of any length holds back no checkpoint.
 
 use super::row::Columns;
-use super::statement::{Query, text};
+use super::statement::{Query, made, text};
 use super::{Reader, StoreError};
 use crate::domain::asset::Mode;
 use crate::domain::export::{Cell, Export};
 use crate::domain::time::Time;
 use crate::domain::transfer::TransferKind;
-use rusqlite::named_params;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
+use rusqlite::{Row, named_params};
 
 /// Which rows are asked for.
 #[derive(Clone, Copy, Debug)]
@@ -27,17 +27,21 @@ pub struct Page {
 
 /// The rows of an export: `seq`, and then its columns by their names.
 fn rows(export: Export) -> Query<(i64, Vec<Cell>)> {
-    let sql = match export {
-        Export::Invoices => text!(file "sql/exports/invoices.sql"),
-        Export::Payments => text!(file "sql/exports/payments.sql"),
-        Export::Ledger => text!(file "sql/exports/ledger.sql"),
-        Export::Payouts | Export::Refunds => text!(file "sql/exports/transfers.sql"),
-        Export::Deposits => text!(file "sql/exports/deposits.sql"),
-    };
-    Query::new(sql, |row| {
-        let mut next = Columns::of(row);
-        Ok((next.take()?, next.rest()?))
-    })
+    match export {
+        Export::Invoices => made!(Query, text!(file "sql/exports/invoices.sql"), read),
+        Export::Payments => made!(Query, text!(file "sql/exports/payments.sql"), read),
+        Export::Ledger => made!(Query, text!(file "sql/exports/ledger.sql"), read),
+        Export::Payouts | Export::Refunds => {
+            made!(Query, text!(file "sql/exports/transfers.sql"), read)
+        }
+        Export::Deposits => made!(Query, text!(file "sql/exports/deposits.sql"), read),
+    }
+}
+
+/// A row: where it stands, and its cells.
+fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Vec<Cell>)> {
+    let mut next = Columns::of(row);
+    Ok((next.take()?, next.rest()?))
 }
 
 /// The next rows: where each stands, and its cells.

@@ -67,7 +67,7 @@ commands! {
 
 /// The row, once the file has been begun.
 pub fn load(db: &Reader<'_>) -> Result<Option<FileRow>, StoreError> {
-    LOAD.first(db, [])
+    LOAD.first(db, &[])
 }
 
 /// Begins a file.
@@ -96,7 +96,7 @@ pub fn tick(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
 
 /// The latest moment that the file has seen, and how often a person has accepted the wall clock.
 pub fn clock(db: &Reader<'_>) -> Result<Option<(Time, i64)>, StoreError> {
-    CLOCK.first(db, [])
+    CLOCK.first(db, &[])
 }
 
 /// Keeps what the server's clock shows, also where that is earlier than before if it was `set_back`, and how far the
@@ -130,18 +130,18 @@ pub fn set_setup(tx: &Tx<'_>, link: Option<(&[u8; 32], Time)>) -> Result<(), Sto
 
 /// The hash of that link, and its end.
 pub fn setup(db: &Reader<'_>) -> Result<Option<([u8; 32], Time)>, StoreError> {
-    SETUP.first(db, [])
+    SETUP.first(db, &[])
 }
 
 /// What the clock showed when this was kept as a snapshot.
 pub fn snapshot_at(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
-    let found = SNAPSHOT_AT.first(db, [])?;
+    let found = SNAPSHOT_AT.first(db, &[])?;
     Ok(found.flatten())
 }
 
 /// Counts rows.
 pub fn counts(db: &Reader<'_>) -> Result<Option<Counts>, StoreError> {
-    COUNTS.first(db, [])
+    COUNTS.first(db, &[])
 }
 
 /// Removes everything but the file's own row.

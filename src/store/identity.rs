@@ -49,17 +49,17 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
     let version = usize::try_from(version).unwrap_or_default();
     let is_ours = match application {
         APPLICATION_ID => true,
-        0 if version == 0 && COUNT_OBJECTS.first_on(conn, [])? == Some(0) => {
+        0 if version == 0 && COUNT_OBJECTS.first_on(conn, &[])? == Some(0) => {
             return Ok(Identity::Empty);
         }
         // Files of the first versions have no name of ours in the header, but this table.
-        0 => COUNT_COLUMNS.first_on(conn, [])? == Some(2),
+        0 => COUNT_COLUMNS.first_on(conn, &[])? == Some(2),
         _ => false,
     };
     if !is_ours || version == 0 {
         return Ok(Identity::Foreign);
     }
-    Ok(Identity::Ours(version, KIND.first_on(conn, [])?))
+    Ok(Identity::Ours(version, KIND.first_on(conn, &[])?))
 }
 
 /// The version and the kind of a file of ours that this program can read.
@@ -125,7 +125,7 @@ fn is_anothers_bookkeeping(
 }
 
 fn objects(conn: &Connection) -> Result<Objects, StoreError> {
-    let found = OBJECTS.all_on(conn, [])?.into_iter();
+    let found = OBJECTS.all_on(conn, &[])?.into_iter();
     let objects =
         found.map(|(kind, name, table, sql, has_pages)| ((kind, name), (table, sql, has_pages)));
     Ok(objects.collect())

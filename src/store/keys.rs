@@ -102,7 +102,7 @@ pub fn by_hash(db: &Reader<'_>, hash: &[u8; 32]) -> Result<Option<Key>, StoreErr
 
 /// Every key, oldest first.
 pub fn all(db: &Reader<'_>) -> Result<Vec<KeyRow>, StoreError> {
-    ALL.all(db, [])
+    ALL.all(db, &[])
 }
 
 /// The keys of an account, oldest first.

@@ -59,7 +59,7 @@ fn migrate_in_one(conn: &mut Connection) -> Result<(), StoreError> {
     if version < indexes::SINCE {
         indexes::work_out(&tx)?;
     }
-    let first = FOREIGN_KEYS.first_on(&tx, [])?;
+    let first = FOREIGN_KEYS.first_on(&tx, &[])?;
     if let Some((about, _, should)) = first {
         return Err(StoreError::Failed(format!(
             "the file was left as it was: {about} refers to {should}, which does not exist"
@@ -219,7 +219,7 @@ mod tests {
             for migration in MIGRATIONS.iter().skip(version) {
                 conn.execute_batch(migration).unwrap();
             }
-            let kept = WAITS_FOR.all_on(&conn, []).unwrap();
+            let kept = WAITS_FOR.all_on(&conn, &[]).unwrap();
             assert_eq!(kept, expected, "of version {version}");
         }
     }

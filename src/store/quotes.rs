@@ -34,7 +34,7 @@ pub fn of_invoice(db: &Reader<'_>, invoice: i64) -> Result<Vec<Quote>, StoreErro
 
 /// The `seq` that the next quote gets.
 pub fn next_seq(tx: &Tx<'_>) -> Result<i64, StoreError> {
-    NEXT_SEQ.only(tx, [])
+    NEXT_SEQ.only(tx, &[])
 }
 
 /// Adds a quote; its `seq`.

@@ -116,12 +116,12 @@ pub fn list_all(
 
 /// The oldest order that a provisioner can begin with.
 pub fn next_to_do(db: &Reader<'_>) -> Result<Option<Server>, StoreError> {
-    NEXT_TO_DO.first(db, [])
+    NEXT_TO_DO.first(db, &[])
 }
 
 /// The order that a provisioner was started for and has not ended, if there is one.
 pub fn running(db: &Reader<'_>) -> Result<Option<Server>, StoreError> {
-    RUNNING.first(db, [])
+    RUNNING.first(db, &[])
 }
 
 /// How many servers an account has, or is about to have.

@@ -6,18 +6,45 @@
 //! columns are those that its reader is written with, in their order. So values are read one after the other, without a
 //! look at the names, and each is still the one that was named.
 
+mod parameters;
+
 use super::{Reader, StoreError, Tx};
-use rusqlite::{Connection, Params, Row};
+pub(super) use parameters::Names;
+use rusqlite::types::ToSql;
+use rusqlite::{CachedStatement, Connection, Error, Row};
+
+/// Values, each with the name of its parameter: what [`rusqlite::named_params`] makes.
+type Params<'p> = &'p [(&'p str, &'p dyn ToSql)];
+
+/// A statement, prepared once for each connection, with its values.
+fn bound<'c>(
+    conn: &'c Connection,
+    sql: &str,
+    names: &Names,
+    params: Params<'_>,
+) -> rusqlite::Result<CachedStatement<'c>> {
+    let mut statement = conn.prepare_cached(sql)?;
+    if params.is_empty() && names.count() > 0 {
+        return Err(Error::InvalidParameterCount(0, names.count()));
+    }
+    for (place, (name, value)) in params.iter().enumerate() {
+        let number = names.number(sql, name, place);
+        let number = number.ok_or_else(|| Error::InvalidParameterName((*name).to_owned()))?;
+        statement.raw_bind_parameter(number, value)?;
+    }
+    Ok(statement)
+}
 
 /// A statement that answers no rows.
 pub(super) struct Statement {
     sql: &'static str,
+    names: &'static Names,
 }
 
 impl Statement {
     /// For [`commands`] only, which tests it.
-    pub(super) const fn new(sql: &'static str) -> Statement {
-        Statement { sql }
+    pub(super) const fn new(sql: &'static str, names: &'static Names) -> Statement {
+        Statement { sql, names }
     }
 
     /// Its text.
@@ -27,7 +54,7 @@ impl Statement {
     }
 
     /// Runs it in a transaction of the writer; the number of rows it changed.
-    pub(super) fn run(&self, tx: &Tx<'_>, params: impl Params) -> Result<usize, StoreError> {
+    pub(super) fn run(&self, tx: &Tx<'_>, params: Params<'_>) -> Result<usize, StoreError> {
         tx.told(|conn| self.execute(conn, params))
     }
 
@@ -35,15 +62,18 @@ impl Statement {
     ///
     /// # Errors
     /// [`StoreError`] where it inserted none, or several.
-    pub(super) fn insert(&self, tx: &Tx<'_>, params: impl Params) -> Result<i64, StoreError> {
-        tx.told(|conn| conn.prepare_cached(self.sql)?.insert(params))
+    pub(super) fn insert(&self, tx: &Tx<'_>, params: Params<'_>) -> Result<i64, StoreError> {
+        tx.told(|conn| match self.execute(conn, params)? {
+            1 => Ok(conn.last_insert_rowid()),
+            rows => Err(Error::StatementChangedRows(rows)),
+        })
     }
 
     /// Runs it where it inserts one row, or finds it there already; the `seq` of the row where it was not.
     pub(super) fn insert_unless_there(
         &self,
         tx: &Tx<'_>,
-        params: impl Params,
+        params: Params<'_>,
     ) -> Result<Option<i64>, StoreError> {
         tx.told(|conn| {
             let rows = self.execute(conn, params)?;
@@ -52,18 +82,15 @@ impl Statement {
     }
 
     /// Runs it on a connection that no server uses; the number of rows it changed.
-    pub(super) fn execute(
-        &self,
-        conn: &Connection,
-        params: impl Params,
-    ) -> rusqlite::Result<usize> {
-        conn.prepare_cached(self.sql)?.execute(params)
+    pub(super) fn execute(&self, conn: &Connection, params: Params<'_>) -> rusqlite::Result<usize> {
+        bound(conn, self.sql, self.names, params)?.raw_execute()
     }
 }
 
 /// A statement that answers rows, each read as a `T`.
 pub(super) struct Query<T> {
     sql: &'static str,
+    names: &'static Names,
     read: fn(&Row<'_>) -> rusqlite::Result<T>,
 }
 
@@ -71,9 +98,10 @@ impl<T> Query<T> {
     /// For those only who test it: [`rows`], [`values`] and `exports`.
     pub(super) const fn new(
         sql: &'static str,
+        names: &'static Names,
         read: fn(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Query<T> {
-        Query { sql, read }
+        Query { sql, names, read }
     }
 
     /// Its text.
@@ -85,7 +113,7 @@ impl<T> Query<T> {
     pub(super) fn first(
         &self,
         db: &Reader<'_>,
-        params: impl Params,
+        params: Params<'_>,
     ) -> Result<Option<T>, StoreError> {
         db.told(|conn| self.first_on(conn, params))
     }
@@ -94,13 +122,13 @@ impl<T> Query<T> {
     ///
     /// # Errors
     /// [`StoreError`] where there is none.
-    pub(super) fn only(&self, db: &Reader<'_>, params: impl Params) -> Result<T, StoreError> {
+    pub(super) fn only(&self, db: &Reader<'_>, params: Params<'_>) -> Result<T, StoreError> {
         let row = self.first(db, params)?;
         row.ok_or_else(|| StoreError::Failed(format!("there is no row: {}", self.sql)))
     }
 
     /// Every row.
-    pub(super) fn all(&self, db: &Reader<'_>, params: impl Params) -> Result<Vec<T>, StoreError> {
+    pub(super) fn all(&self, db: &Reader<'_>, params: Params<'_>) -> Result<Vec<T>, StoreError> {
         db.told(|conn| self.all_on(conn, params))
     }
 
@@ -108,12 +136,12 @@ impl<T> Query<T> {
     pub(super) fn each(
         &self,
         db: &Reader<'_>,
-        params: impl Params,
+        params: Params<'_>,
         mut work: impl FnMut(T),
     ) -> Result<(), StoreError> {
         db.told(|conn| {
-            let mut statement = conn.prepare_cached(self.sql)?;
-            let mut rows = statement.query(params)?;
+            let mut statement = bound(conn, self.sql, self.names, params)?;
+            let mut rows = statement.raw_query();
             while let Some(row) = rows.next()? {
                 work((self.read)(row)?);
             }
@@ -125,21 +153,17 @@ impl<T> Query<T> {
     pub(super) fn first_on(
         &self,
         conn: &Connection,
-        params: impl Params,
+        params: Params<'_>,
     ) -> rusqlite::Result<Option<T>> {
-        let mut statement = conn.prepare_cached(self.sql)?;
-        let mut rows = statement.query(params)?;
+        let mut statement = bound(conn, self.sql, self.names, params)?;
+        let mut rows = statement.raw_query();
         rows.next()?.map(self.read).transpose()
     }
 
     /// Every row, by a connection that no server uses.
-    pub(super) fn all_on(
-        &self,
-        conn: &Connection,
-        params: impl Params,
-    ) -> rusqlite::Result<Vec<T>> {
-        let mut statement = conn.prepare_cached(self.sql)?;
-        statement.query_map(params, self.read)?.collect()
+    pub(super) fn all_on(&self, conn: &Connection, params: Params<'_>) -> rusqlite::Result<Vec<T>> {
+        let mut statement = bound(conn, self.sql, self.names, params)?;
+        statement.raw_query().mapped(self.read).collect()
     }
 }
 
@@ -148,7 +172,7 @@ macro_rules! commands {
     ($($(#[$about:meta])* $name:ident = $($file:ident)? $text:literal;)+) => { $(
         $(#[$about])*
         pub(super) const $name: $crate::store::statement::Statement =
-            $crate::store::statement::Statement::new($crate::store::statement::text!($($file)? $text));
+            $crate::store::statement::made!(Statement, $crate::store::statement::text!($($file)? $text));
         $crate::store::statement::tested!($name, &[]);
     )+ };
 }
@@ -164,8 +188,7 @@ macro_rules! values {
                 $(let $column: $type = next.take()?;)+
                 Ok(($($column),+))
             }
-            let text = $crate::store::statement::text!($($file)? $text);
-            $crate::store::statement::Query::new(text, read)
+            $crate::store::statement::made!(Query, $crate::store::statement::text!($($file)? $text), read)
         };
         $crate::store::statement::tested!($name, &[$(stringify!($column)),+]);
     )+ };
@@ -187,12 +210,24 @@ macro_rules! rows {
         }
         $(
             $(#[$about])*
-            pub(super) const $name: $crate::store::statement::Query<$row> = $crate::store::statement::Query::new(
+            pub(super) const $name: $crate::store::statement::Query<$row> = $crate::store::statement::made!(
+                Query,
                 $crate::store::statement::text!($kind $columns $text),
-                $read,
+                $read
             );
             $crate::store::statement::tested!($name, $crate::store::statement::names!($columns));
         )+
+    };
+}
+
+/// A statement of a text, with the names in it.
+macro_rules! made {
+    ($kind:ident, $text:expr $(, $read:expr)?) => {
+        $crate::store::statement::$kind::new(
+            $text,
+            const { &$crate::store::statement::Names::of($text) }
+            $(, $read)?
+        )
     };
 }
 
@@ -302,7 +337,7 @@ macro_rules! tested {
 }
 
 pub(super) use {
-    bind, bind_all, commands, listed, listed_one, one_or_tuple, rows, tested, text, values,
+    bind, bind_all, commands, listed, listed_one, made, one_or_tuple, rows, tested, text, values,
 };
 #[cfg(test)]
 pub(super) use {name, names};

@@ -97,7 +97,7 @@ pub fn count_failing_endpoints(db: &Reader<'_>, mode: Mode) -> Result<i64, Store
 
 /// How many accounts wait for approval.
 pub fn pending_accounts(db: &Reader<'_>) -> Result<i64, StoreError> {
-    PENDING_ACCOUNTS.only(db, [])
+    PENDING_ACCOUNTS.only(db, &[])
 }
 
 /// Of how many payouts and refunds nobody knows whether they were sent.
@@ -107,12 +107,12 @@ pub fn unknown_transfers(db: &Reader<'_>, mode: Mode) -> Result<i64, StoreError>
 
 /// How many servers are to be made or to be removed, and nobody has begun.
 pub fn waiting_servers(db: &Reader<'_>) -> Result<i64, StoreError> {
-    WAITING_SERVERS.only(db, [])
+    WAITING_SERVERS.only(db, &[])
 }
 
 /// Of how many servers nobody knows whether they were made or removed.
 pub fn unknown_servers(db: &Reader<'_>) -> Result<i64, StoreError> {
-    UNKNOWN_SERVERS.only(db, [])
+    UNKNOWN_SERVERS.only(db, &[])
 }
 
 /// How many payments matched nothing and were not yet looked at.

@@ -183,5 +183,5 @@ pub fn to_send(db: &Reader<'_>, limit: u32) -> Result<Vec<Transfer>, StoreError>
 
 /// Transfers that a command was started for and has not answered, oldest first.
 pub fn sending(db: &Reader<'_>) -> Result<Vec<Transfer>, StoreError> {
-    SENDING.all(db, [])
+    SENDING.all(db, &[])
 }

@@ -48,7 +48,7 @@ pub fn insert(tx: &Tx<'_>, user: &User, password_hash: &str) -> Result<i64, Stor
 
 /// Every user, oldest first.
 pub fn all(db: &Reader<'_>) -> Result<Vec<User>, StoreError> {
-    ALL.all(db, [])
+    ALL.all(db, &[])
 }
 
 /// The user with this id.
@@ -75,5 +75,5 @@ pub fn set_disabled(tx: &Tx<'_>, seq: i64, since: Option<Time>) -> Result<(), St
 
 /// Is there an operator who can sign in?
 pub fn has_operator(db: &Reader<'_>) -> Result<bool, StoreError> {
-    HAS_OPERATOR.only(db, [])
+    HAS_OPERATOR.only(db, &[])
 }

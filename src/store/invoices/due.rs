@@ -64,7 +64,7 @@ pub fn next_due(db: &Reader<'_>, scanned: &Scanned) -> Result<Option<Time>, Stor
 
 /// The sets of chains that open invoices wait for.
 fn waited_for(db: &Reader<'_>) -> Result<Vec<String>, StoreError> {
-    WAITED_FOR.all(db, [])
+    WAITED_FOR.all(db, &[])
 }
 
 /// The first deadline after a moment, of the open invoices that wait for these chains.

@@ -1,6 +1,7 @@
 //! What every statement is held to, and how SQLite runs those that are asked most.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use super::Names;
 use crate::store::{
     accounts, addresses, balances, chains, customers, deliveries, deposits, endpoints, events,
     file, invoice_steps, invoices, ledger, migrate, observations, own_transfers, payments, quotes,
@@ -29,6 +30,11 @@ pub(in crate::store) fn check(sql: &str, columns: &[&str]) {
         .map_err(|error| format!("{sql}: {error}"))
         .unwrap();
     assert_eq!(statement.column_names(), columns, "{sql}");
+    let numbers = 1..=statement.parameter_count();
+    let names: Vec<_> = numbers
+        .map(|number| statement.parameter_name(number).unwrap())
+        .collect();
+    assert_eq!(names, Names::of(sql).all(sql).collect::<Vec<_>>(), "{sql}");
 }
 
 #[test]

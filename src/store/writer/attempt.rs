@@ -20,7 +20,7 @@ impl Tx<'_> {
         &self,
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<Result<T, E>, StoreError> {
-        SAVEPOINT.run(self, [])?;
+        SAVEPOINT.run(self, &[])?;
         let outcome = work();
         if self.reader.conn.is_autocommit() {
             let message = "an error ended the transaction";
@@ -28,9 +28,9 @@ impl Tx<'_> {
         }
         if outcome.is_err() {
             self.changes_accounts();
-            ROLLBACK.run(self, [])?;
+            ROLLBACK.run(self, &[])?;
         }
-        RELEASE.run(self, [])?;
+        RELEASE.run(self, &[])?;
         Ok(outcome)
     }
 }
