@@ -61,6 +61,9 @@ pub struct Changes {
 pub struct Tx<'c> {
     reader: Reader<'c>,
     changes: &'c RefCell<Changes>,
+    /// Of a job that shares its savepoint: set where what it wrote has to be taken back, and it is to be done again in one
+    /// of its own.
+    again: Option<&'c Cell<bool>>,
 }
 
 impl<'c> std::ops::Deref for Tx<'c> {

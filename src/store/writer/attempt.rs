@@ -4,6 +4,7 @@
 
 use super::{StoreError, Tx};
 use crate::store::statement::commands;
+use std::cell::Cell;
 
 commands! {
     SAVEPOINT = "savepoint attempt";
@@ -20,17 +21,44 @@ impl Tx<'_> {
         &self,
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<Result<T, E>, StoreError> {
+        if let Some(again) = self.again {
+            return self.attempt_without_savepoint(again, work);
+        }
         SAVEPOINT.run(self, &[])?;
         let outcome = work();
-        if self.reader.conn.is_autocommit() {
-            let message = "an error ended the transaction";
-            return Err(StoreError::Failed(message.to_owned()));
-        }
+        self.check_open()?;
         if outcome.is_err() {
             self.changes_accounts();
             ROLLBACK.run(self, &[])?;
         }
         RELEASE.run(self, &[])?;
         Ok(outcome)
+    }
+
+    /// [`Tx::attempt`] of a job that shares its savepoint: where what failed had written something, the whole job is taken back
+    /// and done again, and then has savepoints.
+    fn attempt_without_savepoint<T, E>(
+        &self,
+        again: &Cell<bool>,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Result<T, E>, StoreError> {
+        let before = self.reader.conn.total_changes();
+        let outcome = work();
+        self.check_open()?;
+        if outcome.is_err() && self.reader.conn.total_changes() != before {
+            again.set(true);
+            let message = "what failed has to be done again in a savepoint of its own";
+            return Err(StoreError::Failed(message.to_owned()));
+        }
+        Ok(outcome)
+    }
+
+    /// Refuses to go on outside of the transaction.
+    fn check_open(&self) -> Result<(), StoreError> {
+        if self.reader.conn.is_autocommit() {
+            let message = "an error ended the transaction";
+            return Err(StoreError::Failed(message.to_owned()));
+        }
+        Ok(())
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! A savepoint makes SQLite copy each page that is changed after it, so jobs that may be run again share one: where one
 //! of them fails that has written something, all of them are taken back and run again, each in a savepoint of its own.
-//! That happens seldom: what refuses mostly refuses before it writes.
+//! That happens seldom: what refuses mostly refuses before it writes. No savepoint is opened inside the one that is shared,
+//! either (`attempt`): SQLite keeps what was changed in one list, and with each that ends it goes through that list from its
+//! start.
 //!
 //! What always holds: a job that fails takes back its own rows and nobody else's.
 
 use super::job::Job;
 use super::{Changes, Reader, StoreError, Thread, Tx};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 type Batch = [Box<dyn Job>];
 
@@ -41,7 +43,7 @@ impl Thread {
     /// Runs every job; false where there is nothing to commit. Alone, a job needs no savepoint.
     fn run_jobs(&self, batch: &mut Batch, changes: &RefCell<Changes>) -> Result<bool, StoreError> {
         if let [job] = batch {
-            return self.run_job(job.as_mut(), changes);
+            return self.run_job(job.as_mut(), changes, None);
         }
         for jobs in batch.chunk_by_mut(|one, next| one.is_repeatable() && next.is_repeatable()) {
             if !self.run_together(jobs, changes)? {
@@ -65,11 +67,13 @@ impl Thread {
     ) -> Result<bool, StoreError> {
         self.statement("savepoint jobs")?;
         let alone = jobs.len() == 1;
+        let again = Cell::new(false);
         let mut stands = true;
         for job in jobs {
             let before = self.file.conn.total_changes();
-            let keep = self.run_job(job.as_mut(), changes)?;
-            if !keep && (alone || self.file.conn.total_changes() != before) {
+            let keep = self.run_job(job.as_mut(), changes, (!alone).then_some(&again))?;
+            let has_failed = !keep && (alone || self.file.conn.total_changes() != before);
+            if has_failed || again.get() {
                 stands = false;
                 break;
             }
@@ -82,8 +86,14 @@ impl Thread {
         Ok(stands || alone)
     }
 
-    /// One job; true: what it wrote is to be kept.
-    fn run_job(&self, job: &mut dyn Job, changes: &RefCell<Changes>) -> Result<bool, StoreError> {
+    /// One job, which sets `again` where it shares its savepoint and has to have one of its own; true: what it wrote is to be
+    /// kept.
+    fn run_job(
+        &self,
+        job: &mut dyn Job,
+        changes: &RefCell<Changes>,
+        again: Option<&Cell<bool>>,
+    ) -> Result<bool, StoreError> {
         let keep = job.run(&Tx {
             reader: Reader {
                 conn: &self.file.conn,
@@ -91,6 +101,7 @@ impl Thread {
                 memo: Some(&self.memo),
             },
             changes,
+            again,
         });
         if self.file.conn.is_autocommit() {
             self.health.check()?;

@@ -133,3 +133,88 @@ fn what_was_taken_back_is_not_remembered() {
     assert_eq!(said(submit(&beside, move |tx| rename(tx, "e"))), Ok(()));
     assert_eq!(said(submit(&store, is_called("e"))), Ok(()));
 }
+
+/// Adds one row; tries another, which fails after it was written; adds a third.
+fn put_around(tx: &Tx<'_>, names: [&str; 3]) -> Result<(), StoreError> {
+    put(tx, names[0])?;
+    let tried = tx.attempt(|| put(tx, names[1]).and_then(|()| refuse()))?;
+    assert!(tried.is_err());
+    put(tx, names[2])
+}
+
+#[test]
+fn what_fails_inside_one_takes_back_its_own_rows_and_no_others() {
+    let folder = Folder::new();
+    let (store, _told) = folder.open();
+    let held = Held::run(&store, |_| Ok(()));
+    let jobs = [
+        submit_counted(&store, |tx| put(tx, "a")),
+        submit_counted(&store, |tx| put_around(tx, ["b", "c", "d"])),
+        submit_counted(&store, |tx| put(tx, "e")),
+    ];
+    assert_eq!(held.release(), Ok(()));
+    assert_eq!(
+        ends(jobs),
+        [(Ok(()), 2), (Ok(()), 2), (Ok(()), 1)],
+        "the second was done again in a savepoint of its own"
+    );
+    assert_eq!(names(&store), ["a", "b", "d", "e"]);
+    // Alone in its batch, and as one that is done once.
+    let alone = submit_counted(&store, |tx| put_around(tx, ["f", "g", "h"]));
+    assert_eq!(ends([alone]), [(Ok(()), 1)]);
+    let held = Held::run(&store, |_| Ok(()));
+    let once = [["i", "j", "k"], ["l", "m", "n"]]
+        .map(|names| submit(&store, move |tx| put_around(tx, names)));
+    assert_eq!(held.release(), Ok(()));
+    assert_eq!(once.map(said), [Ok(()), Ok(())]);
+    assert_eq!(
+        names(&store),
+        ["a", "b", "d", "e", "f", "h", "i", "k", "l", "n"]
+    );
+}
+
+#[test]
+fn who_goes_on_although_it_has_to_be_done_again_leaves_nothing() {
+    let folder = Folder::new();
+    let (store, _told) = folder.open();
+    let held = Held::run(&store, |_| Ok(()));
+    let jobs = [
+        submit_counted(&store, |tx| put(tx, "a")),
+        submit_counted(&store, |tx| {
+            // It hears neither that this failed nor that it could not be taken back.
+            let _ = tx.attempt(|| put(tx, "b").and_then(|()| refuse()));
+            put(tx, "c")
+        }),
+        submit_counted(&store, |tx| {
+            tx.attempt(|| {
+                put(tx, "d")?;
+                panic_quietly()
+            })?
+        }),
+        submit_counted(&store, |tx| tx.attempt(refuse)?.or_else(|_| put(tx, "e"))),
+        submit_counted(&store, |tx| tx.attempt(|| put(tx, "f"))?),
+    ];
+    assert_eq!(held.release(), Ok(()));
+    let ends = ends(jobs);
+    let well = [true, true, false, true, true];
+    assert_eq!(ends.each_ref().map(|(said, _)| said.is_ok()), well);
+    assert_eq!(ends.map(|(_, count)| count), [2, 2, 1, 1, 1]);
+    assert_eq!(names(&store), ["a", "c", "e", "f"]);
+}
+
+#[test]
+fn what_fails_inside_what_was_tried_is_taken_back_alone() {
+    let folder = Folder::new();
+    let (store, _told) = folder.open();
+    let held = Held::run(&store, |_| Ok(()));
+    let jobs = [
+        submit_counted(&store, |tx| put(tx, "a")),
+        submit_counted(&store, |tx| {
+            tx.attempt(|| put_around(tx, ["b", "c", "d"]))??;
+            put(tx, "e")
+        }),
+    ];
+    assert_eq!(held.release(), Ok(()));
+    assert_eq!(ends(jobs), [(Ok(()), 2), (Ok(()), 2)]);
+    assert_eq!(names(&store), ["a", "b", "d", "e"]);
+}
