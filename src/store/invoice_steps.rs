@@ -27,8 +27,7 @@ rows! {
 }
 
 commands! {
-    PAYMENT = "insert into invoice_steps (invoice, at, payment, state) \
-        select invoice, :at, seq, :state from payments where seq = :payment";
+    PAYMENT = "insert into invoice_steps (invoice, at, payment, state) values (:invoice, :at, :payment, :state)";
     /// The pick of a quote, where only picks have happened since.
     PICKED_BEFORE = "delete from invoice_steps where invoice = :invoice and quote = :quote \
         and seq > ifnull((select max(seq) from invoice_steps where invoice = :invoice and quote is null), 0)";
@@ -36,14 +35,15 @@ commands! {
     STATUS = "insert into invoice_steps (invoice, at, status) values (:invoice, :at, :status)";
 }
 
-/// A payment came into a state.
+/// A payment of an invoice came into a state.
 pub(super) fn payment(
     tx: &Tx<'_>,
-    payment: i64,
+    (invoice, payment): (i64, i64),
     state: PaymentState,
     now: Time,
 ) -> Result<(), StoreError> {
-    let params = named_params! { ":payment": payment, ":state": state, ":at": now };
+    let params =
+        named_params! { ":invoice": invoice, ":at": now, ":payment": payment, ":state": state };
     PAYMENT.run(tx, params).map(drop)
 }
 
@@ -54,7 +54,7 @@ pub fn picked(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), St
     picked_first(tx, invoice, quote, now)
 }
 
-/// A coin was picked with which nothing has happened to the invoice before.
+/// A coin was picked that never was before: its quote is new.
 pub fn picked_first(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), StoreError> {
     let params = named_params! { ":invoice": invoice, ":quote": quote, ":at": now };
     PICKED.run(tx, params).map(drop)

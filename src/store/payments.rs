@@ -63,7 +63,7 @@ pub fn insert(tx: &Tx<'_>, payment: &Payment, now: Time) -> Result<i64, StoreErr
         ":created_at": now,
     };
     let seq = INSERT.insert(tx, params)?;
-    invoice_steps::payment(tx, seq, PaymentState::Seen, now)?;
+    invoice_steps::payment(tx, (payment.invoice, seq), PaymentState::Seen, now)?;
     Ok(seq)
 }
 
@@ -104,7 +104,7 @@ pub fn came_to(
         let params = named_params! { ":seq": payment.seq };
         CONFIRM.run(tx, params)?;
     }
-    invoice_steps::payment(tx, payment.seq, state, now)
+    invoice_steps::payment(tx, (payment.invoice, payment.seq), state, now)
 }
 
 /// The payments of an invoice, in the order they were recorded.

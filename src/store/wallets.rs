@@ -3,7 +3,7 @@
 //! What does not live here: the addresses themselves (`addresses`). What always holds: an index is taken once, and
 //! is committed as taken before anybody is shown its address.
 
-use super::statement::values;
+use super::statement::{commands, values};
 use super::{StoreError, Tx};
 use crate::domain::asset::{Chain, Mode};
 use rusqlite::named_params;
@@ -18,20 +18,25 @@ pub struct Taken {
 }
 
 values! {
-    TAKE_SIMULATED(seq: i64, taken: i64) = "insert into wallets (mode, pool, network, next_index) \
-        values (:mode, :pool, 'simulated', 1) \
-        on conflict (mode, pool) where network = 'simulated' do update set next_index = next_index + 1 \
-        returning seq, next_index - 1 as taken";
+    SIMULATED(seq: i64, next_index: i64) = "select seq, next_index from wallets \
+        where mode = :mode and pool = :pool and network = 'simulated'";
+}
+
+commands! {
+    INSERT_SIMULATED = "insert into wallets (mode, pool, network, next_index) values (:mode, :pool, 'simulated', 1)";
+    TAKE = "update wallets set next_index = next_index + 1 where seq = :seq";
 }
 
 /// Takes the next index of the simulated wallet that hands out this chain's addresses.
 pub fn take_simulated(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<Taken, StoreError> {
     let params = named_params! { ":mode": mode, ":pool": chain.address_pool() };
-    let taken = TAKE_SIMULATED.first(tx, params)?;
-    taken
-        .and_then(|(wallet, index)| {
-            let index = u64::try_from(index).ok()?;
-            Some(Taken { wallet, index })
-        })
-        .ok_or_else(|| StoreError::Failed("no address index".to_owned()))
+    // Neither an upsert nor `returning`: SQLite would keep what each of them changes, to take it back.
+    let Some((wallet, index)) = SIMULATED.first(tx, params)? else {
+        let wallet = INSERT_SIMULATED.insert(tx, params)?;
+        return Ok(Taken { wallet, index: 0 });
+    };
+    TAKE.run(tx, named_params! { ":seq": wallet })?;
+    let index = u64::try_from(index)
+        .map_err(|_| StoreError::Failed(format!("wallet {wallet} has no index {index}")))?;
+    Ok(Taken { wallet, index })
 }
