@@ -95,14 +95,13 @@ impl Service {
     ) -> Result<Quote, Error> {
         // Paying is not picking: the coin picked last stays so, should what was paid vanish.
         let own = invoice.coin.as_ref().map(|coin| coin.asset);
-        let existing = quotes::of_invoice(tx, invoice.seq)?
-            .into_iter()
-            .find(|quote| Some(quote.asset) == own && !quote.given);
-        if let Some(quote) = existing {
-            return Ok(quote);
+        let quotes = quotes::of_invoice(tx, invoice.seq)?;
+        let existing = |quote: &&Quote| Some(quote.asset) == own && !quote.given;
+        if let Some(quote) = quotes.iter().find(existing) {
+            return Ok(quote.clone());
         }
         if let Some(asset) = asset {
-            return self.quote(tx, now, invoice, asset);
+            return self.quote_among(tx, now, invoice, asset, quotes);
         }
         let takes = |(asset, quoted): &(&Asset, Quoted)| {
             amount_due(asset, quoted.rate, invoice.amount).is_ok()
@@ -112,7 +111,7 @@ impl Service {
             .into_iter()
             .find(takes)
             .ok_or_else(|| unavailable("no coin takes so small an amount"))?;
-        self.quote(tx, now, invoice, first.id)
+        self.quote_among(tx, now, invoice, first.id, quotes)
     }
 }
 

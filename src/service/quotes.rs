@@ -54,32 +54,59 @@ impl Service {
         invoice: &mut Invoice,
         asset: &str,
     ) -> Result<Quote, Error> {
+        let quotes = quotes::of_invoice(tx, invoice.seq)?;
+        self.quote_among(tx, now, invoice, asset, quotes)
+    }
+
+    /// [`Service::quote`] for whoever has read the invoice's quotes.
+    pub(super) fn quote_among(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        invoice: &mut Invoice,
+        asset: &str,
+        quotes: Vec<Quote>,
+    ) -> Result<Quote, Error> {
         let asset = find(asset)?;
-        let existing = quotes::of_invoice(tx, invoice.seq)?
+        let has_none = quotes.is_empty();
+        let existing = quotes
             .into_iter()
             .find(|quote| quote.asset == asset && !quote.given);
         let quote = match existing {
-            Some(quote) => quote,
-            None => self.new_quote(tx, now, invoice, asset)?,
+            Some(quote) => {
+                if invoice.picked_quote != Some(quote.seq) {
+                    invoice_steps::picked(tx, invoice.seq, quote.seq, now)?;
+                }
+                quote
+            }
+            None => {
+                let quote = self.new_quote(tx, now, invoice, asset, has_none)?;
+                invoice_steps::picked_first(tx, invoice.seq, quote.seq, now)?;
+                quote
+            }
         };
-        if invoice.picked_quote != Some(quote.seq) {
-            invoice_steps::picked(tx, invoice.seq, quote.seq, now)?;
-        }
         invoice.picked_quote = Some(quote.seq);
         Ok(quote)
     }
 
-    /// A new quote: frozen rate, amount rounded up, an address of the invoice's own.
+    /// A new quote: frozen rate, amount rounded up, an address of the invoice's own. Where it is the first one, the invoice
+    /// has no address yet.
     fn new_quote(
         &self,
         tx: &Tx<'_>,
         now: Time,
         invoice: &Invoice,
         asset: &'static Asset,
+        is_first: bool,
     ) -> Result<Quote, Error> {
         let (quoted, amount_expected) = self.offer(tx, now, invoice, asset)?;
         let owner = Owner::Invoice(invoice.seq);
-        let address = match addresses::of_owner(tx, owner, asset.chain)? {
+        let own = if is_first {
+            None
+        } else {
+            addresses::of_owner(tx, owner, asset.chain)?
+        };
+        let address = match own {
             Some(address) => Some(address),
             None => self.claim(tx, now, invoice.account, invoice.mode, asset.chain, owner)?,
         };
