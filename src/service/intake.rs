@@ -239,7 +239,10 @@ impl Service {
             return Err(Refusal::of(Code::InvalidTransition, "state", message).into());
         }
         match owned {
-            Owned::Payment(both) => self.advance_payment(tx, now, *both, next),
+            Owned::Payment(both) => {
+                let (invoice, payment, _) = self.advance_payment(tx, now, *both, next)?;
+                Ok(Owned::Payment(Box::new((invoice, payment))))
+            }
             Owned::Deposit(deposit) => self.advance_deposit(tx, now, *deposit, next),
             Owned::Own(mut transfer) => {
                 observations::update(tx, transfer.observation, state, next, now)?;

@@ -75,12 +75,13 @@ impl Service {
             };
             let seen = service.observe(tx, now, &seen, Some(invoice))?;
             let seen = seen.ok_or_else(|| Error::Failed("nothing was due".to_owned()))?;
-            let paid = service.advance_owned(tx, now, seen.booked()?, PaymentState::Confirmed)?;
-            let Owned::Payment(paid) = paid else {
+            let Owned::Payment(seen) = seen.booked()? else {
                 return Err(Error::Failed("what was due is no payment".to_owned()));
             };
-            let (invoice, _) = *paid;
-            Ok(render::invoice(&invoice, &service.links, &[])?)
+            let (invoice, _, told) =
+                service.advance_payment(tx, now, *seen, PaymentState::Confirmed)?;
+            // What the event tells is what is answered.
+            told.map_or_else(|| Ok(render::invoice(&invoice, &service.links, &[])?), Ok)
         })
         .await
     }

@@ -5,7 +5,7 @@
 
 use super::invoices::owned;
 use super::rates::NoRate;
-use super::settle::{Cause, judged_at};
+use super::settle::{Cause, judged_at, scanned};
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::invoice::Invoice;
@@ -20,7 +20,7 @@ use crate::domain::status::status;
 use crate::domain::time::Time;
 use crate::store::addresses::Owner;
 use crate::store::wallets::Taken;
-use crate::store::{Reader, Tx, addresses, chains, coins_off, invoice_steps, payments, quotes};
+use crate::store::{Reader, Tx, addresses, coins_off, invoice_steps, payments, quotes};
 use std::sync::Arc;
 
 impl Service {
@@ -138,7 +138,7 @@ impl Service {
         let (mode, currency) = (invoice.mode, invoice.currency);
         let quoted = self.rate(tx, mode, asset, currency, now)?;
         let quoted = quoted.map_err(|NoRate| refused("has no fresh rate"))?;
-        if !chains::scanned(tx)?.is_on_offer(invoice.mode, asset, now) {
+        if !scanned(tx, mode)?.is_on_offer(mode, asset, now) {
             return Err(refused(
                 "cannot be picked just now: its chain has not been looked at up to now",
             )
@@ -251,7 +251,7 @@ impl Service {
         if !self.is_simulated(mode) {
             return Ok(offered);
         }
-        let (off, scanned) = (coins_off::all(db)?, chains::scanned(db)?);
+        let (off, scanned) = (coins_off::all(db)?, scanned(db, mode)?);
         for asset in &ASSETS {
             let is_off = off.iter().any(|(other, _)| *other == asset);
             if is_off || !scanned.is_on_offer(mode, asset, now) {

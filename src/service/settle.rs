@@ -3,7 +3,8 @@
 //! What always holds: nothing else changes an invoice's status.
 
 use super::events::{Subject, record};
-use super::{Error, Service};
+use super::{Error, Json, Service};
+use crate::domain::asset::Mode;
 use crate::domain::event::EventType;
 use crate::domain::invoice::{Coin, Invoice};
 use crate::domain::money::coin::Units;
@@ -13,7 +14,7 @@ use crate::domain::scanned::{Scanned, waits_for};
 use crate::domain::status::{InvoiceStatus, status};
 use crate::domain::time::Time;
 use crate::domain::{quote, render};
-use crate::store::{Tx, chains, file, invoice_steps, invoices, payments, quotes};
+use crate::store::{Reader, Tx, chains, file, invoice_steps, invoices, payments, quotes};
 use serde_json::value::RawValue;
 
 /// What made the step necessary.
@@ -34,14 +35,27 @@ impl Service {
         invoice: Invoice,
         cause: Cause,
     ) -> Result<Invoice, Error> {
+        let (invoice, _) = self.settle_and_tell(tx, now, invoice, cause)?;
+        Ok(invoice)
+    }
+
+    /// [`Service::settle`], and the JSON of the invoice where an event told it.
+    pub(super) fn settle_and_tell(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        invoice: Invoice,
+        cause: Cause,
+    ) -> Result<(Invoice, Option<Json>), Error> {
         let before = invoice.status;
         let invoice = self.recompute(tx, now, invoice)?;
         let is_told = invoice.status != before || cause == Cause::Confirmed;
-        if let Some(kind) = EventType::of_status(invoice.status).filter(|_| is_told) {
-            let object = render::invoice(&invoice, &self.links, &[])?;
-            self.record_invoice(tx, now, &invoice, &object, kind)?;
-        }
-        Ok(invoice)
+        let Some(kind) = EventType::of_status(invoice.status).filter(|_| is_told) else {
+            return Ok((invoice, None));
+        };
+        let object = render::invoice(&invoice, &self.links, &[])?;
+        self.record_invoice(tx, now, &invoice, &object, kind)?;
+        Ok((invoice, Some(object)))
     }
 
     /// Recomputes an invoice, and saves it with the change of its status.
@@ -49,10 +63,10 @@ impl Service {
         let payments = payments::of_invoice(tx, invoice.seq)?;
         let before = invoice.status;
         let quotes = quotes::of_invoice(tx, invoice.seq)?;
-        let scanned = if invoice.mode.is_live() && !quotes.is_empty() {
-            chains::scanned(tx)?
-        } else {
+        let scanned = if quotes.is_empty() {
             Scanned::default()
+        } else {
+            scanned(tx, invoice.mode)?
         };
         judge(&mut invoice, &payments, &quotes, &scanned, now)?;
         invoice.confirmed_at = match (invoice.status.is_paid(), before.is_paid()) {
@@ -90,6 +104,15 @@ impl Service {
             own_url: invoice.webhook_url.as_deref(),
         };
         record(tx, now, kind, &subject)
+    }
+}
+
+/// The chains that have not been looked at up to now; in test mode there are none.
+pub(super) fn scanned(db: &Reader<'_>, mode: Mode) -> Result<Scanned, Error> {
+    if mode.is_live() {
+        Ok(chains::scanned(db)?)
+    } else {
+        Ok(Scanned::default())
     }
 }
 

@@ -105,11 +105,14 @@ impl Service {
         })?;
         let owned = if observed.state == PaymentState::Confirmed {
             payments::came_to(tx, &payment, PaymentState::Confirmed, now)?;
-            self.book_payment(tx, now, (invoice, payment), PaymentState::Confirmed)?
+            let confirmed = PaymentState::Confirmed;
+            let (invoice, payment, _) =
+                self.book_payment(tx, now, (invoice, payment), confirmed)?;
+            (invoice, payment)
         } else {
-            let invoice = self.settle(tx, now, invoice, Cause::Other)?;
-            Owned::Payment(Box::new((invoice, payment)))
+            (self.settle(tx, now, invoice, Cause::Other)?, payment)
         };
+        let owned = Owned::Payment(Box::new(owned));
         Ok(Assigned { account, owned })
     }
 

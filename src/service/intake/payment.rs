@@ -17,7 +17,7 @@ use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::service::posting::{Step, book_step};
 use crate::service::settle::Cause;
-use crate::service::{Error, Service};
+use crate::service::{Error, Json, Service};
 use crate::store::ledger::{Booking, Source};
 use crate::store::{Tx, payments, quotes};
 
@@ -129,26 +129,27 @@ impl Service {
         )
     }
 
-    /// Moves a payment to its next state, books what follows, and settles its invoice.
-    pub(super) fn advance_payment(
+    /// Moves a payment to its next state, books what follows, and settles its invoice, whose JSON this answers where an event
+    /// told it.
+    pub(in crate::service) fn advance_payment(
         &self,
         tx: &Tx<'_>,
         now: Time,
         (invoice, payment): (Invoice, Payment),
         next: PaymentState,
-    ) -> Result<Owned, Error> {
+    ) -> Result<(Invoice, Payment, Option<Json>), Error> {
         payments::update(tx, &payment, next, now)?;
         self.book_payment(tx, now, (invoice, payment), next)
     }
 
-    /// Books what follows from a payment having come to its next state, and settles its invoice.
+    /// [`Service::advance_payment`] of one that has come to its next state already.
     pub(super) fn book_payment(
         &self,
         tx: &Tx<'_>,
         now: Time,
         (invoice, mut payment): (Invoice, Payment),
         next: PaymentState,
-    ) -> Result<Owned, Error> {
+    ) -> Result<(Invoice, Payment, Option<Json>), Error> {
         let booking = Booking {
             account: invoice.account,
             mode: invoice.mode,
@@ -170,11 +171,11 @@ impl Service {
         } else {
             Cause::Other
         };
-        let invoice = self.settle(tx, now, invoice, cause)?;
+        let (invoice, told) = self.settle_and_tell(tx, now, invoice, cause)?;
         payment.state = next;
         payment.was_confirmed |= confirms;
         payment.confirmed_at = confirms.then_some(now);
-        Ok(Owned::Payment(Box::new((invoice, payment))))
+        Ok((invoice, payment, told))
     }
 }
 

@@ -28,8 +28,8 @@ struct Drawn {
     /// By whose settings.
     account: Arc<Account>,
     draft: Draft,
-    /// It and its JSON, unless its price is refused.
-    invoice: Result<(Invoice, Json), Refusal>,
+    /// It, unless its price is refused; and its JSON, unless a coin is still to be picked.
+    invoice: Result<(Invoice, Option<Json>), Refusal>,
 }
 
 impl Service {
@@ -85,7 +85,10 @@ impl Service {
             Err(refusal) => Err(refusal),
             Ok(amount) => {
                 let invoice = new_invoice(&account, mode, amount, &draft, now);
-                let object = render::invoice(&invoice, &self.links, &[])?;
+                let object = match draft.asset {
+                    Some(_) => None,
+                    None => Some(render::invoice(&invoice, &self.links, &[])?),
+                };
                 Ok((invoice, object))
             }
         };
@@ -124,6 +127,7 @@ impl Service {
         if let Some(asset) = &drawn.draft.asset {
             return self.create_picked(tx, now, drawn, invoice, asset);
         }
+        let object = object.as_ref().ok_or_else(not_written)?;
         if invoices::insert(tx, invoice)?.is_none() {
             let made = self.made_before(tx, mode, drawn)?;
             return made.ok_or_else(not_written);
