@@ -9,6 +9,7 @@ mod logging;
 mod operator;
 mod server;
 mod users;
+mod wallets;
 
 use crate::config::of_command;
 use crate::http::{self, Subject};
@@ -20,6 +21,11 @@ use std::process::ExitCode;
 
 /// Runs the command that these arguments name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(refused) = wallets::refused(&args) {
+        logging::say_last(Some(format!("coffer: {refused}")));
+        return ExitCode::from(2);
+    }
     let matches = match command().try_get_matches_from(args) {
         Ok(matches) => matches,
         Err(error) => {
@@ -71,6 +77,10 @@ fn command() -> Command {
             "user",
             "Creates, lists and changes the users who may sign in",
         )))
+        .subcommand(wallets::command(with_settings(
+            "wallet",
+            "Adds, lists and retires the public keys that live addresses are derived from",
+        )))
         .subcommand(keeping::backup_command(with_settings(
             "backup",
             "Copies the file, also while it is in use, and checks the copy",
@@ -107,6 +117,7 @@ fn run(matches: &ArgMatches) -> Result<(), Error> {
         Some(("account", matches)) => operator::account(matches),
         Some(("key", matches)) => operator::key(matches),
         Some(("user", matches)) => users::user(matches),
+        Some(("wallet", matches)) => wallets::wallet(matches),
         Some(("backup", matches)) => keeping::backup(matches),
         Some(("restore", matches)) => keeping::restore(matches),
         Some(("audit", matches)) => keeping::audit(matches),

@@ -59,7 +59,7 @@ pub static SETTINGS: &[Setting] = &[
         default: Some("coffer.db"),
         help: "The file that holds everything; made on first use",
         commands: &[
-            "serve", "account", "key", "user", "backup", "restore", "audit", "doctor",
+            "serve", "account", "key", "user", "wallet", "backup", "restore", "audit", "doctor",
         ],
     },
     Setting {
@@ -74,7 +74,7 @@ pub static SETTINGS: &[Setting] = &[
         value: None,
         default: None,
         help: "Allow it to change a sandbox's file",
-        commands: &["account", "key", "user"],
+        commands: &["account", "key", "user", "wallet"],
     },
     Setting {
         flag: "log",
@@ -82,7 +82,8 @@ pub static SETTINGS: &[Setting] = &[
         default: Some("info"),
         help: "What is logged to standard error: error, warn, info, debug or trace",
         commands: &[
-            "serve", "sandbox", "account", "key", "user", "backup", "restore", "audit", "doctor",
+            "serve", "sandbox", "account", "key", "user", "wallet", "backup", "restore", "audit",
+            "doctor",
         ],
     },
     Setting {

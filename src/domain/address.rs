@@ -17,8 +17,10 @@ use sha3::Keccak256;
 use super::asset::Mode;
 use super::chain::Chain;
 
+mod pay_to;
 mod script;
 
+pub use pay_to::{PayTo, write};
 pub use script::script;
 
 /// Longer texts are refused unread; the longest address there is (a taproot one on regtest) has 64 bytes.

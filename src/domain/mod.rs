@@ -38,3 +38,4 @@ pub mod transfer;
 pub mod unmatched;
 pub mod url;
 pub mod user;
+pub mod wallet;

@@ -14,6 +14,7 @@ mod public;
 pub mod sandbox;
 pub mod summary;
 mod transfers;
+pub(crate) mod wallets;
 
 pub use invoice_detail::{invoice_detail, timeline_entry};
 pub use links::payment_link;

@@ -11,7 +11,7 @@ use super::front::faults::Fault;
 use super::front::{Front, Interface, RequestId, Settings};
 use super::policy::Policy;
 use super::reply::Reply;
-use super::request::{Call, Query, path_values};
+use super::request::{Call, Query, decode, path_values};
 use super::route::{Answering, Form, Route, Scope};
 use super::router::{Found, Router};
 use super::routes::routes;
@@ -19,6 +19,7 @@ use super::stream::Outgoing;
 use super::{error, openapi, pages, public};
 use crate::clock::Clock;
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::wallet::Secret;
 use crate::service::{Asker, Error, Service};
 use admission::admit;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -140,6 +141,7 @@ impl Dispatcher {
                 public::allowed()
             }
             Found::OtherMethods(methods) => {
+                let path = shown(path);
                 let message = format!("{method} is not a method of {path}; use {methods}");
                 let refusal = Refusal::new(Code::MethodNotAllowed, message);
                 refused(refusal.into()).with(ALLOW, &methods)
@@ -150,12 +152,22 @@ impl Dispatcher {
         front.metrics.count(number, reply.status.as_u16());
         if let Some(stopwatch) = stopwatch {
             let (status, ms) = (reply.status.as_u16(), stopwatch.ms());
-            log::debug!("{id} {method} {path} {status} {ms} ms");
+            log::debug!("{id} {method} {} {status} {ms} ms", shown(path));
         }
         if fault.is_some_and(|fault| fault.drops_answer) {
             return Err(Dropped);
         }
         Ok(reply.into_response())
+    }
+}
+
+/// A path as it is logged: without a private key that somebody has put into it.
+fn shown(path: &str) -> &str {
+    let holds = |part: &str| decode(part).is_some_and(|part| Secret::in_text(&part).is_some());
+    if path.split('/').any(holds) {
+        "(a path that holds a private key)"
+    } else {
+        path
     }
 }
 

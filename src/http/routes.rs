@@ -8,7 +8,7 @@ use super::route::{Resource, Route};
 use super::{files, merchant, operator, pages, probes, public, reseller, sandbox};
 
 /// Every resource, in the order of the document.
-pub(super) static RESOURCES: [&Resource; 40] = [
+pub(super) static RESOURCES: [&Resource; 41] = [
     &merchant::invoices::RESOURCE,
     &merchant::currencies::RESOURCE,
     &merchant::account::RESOURCE,
@@ -25,6 +25,7 @@ pub(super) static RESOURCES: [&Resource; 40] = [
     &operator::users::RESOURCE,
     &operator::transfers::RESOURCE,
     &operator::pools::RESOURCE,
+    &operator::wallets::RESOURCE,
     &operator::unmatched::RESOURCE,
     &operator::invoices::RESOURCE,
     &operator::ledger::RESOURCE,

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first; its place is its version.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -20,6 +20,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../sql/migrations/0006_transaction_ids.sql"),
     include_str!("../../sql/migrations/0007_checks.sql"),
     include_str!("../../sql/migrations/0008_unbooked.sql"),
+    include_str!("../../sql/migrations/0009_wallets.sql"),
 ];
 
 /// What the migrations add up to, as a file: a new file is a copy of it, which is much faster than the statements.

@@ -4,6 +4,7 @@ use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::observation::OwnTransfer;
+use crate::domain::time::Time;
 use rusqlite::named_params;
 
 rows! {
@@ -19,10 +20,14 @@ rows! {
 values! {
     IS_DECLARED(found: bool) = "select exists (select 1 from own_addresses \
         where mode = :mode and pool = :pool and address = :address) as found";
+    DECLARED(pool: String, address: String, created_at: Time) = "select pool, address, created_at from own_addresses \
+        where mode = :mode order by pool, created_at, address";
 }
 
 commands! {
     INSERT = "insert into own_transfers (id, observation) values (:id, :observation)";
+    DECLARE = "insert into own_addresses (mode, pool, address, created_at) values (:mode, :pool, :address, :now) \
+        on conflict (mode, pool, address) do nothing";
 }
 
 /// Adds a transfer of our own that was just seen.
@@ -54,4 +59,23 @@ pub fn is_declared(
     let params =
         named_params! { ":mode": mode, ":pool": chain.address_pool(), ":address": address };
     IS_DECLARED.only(db, params)
+}
+
+/// Declares an address as our own; false where it was already.
+pub fn declare(
+    tx: &Tx<'_>,
+    mode: Mode,
+    chain: Chain,
+    address: &str,
+    now: Time,
+) -> Result<bool, StoreError> {
+    let params = named_params! {
+        ":mode": mode, ":pool": chain.address_pool(), ":address": address, ":now": now,
+    };
+    Ok(DECLARE.run(tx, params)? == 1)
+}
+
+/// Every address that was declared as our own: pool, address, and since when.
+pub fn declared(db: &Reader<'_>, mode: Mode) -> Result<Vec<(String, String, Time)>, StoreError> {
+    DECLARED.all(db, named_params! { ":mode": mode })
 }

@@ -20,6 +20,7 @@ use crate::domain::time::Time;
 use crate::domain::transfer::{Sending, TransferKind, TransferStatus};
 use crate::domain::unmatched::UnmatchedReason;
 use crate::domain::user::Role;
+use crate::domain::wallet::{Script, WalletNetwork};
 use crate::store::Kind;
 use crate::store::idempotency::Outcome;
 use rusqlite::Row;
@@ -109,7 +110,9 @@ enum_as_text!(
     UnmatchedReason,
     ServerType,
     ServerStatus,
-    CommandState
+    CommandState,
+    Script,
+    WalletNetwork
 );
 read_as_text!(Rate);
 

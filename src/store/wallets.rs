@@ -3,10 +3,14 @@
 //! What does not live here: the addresses themselves (`addresses`). What always holds: an index is taken once, and
 //! is committed as taken before anybody is shown its address.
 
-use super::statement::{commands, values};
-use super::{StoreError, Tx};
-use crate::domain::asset::{Chain, Mode};
+use super::statement::{commands, rows, values};
+use super::{Reader, StoreError, Tx};
+use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::money::coin::Units;
+use crate::domain::time::Time;
+use crate::domain::wallet::{self, ExtendedKey, Wallet};
 use rusqlite::named_params;
+use rusqlite::types::FromSqlError;
 
 /// One index of a wallet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,14 +21,91 @@ pub struct Taken {
     pub index: u64,
 }
 
+/// A wallet of live mode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WalletRow {
+    /// Order of insertion.
+    pub seq: i64,
+    /// The name outside the file.
+    pub id: String,
+    /// What its owner calls it.
+    pub name: Option<String>,
+    /// Its key, and what its addresses look like.
+    pub wallet: Wallet,
+    /// The index that it began with.
+    pub first_index: u32,
+    /// The index that is handed out next.
+    pub next_index: u32,
+    /// When it was first added.
+    pub created_at: Time,
+    /// When it was last added.
+    pub added_at: Time,
+    /// When it was retired.
+    pub retired_at: Option<Time>,
+}
+
+/// A wallet to be stored.
+pub struct NewWallet<'a> {
+    /// The name outside the file.
+    pub id: &'a str,
+    /// What its owner calls it.
+    pub name: Option<&'a str>,
+    /// Its key, and what its addresses look like.
+    pub wallet: &'a Wallet,
+    /// The index to begin with.
+    pub first_index: u32,
+}
+
+/// An address of a wallet, and a coin that came to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Funded {
+    /// The index in its wallet.
+    pub index: u32,
+    /// Its text.
+    pub address: String,
+    /// The coin and an amount that came, unless none did.
+    pub came: Option<(&'static Asset, Units)>,
+}
+
 values! {
     SIMULATED(seq: i64, next_index: i64) = "select seq, next_index from wallets \
         where mode = :mode and pool = :pool and network = 'simulated'";
+    /// Which of its indexes something came to, in order.
+    USED(wallet_index: u32) = file "sql/wallets/used.sql";
+}
+
+rows! {
+    fn read(
+        seq, id, name, pool: String, network, script, key, chain_code, first_index, next_index, created_at, added_at,
+        retired_at,
+    ) -> WalletRow {
+        let chain = wallet::chain_named(&pool).map_err(|_| FromSqlError::Other("a pool that has no wallets".into()))?;
+        let wallet = Wallet { chain, network, script, key: ExtendedKey { key, chain_code } };
+        Ok(WalletRow { seq, id, name, wallet, first_index, next_index, created_at, added_at, retired_at })
+    }
+    ALL = select "from wallets where id is not null order by seq";
+    BY_ID = select "from wallets where id = :id";
+    BY_KEY = select "from wallets where mode = 'live' and pool = :pool and key = :key and chain_code = :chain_code";
+    HANDING_OUT = select "from wallets where mode = 'live' and pool = :pool and id is not null and retired_at is null \
+        order by added_at desc, seq desc limit 1";
+}
+
+rows! {
+    /// The coins that came to each address of a wallet; a row without coin for one to which none did.
+    fn read_funded(wallet_index, address, asset: Option<&'static Asset>, amount: Option<Units>) -> Funded {
+        Ok(Funded { index: wallet_index, address, came: asset.zip(amount) })
+    }
+    FUNDED = file "sql/wallets/funded.sql";
 }
 
 commands! {
     INSERT_SIMULATED = "insert into wallets (mode, pool, network, next_index) values (:mode, :pool, 'simulated', 1)";
     TAKE = "update wallets set next_index = next_index + 1 where seq = :seq";
+    INSERT = file "sql/wallets/insert.sql";
+    /// An index that was handed out is never handed out again, whoever asks for it.
+    RESUME = "update wallets set retired_at = null, added_at = :now, network = :network, \
+        next_index = max(next_index, :next), name = ifnull(:name, name) where seq = :seq";
+    RETIRE = "update wallets set retired_at = :now where seq = :seq";
 }
 
 /// Takes the next index of the simulated wallet that hands out this chain's addresses.
@@ -39,4 +120,89 @@ pub fn take_simulated(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<Taken, St
     let index = u64::try_from(index)
         .map_err(|_| StoreError::Failed(format!("wallet {wallet} has no index {index}")))?;
     Ok(Taken { wallet, index })
+}
+
+/// Takes the next index of a wallet that was read in this transaction; none where it is retired, and where none is left.
+pub fn take(tx: &Tx<'_>, row: &WalletRow) -> Result<Option<Taken>, StoreError> {
+    if row.retired_at.is_some() || row.next_index >= wallet::INDEX_END {
+        return Ok(None);
+    }
+    TAKE.run(tx, named_params! { ":seq": row.seq })?;
+    let (wallet, index) = (row.seq, u64::from(row.next_index));
+    Ok(Some(Taken { wallet, index }))
+}
+
+/// The wallet that hands out the live addresses of a chain.
+pub fn handing_out(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
+    HANDING_OUT.first(db, named_params! { ":pool": chain.address_pool() })
+}
+
+/// Every wallet of live mode, retired ones too: they stay watched.
+pub fn all(db: &Reader<'_>) -> Result<Vec<WalletRow>, StoreError> {
+    ALL.all(db, &[])
+}
+
+/// The wallet with this id.
+pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<WalletRow>, StoreError> {
+    BY_ID.first(db, named_params! { ":id": id })
+}
+
+/// The wallet that has this key and chain code.
+pub fn by_key(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, StoreError> {
+    let params = named_params! {
+        ":pool": wallet.chain.address_pool(), ":key": wallet.key.key, ":chain_code": wallet.key.chain_code,
+    };
+    BY_KEY.first(db, params)
+}
+
+/// Adds a wallet.
+pub fn insert(tx: &Tx<'_>, new: &NewWallet<'_>, now: Time) -> Result<(), StoreError> {
+    let wallet = new.wallet;
+    let params = named_params! {
+        ":pool": wallet.chain.address_pool(), ":network": wallet.network, ":next": new.first_index, ":id": new.id,
+        ":name": new.name, ":script": wallet.script, ":key": wallet.key.key, ":chain_code": wallet.key.chain_code,
+        ":now": now,
+    };
+    INSERT.insert(tx, params).map(drop)
+}
+
+/// Lets a wallet hand out again, from this index on at least.
+pub fn resume(tx: &Tx<'_>, seq: i64, new: &NewWallet<'_>, now: Time) -> Result<(), StoreError> {
+    let params = named_params! {
+        ":seq": seq, ":network": new.wallet.network, ":next": new.first_index, ":name": new.name, ":now": now,
+    };
+    RESUME.run(tx, params).map(drop)
+}
+
+/// Lets a wallet hand out nothing more.
+pub fn retire(tx: &Tx<'_>, seq: i64, now: Time) -> Result<(), StoreError> {
+    let params = named_params! { ":seq": seq, ":now": now };
+    RETIRE.run(tx, params).map(drop)
+}
+
+/// The indexes of a wallet to whose addresses something came, in order, each handed to `tell`.
+pub fn each_used(
+    db: &Reader<'_>,
+    wallet: &WalletRow,
+    tell: impl FnMut(u32),
+) -> Result<(), StoreError> {
+    let pool = wallet.wallet.chain.address_pool();
+    USED.each(
+        db,
+        named_params! { ":wallet": wallet.seq, ":pool": pool },
+        tell,
+    )
+}
+
+/// What came to the next addresses of a wallet, from an index on, so many addresses of them.
+pub fn funded(
+    db: &Reader<'_>,
+    wallet: &WalletRow,
+    from: u32,
+    limit: u32,
+) -> Result<Vec<Funded>, StoreError> {
+    let pool = wallet.wallet.chain.address_pool();
+    let params =
+        named_params! { ":wallet": wallet.seq, ":pool": pool, ":from": from, ":limit": limit };
+    FUNDED.all(db, params)
 }

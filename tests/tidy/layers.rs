@@ -24,6 +24,7 @@ const RULES: &[&str] = &[
     "crc32fast",
     "hmac",
     "k256",
+    "ripemd",
     "rust_decimal",
     "sha2",
     "sha3",

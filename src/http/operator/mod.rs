@@ -20,3 +20,4 @@ pub(super) mod tokens;
 pub(super) mod transfers;
 pub(super) mod unmatched;
 pub(super) mod users;
+pub(super) mod wallets;

@@ -22,3 +22,4 @@ mod tokens;
 mod transfers;
 pub mod unmatched;
 pub mod users;
+pub mod wallets;

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 const CONFIRM: &str = "/dashboard/api/session/confirm";
 const NULL: Value = Value::Null;
 /// What must ask, whatever else does.
-const SENSITIVE: [&str; 14] = [
+const SENSITIVE: [&str; 17] = [
+    "addOwnAddress",
+    "addWallet",
     "changeUser",
     "createKey",
     "createResellerToken",
@@ -16,6 +18,7 @@ const SENSITIVE: [&str; 14] = [
     "getLegacySecret",
     "importAddresses",
     "removePayoutAddress",
+    "retireWallet",
     "revokeKey",
     "revokeResellerToken",
     "rollEndpointSecret",

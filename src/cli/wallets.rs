@@ -1,0 +1,229 @@
+//! `coffer wallet`: the extended public keys that live addresses are derived from, also while a server is running.
+//!
+//! What always holds: a key comes from standard input, never from the arguments, which others can see; and nothing that
+//! was read is repeated.
+
+use super::operator::open;
+use super::print;
+use crate::clock::Clock;
+use crate::domain::refusal::Refusal;
+use crate::domain::wallet::{
+    NAME_CHARS_MAX, Script, Secret, WalletNetwork, are_phrase, secret_problem,
+};
+use crate::service::Error;
+use crate::service::operator::wallets::{self, ADDRESSES_HEADER, Wanted};
+use crate::store::Store;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Map, Value};
+use std::ffi::OsString;
+use std::io::{BufRead, Read, Write};
+
+/// What the audit log calls whoever uses the command line.
+const ACTOR: &str = "command line";
+/// The most that is read of standard input.
+const INPUT_BYTES_MAX: u64 = 8192;
+
+/// An argument with a value. None is checked by clap, which would repeat a wrong one.
+fn value(name: &'static str, value_name: &'static str, help: String) -> Arg {
+    Arg::new(name).long(name).value_name(value_name).help(help)
+}
+
+/// `coffer wallet` with its verbs.
+pub(super) fn command(command: Command) -> Command {
+    let about = |name: &'static str, about: &'static str| Command::new(name).about(about);
+    let chain = || {
+        Arg::new("chain")
+            .value_name("CHAIN")
+            .required(true)
+            .help("bitcoin, litecoin, dogecoin, evm or tron")
+    };
+    let id = Arg::new("wallet").value_name("WALLET").required(true);
+    let switch = |name: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .action(ArgAction::SetTrue)
+            .help(help)
+    };
+    let scripts = Script::TEXTS.join(", ");
+    let networks = WalletNetwork::NAMED.map(WalletNetwork::as_str).join(", ");
+    let add = about(
+        "add",
+        "Adds a wallet: reads an extended public key or a descriptor from standard input",
+    );
+    command
+        .subcommand_required(true)
+        .subcommand(
+            add.arg(chain())
+                .arg(value("script", "SCRIPT", format!("What its outputs hold, where the key does not tell it: {scripts}")))
+                .arg(value("network", "NETWORK", format!("The network, where a test key leaves several: {networks}")))
+                .arg(value("next", "N", "The index to begin with, where the key was in use elsewhere".to_owned()))
+                .arg(value("name", "NAME", format!("What you call it, in at most {NAME_CHARS_MAX} characters")))
+                .arg(switch("yes", "Add it without asking whether its first addresses are right")),
+        )
+        .subcommand(about("list", "Lists every wallet, with its first addresses and the gap limit to set"))
+        .subcommand(
+            about("retire", "Lets a wallet hand out nothing more; it stays watched")
+                .arg(id.help("The wallet's id")),
+        )
+        .subcommand(
+            about("own", "Declares an address as your own: what it sends is no payment")
+                .arg(chain())
+                .arg(Arg::new("address").value_name("ADDRESS").required(true).help("The address")),
+        )
+        .subcommand(
+            about("addresses", "Prints the addresses that were handed out as CSV: path, address, coin, amount, wallet")
+                .arg(value("wallet", "WALLET", "Only those of the wallet with this id".to_owned()))
+                .arg(switch("funded", "Only addresses that something came to")),
+        )
+}
+
+/// Why these arguments are not even parsed: one of them, or all together, hold something private, which an error of the
+/// parser would repeat.
+pub(super) fn refused(args: &[OsString]) -> Option<Refusal> {
+    let texts: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
+    let is_wallet = texts.iter().skip(1).any(|text| text == "wallet");
+    // Of a file the name may well have such numbers in it, and a token of another command may be one.
+    let is_name = |at: usize| {
+        let before = at.checked_sub(1).and_then(|at| texts.get(at));
+        let named = texts
+            .get(at)
+            .is_some_and(|text| text.starts_with("--file="));
+        named || at == 0 || before.is_some_and(|before| before == "--file")
+    };
+    let found = texts.iter().enumerate().find_map(|(at, text)| {
+        if is_wallet && !is_name(at) {
+            return Secret::in_text(text);
+        }
+        Secret::in_argument(text).filter(|secret| *secret != Secret::Hex)
+    });
+    let is_phrase = is_wallet && are_phrase(texts.iter().map(|text| text.as_ref()));
+    let found = found.or_else(|| is_phrase.then_some(Secret::Phrase));
+    let problem = secret_problem(found?);
+    Some(Refusal::field("an argument", problem))
+}
+
+/// Runs `coffer wallet …`.
+pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
+    let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
+    let text = |name: &str| of_verb.get_one::<String>(name).cloned();
+    // What is wrong with the key is said before a file is made or opened.
+    let wanted = match verb {
+        "add" => Some(read(of_verb)?),
+        _ => None,
+    };
+    let store = open("wallet", matches, verb == "add")?;
+    let now = Clock::new(0, None).now();
+    let done = match (verb, wanted) {
+        ("add", Some(wanted)) => {
+            confirm(&store, &wanted, of_verb.get_flag("yes"))?;
+            store.write_and_wait(move |tx| wallets::add(tx, ACTOR, &wanted, now))?
+        }
+        ("retire", _) => {
+            let id = text("wallet").unwrap_or_default();
+            store.write_and_wait(move |tx| wallets::retire(tx, ACTOR, &id, now))?
+        }
+        ("own", _) => {
+            let fields = ["chain", "address"]
+                .map(|name| (name.to_owned(), Value::from(text(name).unwrap_or_default())));
+            let body = Map::from_iter(fields);
+            store.write_and_wait(move |tx| wallets::own(tx, ACTOR, &body, now))?
+        }
+        ("addresses", _) => return addresses(&store, text("wallet"), of_verb.get_flag("funded")),
+        _ => {
+            let all = store.read(wallets::list)?;
+            return all.iter().try_for_each(|wallet| print(wallet.get()));
+        }
+    };
+    print(done.get())
+}
+
+/// What is to be added.
+fn read(matches: &ArgMatches) -> Result<Wanted, Error> {
+    let text = |name: &str| matches.get_one::<String>(name).cloned();
+    let mut body = Map::new();
+    for name in ["chain", "script", "network", "name"] {
+        if let Some(text) = text(name) {
+            body.insert(name.to_owned(), Value::from(text));
+        }
+    }
+    if let Some(next) = text("next") {
+        let number: u32 = next
+            .parse()
+            .map_err(|_| Refusal::field("next", "must be a whole number from 0 to 2147483647"))?;
+        body.insert("next".to_owned(), Value::from(number));
+    }
+    body.insert("key".to_owned(), Value::from(line_of_input(true)?));
+    Ok(Wanted::of(&body)?)
+}
+
+/// The next line of standard input without what is blank around it; blank lines before it are passed over where it
+/// must be given.
+fn line_of_input(must_be_given: bool) -> Result<String, Error> {
+    let mut input = std::io::stdin().lock().take(INPUT_BYTES_MAX);
+    let mut line = String::new();
+    loop {
+        let read = input.read_line(&mut line);
+        let read = read.map_err(|_| Error::Failed("standard input holds no text".to_owned()))?;
+        if !line.trim().is_empty() || !must_be_given {
+            return Ok(line.trim().to_owned());
+        }
+        if read == 0 {
+            return Err(Refusal::field("key", "must be given on standard input").into());
+        }
+    }
+}
+
+/// Shows the first addresses of a wallet that is to be added, and asks whether they are those of its owner's wallet.
+fn confirm(store: &Store, wanted: &Wanted, is_sure: bool) -> Result<(), Error> {
+    let found = store.read(|db| wallets::check(db, wanted))?;
+    let found: Value = serde_json::from_str(found.get())?;
+    let mut said = "the first addresses of this wallet:\n".to_owned();
+    let addresses = found.get("addresses").and_then(Value::as_array);
+    let addresses = addresses.into_iter().flatten();
+    for (index, address) in addresses.enumerate() {
+        said.push_str(&format!(
+            "  m/0/{index}  {}\n",
+            address.as_str().unwrap_or_default()
+        ));
+    }
+    if let Some(known) = found.get("wallet").and_then(Value::as_str) {
+        let next = found.get("nextIndex").unwrap_or(&Value::Null);
+        said.push_str(&format!(
+            "it is known as {known} and goes on from index {next}\n"
+        ));
+    }
+    if !is_sure {
+        said.push_str("compare them with your own wallet: are they the same? yes or no: ");
+    }
+    let mut out = std::io::stderr().lock();
+    // Where nobody reads it, the answer decides all the same.
+    let _ = out.write_all(said.as_bytes()).and_then(|()| out.flush());
+    if is_sure {
+        return Ok(());
+    }
+    match line_of_input(false)?.to_ascii_lowercase().as_str() {
+        "yes" | "y" => Ok(()),
+        _ => Err(Error::Failed(
+            "the wallet was not added: answer yes once its addresses are those of your own wallet, or say --yes".to_owned(),
+        )),
+    }
+}
+
+/// Prints the addresses of one wallet or of all.
+fn addresses(store: &Store, wallet: Option<String>, funded: bool) -> Result<(), Error> {
+    let rows = store.read(|db| match &wallet {
+        Some(id) => Ok(vec![wallets::find(db, id)?]),
+        None => wallets::all(db),
+    })?;
+    print(ADDRESSES_HEADER.trim_end())?;
+    for row in rows {
+        let mut from = 0;
+        while let Some((lines, behind)) =
+            store.read(|db| wallets::address_lines(db, &row, funded, from))?
+        {
+            lines.lines().try_for_each(print)?;
+            from = behind;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! Writing the address of what is paid to: the hash of a key or of a script, a taproot key, an account.
+//!
+//! What does not live here: keys, and how such a hash comes of one (`wallet`). What always holds: what is written here
+//! reads back as an address of the same chain and network.
+
+use super::{
+    Chain, Dialect, Encoding, Network, TRON_VERSION, lower_hex, write_base58check, write_evm,
+    write_p2wpkh,
+};
+use bech32::{Bech32m, ByteIterExt, Fe32, Fe32IterExt};
+
+/// What an address stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PayTo {
+    /// The HASH160 of a key: P2PKH.
+    KeyHash([u8; 20]),
+    /// The HASH160 of a script: P2SH.
+    ScriptHash([u8; 20]),
+    /// The HASH160 of a key, as a witness program of version 0: P2WPKH.
+    WitnessKeyHash([u8; 20]),
+    /// The x coordinate of a taproot output's key, as a witness program of version 1: P2TR.
+    Taproot([u8; 32]),
+    /// An account on EVM or Tron.
+    Account([u8; 20]),
+}
+
+/// Writes the address. Where segwit addresses of test networks differ, `is_regtest` says which they are for. None where the
+/// chain has no such address.
+pub fn write(chain: Chain, network: Network, is_regtest: bool, pay_to: &PayTo) -> Option<String> {
+    let utxo = match (&chain.row().encoding, pay_to) {
+        (Encoding::Evm, PayTo::Account(account)) => return Some(write_evm(&lower_hex(account))),
+        (Encoding::Tron, PayTo::Account(account)) => {
+            return Some(write_base58check(TRON_VERSION, account));
+        }
+        (Encoding::Utxo(utxo), _) => utxo,
+        (Encoding::Evm | Encoding::Tron | Encoding::Solana, _) => return None,
+    };
+    let dialect = match network {
+        Network::Main => utxo.main,
+        Network::Test => utxo.test,
+    };
+    match pay_to {
+        PayTo::KeyHash(hash) => base58(dialect, 0, hash),
+        PayTo::ScriptHash(hash) => base58(dialect, 1, hash),
+        PayTo::WitnessKeyHash(hash) => {
+            let prefix = dialect.prefixes.get(usize::from(is_regtest))?;
+            Some(write_p2wpkh(*prefix, hash))
+        }
+        PayTo::Taproot(key) => {
+            let prefix = dialect.prefixes.get(usize::from(is_regtest))?;
+            let program = key.iter().copied().bytes_to_fes();
+            let program = program.with_checksum::<Bech32m>(prefix);
+            Some(program.with_witness_version(Fe32::P).chars().collect())
+        }
+        PayTo::Account(_) => None,
+    }
+}
+
+/// The first version of a network is that of keys, the second that of scripts.
+fn base58(dialect: &Dialect, place: usize, hash: &[u8]) -> Option<String> {
+    let (_, version) = dialect.versions.get(place)?;
+    Some(write_base58check(*version, hash))
+}

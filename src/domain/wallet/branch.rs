@@ -1,0 +1,95 @@
+//! The addresses of a wallet: at m/0/index of its account's key.
+//!
+//! What does not live here: which index is next. What always holds: an address follows from the wallet and its index alone.
+
+use super::extended::{ExtendedKey, child, plus};
+use super::{Script, Wallet};
+use crate::domain::address::{self, PayTo};
+use k256::elliptic_curve::sec1::ToSec1Point;
+use k256::{ProjectivePoint, PublicKey};
+use ripemd::Ripemd160;
+use sha2::{Digest, Sha256};
+use sha3::Keccak256;
+
+/// The receiving branch of a wallet, m/0: its point is worked out once for all its addresses.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    wallet: Wallet,
+    key: ExtendedKey,
+    point: ProjectivePoint,
+}
+
+/// An address that was derived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Derived {
+    /// Its text.
+    pub address: String,
+    /// What an output holds that pays to it, on chains whose outputs hold scripts.
+    pub script: Option<Vec<u8>>,
+}
+
+impl Wallet {
+    /// Its receiving branch; none where its key is none, which no wallet that was read has.
+    pub fn receiving(&self) -> Option<Branch> {
+        let key = self.key.child(0)?;
+        let point = PublicKey::from_sec1_bytes(&key.key).ok()?.to_projective();
+        Some(Branch {
+            wallet: *self,
+            key,
+            point,
+        })
+    }
+}
+
+impl Branch {
+    /// The address at an index; none where there is none, which is so from [`INDEX_END`](super::INDEX_END) on.
+    pub fn derive(&self, index: u32) -> Option<Derived> {
+        let key = child(&self.point, &self.key, index)?.key;
+        let pay_to = match self.wallet.script {
+            None => PayTo::Account(account(&key)?),
+            Some(Script::Pkh) => PayTo::KeyHash(hash160(&key)),
+            Some(Script::Wpkh) => PayTo::WitnessKeyHash(hash160(&key)),
+            Some(Script::ShWpkh) => {
+                // The script that is hashed: version 0 and the hash of the key (BIP 141).
+                let program = [&[0x00, 0x14][..], &hash160(&key)].concat();
+                PayTo::ScriptHash(hash160(&program))
+            }
+            Some(Script::Tr) => PayTo::Taproot(taproot(&key)?),
+        };
+        let (chain, network) = (self.wallet.chain, self.wallet.network);
+        let is_regtest = network == super::WalletNetwork::Regtest;
+        let address = address::write(chain, network.encoding(), is_regtest, &pay_to)?;
+        let script = address::script(chain, &address);
+        Some(Derived { address, script })
+    }
+}
+
+/// RIPEMD-160 of SHA-256.
+fn hash160(bytes: &[u8]) -> [u8; 20] {
+    Ripemd160::digest(Sha256::digest(bytes)).into()
+}
+
+/// The account of a key on EVM and Tron: the last 20 bytes of Keccak-256 over its coordinates.
+fn account(key: &[u8; 33]) -> Option<[u8; 20]> {
+    let point = PublicKey::from_sec1_bytes(key).ok()?.to_sec1_point(false);
+    let (_, coordinates) = point.as_bytes().split_first()?;
+    let digest: [u8; 32] = Keccak256::digest(coordinates).into();
+    digest.last_chunk::<20>().copied()
+}
+
+/// The key of a taproot output that only its internal key spends (BIP 86, by the tweak of BIP 341).
+fn taproot(key: &[u8; 33]) -> Option<[u8; 32]> {
+    let (_, x) = key.split_first_chunk::<1>()?;
+    // Of the two points with this x, the one whose y is even.
+    let even = [&[0x02][..], x].concat();
+    let internal = PublicKey::from_sec1_bytes(&even).ok()?.to_projective();
+    let tag = Sha256::digest("TapTweak");
+    let tweak: [u8; 32] = Sha256::new()
+        .chain_update(tag)
+        .chain_update(tag)
+        .chain_update(x)
+        .finalize()
+        .into();
+    let output = super::extended::compressed(&plus(&internal, &tweak)?)?;
+    output.last_chunk::<32>().copied()
+}

@@ -1,0 +1,130 @@
+//! Output script descriptors of one key (BIP 380, 381, 382, 386), with their origin and checksum.
+//!
+//! What does not live here: the key inside (`extended`). What always holds: a descriptor that is taken describes the
+//! addresses at m/0/index of its key, and its checksum is right where it has one.
+
+use super::Script;
+
+/// What a descriptor says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Described<'a> {
+    pub(super) script: Script,
+    /// The extended key, without its origin and its path.
+    pub(super) key: &'a str,
+}
+
+/// What goes around the key.
+const FORMS: [(&str, &str, Script); 4] = [
+    ("pkh(", ")", Script::Pkh),
+    ("wpkh(", ")", Script::Wpkh),
+    ("sh(wpkh(", "))", Script::ShWpkh),
+    ("tr(", ")", Script::Tr),
+];
+
+/// Behind the key: the receiving addresses, or those and the change (BIP 389).
+const PATHS: [&str; 2] = ["/0/*", "/<0;1>/*"];
+
+/// Reads a descriptor.
+///
+/// # Errors
+/// What is wrong with it, to follow the name of its field.
+pub(super) fn read(text: &str) -> Result<Described<'_>, &'static str> {
+    let body = match text.split_once('#') {
+        None => text,
+        Some((body, sum)) if checksum(body).as_deref() == Some(sum) => body,
+        Some(_) => return Err("is a descriptor whose checksum does not match: copy it again"),
+    };
+    let found = FORMS.iter().find_map(|(before, after, script)| {
+        let inside = body.strip_prefix(before)?.strip_suffix(after)?;
+        Some((inside, *script))
+    });
+    let (inside, script) =
+        found.ok_or("must be a descriptor of one key: pkh(), wpkh(), sh(wpkh()) or tr()")?;
+    let inside = without_origin(inside)?;
+    let key = PATHS.iter().find_map(|path| inside.strip_suffix(path));
+    let key = key.ok_or("must be a descriptor whose key ends with /0/*")?;
+    if key.contains(['(', ')', ',', '{', '}', '/', '[', ']']) {
+        return Err("must be a descriptor of one extended key, followed by /0/* and nothing else");
+    }
+    Ok(Described { script, key })
+}
+
+/// What follows `[fingerprint/path]`, which says where the key comes from.
+fn without_origin(text: &str) -> Result<&str, &'static str> {
+    let Some(rest) = text.strip_prefix('[') else {
+        return Ok(text);
+    };
+    let wrong = "has an origin that is not of the form [d34db33f/84h/0h/0h]";
+    let (origin, key) = rest.split_once(']').ok_or(wrong)?;
+    let mut steps = origin.split('/');
+    let fingerprint = steps.next().unwrap_or_default();
+    let is_fingerprint =
+        fingerprint.len() == 8 && fingerprint.bytes().all(|c| c.is_ascii_hexdigit());
+    let is_step = |step: &str| {
+        let number = step.strip_suffix(['\'', 'h', 'H']).unwrap_or(step);
+        let is_digits = number.bytes().all(|digit| digit.is_ascii_digit());
+        is_digits
+            && number
+                .parse()
+                .is_ok_and(|number: u32| number < super::INDEX_END)
+    };
+    if is_fingerprint && steps.all(is_step) {
+        Ok(key)
+    } else {
+        Err(wrong)
+    }
+}
+
+/// The eight characters behind the `#` (BIP 380); none for a text with characters that no descriptor has.
+pub(super) fn checksum(body: &str) -> Option<String> {
+    const INPUT: &str = "0123456789()[],'/*abcdefgh@:$%{}IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~ijklmnopqrstuvwxyzABCDEFGH`#\"\\ ";
+    const OUTPUT: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
+    let (mut sum, mut class, mut count) = (1_u64, 0_u64, 0_u8);
+    for c in body.chars() {
+        let place = u64::try_from(INPUT.find(c)?).ok()?;
+        sum = step(sum, place & 31);
+        // Three groups of 32 characters: the group of each is summed up by three.
+        class = (class << 1_u32)
+            .wrapping_add(class)
+            .wrapping_add(place >> 5_u32);
+        count = count.wrapping_add(1);
+        if count == 3 {
+            sum = step(sum, class);
+            (class, count) = (0, 0);
+        }
+    }
+    if count > 0 {
+        sum = step(sum, class);
+    }
+    for _ in 0..8 {
+        sum = step(sum, 0);
+    }
+    sum ^= 1;
+    let character = |place: u32| {
+        let five = usize::try_from((sum >> place) & 31).ok()?;
+        OUTPUT.get(five).map(|byte| char::from(*byte))
+    };
+    (0..8_u32)
+        .rev()
+        .map(|at| character(at.wrapping_mul(5)))
+        .collect()
+}
+
+/// One step of the checksum's polynomial.
+fn step(sum: u64, value: u64) -> u64 {
+    const GENERATOR: [u64; 5] = [
+        0xf5_dee5_1989,
+        0xa9_fdca_3312,
+        0x1b_ab10_e32d,
+        0x37_06b1_677a,
+        0x64_4d62_6ffd,
+    ];
+    let top = sum >> 35_u32;
+    let mut next = ((sum & 0x07_ffff_ffff) << 5_u32) ^ value;
+    for (at, number) in (0_u32..).zip(GENERATOR) {
+        if (top >> at) & 1 == 1 {
+            next ^= number;
+        }
+    }
+    next
+}

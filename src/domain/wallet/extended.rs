@@ -1,0 +1,176 @@
+//! Extended public keys (BIP 32): reading them by their versions, and deriving public children.
+//!
+//! What does not live here: addresses. What always holds: a key that was read is a point of the curve, so that it has
+//! children.
+
+use super::{Network, Script};
+use crate::domain::asset::Chain;
+use hmac::{Hmac, KeyInit, Mac};
+use k256::elliptic_curve::PrimeField;
+use k256::elliptic_curve::group::Group;
+use k256::elliptic_curve::sec1::ToSec1Point;
+use k256::{FieldBytes, ProjectivePoint, PublicKey, Scalar};
+use sha2::Sha512;
+
+/// The depth of an account's key: m/purpose'/coin'/account'.
+pub(super) const ACCOUNT_DEPTH: u8 = 3;
+
+/// Version, depth, parent's fingerprint, child number, chain code and key.
+pub(super) const EXTENDED_BYTES: usize = 78;
+
+/// A key and its chain code: what a wallet is known by, however it is spelt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExtendedKey {
+    /// The point, compressed.
+    pub key: [u8; 33],
+    /// What tells its children from those of another with the same point.
+    pub chain_code: [u8; 32],
+}
+
+impl ExtendedKey {
+    /// The child at this index; none where it is hardened, and where the index has no key, which happens once in 2^127.
+    pub fn child(&self, index: u32) -> Option<ExtendedKey> {
+        let parent = PublicKey::from_sec1_bytes(&self.key).ok()?.to_projective();
+        child(&parent, self, index)
+    }
+}
+
+/// The child of a key whose point is known.
+pub(super) fn child(
+    parent: &ProjectivePoint,
+    extended: &ExtendedKey,
+    index: u32,
+) -> Option<ExtendedKey> {
+    if index >= super::INDEX_END {
+        return None;
+    }
+    let mut mac = Hmac::<Sha512>::new_from_slice(&extended.chain_code).ok()?;
+    mac.update(&extended.key);
+    mac.update(&index.to_be_bytes());
+    let digest: [u8; 64] = mac.finalize().into_bytes().into();
+    let (left, chain_code) = digest.split_first_chunk::<32>()?;
+    Some(ExtendedKey {
+        key: compressed(&plus(parent, left)?)?,
+        chain_code: chain_code.try_into().ok()?,
+    })
+}
+
+/// A point, and a number of generators more; none where the number is none of the curve's or the sum is no point.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "the sum of two points of a curve is one"
+)]
+pub(super) fn plus(point: &ProjectivePoint, number: &[u8; 32]) -> Option<ProjectivePoint> {
+    let scalar: Option<Scalar> = Scalar::from_repr(FieldBytes::from(*number)).into();
+    let sum = ProjectivePoint::mul_by_generator(&scalar?) + point;
+    (!bool::from(sum.is_identity())).then_some(sum)
+}
+
+/// The 33 bytes of a point.
+pub(super) fn compressed(point: &ProjectivePoint) -> Option<[u8; 33]> {
+    let point = point.to_affine().to_sec1_point(true);
+    point.as_bytes().try_into().ok()
+}
+
+/// What the first four bytes of an extended public key say (SLIP-132, and what wallets of each chain export).
+#[derive(Debug)]
+pub(super) struct Version {
+    bytes: u32,
+    /// The chains, by the first of each pool, whose wallets write it.
+    pub(super) chains: &'static [Chain],
+    pub(super) network: Network,
+    /// What it says of the script, if anything.
+    pub(super) script: Option<Script>,
+    /// Is that always so? Some wallets write `Ltub` for every script.
+    pub(super) is_script_fixed: bool,
+}
+
+const ALL: &[Chain] = &[
+    Chain::Bitcoin,
+    Chain::Litecoin,
+    Chain::Dogecoin,
+    Chain::Ethereum,
+    Chain::Tron,
+];
+const SEGWIT: &[Chain] = &[Chain::Bitcoin, Chain::Litecoin];
+const LITECOIN: &[Chain] = &[Chain::Litecoin];
+const DOGECOIN: &[Chain] = &[Chain::Dogecoin];
+
+const fn version(
+    bytes: u32,
+    chains: &'static [Chain],
+    network: Network,
+    script: Option<Script>,
+) -> Version {
+    Version {
+        bytes,
+        chains,
+        network,
+        script,
+        is_script_fixed: bytes != LTUB,
+    }
+}
+
+const LTUB: u32 = 0x019d_a462;
+
+const VERSIONS: [Version; 11] = [
+    // xpub, ypub, zpub
+    version(0x0488_b21e, ALL, Network::Main, None),
+    version(0x049d_7cb2, SEGWIT, Network::Main, Some(Script::ShWpkh)),
+    version(0x04b2_4746, SEGWIT, Network::Main, Some(Script::Wpkh)),
+    // tpub, upub, vpub
+    version(0x0435_87cf, ALL, Network::Test, None),
+    version(0x044a_5262, SEGWIT, Network::Test, Some(Script::ShWpkh)),
+    version(0x045f_1cf6, SEGWIT, Network::Test, Some(Script::Wpkh)),
+    // Ltub, Mtub, ttub
+    version(LTUB, LITECOIN, Network::Main, Some(Script::Pkh)),
+    version(0x01b2_6ef6, LITECOIN, Network::Main, Some(Script::ShWpkh)),
+    version(0x0436_f6e1, LITECOIN, Network::Test, None),
+    // dgub, tgub
+    version(0x02fa_cafd, DOGECOIN, Network::Main, Some(Script::Pkh)),
+    version(0x0432_a9a8, DOGECOIN, Network::Test, Some(Script::Pkh)),
+];
+
+/// Ypub, Zpub, Upub, Vpub: keys of wallets with several signers.
+const OF_SEVERAL: [u32; 4] = [0x0295_b43f, 0x02aa_7ed3, 0x0242_89ef, 0x0257_5483];
+
+/// Reads an extended public key: itself, what its version says, and its depth.
+///
+/// # Errors
+/// What is wrong with it, to follow the name of its field.
+pub(super) fn read(text: &str) -> Result<(ExtendedKey, &'static Version, u8), &'static str> {
+    let mut bytes = [0; EXTENDED_BYTES + 4];
+    match bs58::decode(text).with_check(None).onto(&mut bytes) {
+        Ok(EXTENDED_BYTES) => {}
+        Err(bs58::decode::Error::InvalidChecksum { .. }) => {
+            return Err("has a checksum that does not match: copy it again");
+        }
+        Ok(_) | Err(_) => {
+            return Err(
+                "is no extended public key (xpub, ypub, zpub, tpub, upub, vpub, Ltub, Mtub, dgub) and no descriptor",
+            );
+        }
+    }
+    let (version, rest) = bytes.split_first_chunk::<4>().unwrap_or((&[0; 4], &[]));
+    let version = u32::from_be_bytes(*version);
+    if OF_SEVERAL.contains(&version) {
+        return Err("is a key of a wallet with several signers, which is not taken");
+    }
+    let known = VERSIONS.iter().find(|known| known.bytes == version);
+    let known = known.ok_or("is an extended key of a kind that is not known here")?;
+    let unreadable = "is an extended public key of the wrong form";
+    let ([depth], rest) = rest.split_first_chunk::<1>().ok_or(unreadable)?;
+    let (parent_and_number, rest) = rest.split_first_chunk::<8>().ok_or(unreadable)?;
+    let (chain_code, rest) = rest.split_first_chunk::<32>().ok_or(unreadable)?;
+    let (key, _) = rest.split_first_chunk::<33>().ok_or(unreadable)?;
+    let is_first_without_parent = *depth != 0 || *parent_and_number == [0; 8];
+    let is_compressed = matches!(key.first(), Some(2 | 3));
+    if !is_first_without_parent || !is_compressed || PublicKey::from_sec1_bytes(key).is_err() {
+        return Err(unreadable);
+    }
+    let extended = ExtendedKey {
+        key: *key,
+        chain_code: *chain_code,
+    };
+    Ok((extended, known, *depth))
+}

@@ -1,0 +1,214 @@
+//! Wallets against what other programs make of the same keys, and against what they must refuse.
+
+use super::descriptor::checksum;
+use super::{Said, Script, Secret, Wallet, WalletNetwork, chain_named, read};
+use crate::domain::asset::Chain;
+use crate::domain::refusal::Refusal;
+use serde_json::Value;
+
+mod random;
+mod refused;
+
+/// The vectors of independent libraries for the well-known test phrase.
+const VECTORS: &str = include_str!("tests/vectors.json");
+
+/// The account m/84'/0'/0' of that phrase, as wallets spell it.
+const ZPUB: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
+const XPUB: &str = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V";
+
+fn vectors() -> Vec<Value> {
+    serde_json::from_str(VECTORS).unwrap()
+}
+
+fn text<'a>(vector: &'a Value, field: &str) -> Option<&'a str> {
+    vector[field].as_str()
+}
+
+fn texts(vector: &Value, field: &str) -> Vec<String> {
+    serde_json::from_value(vector[field].clone()).unwrap()
+}
+
+/// What is said besides the key.
+fn said(script: Option<&str>, network: Option<&str>) -> Said {
+    Said {
+        script: script.map(|script| script.parse().unwrap()),
+        network: network.map(|network| network.parse().unwrap()),
+    }
+}
+
+fn first_three(wallet: &Wallet) -> Vec<String> {
+    let branch = wallet.receiving().unwrap();
+    (0..3)
+        .map(|index| branch.derive(index).unwrap().address)
+        .collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn every_vector_has_its_addresses() {
+    for vector in vectors() {
+        let name = text(&vector, "name").unwrap();
+        let chain = chain_named(text(&vector, "chain").unwrap()).unwrap();
+        let said = said(text(&vector, "script"), text(&vector, "network"));
+        let wallet = read(chain, text(&vector, "key").unwrap(), &said).unwrap();
+        assert_eq!(first_three(&wallet), texts(&vector, "addresses"), "{name}");
+        let keys = (0..).zip(texts(&vector, "pubkeys"));
+        for (index, expected) in keys {
+            let key = wallet.key.child(0).unwrap().child(index).unwrap().key;
+            assert_eq!(hex(&key), expected, "{name} {index}");
+        }
+        let networks = match said.network {
+            None => WalletNetwork::Any,
+            Some(network) => network,
+        };
+        assert_eq!(wallet.network, networks, "{name}");
+        // The same key by its plain version is the same key, and with what its version said, the same wallet.
+        let is_main = said
+            .network
+            .is_none_or(|network| network == WalletNetwork::Main);
+        if let Some(plain) = text(&vector, "plain").filter(|_| is_main) {
+            assert_eq!(read(chain, plain, &said).unwrap(), wallet, "{name}");
+        }
+    }
+}
+
+#[test]
+fn each_script_of_an_address_is_that_of_its_output() {
+    for vector in vectors() {
+        let chain = chain_named(text(&vector, "chain").unwrap()).unwrap();
+        let said = said(text(&vector, "script"), text(&vector, "network"));
+        let wallet = read(chain, text(&vector, "key").unwrap(), &said).unwrap();
+        let derived = wallet.receiving().unwrap().derive(0).unwrap();
+        let begins = match wallet.script {
+            None => "",
+            Some(Script::Pkh) => "76a914",
+            Some(Script::ShWpkh) => "a914",
+            Some(Script::Wpkh) => "0014",
+            Some(Script::Tr) => "5120",
+        };
+        assert_eq!(derived.script.is_some(), wallet.script.is_some());
+        let script = hex(&derived.script.unwrap_or_default());
+        assert!(script.starts_with(begins), "{} {script}", derived.address);
+    }
+}
+
+#[test]
+fn a_version_tells_script_and_network() {
+    let of = |chain, text: &str| {
+        read(chain, text, &Said::default()).map(|wallet| (wallet.script, wallet.network))
+    };
+    for vector in vectors() {
+        let chain = chain_named(text(&vector, "chain").unwrap()).unwrap();
+        let key = text(&vector, "key").unwrap();
+        let is_plain = ["xpub", "tpub", "ttub"].contains(&&key[..4]);
+        let found = of(chain, key);
+        if is_plain && chain.has_outputs() {
+            let refused: Refusal = found.unwrap_err();
+            assert_eq!(refused.param.as_deref(), Some("script"));
+            assert!(refused.message.contains("pkh, sh-wpkh, wpkh, tr"));
+        } else {
+            let (script, network) = found.unwrap();
+            let name = text(&vector, "name").unwrap();
+            assert_eq!(
+                script.map(Script::as_str),
+                text(&vector, "script"),
+                "{name}"
+            );
+            let named = text(&vector, "network").unwrap_or("any");
+            let expected = named.replace("regtest", "test");
+            assert_eq!(network.as_str(), expected, "{name}");
+        }
+    }
+    // Dogecoin has one script only, so that a plain key tells enough.
+    assert_eq!(
+        of(Chain::Dogecoin, XPUB),
+        Ok((Some(Script::Pkh), WalletNetwork::Main))
+    );
+}
+
+#[test]
+fn descriptors_are_read_with_origin_path_and_checksum() {
+    // The example of BIP 380.
+    assert_eq!(checksum("raw(deadbeef)").as_deref(), Some("89f8spxm"));
+    let wallet = |text: &str| read(Chain::Bitcoin, text, &Said::default());
+    for (before, after, script) in [
+        ("pkh(", ")", Script::Pkh),
+        ("wpkh(", ")", Script::Wpkh),
+        ("sh(wpkh(", "))", Script::ShWpkh),
+        ("tr(", ")", Script::Tr),
+    ] {
+        for origin in [
+            "",
+            "[73c5da0a/84h/0h/0h]",
+            "[73C5DA0A/84'/0H/0'/7]",
+            "[73c5da0a]",
+        ] {
+            for path in ["/0/*", "/<0;1>/*"] {
+                let body = format!("{before}{origin}{XPUB}{path}{after}");
+                let with_sum = format!("{body}#{}", checksum(&body).unwrap());
+                for text in [&body, &with_sum, &format!(" {with_sum}\n")] {
+                    let read = wallet(text).unwrap();
+                    assert_eq!(read.script, Some(script), "{text}");
+                    assert_eq!(read.key, wallet(ZPUB).unwrap().key, "{text}");
+                }
+                let wrong = format!("{body}#qqqqqqqq");
+                let refused = wallet(&wrong).unwrap_err();
+                assert!(refused.message.contains("checksum"), "{}", refused.message);
+            }
+        }
+    }
+    assert_eq!(
+        first_three(&wallet(&format!("wpkh({XPUB}/0/*)")).unwrap()),
+        first_three(&wallet(ZPUB).unwrap())
+    );
+}
+
+#[test]
+fn a_wallet_agrees_with_the_networks_that_its_addresses_are_for() {
+    for (network, chain, agrees) in [
+        (WalletNetwork::Main, Chain::Bitcoin, &["main"][..]),
+        (
+            WalletNetwork::Test,
+            Chain::Bitcoin,
+            &["test", "testnet4", "signet"],
+        ),
+        (WalletNetwork::Regtest, Chain::Litecoin, &["regtest"]),
+        (WalletNetwork::Any, Chain::Base, &["8453", "84532"]),
+        (
+            WalletNetwork::Any,
+            Chain::Tron,
+            &["mainnet", "shasta", "nile"],
+        ),
+    ] {
+        let (main, tests) = chain.row().networks;
+        for name in std::iter::once(&main).chain(tests) {
+            let expected = agrees.contains(name);
+            assert_eq!(
+                network.agrees_with(chain, name),
+                expected,
+                "{network} {chain} {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_index_has_an_address_until_hardened_ones_begin() {
+    let branch = read(Chain::Bitcoin, ZPUB, &Said::default())
+        .unwrap()
+        .receiving()
+        .unwrap();
+    assert!(branch.derive(super::INDEX_END - 1).is_some());
+    assert_eq!(branch.derive(super::INDEX_END), None);
+    assert_eq!(branch.derive(u32::MAX), None);
+}
+
+#[test]
+fn no_name_of_a_secret_is_a_text_that_holds_one() {
+    for secret in Secret::ALL {
+        assert_eq!(Secret::in_text(secret.as_str()), None);
+    }
+}

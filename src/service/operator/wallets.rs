@@ -1,0 +1,400 @@
+//! Wallets in the operator interface and on the command line: adding, listing, retiring them, and what came to their
+//! addresses.
+//!
+//! What does not live here: taking the next address (`pools`), reading a key (`domain::wallet`). What always holds: what
+//! is private is refused before anything else is looked at, and is neither stored, logged nor repeated.
+
+use crate::domain::address::{self, Network};
+use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::fields::Fields;
+use crate::domain::id;
+use crate::domain::money::Overflow;
+use crate::domain::money::coin::Units;
+use crate::domain::refusal::Refusal;
+use crate::domain::render::wallets::{WalletCheck, WalletView, own_address};
+use crate::domain::time::Time;
+use crate::domain::wallet::{self, Gaps, INDEX_END, NAME_CHARS_MAX, Said, Wallet};
+use crate::service::audit_log::{self, Entry};
+use crate::service::{Error, Json, Member, Service};
+use crate::store::own_transfers::{declare, declared};
+use crate::store::wallets::{self, Funded, NewWallet, WalletRow};
+use crate::store::{Reader, Tx};
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// How many addresses are shown, for comparing them with those of the owner's wallet.
+const SHOWN: u32 = 3;
+/// The longest key or descriptor that is read, in characters.
+const KEY_CHARS_MAX: usize = 1024;
+/// The longest address, in characters.
+const ADDRESS_CHARS_MAX: usize = 128;
+/// The longest name of a chain, script or network, in characters.
+const WORD_CHARS_MAX: usize = 40;
+/// Addresses of an export that are read at once.
+const PAGE_ADDRESSES: u32 = 500;
+
+/// The first line of the list of addresses.
+pub const ADDRESSES_HEADER: &str = "path,address,coin,amount,wallet\r\n";
+
+/// A wallet that is wanted, read and found right.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    wallet: Wallet,
+    next: u32,
+    name: Option<String>,
+}
+
+impl Wanted {
+    /// Reads `chain`, `key`, and where given `script`, `network`, `next` and `name`.
+    ///
+    /// # Errors
+    /// `invalid_request` that names the field; what is private is refused first, wherever it is.
+    pub fn of(body: &Map<String, Value>) -> Result<Wanted, Refusal> {
+        wallet::refuse_secrets_in(body)?;
+        let fields = Fields::of(body);
+        fields.only(&["chain", "key", "script", "network", "next", "name"])?;
+        let given = |name: &'static str, chars_max: usize| {
+            let text = fields.text(name, 1..=chars_max)?;
+            text.ok_or_else(|| Refusal::field(name, "must be given"))
+        };
+        let chain = wallet::chain_named(given("chain", WORD_CHARS_MAX)?)?;
+        let said = Said {
+            script: fields.choice("script")?,
+            network: fields.choice("network")?,
+        };
+        let wallet = wallet::read(chain, given("key", KEY_CHARS_MAX)?, &said)?;
+        let last = i64::from(INDEX_END).saturating_sub(1);
+        let next = fields.integer("next", 0..=last)?.unwrap_or_default();
+        let name = fields.text("name", 1..=NAME_CHARS_MAX)?;
+        Ok(Wanted {
+            wallet,
+            next: u32::try_from(next).unwrap_or_default(),
+            name: name.map(str::to_owned),
+        })
+    }
+}
+
+impl Service {
+    /// What a wallet would be, its first addresses, and whether it is known.
+    ///
+    /// # Errors
+    /// As [`Wanted::of`], and those of [`add`].
+    pub fn check_wallet(&self, body: &Map<String, Value>) -> Result<Json, Error> {
+        let wanted = Wanted::of(body)?;
+        self.read(|db| check(db, &wanted))
+    }
+
+    /// Adds a wallet, or lets a known one go on.
+    ///
+    /// # Errors
+    /// As [`Wanted::of`] and [`add`].
+    pub async fn add_wallet(
+        self: &Arc<Self>,
+        now: Time,
+        member: &Member,
+        body: &Map<String, Value>,
+    ) -> Result<Json, Error> {
+        let (wanted, actor) = (Wanted::of(body)?, member.actor());
+        self.write(move |_, tx| add(tx, &actor, &wanted, now)).await
+    }
+
+    /// Every wallet, retired ones too, oldest first. For a thread that may wait.
+    pub fn wallets(&self) -> Result<Vec<Json>, Error> {
+        self.read(list)
+    }
+
+    /// Lets a wallet hand out nothing more; it stays watched.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn retire_wallet(
+        self: &Arc<Self>,
+        now: Time,
+        member: &Member,
+        id: String,
+    ) -> Result<Json, Error> {
+        let actor = member.actor();
+        self.write(move |_, tx| retire(tx, &actor, &id, now)).await
+    }
+
+    /// Declares an address as our own: what it sends is no payment.
+    ///
+    /// # Errors
+    /// As [`own`].
+    pub async fn own_an_address(
+        self: &Arc<Self>,
+        now: Time,
+        member: &Member,
+        body: Map<String, Value>,
+    ) -> Result<Json, Error> {
+        let actor = member.actor();
+        self.write(move |_, tx| own(tx, &actor, &body, now)).await
+    }
+
+    /// Every address that was declared as our own in live mode.
+    pub fn own_addresses(&self) -> Result<Vec<Json>, Error> {
+        self.read(|db| {
+            let all = declared(db, Mode::Live)?.into_iter();
+            all.map(|(chain, address, at)| Ok(own_address(&chain, &address, at)?))
+                .collect()
+        })
+    }
+
+    /// The next lines of a wallet's addresses from an index on, and the index behind them; nothing where none follow. For
+    /// a thread that may wait.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub fn wallet_addresses(
+        &self,
+        id: &str,
+        funded: bool,
+        from: u32,
+    ) -> Result<Option<(String, u32)>, Error> {
+        self.read(|db| address_lines(db, &find(db, id)?, funded, from))
+    }
+}
+
+/// The wallet with this id.
+///
+/// # Errors
+/// `not_found`.
+pub fn find(db: &Reader<'_>, id: &str) -> Result<WalletRow, Error> {
+    let found = id::parse(id)
+        .map(|id| wallets::by_id(db, &id))
+        .transpose()?;
+    found
+        .flatten()
+        .ok_or_else(|| Refusal::not_found("wallet").into())
+}
+
+/// Every wallet, as it is stored.
+///
+/// # Errors
+/// None that a caller causes.
+pub fn all(db: &Reader<'_>) -> Result<Vec<WalletRow>, Error> {
+    Ok(wallets::all(db)?)
+}
+
+/// Every wallet, with its gap limit.
+///
+/// # Errors
+/// None that a caller causes.
+pub fn list(db: &Reader<'_>) -> Result<Vec<Json>, Error> {
+    let all = wallets::all(db)?;
+    all.iter().map(|row| view(db, row)).collect()
+}
+
+/// What a wallet would be, its first addresses, and whether it is known.
+///
+/// # Errors
+/// As [`add`].
+pub fn check(db: &Reader<'_>, wanted: &Wanted) -> Result<Json, Error> {
+    let wallet = &wanted.wallet;
+    let known = known(db, wallet)?;
+    let next = known.as_ref().map_or(0, |row| row.next_index);
+    Ok(to_raw_value(&WalletCheck {
+        chain: wallet.chain.address_pool(),
+        script: wallet.script,
+        network: wallet.network,
+        addresses: first_addresses(wallet)?,
+        wallet: known.as_ref().map(|row| row.id.as_str()),
+        next_index: next.max(wanted.next),
+    })?)
+}
+
+/// Adds a wallet. One whose key and chain code are known goes on from where it was, whatever its key is spelt like.
+///
+/// # Errors
+/// `invalid_request` where its addresses are known with another script.
+pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json, Error> {
+    let wallet = &wanted.wallet;
+    let known = known(tx, wallet)?;
+    let id = known
+        .as_ref()
+        .map_or_else(|| id::new(now).to_string(), |row| row.id.clone());
+    let new = NewWallet {
+        id: &id,
+        name: wanted.name.as_deref(),
+        wallet,
+        first_index: wanted.next,
+    };
+    let action = match &known {
+        Some(row) => {
+            wallets::resume(tx, row.seq, &new, now)?;
+            "wallet.resume"
+        }
+        None => {
+            wallets::insert(tx, &new, now)?;
+            "wallet.add"
+        }
+    };
+    let row = find(tx, &id)?;
+    let detail = json!({
+        "chain": wallet.chain.address_pool(), "script": wallet.script, "network": wallet.network,
+        "nextIndex": row.next_index,
+    });
+    record(tx, now, actor, action, &id, &detail)?;
+    view(tx, &row)
+}
+
+/// The wallet that has this key and chain code already.
+///
+/// # Errors
+/// `invalid_request` where its addresses hold another script.
+fn known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
+    let known = wallets::by_key(db, wallet)?;
+    match &known {
+        Some(row) if row.wallet.script != wallet.script => {
+            let script = row.wallet.script.map_or("none", |script| script.as_str());
+            let problem = format!("must be {script}, as the wallet {} has this key", row.id);
+            Err(Refusal::field("script", problem).into())
+        }
+        Some(_) | None => Ok(known),
+    }
+}
+
+/// Lets a wallet hand out nothing more.
+///
+/// # Errors
+/// `not_found`.
+pub fn retire(tx: &Tx<'_>, actor: &str, id: &str, now: Time) -> Result<Json, Error> {
+    let row = find(tx, id)?;
+    if row.retired_at.is_none() {
+        wallets::retire(tx, row.seq, now)?;
+        let detail = json!({ "nextIndex": row.next_index });
+        record(tx, now, actor, "wallet.retire", &row.id, &detail)?;
+    }
+    view(tx, &find(tx, id)?)
+}
+
+/// Declares an address of `chain`, by the name of its pool, as our own: `address`, of whatever network.
+///
+/// # Errors
+/// `invalid_request` that names the field.
+pub fn own(tx: &Tx<'_>, actor: &str, body: &Map<String, Value>, now: Time) -> Result<Json, Error> {
+    wallet::refuse_secrets_in(body)?;
+    let fields = Fields::of(body);
+    fields.only(&["chain", "address"])?;
+    let given = |name: &'static str, chars_max: usize| {
+        let text = fields.text(name, 1..=chars_max)?;
+        text.ok_or_else(|| Refusal::field(name, "must be given"))
+    };
+    let name = given("chain", WORD_CHARS_MAX)?;
+    let chain = Chain::of_each_pool().find(|chain| chain.address_pool() == name);
+    let chain = chain.ok_or_else(|| {
+        let names: Vec<_> = Chain::of_each_pool().map(Chain::address_pool).collect();
+        Refusal::field("chain", format!("must be one of {}", names.join(", ")))
+    })?;
+    let text = given("address", ADDRESS_CHARS_MAX)?;
+    let (_, address) = address::parse_on(chain, &Network::BOTH, text)
+        .map_err(|problem| Refusal::field("address", format!("is {problem}")))?;
+    if declare(tx, Mode::Live, chain, &address, now)? {
+        let detail = json!({ "chain": chain.address_pool() });
+        record(tx, now, actor, "own_address.add", &address, &detail)?;
+    }
+    Ok(own_address(chain.address_pool(), &address, now)?)
+}
+
+/// The next lines of a wallet's addresses from an index on, and the index behind them; nothing where none follow. Amounts
+/// are all that came and was not taken back; with `funded` addresses to which nothing came are left out.
+///
+/// # Errors
+/// None that a caller causes.
+pub fn address_lines(
+    db: &Reader<'_>,
+    row: &WalletRow,
+    funded: bool,
+    from: u32,
+) -> Result<Option<(String, u32)>, Error> {
+    let rows = wallets::funded(db, row, from, PAGE_ADDRESSES)?;
+    let Some(last) = rows.last() else {
+        return Ok(None);
+    };
+    let behind = last.index.saturating_add(1);
+    let mut lines = String::new();
+    let mut rows = rows.iter().peekable();
+    while let Some(Funded {
+        index,
+        address,
+        came,
+    }) = rows.next()
+    {
+        let (coin, amount) = match came {
+            None if funded => continue,
+            None => ("", String::new()),
+            Some((asset, amount)) => {
+                let mut sum = *amount;
+                while let Some(more) = rows.next_if(|next| is_of(next, *index, asset)) {
+                    let more = more.came.map_or(Units::ZERO, |(_, more)| more);
+                    sum = Units(sum.0.checked_add(more.0).ok_or(Overflow)?);
+                }
+                (asset.id, asset.text(sum))
+            }
+        };
+        lines.push_str(&format!(
+            "m/0/{index},{address},{coin},{amount},{}\r\n",
+            row.id
+        ));
+    }
+    Ok(Some((lines, behind)))
+}
+
+/// Did this come to the same address in the same coin?
+fn is_of(next: &Funded, index: u32, asset: &Asset) -> bool {
+    next.index == index && next.came.is_some_and(|(other, _)| other == asset)
+}
+
+/// The first addresses of a wallet.
+fn first_addresses(wallet: &Wallet) -> Result<Vec<String>, Error> {
+    let branch = wallet.receiving();
+    let derive = |index| {
+        branch
+            .as_ref()?
+            .derive(index)
+            .map(|derived| derived.address)
+    };
+    let addresses: Option<Vec<_>> = (0..SHOWN).map(derive).collect();
+    addresses.ok_or_else(|| Error::Failed("a wallet has no addresses".to_owned()))
+}
+
+/// A wallet as it is answered.
+fn view(db: &Reader<'_>, row: &WalletRow) -> Result<Json, Error> {
+    let mut gaps = Gaps::from(row.first_index);
+    wallets::each_used(db, row, |index| gaps.used(index))?;
+    let hands_out = wallets::handing_out(db, row.wallet.chain)?;
+    Ok(to_raw_value(&WalletView {
+        id: &row.id,
+        name: row.name.as_deref(),
+        chain: row.wallet.chain.address_pool(),
+        script: row.wallet.script,
+        network: row.wallet.network,
+        first_index: row.first_index,
+        next_index: row.next_index,
+        gap_limit: gaps.limit(row.next_index),
+        addresses: first_addresses(&row.wallet)?,
+        hands_out: hands_out.is_some_and(|other| other.seq == row.seq),
+        created_at: row.created_at,
+        added_at: row.added_at,
+        retired_at: row.retired_at,
+    })?)
+}
+
+/// Notes in the audit log what concerns no account.
+fn record(
+    tx: &Tx<'_>,
+    now: Time,
+    actor: &str,
+    action: &str,
+    object: &str,
+    detail: &Value,
+) -> Result<(), Error> {
+    let entry = Entry {
+        action,
+        account: None,
+        object: Some(object),
+        detail,
+    };
+    audit_log::record(tx, now, actor, &entry)
+}

@@ -1,0 +1,223 @@
+//! Private keys, seed phrases and WIFs are refused wherever text can come in, and are found nowhere afterwards: in no
+//! answer, no log, no file.
+
+use super::wallets::{ZPUB, wallet};
+use crate::support::process::Process;
+use crate::support::scratch::Scratch;
+use crate::support::{Answer, agent, send};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Each with a part of it that nothing else has.
+const SECRETS: [(&str, &str); 5] = [
+    (
+        "xprv9s21ZrQH143K3GJpoapnV8SFfukcVBSfeCficPSGfubmSFDxo1kuHnLisriDvSnRRuL2Qrg5ggqHKNVpxR86QEC8w35uxmGoggxtQTPvfUu",
+        "GJpoapnV8SFfukcVBSf",
+    ),
+    (
+        "zprvAdG4iTXWBoARxkkzNpNh8r6Qag3irQB8PzEMkAFeTRXxHpbF9z4QgEvBRmfvqWvGp42t42nvgGpNgYSJA9iefm1yYNZKEm7z6qUWCroSQnE",
+        "xkkzNpNh8r6Qag3irQB",
+    ),
+    (
+        "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong",
+        "zoo zoo",
+    ),
+    (
+        "L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1",
+        "yDtCWekvXuE6oXD9",
+    ),
+    (
+        "0c28fca386c7a227600b2fe50b7cae11ec86d3bf1fbe471be89827e19d72aa1d",
+        "7a227600b2fe50b7",
+    ),
+];
+
+/// Nothing of the secret is in a text.
+#[track_caller]
+fn is_free_of(bytes: &[u8], secret: (&str, &str), place: &str) {
+    for part in [secret.0, secret.1] {
+        let found = bytes.windows(part.len()).any(|at| at == part.as_bytes());
+        assert!(!found, "{place}: {}", String::from_utf8_lossy(bytes));
+    }
+}
+
+/// Nothing of it is in any file of the folder: the database, what SQLite keeps beside it, a log.
+#[track_caller]
+fn no_file_has(folder: &Path, secret: (&str, &str)) {
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        if path.is_file() {
+            let bytes = std::fs::read(&path).unwrap();
+            is_free_of(&bytes, secret, &path.display().to_string());
+        }
+    }
+}
+
+#[test]
+fn the_command_line_repeats_nothing_private() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let folder = file.parent().unwrap();
+    assert!(
+        wallet(&file, &["add", "bitcoin", "--yes"], ZPUB)
+            .status
+            .success()
+    );
+    for secret in SECRETS {
+        let text = secret.0;
+        let middle = format!("wpkh([73c5da0a/84h/0h/0h]{text}/0/*)#abcdefgh");
+        let behind = format!("{ZPUB} {text}");
+        for (args, input) in [
+            (&["add", "bitcoin", "--yes"][..], text),
+            (&["add", "bitcoin", "--yes"], &middle),
+            (&["add", "bitcoin", "--yes"], &behind),
+            (&["add", "evm", "--yes", "--script", "wpkh"], text),
+            (&["add", text], ZPUB),
+            (&["add", "bitcoin", text], ZPUB),
+            (&["add", "bitcoin", &middle], ZPUB),
+            (&["add", "bitcoin", "--yes", "--script", text], ZPUB),
+            (&["add", "bitcoin", "--yes", "--network", text], ZPUB),
+            (&["add", "bitcoin", "--yes", "--next", text], ZPUB),
+            (&["add", "bitcoin", "--yes", "--name", text], ZPUB),
+            (&["add", "bitcoin", "--key", text], ZPUB),
+            (&["add", "bitcoin", &format!("--key={text}")], ZPUB),
+            (&["own", "bitcoin", text], ""),
+            (&["own", text, "bc1q"], ""),
+            (&["retire", text], ""),
+            (&["addresses", "--wallet", text], ""),
+            (&[text], ""),
+        ] {
+            let args: Vec<_> = args.iter().copied().chain(["--log", "trace"]).collect();
+            let output = wallet(&file, &args, input);
+            assert!(!output.status.success(), "{args:?}");
+            is_free_of(&output.stderr, secret, "standard error");
+            is_free_of(&output.stdout, secret, "standard output");
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(
+                said.contains("which is refused and was not kept"),
+                "{args:?}: {said}"
+            );
+        }
+        // As single arguments, which the parser would repeat one of.
+        let words: Vec<_> = ["add", "bitcoin"]
+            .into_iter()
+            .chain(text.split(' '))
+            .collect();
+        let output = wallet(&file, &words, ZPUB);
+        is_free_of(&output.stderr, secret, "standard error");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("which is refused"));
+        no_file_has(folder, secret);
+    }
+}
+
+/// A sandbox of the real binary that logs all it can, and a person who is signed in.
+struct Logged {
+    server: Process,
+    url: String,
+    cookie: String,
+}
+
+impl Logged {
+    fn start(file: &Path, log: &Path) -> Logged {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        let settings = "sandbox --log trace --exit-with-parent --listen 127.0.0.1:0 --file";
+        command.args(settings.split(' ')).arg(file);
+        let errors = Stdio::from(std::fs::File::create(log).unwrap());
+        let server = Process::start_with(&mut command, errors);
+        let url = server.url();
+        let session = format!("{url}/dashboard/api/session");
+        let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
+        let begun = send(&agent(), "POST", &session, &[], &body.to_string());
+        let set = begun.expect(201).headers["set-cookie"].clone();
+        let cookie = set.split(';').next().unwrap().to_owned();
+        Logged {
+            server,
+            url,
+            cookie,
+        }
+    }
+
+    #[track_caller]
+    fn call(&self, method: &str, path: &str, body: &str) -> Answer {
+        let url = format!("{}/dashboard/api/{path}", self.url);
+        send(&agent(), method, &url, &[("cookie", &self.cookie)], body)
+    }
+}
+
+/// Bodies that have it in each field, alone and inside of something, and as a name.
+fn bodies(text: &str) -> Vec<Value> {
+    let good = Map::from_iter([
+        ("chain".to_owned(), json!("bitcoin")),
+        ("key".to_owned(), json!(ZPUB)),
+    ]);
+    let fields = [
+        "chain", "key", "script", "network", "next", "name", "more", "address",
+    ];
+    let values = [
+        json!(text),
+        json!(format!("wpkh([73c5da0a/84h/0h/0h]{text}/0/*)")),
+        json!([text]),
+        json!({ "a": [{ "b": text }] }),
+        json!({ text: 1 }),
+    ];
+    let with = |name: &str, value: &Value| {
+        let mut body = good.clone();
+        body.insert(name.to_owned(), value.clone());
+        Value::from(body)
+    };
+    let each = fields
+        .iter()
+        .flat_map(|field| values.iter().map(|value| with(field, value)));
+    each.chain([with(text, &json!(1))]).collect()
+}
+
+#[test]
+fn the_operator_interface_keeps_and_repeats_nothing_private() {
+    let scratch = Scratch::new();
+    let (file, log) = (scratch.path("shop.db"), scratch.path("log"));
+    let mut logged = Logged::start(&file, &log);
+    for secret in SECRETS {
+        for body in bodies(secret.0) {
+            for path in ["wallets", "wallets/check", "own-addresses"] {
+                let answer = logged.call("POST", path, &body.to_string());
+                assert_eq!(answer.status, 400, "{}", answer.text);
+                is_free_of(answer.text.as_bytes(), secret, path);
+                let is_told = answer.text.contains("which is refused and was not kept");
+                assert!(is_told, "{}", answer.text);
+            }
+        }
+        let encoded = secret.0.replace(' ', "%20");
+        for (method, path) in [
+            ("POST", format!("wallets/{encoded}/retire")),
+            ("DELETE", format!("wallets/{encoded}/retire")),
+            ("GET", format!("wallets/{encoded}/addresses.csv")),
+            ("GET", format!("wallets/{encoded}")),
+            ("GET", format!("wallets?key={encoded}")),
+        ] {
+            let answer = logged.call(method, &path, "");
+            is_free_of(answer.text.as_bytes(), secret, &path);
+        }
+        let text = secret.0;
+        for broken in [
+            format!("{{\"key\": \"{text}\""),
+            format!("\"{text}\""),
+            text.to_owned(),
+        ] {
+            let answer = logged.call("POST", "wallets", &broken);
+            assert_eq!(answer.status, 400, "{}", answer.text);
+            is_free_of(answer.text.as_bytes(), secret, "a body that is no JSON");
+        }
+    }
+    let listed = logged.call("GET", "wallets", "").expect(200).json();
+    assert_eq!(listed, json!({ "data": [] }));
+    assert!(logged.server.close());
+    let lines = std::fs::read_to_string(&log).unwrap();
+    assert!(
+        lines.contains("/dashboard/api/wallets"),
+        "the log says nothing"
+    );
+    for secret in SECRETS {
+        no_file_has(file.parent().unwrap(), secret);
+    }
+}

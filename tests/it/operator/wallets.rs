@@ -1,0 +1,372 @@
+//! Wallets on the command line and in the operator interface: added, resumed, retired, and what came to them.
+
+use crate::file::audit::findings;
+use crate::support::operator_interface::OperatorInterface;
+use crate::support::scratch::Scratch;
+use crate::support::{Answer, LIVE, Shop};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+pub const ZPUB: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
+/// The same key.
+const XPUB: &str = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V";
+pub const EVM: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt";
+const BITCOIN_ADDRESSES: [&str; 3] = [
+    "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu",
+    "bc1qnjg0jd8228aq7egyzacy8cys3knf9xvrerkf9g",
+    "bc1qp59yckz4ae5c4efgw2s5wfyvrz0ala7rgvuz8z",
+];
+const NULL: Value = Value::Null;
+const WALLETS: &str = "/dashboard/api/wallets";
+const CHECK: &str = "/dashboard/api/wallets/check";
+const OWN: &str = "/dashboard/api/own-addresses";
+
+/// What an operator is answered.
+#[track_caller]
+fn operator(interface: &OperatorInterface, method: &str, path: &str, body: &Value) -> Answer {
+    interface.send(&interface.operator, method, path, body)
+}
+
+/// Runs `coffer wallet …` on a file, with this on standard input.
+#[track_caller]
+pub fn wallet(file: &Path, args: &[&str], input: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.arg("wallet").args(args).arg("--file").arg(file);
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    // One that was refused by its arguments does not read.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+/// What it prints, one JSON object a line.
+#[track_caller]
+pub fn done(output: &Output) -> Vec<Value> {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    lines.collect()
+}
+
+#[test]
+fn a_wallet_is_added_once_its_owner_has_compared_its_addresses() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    for answer in ["", "\n", "no\n", "what?\n"] {
+        let output = wallet(&file, &["add", "bitcoin"], &format!("{ZPUB}\n{answer}"));
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8(output.stderr).unwrap();
+        for address in BITCOIN_ADDRESSES {
+            assert!(said.contains(address), "{said}");
+        }
+        assert!(
+            said.contains("yes or no") && said.contains("not added"),
+            "{said}"
+        );
+        assert!(output.stdout.is_empty());
+    }
+    let listed = || done(&wallet(&file, &["list"], ""));
+    assert_eq!(listed(), Vec::<Value>::new());
+    let added = done(&wallet(
+        &file,
+        &["add", "bitcoin"],
+        &format!("{ZPUB}\nyes\n"),
+    ));
+    let id = added[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(added[0]["addresses"], json!(BITCOIN_ADDRESSES));
+    assert_eq!(added[0]["script"], "wpkh");
+    assert_eq!([&added[0]["nextIndex"], &added[0]["gapLimit"]], [0, 20]);
+    assert_eq!(listed(), added);
+    // However the key is spelt it is the same wallet, and its index never goes back.
+    let descriptor = format!("wpkh([73c5da0a/84h/0h/0h]{XPUB}/0/*)");
+    for (key, args, next) in [
+        (XPUB, &["--script", "wpkh", "--next", "7"][..], 7),
+        (&descriptor, &["--next", "3", "--name", "Till"], 7),
+        (ZPUB, &[], 7),
+    ] {
+        let args = [&["add", "bitcoin", "--yes"], args].concat();
+        let again = done(&wallet(&file, &args, key));
+        assert_eq!(
+            (&again[0]["id"], &again[0]["nextIndex"]),
+            (&json!(id), &json!(next))
+        );
+    }
+    let other_script = wallet(&file, &["add", "bitcoin", "--yes", "--script", "pkh"], XPUB);
+    let said = String::from_utf8(other_script.stderr).unwrap();
+    assert!(said.contains("script must be wpkh"), "{said}");
+    // Retired it hands out nothing more; added again it goes on.
+    let retired = done(&wallet(&file, &["retire", &id], ""));
+    assert!(retired[0]["retiredAt"].is_string() && retired[0]["handsOut"] == false);
+    assert_eq!(done(&wallet(&file, &["retire", &id], "")), retired);
+    let resumed = done(&wallet(&file, &["add", "bitcoin", "--yes"], ZPUB));
+    assert!(resumed[0]["retiredAt"].is_null() && resumed[0]["handsOut"] == true);
+    assert_eq!(resumed[0]["name"], "Till");
+    assert_eq!(listed().len(), 1);
+    let unknown = wallet(
+        &file,
+        &["retire", "01a1fd55-7a80-7af2-9132-000000000000"],
+        "",
+    );
+    assert!(
+        String::from_utf8(unknown.stderr)
+            .unwrap()
+            .contains("no such wallet")
+    );
+    assert_eq!(findings(&file), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_of_any_chain_s_wallets_lists_them_and_their_addresses() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    for (chain, key, args) in [
+        ("evm", EVM, &[][..]),
+        ("tron", EVM, &["--next", "12"]),
+        ("dogecoin", XPUB, &[]),
+        ("litecoin", XPUB, &["--script", "tr"]),
+    ] {
+        let args = [&["add", chain, "--yes"], args].concat();
+        done(&wallet(&file, &args, key));
+    }
+    let chains: Vec<_> = done(&wallet(&file, &["list"], ""))
+        .iter()
+        .map(|wallet| {
+            format!(
+                "{} {}",
+                wallet["chain"].as_str().unwrap(),
+                wallet["nextIndex"]
+            )
+        })
+        .collect();
+    assert_eq!(chains, ["evm 0", "tron 12", "dogecoin 0", "litecoin 0"]);
+    let own = ["own", "evm", "0x9858effd232b4033e47d90003d41ec34ecaeda94"];
+    let declared = done(&wallet(&file, &own, ""));
+    assert_eq!(
+        declared[0]["address"],
+        "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
+    );
+    done(&wallet(&file, &own, ""));
+    let wrong = wallet(&file, &["own", "bitcoin", "bc1q"], "");
+    let said = String::from_utf8(wrong.stderr).unwrap();
+    assert!(said.contains("not an address on bitcoin"), "{said}");
+    let lines = String::from_utf8(wallet(&file, &["addresses"], "").stdout).unwrap();
+    assert_eq!(lines, "path,address,coin,amount,wallet\n");
+}
+
+#[test]
+fn what_is_said_wrongly_on_the_command_line_is_refused_with_what_would_be_right() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    for (args, input, says) in [
+        (
+            &["add", "bitcoin", "--yes"][..],
+            XPUB,
+            "script must be given",
+        ),
+        (
+            &["add", "solana", "--yes"],
+            XPUB,
+            "chain must be one of bitcoin, litecoin, dogecoin, evm, tron",
+        ),
+        (
+            &["add", "evm", "--yes", "--script", "pkh"],
+            EVM,
+            "script must be left out",
+        ),
+        (
+            &["add", "evm", "--yes", "--next", "-1"],
+            EVM,
+            "unexpected argument",
+        ),
+        (
+            &["add", "evm", "--yes", "--next", "x"],
+            EVM,
+            "next must be a whole number",
+        ),
+        (
+            &["add", "evm", "--yes", "--next", "2147483648"],
+            EVM,
+            "next must be a whole number from 0 to 2147483647",
+        ),
+        (
+            &["add", "evm", "--yes"],
+            "\n \n",
+            "key must be given on standard input",
+        ),
+    ] {
+        let output = wallet(&file, args, input);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            !output.status.success() && said.contains(says),
+            "{args:?}: {said}"
+        );
+    }
+    assert!(!file.exists(), "a file was made for nothing");
+}
+
+#[test]
+fn an_operator_adds_and_retires_wallets_and_everything_is_noted() {
+    let interface = OperatorInterface::open();
+    let send = |method: &str, path: &str, body: &Value| operator(&interface, method, path, body);
+    let body = json!({ "chain": "bitcoin", "key": ZPUB, "name": "Till", "next": 4 });
+    let checked = send("POST", CHECK, &body).expect(200).json();
+    assert_eq!(checked["addresses"], json!(BITCOIN_ADDRESSES));
+    assert_eq!(checked["wallet"], NULL);
+    let listed = || send("GET", WALLETS, &NULL).expect(200).json()["data"].clone();
+    assert_eq!(listed(), json!([]));
+    let added = send("POST", WALLETS, &body).expect(201).json();
+    let id = added["id"].as_str().unwrap().to_owned();
+    assert_eq!(listed(), json!([added]));
+    let spelt = json!({ "chain": "bitcoin", "key": XPUB, "script": "wpkh" });
+    let checked = send("POST", CHECK, &spelt).expect(200).json();
+    assert_eq!(checked["wallet"], json!(id));
+    assert_eq!(checked["nextIndex"], 4);
+    let retired = send(
+        "POST",
+        &format!("/dashboard/api/wallets/{id}/retire"),
+        &NULL,
+    );
+    assert!(retired.expect(200).json()["retiredAt"].is_string());
+    let again = json!({ "chain": "bitcoin", "key": ZPUB });
+    send("POST", WALLETS, &again).expect(201);
+    let own = json!({ "chain": "tron", "address": "TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH" });
+    let declared = send("POST", OWN, &own).expect(201).json();
+    let listed = send("GET", OWN, &NULL).expect(200).json();
+    assert_eq!(listed["data"], json!([declared]));
+    let noted = |action: &str| interface.shop.noted(action);
+    let by = |detail: Value| {
+        let actor = "operator@sandbox.test".to_owned();
+        [(actor, Some(id.clone()), detail)]
+    };
+    let added = json!({ "chain": "bitcoin", "script": "wpkh", "network": "main", "nextIndex": 4 });
+    assert_eq!(noted("wallet.add"), by(added.clone()));
+    assert_eq!(noted("wallet.resume"), by(added));
+    assert_eq!(noted("wallet.retire"), by(json!({ "nextIndex": 4 })));
+    assert_eq!(noted("own_address.add").len(), 1);
+}
+
+/// What is wrong with what is said, and with which field of it.
+const WRONG: [(&str, &str); 11] = [
+    (r#"{"key": "Z"}"#, "chain"),
+    (r#"{"chain": "bitcoin"}"#, "key"),
+    (r#"{"chain": "bitcoin", "key": 1}"#, "key"),
+    (r#"{"chain": "bitcoin", "key": "X"}"#, "script"),
+    (
+        r#"{"chain": "bitcoin", "key": "Z", "script": "p2sh"}"#,
+        "script",
+    ),
+    (
+        r#"{"chain": "bitcoin", "key": "Z", "network": "test"}"#,
+        "network",
+    ),
+    (
+        r#"{"chain": "bitcoin", "key": "Z", "next": 2147483648}"#,
+        "next",
+    ),
+    (r#"{"chain": "bitcoin", "key": "Z", "next": -1}"#, "next"),
+    (r#"{"chain": "bitcoin", "key": "Z", "name": ""}"#, "name"),
+    (r#"{"chain": "bitcoin", "key": "Z", "more": 1}"#, "more"),
+    (r#"{"chain": "solana", "key": "Z"}"#, "chain"),
+];
+
+#[test]
+fn a_wallet_that_is_wrong_or_not_the_caller_s_to_add_changes_nothing() {
+    let interface = OperatorInterface::open();
+    let send = |method: &str, path: &str, body: &Value| operator(&interface, method, path, body);
+    for (body, param) in WRONG {
+        let keys = body
+            .replace("\"Z\"", &format!("\"{ZPUB}\""))
+            .replace("\"X\"", &format!("\"{XPUB}\""));
+        let body = serde_json::from_str(&keys).unwrap();
+        for path in [WALLETS, CHECK] {
+            send("POST", path, &body).refused(400, "invalid_request", Some(param));
+        }
+    }
+    for unknown in ["x", "01a1fd55-7a80-7af2-9132-000000000000"] {
+        let retire = format!("/dashboard/api/wallets/{unknown}/retire");
+        send("POST", &retire, &NULL).refused(404, "not_found", None);
+        let addresses = format!("/dashboard/api/wallets/{unknown}/addresses.csv");
+        send("GET", &addresses, &NULL).refused(404, "not_found", None);
+    }
+    for (method, path) in [
+        ("GET", WALLETS),
+        ("POST", WALLETS),
+        ("POST", CHECK),
+        ("GET", OWN),
+        ("POST", OWN),
+    ] {
+        let answer = interface.send(&interface.merchant, method, path, &NULL);
+        answer.refused(403, "forbidden", None);
+    }
+    let listed = send("GET", WALLETS, &NULL).expect(200).json();
+    assert_eq!(listed, json!({ "data": [] }));
+}
+
+#[test]
+fn what_came_to_a_wallet_is_listed_by_path_address_and_coin() {
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
+    let send = |method: &str, path: &str, body: &Value| operator(&interface, method, path, body);
+    let body = json!({ "chain": "evm", "key": EVM });
+    let id = send("POST", WALLETS, &body).expect(201).json()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    // Two invoices of live mode, as if their addresses were this wallet's: both coins come to the second.
+    let address = |shop: &Shop| {
+        let order = json!({ "amount": "60.00", "currency": "EUR", "asset": "ETH" });
+        let invoice = shop
+            .post("/v1/invoices", Some(LIVE), order)
+            .expect(201)
+            .json();
+        invoice["depositAddress"].as_str().unwrap().to_owned()
+    };
+    let [first, second] = [address(shop), address(shop)];
+    let pay = |asset: &str, amount: &str| {
+        let payment = json!({ "address": second, "asset": asset, "amount": amount });
+        shop.post("/sandbox/payments", None, payment)
+            .expect(201)
+            .json()["id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    pay("USDC-BASE", "7");
+    pay("ETH", "0.01");
+    pay("ETH", "0.005");
+    let dropped = pay("ETH", "1");
+    shop.post(
+        &format!("/sandbox/payments/{dropped}"),
+        None,
+        json!({ "state": "dropped" }),
+    )
+    .expect(200);
+    let wallet = "(select seq from wallets where id is not null)";
+    for (index, address) in [(3, &first), (30, &second)] {
+        shop.write_beside(&format!("update addresses set wallet = {wallet}, wallet_index = {index} where address = '{address}'"));
+    }
+    shop.write_beside("update wallets set next_index = 33 where id is not null");
+    let csv = |query: &str| {
+        send(
+            "GET",
+            &format!("/dashboard/api/wallets/{id}/addresses.csv{query}"),
+            &NULL,
+        )
+        .expect(200)
+        .text
+    };
+    let funded = [
+        format!("m/0/30,{second},ETH,0.015,{id}\r\n"),
+        format!("m/0/30,{second},USDC-BASE,7,{id}\r\n"),
+    ]
+    .concat();
+    let header = "path,address,coin,amount,wallet\r\n";
+    assert_eq!(csv("?funded=true"), format!("{header}{funded}"));
+    assert_eq!(csv(""), format!("{header}m/0/3,{first},,,{id}\r\n{funded}"));
+    let listed = send("GET", WALLETS, &NULL).expect(200).json();
+    // From its beginning to the thirty-first address nothing came.
+    assert_eq!(listed["data"][0]["gapLimit"], 31);
+}
