@@ -13,6 +13,7 @@ mod temporary;
 pub use crate::service::Error;
 pub use sandbox::Sandbox;
 
+use crate::chain::rates::RatesFrom;
 use crate::clock::TimeSource;
 use crate::domain::server::order::ServerLimits;
 use crate::http::{AllowedHost, Limits, MetricsToken, PasswordLimits};
@@ -72,6 +73,10 @@ pub struct Config {
     pub limits: Limits,
     /// What may be asked of the checking of passwords.
     pub password_limits: PasswordLimits,
+    /// Where the rates of live mode come from; a sandbox has fixed ones.
+    pub rates: RatesFrom,
+    /// How long a source of rates may take over one answer.
+    pub rates_timeout_ms: u64,
     /// Where the time comes from; a sandbox goes by the system's.
     pub time: TimeSource,
 }
@@ -101,6 +106,8 @@ impl Config {
             command_drain_ms: 10_000,
             limits: Limits::default(),
             password_limits: PasswordLimits::default(),
+            rates: RatesFrom::Nowhere,
+            rates_timeout_ms: 10_000,
             time: TimeSource::System,
         }
     }

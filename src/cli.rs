@@ -7,6 +7,7 @@ mod doctor;
 mod keeping;
 mod logging;
 mod operator;
+mod rates;
 mod server;
 mod users;
 mod wallets;

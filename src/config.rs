@@ -115,6 +115,13 @@ pub static SETTINGS: &[Setting] = &[
         commands: SERVERS,
     },
     Setting {
+        flag: "rates",
+        value: Some("SOURCES"),
+        default: Some("kraken,coinbase,binance,coingecko"),
+        help: "Who is asked what coins cost, at least two, each with =URL of a mirror if need be; or fixed:FILE",
+        commands: &["serve", "doctor"],
+    },
+    Setting {
         flag: "password-file",
         value: Some("PATH"),
         default: None,

@@ -29,6 +29,9 @@ delete from endpoints;
 delete from keys;
 delete from payout_addresses;
 delete from coins_off;
+delete from rate_figures;
+delete from rate_sources;
+delete from rates_known;
 delete from chains;
 delete from accounts;
 update file set maintenance = 0, clock_offset_ms = 0, clock_frozen_at = null, last_tick_at = 0, setup_hash = null,

@@ -20,6 +20,7 @@ use crate::worker::deliver::Deliver;
 use crate::worker::expire::Expire;
 use crate::worker::provision::Provision;
 use crate::worker::prune::Prune;
+use crate::worker::rates::Rates;
 use crate::worker::send::Send;
 use crate::worker::watch_clock::WatchClock;
 use crate::worker::{Waker, Wakers, run};
@@ -110,8 +111,9 @@ impl Parts {
         let commands = shared.start_commands(&runtime, &config, &no_more);
         let (stop_workers, stopped) = watch::channel(false);
         let watch = shared.start_watching_clock(&runtime, config.kind, &stopped);
+        let rates = shared.start_asking_for_rates(&runtime, &config, &stopped);
         let rest = shared.start_workers(&runtime, &config, &stopped);
-        let workers = watch.into_iter().chain([rest]).collect();
+        let workers = watch.into_iter().chain(rates).chain([rest]).collect();
         let serve = |(listener, limits): (Listener, Limits)| {
             runtime.spawn(listener.serve(Arc::clone(&front), limits, no_more.clone()))
         };
@@ -298,6 +300,22 @@ impl Shared {
             .then(|| runtime.spawn(run(watch, clock, self.wakers.clock.clone(), stop.clone())))
     }
 
+    /// Starts what asks for the rates of live mode: a sandbox has fixed ones.
+    fn start_asking_for_rates(
+        &self,
+        runtime: &Runtime,
+        config: &Config,
+        stop: &watch::Receiver<bool>,
+    ) -> Option<JoinHandle<()>> {
+        let (service, clock) = (Arc::clone(&self.service), Arc::clone(&self.clock));
+        let (from, waker) = (config.rates.clone(), self.wakers.rates.clone());
+        let timeout_ms = config.rates_timeout_ms;
+        (config.kind == Kind::Production).then(|| {
+            let rates = Rates::new(service, Arc::clone(&clock), from, timeout_ms, waker.clone());
+            runtime.spawn(run(rates, clock, waker, stop.clone()))
+        })
+    }
+
     /// Starts the workers.
     fn start_workers(
         self,
@@ -342,6 +360,9 @@ fn on_commit(wakers: &Wakers, caches: &Arc<Caches>) -> OnCommit {
         if changes.everything {
             wakers.wake_all();
             return;
+        }
+        if changes.accounts || changes.keys {
+            wakers.rates.wake();
         }
         if changes.deliveries {
             wakers.deliver.wake();

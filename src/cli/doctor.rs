@@ -5,7 +5,8 @@
 
 use super::keeping::{file, tell};
 use super::print;
-use super::server::{connections_max, listen, metrics_listen, metrics_token};
+use super::rates::of_rates;
+use super::server::{connections_max, listen, metrics_listen, metrics_token, rates};
 use crate::app::open_files;
 use crate::clock::Clock;
 use crate::config::Values;
@@ -16,7 +17,7 @@ use crate::service::clock::accept_clock;
 use crate::service::{Error, open_beside, random};
 use crate::store::doctor::{Complaint, check};
 use crate::store::open::with_suffix;
-use crate::store::{Kind, file as file_row, read_any};
+use crate::store::{Kind, coins_off, file as file_row, keys, read_any};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -24,7 +25,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// What was checked, and what was found.
-type Checked = (&'static str, Vec<Complaint>);
+pub(super) type Checked = (String, Vec<Complaint>);
 
 /// The command with what is its own.
 pub(super) fn command(command: Command) -> Command {
@@ -50,11 +51,12 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     checked.push(of_modes(&path));
     let inside = read_any(&path, &mut tell, |db| {
         let kind = file_row::load(db)?.map(|row| row.kind);
-        Ok::<_, Error>((kind, check(db, now)?))
+        let wanted = keys::any_live(db, now)?.then(|| coins_off::all(db));
+        Ok::<_, Error>((kind, check(db, now)?, wanted.transpose()?))
     });
     match inside {
         Err(error) => checked.push((
-            "file",
+            "file".to_owned(),
             vec![Complaint {
                 about: error.to_string(),
                 mend:
@@ -62,16 +64,18 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
                         .into(),
             }],
         )),
-        Ok((Some(Kind::Sandbox), _)) => checked.push((
-            "file",
+        Ok((Some(Kind::Sandbox), ..)) => checked.push((
+            "file".to_owned(),
             vec![Complaint {
                 about: format!("{} is a sandbox's", path.display()),
                 mend: "`coffer serve` does not open it: name another with --file".into(),
             }],
         )),
-        Ok((_, found)) => {
-            checked.push(("file", Vec::new()));
-            checked.extend(found);
+        Ok((_, found, coins_off)) => {
+            checked.push(("file".to_owned(), Vec::new()));
+            let found = found.into_iter();
+            checked.extend(found.map(|(about, complaints)| (about.to_owned(), complaints)));
+            checked.extend(of_rates(&rates(&values)?, coins_off.as_deref(), now));
         }
     }
     let mut count = 0_usize;
@@ -114,7 +118,7 @@ fn of_url(public_url: Option<&str>) -> Checked {
         about: about.to_owned(),
         mend: mend.to_owned(),
     });
-    ("public url", complaint.into_iter().collect())
+    ("public url".to_owned(), complaint.into_iter().collect())
 }
 
 /// Whoever can read the file can read the secrets in it. Files that coffer makes are for their owner only.
@@ -127,7 +131,7 @@ fn of_modes(path: &Path) -> Checked {
             mend: format!("chmod 600 {}", name.display()),
         })
     });
-    ("who can read the file", open.collect())
+    ("who can read the file".to_owned(), open.collect())
 }
 
 /// Each connection is an open file.
@@ -137,7 +141,7 @@ fn of_open_files(connections_max: usize) -> Checked {
         mend: "raise the hard limit (ulimit -Hn, LimitNOFILE=), or lower --connections-max"
             .to_owned(),
     });
-    ("open files", complaint.into_iter().collect())
+    ("open files".to_owned(), complaint.into_iter().collect())
 }
 
 /// The counters tell strangers how much is sold.
@@ -149,7 +153,8 @@ fn of_metrics(values: &Values<'_>) -> Result<Checked, Error> {
         mend: "start `coffer serve` with COFFER_METRICS_TOKEN, or with --metrics-listen 127.0.0.1:9090"
             .to_owned(),
     });
-    Ok(("who can read /metrics", complaint.into_iter().collect()))
+    let about = "who can read /metrics".to_owned();
+    Ok((about, complaint.into_iter().collect()))
 }
 
 /// SQLite keeps files beside the file, and so does a backup.
@@ -178,5 +183,5 @@ fn of_folder(path: &Path) -> Checked {
     });
     // What was not made needs no removing.
     let _ = std::fs::remove_file(&probe);
-    ("folder", complaint.into_iter().collect())
+    ("folder".to_owned(), complaint.into_iter().collect())
 }

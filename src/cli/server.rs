@@ -3,6 +3,7 @@
 use super::logging::log_to_stderr;
 use super::print;
 use crate::app::{Config, Server};
+use crate::chain::rates::RatesFrom;
 use crate::config::Values;
 use crate::domain::server::order::{RAM_MB_MIN, ServerLimits};
 use crate::domain::signature::hex;
@@ -63,6 +64,7 @@ pub(super) fn serve(matches: &ArgMatches) -> Result<(), Error> {
         .unwrap_or_default();
     config.link_invoices_per_minute = LINK_INVOICES_PER_MINUTE;
     config.creations_per_minute = parsed("rate-limit", &rate, "a whole number")?;
+    config.rates = rates(&values)?;
     commands(&values, &mut config)?;
     serve_until_asked(&values, config, ready_line)
 }
@@ -327,6 +329,17 @@ fn public_url(text: &str) -> Result<String, Error> {
     })?;
     let path = site.rest().trim_end_matches('/');
     Ok(format!("{}{path}", site.origin()))
+}
+
+/// Where the rates of live mode come from.
+pub(super) fn rates(values: &Values<'_>) -> Result<RatesFrom, Error> {
+    let flag = "rates";
+    let text = values
+        .text(flag)
+        .map_err(Error::Failed)?
+        .unwrap_or_default();
+    text.parse()
+        .map_err(|problem| Error::Failed(format!("--{flag} {text}: {problem}")))
 }
 
 /// How many connections there may be at once.

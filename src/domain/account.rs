@@ -129,6 +129,8 @@ pub struct Account {
     pub under: Bps,
     /// Tolerance above a price.
     pub over: Bps,
+    /// By how much its rates are lower than what was told: a customer pays more of a coin.
+    pub spread: Bps,
     /// Default time to pay.
     pub ttl_seconds: i64,
     /// Where customers go after paying, by default.
@@ -199,6 +201,7 @@ impl Account {
             payout_daily_max: Cents(1_000_000),
             under: Bps(50),
             over: Bps(50),
+            spread: Bps(0),
             ttl_seconds: 1_200,
             success_url: None,
             cancel_url: None,

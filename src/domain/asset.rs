@@ -93,6 +93,16 @@ impl Asset {
     }
 }
 
+/// The symbol of every coin, once each, in the order of the table: on all its chains a coin costs the same.
+pub fn symbols() -> impl Iterator<Item = &'static str> {
+    let first = |(place, asset): &(usize, &'static Asset)| {
+        let before = ASSETS.iter().take(*place);
+        !before.into_iter().any(|other| other.symbol == asset.symbol)
+    };
+    let of = |(_, asset): (usize, &'static Asset)| asset.symbol;
+    ASSETS.iter().enumerate().filter(first).map(of)
+}
+
 /// One row of the table below.
 macro_rules! asset {
     ($id:literal $symbol:literal $name:literal $chain:ident $kind:ident $decimals:literal min $min:literal eur $rate:literal) => {

@@ -11,6 +11,7 @@ mod invoice_detail;
 mod links;
 pub(crate) mod operator;
 mod public;
+pub(crate) mod rates;
 pub mod sandbox;
 pub mod summary;
 mod transfers;

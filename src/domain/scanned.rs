@@ -102,18 +102,14 @@ mod tests {
     use super::{Chain, HELD_MS_MAX, Mode, OFFERED_MS_MAX, Quote, Scanned, Time, waits_for};
     use crate::domain::asset::Asset;
     use crate::domain::money::coin::Units;
-    use crate::domain::rate::{Quoted, RateSource};
+    use crate::domain::rate::Quoted;
 
     fn quotes(assets: &[&str]) -> Vec<Quote> {
         let quote = |asset: &&str| Quote {
             given: false,
             seq: 1,
             asset: Asset::find(asset).unwrap(),
-            quoted: Quoted {
-                rate: "1".parse().unwrap(),
-                source: RateSource::Fixed,
-                at: Time(0),
-            },
+            quoted: Quoted::fixed("1".parse().unwrap(), Time(0)),
             amount_expected: Units(1),
             address: String::new(),
             created_at: Time(0),

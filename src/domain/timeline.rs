@@ -10,15 +10,16 @@ use super::invoice::Invoice;
 use super::ledger::Entry as Booked;
 use super::ledger::LedgerKind;
 use super::money::Cents;
-use super::money::coin::{Rate, Units};
+use super::money::coin::Units;
 use super::payment::{Payment, PaymentState};
 use super::quote::Quote;
+use super::rate::Quoted;
 use super::status::{InvoiceStatus, Judged};
 use super::text_enum::text_enum;
 use super::time::Time;
 use super::transfer::{Transfer, TransferStatus};
 pub use reason::Sums;
-use reason::{payment_text, transfer_text, why};
+use reason::{payment_text, told_by, transfer_text, why};
 
 text_enum! {
     /// What an entry of the timeline tells of.
@@ -118,8 +119,8 @@ pub struct Entry {
 pub struct Picked {
     /// Which coin.
     pub asset: &'static Asset,
-    /// Fiat per whole coin.
-    pub rate: Rate,
+    /// Its rate, and where that came from.
+    pub quoted: Quoted,
     /// What the customer is asked to pay.
     pub amount_expected: Units,
     /// Where to.
@@ -137,8 +138,8 @@ pub struct Paid {
     pub asset: &'static Asset,
     /// What was sent.
     pub amount: Units,
-    /// The rate it was judged at.
-    pub rate: Rate,
+    /// The rate it was judged at, and where that came from.
+    pub quoted: Quoted,
     /// What it is worth.
     pub value: Cents,
     /// Seen before the deadline?
@@ -278,17 +279,18 @@ fn replayed<'a>(history: &History<'a>) -> Vec<Replayed<'a>> {
 fn picked(history: &History<'_>, at: Time, quote: i64) -> Option<Entry> {
     let quote = history.quotes.iter().find(|known| known.seq == quote)?;
     let text = format!(
-        "{} picked: {} at {} {} each, to {}",
+        "{} picked: {} at {} {} each{}, to {}",
         quote.asset.id,
         quote.asset.text(quote.amount_expected),
         quote.quoted.rate,
         history.invoice.currency,
+        told_by(&quote.quoted, at),
         quote.address
     );
     Some(Entry {
         coin: Some(Picked {
             asset: quote.asset,
-            rate: quote.quoted.rate,
+            quoted: quote.quoted.clone(),
             amount_expected: quote.amount_expected,
             address: quote.address.clone(),
         }),
@@ -303,12 +305,12 @@ fn paid(invoice: &Invoice, at: Time, payment: &Payment, step: PaymentStep) -> En
         step,
         asset: payment.asset,
         amount: payment.amount,
-        rate: payment.quoted.rate,
+        quoted: payment.quoted.clone(),
         value: payment.value,
         on_time: payment.on_time,
         txid: payment.txid.clone(),
     };
-    let text = payment_text(&paid, invoice.currency);
+    let text = payment_text(&paid, invoice.currency, at);
     Entry {
         payment: Some(paid),
         ..Entry::of(at, EntryKind::Payment, text)

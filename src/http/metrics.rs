@@ -47,6 +47,16 @@ impl MetricsToken {
     }
 }
 
+/// What stands now, beside what is counted.
+pub(super) struct Gauges {
+    /// Writes in the queue of the one writer.
+    pub(super) writes_waiting: usize,
+    /// Is no write taken in?
+    pub(super) writes_refused: bool,
+    /// Coins without a fresh rate, each counted once for each currency.
+    pub(super) rates_missing: usize,
+}
+
 /// How often each operation answered with each class of status.
 pub(super) struct Metrics {
     counts: Vec<(&'static str, [AtomicU64; CLASSES])>,
@@ -74,7 +84,7 @@ impl Metrics {
     }
 
     /// The page, in Prometheus' text format 0.0.4.
-    pub(super) fn page(&self, writes_waiting: usize, writes_refused: bool) -> String {
+    pub(super) fn page(&self, gauges: &Gauges) -> String {
         let mut page = String::from(
             "# HELP coffer_requests_total Answers by operation and class of status.\n# TYPE coffer_requests_total counter\n",
         );
@@ -91,12 +101,17 @@ impl Metrics {
             "coffer_requests_total{{operation=\"none\",status=\"4xx\"}} {unrouted}\n"
         ));
         page.push_str("# HELP coffer_writes_waiting Writes in the queue of the one writer.\n# TYPE coffer_writes_waiting gauge\n");
-        page.push_str(&format!("coffer_writes_waiting {writes_waiting}\n"));
+        page.push_str(&format!(
+            "coffer_writes_waiting {}\n",
+            gauges.writes_waiting
+        ));
         page.push_str("# HELP coffer_writes_refused 1 while no write is taken in, because the disk is full or has failed.\n# TYPE coffer_writes_refused gauge\n");
         page.push_str(&format!(
             "coffer_writes_refused {}\n",
-            u8::from(writes_refused)
+            u8::from(gauges.writes_refused)
         ));
+        page.push_str("# HELP coffer_rates_missing Coins without a fresh rate in live mode, once for each currency; 0 where none is needed.\n# TYPE coffer_rates_missing gauge\n");
+        page.push_str(&format!("coffer_rates_missing {}\n", gauges.rates_missing));
         page
     }
 }

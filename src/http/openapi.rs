@@ -25,6 +25,7 @@ use crate::domain::invoice::draft::PaymentCase;
 use crate::domain::ledger::{LedgerKind, RefType};
 use crate::domain::money::Currency;
 use crate::domain::payment::PaymentState;
+use crate::domain::rate;
 use crate::domain::refusal::Code;
 use crate::domain::server::order::ServerType;
 use crate::domain::server::state::{CommandState, OperatorStep, ServerStatus};
@@ -274,6 +275,8 @@ fn texts(name: &str) -> Vec<&'static str> {
         "PaymentStep" => Step::TEXTS.to_vec(),
         "Role" => Role::TEXTS.to_vec(),
         "Sending" => Sending::TEXTS.to_vec(),
+        "RateSource" => rate::RateSource::TEXTS.to_vec(),
+        "RateTeller" => rate::Source::TEXTS.to_vec(),
         "TimelineKind" => timeline::EntryKind::TEXTS.to_vec(),
         "TimelinePaymentStep" => timeline::PaymentStep::TEXTS.to_vec(),
         "TransferAction" => TransferAction::TEXTS.to_vec(),

@@ -2,6 +2,7 @@
 
 use super::auth::Scraper;
 use super::front::Subject;
+use super::metrics::Gauges;
 use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
 use super::route::{Answer, Content, Handler, PLAIN, PRIVATE, Resource, Route, Tag};
@@ -45,7 +46,7 @@ pub(super) static RESOURCE: Resource = Resource {
             summary: "Should requests be sent here?",
             query: &[Param {
                 name: "verbose",
-                about: "Says what was looked at, a line each, and whether the wall clock is believed.",
+                about: "Says what was looked at, a line each, with the rates of live mode, and whether the wall clock is believed.",
                 kind: ParamKind::Any,
             }],
             answers: &[Answer {
@@ -92,7 +93,8 @@ async fn readyz(call: Call) -> Result<Reply, Error> {
         Some(_) => {
             let doubt = call.front.clock.doubt();
             let clock = doubt.map_or("ok".to_owned(), |doubt| doubt.to_string());
-            format!("file: ok\nwrites: ok\nclock: {clock}\n")
+            let rates = call.front.service.rates_in_short(call.now)?;
+            format!("file: ok\nwrites: ok\nrates: {rates}\nclock: {clock}\n")
         }
     };
     Ok(Reply::text(StatusCode::OK, "text/plain", page))
@@ -101,10 +103,11 @@ async fn readyz(call: Call) -> Result<Reply, Error> {
 /// Counters for Prometheus.
 async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
     let service = &call.front.service;
-    let page = call
-        .front
-        .metrics
-        .page(service.writes_waiting(), service.check_writes().is_err());
+    let page = call.front.metrics.page(&Gauges {
+        writes_waiting: service.writes_waiting(),
+        writes_refused: service.check_writes().is_err(),
+        rates_missing: service.rates_missing(call.now)?,
+    });
     Ok(Reply::text(
         StatusCode::OK,
         "text/plain; version=0.0.4",

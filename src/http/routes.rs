@@ -8,7 +8,7 @@ use super::route::{Resource, Route};
 use super::{files, merchant, operator, pages, probes, public, reseller, sandbox};
 
 /// Every resource, in the order of the document.
-pub(super) static RESOURCES: [&Resource; 41] = [
+pub(super) static RESOURCES: [&Resource; 42] = [
     &merchant::invoices::RESOURCE,
     &merchant::currencies::RESOURCE,
     &merchant::account::RESOURCE,
@@ -40,6 +40,7 @@ pub(super) static RESOURCES: [&Resource; 41] = [
     &operator::summary::RESOURCE,
     &operator::endpoints::RESOURCE,
     &operator::settings::RESOURCE,
+    &operator::rates::RESOURCE,
     &probes::RESOURCE,
     &sandbox::state::RESOURCE,
     &sandbox::faults::RESOURCE,

@@ -77,9 +77,10 @@ impl Service {
         let id = self.opened(id, token)?;
         let (account, offered, invoice, rest) = self.read(|db| {
             let invoice = invoices::by_id(db, &id)?.ok_or_else(unknown)?;
-            let offered = self.offered(db, now, invoice.mode, invoice.currency)?;
-            let rest = rest(db, &invoice, now)?;
             let account = accounts::by_seq(db, invoice.account)?;
+            let (mode, currency) = (invoice.mode, invoice.currency);
+            let offered = self.offered(db, now, mode, currency, account.spread)?;
+            let rest = rest(db, &invoice, now)?;
             Ok((account, offered, invoice, rest))
         })?;
         let due = |(asset, quoted): (&'static Asset, Quoted)| {

@@ -17,7 +17,7 @@ use crate::domain::rate::Quoted;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::store::{Tx, payments, quotes};
+use crate::store::{Tx, accounts, payments, quotes};
 use std::sync::Arc;
 
 /// How many payments of one invoice are simulated at most: each one is judged together with all that came before it, and
@@ -107,7 +107,8 @@ impl Service {
         let takes = |(asset, quoted): &(&Asset, Quoted)| {
             amount_due(asset, quoted.rate, invoice.amount).is_ok()
         };
-        let on_offer = self.offered(tx, now, invoice.mode, invoice.currency)?;
+        let spread = accounts::by_seq(tx, invoice.account)?.spread;
+        let on_offer = self.offered(tx, now, invoice.mode, invoice.currency, spread)?;
         let (first, _) = on_offer
             .into_iter()
             .find(takes)

@@ -9,8 +9,8 @@ use super::settle::{Cause, judged_at, scanned};
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::invoice::Invoice;
-use crate::domain::money::Currency;
 use crate::domain::money::coin::Units;
+use crate::domain::money::{Bps, Currency};
 use crate::domain::quote::{self, Quote, unavailable};
 use crate::domain::rate::Quoted;
 use crate::domain::refusal::{Code, Refusal};
@@ -20,7 +20,7 @@ use crate::domain::status::status;
 use crate::domain::time::Time;
 use crate::store::addresses::Owner;
 use crate::store::wallets::Taken;
-use crate::store::{Reader, Tx, addresses, coins_off, invoice_steps, payments, quotes};
+use crate::store::{Reader, Tx, accounts, addresses, coins_off, invoice_steps, payments, quotes};
 use std::sync::Arc;
 
 impl Service {
@@ -138,6 +138,8 @@ impl Service {
         let (mode, currency) = (invoice.mode, invoice.currency);
         let quoted = self.rate(tx, mode, asset, currency, now)?;
         let quoted = quoted.map_err(|NoRate| refused("has no fresh rate"))?;
+        let spread = accounts::by_seq(tx, invoice.account)?.spread;
+        let quoted = quoted.less(spread)?;
         if !scanned(tx, mode)?.is_on_offer(mode, asset, now) {
             return Err(refused(
                 "cannot be picked just now: its chain has not been looked at up to now",
@@ -196,12 +198,13 @@ impl Service {
                 let quoted = self.newest_rate(tx, invoice.mode, asset, invoice.currency, now)?;
                 let none = |NoRate| unavailable(format!("{} has no rate", asset.id));
                 let quoted = quoted.map_err(none)?;
+                let quoted = quoted.less(accounts::by_seq(tx, invoice.account)?.spread)?;
                 let owner = addresses::owner(tx, invoice.mode, asset.chain, address)?;
                 let mut quote = Quote {
                     seq: 0,
                     asset,
-                    quoted,
                     amount_expected: quoted.rate.units_for(invoice.amount, asset.decimals)?,
+                    quoted,
                     address: address.to_owned(),
                     given: owner != Some(Owner::Invoice(invoice.seq)),
                     created_at: now,
@@ -235,17 +238,18 @@ impl Service {
         now: Time,
         mode: Mode,
     ) -> Result<Vec<&'static Asset>, Error> {
-        let offered = self.offered(db, now, mode, Currency::Eur)?.into_iter();
-        Ok(offered.map(|(asset, _)| asset).collect())
+        let offered = self.offered(db, now, mode, Currency::Eur, Bps(0))?;
+        Ok(offered.into_iter().map(|(asset, _)| asset).collect())
     }
 
-    /// The coins that can be picked in this mode for a price in this currency, each with its rate.
+    /// The coins that can be picked in this mode for a price in this currency, each with its rate less a spread.
     pub(super) fn offered(
         &self,
         db: &Reader<'_>,
         now: Time,
         mode: Mode,
         currency: Currency,
+        spread: Bps,
     ) -> Result<Vec<(&'static Asset, Quoted)>, Error> {
         let mut offered = Vec::new();
         if !self.is_simulated(mode) {
@@ -258,7 +262,7 @@ impl Service {
                 continue;
             }
             if let Ok(quoted) = self.rate(db, mode, asset, currency, now)? {
-                offered.push((asset, quoted));
+                offered.push((asset, quoted.less(spread)?));
             }
         }
         Ok(offered)

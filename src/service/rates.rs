@@ -1,14 +1,18 @@
 //! The one source of rates: how much a coin costs now, who says so, and since when.
 //!
 //! What does not live here: what is priced, and what happens where there is no rate: each use case says that in one
-//! place. What always holds: nobody else asks the fixed table, and no real money is ever priced by it.
+//! place. What always holds: nobody else asks the fixed table, and no real money is ever priced by it: live mode has
+//! what public sources agree on, or what the operator's own file says.
+
+mod keeping;
+mod shown;
 
 use super::{Error, Service};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::Currency;
-use crate::domain::rate::{FRESH_MS_MAX, Quoted, RateSource};
+use crate::domain::rate::{FRESH_MS_MAX, Quoted, agreed};
 use crate::domain::time::Time;
-use crate::store::{Kind, Reader};
+use crate::store::{Kind, Reader, rate_figures, rates_known};
 
 #[cfg(test)]
 mod tests;
@@ -27,22 +31,43 @@ impl Service {
         currency: Currency,
         now: Time,
     ) -> Result<Result<Quoted, NoRate>, Error> {
-        let known = self.newest_rate(db, mode, asset, currency, now)?;
-        Ok(known.and_then(|quoted| quoted.is_fresh(now).then_some(quoted).ok_or(NoRate)))
+        if self.is_simulated(mode) {
+            let fixed = self.fixed_rate(mode, asset, currency, now)?;
+            return Ok(Some(fixed)
+                .filter(|fixed| fixed.is_fresh(now))
+                .ok_or(NoRate));
+        }
+        let figures = rate_figures::of_coin(db, asset.symbol, currency)?;
+        Ok(agreed(&figures, now).map_err(|_| NoRate))
     }
 
     /// The rate to price money at that has come already: the newest known, however old it is; or that none was ever known.
     pub(super) fn newest_rate(
         &self,
-        _db: &Reader<'_>,
+        db: &Reader<'_>,
         mode: Mode,
         asset: &Asset,
         currency: Currency,
         now: Time,
     ) -> Result<Result<Quoted, NoRate>, Error> {
-        if !self.is_simulated(mode) {
-            return Ok(Err(NoRate));
+        if self.is_simulated(mode) {
+            return self.fixed_rate(mode, asset, currency, now).map(Ok);
         }
+        let fresh = self.rate(db, mode, asset, currency, now)?;
+        if fresh.is_ok() {
+            return Ok(fresh);
+        }
+        Ok(rates_known::of_coin(db, asset.symbol, currency)?.ok_or(NoRate))
+    }
+
+    /// The rate of what is simulated.
+    fn fixed_rate(
+        &self,
+        mode: Mode,
+        asset: &Asset,
+        currency: Currency,
+        now: Time,
+    ) -> Result<Quoted, Error> {
         let is_stale = mode.is_live() && self.faults().rates_stale;
         // One that is pretended to be stale was fresh until just now.
         let age_ms = if is_stale {
@@ -50,11 +75,8 @@ impl Service {
         } else {
             0
         };
-        Ok(Ok(Quoted {
-            rate: asset.fixed_rate(currency)?,
-            source: RateSource::Fixed,
-            at: now.plus_ms(age_ms.saturating_neg()),
-        }))
+        let at = now.plus_ms(age_ms.saturating_neg());
+        Ok(Quoted::fixed(asset.fixed_rate(currency)?, at))
     }
 
     /// Is nothing real paid or sent in this mode? So it is in test mode, and in the sandbox in both.

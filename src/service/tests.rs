@@ -8,7 +8,7 @@ use super::{Caches, Caller, Error, Faults, Service, begin_file, sandbox};
 use crate::domain::asset::Asset;
 use crate::domain::id;
 use crate::domain::money::Currency;
-use crate::domain::rate::{Quoted, RateSource};
+use crate::domain::rate::Quoted;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
@@ -93,11 +93,7 @@ pub(crate) fn bitcoin() -> &'static Asset {
 
 /// What the fixed table says, as of a moment.
 pub(crate) fn fixed(asset: &Asset, currency: Currency, at: Time) -> Quoted {
-    Quoted {
-        rate: asset.fixed_rate(currency).unwrap(),
-        source: RateSource::Fixed,
-        at,
-    }
+    Quoted::fixed(asset.fixed_rate(currency).unwrap(), at)
 }
 
 /// Does what writes.

@@ -13,6 +13,7 @@ rows! {
         seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max,
         payout_min, payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url, legacy_secret,
         created_at, branding_color, branding_logo_url, checkout_lang, allowed_origins: String, server_quota,
+        rate_spread_bps,
     ) -> Account {
         Ok(Account {
             seq, id, name, status, fee: fee_bps, settlement_enabled, customers_enabled, payout_asset,
@@ -22,6 +23,7 @@ rows! {
                 color: branding_color, logo_url: branding_logo_url,
             },
             checkout_lang, allowed_origins: origins(&allowed_origins)?, server_quota,
+            spread: rate_spread_bps,
         })
     }
     BY_SEQ = select "from accounts where seq = :seq";
@@ -104,6 +106,7 @@ pub fn insert(tx: &Tx<'_>, account: &Account) -> Result<i64, StoreError> {
         ":checkout_lang": account.checkout_lang,
         ":allowed_origins": origins_text(&account.allowed_origins),
         ":server_quota": account.server_quota,
+        ":rate_spread_bps": account.spread,
     };
     INSERT.insert(tx, params)
 }
@@ -133,6 +136,7 @@ pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
         ":checkout_lang": account.checkout_lang,
         ":allowed_origins": origins_text(&account.allowed_origins),
         ":server_quota": account.server_quota,
+        ":rate_spread_bps": account.spread,
     };
     UPDATE.run(tx, params).map(drop)
 }

@@ -13,12 +13,15 @@ use rusqlite::named_params;
 rows! {
     fn read(
         d.seq, d.id, d.account, d.mode, d.customer, customer_ref = "c.ref", d.observation, o.asset, o.address,
-        o.txid, o.position, o.amount, d.rate, d.rate_source, d.rate_at, d.fixed_at, d.gross, d.fee,
+        o.txid, o.position, o.amount, d.rate, d.rate_source, d.rate_at, d.rate_spread_bps, d.rate_evidence, d.fixed_at,
+        d.gross, d.fee,
         o.state: PaymentState, d.was_confirmed, d.created_at, o.confirmed_at,
     ) -> Deposit {
         Ok(Deposit {
             seq, id, account, mode, customer, customer_ref, observation, asset, address, txid, position, amount,
-            quoted: Quoted { rate, source: rate_source, at: rate_at },
+            quoted: Quoted {
+                rate, source: rate_source, at: rate_at, spread: rate_spread_bps, evidence: rate_evidence,
+            },
             fixed_at, gross, fee, status: state.into(), was_confirmed, created_at, confirmed_at,
         })
     }
@@ -38,13 +41,8 @@ rows! {
 }
 
 commands! {
-    INSERT = "insert into deposits (id, account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, \
-        gross, fee, was_confirmed, created_at) \
-        values (:id, :account, :mode, :customer, :observation, :rate, :rate_source, :rate_at, :fixed_at, :gross, :fee, 0, \
-        :created_at)";
-    FIX = "update deposits set rate = :rate, rate_source = :rate_source, rate_at = :rate_at, fixed_at = :fixed_at, \
-        gross = :gross, fee = :fee, was_confirmed = :was_confirmed \
-        where seq = :seq and was_confirmed = 0 and (fixed_at is null or fixed_at = :fixed_at)";
+    INSERT = file "sql/deposits/insert.sql";
+    FIX = file "sql/deposits/fix.sql";
 }
 
 /// Adds a deposit that was just detected; its `seq`.
@@ -58,6 +56,8 @@ pub fn insert(tx: &Tx<'_>, deposit: &Deposit) -> Result<i64, StoreError> {
         ":rate": deposit.quoted.rate,
         ":rate_source": deposit.quoted.source,
         ":rate_at": deposit.quoted.at,
+        ":rate_spread_bps": deposit.quoted.spread,
+        ":rate_evidence": deposit.quoted.evidence,
         ":fixed_at": deposit.fixed_at,
         ":gross": deposit.gross,
         ":fee": deposit.fee,
@@ -72,7 +72,8 @@ pub fn fix(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
     let params = named_params! {
         ":seq": deposit.seq, ":rate": deposit.quoted.rate, ":rate_source": deposit.quoted.source,
         ":rate_at": deposit.quoted.at, ":fixed_at": deposit.fixed_at, ":gross": deposit.gross, ":fee": deposit.fee,
-        ":was_confirmed": deposit.was_confirmed,
+        ":was_confirmed": deposit.was_confirmed, ":rate_spread_bps": deposit.quoted.spread,
+        ":rate_evidence": deposit.quoted.evidence,
     };
     match FIX.run(tx, params)? {
         1 => Ok(()),

@@ -83,6 +83,9 @@ rows! {
 
 values! {
     EXISTS(found: bool) = "select exists (select 1 from keys where hash = :hash) as found";
+    ANY_LIVE(found: bool) = "select exists (select 1 from keys k join accounts a on a.seq = k.account \
+        where a.status = 'active' and k.mode = 'live' and k.revoked_at is null and ifnull(k.expires_at, :now + 1) > :now) \
+        as found";
     COUNT_IN_USE(count: i64) = "select count(*) as count from keys \
         where account = :account and revoked_at is null and (expires_at is null or expires_at > :now)";
 }
@@ -93,6 +96,11 @@ commands! {
     TOUCH = "update keys set last_used_at = :now where id = :id and (last_used_at is null or last_used_at < :now)";
     REVOKE = "update keys set revoked_at = :now where id = :id and revoked_at is null";
     EXPIRE = "update keys set expires_at = :expires_at where id = :id and revoked_at is null and expires_at is null";
+}
+
+/// Has an active account a key of live mode that works?
+pub fn any_live(db: &Reader<'_>, now: Time) -> Result<bool, StoreError> {
+    ANY_LIVE.only(db, named_params! { ":now": now })
 }
 
 /// The key with this hash, unless revoked; it may have expired.

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first; its place is its version.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -21,6 +21,7 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("../../sql/migrations/0007_checks.sql"),
     include_str!("../../sql/migrations/0008_unbooked.sql"),
     include_str!("../../sql/migrations/0009_wallets.sql"),
+    include_str!("../../sql/migrations/0010_rates_known.sql"),
 ];
 
 /// What the migrations add up to, as a file: a new file is a copy of it, which is much faster than the statements.

@@ -14,11 +14,13 @@ use rusqlite::named_params;
 rows! {
     fn read(
         p.seq, p.id, p.invoice, p.quote, p.observation, o.mode, o.asset, o.txid, o.position, o.amount, p.rate,
-        p.rate_source, p.rate_at, p.value, p.on_time, o.state, p.was_confirmed, p.seen_at, o.confirmed_at,
+        p.rate_source, p.rate_at, p.rate_spread_bps, p.rate_evidence, p.value, p.on_time, o.state, p.was_confirmed, p.seen_at, o.confirmed_at,
     ) -> Payment {
         Ok(Payment {
             seq, id, invoice, quote, observation, mode, asset, txid, position, amount,
-            quoted: Quoted { rate, source: rate_source, at: rate_at },
+            quoted: Quoted {
+                rate, source: rate_source, at: rate_at, spread: rate_spread_bps, evidence: rate_evidence,
+            },
             value, on_time, state, was_confirmed, seen_at, confirmed_at,
         })
     }
@@ -37,13 +39,8 @@ values! {
 }
 
 commands! {
-    INSERT = "insert into payments (id, invoice, quote, observation, rate, rate_source, rate_at, value, on_time, \
-        was_confirmed, seen_at, created_at) \
-        values (:id, :invoice, :quote, :observation, :rate, :rate_source, :rate_at, :value, :on_time, 0, :seen_at, \
-        :created_at)";
-    JUDGE_AGAIN = "update payments set seen_at = :seen_at, on_time = :on_time, rate = :rate, \
-        rate_source = :rate_source, rate_at = :rate_at, value = :value \
-        where seq = :seq and was_confirmed = 0";
+    INSERT = file "sql/payments/insert.sql";
+    JUDGE_AGAIN = file "sql/payments/judge_again.sql";
     CONFIRM = "update payments set was_confirmed = 1 where seq = :seq";
 }
 
@@ -57,6 +54,8 @@ pub fn insert(tx: &Tx<'_>, payment: &Payment, now: Time) -> Result<i64, StoreErr
         ":rate": payment.quoted.rate,
         ":rate_source": payment.quoted.source,
         ":rate_at": payment.quoted.at,
+        ":rate_spread_bps": payment.quoted.spread,
+        ":rate_evidence": payment.quoted.evidence,
         ":value": payment.value,
         ":on_time": payment.on_time,
         ":seen_at": payment.seen_at,
@@ -83,6 +82,7 @@ pub fn judge_again(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
     let params = named_params! {
         ":seq": payment.seq, ":seen_at": payment.seen_at, ":on_time": payment.on_time, ":rate": payment.quoted.rate,
         ":rate_source": payment.quoted.source, ":rate_at": payment.quoted.at, ":value": payment.value,
+        ":rate_spread_bps": payment.quoted.spread, ":rate_evidence": payment.quoted.evidence,
     };
     match JUDGE_AGAIN.run(tx, params)? {
         1 => Ok(()),

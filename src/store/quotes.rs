@@ -7,10 +7,15 @@ use crate::domain::rate::Quoted;
 use rusqlite::named_params;
 
 rows! {
-    fn read(seq, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at) -> Quote {
+    fn read(
+        seq, asset, rate, rate_source, rate_at, rate_spread_bps, rate_evidence, amount_expected, address, given,
+        created_at,
+    ) -> Quote {
         Ok(Quote {
             seq, asset,
-            quoted: Quoted { rate, source: rate_source, at: rate_at },
+            quoted: Quoted {
+                rate, source: rate_source, at: rate_at, spread: rate_spread_bps, evidence: rate_evidence,
+            },
             amount_expected, address, given, created_at,
         })
     }
@@ -22,9 +27,9 @@ values! {
 }
 
 commands! {
-    INSERT = "insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, \
-        created_at) \
-        values (:invoice, :asset, :rate, :rate_source, :rate_at, :amount_expected, :address, :given, :created_at)";
+    INSERT = "insert into quotes (invoice, asset, rate, rate_source, rate_at, rate_spread_bps, rate_evidence, \
+        amount_expected, address, given, created_at) values (:invoice, :asset, :rate, :rate_source, :rate_at, \
+        :rate_spread_bps, :rate_evidence, :amount_expected, :address, :given, :created_at)";
 }
 
 /// The quotes of an invoice, oldest first.
@@ -45,6 +50,8 @@ pub fn insert(tx: &Tx<'_>, invoice: i64, quote: &Quote) -> Result<i64, StoreErro
         ":rate": quote.quoted.rate,
         ":rate_source": quote.quoted.source,
         ":rate_at": quote.quoted.at,
+        ":rate_spread_bps": quote.quoted.spread,
+        ":rate_evidence": quote.quoted.evidence,
         ":amount_expected": quote.amount_expected,
         ":address": quote.address,
         ":given": quote.given,

@@ -12,7 +12,7 @@ use crate::domain::ledger::{LedgerKind, RefType};
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Bps, Cents, Currency};
 use crate::domain::payment::PaymentState;
-use crate::domain::rate::RateSource;
+use crate::domain::rate::{Evidence, RateSource, Source};
 use crate::domain::server::order::ServerType;
 use crate::domain::server::state::{CommandState, ServerStatus};
 use crate::domain::status::InvoiceStatus;
@@ -98,6 +98,7 @@ enum_as_text!(
     Currency,
     PaymentState,
     RateSource,
+    Source,
     InvoiceStatus,
     Kind,
     Outcome,
@@ -119,6 +120,18 @@ read_as_text!(Rate);
 impl ToSql for Rate {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::from(self.to_string()))
+    }
+}
+
+impl FromSql for Evidence {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value.as_str().map(Evidence::kept)
+    }
+}
+
+impl ToSql for Evidence {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::from(self.as_str()))
     }
 }
 

@@ -10,6 +10,7 @@ pub mod deliver;
 pub mod expire;
 pub mod provision;
 pub mod prune;
+pub mod rates;
 mod receivers;
 pub mod send;
 mod senders;
@@ -132,6 +133,8 @@ pub struct Wakers {
     pub send: Waker,
     /// The watch on the wall clock; a sandbox has none.
     pub clock: Waker,
+    /// Rates of live mode; a sandbox asks for none.
+    pub rates: Waker,
 }
 
 impl Wakers {
@@ -148,6 +151,7 @@ impl Wakers {
         self.provision.wake();
         self.send.wake();
         self.clock.wake();
+        self.rates.wake();
     }
 
     /// Waits until all that is due is done, also what doing it made due.

@@ -1,6 +1,7 @@
 //! What every test stands on: a shop with a running sandbox, and what it can ask of it.
 
 pub mod browser;
+pub mod exchanges;
 pub mod links;
 pub mod operator_interface;
 mod outcome;

@@ -2,6 +2,7 @@
 //!
 //! What always holds: field names and their order are the interface's.
 
+use super::rates::PricedBy;
 use super::{Links, Rendered};
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Cents;
@@ -32,6 +33,7 @@ struct DetailView<'a> {
 struct QuoteView<'a> {
     asset: &'static str,
     rate: String,
+    priced_by: PricedBy,
     amount_expected: String,
     address: &'a str,
     picked: bool,
@@ -49,6 +51,7 @@ struct PaymentView<'a> {
     position: u32,
     amount: String,
     rate: String,
+    priced_by: PricedBy,
     value: Cents,
     on_time: bool,
     seen_at: Time,
@@ -78,6 +81,7 @@ pub fn invoice_detail(
             .map(|one| QuoteView {
                 asset: one.asset.id,
                 rate: one.quoted.rate.to_string(),
+                priced_by: PricedBy::from(&one.quoted),
                 amount_expected: one.asset.text(one.amount_expected),
                 address: &one.address,
                 picked: picked == Some(one.seq),
@@ -99,6 +103,7 @@ impl<'a> From<&'a Payment> for PaymentView<'a> {
             position: of.position,
             amount: of.asset.text(of.amount),
             rate: of.quoted.rate.to_string(),
+            priced_by: PricedBy::from(&of.quoted),
             value: of.value,
             on_time: of.on_time,
             seen_at: of.seen_at,
@@ -126,6 +131,7 @@ struct EntryView<'a> {
 struct CoinView<'a> {
     asset: &'static str,
     rate: String,
+    priced_by: PricedBy,
     amount_expected: String,
     address: &'a str,
 }
@@ -138,6 +144,7 @@ struct PaidView<'a> {
     asset: &'static str,
     amount: String,
     rate: String,
+    priced_by: PricedBy,
     value: Cents,
     on_time: bool,
     txid: &'a str,
@@ -166,7 +173,8 @@ pub fn timeline_entry(entry: &Entry) -> Rendered {
         sums: entry.sums,
         coin: entry.coin.as_ref().map(|coin| CoinView {
             asset: coin.asset.id,
-            rate: coin.rate.to_string(),
+            rate: coin.quoted.rate.to_string(),
+            priced_by: PricedBy::from(&coin.quoted),
             amount_expected: coin.asset.text(coin.amount_expected),
             address: &coin.address,
         }),
@@ -175,7 +183,8 @@ pub fn timeline_entry(entry: &Entry) -> Rendered {
             step: paid.step,
             asset: paid.asset.id,
             amount: paid.asset.text(paid.amount),
-            rate: paid.rate.to_string(),
+            rate: paid.quoted.rate.to_string(),
+            priced_by: PricedBy::from(&paid.quoted),
             value: paid.value,
             on_time: paid.on_time,
             txid: &paid.txid,

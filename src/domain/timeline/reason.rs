@@ -5,9 +5,11 @@
 
 use super::{Paid, PaymentStep};
 use crate::domain::invoice::Invoice;
-use crate::domain::money::{Cents, Currency, Total, least_reaching, most_within};
+use crate::domain::money::{Bps, Cents, Currency, Total, least_reaching, most_within};
 use crate::domain::payment::PaymentState;
+use crate::domain::rate::{Quoted, RateSource};
 use crate::domain::status::{InvoiceStatus, Judged, Terms};
+use crate::domain::time::Time;
 use crate::domain::transfer::{Transfer, TransferStatus};
 use serde::Serialize;
 
@@ -124,19 +126,40 @@ fn vanished(payments: &[Judged]) -> &'static str {
     }
 }
 
+/// Who told a rate, as it stands behind the rate; nothing where it is the fixed one of what is simulated. One that was
+/// older than three minutes by then says so.
+pub(super) fn told_by(quoted: &Quoted, at: Time) -> String {
+    let by = match quoted.source {
+        RateSource::Fixed => return String::new(),
+        RateSource::Median => "the median of the sources",
+        RateSource::File => "the operator's file",
+    };
+    let spread = match quoted.spread {
+        Bps(0) => String::new(),
+        spread => format!(" less {} %", spread.percent()),
+    };
+    let old = if quoted.is_fresh(at) {
+        String::new()
+    } else {
+        format!(", the newest known, of {}", quoted.at)
+    };
+    format!(" by {by}{spread}{old}")
+}
+
 /// What happened to a payment.
-pub(super) fn payment_text(paid: &Paid, currency: Currency) -> String {
+pub(super) fn payment_text(paid: &Paid, currency: Currency, at: Time) -> String {
     let happened = match paid.step {
         PaymentStep::Seen => "seen",
         PaymentStep::Confirmed => "confirmed",
         PaymentStep::Dropped => "dropped, it is gone from its chain",
         PaymentStep::Orphaned => "orphaned, its block is gone from its chain",
     };
-    let (amount, rate, value) = (paid.asset.text(paid.amount), paid.rate, paid.value);
+    let (amount, rate, value) = (paid.asset.text(paid.amount), paid.quoted.rate, paid.value);
     let when = if paid.on_time { "in time" } else { "late" };
     format!(
-        "payment of {amount} {} {happened}: worth {value} {currency} at {rate}, {when}",
-        paid.asset.symbol
+        "payment of {amount} {} {happened}: worth {value} {currency} at {rate}{}, {when}",
+        paid.asset.symbol,
+        told_by(&paid.quoted, at)
     )
 }
 

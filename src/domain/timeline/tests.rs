@@ -8,7 +8,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Cents, Currency};
 use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::quote::Quote;
-use crate::domain::rate::{Quoted, RateSource};
+use crate::domain::rate::Quoted;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use serde_json::value::RawValue;
@@ -74,11 +74,7 @@ fn payment(seq: i64, value: i64, on_time: bool) -> Option<Payment> {
 
 /// 80 for a coin.
 fn quoted() -> Option<Quoted> {
-    Some(Quoted {
-        rate: "80".parse().ok()?,
-        source: RateSource::Fixed,
-        at: Time(1),
-    })
+    Some(Quoted::fixed("80".parse().ok()?, Time(1)))
 }
 
 fn quote() -> Option<Quote> {

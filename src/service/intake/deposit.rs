@@ -45,7 +45,7 @@ impl Service {
         };
         let known = self.newest_rate(tx, customer.mode, seen.asset, Currency::Eur, now)?;
         let quoted = match known {
-            Ok(quoted) => quoted,
+            Ok(quoted) => quoted.less(accounts::by_seq(tx, customer.account)?.spread)?,
             Err(NoRate) => return Ok(Err(UnmatchedReason::NoRate)),
         };
         let mut deposit = Deposit {
@@ -61,9 +61,9 @@ impl Service {
             txid: seen.txid.clone(),
             position: seen.position,
             amount: seen.amount,
+            gross: worth(quoted.rate, seen.amount, seen.asset)?,
             quoted,
             fixed_at: seen.block.as_ref().map(|_| now),
-            gross: worth(quoted.rate, seen.amount, seen.asset)?,
             fee: Cents::ZERO,
             status: DepositStatus::Detected,
             was_confirmed: false,
@@ -100,6 +100,7 @@ impl Service {
         deposit.fixed_at = Some(now);
         let (mode, asset) = (deposit.mode, deposit.asset);
         if let Ok(quoted) = self.newest_rate(tx, mode, asset, Currency::Eur, now)?
+            && let Ok(quoted) = quoted.less(accounts::by_seq(tx, deposit.account)?.spread)
             && let Ok(gross) = worth(quoted.rate, deposit.amount, asset)
         {
             (deposit.quoted, deposit.gross) = (quoted, gross);

@@ -16,10 +16,11 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::service::posting::{Step, book_step};
+use crate::service::rates::NoRate;
 use crate::service::settle::Cause;
 use crate::service::{Error, Json, Service};
 use crate::store::ledger::{Booking, Source};
-use crate::store::{Tx, payments, quotes};
+use crate::store::{Tx, accounts, payments, quotes};
 
 impl Service {
     /// Records a payment as seen, judging once whether it is on time and what it is worth; or the reason why it is none.
@@ -45,10 +46,12 @@ impl Service {
         };
         let on_time = seen_at < invoice.terms().deadline();
         let quoted = if on_time {
-            quote.quoted
+            quote.quoted.clone()
         } else {
-            self.newest_rate(tx, invoice.mode, quote.asset, invoice.currency, now)?
-                .unwrap_or(quote.quoted)
+            match self.newest_rate(tx, invoice.mode, quote.asset, invoice.currency, now)? {
+                Ok(quoted) => quoted.less(accounts::by_seq(tx, invoice.account)?.spread)?,
+                Err(NoRate) => quote.quoted.clone(),
+            }
         };
         if !quoted
             .rate
@@ -97,7 +100,7 @@ impl Service {
             let quotes = quotes::of_invoice(tx, invoice.seq)?;
             let quote = quotes.iter().find(|quote| quote.seq == payment.quote);
             let missing = || Error::Failed(format!("quote {} is missing", payment.quote));
-            let quoted = quote.ok_or_else(missing)?.quoted;
+            let quoted = quote.ok_or_else(missing)?.quoted.clone();
             // Nobody is the worse for it: where the quote's rate cannot price it, it stays as late as it was taken for.
             if let Ok(value) = worth(quoted.rate, payment.amount, payment.asset) {
                 (payment.on_time, payment.quoted, payment.value) = (true, quoted, value);

@@ -70,13 +70,23 @@ fn what_comes_late_is_worth_the_newest_rate_and_else_its_quotes() {
     assert_eq!(in_time, fixed(bitcoin(), Currency::Eur, NOW));
     let late = NOW.plus_ms(HOUR_MS);
     let stale = late.plus_ms(-FRESH_MS_MAX - 1);
-    let rate = |at| Quoted { at, ..in_time };
+    let rate = |at| Quoted {
+        at,
+        ..in_time.clone()
+    };
     for (txid, service, faults, seen_at, on_time, expected) in [
-        ("a", &simulated, Faults::default(), NOW, true, in_time),
+        (
+            "a",
+            &simulated,
+            Faults::default(),
+            NOW,
+            true,
+            in_time.clone(),
+        ),
         ("b", &simulated, Faults::default(), late, false, rate(late)),
         ("c", &simulated, STALE, late, false, rate(stale)),
-        ("d", &real, Faults::default(), late, false, in_time),
-        ("e", &real, Faults::default(), NOW, true, in_time),
+        ("d", &real, Faults::default(), late, false, in_time.clone()),
+        ("e", &real, Faults::default(), NOW, true, in_time.clone()),
     ] {
         service.set_faults(faults);
         let seen = seen(&quote.address, txid, seen_at, None);
@@ -148,7 +158,7 @@ fn a_sighting_shows_a_deposits_rate_and_its_first_block_fixes_it() {
     assert_eq!((again.quoted, again.fixed_at), (rate(just_stale), None));
     let fixed = |deposit: &Deposit, minutes| {
         assert_eq!(
-            (deposit.quoted, deposit.fixed_at),
+            (deposit.quoted.clone(), deposit.fixed_at),
             (rate(at(minutes)), Some(at(minutes)))
         );
         deposit.clone()
@@ -192,7 +202,7 @@ fn a_sighting_shows_a_deposits_rate_and_its_first_block_fixes_it() {
         9,
     );
     let shown = deposit(observe(&simulated, at(11), seen(&address, "c", NOW, None)));
-    assert_eq!((shown.quoted, shown.fixed_at), (rate(at(11)), None));
+    assert_eq!((shown.quoted.clone(), shown.fixed_at), (rate(at(11)), None));
     let confirmed = moved(&simulated, at(12), shown, PaymentState::Confirmed);
     let as_stored = observe(&simulated, at(13), seen(&address, "c", NOW, Some(10)));
     assert_eq!(
@@ -216,7 +226,10 @@ fn a_deposit_keeps_the_rate_that_it_was_shown_with_where_none_is_known_any_more(
     // Nor is what would be worth more than can be booked refused once it has been shown.
     let shown = deposit(observe(&simulated, NOW, seen(&address, "b", NOW, None)));
     let amount = Units(u128::MAX);
-    let grown = Deposit { amount, ..shown };
+    let grown = Deposit {
+        amount,
+        ..shown.clone()
+    };
     let confirmed = moved(&simulated, later, grown, PaymentState::Confirmed);
     assert_eq!(
         (confirmed.quoted, confirmed.gross, confirmed.fixed_at),

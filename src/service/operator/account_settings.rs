@@ -7,17 +7,19 @@ use crate::domain::account::Account;
 use crate::domain::asset::Asset;
 use crate::domain::fields::Fields;
 use crate::domain::money::{AmountError, Bps, Cents};
+use crate::domain::rate::SPREAD_BPS_MAX;
 use crate::domain::refusal::Refusal;
 use crate::domain::url::Site;
 
 /// What only an operator changes: the terms of the account.
-pub(in crate::service) const TERMS: [&str; 9] = [
+pub(in crate::service) const TERMS: [&str; 10] = [
     "feeBps",
     "maxInvoiceAmount",
     "payoutMinimum",
     "payoutDailyLimit",
     "underBps",
     "overBps",
+    "rateSpreadBps",
     "customersEnabled",
     "settlementEnabled",
     "serverQuota",
@@ -50,6 +52,8 @@ pub(in crate::service) fn change_terms(
     account.fee = bps(fields, "feeBps", 10_000)?.unwrap_or(account.fee);
     account.under = bps(fields, "underBps", 2_000)?.unwrap_or(account.under);
     account.over = bps(fields, "overBps", 2_000)?.unwrap_or(account.over);
+    let spread_max = i64::from(SPREAD_BPS_MAX);
+    account.spread = bps(fields, "rateSpreadBps", spread_max)?.unwrap_or(account.spread);
     account.customers_enabled = fields
         .flag("customersEnabled")?
         .unwrap_or(account.customers_enabled);

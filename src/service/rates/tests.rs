@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod live;
+
 use super::NoRate;
 use crate::domain::asset::{ASSETS, Mode};
-use crate::domain::money::Currency;
+use crate::domain::money::{Bps, Currency};
 use crate::domain::rate::FRESH_MS_MAX;
 use crate::domain::refusal::Code;
 use crate::domain::time::Time;
@@ -64,7 +66,7 @@ fn the_door_answers_case_by_case() {
                 asset.id
             );
         }
-        let offered = service.read(|db| service.offered(db, NOW, mode, Currency::Usd));
+        let offered = service.read(|db| service.offered(db, NOW, mode, Currency::Usd, Bps(0)));
         let expected: Vec<_> = ASSETS
             .iter()
             .filter_map(|asset| Some((asset, fixed(asset, Currency::Usd, fresh?))))

@@ -1,4 +1,6 @@
 //! Coins and what they cost.
 
+mod live_rates;
+mod rate_settings;
 mod rates;
 pub mod table;

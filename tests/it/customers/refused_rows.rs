@@ -21,7 +21,7 @@ insert into unmatched_payments (id, observation, reason) values ('u', 3, 'unknow
 ";
 
 /// Each of these statements, with the part of the schema that refuses it.
-const REFUSED: [(&str, &str); 30] = [
+const REFUSED: [(&str, &str); 32] = [
     // A reference is one customer of an account and mode.
     ("insert into customers (account, mode, ref, created_at) values (1, 'test', 'ada', 1)", "UNIQUE"),
     ("insert into customers (account, mode, ref, created_at) values (1, 'test', '', 1)", "CHECK"),
@@ -37,10 +37,13 @@ const REFUSED: [(&str, &str); 30] = [
     ("insert into pool_addresses (pool, address, state, imported_at) values ('solana', 's', 'free', 1)", "UNIQUE"),
     ("update pool_addresses set state = 'gone'", "CHECK"),
     // A deposit is there once, and belongs to what was seen.
-    ("insert into deposits select 2, 'e', account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, gross, fee,
+    ("insert into deposits (seq, id, account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, gross,
+        fee, was_confirmed, created_at) select 2, 'e', account, mode, customer, observation, rate, rate_source, rate_at, fixed_at, gross, fee,
         was_confirmed, created_at from deposits", "UNIQUE"),
     ("update deposits set observation = 9", "FOREIGN KEY"),
     ("update deposits set was_confirmed = 2", "CHECK"),
+    ("update deposits set rate_spread_bps = 2001", "CHECK"),
+    ("update deposits set rate_evidence = 'x'", "CHECK"),
     ("update deposits set fee = 101", "CHECK"),
     ("update deposits set fee = -1", "CHECK"),
     ("update deposits set customer = 9", "FOREIGN KEY"),

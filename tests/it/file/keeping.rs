@@ -324,11 +324,8 @@ fn the_doctor_says_what_to_look_after() {
         insert into users (id, email, password_hash, role, created_at) values ('u', 'a@b', '$argon2id$', 'operator', 0)",
     )
     .unwrap();
-    let said = refused(
-        "doctor",
-        &file,
-        &["--public-url", "https://pay.example.com"],
-    );
+    let site = ["--public-url", "https://pay.example.com"];
+    let said = refused("doctor", &file, &site);
     for about in [
         "(Shop) has no secret key",
         "wrong: maintenance is on",
@@ -342,12 +339,13 @@ fn the_doctor_says_what_to_look_after() {
         .query_row("select id from accounts", [], |row| row.get(0))
         .unwrap();
     run("key", &file, &["create", &account, "--mode", "live"]);
-    let said = run(
-        "doctor",
-        &file,
-        &["--public-url", "https://pay.example.com"],
-    );
+    let rates = scratch.path("rates.json");
+    std::fs::write(&rates, r#"{"BTC": {"EUR": "60000", "USD": "65000"}}"#).unwrap();
+    let rates = format!("fixed:{}", text(&rates));
+    let said = run("doctor", &file, &[site[0], site[1], "--rates", &rates]);
     assert!(!said.contains("wrong:"), "{said}");
+    let rate = "ok: rate of BTC: 60000 EUR (0 s old, file), 65000 USD (0 s old, file)";
+    assert!(said.contains(rate), "{said}");
     let sandbox_file = scratch.path("sandbox.db");
     drop(sandbox("127.0.0.1:0", &["--file", text(&sandbox_file)]));
     let said = refused("doctor", &sandbox_file, &[]);

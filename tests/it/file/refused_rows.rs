@@ -17,7 +17,9 @@ insert into quotes (seq, invoice, asset, rate, rate_source, rate_at, amount_expe
   values (1, 1, 'ETH', '1', 'fixed', 0, '1', '0xa', 0, 0);
 insert into observations (seq, mode, chain, txid, position, asset, address, amount, state, seen_at)
   values (1, 'test', 'ethereum', '0xt', 0, 'ETH', '0xa', '1', 'seen', 0);
-insert into payments values (1, 'p', 1, 1, 1, '1', 'fixed', 0, 100, 1, 0, 0, 0);
+insert into payments (seq, id, invoice, quote, observation, rate, rate_source, rate_at, value, on_time,
+    was_confirmed, seen_at, created_at)
+  values (1, 'p', 1, 1, 1, '1', 'fixed', 0, 100, 1, 0, 0, 0);
 insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
   values (1, 'l', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0);
 insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
@@ -52,7 +54,7 @@ pub fn rows(name: &str) -> Connection {
 }
 
 /// Each of these statements, with the part of the schema that refuses it.
-const REFUSED: [(&str, &str); 60] = [
+const REFUSED: [(&str, &str); 67] = [
     // An invoice is confirmed exactly when it says since when.
     ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
         deposit_address = '0xa', picked_quote = 1", "CHECK"),
@@ -85,7 +87,8 @@ const REFUSED: [(&str, &str); 60] = [
     // A payment is there once, and confirmed exactly when it says since when.
     ("insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at)
         select mode, chain, txid, position, asset, '0xb', '2', state, seen_at from observations", "UNIQUE"),
-    ("insert into payments select 2, 'q', invoice, quote, observation, rate, rate_source, rate_at, value, on_time,
+    ("insert into payments (seq, id, invoice, quote, observation, rate, rate_source, rate_at, value, on_time,
+        was_confirmed, seen_at, created_at) select 2, 'q', invoice, quote, observation, rate, rate_source, rate_at, value, on_time,
         was_confirmed, seen_at, created_at from payments", "UNIQUE"),
     ("update payments set observation = 9", "FOREIGN KEY"),
     ("update observations set state = 'confirmed'", "CHECK"),
@@ -134,6 +137,16 @@ const REFUSED: [(&str, &str); 60] = [
     ("insert into quotes (invoice, asset, rate, rate_source, amount_expected, address, given, created_at)
         values (1, 'LTC', '1', 'fixed', '1', '0xa', 0, 0)", "NOT NULL"),
     ("update quotes set rate_source = ''", "CHECK"),
+    ("update quotes set rate_spread_bps = 2001", "CHECK"),
+    ("update quotes set rate_evidence = 'kraken'", "CHECK"),
+    ("update payments set rate_spread_bps = -1", "CHECK"),
+    ("update payments set rate_evidence = ''", "CHECK"),
+    ("update accounts set rate_spread_bps = 2001", "CHECK"),
+    // A figure is a source's that is asked, and rates are in the currencies of prices.
+    ("insert into rate_figures (coin, currency, source, rate, via, at) values ('BTC', 'EUR', 'kraken', '1', 'BTC/EUR', 0)",
+        "FOREIGN KEY"),
+    ("insert into rates_known (coin, currency, rate, rate_source, rate_at, rate_evidence)
+        values ('BTC', 'GBP', '1', 'median', 0, '[]')", "CHECK"),
     ("update payments set rate_source = ''", "CHECK"),
     ("update payments set rate_at = null", "NOT NULL"),
 ];

@@ -2,6 +2,7 @@
 
 use crate::support::process::{Process, sandbox};
 use crate::support::scratch::Scratch;
+use crate::support::served::NO_RATES;
 use crate::support::{Answer, agent, send};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -43,6 +44,7 @@ pub fn serve(file: &Path, more: &[&str]) -> (Process, String) {
         "--exit-with-parent",
         "--file",
     ]);
+    command.env("COFFER_RATES", NO_RATES);
     let process = Process::start(command.arg(file).args(more));
     let url = process.url();
     (process, url)

@@ -4,7 +4,7 @@
 //! Both clocks are moved by hand. A write beside the server makes it look at them at once.
 
 use crate::file::audit::findings;
-use crate::support::served::Served;
+use crate::support::served::{NO_RATES, Served};
 use crate::support::{Answer, agent, send};
 use coffer::app::Config;
 use coffer::clock::{ManualTime, TimeSource};
@@ -120,7 +120,8 @@ impl Shop {
     fn doctor(&self, more: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let command = command.args(["doctor", "--file"]).arg(&self.served.file);
-        let output = command.args(more).output().unwrap();
+        let command = command.args(more).env("COFFER_RATES", NO_RATES);
+        let output = command.output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     }
 }

@@ -12,6 +12,8 @@ use std::process::{Command, Stdio};
 
 /// The reseller's token.
 pub const TOKEN: &str = "rt_ForATestOnly0000000000000000000Rco1f";
+/// Sources of rates of which none answers.
+pub const NO_RATES: &str = "kraken=http://127.0.0.1:1,coinbase=http://127.0.0.1:1";
 const EMAIL: &str = "operator@shop.test";
 const PASSWORD: &str = "operator's password";
 /// Who is paid where it does not matter: the coin, its chain, the address.
@@ -119,6 +121,8 @@ impl Served {
     fn run(&self, log: &str, errors: Stdio, settings: &[&str]) -> Running {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", log]);
+        // Nobody is there, and nobody outside this machine is asked.
+        command.env("COFFER_RATES", NO_RATES);
         command
             .args(["--exit-with-parent", "--file"])
             .arg(&self.file);

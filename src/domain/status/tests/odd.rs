@@ -7,7 +7,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Cents, Overflow};
 use crate::domain::payment::Payment;
 use crate::domain::quote::{Quote, current};
-use crate::domain::rate::{Quoted, RateSource};
+use crate::domain::rate::Quoted;
 
 const SEEN: Paid = (PaymentState::Seen, true, false, DUE);
 const CONFIRMED: Paid = (PaymentState::Confirmed, true, true, DUE);
@@ -248,7 +248,7 @@ fn payment(seq: i64, quote: &Quote, state: PaymentState) -> Payment {
         txid: seq.to_string(),
         position: 0,
         amount: Units(1),
-        quoted: quote.quoted,
+        quoted: quote.quoted.clone(),
         value: Cents(DUE),
         on_time: true,
         state,
@@ -261,16 +261,12 @@ fn payment(seq: i64, quote: &Quote, state: PaymentState) -> Payment {
 /// The coin of an invoice is that of its first payment that stands, though another was picked since.
 #[test]
 fn a_payment_on_an_older_quote_speaks_for_the_invoice() -> Result<(), Overflow> {
-    let quoted = Quoted {
-        rate: "1".parse()?,
-        source: RateSource::Fixed,
-        at: Time(0),
-    };
+    let quoted = Quoted::fixed("1".parse()?, Time(0));
     let quote = |seq, asset: &'static Asset| Quote {
         given: false,
         seq,
         asset,
-        quoted,
+        quoted: quoted.clone(),
         amount_expected: Units(1),
         address: asset.id.to_owned(),
         created_at: Time(0),

@@ -1,0 +1,73 @@
+//! Binance: `GET /api/v3/ticker/price`, in EUR, and in USDT with the euro in USDT.
+//!
+//! What always holds: it tells nothing in USD, as it trades none.
+
+use super::{Asker, Failure, Ticker, add, read};
+use crate::domain::asset::symbols;
+use crate::domain::time::Time;
+use serde::Deserialize;
+use std::collections::HashMap;
+
+const EURO: (&str, &str) = ("EUR", "USDT");
+/// A pair that was taken off the exchange makes it refuse the whole question.
+const UNKNOWN: i64 = -1121;
+/// It is asked too often.
+const BUSY: i64 = -1003;
+
+#[derive(Deserialize)]
+struct Price {
+    symbol: String,
+    price: String,
+}
+
+#[derive(Deserialize)]
+struct Problem {
+    code: i64,
+    #[serde(default)]
+    msg: String,
+}
+
+/// Every pair that is of use. What is a stablecoin has no pair in EUR of its own, but the euro's.
+fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let in_euro = symbols().filter(|coin| !["USDT", "USDC"].contains(coin));
+    let in_tether = symbols().filter(|coin| *coin != "USDT");
+    let in_euro = in_euro.map(|coin| (coin, "EUR"));
+    let in_tether = in_tether.map(|coin| (coin, "USDT"));
+    in_euro.chain(in_tether).chain([EURO])
+}
+
+pub(super) fn ask(asker: &Asker, base: &str, now: Time) -> Result<Vec<Ticker>, Failure> {
+    let list: Vec<String> = pairs()
+        .map(|(base, quote)| format!("%22{base}{quote}%22"))
+        .collect();
+    let all = format!("{base}/api/v3/ticker/price");
+    let (status, body) = asker.get(&format!("{all}?symbols=%5B{}%5D", list.join("%2C")))?;
+    let (status, body) = match problem(&body) {
+        Some(problem) if problem.code == UNKNOWN => asker.get(&all)?,
+        Some(_) | None => (status, body),
+    };
+    if let Some(Problem { code, msg }) = problem(&body) {
+        return Err(Failure {
+            retry_after_s: (code == BUSY).then_some(0),
+            ..Failure::of(format!("answered an error: {code} {msg}"))
+        });
+    }
+    let prices: Vec<Price> = read((status, &body))?;
+    let prices: HashMap<&str, &str> = prices
+        .iter()
+        .map(|one| (one.symbol.as_str(), one.price.as_str()))
+        .collect();
+    let mut tickers = Vec::new();
+    for (base, quote) in pairs() {
+        if let Some(price) = prices.get(format!("{base}{quote}").as_str()) {
+            add(&mut tickers, (base, quote), price, now)?;
+        }
+    }
+    Ok(tickers)
+}
+
+/// The error that an answer is, whatever its status.
+fn problem(body: &[u8]) -> Option<Problem> {
+    let is_object = body.trim_ascii_start().starts_with(b"{");
+    is_object.then(|| serde_json::from_slice(body).ok())?
+}

@@ -1,0 +1,64 @@
+//! CoinGecko: `GET /api/v3/simple/price`, in EUR and in USD, with the time of each price.
+//!
+//! What always holds: a price is as old as it says that it is.
+
+use super::{Asker, Failure, Ticker, add, read};
+use crate::domain::asset::symbols;
+use crate::domain::time::{SECOND_MS, Time};
+use serde::Deserialize;
+use serde_json::{Number, Value};
+use std::collections::HashMap;
+
+#[derive(Deserialize)]
+struct Prices {
+    eur: Option<Number>,
+    usd: Option<Number>,
+    last_updated_at: Option<i64>,
+}
+
+/// The id by which CoinGecko knows a coin.
+fn id(symbol: &str) -> Option<&'static str> {
+    Some(match symbol {
+        "BTC" => "bitcoin",
+        "LTC" => "litecoin",
+        "DOGE" => "dogecoin",
+        "ETH" => "ethereum",
+        "USDT" => "tether",
+        "USDC" => "usd-coin",
+        "TRX" => "tron",
+        "SOL" => "solana",
+        _ => return None,
+    })
+}
+
+pub(super) fn ask(asker: &Asker, base: &str, now: Time) -> Result<Vec<Ticker>, Failure> {
+    let ids: Vec<&str> = symbols().filter_map(id).collect();
+    let url = format!(
+        "{base}/api/v3/simple/price?ids={}&vs_currencies=eur,usd&include_last_updated_at=true&precision=full",
+        ids.join(",")
+    );
+    let (status, body) = asker.get(&url)?;
+    let answer: HashMap<String, Value> = read((status, &body))?;
+    if let Some(said) = answer.get("status").or_else(|| answer.get("error")) {
+        return Err(Failure::of(format!("answered an error: {said}")));
+    }
+    let mut tickers = Vec::new();
+    for coin in symbols() {
+        let Some(found) = id(coin).and_then(|id| answer.get(id)) else {
+            continue;
+        };
+        let prices = Prices::deserialize(found).map_err(|error| {
+            Failure::of(format!("the answer is not as documented: {coin}: {error}"))
+        })?;
+        let updated = prices
+            .last_updated_at
+            .map(|at| Time(at.saturating_mul(SECOND_MS)));
+        let at = updated.map_or(now, |updated| updated.min(now));
+        for (quote, price) in [("EUR", prices.eur), ("USD", prices.usd)] {
+            if let Some(price) = price {
+                add(&mut tickers, (coin, quote), &price.to_string(), at)?;
+            }
+        }
+    }
+    Ok(tickers)
+}

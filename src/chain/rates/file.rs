@@ -1,0 +1,149 @@
+//! The operator's own file of rates: `{"BTC": {"EUR": "60000", "USD": "65000"}, …}`.
+//!
+//! What always holds: a file of which a part cannot be read tells nothing.
+
+use crate::domain::asset::symbols;
+use crate::domain::money::Currency;
+use crate::domain::money::coin::Rate;
+use crate::domain::rate::{Figure, Source, Told, digits};
+use crate::domain::time::Time;
+use serde_json::{Map, Value};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::str::FromStr;
+
+/// The most bytes of the file.
+pub const FILE_BYTES_MAX: u64 = 64 * 1024;
+
+/// What the file says, as of `now`.
+///
+/// # Errors
+/// A text for a person: what is wrong with it.
+pub fn read_file(path: &Path, now: Time) -> Result<Vec<Told>, String> {
+    let shown = path.display();
+    let mut text = Vec::new();
+    let opened = File::open(path);
+    let read = opened.and_then(|file| {
+        let most = FILE_BYTES_MAX.saturating_add(1);
+        file.take(most).read_to_end(&mut text)
+    });
+    read.map_err(|error| format!("{shown}: {error}"))?;
+    if u64::try_from(text.len()).unwrap_or(u64::MAX) > FILE_BYTES_MAX {
+        return Err(format!(
+            "{shown} is larger than {} KiB",
+            FILE_BYTES_MAX / 1024
+        ));
+    }
+    let coins: Map<String, Value> = serde_json::from_slice(&text)
+        .map_err(|error| format!("{shown} is not a JSON object: {error}"))?;
+    told(&coins, now).map_err(|problem| format!("{shown}: {problem}"))
+}
+
+fn told(coins: &Map<String, Value>, now: Time) -> Result<Vec<Told>, String> {
+    let mut told = Vec::new();
+    for (name, rates) in coins {
+        let coin = symbols().find(|symbol| symbol == name).ok_or_else(|| {
+            let known: Vec<&str> = symbols().collect();
+            format!("{name:?} is not a coin; there are {}", known.join(", "))
+        })?;
+        let rates = rates.as_object();
+        let rates =
+            rates.ok_or_else(|| format!("{name} must be an object like {{\"EUR\": \"60000\"}}"))?;
+        for (currency, rate) in rates {
+            let rate = one(rate).ok_or_else(|| {
+                format!("{name} in {currency} must be a positive number of at most 10 decimals, as a text")
+            })?;
+            let currency = Currency::from_str(currency)
+                .map_err(|problem| format!("{name}: {currency:?} {problem}"))?;
+            let figure = Figure {
+                source: Source::File,
+                rate,
+                via: format!("{name}/{currency}"),
+                at: now,
+            };
+            told.push(Told {
+                coin,
+                currency,
+                figure,
+            });
+        }
+    }
+    if told.is_empty() {
+        return Err("it has no rate".to_owned());
+    }
+    Ok(told)
+}
+
+/// A rate, as a text or a number.
+fn one(value: &Value) -> Option<Rate> {
+    match value {
+        Value::String(text) => Rate::new(digits(text)?).ok(),
+        Value::Number(number) => Rate::new(digits(&number.to_string())?).ok(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Time, told};
+    use serde_json::{Map, Value};
+
+    fn read(text: &str) -> Result<Vec<String>, String> {
+        let coins: Map<String, Value> =
+            serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let told = told(&coins, Time(7))?.into_iter();
+        let each = told.map(|told| format!("{} {} {}", told.coin, told.currency, told.figure.rate));
+        Ok(each.collect())
+    }
+
+    #[test]
+    fn a_file_names_coins_and_what_each_costs() {
+        assert_eq!(
+            read(
+                r#"{"BTC": {"EUR": "60000", "USD": "65000.5"}, "DOGE": {"USD": 0.1}, "USDT": {}}"#
+            ),
+            Ok(["BTC EUR 60000", "BTC USD 65000.5", "DOGE USD 0.1"]
+                .map(str::to_owned)
+                .to_vec())
+        );
+    }
+
+    #[test]
+    fn a_file_with_a_mistake_tells_nothing() {
+        for (text, problem) in [
+            ("{}", "it has no rate"),
+            (r#"{"BTC": {}}"#, "it has no rate"),
+            (
+                r#"{"btc": {"EUR": "1"}}"#,
+                "\"btc\" is not a coin; there are BTC, LTC,",
+            ),
+            (
+                r#"{"USDC-BASE": {"EUR": "1"}}"#,
+                "\"USDC-BASE\" is not a coin",
+            ),
+            (r#"{"BTC": "60000"}"#, "BTC must be an object"),
+            (
+                r#"{"BTC": {"GBP": "1"}}"#,
+                "BTC: \"GBP\" must be one of EUR, USD",
+            ),
+            (
+                r#"{"LTC": {"EUR": "80"}, "BTC": {"EUR": "0"}}"#,
+                "BTC in EUR must be a positive number",
+            ),
+            (r#"{"BTC": {"EUR": "-1"}}"#, "BTC in EUR must be"),
+            (r#"{"BTC": {"EUR": "1e400"}}"#, "BTC in EUR must be"),
+            (r#"{"BTC": {"EUR": null}}"#, "BTC in EUR must be"),
+            (
+                r#"{"BTC": {"EUR": "99999999999999999999"}}"#,
+                "BTC in EUR must be",
+            ),
+        ] {
+            let refused = read(text);
+            assert!(
+                matches!(&refused, Err(said) if said.contains(problem)),
+                "{text}: {refused:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Kraken: `GET /0/public/Ticker`, in EUR and in USD.
+//!
+//! What always holds: the price is that of the last trade (`c`), as its text stands.
+
+use super::{Asker, Failure, Ticker, add, read};
+use crate::domain::asset::symbols;
+use crate::domain::time::Time;
+use serde::Deserialize;
+use std::collections::HashMap;
+
+/// What a coin is asked for in.
+const IN: [&str; 2] = ["EUR", "USD"];
+const EURO: (&str, &str) = ("EUR", "USD");
+/// A pair that was taken off the exchange makes it refuse the whole question.
+const UNKNOWN: &str = "EQuery:Unknown asset pair";
+/// It is asked too often.
+const BUSY: [&str; 2] = ["EAPI:Rate limit exceeded", "EGeneral:Too many requests"];
+
+#[derive(Deserialize)]
+struct Answer {
+    error: Vec<String>,
+    #[serde(default)]
+    result: HashMap<String, Pair>,
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    /// The last trade: its price, its volume.
+    c: Vec<String>,
+}
+
+/// The symbol by which Kraken knows a coin.
+fn code(symbol: &str) -> &str {
+    match symbol {
+        "BTC" => "XBT",
+        "DOGE" => "XDG",
+        other => other,
+    }
+}
+
+/// Every pair that is of use.
+fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let of = |coin: &'static str| IN.iter().map(move |quote| (coin, *quote));
+    symbols().flat_map(of).chain([EURO])
+}
+
+/// The names under which a pair may be answered: newer ones as asked for, older ones with a letter before each half.
+fn names((base, quote): (&str, &str)) -> [String; 4] {
+    let base = code(base);
+    [
+        format!("X{base}Z{quote}"),
+        format!("Z{base}Z{quote}"),
+        format!("{base}Z{quote}"),
+        format!("{base}{quote}"),
+    ]
+}
+
+pub(super) fn ask(asker: &Asker, base: &str, now: Time) -> Result<Vec<Ticker>, Failure> {
+    let list: Vec<String> = pairs()
+        .map(|(base, quote)| format!("{}{quote}", code(base)))
+        .collect();
+    let all = format!("{base}/0/public/Ticker");
+    let answer = get(asker, &format!("{all}?pair={}", list.join(",")))?;
+    let answer = if answer.error.iter().any(|error| error == UNKNOWN) {
+        get(asker, &all)?
+    } else {
+        answer
+    };
+    // Those that begin with W are warnings.
+    if let Some(error) = answer.error.iter().find(|error| error.starts_with('E')) {
+        let busy = BUSY.contains(&error.as_str());
+        return Err(Failure {
+            retry_after_s: busy.then_some(0),
+            ..Failure::of(format!("answered an error: {error}"))
+        });
+    }
+    let mut tickers = Vec::new();
+    for pair in pairs() {
+        let found = names(pair)
+            .into_iter()
+            .find_map(|name| answer.result.get(&name));
+        if let Some(price) = found.and_then(|found| found.c.first()) {
+            add(&mut tickers, pair, price, now)?;
+        }
+    }
+    Ok(tickers)
+}
+
+fn get(asker: &Asker, url: &str) -> Result<Answer, Failure> {
+    let (status, body) = asker.get(url)?;
+    read((status, &body))
+}

@@ -1,0 +1,155 @@
+//! Where rates come from, as the operator says it: `--rates`.
+//!
+//! What always holds: at least two public sources, or one file of the operator's own.
+
+use crate::domain::rate::Source;
+use crate::domain::url::Site;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// A source, and where it is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upstream {
+    /// Which.
+    pub source: Source,
+    /// What its urls begin with, without a slash at the end.
+    pub base: String,
+}
+
+/// Where rates come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RatesFrom {
+    /// From nowhere: live mode has none. For tests within a process only.
+    Nowhere,
+    /// From public sources, of which two must agree.
+    Sources(Vec<Upstream>),
+    /// From a file, which is believed alone.
+    File(PathBuf),
+}
+
+/// What the file's path stands behind.
+const FILE: &str = "fixed:";
+
+/// What a source's urls begin with where the operator names no mirror.
+fn public(source: Source) -> Option<&'static str> {
+    match source {
+        Source::Kraken => Some("https://api.kraken.com"),
+        Source::Coinbase => Some("https://api.coinbase.com"),
+        Source::Binance => Some("https://api.binance.com"),
+        Source::Coingecko => Some("https://api.coingecko.com"),
+        Source::File => None,
+    }
+}
+
+impl FromStr for RatesFrom {
+    type Err = String;
+
+    /// `kraken,coinbase`, `binance=https://mirror.example`, or `fixed:FILE`.
+    fn from_str(text: &str) -> Result<RatesFrom, String> {
+        if let Some(path) = text.strip_prefix(FILE) {
+            if path.is_empty() {
+                return Err(format!("must name a file after {FILE}"));
+            }
+            return Ok(RatesFrom::File(PathBuf::from(path)));
+        }
+        let mut sources: Vec<Upstream> = Vec::new();
+        let parts = text.split(',').map(str::trim);
+        for part in parts.filter(|part| !part.is_empty()) {
+            let upstream = upstream(part)?;
+            if sources.iter().any(|other| other.source == upstream.source) {
+                return Err(format!("must name {} once", upstream.source));
+            }
+            sources.push(upstream);
+        }
+        if sources.len() < 2 {
+            return Err(format!(
+                "must name at least 2 of {}, as two must agree, or {FILE}FILE",
+                names().join(", ")
+            ));
+        }
+        Ok(RatesFrom::Sources(sources))
+    }
+}
+
+fn names() -> Vec<&'static str> {
+    Source::PUBLIC
+        .iter()
+        .map(|source| source.as_str())
+        .collect()
+}
+
+/// A source, perhaps with a mirror.
+fn upstream(part: &str) -> Result<Upstream, String> {
+    let (name, mirror) = match part.split_once('=') {
+        Some((name, url)) => (name.trim_end(), Some(url.trim_start())),
+        None => (part, None),
+    };
+    let source = Source::from_str(name).ok();
+    let known = source.and_then(|source| Some((source, public(source)?)));
+    let (source, own) = known
+        .ok_or_else(|| format!("{name:?} is not a source; there are {}", names().join(", ")))?;
+    let base = match mirror {
+        None => own.to_owned(),
+        Some(url) => {
+            let site = Site::parse(url).ok();
+            let site = site.filter(|site| !site.rest().contains(['?', '#']));
+            let site = site.ok_or_else(|| {
+                format!("{name}: the mirror must be a url like https://mirror.example")
+            })?;
+            format!("{}{}", site.origin(), site.rest().trim_end_matches('/'))
+        }
+    };
+    Ok(Upstream { source, base })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PathBuf, RatesFrom, Source, Upstream};
+
+    #[test]
+    fn sources_are_listed_with_mirrors_where_they_have_one() {
+        let read = |text: &str| text.parse::<RatesFrom>();
+        let at = |source, base: &str| Upstream {
+            source,
+            base: base.to_owned(),
+        };
+        assert_eq!(
+            read(" kraken, binance=HTTP://127.0.0.1:8/api/ ,"),
+            Ok(RatesFrom::Sources(vec![
+                at(Source::Kraken, "https://api.kraken.com"),
+                at(Source::Binance, "http://127.0.0.1:8/api"),
+            ]))
+        );
+        assert_eq!(
+            read("fixed:rates.json"),
+            Ok(RatesFrom::File(PathBuf::from("rates.json")))
+        );
+        let all = read("kraken,coinbase,binance,coingecko");
+        assert!(matches!(all, Ok(RatesFrom::Sources(all)) if all.len() == 4));
+    }
+
+    #[test]
+    fn one_source_is_too_few_and_what_is_none_is_refused() {
+        for (text, problem) in [
+            (
+                "",
+                "must name at least 2 of kraken, coinbase, binance, coingecko, as two must agree, or fixed:FILE",
+            ),
+            ("kraken", "must name at least 2"),
+            ("kraken,kraken", "must name kraken once"),
+            ("kraken,bitstamp", "\"bitstamp\" is not a source"),
+            ("kraken,file", "\"file\" is not a source"),
+            ("kraken,fixed:a", "\"fixed:a\" is not a source"),
+            ("fixed:", "must name a file after fixed:"),
+            ("kraken,binance=mirror", "the mirror must be a url"),
+            ("kraken,binance=https://a/?b", "the mirror must be a url"),
+            ("kraken,binance=", "the mirror must be a url"),
+        ] {
+            let refused = text.parse::<RatesFrom>();
+            assert!(
+                matches!(&refused, Err(said) if said.contains(problem)),
+                "{text}: {refused:?}"
+            );
+        }
+    }
+}

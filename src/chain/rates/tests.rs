@@ -1,0 +1,224 @@
+//! Every source against the answer that its documentation shows and against broken ones, over real sockets.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod broken;
+
+use super::{Asker, Failure, Source, Time, Told, Upstream};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+const NOW: Time = Time(1_711_356_400_000);
+
+/// Kraken's documented answer, with what is left out of it here.
+const KRAKEN: &str = r#"{"error":[],"result":{
+    "XXBTZEUR":{"a":["60010.20000","1","1.000"],"b":["60010.10000","12","12.000"],"c":["60000.10000","0.00200000"],
+      "v":["2071.77990748","3456.27572256"],"p":["8960.80495","8912.04839"],"t":[8853,16464],"l":["8882.6","8700.0"],
+      "h":["9078.00000","9078.00000"],"o":"8887.80000"},
+    "XXBTZUSD":{"c":["65000.20000","0.1"]},"XETHZEUR":{"c":["3000.5","1"]},"XLTCZUSD":{"c":["88","1"]},
+    "XDGEUR":{"c":["0.1412345","1"]},"SOLEUR":{"c":["150.01","1"]},"USDTEUR":{"c":["0.92","1"]},
+    "USDTZUSD":{"c":["0.9998","1"]},"USDCUSD":{"c":["1.0001","1"]},"ZEURZUSD":{"c":["1.1","1"]}}}"#;
+/// Coinbase's, for one coin.
+const COINBASE: &str = r#"{"data":{"currency":"COIN","rates":{"AED":"239.58","EUR":"60001.5","USD":"65001.25","ZWL":"322.3"}}}"#;
+const BINANCE: &str = r#"[{"symbol":"BTCEUR","price":"59999.90000000"},{"symbol":"BTCUSDT","price":"66000.00000000"},
+    {"symbol":"LTCUSDT","price":"88.00000000"},{"symbol":"USDCUSDT","price":"1.00010000"},
+    {"symbol":"EURUSDT","price":"1.10000000"},{"symbol":"LTCBTC","price":"0.00133"}]"#;
+const COINGECKO: &str = r#"{"bitcoin":{"eur":60000.12345678901,"usd":67187.3358936566,"last_updated_at":1711356300},
+    "dogecoin":{"eur":1.4e-1,"usd":0.15,"last_updated_at":1711356399},"tether":{"eur":0.92}}"#;
+
+/// A server that answers each request by its number and path, until the test ends.
+fn serve(answer: impl Fn(usize, &str) -> Vec<u8> + Send + 'static) -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let (asked, asks) = channel();
+    std::thread::spawn(move || {
+        for (number, stream) in listener.incoming().map_while(Result::ok).enumerate() {
+            answer_one(stream, &asked, |path| answer(number, path));
+        }
+    });
+    (base, asks)
+}
+
+fn answer_one(mut stream: TcpStream, asked: &Sender<String>, answer: impl Fn(&str) -> Vec<u8>) {
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    let first = lines.next().and_then(Result::ok).unwrap_or_default();
+    let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+    while lines
+        .next()
+        .and_then(Result::ok)
+        .is_some_and(|line| !line.is_empty())
+    {}
+    // Nobody has to hear of it, and who hangs up early is no fault here.
+    let _ = asked.send(path.clone());
+    let _ = stream.write_all(&answer(&path));
+}
+
+/// An answer with a status and headers, which closes its connection.
+fn http(status: &str, headers: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+    )
+    .into_bytes()
+}
+
+/// What a source answers to each request where all is well.
+fn documented(source: Source, path: &str) -> Vec<u8> {
+    let body = match source {
+        Source::Kraken => KRAKEN.to_owned(),
+        Source::Coinbase => COINBASE.replace("COIN", path.rsplit('=').next().unwrap_or_default()),
+        Source::Binance => BINANCE.to_owned(),
+        Source::Coingecko | Source::File => COINGECKO.to_owned(),
+    };
+    http("200 OK", "", &body)
+}
+
+fn ask(source: Source, base: String) -> Result<Vec<Told>, Failure> {
+    Asker::new(2_000).ask(&Upstream { source, base }, NOW)
+}
+
+/// Asks a source that answers everything so.
+fn answered(source: Source, answer: Vec<u8>) -> Result<Vec<Told>, Failure> {
+    let (base, _) = serve(move |_, _| answer.clone());
+    ask(source, base)
+}
+
+fn shown(told: Vec<Told>) -> Vec<String> {
+    let each = told.into_iter().map(|told| {
+        let Told {
+            coin,
+            currency,
+            figure,
+        } = told;
+        let age_s = NOW.since_ms(figure.at) / 1_000;
+        format!("{coin} {currency} {} {} {age_s}", figure.rate, figure.via)
+    });
+    each.collect()
+}
+
+#[test]
+fn each_source_is_read_as_documented() {
+    for (source, expected, first) in [
+        (
+            Source::Kraken,
+            &[
+                "BTC EUR 60000.1 BTC/EUR 0",
+                "BTC USD 65000.2 BTC/USD 0",
+                "LTC EUR 80 LTC/USD by EUR/USD 0",
+                "LTC USD 88 LTC/USD 0",
+                "DOGE EUR 0.1412345 DOGE/EUR 0",
+                "ETH EUR 3000.5 ETH/EUR 0",
+                "USDT EUR 0.92 USDT/EUR 0",
+                "USDT USD 0.9998 USDT/USD 0",
+                "USDC EUR 0.9091818182 USDC/USD by EUR/USD 0",
+                "USDC USD 1.0001 USDC/USD 0",
+                "SOL EUR 150.01 SOL/EUR 0",
+            ] as &[&str],
+            "/0/public/Ticker?pair=XBTEUR,XBTUSD,LTCEUR,LTCUSD,XDGEUR,XDGUSD,ETHEUR,ETHUSD,USDTEUR,USDTUSD,USDCEUR,USDCUSD,TRXEUR,TRXUSD,SOLEUR,SOLUSD,EURUSD",
+        ),
+        (
+            Source::Binance,
+            &[
+                "BTC EUR 59999.9 BTC/EUR 0",
+                "LTC EUR 80 LTC/USDT by EUR/USDT 0",
+                "USDT EUR 0.9090909091 EUR/USDT 0",
+                "USDC EUR 0.9091818182 USDC/USDT by EUR/USDT 0",
+            ],
+            "/api/v3/ticker/price?symbols=%5B%22BTCEUR%22%2C%22LTCEUR%22%2C%22DOGEEUR%22%2C%22ETHEUR%22%2C%22TRXEUR%22%2C%22SOLEUR%22%2C%22BTCUSDT%22%2C%22LTCUSDT%22%2C%22DOGEUSDT%22%2C%22ETHUSDT%22%2C%22USDCUSDT%22%2C%22TRXUSDT%22%2C%22SOLUSDT%22%2C%22EURUSDT%22%5D",
+        ),
+        (
+            Source::Coingecko,
+            &[
+                "BTC EUR 60000.123456789 BTC/EUR 100",
+                "BTC USD 67187.3358936566 BTC/USD 100",
+                "DOGE EUR 0.14 DOGE/EUR 1",
+                "DOGE USD 0.15 DOGE/USD 1",
+                "USDT EUR 0.92 USDT/EUR 0",
+            ],
+            "/api/v3/simple/price?ids=bitcoin,litecoin,dogecoin,ethereum,tether,usd-coin,tron,solana&vs_currencies=eur,usd&include_last_updated_at=true&precision=full",
+        ),
+    ] {
+        let (base, asks) = serve(move |_, path| documented(source, path));
+        assert_eq!(shown(ask(source, base).unwrap()), expected, "{source}");
+        assert_eq!(asks.recv().unwrap(), first);
+    }
+    let (base, asks) = serve(|_, path| documented(Source::Coinbase, path));
+    let told = shown(ask(Source::Coinbase, base).unwrap());
+    assert_eq!(told.len(), 16);
+    assert_eq!(told.first().unwrap(), "BTC EUR 60001.5 BTC/EUR 0");
+    assert_eq!(told.last().unwrap(), "SOL USD 65001.25 SOL/USD 0");
+    assert_eq!(asks.try_iter().count(), 8);
+}
+
+#[test]
+fn a_pair_that_is_gone_takes_no_other_with_it() {
+    for (source, gone) in [
+        (
+            Source::Kraken,
+            http("200 OK", "", r#"{"error":["EQuery:Unknown asset pair"]}"#),
+        ),
+        (
+            Source::Binance,
+            http(
+                "400 Bad Request",
+                "",
+                r#"{"code":-1121,"msg":"Invalid symbol."}"#,
+            ),
+        ),
+    ] {
+        let (base, asks) = serve(move |number, path| match number {
+            0 => gone.clone(),
+            _ => documented(source, path),
+        });
+        assert!(ask(source, base).unwrap().len() >= 4);
+        assert!(!asks.try_iter().last().unwrap().contains('?'), "{source}");
+    }
+    // And where it is gone even so, that is told.
+    let gone = http("200 OK", "", r#"{"error":["EQuery:Unknown asset pair"]}"#);
+    let failure = answered(Source::Kraken, gone).unwrap_err();
+    assert_eq!(
+        failure.problem,
+        "answered an error: EQuery:Unknown asset pair"
+    );
+    let unknown = http(
+        "400 Bad Request",
+        "",
+        r#"{"errors":[{"id":"invalid_request"}]}"#,
+    );
+    let (base, _) = serve(move |number, path| match number {
+        6 => unknown.clone(),
+        _ => documented(Source::Coinbase, path),
+    });
+    assert_eq!(ask(Source::Coinbase, base).unwrap().len(), 14);
+}
+
+#[test]
+fn a_price_that_is_none_makes_the_whole_answer_none() {
+    for (source, price) in [
+        (Source::Kraken, "60000.10000"),
+        (Source::Coinbase, "60001.5"),
+        (Source::Binance, "59999.90000000"),
+        (Source::Coingecko, "60000.12345678901"),
+    ] {
+        for wrong in [
+            "0",
+            "-60000",
+            "1e400",
+            "6e-400",
+            "0.0",
+            "123456789012345678901234567890123",
+        ] {
+            let (base, _) = serve(move |_, path| {
+                let answer = String::from_utf8(documented(source, path)).unwrap();
+                let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+                http("200 OK", "", &body.replace(price, wrong))
+            });
+            let failure = ask(source, base).unwrap_err();
+            assert!(
+                failure.problem.starts_with("the price of BTC in EUR is"),
+                "{source} {wrong}: {failure:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Every source against answers that are broken: refused, cut off, too long, too slow, not of the documented shape.
+
+use super::{NOW, answered, ask, documented, http, serve};
+use crate::chain::rates::{ANSWER_BYTES_MAX, Asker, Upstream};
+use crate::domain::rate::Source;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+#[test]
+fn what_is_not_as_documented_is_refused_and_says_why() {
+    for source in Source::PUBLIC {
+        for (body, problem) in [
+            ("", "not as documented"),
+            ("null", "not as documented"),
+            ("[1]", "not as documented"),
+            ("maintenance", "not as documented"),
+            (r#"{"error":"#, "not as documented"),
+        ] {
+            let failure = answered(source, http("200 OK", "", body)).unwrap_err();
+            assert!(
+                failure.problem.contains(problem),
+                "{source} {body}: {failure:?}"
+            );
+        }
+        for status in ["403 Forbidden", "451 Unavailable", "500 Oops", "503 Busy"] {
+            let failure = answered(source, http(status, "", "{}")).unwrap_err();
+            assert_eq!(
+                failure.problem,
+                format!("answered {}", &status[..3]),
+                "{source}"
+            );
+        }
+        let moved = http("302 Found", "Location: http://127.0.0.1:9/\r\n", "");
+        let failure = answered(source, moved).unwrap_err();
+        assert_eq!(
+            failure.problem,
+            "answered 302, a redirect, which is not followed"
+        );
+    }
+}
+
+/// Bodies that come with status 200, and what is told of each.
+const NOT_AS_DOCUMENTED: [(Source, &str, &str); 14] = [
+    (
+        Source::Kraken,
+        r#"{"error":["EService:Unavailable"]}"#,
+        "answered an error: EService:Unavailable",
+    ),
+    (
+        Source::Kraken,
+        r#"{"error":[],"result":{"XXBTZEUR":{"c":[60000]}}}"#,
+        "the answer is not as documented",
+    ),
+    (
+        Source::Kraken,
+        r#"{"error":[],"result":{}}"#,
+        "the answer has no price of any coin",
+    ),
+    (
+        Source::Coinbase,
+        r#"{"data":{"currency":"BTC","rates":{"EUR":60000}}}"#,
+        "the answer is not as documented",
+    ),
+    (
+        Source::Coinbase,
+        r#"{"data":{"currency":"ETH","rates":{"EUR":"1"}}}"#,
+        "asked for BTC, it answered for \"ETH\"",
+    ),
+    (
+        Source::Coinbase,
+        r#"{"errors":[{"id":"internal"}]}"#,
+        "the answer is not as documented",
+    ),
+    (
+        Source::Binance,
+        r#"{"code":-1003,"msg":"Too much"}"#,
+        "answered an error: -1003 Too much",
+    ),
+    (
+        Source::Binance,
+        r#"[{"symbol":"BTCEUR","price":60000}]"#,
+        "the answer is not as documented",
+    ),
+    (Source::Binance, "[]", "the answer has no price of any coin"),
+    (
+        Source::Coingecko,
+        r#"{"status":{"error_code":1020,"error_message":"no"}}"#,
+        "answered an error: {\"error_code\":1020",
+    ),
+    (
+        Source::Coingecko,
+        r#"{"error":"coin not found"}"#,
+        "answered an error: \"coin not found\"",
+    ),
+    (
+        Source::Coingecko,
+        r#"{"bitcoin":{"eur":"60000"}}"#,
+        "the answer is not as documented: BTC",
+    ),
+    (
+        Source::Coingecko,
+        r#"{"bitcoin":{"eur":null}}"#,
+        "the answer has no price of any coin",
+    ),
+    (
+        Source::Coingecko,
+        "{}",
+        "the answer has no price of any coin",
+    ),
+];
+
+#[test]
+fn the_error_of_a_source_is_told_whatever_its_status() {
+    for (source, body, problem) in NOT_AS_DOCUMENTED {
+        let failure = answered(source, http("200 OK", "", body)).unwrap_err();
+        assert!(
+            failure.problem.starts_with(problem),
+            "{source} {body}: {failure:?}"
+        );
+    }
+    let busy = r#"{"code":-1003,"msg":"Too much"}"#;
+    let failure = answered(Source::Binance, http("200 OK", "", busy)).unwrap_err();
+    assert_eq!(failure.retry_after_s, Some(0));
+}
+
+#[test]
+fn who_is_asked_too_often_is_left_alone_for_as_long_as_it_says() {
+    for (status, header, pause_s) in [
+        ("429 Too Many Requests", "Retry-After: 90\r\n", 90),
+        ("429 Too Many Requests", "", 0),
+        ("418 Teapot", "Retry-After: 999999999\r\n", 3_600),
+        ("429 Too Many Requests", "Retry-After: soon\r\n", 0),
+    ] {
+        for source in Source::PUBLIC {
+            let failure = answered(source, http(status, header, "")).unwrap_err();
+            assert_eq!(failure.retry_after_s, Some(pause_s), "{source}");
+        }
+    }
+    let busy = http("200 OK", "", r#"{"error":["EAPI:Rate limit exceeded"]}"#);
+    assert_eq!(
+        answered(Source::Kraken, busy).unwrap_err().retry_after_s,
+        Some(0)
+    );
+    let refused = answered(Source::Kraken, http("500 Oops", "Retry-After: 9\r\n", "")).unwrap_err();
+    assert_eq!(refused.retry_after_s, None);
+}
+
+#[test]
+fn an_answer_that_breaks_off_drips_or_does_not_end_is_none() {
+    for source in Source::PUBLIC {
+        // Fewer bytes than it promised.
+        let (base, _) = serve(move |_, path| {
+            let mut answer = documented(source, path);
+            answer.truncate(answer.len().saturating_sub(9));
+            answer
+        });
+        let failure = ask(source, base).unwrap_err();
+        assert!(
+            failure.problem.starts_with("the answer broke off"),
+            "{failure:?}"
+        );
+        // A valid answer behind more blanks than anybody needs.
+        let huge = " ".repeat(usize::try_from(ANSWER_BYTES_MAX).unwrap());
+        let failure = answered(source, http("200 OK", "", &format!("{huge}{{}}"))).unwrap_err();
+        assert_eq!(failure.problem, "the answer is larger than 2 MiB");
+        // A header that does not end.
+        let endless = "X: ".to_owned() + &"y".repeat(300_000);
+        assert!(answered(source, http("200 OK", &endless, "{}")).is_err());
+        // Nobody is there.
+        let failure = ask(source, "http://127.0.0.1:1".to_owned()).unwrap_err();
+        assert_eq!(failure.retry_after_s, None);
+    }
+}
+
+#[test]
+fn who_drips_is_left_at_the_time_limit() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let dripping = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n";
+        stream.write_all(head).unwrap();
+        // Until the other side hangs up, which is what this waits for.
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+    });
+    let asker = Asker::new(100);
+    let failure = asker.ask(
+        &Upstream {
+            source: Source::Binance,
+            base,
+        },
+        NOW,
+    );
+    assert!(failure.unwrap_err().problem.contains("broke off"));
+    drop(asker);
+    dripping.join().unwrap();
+}

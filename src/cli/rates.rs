@@ -1,0 +1,130 @@
+//! What `coffer doctor` finds of rates: it asks every source itself, once, and says what would follow.
+//!
+//! What does not live here: what a running server goes by, which `GET /dashboard/api/rates` shows. What always holds:
+//! nothing is asked for that the service would not ask for.
+
+use super::doctor::Checked;
+use crate::chain::rates::{Asker, RatesFrom, Upstream, read_file};
+use crate::domain::asset::{ASSETS, Asset, symbols};
+use crate::domain::money::Currency;
+use crate::domain::rate::{Figure, Source, Told, agreed};
+use crate::domain::time::Time;
+use crate::store::doctor::Complaint;
+
+/// How long a source may take over one answer.
+const TIMEOUT_MS: u64 = 10_000;
+
+/// Every source, and every coin with its rate. Nothing is asked for where the coins that are off are not given: nobody
+/// needs rates then.
+pub(super) fn of_rates(
+    from: &RatesFrom,
+    coins_off: Option<&[(&'static Asset, Time)]>,
+    now: Time,
+) -> Vec<Checked> {
+    let Some(off) = coins_off else {
+        let about = "rates (no active account has a live key, so none is asked for)";
+        return vec![(about.to_owned(), Vec::new())];
+    };
+    let is_off = |asset: &&Asset| off.iter().any(|(other, _)| other == asset);
+    let (told, mut checked) = match from {
+        RatesFrom::Nowhere => (Vec::new(), Vec::new()),
+        RatesFrom::Sources(upstreams) => ask_all(upstreams, now),
+        RatesFrom::File(path) => {
+            let read = read_file(path, now);
+            let complaint = read.as_ref().err().map(|problem| Complaint {
+                about: format!("rates: {problem}"),
+                mend: "mend the file that --rates names".to_owned(),
+            });
+            let about = format!("source of rates {}", path.display());
+            let checked = (about, complaint.into_iter().collect());
+            (read.unwrap_or_default(), vec![checked])
+        }
+    };
+    for coin in symbols() {
+        let mut on_chains = ASSETS.iter().filter(|asset| asset.symbol == coin);
+        let is_left_out = matches!(from, RatesFrom::File(_))
+            && !told.is_empty()
+            && !told.iter().any(|told| told.coin == coin);
+        if on_chains.all(|asset| is_off(&asset)) || is_left_out {
+            let about = format!("rate of {coin}: none, and it is switched off or not in the file");
+            checked.push((about, Vec::new()));
+            continue;
+        }
+        checked.push(of_coin(coin, &told, now));
+    }
+    checked
+}
+
+/// Asks each source on a thread of its own, and waits for all.
+fn ask_all(upstreams: &[Upstream], now: Time) -> (Vec<Told>, Vec<Checked>) {
+    let asker = Asker::new(TIMEOUT_MS);
+    let outcomes: Vec<_> = std::thread::scope(|scope| {
+        let ask = |upstream| {
+            let asker = &asker;
+            (upstream, scope.spawn(move || asker.ask(upstream, now)))
+        };
+        let asked: Vec<(&Upstream, _)> = upstreams.iter().map(ask).collect();
+        let answers = asked.into_iter();
+        answers
+            .map(|(upstream, thread)| {
+                let outcome = thread.join().map_err(|_| "asking it failed".to_owned());
+                let outcome = outcome.and_then(|told| told.map_err(|failure| failure.problem));
+                (upstream.source, outcome)
+            })
+            .collect()
+    });
+    let (mut told, mut checked) = (Vec::new(), Vec::new());
+    for (source, outcome) in outcomes {
+        let complaint = match outcome {
+            Ok(found) => {
+                told.extend(found);
+                None
+            }
+            Err(problem) => Some(complaint(source, &problem)),
+        };
+        let about = format!("source of rates {source}");
+        checked.push((about, complaint.into_iter().collect()));
+    }
+    (told, checked)
+}
+
+fn complaint(source: Source, problem: &str) -> Complaint {
+    Complaint {
+        about: format!("rates: {source} {problem}"),
+        mend: format!(
+            "let this machine reach it, or leave it out of --rates, or name a mirror ({source}=URL)"
+        ),
+    }
+}
+
+/// What a coin costs in each currency, by what was told.
+fn of_coin(coin: &str, told: &[Told], now: Time) -> Checked {
+    let (mut rates, mut complaints) = (Vec::new(), Vec::new());
+    for currency in Currency::ALL {
+        let of_both = |told: &&Told| told.coin == coin && told.currency == *currency;
+        let figures: Vec<Figure> = told
+            .iter()
+            .filter(of_both)
+            .map(|told| told.figure.clone())
+            .collect();
+        match agreed(&figures, now) {
+            Ok(quoted) => {
+                let age_s = now.since_ms(quoted.at).max(0) / 1000;
+                let sources: Vec<&str> = figures.iter().map(|one| one.source.as_str()).collect();
+                rates.push(format!(
+                    "{} {currency} ({age_s} s old, {})",
+                    quoted.rate,
+                    sources.join(", ")
+                ));
+            }
+            Err(why) => complaints.push(Complaint {
+                about: format!(
+                    "rates: {coin} has none in {currency}, so it is not on offer: {why}"
+                ),
+                mend: "see to the sources above; at least 2 must tell it and agree within 3 %"
+                    .to_owned(),
+            }),
+        }
+    }
+    (format!("rate of {coin}: {}", rates.join(", ")), complaints)
+}

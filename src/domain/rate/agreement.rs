@@ -1,0 +1,141 @@
+//! When several sources make a rate: the median of the fresh figures, where enough of them agree.
+//!
+//! What always holds: one source alone makes no rate, except the operator's own file; and a median that no two figures
+//! stand by is none, so a source that lies can take a coin off the offer, and cannot price it.
+
+use super::{Evidence, FRESH_MS_MAX, Figure, Quoted, RateSource, Source};
+use crate::domain::money::Bps;
+use crate::domain::money::coin::Rate;
+use crate::domain::time::Time;
+use rust_decimal::Decimal;
+use std::fmt;
+
+/// How far two figures that agree may lie apart, in hundredths.
+const APART_PERCENT_MAX: i64 = 3;
+
+/// Why there is no rate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoAgreement {
+    /// No source has told a figure.
+    Untold,
+    /// All that was told is too old.
+    Stale(Vec<Source>),
+    /// Only this source has told one lately.
+    Alone(Source),
+    /// They contradict one another.
+    Apart(Vec<(Source, Rate)>),
+}
+
+impl fmt::Display for NoAgreement {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoAgreement::Untold => out.write_str("no source has told a figure"),
+            NoAgreement::Stale(sources) => {
+                write!(out, "what {} told is older than 3 minutes", listed(sources))
+            }
+            NoAgreement::Alone(source) => write!(
+                out,
+                "only {source} has told a figure in the last 3 minutes, and 2 sources must agree"
+            ),
+            NoAgreement::Apart(told) => {
+                let told = told.iter().map(|(source, rate)| format!("{source} {rate}"));
+                let told: Vec<String> = told.collect();
+                write!(
+                    out,
+                    "the sources lie more than {APART_PERCENT_MAX} % apart: {}",
+                    told.join(", ")
+                )
+            }
+        }
+    }
+}
+
+fn listed(sources: &[Source]) -> String {
+    let names: Vec<&str> = sources.iter().map(|source| source.as_str()).collect();
+    names.join(", ")
+}
+
+/// Is a figure of now? One of a later moment is not: the clock was set back since.
+fn is_fresh(figure: &Figure, now: Time) -> bool {
+    now.since_ms(figure.at).unsigned_abs() <= FRESH_MS_MAX.unsigned_abs()
+}
+
+/// The rate that these figures of one coin in one currency make now.
+///
+/// # Errors
+/// Why they make none.
+pub fn agreed(figures: &[Figure], now: Time) -> Result<Quoted, NoAgreement> {
+    let mut fresh: Vec<&Figure> = figures.iter().filter(|one| is_fresh(one, now)).collect();
+    if let Some(own) = fresh.iter().find(|one| one.source == Source::File) {
+        return Ok(quoted(own.rate, RateSource::File, own.at, &[own]));
+    }
+    let (oldest, alone) = match fresh.as_slice() {
+        [] if figures.is_empty() => return Err(NoAgreement::Untold),
+        [] => {
+            let sources = figures.iter().map(|figure| figure.source);
+            return Err(NoAgreement::Stale(sources.collect()));
+        }
+        [first, rest @ ..] => {
+            let oldest = rest.iter().map(|figure| figure.at).min();
+            let alone = rest.is_empty().then_some(first.source);
+            (oldest.map_or(first.at, |at| at.min(first.at)), alone)
+        }
+    };
+    if let Some(source) = alone {
+        return Err(NoAgreement::Alone(source));
+    }
+    fresh.sort_by_key(|figure| figure.rate.decimal());
+    let rates: Vec<Decimal> = fresh.iter().map(|figure| figure.rate.decimal()).collect();
+    let median = median(&rates).filter(|median| is_stood_by(&rates, *median));
+    match median.and_then(|median| Rate::new(median).ok()) {
+        Some(rate) => Ok(quoted(rate, RateSource::Median, oldest, &fresh)),
+        None => {
+            let told = fresh.iter().map(|figure| (figure.source, figure.rate));
+            Err(NoAgreement::Apart(told.collect()))
+        }
+    }
+}
+
+fn quoted(rate: Rate, source: RateSource, at: Time, figures: &[&Figure]) -> Quoted {
+    Quoted {
+        rate,
+        source,
+        at,
+        spread: Bps(0),
+        evidence: Evidence::of(figures.iter().copied()),
+    }
+}
+
+/// The middle of sorted numbers; of an even number of them, half-way between the middle two.
+fn median(sorted: &[Decimal]) -> Option<Decimal> {
+    let upper = *sorted.get(sorted.len() / 2)?;
+    if sorted.len() % 2 == 1 {
+        return Some(upper);
+    }
+    let lower = *sorted.get((sorted.len() / 2).checked_sub(1)?)?;
+    lower.checked_add(upper)?.checked_div(Decimal::TWO)
+}
+
+/// Do two neighbours agree with one another, and with the median?
+fn is_stood_by(sorted: &[Decimal], median: Decimal) -> bool {
+    let mut neighbours = sorted.iter().zip(sorted.iter().skip(1));
+    neighbours.any(|(lower, upper)| {
+        agree(*lower, *upper) && agree_either(*lower, median) && agree_either(*upper, median)
+    })
+}
+
+/// Is the larger at most 3 % above the smaller?
+fn agree(smaller: Decimal, larger: Decimal) -> bool {
+    let most = Decimal::new(APART_PERCENT_MAX.saturating_add(100), 2);
+    smaller
+        .checked_mul(most)
+        .is_some_and(|bound| larger <= bound)
+}
+
+fn agree_either(one: Decimal, other: Decimal) -> bool {
+    agree(one.min(other), one.max(other))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests;

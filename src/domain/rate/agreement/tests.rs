@@ -1,0 +1,128 @@
+//! Medians, case by case: who agrees, who lies, who is late.
+
+use super::{FRESH_MS_MAX, Figure, NoAgreement, RateSource, Source, Time, agreed};
+
+const NOW: Time = Time(1_000_000_000);
+
+/// Figures of the public sources, in their order, each told so long ago.
+fn told(rates: &[(&str, i64)]) -> Vec<Figure> {
+    let sources = Source::PUBLIC.iter();
+    let figure = |(source, (rate, age_ms)): (&Source, &(&str, i64))| Figure {
+        source: *source,
+        rate: rate.parse().unwrap(),
+        via: "BTC/EUR".to_owned(),
+        at: NOW.plus_ms(age_ms.saturating_neg()),
+    };
+    sources.zip(rates).map(figure).collect()
+}
+
+/// The rate, or why there is none.
+fn rate(rates: &[(&str, i64)]) -> String {
+    match agreed(&told(rates), NOW) {
+        Ok(quoted) => {
+            assert_eq!(quoted.source, RateSource::Median);
+            quoted.rate.to_string()
+        }
+        Err(none) => none.to_string(),
+    }
+}
+
+fn fresh(rates: &[&'static str]) -> Vec<(&'static str, i64)> {
+    rates.iter().map(|rate| (*rate, 0)).collect()
+}
+
+#[test]
+fn the_median_counts_where_two_stand_by_it() {
+    for (rates, median) in [
+        (&["100", "100"] as &[&str], "100"),
+        (&["100", "103"], "101.5"),
+        (&["102", "100", "101"], "101"),
+        (&["100", "101", "102", "103"], "101.5"),
+        // One lies by half, up or down, or by everything.
+        (&["100", "150", "100.5"], "100.5"),
+        (&["100", "50", "100.5"], "100"),
+        (&["100", "150", "100.5", "101"], "100.75"),
+        (&["0.0000000001", "100", "100.5", "101"], "100.25"),
+        (&["1000000000", "100", "101"], "101"),
+    ] {
+        let rates: Vec<(&str, i64)> = rates.iter().map(|rate| (*rate, 0)).collect();
+        assert_eq!(rate(&rates), median, "{rates:?}");
+    }
+}
+
+#[test]
+fn where_no_two_stand_by_the_median_there_is_no_rate() {
+    for rates in [
+        &["100", "103.01"] as &[&str],
+        &["100", "150"],
+        &["100", "104", "109"],
+        // Two pairs that agree each, and nobody stands by what is between them.
+        &["100", "100", "150", "150"],
+        &["100", "101", "150", "200"],
+    ] {
+        let rates: Vec<(&str, i64)> = rates.iter().map(|rate| (*rate, 0)).collect();
+        let said = rate(&rates);
+        assert!(
+            said.starts_with("the sources lie more than 3 % apart: kraken 100,")
+                || said.contains("kraken 100"),
+            "{said}"
+        );
+    }
+    assert_eq!(
+        rate(&fresh(&["100", "150"])),
+        "the sources lie more than 3 % apart: kraken 100, coinbase 150"
+    );
+}
+
+#[test]
+fn only_what_is_fresh_counts() {
+    let old = FRESH_MS_MAX + 1;
+    assert_eq!(rate(&[]), "no source has told a figure");
+    assert_eq!(
+        rate(&[("100", old), ("100", old)]),
+        "what kraken, coinbase told is older than 3 minutes"
+    );
+    let alone = "only coinbase has told a figure in the last 3 minutes, and 2 sources must agree";
+    assert_eq!(rate(&[("100", old), ("100", 0)]), alone);
+    assert_eq!(rate(&[("100", FRESH_MS_MAX), ("100", 0)]), "100");
+    // One that is old no longer takes a side.
+    assert_eq!(rate(&[("100", 0), ("150", old), ("101", 0)]), "100.5");
+    // Told by a clock that was ahead.
+    assert_eq!(rate(&[("100", -old), ("100", 0)]), alone);
+}
+
+#[test]
+fn a_rate_is_as_old_as_the_oldest_figure_in_it_and_keeps_all_of_them() {
+    let quoted = agreed(&told(&[("100", 60_000), ("100", 0), ("101", 9)]), NOW).unwrap();
+    assert_eq!(quoted.at, NOW.plus_ms(-60_000));
+    assert!(quoted.is_fresh(NOW));
+    let (old, new) = (NOW.plus_ms(-60_000), NOW.plus_ms(-9));
+    assert_eq!(
+        quoted.evidence.as_str(),
+        format!(
+            "[{{\"source\":\"kraken\",\"rate\":\"100\",\"via\":\"BTC/EUR\",\"at\":\"{old}\"}},\
+            {{\"source\":\"coinbase\",\"rate\":\"100\",\"via\":\"BTC/EUR\",\"at\":\"{NOW}\"}},\
+            {{\"source\":\"binance\",\"rate\":\"101\",\"via\":\"BTC/EUR\",\"at\":\"{new}\"}}]"
+        )
+    );
+}
+
+#[test]
+fn the_operators_file_is_believed_alone() {
+    let mut figures = told(&[("100", 0), ("100", 0)]);
+    figures.push(Figure {
+        source: Source::File,
+        rate: "7".parse().unwrap(),
+        via: "BTC/EUR".to_owned(),
+        at: NOW.plus_ms(-5),
+    });
+    let quoted = agreed(&figures, NOW).unwrap();
+    assert_eq!(
+        (quoted.rate.to_string().as_str(), quoted.source, quoted.at),
+        ("7", RateSource::File, NOW.plus_ms(-5))
+    );
+    let later = NOW.plus_ms(FRESH_MS_MAX);
+    let Some(own) = figures.pop() else { return };
+    let none = agreed(&[own], later);
+    assert_eq!(none, Err(NoAgreement::Stale(vec![Source::File])));
+}

@@ -1,0 +1,266 @@
+//! Figures: what one source says that a coin costs, directly or through another pair of its own.
+//!
+//! What does not live here: how a source is asked and how it spells its answers (`chain::rates`). What always holds: a
+//! dollar is a dollar, so no figure takes USDT for USD; and a number is read from its digits.
+
+use crate::domain::asset::symbols;
+use crate::domain::money::Currency;
+use crate::domain::money::coin::Rate;
+use crate::domain::text_enum::text_enum;
+use crate::domain::time::Time;
+use rust_decimal::Decimal;
+use serde::Serialize;
+use std::str::FromStr;
+
+text_enum! {
+    /// Who tells figures.
+    pub enum Source {
+        /// Kraken's public ticker.
+        Kraken = "kraken",
+        /// Coinbase's exchange rates.
+        Coinbase = "coinbase",
+        /// Binance's price ticker.
+        Binance = "binance",
+        /// CoinGecko's simple price.
+        Coingecko = "coingecko",
+        /// The operator's own file, which is believed alone.
+        File = "file",
+    }
+}
+
+impl Source {
+    /// Those that are asked over the network.
+    pub const PUBLIC: [Source; 4] = [
+        Source::Kraken,
+        Source::Coinbase,
+        Source::Binance,
+        Source::Coingecko,
+    ];
+}
+
+/// The most characters of a number that is read.
+const NUMBER_CHARS_MAX: usize = 64;
+
+/// The number that these characters spell; nothing where it is not positive, or they spell none.
+pub fn digits(text: &str) -> Option<Decimal> {
+    let is_plain = |text: &str| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+            && text.bytes().any(|byte| byte.is_ascii_digit())
+    };
+    if text.len() > NUMBER_CHARS_MAX {
+        return None;
+    }
+    let number = match text.split_once(['e', 'E']) {
+        None if is_plain(text) => Decimal::from_str(text).ok(),
+        Some((mantissa, _)) if is_plain(mantissa) => Decimal::from_scientific(text).ok(),
+        None | Some(_) => None,
+    };
+    number.filter(|number| *number > Decimal::ZERO)
+}
+
+/// A price that a source tells: so many of `quote` for one `base`. Both are symbols, such as BTC, EUR or USDT.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticker {
+    /// What is priced.
+    pub base: &'static str,
+    /// What it is priced in.
+    pub quote: &'static str,
+    /// How many of `quote` one `base` costs.
+    pub price: Decimal,
+    /// Of which moment it is.
+    pub at: Time,
+}
+
+/// What a source says that one coin costs in one currency.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// Who says so.
+    pub source: Source,
+    /// Fiat per whole coin.
+    pub rate: Rate,
+    /// The pairs that it follows from, like `BTC/EUR`, or `BTC/USD by EUR/USD`.
+    pub via: String,
+    /// Of which moment it is.
+    pub at: Time,
+}
+
+impl Serialize for Figure {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct View<'a> {
+            source: Source,
+            rate: String,
+            via: &'a str,
+            at: Time,
+        }
+        let view = View {
+            source: self.source,
+            rate: self.rate.to_string(),
+            via: &self.via,
+            at: self.at,
+        };
+        view.serialize(out)
+    }
+}
+
+/// A figure, and of what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The coin's symbol.
+    pub coin: &'static str,
+    /// What it costs is in this.
+    pub currency: Currency,
+    /// How much.
+    pub figure: Figure,
+}
+
+/// What a euro is priced in, where a coin is priced in that too, in the order of preference.
+const THROUGH: [&str; 2] = ["USD", "USDT"];
+
+/// The figures that follow from a source's tickers: each coin in EUR and in USD where they say so directly, and else in
+/// EUR through what both the coin and the euro are priced in.
+pub fn figures(source: Source, tickers: &[Ticker]) -> Vec<Told> {
+    let mut told = Vec::new();
+    for coin in symbols() {
+        for currency in Currency::ALL {
+            let found = directly(tickers, coin, *currency).or_else(|| match currency {
+                Currency::Eur => THROUGH.iter().find_map(|via| through(tickers, coin, via)),
+                Currency::Usd => None,
+            });
+            if let Some((price, via, at)) = found
+                && let Ok(rate) = Rate::new(price)
+            {
+                let figure = Figure {
+                    source,
+                    rate,
+                    via,
+                    at,
+                };
+                told.push(Told {
+                    coin,
+                    currency: *currency,
+                    figure,
+                });
+            }
+        }
+    }
+    told
+}
+
+fn find<'a>(tickers: &'a [Ticker], base: &str, quote: &str) -> Option<&'a Ticker> {
+    let is = |ticker: &&Ticker| ticker.base == base && ticker.quote == quote;
+    tickers.iter().find(is)
+}
+
+/// The coin's own pair.
+fn directly(tickers: &[Ticker], coin: &str, currency: Currency) -> Option<(Decimal, String, Time)> {
+    let ticker = find(tickers, coin, currency.as_str())?;
+    Some((ticker.price, format!("{coin}/{currency}"), ticker.at))
+}
+
+/// The coin in EUR through what both are priced in.
+fn through(tickers: &[Ticker], coin: &str, via: &str) -> Option<(Decimal, String, Time)> {
+    let euro = find(tickers, "EUR", via)?;
+    let by = format!("EUR/{via}");
+    if coin == via {
+        let price = Decimal::ONE.checked_div(euro.price)?;
+        return Some((price, by, euro.at));
+    }
+    let ticker = find(tickers, coin, via)?;
+    let price = ticker.price.checked_div(euro.price)?;
+    let at = ticker.at.min(euro.at);
+    Some((price, format!("{coin}/{via} by {by}"), at))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{Currency, Source, Ticker, Time, digits, figures};
+
+    #[test]
+    fn a_number_is_read_from_its_digits() {
+        for (text, number) in [
+            ("60000.10", "60000.10"),
+            ("0.1", "0.1"),
+            ("1.5e-5", "0.000015"),
+            ("2E3", "2000"),
+            (".5", "0.5"),
+        ] {
+            assert_eq!(digits(text), Some(number.parse().unwrap()), "{text}");
+        }
+        let long = "1".repeat(65);
+        for text in [
+            "",
+            ".",
+            "0",
+            "0.000",
+            "-1",
+            "+1",
+            "1_000",
+            " 1",
+            "1 ",
+            "1,5",
+            "NaN",
+            "inf",
+            "0x10",
+            "1.2.3",
+            "1e",
+            "e5",
+            "1e400",
+            "1e-400",
+            "1e4294967296",
+            "1e99999999999999999999",
+            "1e2e3",
+            "-1e2",
+            "٣",
+            &long,
+            "99999999999999999999999999999999999999999999",
+        ] {
+            assert_eq!(digits(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_coin_is_priced_directly_or_through_what_the_euro_is_priced_in() {
+        let ticker = |base, quote, price: &str, at| Ticker {
+            base,
+            quote,
+            price: price.parse().unwrap(),
+            at: Time(at),
+        };
+        let tickers = [
+            ticker("BTC", "EUR", "60000", 9),
+            ticker("BTC", "USD", "66000", 8),
+            ticker("EUR", "USD", "1.1", 5),
+            ticker("LTC", "USD", "88", 7),
+            ticker("EUR", "USDT", "1.25", 6),
+            ticker("DOGE", "USDT", "0.25", 3),
+            // It cannot be counted as a rate.
+            ticker("SOL", "EUR", "99999999999999999999", 1),
+        ];
+        let told: Vec<String> = figures(Source::Binance, &tickers)
+            .into_iter()
+            .map(|told| {
+                let (figure, currency) = (told.figure, told.currency);
+                format!(
+                    "{} {currency} {} {} {}",
+                    told.coin, figure.rate, figure.via, figure.at.0
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "BTC EUR 60000 BTC/EUR 9",
+                "BTC USD 66000 BTC/USD 8",
+                "LTC EUR 80 LTC/USD by EUR/USD 5",
+                "LTC USD 88 LTC/USD 7",
+                // Never USD, although one USDT is worth nearly one.
+                "DOGE EUR 0.2 DOGE/USDT by EUR/USDT 3",
+                "USDT EUR 0.8 EUR/USDT 6",
+            ]
+        );
+        assert_eq!(Currency::ALL.len(), 2);
+    }
+}

@@ -1,0 +1,70 @@
+//! Keeping what sources tell, for the worker that asks them.
+//!
+//! What always holds: what a source tells takes the place of all that it told before, in the transaction in which the
+//! newest rate known of each of its coins follows.
+
+use crate::domain::money::Currency;
+use crate::domain::rate::{Source, Told, agreed};
+use crate::domain::time::Time;
+use crate::service::{Error, Service};
+use crate::store::{Tx, keys, rate_figures, rate_sources, rates_known};
+use std::sync::Arc;
+
+impl Service {
+    /// Does anybody need rates of live mode? While an active account has a live key.
+    pub fn needs_rates(&self, now: Time) -> Result<bool, Error> {
+        self.read(|db| Ok(keys::any_live(db, now)?))
+    }
+
+    /// Forgets the sources that are not asked any more, and what they told. What is known stays known.
+    pub async fn ask_only(self: &Arc<Self>, sources: Vec<Source>) -> Result<(), Error> {
+        self.write(move |_, tx| {
+            for state in rate_sources::all(tx)? {
+                if !sources.contains(&state.source) {
+                    rate_sources::forget(tx, state.source)?;
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Keeps what a source has told when it was asked at this moment.
+    pub async fn keep_told(
+        self: &Arc<Self>,
+        now: Time,
+        source: Source,
+        asked_at: Time,
+        told: Vec<Told>,
+    ) -> Result<(), Error> {
+        self.write(move |_, tx| {
+            rate_sources::told(tx, source, asked_at)?;
+            rate_figures::replace(tx, source, &told)?;
+            for one in &told {
+                keep_known(tx, now, one.coin, one.currency)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Notes that a source has told nothing when it was asked at this moment. What it told before ages.
+    pub async fn keep_failure(
+        self: &Arc<Self>,
+        source: Source,
+        asked_at: Time,
+        problem: String,
+    ) -> Result<(), Error> {
+        self.write(move |_, tx| Ok(rate_sources::failed(tx, source, asked_at, &problem)?))
+            .await
+    }
+}
+
+/// The rate that a coin has now, if it has one, is the newest that is known.
+fn keep_known(tx: &Tx<'_>, now: Time, coin: &str, currency: Currency) -> Result<(), Error> {
+    let figures = rate_figures::of_coin(tx, coin, currency)?;
+    if let Ok(quoted) = agreed(&figures, now) {
+        rates_known::put(tx, coin, currency, &quoted)?;
+    }
+    Ok(())
+}

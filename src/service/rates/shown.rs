@@ -1,0 +1,100 @@
+//! What the operator is shown of rates: each coin's, with its age and its sources, and why it has none.
+//!
+//! What always holds: it is what live mode goes by, worked out in the same way.
+
+use crate::domain::asset::symbols;
+use crate::domain::money::Currency;
+use crate::domain::rate::{Figure, NoAgreement, Quoted, agreed};
+use crate::domain::render;
+use crate::domain::time::Time;
+use crate::service::{Error, Json, Service};
+use crate::store::{Kind, Reader, keys, rate_figures, rate_sources, rates_known};
+
+/// What live mode has of one coin in one currency.
+struct CoinState {
+    /// The coin's symbol.
+    coin: &'static str,
+    /// What it costs is in this.
+    currency: Currency,
+    /// The rate of now, or why there is none.
+    now: Result<Quoted, NoAgreement>,
+    /// The newest rate that was ever known.
+    newest: Option<Quoted>,
+    /// What each source said last.
+    figures: Vec<Figure>,
+}
+
+/// Every coin in every currency.
+fn coin_states(db: &Reader<'_>, now: Time) -> Result<Vec<CoinState>, Error> {
+    let each =
+        symbols().flat_map(|coin| Currency::ALL.iter().map(move |currency| (coin, *currency)));
+    each.map(|(coin, currency)| {
+        let figures = rate_figures::of_coin(db, coin, currency)?;
+        Ok(CoinState {
+            coin,
+            currency,
+            now: agreed(&figures, now),
+            newest: rates_known::of_coin(db, coin, currency)?,
+            figures,
+        })
+    })
+    .collect()
+}
+
+impl Service {
+    /// Every coin in every currency, and every source, as the operator interface shows them.
+    pub fn rates(&self, now: Time) -> Result<Json, Error> {
+        let (needed, coins, sources) = self.read_at_one_moment(|db| {
+            let needed = keys::any_live(db, now)?;
+            Ok((needed, coin_states(db, now)?, rate_sources::all(db)?))
+        })?;
+        let coins = coins.iter().map(|state| render::rates::Coin {
+            coin: state.coin,
+            currency: state.currency,
+            now: state.now.as_ref(),
+            newest: state.newest.as_ref(),
+            figures: &state.figures,
+        });
+        let coins: Vec<_> = coins.collect();
+        Ok(render::rates::rates(now, needed, &coins, &sources)?)
+    }
+
+    /// Why each coin that has no rate of now has none, with the coin and the currency.
+    pub fn coins_without_rate(
+        &self,
+        now: Time,
+    ) -> Result<Vec<(&'static str, Currency, NoAgreement)>, Error> {
+        let states = self.read_at_one_moment(|db| coin_states(db, now))?;
+        let without = states.into_iter().filter_map(|state| {
+            let none = state.now.err()?;
+            Some((state.coin, state.currency, none))
+        });
+        Ok(without.collect())
+    }
+
+    /// How many rates live mode lacks that it needs.
+    pub fn rates_missing(&self, now: Time) -> Result<usize, Error> {
+        if self.kind == Kind::Sandbox || !self.needs_rates(now)? {
+            return Ok(0);
+        }
+        Ok(self.coins_without_rate(now)?.len())
+    }
+
+    /// The rates of live mode in a line.
+    pub fn rates_in_short(&self, now: Time) -> Result<String, Error> {
+        if self.kind == Kind::Sandbox {
+            return Ok("fixed".to_owned());
+        }
+        if !self.needs_rates(now)? {
+            return Ok("not asked for: no active account has a live key".to_owned());
+        }
+        let without = self.coins_without_rate(now)?;
+        let Some((coin, currency, why)) = without.first() else {
+            return Ok("ok".to_owned());
+        };
+        Ok(format!(
+            "{} missing; {coin} in {currency}: {why}",
+            without.len()
+        ))
+    }
+}

@@ -1,0 +1,181 @@
+//! Live mode is priced by what sources tell: deposits and late payments at the rate of their moment, with its evidence
+//! and less the account's spread, and never by the fixed table.
+
+use crate::domain::asset::{Asset, Mode};
+use crate::domain::money::coin::Units;
+use crate::domain::money::{Bps, Currency};
+use crate::domain::observation::{Block, Observation};
+use crate::domain::rate::{Figure, Quoted, RateSource, Source, Told};
+use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
+use crate::service::Service;
+use crate::service::intake::Owned;
+use crate::service::rates::NoRate;
+use crate::service::tests::{NOW, bitcoin, done, live, live_invoice, real, seeded, write};
+use crate::store::addresses::Owner;
+use crate::store::{accounts, customers, invoices, payments, quotes};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Two sources tell this of a bitcoin in EUR.
+fn tell(service: &Arc<Service>, at: Time, rates: [&str; 2]) {
+    let sources = [Source::Kraken, Source::Coinbase];
+    for (source, rate) in sources.into_iter().zip(rates) {
+        let figure = Figure {
+            source,
+            rate: rate.parse().unwrap(),
+            via: "BTC/EUR".to_owned(),
+            at,
+        };
+        let told = Told {
+            coin: "BTC",
+            currency: Currency::Eur,
+            figure,
+        };
+        done(service.keep_told(at, source, at, vec![told])).unwrap();
+    }
+}
+
+#[track_caller]
+fn observe(
+    service: &Arc<Service>,
+    now: Time,
+    address: &str,
+    txid: &str,
+    height: Option<u32>,
+) -> Owned {
+    let seen = Observation {
+        mode: Mode::Live,
+        asset: bitcoin(),
+        txid: txid.to_owned(),
+        position: 0,
+        address: address.to_owned(),
+        amount: Units(100_000),
+        seen_at: now,
+        block: height.map(|height| Block {
+            height,
+            hash: format!("hash{height}"),
+        }),
+        spends: Vec::new(),
+    };
+    let outcome = write(service, move |service, tx| {
+        service.observe(tx, now, &seen, None)
+    });
+    outcome.unwrap().owned
+}
+
+/// Its rate, source, age in minutes, spread, and how many figures it follows from.
+fn shown(quoted: &Quoted, now: Time) -> String {
+    let figures: Value = serde_json::from_str(quoted.evidence.as_str()).unwrap();
+    let age = now.since_ms(quoted.at) / MINUTE_MS;
+    let figures = figures.as_array().unwrap().len();
+    format!(
+        "{} {} {age} {} {figures}",
+        quoted.rate, quoted.source, quoted.spread.0
+    )
+}
+
+#[test]
+fn live_mode_has_what_two_sources_agree_on_and_never_the_fixed_table() {
+    let (simulated, file) = seeded();
+    let real = real(&file);
+    let ask = |now: Time, asset: &'static Asset| {
+        let both = |service: &Arc<Service>| {
+            service.read(|db| {
+                let rate = service.rate(db, Mode::Live, asset, Currency::Eur, now)?;
+                let newest = service.newest_rate(db, Mode::Live, asset, Currency::Eur, now)?;
+                Ok((rate, newest))
+            })
+        };
+        both(&real).unwrap()
+    };
+    assert_eq!(ask(NOW, bitcoin()), (Err(NoRate), Err(NoRate)));
+    tell(&real, NOW, ["50000", "50100"]);
+    let (rate, newest) = ask(NOW, bitcoin());
+    assert_eq!(shown(&rate.clone().unwrap(), NOW), "50050 median 0 0 2");
+    assert_eq!(rate, newest);
+    // The newest known is what they agreed on last.
+    let later = NOW.plus_ms(MINUTE_MS);
+    tell(&real, later, ["50000", "60000"]);
+    let (rate, newest) = ask(later, bitcoin());
+    assert_eq!(rate, Err(NoRate));
+    assert_eq!(shown(&newest.unwrap(), later), "50050 median 1 0 2");
+    let much_later = NOW.plus_ms(HOUR_MS);
+    assert_eq!(
+        shown(&ask(much_later, bitcoin()).1.unwrap(), much_later),
+        "50050 median 60 0 2"
+    );
+    // What is simulated goes on by the fixed table.
+    let test = real.read(|db| real.rate(db, Mode::Test, bitcoin(), Currency::Eur, NOW));
+    assert_eq!(test.unwrap().unwrap().source, RateSource::Fixed);
+    let sandbox =
+        simulated.read(|db| simulated.rate(db, Mode::Live, bitcoin(), Currency::Eur, NOW));
+    assert_eq!(sandbox.unwrap().unwrap().source, RateSource::Fixed);
+}
+
+#[test]
+fn a_deposit_is_booked_at_the_rate_of_its_block_less_the_spread() {
+    let (simulated, file) = seeded();
+    let real = real(&file);
+    let address = write(&simulated, |service, tx| {
+        let mut account = accounts::all(tx)?.remove(0);
+        account.spread = Bps(100);
+        accounts::update(tx, &account)?;
+        let customer = customers::insert(tx, account.seq, Mode::Live, "ada", NOW)?;
+        let (owner, chain) = (Owner::Customer(customer.seq), bitcoin().chain);
+        let address = service.claim(tx, NOW, account.seq, Mode::Live, chain, owner)?;
+        Ok(address.unwrap())
+    });
+    tell(&real, NOW, ["50000", "50000"]);
+    let Owned::Deposit(seen) = observe(&real, NOW, &address, "a", None) else {
+        unreachable!("it is no deposit");
+    };
+    assert_eq!(shown(&seen.quoted, NOW), "49500 median 0 100 2");
+    assert_eq!(seen.gross.to_string(), "49.50");
+    let in_block = NOW.plus_ms(10 * MINUTE_MS);
+    tell(&real, in_block, ["60000", "60200"]);
+    let Owned::Deposit(fixed) = observe(&real, in_block, &address, "a", Some(7)) else {
+        unreachable!("it is no deposit");
+    };
+    assert_eq!(shown(&fixed.quoted, in_block), "59499 median 0 100 2");
+    assert_eq!(fixed.gross.to_string(), "59.50");
+    // Where no rate is fresh, it is priced at the newest known.
+    let later = NOW.plus_ms(HOUR_MS);
+    let Owned::Deposit(late) = observe(&real, later, &address, "b", Some(8)) else {
+        unreachable!("it is no deposit");
+    };
+    assert_eq!(shown(&late.quoted, later), "59499 median 50 100 2");
+}
+
+#[test]
+fn a_late_payment_is_worth_the_newest_rate_less_the_spread() {
+    let (simulated, file) = seeded();
+    let real = real(&file);
+    let id = live_invoice(&simulated);
+    done(simulated.select(NOW, &live(&simulated), &id, "BTC".to_owned())).unwrap();
+    let of = id.clone();
+    let quote = write(&simulated, move |_, tx| {
+        let mut account = accounts::all(tx)?.remove(0);
+        account.spread = Bps(50);
+        accounts::update(tx, &account)?;
+        let invoice = invoices::by_id(tx, &of)?.unwrap();
+        Ok(quotes::of_invoice(tx, invoice.seq)?.remove(0))
+    });
+    let in_time = observe(&real, NOW, &quote.address, "a", None);
+    let late_at = NOW.plus_ms(HOUR_MS);
+    tell(&real, late_at.plus_ms(-20 * MINUTE_MS), ["40000", "40000"]);
+    let late = observe(&real, late_at, &quote.address, "b", None);
+    let (Owned::Payment(in_time), Owned::Payment(late)) = (in_time, late) else {
+        unreachable!("they are no payments");
+    };
+    assert_eq!(in_time.1.quoted, quote.quoted);
+    assert!(!late.1.on_time);
+    assert_eq!(shown(&late.1.quoted, late_at), "39800 median 20 50 2");
+    assert_eq!(late.1.value.to_string(), "39.80");
+    // And so it is kept.
+    let kept = real.read(|db| {
+        let invoice = invoices::by_id(db, &id)?.unwrap();
+        Ok(payments::of_invoice(db, invoice.seq)?)
+    });
+    let quoted: Vec<Quoted> = kept.unwrap().into_iter().map(|one| one.quoted).collect();
+    assert_eq!(quoted, [in_time.1.quoted.clone(), late.1.quoted.clone()]);
+}

@@ -1,0 +1,44 @@
+//! The table `rate_figures`: what each source said last that a coin costs.
+
+use super::statement::{commands, rows};
+use super::{Reader, StoreError, Tx};
+use crate::domain::money::Currency;
+use crate::domain::rate::{Figure, Source, Told};
+use rusqlite::named_params;
+
+rows! {
+    fn read(source, rate, via, at) -> Figure {
+        Ok(Figure { source, rate, via, at })
+    }
+    OF_COIN = select "from rate_figures where coin = :coin and currency = :currency order by source";
+}
+
+commands! {
+    FORGET = "delete from rate_figures where source = :source";
+    INSERT = "insert into rate_figures (coin, currency, source, rate, via, at) \
+        values (:coin, :currency, :source, :rate, :via, :at)";
+}
+
+/// What is said of a coin in a currency.
+pub fn of_coin(db: &Reader<'_>, coin: &str, currency: Currency) -> Result<Vec<Figure>, StoreError> {
+    let params = named_params! { ":coin": coin, ":currency": currency };
+    OF_COIN.all(db, params)
+}
+
+/// A source says this, and nothing that it said before.
+pub fn replace(tx: &Tx<'_>, source: Source, told: &[Told]) -> Result<(), StoreError> {
+    FORGET.run(tx, named_params! { ":source": source })?;
+    for Told {
+        coin,
+        currency,
+        figure,
+    } in told
+    {
+        let params = named_params! {
+            ":coin": coin, ":currency": currency, ":source": source, ":rate": figure.rate, ":via": figure.via,
+            ":at": figure.at,
+        };
+        INSERT.run(tx, params)?;
+    }
+    Ok(())
+}

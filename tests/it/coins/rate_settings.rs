@@ -1,0 +1,176 @@
+//! Rates by the operator's own file and settings: the file, the spread of an account, and what payouts are approved at.
+
+use crate::coins::live_rates::{ALL_TOLD, TRIED, doctor};
+use crate::support::exchanges::{Exchanges, SOURCES, Tells::Bitcoin};
+use crate::support::served::{Running, Served};
+use crate::support::{agent, send};
+use serde_json::{Value, json};
+use std::process::Command;
+
+#[test]
+fn the_operators_file_is_read_again_when_it_changes_and_kept_where_it_breaks() {
+    let served = Served::new();
+    let path = served.path("rates.json");
+    let write = |text: &str| {
+        // To a temporary file, then renamed, so that no half of it is read.
+        let temporary = served.path("rates.new");
+        std::fs::write(&temporary, text).unwrap();
+        std::fs::rename(temporary, &path).unwrap();
+    };
+    let setting = format!("fixed:{}", path.display());
+    let running = served.start(&["--rates", &setting]);
+    let problem =
+        "select ifnull(problem, 'none') from rate_sources union all select 'untried' limit 1";
+    let missing = format!("{}: No such file or directory (os error 2)", path.display());
+    served.until(problem, &[&missing]);
+    assert_eq!(running.bitcoin()["problem"], "no source has told a figure");
+    write(r#"{"BTC": {"EUR": "60000", "USD": 65000}}"#);
+    let rate = "select group_concat(rate || ' ' || source) from rate_figures where coin = 'BTC' and currency = 'EUR'";
+    served.until(rate, &["60000 file"]);
+    let bitcoin = running.bitcoin();
+    assert_eq!(
+        (&bitcoin["rate"]["rate"], &bitcoin["rate"]["source"]),
+        (&json!("60000"), &json!("file"))
+    );
+    write(r#"{"BTC": {"EUR": "61000"}}"#);
+    served.until(rate, &["61000 file"]);
+    write(r#"{"BTC": {"EUR": "#);
+    served.until(
+        &format!("select iif(({problem}) like '%is not a JSON object%', 'yes', 'no')"),
+        &["yes"],
+    );
+    assert_eq!(running.bitcoin()["rate"]["rate"], "61000");
+    assert!(
+        running.problems()[0].contains("is not a JSON object"),
+        "{:?}",
+        running.problems()
+    );
+    let said = doctor(&served.file, &setting);
+    assert!(
+        said.contains("wrong: rates: ") && said.contains("is not a JSON object"),
+        "{said}"
+    );
+    write(r#"{"BTC": {"EUR": "62000"}}"#);
+    served.until(rate, &["62000 file"]);
+    served.until(problem, &["none"]);
+}
+
+#[test]
+fn a_setting_that_can_make_no_rate_is_refused_at_the_start() {
+    let served = Served::new();
+    for (rates, problem) in [
+        (
+            "kraken",
+            "--rates kraken: must name at least 2 of kraken, coinbase, binance, coingecko, as two must agree, or fixed:FILE",
+        ),
+        (
+            "kraken,bitstamp",
+            "--rates kraken,bitstamp: \"bitstamp\" is not a source",
+        ),
+        ("", "must name at least 2"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        command.args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--rates",
+            rates,
+            "--file",
+        ]);
+        let output = command.arg(&served.file).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{rates}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(problem), "{said}");
+    }
+}
+
+#[test]
+fn a_payout_is_approved_at_the_rate_of_the_moment_without_the_spread() {
+    let served = Served::new();
+    let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
+    let running = served.on(&exchanges, &SOURCES);
+    served.until(TRIED, &[ALL_TOLD]);
+    let path = format!("/dashboard/api/accounts/{}", served.account);
+    let spread = json!({ "rateSpreadBps": 250 });
+    running.interface("PATCH", &path, &spread).expect(200);
+    let payee = [
+        "BTC",
+        "bitcoin",
+        "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu",
+    ];
+    let payout = served.requested_payout_in(&running, payee);
+    let path = format!("/dashboard/api/payouts/{payout}");
+    let approve = || {
+        let body = json!({ "action": "approve", "networkFee": "0.00001" });
+        running.interface("POST", &path, &body)
+    };
+    served.age(181_000);
+    approve().refused(400, "invalid_request", Some("rate"));
+    let exchanges = Exchanges::open([61_000; 4].map(Bitcoin));
+    drop(running);
+    let running = served.on(&exchanges, &SOURCES);
+    served.until(
+        "select group_concat(distinct rate) from rate_figures where coin = 'BTC' and currency = 'EUR'",
+        &["61000"],
+    );
+    let body = json!({ "action": "approve", "networkFee": "0.00001" });
+    let approved = running.interface("POST", &path, &body).expect(200).json();
+    assert_eq!(approved["rate"], "61000");
+}
+
+#[test]
+fn the_spread_is_a_term_of_the_account_and_lowers_what_a_coin_is_worth() {
+    let served = Served::new();
+    let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
+    let running = served.on(&exchanges, &SOURCES);
+    let path = format!("/dashboard/api/accounts/{}", served.account);
+    let account = running
+        .interface("GET", &path, &Value::Null)
+        .expect(200)
+        .json();
+    assert_eq!(account["rateSpreadBps"], 0);
+    let patch =
+        |value: Value| running.interface("PATCH", &path, &json!({ "rateSpreadBps": value }));
+    for wrong in [json!(-1), json!(2_001), json!("50"), json!(1.5)] {
+        patch(wrong).refused(400, "invalid_request", Some("rateSpreadBps"));
+    }
+    assert_eq!(patch(json!(250)).expect(200).json()["rateSpreadBps"], 250);
+    let (test, key) = served.test_invoice(&running);
+    // 100.00 EUR at 60000 EUR less 2.5 %.
+    let url = format!("{}/v1/invoices/{test}/select", running.url);
+    let body = json!({ "asset": "BTC" }).to_string();
+    let quoted = send(&agent(), "POST", &url, &[("X-API-Key", &key)], &body);
+    let quoted = quoted.expect(200).json();
+    assert_eq!(
+        (&quoted["rate"], &quoted["amountExpected"]),
+        (&json!("58500"), &json!("0.00170941"))
+    );
+    let detail = running.interface(
+        "GET",
+        &format!(
+            "/dashboard/api/accounts/{}/invoices/{test}?mode=test",
+            served.account
+        ),
+        &Value::Null,
+    );
+    let detail = detail.expect(200).json();
+    assert_eq!(detail["quotes"][0]["pricedBy"]["spreadBps"], 250);
+    assert_eq!(detail["quotes"][0]["pricedBy"]["source"], "fixed");
+}
+
+impl Served {
+    /// A test invoice over 100.00 EUR, and its key.
+    #[track_caller]
+    fn test_invoice(&self, running: &Running) -> (String, String) {
+        let path = format!("/dashboard/api/accounts/{}/keys", self.account);
+        let body = json!({ "mode": "test", "class": "secret" });
+        let key = running.interface("POST", &path, &body).expect(201).json();
+        let key = key["key"].as_str().unwrap().to_owned();
+        let body = json!({ "amount": "100.00", "currency": "EUR" }).to_string();
+        let url = format!("{}/v1/invoices", running.url);
+        let made = send(&agent(), "POST", &url, &[("X-API-Key", &key)], &body);
+        let made = made.expect(201).json();
+        (made["id"].as_str().unwrap().to_owned(), key)
+    }
+}

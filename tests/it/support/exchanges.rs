@@ -1,0 +1,123 @@
+//! The four sources of rates as small HTTP servers, each telling what the test says, or nothing, or nonsense.
+//!
+//! What always holds: whoever hangs does so until it is told otherwise, or dropped.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+/// The sources, in the order of the setting.
+pub const SOURCES: [&str; 4] = ["kraken", "coinbase", "binance", "coingecko"];
+
+/// What a source does when it is asked.
+#[derive(Clone, Debug)]
+pub enum Tells {
+    /// What a bitcoin costs in EUR, and nothing else; in USD a tenth more.
+    Bitcoin(u64),
+    /// This status.
+    Status(u16),
+    /// Nothing, and keeps the connection open until the other side goes.
+    Nothing,
+}
+
+/// All four, on one port.
+pub struct Exchanges {
+    address: SocketAddr,
+    told: Arc<Mutex<HashMap<&'static str, Tells>>>,
+    asked: Arc<Mutex<HashMap<&'static str, usize>>>,
+}
+
+impl Exchanges {
+    /// Each tells this of a bitcoin, in the order of the setting.
+    #[track_caller]
+    pub fn open(tells: [Tells; 4]) -> Exchanges {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let exchanges = Exchanges {
+            address: listener.local_addr().unwrap(),
+            told: Arc::new(Mutex::new(SOURCES.into_iter().zip(tells).collect())),
+            asked: Arc::default(),
+        };
+        let (told, asked) = (Arc::clone(&exchanges.told), Arc::clone(&exchanges.asked));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (told, asked) = (Arc::clone(&told), Arc::clone(&asked));
+                std::thread::spawn(move || answer(stream, &told, &asked));
+            }
+        });
+        exchanges
+    }
+
+    /// What `--rates` is to be for these of them.
+    pub fn setting(&self, of: &[&str]) -> String {
+        let one = |name: &&str| format!("{name}=http://{}/{name}", self.address);
+        of.iter().map(one).collect::<Vec<_>>().join(",")
+    }
+
+    /// From now on a source does this.
+    pub fn tell(&self, source: &'static str, tells: Tells) {
+        self.told.lock().unwrap().insert(source, tells);
+    }
+
+    /// How often a source was asked so far.
+    pub fn asked(&self, source: &str) -> usize {
+        self.asked.lock().unwrap().get(source).copied().unwrap_or(0)
+    }
+}
+
+fn answer(
+    mut stream: TcpStream,
+    told: &Mutex<HashMap<&'static str, Tells>>,
+    asked: &Mutex<HashMap<&'static str, usize>>,
+) {
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    let first = lines.next().and_then(Result::ok).unwrap_or_default();
+    while lines
+        .next()
+        .and_then(Result::ok)
+        .is_some_and(|line| !line.is_empty())
+    {}
+    let path = first.split(' ').nth(1).unwrap_or_default();
+    let name = path.split('/').nth(1).unwrap_or_default();
+    let Some(source) = SOURCES.into_iter().find(|source| *source == name) else {
+        return;
+    };
+    *asked.lock().unwrap().entry(source).or_default() += 1;
+    let tells = told.lock().unwrap()[source].clone();
+    let (status, body) = match tells {
+        Tells::Status(status) => (status, String::new()),
+        Tells::Bitcoin(eur) => (200, body(source, path, eur)),
+        Tells::Nothing => {
+            // Ends when the other side hangs up.
+            let _ = stream.read_to_end(&mut Vec::new());
+            return;
+        }
+    };
+    let length = body.len();
+    // Whoever does not listen any more is no fault here.
+    let _ = write!(
+        stream,
+        "HTTP/1.1 {status} Said\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+}
+
+/// The answer as the source documents it.
+fn body(source: &str, path: &str, eur: u64) -> String {
+    let usd = eur + eur / 10;
+    match source {
+        "kraken" => format!(
+            r#"{{"error":[],"result":{{"XXBTZEUR":{{"c":["{eur}.00000","0.1"]}},"XXBTZUSD":{{"c":["{usd}.0","0.1"]}}}}}}"#
+        ),
+        "coinbase" => {
+            let coin = path.rsplit('=').next().unwrap_or_default();
+            let rates = if coin == "BTC" {
+                format!(r#""EUR":"{eur}","USD":"{usd}""#)
+            } else {
+                String::new()
+            };
+            format!(r#"{{"data":{{"currency":"{coin}","rates":{{{rates}}}}}}}"#)
+        }
+        "binance" => format!(r#"[{{"symbol":"BTCEUR","price":"{eur}.00000000"}}]"#),
+        _ => format!(r#"{{"bitcoin":{{"eur":{eur}.00,"usd":{usd}}}}}"#),
+    }
+}
