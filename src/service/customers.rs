@@ -25,6 +25,9 @@ impl Service {
     ) -> Result<Json, Error> {
         check_ref(reference)?;
         let (account, mode, reference) = (scope.account(), scope.mode(), reference.to_owned());
+        for family in Family::ALL {
+            self.stock_up(mode, family.chain())?;
+        }
         self.write(move |service, tx| {
             enabled(tx, account)?;
             let customer = match customers::by_ref(tx, account, mode, &reference)? {

@@ -36,6 +36,7 @@ pub mod sandbox;
 pub mod sending;
 pub mod servers;
 mod settle;
+mod stock;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod transfers;
@@ -70,6 +71,7 @@ pub struct Service {
     server_limits: ServerLimits,
     caches: Arc<Caches>,
     faults: faults::FaultSwitches,
+    stock: stock::Stock,
 }
 
 /// Copies of what the file holds, for reading without asking it.
@@ -117,6 +119,7 @@ impl Service {
             server_limits,
             caches,
             faults: faults::FaultSwitches::default(),
+            stock: stock::Stock::default(),
         }
     }
 

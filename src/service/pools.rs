@@ -1,18 +1,19 @@
-//! Where addresses come from: simulated ones, and pools that the operator imports.
+//! Where addresses come from: simulated ones, wallets, and pools that the operator imports.
 //!
-//! What does not live here: deriving them from public keys. What always holds: an address is handed out once, to one
+//! What does not live here: deriving them ahead of need (`stock`). What always holds: an address is handed out once, to one
 //! owner, in the transaction that makes it the owner's.
 
 use super::audit_log::{self, Entry};
 use super::{Error, Json, Member, Service};
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Chain, Mode};
+use crate::domain::chain::CHAINS;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::operator::{Pool, PoolImport};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::store::addresses::Owner;
-use crate::store::wallets::Taken;
-use crate::store::{Reader, Tx, accounts, addresses, pool_addresses, wallets};
+use crate::store::wallets::{Taken, WalletRow};
+use crate::store::{Reader, Tx, accounts, addresses, chains, pool_addresses, wallets};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -40,7 +41,25 @@ impl Service {
         mode: Mode,
         chain: Chain,
     ) -> Result<bool, Error> {
-        Ok(self.is_simulated(mode) || pool_addresses::is_used(db, chain)?)
+        if self.is_simulated(mode) {
+            return Ok(true);
+        }
+        if chain.row().imported {
+            return Ok(pool_addresses::is_used(db, chain)?);
+        }
+        Ok(wallet_of(db, chain)?.is_some())
+    }
+
+    /// Can a live address of this very chain be handed out: is it watched, and has it a wallet? Where nothing real is paid it
+    /// always can.
+    pub(super) fn hands_out(
+        &self,
+        db: &Reader<'_>,
+        mode: Mode,
+        chain: Chain,
+    ) -> Result<bool, Error> {
+        let is_watched = || chains::has_cursor(db, chain);
+        Ok(self.is_simulated(mode) || is_watched()? && wallets::handing_out(db, chain)?.is_some())
     }
 
     /// Gives the next address of a chain to its owner, for ever; none where none is available just now.
@@ -78,11 +97,30 @@ impl Service {
             let address = address::simulated(mode, chain, taken.index);
             return Ok(Some((address, Some(taken))));
         }
+        if !chain.row().imported {
+            return self.derive_address(tx, chain);
+        }
         if !may_take(tx, now, account, chain)? {
             return Ok(None);
         }
         let address = pool_addresses::take(tx, chain, account, now)?;
         Ok(address.map(|address| (address, None)))
+    }
+
+    /// Takes the next address of the wallet of a chain.
+    fn derive_address(
+        &self,
+        tx: &Tx<'_>,
+        chain: Chain,
+    ) -> Result<Option<(String, Option<Taken>)>, Error> {
+        let Some(row) = wallet_of(tx, chain)? else {
+            return Ok(None);
+        };
+        let Some(taken) = wallets::take(tx, &row)? else {
+            return Ok(None);
+        };
+        let derived = self.stock.address(&row.wallet, taken.index)?;
+        Ok(Some((derived.address, Some(taken))))
     }
 
     /// Every pool that is imported, with how many of its addresses are in which state.
@@ -134,6 +172,16 @@ impl Service {
         })
         .await
     }
+}
+
+/// The wallet that hands out the addresses of a chain's pool, if a chain of that pool is watched.
+fn wallet_of(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, Error> {
+    for row in CHAINS.iter().filter(|row| row.pool == chain.address_pool()) {
+        if chains::has_cursor(db, row.chain)? {
+            return Ok(wallets::handing_out(db, chain)?);
+        }
+    }
+    Ok(None)
 }
 
 /// May an account take a further address of an imported pool? At most ten in a minute; and where other accounts are

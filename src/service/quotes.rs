@@ -36,6 +36,9 @@ impl Service {
         asset: String,
     ) -> Result<Json, Error> {
         let (scope, id) = (*scope, id.to_owned());
+        if let Some(asset) = Asset::find(&asset) {
+            self.stock_up(scope.mode(), asset.chain)?;
+        }
         self.write_repeatable(move |service, tx| {
             let mut invoice = owned(tx, &scope, &id)?;
             open_for_picking(tx, &invoice, now)?;
@@ -132,7 +135,7 @@ impl Service {
         asset: &'static Asset,
     ) -> Result<(Quoted, Units), Error> {
         let refused = |problem: &str| unavailable(format!("{} {problem}", asset.id));
-        if !self.is_simulated(invoice.mode) {
+        if !self.hands_out(tx, invoice.mode, asset.chain)? {
             return Err(refused("is not configured for live payments").into());
         }
         let (mode, currency) = (invoice.mode, invoice.currency);
@@ -252,13 +255,13 @@ impl Service {
         spread: Bps,
     ) -> Result<Vec<(&'static Asset, Quoted)>, Error> {
         let mut offered = Vec::new();
-        if !self.is_simulated(mode) {
-            return Ok(offered);
-        }
         let (off, scanned) = (coins_off::all(db)?, scanned(db, mode)?);
         for asset in &ASSETS {
             let is_off = off.iter().any(|(other, _)| *other == asset);
             if is_off || !scanned.is_on_offer(mode, asset, now) {
+                continue;
+            }
+            if !self.hands_out(db, mode, asset.chain)? {
                 continue;
             }
             if let Ok(quoted) = self.rate(db, mode, asset, currency, now)? {

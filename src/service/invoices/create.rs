@@ -4,7 +4,7 @@
 //! holds: an invoice is made by its account's settings as they are in the transaction that writes it.
 
 use crate::domain::account::Account;
-use crate::domain::asset::Mode;
+use crate::domain::asset::{Asset, Mode};
 use crate::domain::event::EventType;
 use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::Draft;
@@ -56,6 +56,13 @@ impl Service {
             Ok(draft) => Ok(self.draw(now, self.recent_account(account)?, mode, draft)?),
             Err(refusal) => Err(refusal),
         };
+        let asset = drawn
+            .as_ref()
+            .ok()
+            .and_then(|drawn| drawn.draft.asset.as_deref());
+        if let Some(asset) = asset.and_then(Asset::find) {
+            self.stock_up(mode, asset.chain)?;
+        }
         self.write_repeatable(move |service, tx| {
             once(tx, now, slot.as_ref(), &body, || {
                 service.create(tx, now, (account, mode), drawn.as_ref())

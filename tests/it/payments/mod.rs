@@ -5,6 +5,7 @@ mod chain_durability;
 mod effects;
 mod first_payment;
 mod lagging;
+mod live_addresses;
 mod pools;
 mod replacements;
 mod simulated_chain;

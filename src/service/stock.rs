@@ -1,0 +1,167 @@
+//! Addresses that were derived ahead of need, so that the writer derives none.
+//!
+//! What does not live here: which index is next (`store::wallets`). What always holds: what is in stock follows from the
+//! wallet and the index alone, so nothing is lost with it.
+
+use super::{Error, Service};
+use crate::domain::asset::{Chain, Mode};
+use crate::domain::wallet::{Branch, Derived, INDEX_END, Wallet};
+use crate::store::wallets::{self, WalletRow};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// So many addresses of a wallet are in stock, besides one for each write that waits.
+const AHEAD: u32 = 128;
+
+/// The stock of every wallet that has handed out since the start.
+#[derive(Default)]
+pub(super) struct Stock(Mutex<Vec<Ahead>>);
+
+/// The stock of one wallet.
+struct Ahead {
+    wallet: Wallet,
+    branch: Arc<Branch>,
+    /// Up to which index somebody has derived, or does so now.
+    derived_to: u32,
+    ready: BTreeMap<u32, Derived>,
+}
+
+impl Stock {
+    fn all(&self) -> MutexGuard<'_, Vec<Ahead>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Derives what is missing of a wallet's next addresses, once half of them are gone.
+    fn fill(&self, row: &WalletRow, waiting: u32) {
+        let Some((branch, from, to)) = self.missing(row, waiting) else {
+            return;
+        };
+        // Not under the lock: the writer asks meanwhile.
+        let derived: Vec<_> = (from..to)
+            .filter_map(|index| Some((index, branch.derive(index)?)))
+            .collect();
+        let mut all = self.all();
+        if let Some(ahead) = all.iter_mut().find(|ahead| ahead.wallet == row.wallet) {
+            ahead.ready.extend(derived);
+        }
+    }
+
+    /// Which indexes of a wallet are to be derived now.
+    fn missing(&self, row: &WalletRow, waiting: u32) -> Option<(Arc<Branch>, u32, u32)> {
+        let next = row.next_index;
+        let mut all = self.all();
+        if all.iter().all(|ahead| ahead.wallet != row.wallet) {
+            all.push(Ahead {
+                wallet: row.wallet,
+                branch: Arc::new(row.wallet.receiving()?),
+                derived_to: next,
+                ready: BTreeMap::new(),
+            });
+        }
+        let ahead = all.iter_mut().find(|ahead| ahead.wallet == row.wallet)?;
+        ahead.ready = ahead.ready.split_off(&next);
+        let from = ahead.derived_to.max(next);
+        let least = next.saturating_add(AHEAD / 2).saturating_add(waiting);
+        if from >= least.min(INDEX_END) {
+            return None;
+        }
+        let to = next.saturating_add(AHEAD).saturating_add(waiting);
+        ahead.derived_to = to.min(INDEX_END);
+        Some((Arc::clone(&ahead.branch), from, ahead.derived_to))
+    }
+
+    /// The address of a wallet at an index.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where there is none, which happens once in 2^127.
+    pub(super) fn address(&self, wallet: &Wallet, index: u64) -> Result<Derived, Error> {
+        let index = u32::try_from(index).unwrap_or(INDEX_END);
+        let in_stock = {
+            let all = self.all();
+            let ahead = all.iter().find(|ahead| ahead.wallet == *wallet);
+            ahead.and_then(|ahead| ahead.ready.get(&index).cloned())
+        };
+        // Where another process has moved the index on, it is derived here.
+        let derive = || wallet.receiving()?.derive(index);
+        in_stock
+            .or_else(derive)
+            .ok_or_else(|| Error::Failed(format!("a wallet has no address {index}")))
+    }
+}
+
+impl Service {
+    /// Derives what the writer may be asked for of this chain, before it is asked.
+    ///
+    /// # Errors
+    /// None that a caller causes.
+    pub(super) fn stock_up(&self, mode: Mode, chain: Chain) -> Result<(), Error> {
+        if self.is_simulated(mode) || chain.row().imported {
+            return Ok(());
+        }
+        let waiting = u32::try_from(self.writes_waiting()).unwrap_or(u32::MAX);
+        let row = self.read(|db| Ok::<_, Error>(wallets::handing_out(db, chain)?))?;
+        if let Some(row) = row {
+            self.stock.fill(&row, waiting);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{AHEAD, Stock, WalletRow};
+    use crate::domain::asset::Chain;
+    use crate::domain::time::Time;
+    use crate::domain::wallet::{INDEX_END, Said, read};
+
+    const EVM: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt";
+
+    fn row(next_index: u32) -> WalletRow {
+        WalletRow {
+            seq: 1,
+            id: String::new(),
+            name: None,
+            wallet: read(Chain::Ethereum, EVM, &Said::default()).unwrap(),
+            first_index: 0,
+            next_index,
+            created_at: Time(0),
+            added_at: Time(0),
+            retired_at: None,
+        }
+    }
+
+    /// The indexes in stock.
+    fn indexes(stock: &Stock) -> Vec<u32> {
+        let all = stock.all();
+        all.iter()
+            .flat_map(|ahead| ahead.ready.keys().copied())
+            .collect()
+    }
+
+    #[test]
+    fn a_stock_is_filled_ahead_and_says_what_the_wallet_says() {
+        let stock = Stock::default();
+        for (next, waiting, from, to) in [
+            (0, 0, 0, AHEAD),
+            (5, 0, 5, AHEAD),
+            (AHEAD / 2, 0, AHEAD / 2, AHEAD),
+            (AHEAD / 2 + 1, 0, AHEAD / 2 + 1, AHEAD + AHEAD / 2 + 1),
+            (70, 200, 70, 70 + AHEAD + 200),
+            // Another process has moved it on.
+            (5000, 0, 5000, 5000 + AHEAD),
+            (INDEX_END - 3, 0, INDEX_END - 3, INDEX_END),
+            (INDEX_END, 0, INDEX_END, INDEX_END),
+        ] {
+            stock.fill(&row(next), waiting);
+            assert_eq!(indexes(&stock), (from..to).collect::<Vec<_>>(), "{next}");
+        }
+        let wallet = row(0).wallet;
+        for index in [0, INDEX_END - 1] {
+            let derived = wallet.receiving().unwrap().derive(index);
+            let found = stock.address(&wallet, u64::from(index));
+            assert_eq!(found.ok(), derived, "{index}");
+        }
+        assert!(stock.address(&wallet, u64::from(INDEX_END)).is_err());
+    }
+}

@@ -1,0 +1,203 @@
+//! Live addresses: derived from wallets, on chains that are watched, each index once.
+
+use crate::file::audit::findings;
+use crate::file::old_files::column;
+use crate::invoices::idempotency::fifty;
+use crate::operator::wallets::{EVM, ZPUB, done, wallet};
+use crate::process::serve::{SetUp, call, serve};
+use coffer::domain::asset::Chain;
+use coffer::domain::wallet::{Said, read};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The address of a key at an index.
+fn derived(chain: Chain, key: &str, index: u32) -> String {
+    let wallet = read(chain, key, &Said::default()).unwrap();
+    wallet.receiving().unwrap().derive(index).unwrap().address
+}
+
+/// A shop whose customers have addresses.
+fn shop() -> SetUp {
+    let shop = SetUp::new();
+    write(
+        &shop,
+        "update accounts set customers_enabled = 1, status = 'active'",
+    );
+    shop
+}
+
+#[track_caller]
+fn write(shop: &SetUp, sql: &str) {
+    let file = Connection::open(shop.file()).unwrap();
+    file.busy_timeout(std::time::Duration::from_secs(10))
+        .unwrap();
+    file.execute_batch(sql).unwrap();
+}
+
+/// As if a chain were watched from now on.
+#[track_caller]
+fn watch(shop: &SetUp, chain: &str) {
+    write(
+        shop,
+        &format!("insert into chains (mode, chain, scanned_to) values ('live', '{chain}', 0)"),
+    );
+}
+
+#[track_caller]
+fn add(shop: &SetUp, chain: &str, key: &str) -> String {
+    let added = done(&wallet(&shop.file(), &["add", chain, "--yes"], key));
+    added[0]["id"].as_str().unwrap().to_owned()
+}
+
+/// A customer's live addresses, each with its family.
+#[track_caller]
+fn addresses(shop: &SetUp, url: &str, reference: &str) -> Vec<(String, String)> {
+    let path = format!("/v1/customers/{reference}/addresses");
+    let made = call(url, &shop.live, "POST", &path, json!({})).expect(201);
+    let made: Vec<Value> = serde_json::from_value(made.json()["addresses"].clone()).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    made.iter()
+        .map(|made| (text(&made["family"]), text(&made["address"])))
+        .collect()
+}
+
+fn pair(family: &str, address: String) -> (String, String) {
+    (family.to_owned(), address)
+}
+
+#[test]
+fn an_address_is_handed_out_where_a_chain_is_watched_and_has_a_wallet() {
+    let shop = shop();
+    let (_server, url) = serve(&shop.file(), &[]);
+    let of = |reference: &str| addresses(&shop, &url, reference);
+    assert_eq!(of("early"), []);
+    let bitcoin = add(&shop, "bitcoin", ZPUB);
+    add(&shop, "evm", EVM);
+    assert_eq!(of("early"), [], "no chain is watched");
+    // One chain of EVM is enough for the address that all of them share.
+    watch(&shop, "base");
+    let evm = |index| pair("evm", derived(Chain::Ethereum, EVM, index));
+    let utxo = |index| pair("utxo", derived(Chain::Bitcoin, ZPUB, index));
+    assert_eq!(of("early"), [evm(0)]);
+    watch(&shop, "bitcoin");
+    assert_eq!(of("early"), [evm(0), utxo(0)]);
+    assert_eq!(of("ada"), [evm(1), utxo(1)]);
+    assert_eq!(of("ada"), [evm(1), utxo(1)]);
+    // Retired it hands out nothing; who has an address keeps it.
+    done(&wallet(&shop.file(), &["retire", &bitcoin], ""));
+    assert_eq!(of("bob"), [evm(2)]);
+    assert_eq!(of("ada"), [evm(1), utxo(1)]);
+    // The wallet added last hands out, the first one goes on where it was once it is added again.
+    let other = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
+    assert_eq!(add(&shop, "bitcoin", other), bitcoin);
+    assert_eq!(of("bob"), [evm(2), utxo(2)]);
+    let lines = wallet(&shop.file(), &["addresses", "--wallet", &bitcoin], "").stdout;
+    let expected: Vec<_> = (0..3)
+        .map(|index| format!("m/0/{index},{},,,{bitcoin}", utxo(index).1))
+        .collect();
+    let lines = String::from_utf8(lines).unwrap();
+    assert_eq!(lines.lines().skip(1).collect::<Vec<_>>(), expected);
+    let scripts = column(
+        &shop.file(),
+        "select hex(script) from addresses where pool = 'bitcoin'",
+    );
+    assert!(
+        scripts.iter().all(|script| script.starts_with("0014")),
+        "{scripts:?}"
+    );
+    assert_eq!(findings(&shop.file()), Vec::<String>::new());
+}
+
+#[test]
+fn hundreds_at_once_get_each_index_once_also_after_the_process_is_killed() {
+    let shop = shop();
+    add(&shop, "bitcoin", ZPUB);
+    watch(&shop, "bitcoin");
+    let number = AtomicU32::new(0);
+    let mut handed_out = BTreeSet::new();
+    for _ in 0..4 {
+        let (mut server, url) = serve(&shop.file(), &[]);
+        for _ in 0..2 {
+            let made = fifty(|| {
+                let number = number.fetch_add(1, Ordering::SeqCst);
+                let path = format!("/v1/customers/{number}/addresses");
+                call(&url, &shop.live, "POST", &path, json!({}))
+            });
+            handed_out.extend(made.iter().map(|made| {
+                let made = made.json()["addresses"][0]["address"].clone();
+                made.as_str().unwrap().to_owned()
+            }));
+        }
+        server.kill();
+    }
+    let expected: BTreeSet<_> = (0..400)
+        .map(|index| derived(Chain::Bitcoin, ZPUB, index))
+        .collect();
+    assert_eq!(handed_out, expected);
+    assert_eq!(findings(&shop.file()), Vec::<String>::new());
+}
+
+#[test]
+fn a_restored_file_goes_on_behind_a_gap_that_the_list_tells() {
+    let shop = shop();
+    add(&shop, "bitcoin", ZPUB);
+    watch(&shop, "bitcoin");
+    let file = shop.file();
+    let copy = file.with_extension("copy");
+    let coffer = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        let output = command
+            .args(args)
+            .arg("--file")
+            .arg(&file)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{args:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (mut server, url) = serve(&file, &[]);
+    addresses(&shop, &url, "early");
+    coffer(&["backup", copy.to_str().unwrap()]);
+    addresses(&shop, &url, "late");
+    assert!(server.close());
+    let said = coffer(&["restore", copy.to_str().unwrap(), "--force"]);
+    assert!(
+        said.contains("live bitcoin addresses go on from index 1001"),
+        "{said}"
+    );
+    let (_server, url) = serve(&file, &[]);
+    let made = addresses(&shop, &url, "later");
+    assert_eq!(made, [pair("utxo", derived(Chain::Bitcoin, ZPUB, 1001))]);
+    let listed = done(&wallet(&file, &["list"], ""));
+    assert_eq!(listed[0]["nextIndex"], 1002);
+    assert_eq!(listed[0]["gapLimit"], 1002);
+    assert_eq!(findings(&file), Vec::<String>::new());
+}
+
+#[test]
+fn a_live_coin_needs_its_own_chain_to_be_watched() {
+    let shop = shop();
+    add(&shop, "evm", EVM);
+    watch(&shop, "base");
+    let (_server, url) = serve(&shop.file(), &[]);
+    let create = |asset: &str| {
+        let order = json!({ "amount": "20.00", "currency": "EUR", "asset": asset });
+        let made = call(&url, &shop.live, "POST", "/v1/invoices", order);
+        made.expect(201).json()["warnings"][0].to_string()
+    };
+    for asset in ["ETH", "USDC-POLYGON", "BTC", "SOL"] {
+        let warned = create(asset);
+        assert!(
+            warned.contains("is not configured for live payments"),
+            "{warned}"
+        );
+    }
+    // This one is watched and has a wallet: no rate is known of it.
+    let warned = create("USDC-BASE");
+    assert!(warned.contains("has no fresh rate"), "{warned}");
+    let none = "select address from addresses";
+    assert_eq!(column(&shop.file(), none), Vec::<String>::new());
+}
