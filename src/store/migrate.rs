@@ -4,6 +4,9 @@
 //! is at the version in its `user_version`, a migration runs whole or not at all, and a newer file is not touched.
 
 mod indexes;
+mod template;
+
+pub(super) use template::template;
 
 use super::StoreError;
 use super::audit::FOREIGN_KEYS;
@@ -23,9 +26,6 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("../../sql/migrations/0009_wallets.sql"),
     include_str!("../../sql/migrations/0010_rates_known.sql"),
 ];
-
-/// What the migrations add up to, as a file: a new file is a copy of it, which is much faster than the statements.
-pub(super) const TEMPLATE: &[u8] = include_bytes!("../../sql/template.db");
 
 /// Brings a file up to the newest version, in one transaction. Where a reference leads nowhere afterwards, nothing is
 /// changed.

@@ -252,7 +252,7 @@ fn make_by_way_of(
     path: &Path,
     durability: Durability,
 ) -> std::io::Result<()> {
-    file.write_all(migrate::TEMPLATE)?;
+    file.write_all(&migrate::template())?;
     if durability == Durability::Full {
         file.sync_all()?;
     }

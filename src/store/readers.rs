@@ -101,7 +101,7 @@ mod tests {
     fn with_readers(name: &str, work: impl FnOnce(&Path, &Readers)) {
         let name = format!("coffer-{name}-{}", crate::domain::id::new(Time(0)));
         let path = std::env::temp_dir().join(name);
-        std::fs::write(&path, crate::store::migrate::TEMPLATE).unwrap();
+        std::fs::write(&path, crate::store::migrate::template()).unwrap();
         let place = Place::of(&path, &open_reader(&path).unwrap()).unwrap();
         let readers = Readers::new(&path, Arc::new(place), Arc::default());
         work(&path, &readers);
