@@ -11,6 +11,7 @@ use crate::domain::wallet::{
     NAME_CHARS_MAX, Script, Secret, WalletNetwork, are_phrase, secret_problem,
 };
 use crate::service::Error;
+use crate::service::operator::own_addresses;
 use crate::service::operator::wallets::{self, ADDRESSES_HEADER, Wanted};
 use crate::store::Store;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -126,7 +127,7 @@ pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
             let fields = ["chain", "address"]
                 .map(|name| (name.to_owned(), Value::from(text(name).unwrap_or_default())));
             let body = Map::from_iter(fields);
-            store.write_and_wait(move |tx| wallets::own(tx, ACTOR, &body, now))?
+            store.write_and_wait(move |tx| own_addresses::own(tx, ACTOR, &body, now))?
         }
         ("addresses", _) => return addresses(&store, text("wallet"), of_verb.get_flag("funded")),
         _ => {

@@ -14,6 +14,7 @@ pub mod keys;
 mod legacy_secrets;
 mod links;
 pub mod members;
+pub mod own_addresses;
 pub mod passwords;
 mod servers;
 mod settings;

@@ -1,22 +1,21 @@
 //! Wallets in the operator interface and on the command line: adding, listing, retiring them, and what came to their
 //! addresses.
 //!
-//! What does not live here: taking the next address (`pools`), reading a key (`domain::wallet`). What always holds: what
+//! What does not live here: taking the next address (`pools`), reading a key (`domain::wallet`), our own addresses
+//! (`own_addresses`). What always holds: what
 //! is private is refused before anything else is looked at, and is neither stored, logged nor repeated.
 
-use crate::domain::address::{self, Network};
-use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::asset::Asset;
 use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::money::Overflow;
 use crate::domain::money::coin::Units;
 use crate::domain::refusal::Refusal;
-use crate::domain::render::wallets::{WalletCheck, WalletView, own_address};
+use crate::domain::render::wallets::{WalletCheck, WalletView};
 use crate::domain::time::Time;
 use crate::domain::wallet::{self, Gaps, INDEX_END, NAME_CHARS_MAX, Said, Wallet};
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, Json, Member, Service};
-use crate::store::own_transfers::{declare, declared};
 use crate::store::wallets::{self, Funded, NewWallet, WalletRow};
 use crate::store::{Reader, Tx};
 use serde_json::value::to_raw_value;
@@ -27,10 +26,8 @@ use std::sync::Arc;
 const SHOWN: u32 = 3;
 /// The longest key or descriptor that is read, in characters.
 const KEY_CHARS_MAX: usize = 1024;
-/// The longest address, in characters.
-const ADDRESS_CHARS_MAX: usize = 128;
 /// The longest name of a chain, script or network, in characters.
-const WORD_CHARS_MAX: usize = 40;
+pub(super) const WORD_CHARS_MAX: usize = 40;
 /// Addresses of an export that are read at once.
 const PAGE_ADDRESSES: u32 = 500;
 
@@ -116,29 +113,6 @@ impl Service {
     ) -> Result<Json, Error> {
         let actor = member.actor();
         self.write(move |_, tx| retire(tx, &actor, &id, now)).await
-    }
-
-    /// Declares an address as our own: what it sends is no payment.
-    ///
-    /// # Errors
-    /// As [`own`].
-    pub async fn own_an_address(
-        self: &Arc<Self>,
-        now: Time,
-        member: &Member,
-        body: Map<String, Value>,
-    ) -> Result<Json, Error> {
-        let actor = member.actor();
-        self.write(move |_, tx| own(tx, &actor, &body, now)).await
-    }
-
-    /// Every address that was declared as our own in live mode.
-    pub fn own_addresses(&self) -> Result<Vec<Json>, Error> {
-        self.read(|db| {
-            let all = declared(db, Mode::Live)?.into_iter();
-            all.map(|(chain, address, at)| Ok(own_address(&chain, &address, at)?))
-                .collect()
-        })
     }
 
     /// The next lines of a wallet's addresses from an index on, and the index behind them; nothing where none follow. For
@@ -269,34 +243,6 @@ pub fn retire(tx: &Tx<'_>, actor: &str, id: &str, now: Time) -> Result<Json, Err
     view(tx, &find(tx, id)?)
 }
 
-/// Declares an address of `chain`, by the name of its pool, as our own: `address`, of whatever network.
-///
-/// # Errors
-/// `invalid_request` that names the field.
-pub fn own(tx: &Tx<'_>, actor: &str, body: &Map<String, Value>, now: Time) -> Result<Json, Error> {
-    wallet::refuse_secrets_in(body)?;
-    let fields = Fields::of(body);
-    fields.only(&["chain", "address"])?;
-    let given = |name: &'static str, chars_max: usize| {
-        let text = fields.text(name, 1..=chars_max)?;
-        text.ok_or_else(|| Refusal::field(name, "must be given"))
-    };
-    let name = given("chain", WORD_CHARS_MAX)?;
-    let chain = Chain::of_each_pool().find(|chain| chain.address_pool() == name);
-    let chain = chain.ok_or_else(|| {
-        let names: Vec<_> = Chain::of_each_pool().map(Chain::address_pool).collect();
-        Refusal::field("chain", format!("must be one of {}", names.join(", ")))
-    })?;
-    let text = given("address", ADDRESS_CHARS_MAX)?;
-    let (_, address) = address::parse_on(chain, &Network::BOTH, text)
-        .map_err(|problem| Refusal::field("address", format!("is {problem}")))?;
-    if declare(tx, Mode::Live, chain, &address, now)? {
-        let detail = json!({ "chain": chain.address_pool() });
-        record(tx, now, actor, "own_address.add", &address, &detail)?;
-    }
-    Ok(own_address(chain.address_pool(), &address, now)?)
-}
-
 /// The next lines of a wallet's addresses from an index on, and the index behind them; nothing where none follow. Amounts
 /// are all that came and was not taken back; with `funded` addresses to which nothing came are left out.
 ///
@@ -382,7 +328,7 @@ fn view(db: &Reader<'_>, row: &WalletRow) -> Result<Json, Error> {
 }
 
 /// Notes in the audit log what concerns no account.
-fn record(
+pub(super) fn record(
     tx: &Tx<'_>,
     now: Time,
     actor: &str,
