@@ -1,4 +1,4 @@
 insert into wallets
   (mode, pool, network, next_index, id, name, script, key, chain_code, first_index, created_at, added_at)
 values
-  ('live', :pool, :network, :next, :id, :name, :script, :key, :chain_code, :next, :now, :now)
+  ('live', :pool, :network, :next, :id, :name, :script, :key, :chain_code, :first, :now, :now)

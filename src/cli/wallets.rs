@@ -176,7 +176,8 @@ fn line_of_input(must_be_given: bool) -> Result<String, Error> {
 
 /// Shows the first addresses of a wallet that is to be added, and asks whether they are those of its owner's wallet.
 fn confirm(store: &Store, wanted: &Wanted, is_sure: bool) -> Result<(), Error> {
-    let found = store.read(|db| wallets::check(db, wanted))?;
+    let (found, fresh_from) =
+        store.read(|db| Ok::<_, Error>((wallets::check(db, wanted)?, wallets::fresh_from(db)?)))?;
     let found: Value = serde_json::from_str(found.get())?;
     let mut said = "the first addresses of this wallet:\n".to_owned();
     let addresses = found.get("addresses").and_then(Value::as_array);
@@ -187,10 +188,17 @@ fn confirm(store: &Store, wanted: &Wanted, is_sure: bool) -> Result<(), Error> {
             address.as_str().unwrap_or_default()
         ));
     }
-    if let Some(known) = found.get("wallet").and_then(Value::as_str) {
-        let next = found.get("nextIndex").unwrap_or(&Value::Null);
+    let next = found.get("nextIndex").unwrap_or(&Value::Null);
+    let known = found.get("wallet").and_then(Value::as_str);
+    if let Some(known) = known {
         said.push_str(&format!(
             "it is known as {known} and goes on from index {next}\n"
+        ));
+    }
+    if known.is_none() && fresh_from > 0 {
+        said.push_str(&format!(
+            "it begins with index {next}: this file is a copy that was restored, and may not know what this wallet \
+             handed out since the copy\n"
         ));
     }
     if !is_sure {

@@ -3,6 +3,7 @@
 //! What lives here: copying, holding, putting in place. What does not: what is wrong with a copy (`audit`). What always
 //! holds: a file is complete and synced before it has its name, and the name never points at a mixture of two files.
 
+use super::file::RESTORED;
 use super::identity::{Identity, identify, strangers};
 use super::lock::{LOCK, Lock, resolve};
 use super::open::{is_beside, open_plain, prepare, sync_folder, with_suffix};
@@ -52,6 +53,7 @@ commands! {
     GIVE_UP_DELIVERIES = "update deliveries set state = 'failed', next_attempt_at = null where state = 'pending'";
     END_SESSIONS = "delete from sessions";
     FORGET_SETUP = "update file set setup_hash = null, setup_expires_at = null";
+    NOTE_RESTORED = "update file set restored = :restored";
     STAMP = "update file set snapshot_at = :now";
 }
 
@@ -187,11 +189,29 @@ impl Copy {
             servers: HOLD_SERVERS.execute(&tx, &[])?,
             deliveries: GIVE_UP_DELIVERIES.execute(&tx, &[])?,
         };
+        let here = RESTORED.first_on(&tx, &[])?.unwrap_or_default();
+        let restored = here.max(self.replaced_restored()?).saturating_add(1);
+        NOTE_RESTORED.execute(&tx, named_params! { ":restored": restored })?;
         END_SESSIONS.execute(&tx, &[])?;
         FORGET_SETUP.execute(&tx, &[])?;
         tx.commit()?;
         conn.close().map_err(|(_, error)| error)?;
         Ok(held)
+    }
+
+    /// How often a server went on from an older copy in the file that is to be replaced, as far as that can be read.
+    fn replaced_restored(&self) -> Result<i64, StoreError> {
+        if !self.to.exists() {
+            return Ok(0);
+        }
+        let _lock = Lock::beside(&self.to)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let found = Connection::open_with_flags(&self.to, flags).and_then(|conn| {
+            prepare(&conn)?;
+            RESTORED.first_on(&conn, &[])
+        });
+        // What is damaged, another program's or of an older version tells nothing.
+        Ok(found.ok().flatten().unwrap_or_default())
     }
 
     /// Writes into the copy when it was taken, by the clock of the sandbox.

@@ -43,6 +43,8 @@ rows! {
 }
 
 values! {
+    /// How often a server went on from an older copy.
+    RESTORED(restored: i64) = "select restored from file";
     CLOCK(last_tick_at: Time, clock_accepted: i64) = "select last_tick_at, clock_accepted from file where id = 1";
     SETUP(setup_hash: [u8; 32], setup_expires_at: Time) =
         "select setup_hash, setup_expires_at from file where setup_hash is not null";
@@ -137,6 +139,11 @@ pub fn setup(db: &Reader<'_>) -> Result<Option<([u8; 32], Time)>, StoreError> {
 pub fn snapshot_at(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
     let found = SNAPSHOT_AT.first(db, &[])?;
     Ok(found.flatten())
+}
+
+/// How often a server went on from an older copy.
+pub fn restored(db: &Reader<'_>) -> Result<i64, StoreError> {
+    Ok(RESTORED.first(db, &[])?.unwrap_or_default())
 }
 
 /// Counts rows.

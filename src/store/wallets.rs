@@ -52,8 +52,10 @@ pub struct NewWallet<'a> {
     pub name: Option<&'a str>,
     /// Its key, and what its addresses look like.
     pub wallet: &'a Wallet,
-    /// The index to begin with.
+    /// The index that it began with, by what its owner says.
     pub first_index: u32,
+    /// The index to hand out next, unless it is further already.
+    pub next_index: u32,
 }
 
 /// An address of a wallet, and a coin that came to it.
@@ -159,8 +161,8 @@ pub fn by_key(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Sto
 pub fn insert(tx: &Tx<'_>, new: &NewWallet<'_>, now: Time) -> Result<(), StoreError> {
     let wallet = new.wallet;
     let params = named_params! {
-        ":pool": wallet.chain.address_pool(), ":network": wallet.network, ":next": new.first_index, ":id": new.id,
-        ":name": new.name, ":script": wallet.script, ":key": wallet.key.key, ":chain_code": wallet.key.chain_code,
+        ":pool": wallet.chain.address_pool(), ":network": wallet.network, ":first": new.first_index,
+        ":next": new.next_index, ":id": new.id, ":name": new.name, ":script": wallet.script, ":key": wallet.key.key, ":chain_code": wallet.key.chain_code,
         ":now": now,
     };
     INSERT.insert(tx, params).map(drop)
@@ -169,7 +171,7 @@ pub fn insert(tx: &Tx<'_>, new: &NewWallet<'_>, now: Time) -> Result<(), StoreEr
 /// Lets a wallet hand out again, from this index on at least.
 pub fn resume(tx: &Tx<'_>, seq: i64, new: &NewWallet<'_>, now: Time) -> Result<(), StoreError> {
     let params = named_params! {
-        ":seq": seq, ":network": new.wallet.network, ":next": new.first_index, ":name": new.name, ":now": now,
+        ":seq": seq, ":network": new.wallet.network, ":next": new.next_index, ":name": new.name, ":now": now,
     };
     RESUME.run(tx, params).map(drop)
 }

@@ -16,6 +16,8 @@ use crate::domain::time::Time;
 use crate::domain::wallet::{self, Gaps, INDEX_END, NAME_CHARS_MAX, Said, Wallet};
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, Json, Member, Service};
+use crate::store::backup::GAP;
+use crate::store::file::restored;
 use crate::store::wallets::{self, Funded, NewWallet, WalletRow};
 use crate::store::{Reader, Tx};
 use serde_json::value::to_raw_value;
@@ -167,7 +169,10 @@ pub fn list(db: &Reader<'_>) -> Result<Vec<Json>, Error> {
 pub fn check(db: &Reader<'_>, wanted: &Wanted) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
     let known = known(db, wallet)?;
-    let next = known.as_ref().map_or(0, |row| row.next_index);
+    let next = match &known {
+        Some(row) => row.next_index,
+        None => fresh_from(db)?,
+    };
     Ok(to_raw_value(&WalletCheck {
         chain: wallet.chain.address_pool(),
         script: wallet.script,
@@ -178,6 +183,17 @@ pub fn check(db: &Reader<'_>, wanted: &Wanted) -> Result<Json, Error> {
     })?)
 }
 
+/// The index that a wallet begins with that the file does not know. Behind 0 where the file is an older copy that was
+/// restored: the wallet may have been added after the copy, and what it handed out is not known.
+///
+/// # Errors
+/// None that a caller causes.
+pub fn fresh_from(db: &Reader<'_>) -> Result<u32, Error> {
+    let gaps = u64::try_from(restored(db)?).unwrap_or_default();
+    let from = u32::try_from(gaps.saturating_mul(GAP)).unwrap_or(INDEX_END);
+    Ok(from.min(INDEX_END))
+}
+
 /// Adds a wallet. One whose key and chain code are known goes on from where it was, whatever its key is spelt like.
 ///
 /// # Errors
@@ -185,6 +201,10 @@ pub fn check(db: &Reader<'_>, wanted: &Wanted) -> Result<Json, Error> {
 pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
     let known = known(tx, wallet)?;
+    let least = match &known {
+        Some(_) => 0,
+        None => fresh_from(tx)?,
+    };
     let id = known
         .as_ref()
         .map_or_else(|| id::new(now).to_string(), |row| row.id.clone());
@@ -193,6 +213,7 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json,
         name: wanted.name.as_deref(),
         wallet,
         first_index: wanted.next,
+        next_index: wanted.next.max(least),
     };
     let action = match &known {
         Some(row) => {

@@ -10,6 +10,7 @@ use coffer::domain::wallet::{Said, read};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -50,6 +51,15 @@ fn watch(shop: &SetUp, chain: &str) {
 fn add(shop: &SetUp, chain: &str, key: &str) -> String {
     let added = done(&wallet(&shop.file(), &["add", chain, "--yes"], key));
     added[0]["id"].as_str().unwrap().to_owned()
+}
+
+/// What a command prints that succeeds.
+#[track_caller]
+fn coffer(file: &Path, args: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    let output = command.args(args).arg("--file").arg(file).output().unwrap();
+    assert!(output.status.success(), "{args:?}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// A customer's live addresses, each with its family.
@@ -147,23 +157,12 @@ fn a_restored_file_goes_on_behind_a_gap_that_the_list_tells() {
     watch(&shop, "bitcoin");
     let file = shop.file();
     let copy = file.with_extension("copy");
-    let coffer = |args: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        let output = command
-            .args(args)
-            .arg("--file")
-            .arg(&file)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{args:?}");
-        String::from_utf8(output.stdout).unwrap()
-    };
     let (mut server, url) = serve(&file, &[]);
     addresses(&shop, &url, "early");
-    coffer(&["backup", copy.to_str().unwrap()]);
+    coffer(&file, &["backup", copy.to_str().unwrap()]);
     addresses(&shop, &url, "late");
     assert!(server.close());
-    let said = coffer(&["restore", copy.to_str().unwrap(), "--force"]);
+    let said = coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
     assert!(
         said.contains("live bitcoin addresses go on from index 1001"),
         "{said}"
@@ -200,4 +199,39 @@ fn a_live_coin_needs_its_own_chain_to_be_watched() {
     assert!(warned.contains("has no fresh rate"), "{warned}");
     let none = "select address from addresses";
     assert_eq!(column(&shop.file(), none), Vec::<String>::new());
+}
+
+#[test]
+fn a_wallet_that_a_restored_file_does_not_know_begins_behind_what_it_may_have_handed_out() {
+    let shop = shop();
+    watch(&shop, "bitcoin");
+    let file = shop.file();
+    let copy = file.with_extension("copy");
+    coffer(&file, &["backup", copy.to_str().unwrap()]);
+    let mut handed_out = Vec::new();
+    for (restored, begins) in [(0, 0), (1, 1000), (2, 2000)] {
+        let output = wallet(&file, &["add", "bitcoin", "--yes", "--next", "0"], ZPUB);
+        let said = String::from_utf8(output.stderr.clone()).unwrap();
+        let why = format!("it begins with index {begins}: this file is a copy that was restored");
+        assert_eq!(said.contains(&why), restored > 0, "{said}");
+        let added = done(&output);
+        assert_eq!(added[0]["nextIndex"], begins);
+        // Its owner's program begins at 0, whatever was handed out.
+        assert_eq!(added[0]["gapLimit"], begins.max(20));
+        let (mut server, url) = serve(&file, &[]);
+        handed_out.extend(addresses(&shop, &url, "ada"));
+        assert!(server.close());
+        assert_eq!(findings(&file), Vec::<String>::new());
+        // Also where the copy knows nothing of the first time.
+        coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
+    }
+    let expected = [0, 1000, 2000].map(|index| pair("utxo", derived(Chain::Bitcoin, ZPUB, index)));
+    assert_eq!(handed_out, expected);
+    // What is further already stays so.
+    let added = done(&wallet(
+        &file,
+        &["add", "bitcoin", "--yes", "--next", "7000"],
+        ZPUB,
+    ));
+    assert_eq!(added[0]["nextIndex"], 7000);
 }
