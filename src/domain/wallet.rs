@@ -78,11 +78,17 @@ impl WalletNetwork {
         }
     }
 
+    /// Are its coins worth something?
+    pub const fn is_main(self) -> bool {
+        matches!(self, WalletNetwork::Main | WalletNetwork::Any)
+    }
+
     /// How its addresses are written.
     fn encoding(self) -> Network {
-        match self {
-            WalletNetwork::Main | WalletNetwork::Any => Network::Main,
-            WalletNetwork::Test | WalletNetwork::Regtest => Network::Test,
+        if self.is_main() {
+            Network::Main
+        } else {
+            Network::Test
         }
     }
 }

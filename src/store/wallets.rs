@@ -88,8 +88,9 @@ rows! {
     ALL = select "from wallets where id is not null order by seq";
     BY_ID = select "from wallets where id = :id";
     BY_KEY = select "from wallets where mode = 'live' and pool = :pool and key = :key and chain_code = :chain_code";
-    HANDING_OUT = select "from wallets where mode = 'live' and pool = :pool and id is not null and retired_at is null \
-        order by added_at desc, seq desc limit 1";
+    /// Coins of test networks are worth nothing.
+    HANDING_OUT = select "from wallets where mode = 'live' and pool = :pool and network in ('main', 'any') \
+        and retired_at is null order by added_at desc, seq desc limit 1";
 }
 
 rows! {
@@ -134,7 +135,7 @@ pub fn take(tx: &Tx<'_>, row: &WalletRow) -> Result<Option<Taken>, StoreError> {
     Ok(Some(Taken { wallet, index }))
 }
 
-/// The wallet that hands out the live addresses of a chain.
+/// The wallet that hands out the live addresses of a chain: of those of its main network the one that was added last.
 pub fn handing_out(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
     HANDING_OUT.first(db, named_params! { ":pool": chain.address_pool() })
 }

@@ -197,7 +197,7 @@ pub fn fresh_from(db: &Reader<'_>) -> Result<u32, Error> {
 /// Adds a wallet. One whose key and chain code are known goes on from where it was, whatever its key is spelt like.
 ///
 /// # Errors
-/// `invalid_request` where its addresses are known with another script.
+/// `invalid_request` where its addresses are known with another script, or as those of another network.
 pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
     let known = known(tx, wallet)?;
@@ -237,10 +237,19 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json,
 /// The wallet that has this key and chain code already.
 ///
 /// # Errors
-/// `invalid_request` where its addresses hold another script.
+/// `invalid_request` where its addresses hold another script, or are for coins that are worth something where those of
+/// the known one are not, or the other way round.
 fn known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
     let known = wallets::by_key(db, wallet)?;
     match &known {
+        Some(row) if row.wallet.network.is_main() != wallet.network.is_main() => {
+            let network = row.wallet.network;
+            let problem = format!(
+                "must be {network}, as the wallet {} has this key: give the key as it was spelt then",
+                row.id
+            );
+            Err(Refusal::field("network", problem).into())
+        }
         Some(row) if row.wallet.script != wallet.script => {
             let script = row.wallet.script.map_or("none", |script| script.as_str());
             let problem = format!("must be {script}, as the wallet {} has this key", row.id);

@@ -3,7 +3,7 @@
 use crate::file::audit::findings;
 use crate::file::old_files::column;
 use crate::invoices::idempotency::fifty;
-use crate::operator::wallets::{EVM, ZPUB, done, wallet};
+use crate::operator::wallets::{EVM, VPUB, ZPUB, done, wallet};
 use crate::process::serve::{SetUp, call, serve};
 use coffer::domain::asset::Chain;
 use coffer::domain::wallet::{Said, read};
@@ -13,6 +13,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The key of the EVM wallet, as one of test networks.
+const TPUB: &str = "tpubDDaRj4Gb7q8V1P8hETLKbMRQyWRAkL1Sph3mQdTFgJHQefHqXajb6sXWyvKfEQo46xJYKA29vMhEUsBgf7QpEYL17aJwAQ7NDb8koR13eMV";
 
 /// The address of a key at an index.
 fn derived(chain: Chain, key: &str, index: u32) -> String {
@@ -234,4 +237,47 @@ fn a_wallet_that_a_restored_file_does_not_know_begins_behind_what_it_may_have_ha
         ZPUB,
     ));
     assert_eq!(added[0]["nextIndex"], 7000);
+}
+
+#[test]
+fn live_mode_hands_out_addresses_of_the_main_network_only() {
+    let shop = shop();
+    let file = shop.file();
+    watch(&shop, "bitcoin");
+    let (_server, url) = serve(&file, &[]);
+    // Another key, as one of a test network: it may be there.
+    let args = ["add", "bitcoin", "--yes", "--script", "wpkh"];
+    for network in ["test", "regtest"] {
+        let args = [&args[..], &["--network", network]].concat();
+        let added = done(&wallet(&file, &args, TPUB));
+        assert_eq!(
+            (&added[0]["network"], &added[0]["handsOut"]),
+            (&json!(network), &json!(false))
+        );
+        assert_eq!(addresses(&shop, &url, "ada"), []);
+    }
+    let main = add(&shop, "bitcoin", ZPUB);
+    // Neither the other network by a respelt key, nor a test wallet that was added later.
+    for (key, says) in [
+        (VPUB, "network must be main"),
+        (EVM, "network must be regtest"),
+    ] {
+        let refused = wallet(&file, &args, key);
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success() && said.contains(says), "{said}");
+    }
+    done(&wallet(&file, &args, TPUB));
+    let listed = done(&wallet(&file, &["list"], ""));
+    let told: Vec<_> = listed
+        .iter()
+        .map(|one| (&one["network"], &one["handsOut"]))
+        .collect();
+    let [test, other] = [json!("test"), json!("main")];
+    assert_eq!(told, [(&test, &json!(false)), (&other, &json!(true))]);
+    assert_eq!(listed[1]["id"], json!(main));
+    let first = derived(Chain::Bitcoin, ZPUB, 0);
+    assert_eq!(addresses(&shop, &url, "ada"), [pair("utxo", first)]);
+    // Retired it is not followed by the test wallet.
+    done(&wallet(&file, &["retire", &main], ""));
+    assert_eq!(addresses(&shop, &url, "bob"), []);
 }
