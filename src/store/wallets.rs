@@ -38,7 +38,7 @@ pub struct WalletRow {
     pub next_index: u32,
     /// When it was first added.
     pub created_at: Time,
-    /// When it was last added.
+    /// When it was last added: later than any other of its pool before it, whatever the clock showed.
     pub added_at: Time,
     /// When it was retired.
     pub retired_at: Option<Time>,
@@ -106,8 +106,9 @@ commands! {
     TAKE = "update wallets set next_index = next_index + 1 where seq = :seq";
     INSERT = file "sql/wallets/insert.sql";
     /// An index that was handed out is never handed out again, whoever asks for it.
-    RESUME = "update wallets set retired_at = null, added_at = :now, network = :network, \
-        next_index = max(next_index, :next), name = ifnull(:name, name) where seq = :seq";
+    RESUME = "update wallets set retired_at = null, network = :network, name = ifnull(:name, name), \
+        added_at = max(:now, (select max(added_at) + 1 from wallets w where w.pool = wallets.pool)), \
+        next_index = max(next_index, :next) where seq = :seq";
     RETIRE = "update wallets set retired_at = :now where seq = :seq";
 }
 

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The key of the EVM wallet, as one of test networks.
@@ -280,4 +281,28 @@ fn live_mode_hands_out_addresses_of_the_main_network_only() {
     // Retired it is not followed by the test wallet.
     done(&wallet(&file, &["retire", &main], ""));
     assert_eq!(addresses(&shop, &url, "bob"), []);
+}
+
+#[test]
+fn the_wallet_added_last_hands_out_whatever_the_clock_showed() {
+    let shop = shop();
+    let file = shop.file();
+    let first = add(&shop, "bitcoin", ZPUB);
+    // As if the clock had been years ahead.
+    write(
+        &shop,
+        "update wallets set added_at = added_at * 2 where id is not null",
+    );
+    let args = ["add", "bitcoin", "--yes", "--script", "wpkh"];
+    let second = done(&wallet(&file, &args, EVM))[0]["id"].clone();
+    let handing_out = || {
+        let listed = done(&wallet(&file, &["list"], ""));
+        let of = listed.into_iter().filter(|one| one["handsOut"] == true);
+        of.map(|one| one["id"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(handing_out(), slice::from_ref(&second));
+    assert_eq!(add(&shop, "bitcoin", ZPUB), first);
+    assert_eq!(handing_out(), [json!(first)]);
+    done(&wallet(&file, &args, EVM));
+    assert_eq!(handing_out(), [second]);
 }
