@@ -4,12 +4,13 @@
 //! address for each family, and keeps it for ever.
 
 use super::{Error, Json, Scope, Service};
+use crate::domain::asset::{Chain, Mode};
 use crate::domain::customer::{Customer, Family, check_ref};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
 use crate::domain::time::Time;
 use crate::store::addresses::Owner;
-use crate::store::{Reader, Tx, accounts, addresses, customers};
+use crate::store::{Reader, Tx, accounts, addresses, chains, customers};
 use std::sync::Arc;
 
 impl Service {
@@ -37,7 +38,7 @@ impl Service {
             for family in Family::ALL {
                 service.complete(tx, now, &customer, *family)?;
             }
-            shown(tx, &customer)
+            service.shown(tx, &customer)
         })
         .await
     }
@@ -72,7 +73,35 @@ impl Service {
     /// `invalid_request`, `customers_disabled`, `not_found` for a customer that nobody has asked addresses for.
     pub fn customer_addresses(&self, scope: &Scope, reference: &str) -> Result<Json, Error> {
         check_ref(reference)?;
-        self.read(|db| shown(db, &known(db, scope, reference)?))
+        self.read(|db| self.shown(db, &known(db, scope, reference)?))
+    }
+
+    /// A customer's addresses as they are answered, without those that may be paid on no chain just now.
+    fn shown(&self, db: &Reader<'_>, customer: &Customer) -> Result<Json, Error> {
+        let owner = Owner::Customer(customer.seq);
+        let mut found = Vec::new();
+        for family in Family::ALL {
+            let chains = self.payable(db, customer.mode, *family)?;
+            if !chains.is_empty()
+                && let Some(address) = addresses::of_owner(db, owner, family.chain())?
+            {
+                found.push((*family, chains, address));
+            }
+        }
+        Ok(render::customer::addresses(&customer.reference, &found)?)
+    }
+
+    /// The chains of a family on which somebody sees what is paid: of wallets that take what is real, those that are
+    /// watched.
+    fn payable(&self, db: &Reader<'_>, mode: Mode, family: Family) -> Result<Vec<Chain>, Error> {
+        let is_any = self.is_simulated(mode) || family.chain().row().imported;
+        let mut found = Vec::new();
+        for chain in family.chains() {
+            if is_any || chains::has_cursor(db, chain)? {
+                found.push(chain);
+            }
+        }
+        Ok(found)
     }
 }
 
@@ -94,16 +123,4 @@ fn enabled(db: &Reader<'_>, account: i64) -> Result<(), Error> {
         let message = "the customers feature is not enabled for this account";
         Err(Refusal::new(Code::CustomersDisabled, message).into())
     }
-}
-
-/// A customer's addresses as they are answered.
-fn shown(db: &Reader<'_>, customer: &Customer) -> Result<Json, Error> {
-    let owner = Owner::Customer(customer.seq);
-    let mut found = Vec::new();
-    for family in Family::ALL {
-        if let Some(address) = addresses::of_owner(db, owner, family.chain())? {
-            found.push((*family, address));
-        }
-    }
-    Ok(render::customer::addresses(&customer.reference, &found)?)
 }

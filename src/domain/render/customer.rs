@@ -47,20 +47,26 @@ struct AssetView {
     kind: AssetKind,
 }
 
-/// A customer's addresses, one for each family, in the order given.
-pub fn addresses(reference: &str, addresses: &[(Family, String)]) -> Rendered {
+/// A customer's addresses, one for each family, in the order given, each with the chains that it may be paid on.
+pub fn addresses(reference: &str, addresses: &[(Family, Vec<Chain>, String)]) -> Rendered {
     let asset = |asset: &'static Asset| AssetView {
         id: asset.id,
         symbol: asset.symbol,
         chain_id: asset.chain,
         kind: asset.kind,
     };
-    let addresses = addresses.iter().map(|(family, address)| FamilyView {
-        family: *family,
-        chain_ids: family.chains().collect(),
-        address,
-        assets: family.assets().map(asset).collect(),
-    });
+    let addresses = addresses
+        .iter()
+        .map(|(family, chains, address)| FamilyView {
+            family: *family,
+            chain_ids: chains.clone(),
+            address,
+            assets: family
+                .assets()
+                .filter(|asset| chains.contains(&asset.chain))
+                .map(asset)
+                .collect(),
+        });
     to_raw_value(&AddressesView {
         customer: reference,
         conversion: Conversion {

@@ -306,3 +306,42 @@ fn the_wallet_added_last_hands_out_whatever_the_clock_showed() {
     done(&wallet(&file, &args, EVM));
     assert_eq!(handing_out(), [second]);
 }
+
+#[test]
+fn a_customer_is_told_of_the_chains_that_are_watched_only() {
+    let shop = shop();
+    add(&shop, "evm", EVM);
+    watch(&shop, "base");
+    let (_server, url) = serve(&shop.file(), &[]);
+    let told = |key: &str, method: &str| {
+        let path = "/v1/customers/ada/addresses";
+        let answer = call(&url, key, method, path, json!({})).json();
+        let families: Vec<Value> = serde_json::from_value(answer["addresses"].clone()).unwrap();
+        let evm = families.into_iter().find(|one| one["family"] == "evm");
+        evm.map(|evm| {
+            let mut chains: BTreeSet<_> = BTreeSet::new();
+            for asset in evm["assets"].as_array().unwrap() {
+                chains.insert(asset["chainId"].as_str().unwrap().to_owned());
+            }
+            let ids: BTreeSet<String> = serde_json::from_value(evm["chainIds"].clone()).unwrap();
+            assert_eq!(chains, ids);
+            ids.into_iter().collect::<Vec<_>>()
+        })
+    };
+    let expected = |chains: &[&str]| -> Option<Vec<String>> {
+        Some(chains.iter().map(|&one| one.to_owned()).collect())
+    };
+    assert_eq!(told(&shop.live, "POST"), expected(&["base"]));
+    assert_eq!(told(&shop.live, "GET"), expected(&["base"]));
+    watch(&shop, "polygon");
+    assert_eq!(told(&shop.live, "GET"), expected(&["base", "polygon"]));
+    // Nobody sees any more what is paid.
+    write(&shop, "delete from chains");
+    assert_eq!(told(&shop.live, "GET"), None);
+    // What is simulated is seen on every chain.
+    let all = told(&shop.test, "POST").unwrap();
+    assert!(
+        all.len() > 2 && all.contains(&"ethereum".to_owned()),
+        "{all:?}"
+    );
+}
