@@ -72,6 +72,7 @@ pub struct Funded {
 values! {
     SIMULATED(seq: i64, next_index: i64) = "select seq, next_index from wallets \
         where mode = :mode and pool = :pool and network = 'simulated'";
+    HAS_ADDRESSES(found: bool) = "select exists (select 1 from addresses where wallet = :wallet) as found";
     /// Which of its indexes something came to, in order.
     USED(wallet_index: u32) = file "sql/wallets/used.sql";
 }
@@ -106,7 +107,7 @@ commands! {
     TAKE = "update wallets set next_index = next_index + 1 where seq = :seq";
     INSERT = file "sql/wallets/insert.sql";
     /// An index that was handed out is never handed out again, whoever asks for it.
-    RESUME = "update wallets set retired_at = null, network = :network, name = ifnull(:name, name), \
+    RESUME = "update wallets set retired_at = null, network = :network, script = :script, name = ifnull(:name, name), \
         added_at = max(:now, (select max(added_at) + 1 from wallets w where w.pool = wallets.pool)), \
         next_index = max(next_index, :next) where seq = :seq";
     RETIRE = "update wallets set retired_at = :now where seq = :seq";
@@ -159,13 +160,18 @@ pub fn by_key(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Sto
     BY_KEY.first(db, params)
 }
 
+/// Has a wallet handed out anything?
+pub fn has_addresses(db: &Reader<'_>, wallet: &WalletRow) -> Result<bool, StoreError> {
+    HAS_ADDRESSES.only(db, named_params! { ":wallet": wallet.seq })
+}
+
 /// Adds a wallet.
 pub fn insert(tx: &Tx<'_>, new: &NewWallet<'_>, now: Time) -> Result<(), StoreError> {
     let wallet = new.wallet;
     let params = named_params! {
         ":pool": wallet.chain.address_pool(), ":network": wallet.network, ":first": new.first_index,
-        ":next": new.next_index, ":id": new.id, ":name": new.name, ":script": wallet.script, ":key": wallet.key.key, ":chain_code": wallet.key.chain_code,
-        ":now": now,
+        ":next": new.next_index, ":id": new.id, ":name": new.name, ":script": wallet.script,
+        ":key": wallet.key.key, ":chain_code": wallet.key.chain_code, ":now": now,
     };
     INSERT.insert(tx, params).map(drop)
 }
@@ -173,7 +179,8 @@ pub fn insert(tx: &Tx<'_>, new: &NewWallet<'_>, now: Time) -> Result<(), StoreEr
 /// Lets a wallet hand out again, from this index on at least.
 pub fn resume(tx: &Tx<'_>, seq: i64, new: &NewWallet<'_>, now: Time) -> Result<(), StoreError> {
     let params = named_params! {
-        ":seq": seq, ":network": new.wallet.network, ":next": new.next_index, ":name": new.name, ":now": now,
+        ":seq": seq, ":network": new.wallet.network, ":script": new.wallet.script, ":next": new.next_index,
+        ":name": new.name, ":now": now,
     };
     RESUME.run(tx, params).map(drop)
 }

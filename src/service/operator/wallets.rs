@@ -2,8 +2,8 @@
 //! addresses.
 //!
 //! What does not live here: taking the next address (`pools`), reading a key (`domain::wallet`), our own addresses
-//! (`own_addresses`). What always holds: what
-//! is private is refused before anything else is looked at, and is neither stored, logged nor repeated.
+//! (`own_addresses`). What always holds: what is private is refused before anything else is looked at, and is neither
+//! stored, logged nor repeated.
 
 use crate::domain::asset::Asset;
 use crate::domain::fields::Fields;
@@ -194,10 +194,12 @@ pub fn fresh_from(db: &Reader<'_>) -> Result<u32, Error> {
     Ok(from.min(INDEX_END))
 }
 
-/// Adds a wallet. One whose key and chain code are known goes on from where it was, whatever its key is spelt like.
+/// Adds a wallet. One whose key and chain code are known goes on from where it was, whatever its key is spelt like;
+/// with another script, too, as long as it has handed out nothing.
 ///
 /// # Errors
-/// `invalid_request` where its addresses are known with another script, or as those of another network.
+/// `invalid_request` where it has handed out addresses with another script, or where they are known as those of another
+/// network.
 pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
     let known = known(tx, wallet)?;
@@ -237,8 +239,8 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json,
 /// The wallet that has this key and chain code already.
 ///
 /// # Errors
-/// `invalid_request` where its addresses hold another script, or are for coins that are worth something where those of
-/// the known one are not, or the other way round.
+/// `invalid_request` where it has handed out addresses that hold another script, or where its coins are worth something
+/// and those of the wanted one are not, or the other way round.
 fn known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
     let known = wallets::by_key(db, wallet)?;
     match &known {
@@ -250,9 +252,9 @@ fn known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
             );
             Err(Refusal::field("network", problem).into())
         }
-        Some(row) if row.wallet.script != wallet.script => {
+        Some(row) if row.wallet.script != wallet.script && wallets::has_addresses(db, row)? => {
             let script = row.wallet.script.map_or("none", |script| script.as_str());
-            let problem = format!("must be {script}, as the wallet {} has this key", row.id);
+            let problem = format!("must be {script}, as the wallet {} has handed out", row.id);
             Err(Refusal::field("script", problem).into())
         }
         Some(_) | None => Ok(known),

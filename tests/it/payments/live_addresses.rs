@@ -3,7 +3,7 @@
 use crate::file::audit::findings;
 use crate::file::old_files::column;
 use crate::invoices::idempotency::fifty;
-use crate::operator::wallets::{EVM, VPUB, ZPUB, done, wallet};
+use crate::operator::wallets::{EVM, VPUB, XPUB, ZPUB, done, wallet};
 use crate::process::serve::{SetUp, call, serve};
 use coffer::domain::asset::Chain;
 use coffer::domain::wallet::{Said, read};
@@ -344,4 +344,37 @@ fn a_customer_is_told_of_the_chains_that_are_watched_only() {
         all.len() > 2 && all.contains(&"ethereum".to_owned()),
         "{all:?}"
     );
+}
+
+#[test]
+fn a_wrong_script_is_corrected_until_an_address_is_handed_out() {
+    let shop = shop();
+    let file = shop.file();
+    watch(&shop, "bitcoin");
+    let add = |script: &str| {
+        wallet(
+            &file,
+            &["add", "bitcoin", "--yes", "--script", script],
+            XPUB,
+        )
+    };
+    let [wrong, right] = ["pkh", "wpkh"].map(|script| done(&add(script))[0].clone());
+    assert_eq!(
+        (&right["id"], &right["script"]),
+        (&wrong["id"], &json!("wpkh"))
+    );
+    let address = derived(Chain::Bitcoin, ZPUB, 0);
+    assert_eq!(right["addresses"][0], json!(address));
+    let (_server, url) = serve(&file, &[]);
+    assert_eq!(addresses(&shop, &url, "ada"), [pair("utxo", address)]);
+    for script in ["pkh", "tr"] {
+        let refused = add(script);
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(
+            !refused.status.success() && said.contains("script must be wpkh"),
+            "{said}"
+        );
+    }
+    let listed = done(&wallet(&file, &["list"], ""));
+    assert_eq!((listed.len(), &listed[0]["script"]), (1, &json!("wpkh")));
 }
