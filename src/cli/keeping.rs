@@ -80,12 +80,19 @@ pub(super) fn restore(matches: &ArgMatches) -> Result<(), Error> {
     let (replace, dry_run) = (matches.get_flag("force"), matches.get_flag("dry-run"));
     let mut printed = Printed::default();
     let mut report = |finding| printed.print(&finding);
-    let held = copies::restore(&from, &to, replace, dry_run, &mut tell, &mut report)?;
+    let copies::Restored { held, gap_limits } =
+        copies::restore(&from, &to, replace, dry_run, &mut tell, &mut report)?;
     let would = if dry_run { "would be " } else { "" };
-    for (mode, pool, index) in &held.indexes {
-        let about = format!("{mode} {pool} addresses {would}go on from index {index}");
-        let scan = format!("the wallet must scan with a gap limit of {}", copies::GAP);
-        print(&format!("{about}; {scan}").replace("would be go", "would go"))?;
+    let go = if dry_run { "would go" } else { "go" };
+    for (mode, pool, index, id) in &held.indexes {
+        let about = format!("{mode} {pool} addresses {go} on from index {index}");
+        let limit = gap_limits.iter().find(|(of, _)| Some(of) == id.as_ref());
+        print(&match limit {
+            Some((id, limit)) => {
+                format!("{about} of wallet {id}, which must scan with a gap limit of {limit}")
+            }
+            None => about,
+        })?;
     }
     for (count, about) in [
         (held.retired, "pool addresses {}retired: import fresh ones"),

@@ -3,12 +3,20 @@
 //! What always holds: a copy in which anything is wrong never gets its name, and a restored file neither pays nor
 //! hands out anything a second time.
 
+use super::operator::wallets;
 use super::{Error, audit};
 use crate::store::backup::{Held, copy};
 use std::path::Path;
 
-pub use crate::store::backup::GAP;
-pub use crate::store::backup::Held as Restored;
+/// What was done to a file so that a server can go on from it.
+#[derive(Debug)]
+pub struct Restored {
+    /// What was put on hold and moved.
+    pub held: Held,
+    /// The id of each wallet, and how many unused addresses in a row its owner's program has to look past from now on,
+    /// with those that were passed over.
+    pub gap_limits: Vec<(String, u32)>,
+}
 
 /// Copies a file, also one in use, and checks the copy, which stays of the file's version. `tell` hears where the file
 /// cannot be read as it stands.
@@ -50,7 +58,7 @@ pub fn restore(
     dry_run: bool,
     tell: &mut dyn FnMut(&str),
     report: &mut dyn FnMut(audit::Finding),
-) -> Result<Held, Error> {
+) -> Result<Restored, Error> {
     if !dry_run {
         check_name(to, replace)?;
     }
@@ -69,10 +77,11 @@ pub fn restore(
         return Err(Error::Failed(message));
     }
     let held = copy.hold()?;
+    let gap_limits = copy.read(wallets::gap_limits)?;
     if !dry_run {
         copy.put_in_place(replace)?;
     }
-    Ok(held)
+    Ok(Restored { held, gap_limits })
 }
 
 /// Is the name free, or may what has it be replaced?

@@ -38,8 +38,8 @@ const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 values! {
     /// The older copy does not know what was handed out since.
-    MOVE_COUNTERS(mode: Mode, pool: String, next_index: i64) =
-        "update wallets set next_index = min(next_index + :gap, 2147483648) returning mode, pool, next_index";
+    MOVE_COUNTERS(mode: Mode, pool: String, next_index: i64, id: Option<String>) = "update wallets \
+        set next_index = min(next_index + :gap, 2147483648) returning mode, pool, next_index, id";
 }
 
 commands! {
@@ -70,8 +70,9 @@ pub struct Copy {
 /// What was put on hold and moved in a copy that is about to be restored.
 #[derive(Debug, Default)]
 pub struct Held {
-    /// Mode, pool and next index of everything that hands out derived addresses.
-    pub indexes: Vec<(Mode, String, i64)>,
+    /// Mode, pool and next index of everything that hands out derived addresses, and which wallet that is, unless it is
+    /// simulated.
+    pub indexes: Vec<(Mode, String, i64, Option<String>)>,
     /// Addresses of pools that will not be handed out.
     pub retired: usize,
     /// Open payouts and refunds.

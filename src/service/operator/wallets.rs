@@ -162,6 +162,23 @@ pub fn list(db: &Reader<'_>) -> Result<Vec<Json>, Error> {
     all.iter().map(|row| view(db, row)).collect()
 }
 
+/// The id of every wallet, with its gap limit.
+///
+/// # Errors
+/// None that a caller causes.
+pub fn gap_limits(db: &Reader<'_>) -> Result<Vec<(String, u32)>, Error> {
+    let all = wallets::all(db)?.into_iter();
+    all.map(|row| Ok((row.id.clone(), gap_limit(db, &row)?)))
+        .collect()
+}
+
+/// How many unused addresses in a row the program of a wallet's owner has to look past.
+fn gap_limit(db: &Reader<'_>, row: &WalletRow) -> Result<u32, Error> {
+    let mut gaps = Gaps::from(row.first_index);
+    wallets::each_used(db, row, |index| gaps.used(index))?;
+    Ok(gaps.limit(row.next_index))
+}
+
 /// What a wallet would be, its first addresses, and whether it is known.
 ///
 /// # Errors
@@ -339,8 +356,6 @@ fn first_addresses(wallet: &Wallet) -> Result<Vec<String>, Error> {
 
 /// A wallet as it is answered.
 fn view(db: &Reader<'_>, row: &WalletRow) -> Result<Json, Error> {
-    let mut gaps = Gaps::from(row.first_index);
-    wallets::each_used(db, row, |index| gaps.used(index))?;
     let hands_out = wallets::handing_out(db, row.wallet.chain)?;
     Ok(to_raw_value(&WalletView {
         id: &row.id,
@@ -350,7 +365,7 @@ fn view(db: &Reader<'_>, row: &WalletRow) -> Result<Json, Error> {
         network: row.wallet.network,
         first_index: row.first_index,
         next_index: row.next_index,
-        gap_limit: gaps.limit(row.next_index),
+        gap_limit: gap_limit(db, row)?,
         addresses: first_addresses(&row.wallet)?,
         hands_out: hands_out.is_some_and(|other| other.seq == row.seq),
         created_at: row.created_at,

@@ -157,19 +157,30 @@ fn hundreds_at_once_get_each_index_once_also_after_the_process_is_killed() {
 #[test]
 fn a_restored_file_goes_on_behind_a_gap_that_the_list_tells() {
     let shop = shop();
-    add(&shop, "bitcoin", ZPUB);
-    watch(&shop, "bitcoin");
+    let bitcoin = add(&shop, "bitcoin", ZPUB);
     let file = shop.file();
+    // One that began elsewhere, and has handed out 2000 that nothing came to.
+    let args = ["add", "evm", "--yes", "--next"];
+    done(&wallet(&file, &[&args[..], &["5000"]].concat(), EVM));
+    let evm = done(&wallet(&file, &[&args[..], &["7000"]].concat(), EVM))[0]["id"].clone();
+    let evm = evm.as_str().unwrap();
+    watch(&shop, "bitcoin");
     let copy = file.with_extension("copy");
     let (mut server, url) = serve(&file, &[]);
     addresses(&shop, &url, "early");
     coffer(&file, &["backup", copy.to_str().unwrap()]);
     addresses(&shop, &url, "late");
     assert!(server.close());
+    let planned = coffer(&file, &["restore", copy.to_str().unwrap(), "--dry-run"]);
     let said = coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
+    let line = format!(
+        "live bitcoin addresses go on from index 1001 of wallet {bitcoin}, which must scan with a gap limit of 1001\n\
+         live evm addresses go on from index 8000 of wallet {evm}, which must scan with a gap limit of 3000\n"
+    );
+    assert!(said.contains(&line), "{said}");
     assert!(
-        said.contains("live bitcoin addresses go on from index 1001"),
-        "{said}"
+        planned.contains(&line.replace(" go on", " would go on")),
+        "{planned}"
     );
     let (_server, url) = serve(&file, &[]);
     let made = addresses(&shop, &url, "later");
