@@ -8,7 +8,8 @@ use super::print;
 use crate::clock::Clock;
 use crate::domain::refusal::Refusal;
 use crate::domain::wallet::{
-    NAME_CHARS_MAX, Script, Secret, WalletNetwork, are_phrase, secret_problem,
+    NAME_CHARS_MAX, Script, Secret, WalletNetwork, are_phrase, is_word, refuse_secrets,
+    secret_problem,
 };
 use crate::service::Error;
 use crate::service::operator::own_addresses;
@@ -17,7 +18,7 @@ use crate::store::Store;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
 use std::ffi::OsString;
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, Cursor, IsTerminal, Read, Write};
 
 /// What the audit log calls whoever uses the command line.
 const ACTOR: &str = "command line";
@@ -108,15 +109,18 @@ pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
     let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
     let text = |name: &str| of_verb.get_one::<String>(name).cloned();
     // What is wrong with the key is said before a file is made or opened.
-    let wanted = match verb {
-        "add" => Some(read(of_verb)?),
+    let added = match verb {
+        "add" => {
+            let mut input = input()?;
+            Some((read(of_verb, &mut *input)?, input))
+        }
         _ => None,
     };
     let store = open("wallet", matches, verb == "add")?;
     let now = Clock::new(0, None).now();
-    let done = match (verb, wanted) {
-        ("add", Some(wanted)) => {
-            confirm(&store, &wanted, of_verb.get_flag("yes"))?;
+    let done = match (verb, added) {
+        ("add", Some((wanted, mut input))) => {
+            confirm(&store, &wanted, of_verb.get_flag("yes"), &mut *input)?;
             store.write_and_wait(move |tx| wallets::add(tx, ACTOR, &wanted, now))?
         }
         ("retire", _) => {
@@ -139,7 +143,7 @@ pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
 }
 
 /// What is to be added.
-fn read(matches: &ArgMatches) -> Result<Wanted, Error> {
+fn read(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<Wanted, Error> {
     let text = |name: &str| matches.get_one::<String>(name).cloned();
     let mut body = Map::new();
     for name in ["chain", "script", "network", "name"] {
@@ -153,14 +157,33 @@ fn read(matches: &ArgMatches) -> Result<Wanted, Error> {
             .map_err(|_| Refusal::field("next", "must be a whole number from 0 to 2147483647"))?;
         body.insert("next".to_owned(), Value::from(number));
     }
-    body.insert("key".to_owned(), Value::from(line_of_input(true)?));
+    let key = line_of_input(input, true)?;
+    if is_word(&key) {
+        // The first of them, one a line.
+        return Err(Refusal::field("key", secret_problem(Secret::Phrase)).into());
+    }
+    body.insert("key".to_owned(), Value::from(key));
     Ok(Wanted::of(&body)?)
+}
+
+/// Standard input. What is no terminal is read as a whole: a phrase is one also where its words are on several lines.
+fn input() -> Result<Box<dyn BufRead>, Error> {
+    let stdin = std::io::stdin();
+    let is_terminal = stdin.is_terminal();
+    let mut limited = stdin.lock().take(INPUT_BYTES_MAX);
+    if is_terminal {
+        return Ok(Box::new(limited));
+    }
+    let mut whole = String::new();
+    let read = limited.read_to_string(&mut whole);
+    read.map_err(|_| Error::Failed("standard input holds no text".to_owned()))?;
+    refuse_secrets("key", &whole)?;
+    Ok(Box::new(Cursor::new(whole)))
 }
 
 /// The next line of standard input without what is blank around it; blank lines before it are passed over where it
 /// must be given.
-fn line_of_input(must_be_given: bool) -> Result<String, Error> {
-    let mut input = std::io::stdin().lock().take(INPUT_BYTES_MAX);
+fn line_of_input(input: &mut dyn BufRead, must_be_given: bool) -> Result<String, Error> {
     let mut line = String::new();
     loop {
         let read = input.read_line(&mut line);
@@ -175,7 +198,12 @@ fn line_of_input(must_be_given: bool) -> Result<String, Error> {
 }
 
 /// Shows the first addresses of a wallet that is to be added, and asks whether they are those of its owner's wallet.
-fn confirm(store: &Store, wanted: &Wanted, is_sure: bool) -> Result<(), Error> {
+fn confirm(
+    store: &Store,
+    wanted: &Wanted,
+    is_sure: bool,
+    input: &mut dyn BufRead,
+) -> Result<(), Error> {
     let (found, fresh_from) =
         store.read(|db| Ok::<_, Error>((wallets::check(db, wanted)?, wallets::fresh_from(db)?)))?;
     let found: Value = serde_json::from_str(found.get())?;
@@ -210,7 +238,7 @@ fn confirm(store: &Store, wanted: &Wanted, is_sure: bool) -> Result<(), Error> {
     if is_sure {
         return Ok(());
     }
-    match line_of_input(false)?.to_ascii_lowercase().as_str() {
+    match line_of_input(input, false)?.to_ascii_lowercase().as_str() {
         "yes" | "y" => Ok(()),
         _ => Err(Error::Failed(
             "the wallet was not added: answer yes once its addresses are those of your own wallet, or say --yes".to_owned(),

@@ -19,7 +19,7 @@ mod secret;
 pub use branch::{Branch, Derived};
 pub use extended::ExtendedKey;
 pub use gap::Gaps;
-pub use secret::{Secret, are_phrase};
+pub use secret::{Secret, are_phrase, is_word};
 
 /// Longer texts are refused unread: a descriptor with its origin and checksum has some 200.
 const TEXT_BYTES_MAX: usize = 1024;

@@ -59,6 +59,12 @@ pub fn are_phrase<'a>(texts: impl IntoIterator<Item = &'a str>) -> bool {
     })
 }
 
+/// Is this, alone on a line, what the words of a phrase are? No public key is so short.
+pub fn is_word(text: &str) -> bool {
+    let chars = text.chars().count();
+    (1..=WORD_CHARS_MAX).contains(&chars) && text.chars().all(char::is_alphabetic)
+}
+
 /// The texts between all that is neither letter nor digit.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric())
@@ -98,10 +104,6 @@ fn hexadecimal(text: &str) -> Option<Secret> {
 
 /// Twelve words or more, whatever separates or numbers them, except that the parts of a path are no words.
 fn is_phrase(text: &str) -> bool {
-    let is_word = |piece: &&str| {
-        piece.chars().all(char::is_alphabetic) && piece.chars().count() <= WORD_CHARS_MAX
-    };
     let pieces = text.split(|c: char| !c.is_alphanumeric() && c != '/');
-    let words = pieces.filter(|piece| !piece.is_empty()).filter(is_word);
-    words.count() >= WORDS_MIN
+    pieces.filter(|piece| is_word(piece)).count() >= WORDS_MIN
 }

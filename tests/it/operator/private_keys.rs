@@ -111,6 +111,38 @@ fn the_command_line_repeats_nothing_private() {
     }
 }
 
+#[test]
+fn a_phrase_is_refused_by_name_also_with_its_words_on_lines_of_their_own() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let words = "zebra zoo wrong crystal ".repeat(3);
+    let lines = words.replace(' ', "\n");
+    let crlf = words.replace(' ', "\r\n");
+    for input in [
+        lines.clone(),
+        crlf,
+        format!("\n{lines}"),
+        format!("{ZPUB}\n{lines}"),
+        // The first of them, and half of them.
+        "zebra\n".to_owned(),
+        lines[..lines.len() / 2].to_owned(),
+    ] {
+        for args in [&["add", "bitcoin", "--yes"][..], &["add", "bitcoin"]] {
+            let output = wallet(&file, args, &input);
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(!output.status.success(), "{input}");
+            assert!(
+                said.contains("key holds a seed phrase, which is refused"),
+                "{input}: {said}"
+            );
+            for word in ["zebra", "crystal"] {
+                is_free_of(said.as_bytes(), (word, word), "standard error");
+            }
+        }
+    }
+    assert!(!file.exists(), "a file was made for nothing");
+}
+
 /// A sandbox of the real binary that logs all it can, and a person who is signed in.
 struct Logged {
     server: Process,
