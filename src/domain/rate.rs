@@ -8,7 +8,7 @@ mod agreement;
 mod evidence;
 mod figure;
 
-pub use agreement::{NoAgreement, agreed};
+pub use agreement::{NoAgreement, agreed, of_file};
 pub use evidence::Evidence;
 pub use figure::{Figure, Source, Ticker, Told, digits, figures};
 

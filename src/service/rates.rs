@@ -10,7 +10,7 @@ mod shown;
 use super::{Error, Service};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::Currency;
-use crate::domain::rate::{FRESH_MS_MAX, Quoted, agreed};
+use crate::domain::rate::{FRESH_MS_MAX, Figure, Quoted, agreed, of_file};
 use crate::domain::time::Time;
 use crate::store::{Kind, Reader, rate_figures, rates_known};
 
@@ -53,11 +53,11 @@ impl Service {
         if self.is_simulated(mode) {
             return self.fixed_rate(mode, asset, currency, now).map(Ok);
         }
-        let fresh = self.rate(db, mode, asset, currency, now)?;
-        if fresh.is_ok() {
-            return Ok(fresh);
+        let figures = rate_figures::of_coin(db, asset.symbol, currency)?;
+        if let Ok(fresh) = agreed(&figures, now) {
+            return Ok(Ok(fresh));
         }
-        Ok(rates_known::of_coin(db, asset.symbol, currency)?.ok_or(NoRate))
+        Ok(last_known(db, asset.symbol, currency, &figures)?.ok_or(NoRate))
     }
 
     /// The rate of what is simulated.
@@ -82,5 +82,19 @@ impl Service {
     /// Is nothing real paid or sent in this mode? So it is in test mode, and in the sandbox in both.
     pub(super) fn is_simulated(&self, mode: Mode) -> bool {
         mode == Mode::Test || self.kind == Kind::Sandbox
+    }
+}
+
+/// The newest rate known of a coin with these figures where none is fresh: what the operator's file said last, as long as it
+/// is configured, else what public sources agreed on last.
+fn last_known(
+    db: &Reader<'_>,
+    coin: &str,
+    currency: Currency,
+    figures: &[Figure],
+) -> Result<Option<Quoted>, Error> {
+    match of_file(figures) {
+        Some(said) => Ok(Some(said)),
+        None => Ok(rates_known::of_coin(db, coin, currency)?),
     }
 }

@@ -96,6 +96,12 @@ pub fn agreed(figures: &[Figure], now: Time) -> Result<Quoted, NoAgreement> {
     }
 }
 
+/// What the operator's file said last, however old that is.
+pub fn of_file(figures: &[Figure]) -> Option<Quoted> {
+    let own = figures.iter().find(|one| one.source == Source::File)?;
+    Some(quoted(own.rate, RateSource::File, own.at, &[own]))
+}
+
 fn quoted(rate: Rate, source: RateSource, at: Time, figures: &[&Figure]) -> Quoted {
     Quoted {
         rate,

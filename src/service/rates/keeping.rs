@@ -1,10 +1,10 @@
 //! Keeping what sources tell, for the worker that asks them.
 //!
 //! What always holds: what a source tells takes the place of all that it told before, in the transaction in which the
-//! newest rate known of each of its coins follows.
+//! newest rate known of each of its coins follows; and the operator's file leaves nothing behind.
 
 use crate::domain::money::Currency;
-use crate::domain::rate::{Source, Told, agreed};
+use crate::domain::rate::{RateSource, Source, Told, agreed};
 use crate::domain::time::Time;
 use crate::service::{Error, Service};
 use crate::store::{Tx, keys, rate_figures, rate_sources, rates_known};
@@ -16,7 +16,7 @@ impl Service {
         self.read(|db| Ok(keys::any_live(db, now)?))
     }
 
-    /// Forgets the sources that are not asked any more, and what they told. What is known stays known.
+    /// Forgets the sources that are not asked any more, and what they told. What public sources agreed on stays known.
     pub async fn ask_only(self: &Arc<Self>, sources: Vec<Source>) -> Result<(), Error> {
         self.write(move |_, tx| {
             for state in rate_sources::all(tx)? {
@@ -60,10 +60,13 @@ impl Service {
     }
 }
 
-/// The rate that a coin has now, if it has one, is the newest that is known.
+/// The rate that public sources agree on now, if they do, is the newest that is known. What the operator's file says is not
+/// kept here: it is forgotten with the file.
 fn keep_known(tx: &Tx<'_>, now: Time, coin: &str, currency: Currency) -> Result<(), Error> {
     let figures = rate_figures::of_coin(tx, coin, currency)?;
-    if let Ok(quoted) = agreed(&figures, now) {
+    if let Ok(quoted) = agreed(&figures, now)
+        && quoted.source == RateSource::Median
+    {
         rates_known::put(tx, coin, currency, &quoted)?;
     }
     Ok(())

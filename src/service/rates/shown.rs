@@ -2,13 +2,14 @@
 //!
 //! What always holds: it is what live mode goes by, worked out in the same way.
 
+use super::last_known;
 use crate::domain::asset::symbols;
 use crate::domain::money::Currency;
 use crate::domain::rate::{Figure, NoAgreement, Quoted, agreed};
 use crate::domain::render;
 use crate::domain::time::Time;
 use crate::service::{Error, Json, Service};
-use crate::store::{Kind, Reader, keys, rate_figures, rate_sources, rates_known};
+use crate::store::{Kind, Reader, keys, rate_figures, rate_sources};
 
 /// What live mode has of one coin in one currency.
 struct CoinState {
@@ -34,7 +35,7 @@ fn coin_states(db: &Reader<'_>, now: Time) -> Result<Vec<CoinState>, Error> {
             coin,
             currency,
             now: agreed(&figures, now),
-            newest: rates_known::of_coin(db, coin, currency)?,
+            newest: last_known(db, coin, currency, &figures)?,
             figures,
         })
     })

@@ -18,21 +18,27 @@ use std::sync::Arc;
 
 /// Two sources tell this of a bitcoin in EUR.
 fn tell(service: &Arc<Service>, at: Time, rates: [&str; 2]) {
-    let sources = [Source::Kraken, Source::Coinbase];
-    for (source, rate) in sources.into_iter().zip(rates) {
-        let figure = Figure {
-            source,
-            rate: rate.parse().unwrap(),
-            via: "BTC/EUR".to_owned(),
-            at,
-        };
-        let told = Told {
-            coin: "BTC",
-            currency: Currency::Eur,
-            figure,
-        };
-        done(service.keep_told(at, source, at, vec![told])).unwrap();
+    for (source, rate) in PUBLIC.into_iter().zip(rates) {
+        tell_one(service, at, source, rate);
     }
+}
+
+const PUBLIC: [Source; 2] = [Source::Kraken, Source::Coinbase];
+
+/// One source tells this of a bitcoin in EUR.
+fn tell_one(service: &Arc<Service>, at: Time, source: Source, rate: &str) {
+    let figure = Figure {
+        source,
+        rate: rate.parse().unwrap(),
+        via: "BTC/EUR".to_owned(),
+        at,
+    };
+    let told = Told {
+        coin: "BTC",
+        currency: Currency::Eur,
+        figure,
+    };
+    done(service.keep_told(at, source, at, vec![told])).unwrap();
 }
 
 #[track_caller]
@@ -110,6 +116,37 @@ fn live_mode_has_what_two_sources_agree_on_and_never_the_fixed_table() {
     let sandbox =
         simulated.read(|db| simulated.rate(db, Mode::Live, bitcoin(), Currency::Eur, NOW));
     assert_eq!(sandbox.unwrap().unwrap().source, RateSource::Fixed);
+}
+
+#[test]
+fn what_the_operators_file_said_is_known_only_while_it_is_configured() {
+    let (_simulated, file) = seeded();
+    let real = real(&file);
+    let only = |sources: &[Source]| done(real.ask_only(sources.to_vec())).unwrap();
+    let newest = |now: Time| {
+        let newest =
+            real.read(|db| real.newest_rate(db, Mode::Live, bitcoin(), Currency::Eur, now));
+        newest.unwrap().map(|quoted| shown(&quoted, now))
+    };
+    let known = |rate: &str| Ok(rate.to_owned());
+    let later = NOW.plus_ms(HOUR_MS);
+    // Where nothing else was ever known, nothing is once it is gone.
+    only(&[Source::File]);
+    tell_one(&real, NOW, Source::File, "1");
+    assert_eq!(newest(NOW), known("1 file 0 0 1"));
+    assert_eq!(newest(later), known("1 file 60 0 1"));
+    only(&PUBLIC);
+    assert_eq!(newest(NOW), Err(NoRate));
+    // What public sources agreed on before outlives it.
+    tell(&real, NOW, ["50000", "50100"]);
+    only(&[Source::File]);
+    assert_eq!(newest(later), known("50050 median 60 0 2"));
+    tell_one(&real, later, Source::File, "1");
+    assert_eq!(newest(later), known("1 file 0 0 1"));
+    only(&PUBLIC);
+    assert_eq!(newest(later), known("50050 median 60 0 2"));
+    tell_one(&real, later, Source::Kraken, "60000");
+    assert_eq!(newest(later), known("50050 median 60 0 2"));
 }
 
 #[test]
