@@ -179,6 +179,8 @@ impl Entry {
 /// A payment while it is replayed: where it stood, and what of it was not told yet.
 struct Replayed<'a> {
     payment: &'a Payment,
+    /// When it was priced: when its quote was made, where it came in time; else by its first step.
+    priced_at: Option<Time>,
     /// Nothing before its first step.
     judged: Option<Judged>,
     booked: Vec<&'a Booked>,
@@ -238,7 +240,8 @@ pub fn timeline(history: &History<'_>, now: Time) -> Vec<Entry> {
                 };
                 let before = replayed.judged.map(|judged| judged.state);
                 let what = replayed.enter(state);
-                entries.push(paid(invoice, step.at, replayed.payment, what));
+                let priced_at = *replayed.priced_at.get_or_insert(step.at);
+                entries.push(paid(invoice, step.at, (replayed.payment, priced_at), what));
                 if [before, Some(state)].contains(&Some(PaymentState::Confirmed)) {
                     entries.extend(replayed.booked_now(*share));
                 }
@@ -262,8 +265,14 @@ pub fn timeline(history: &History<'_>, now: Time) -> Vec<Entry> {
 
 /// Every payment before its first step, with what it booked.
 fn replayed<'a>(history: &History<'a>) -> Vec<Replayed<'a>> {
+    let quoted_at = |payment: &Payment| {
+        let mut quotes = history.quotes.iter();
+        let quote = quotes.find(|quote| quote.seq == payment.quote)?;
+        payment.on_time.then_some(quote.created_at)
+    };
     let of = |payment: &'a Payment| Replayed {
         payment,
+        priced_at: quoted_at(payment),
         judged: None,
         booked: history
             .booked
@@ -284,7 +293,7 @@ fn picked(history: &History<'_>, at: Time, quote: i64) -> Option<Entry> {
         quote.asset.text(quote.amount_expected),
         quote.quoted.rate,
         history.invoice.currency,
-        told_by(&quote.quoted, at),
+        told_by(&quote.quoted, quote.created_at),
         quote.address
     );
     Some(Entry {
@@ -299,7 +308,12 @@ fn picked(history: &History<'_>, at: Time, quote: i64) -> Option<Entry> {
 }
 
 /// Something happened to a payment.
-fn paid(invoice: &Invoice, at: Time, payment: &Payment, step: PaymentStep) -> Entry {
+fn paid(
+    invoice: &Invoice,
+    at: Time,
+    (payment, priced_at): (&Payment, Time),
+    step: PaymentStep,
+) -> Entry {
     let paid = Paid {
         id: payment.id.clone(),
         step,
@@ -310,7 +324,7 @@ fn paid(invoice: &Invoice, at: Time, payment: &Payment, step: PaymentStep) -> En
         on_time: payment.on_time,
         txid: payment.txid.clone(),
     };
-    let text = payment_text(&paid, invoice.currency, at);
+    let text = payment_text(&paid, invoice.currency, priced_at);
     Entry {
         payment: Some(paid),
         ..Entry::of(at, EntryKind::Payment, text)

@@ -127,8 +127,8 @@ fn vanished(payments: &[Judged]) -> &'static str {
 }
 
 /// Who told a rate, as it stands behind the rate; nothing where it is the fixed one of what is simulated. One that was
-/// older than three minutes by then says so.
-pub(super) fn told_by(quoted: &Quoted, at: Time) -> String {
+/// older than three minutes when something was priced at it says so.
+pub(super) fn told_by(quoted: &Quoted, priced_at: Time) -> String {
     let by = match quoted.source {
         RateSource::Fixed => return String::new(),
         RateSource::Median => "the median of the sources",
@@ -138,7 +138,7 @@ pub(super) fn told_by(quoted: &Quoted, at: Time) -> String {
         Bps(0) => String::new(),
         spread => format!(" less {} %", spread.percent()),
     };
-    let old = if quoted.is_fresh(at) {
+    let old = if quoted.is_fresh(priced_at) {
         String::new()
     } else {
         format!(", the newest known, of {}", quoted.at)
@@ -146,8 +146,8 @@ pub(super) fn told_by(quoted: &Quoted, at: Time) -> String {
     format!(" by {by}{spread}{old}")
 }
 
-/// What happened to a payment.
-pub(super) fn payment_text(paid: &Paid, currency: Currency, at: Time) -> String {
+/// What happened to a payment that was priced then.
+pub(super) fn payment_text(paid: &Paid, currency: Currency, priced_at: Time) -> String {
     let happened = match paid.step {
         PaymentStep::Seen => "seen",
         PaymentStep::Confirmed => "confirmed",
@@ -159,7 +159,7 @@ pub(super) fn payment_text(paid: &Paid, currency: Currency, at: Time) -> String 
     format!(
         "payment of {amount} {} {happened}: worth {value} {currency} at {rate}{}, {when}",
         paid.asset.symbol,
-        told_by(&paid.quoted, at)
+        told_by(&paid.quoted, priced_at)
     )
 }
 

@@ -8,9 +8,9 @@ use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Cents, Currency};
 use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::quote::Quote;
-use crate::domain::rate::Quoted;
+use crate::domain::rate::{Quoted, RateSource};
 use crate::domain::status::InvoiceStatus;
-use crate::domain::time::Time;
+use crate::domain::time::{HOUR_MS, Time};
 use serde_json::value::RawValue;
 
 /// 100.00 EUR due at 1000 ms, half a per cent either way.
@@ -112,6 +112,17 @@ fn told(
     booked: &[(i64, Booked)],
     now: i64,
 ) -> Vec<String> {
+    told_of(quote(), payments, steps, booked, now)
+}
+
+/// The same with this quote.
+fn told_of(
+    quote: Option<Quote>,
+    payments: &[Option<Payment>],
+    steps: &[(i64, What)],
+    booked: &[(i64, Booked)],
+    now: i64,
+) -> Vec<String> {
     let payments: Vec<Payment> = payments.iter().flatten().cloned().collect();
     let steps: Vec<Step> = steps
         .iter()
@@ -120,7 +131,7 @@ fn told(
             what: *what,
         })
         .collect();
-    let quotes: Vec<Quote> = quote().into_iter().collect();
+    let quotes: Vec<Quote> = quote.into_iter().collect();
     let history = History {
         invoice: &invoice(),
         quotes: &quotes,
@@ -225,6 +236,54 @@ fn late_money_comes_after_the_deadline() {
             .as_slice()
         )
     );
+}
+
+/// What a public rate of one moment says of itself where something was priced at it at another.
+fn priced_by(at: i64) -> Option<Quoted> {
+    Some(Quoted {
+        source: RateSource::Median,
+        at: Time(at),
+        ..quoted()?
+    })
+}
+
+#[test]
+fn a_rate_is_old_only_where_it_was_so_when_something_was_priced_at_it() {
+    const OLD: &str = ", the newest known, of 1970-01-01T00:00:01.000Z";
+    let hours = |hours: i64| 1_000 + hours * HOUR_MS;
+    let steps = [
+        (hours(1), Picked(1)),
+        (hours(1), Pay(1, Seen)),
+        (hours(2), Pay(1, Confirmed)),
+        (hours(3), Pay(1, Seen)),
+        (hours(4), Pay(1, Dropped)),
+    ];
+    // When the quote was made, in time or not, of when the payment's rate is: is the pick's old, is the payment's?
+    for (made_at, on_time, of, picks_old, is_old) in [
+        (hours(0), true, hours(0), false, false),
+        (hours(0), false, hours(1), false, false),
+        (hours(0), false, hours(0), false, true),
+        // One that was made for what came unasked may be old from the start.
+        (hours(1), true, hours(0), true, true),
+    ] {
+        let quote = quote()
+            .zip(priced_by(hours(0)))
+            .map(|(quote, quoted)| Quote {
+                quoted,
+                created_at: Time(made_at),
+                ..quote
+            });
+        let payment = payment(1, 9950, on_time).zip(priced_by(of));
+        let payment = payment.map(|(payment, quoted)| Payment { quoted, ..payment });
+        let told = told_of(quote, &[payment], &steps, &[], hours(5));
+        let is_said: Vec<bool> = told
+            .iter()
+            .filter(|text| text.contains(" by the median of the sources"))
+            .map(|text| text.contains(OLD))
+            .collect();
+        let expected = [picks_old, is_old, is_old, is_old, is_old];
+        assert_eq!(is_said, expected, "{made_at} {on_time} {of}: {told:#?}");
+    }
 }
 
 #[test]
