@@ -2,7 +2,7 @@
 
 use super::statement::{commands, values};
 use super::{Reader, StoreError, Tx};
-use crate::domain::asset::Asset;
+use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
@@ -18,6 +18,12 @@ commands! {
 /// Every coin that is off, and since when.
 pub fn all(db: &Reader<'_>) -> Result<Vec<(&'static Asset, Time)>, StoreError> {
     ALL.all(db, &[])
+}
+
+/// Is a coin off on every chain that it is on?
+pub fn everywhere(off: &[(&'static Asset, Time)], coin: &str) -> bool {
+    let mut on_chains = ASSETS.iter().filter(|asset| asset.symbol == coin);
+    on_chains.all(|asset| off.iter().any(|(other, _)| *other == asset))
 }
 
 /// Switches a coin off; one that is off stays so.

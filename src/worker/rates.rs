@@ -215,7 +215,7 @@ impl Rates {
         self.log_coins(now)
     }
 
-    /// Says which coins have a rate again, and which have none any more, and why.
+    /// Says which coins have a rate again or need none any more, and which have none any more, and why.
     fn log_coins(&mut self, now: Time) -> Result<(), Error> {
         let without = self.service.coins_without_rate(now)?;
         let without: HashMap<(&'static str, Currency), NoAgreement> = without
@@ -231,7 +231,7 @@ impl Rates {
         for of in self.without.keys() {
             if !without.contains_key(of) {
                 let (coin, currency) = of;
-                log::info!("rates: {coin} in {currency} has a rate again");
+                log::info!("rates: {coin} in {currency} has a rate again, or needs none any more");
             }
         }
         self.without = without;

@@ -5,11 +5,11 @@
 use super::last_known;
 use crate::domain::asset::symbols;
 use crate::domain::money::Currency;
-use crate::domain::rate::{Figure, NoAgreement, Quoted, agreed};
+use crate::domain::rate::{Figure, NoAgreement, Quoted, agreed, of_file};
 use crate::domain::render;
 use crate::domain::time::Time;
 use crate::service::{Error, Json, Service};
-use crate::store::{Kind, Reader, keys, rate_figures, rate_sources};
+use crate::store::{Kind, Reader, coins_off, keys, rate_figures, rate_sources};
 
 /// What live mode has of one coin in one currency.
 struct CoinState {
@@ -23,6 +23,13 @@ struct CoinState {
     newest: Option<Quoted>,
     /// What each source said last.
     figures: Vec<Figure>,
+}
+
+impl CoinState {
+    /// Does the operator's file name it?
+    fn is_in_file(&self) -> bool {
+        of_file(&self.figures).is_some()
+    }
 }
 
 /// Every coin in every currency.
@@ -60,13 +67,20 @@ impl Service {
         Ok(render::rates::rates(now, needed, &coins, &sources)?)
     }
 
-    /// Why each coin that has no rate of now has none, with the coin and the currency.
+    /// Why each coin that has no rate of now has none, with the coin and the currency. A coin that is switched off needs none,
+    /// nor does one that the operator's file leaves out.
     pub fn coins_without_rate(
         &self,
         now: Time,
     ) -> Result<Vec<(&'static str, Currency, NoAgreement)>, Error> {
-        let states = self.read_at_one_moment(|db| coin_states(db, now))?;
-        let without = states.into_iter().filter_map(|state| {
+        let (states, off) =
+            self.read_at_one_moment(|db| Ok((coin_states(db, now)?, coins_off::all(db)?)))?;
+        let is_by_file = states.iter().any(CoinState::is_in_file);
+        let is_needed = |state: &CoinState| {
+            !coins_off::everywhere(&off, state.coin) && (!is_by_file || state.is_in_file())
+        };
+        let states = states.into_iter().filter(is_needed);
+        let without = states.filter_map(|state| {
             let none = state.now.err()?;
             Some((state.coin, state.currency, none))
         });

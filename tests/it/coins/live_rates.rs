@@ -63,10 +63,28 @@ impl Running {
     }
 
     #[track_caller]
-    fn verbose(&self) -> String {
+    pub(super) fn verbose(&self) -> String {
         self.interface("GET", "/readyz?verbose", &Value::Null)
             .expect(200)
             .text
+    }
+}
+
+impl Running {
+    /// What `/metrics` counts as missing.
+    #[track_caller]
+    pub(super) fn missing(&self) -> String {
+        let metrics = self.interface("GET", "/metrics", &Value::Null).expect(200);
+        let mut lines = metrics.text.lines();
+        let line = lines.find_map(|line| line.strip_prefix("coffer_rates_missing "));
+        line.unwrap().to_owned()
+    }
+
+    #[track_caller]
+    fn switch(&self, asset: &str, enabled: bool) {
+        let path = format!("/dashboard/api/coins/{asset}");
+        let body = json!({ "enabled": enabled });
+        self.interface("PUT", &path, &body).expect(200);
     }
 }
 
@@ -120,10 +138,7 @@ fn the_median_of_the_sources_is_the_rate_though_one_lies_by_half() {
                 .verbose()
                 .contains("rates: 14 missing; LTC in EUR: no source has told a figure\n")
         );
-        let metrics = running
-            .interface("GET", "/metrics", &Value::Null)
-            .expect(200);
-        assert!(metrics.text.contains("\ncoffer_rates_missing 14\n"));
+        assert_eq!(running.missing(), "14");
         let said = doctor(&served.file, &exchanges.setting(&SOURCES));
         assert!(said.contains("ok: source of rates binance\n"), "{said}");
         assert!(
@@ -134,6 +149,38 @@ fn the_median_of_the_sources_is_the_rate_though_one_lies_by_half() {
         );
         assert!(said.contains("wrong: rates: LTC has none in EUR, so it is not on offer: no source has told a figure; mend: "), "{said}");
     }
+}
+
+#[test]
+fn a_coin_that_is_switched_off_misses_no_rate() {
+    let exchanges = Exchanges::open([60_000; 4].map(Bitcoin));
+    let served = Served::new();
+    let running = served.on(&exchanges, &SOURCES);
+    served.until(TRIED, &[ALL_TOLD]);
+    let now = || {
+        let verbose = running.verbose();
+        let line = verbose.lines().find_map(|line| line.split_once("rates: "));
+        (running.missing(), line.unwrap().1.to_owned())
+    };
+    let of = |count: usize, coin: &str| {
+        let why = "no source has told a figure";
+        let line = format!("{count} missing; {coin} in EUR: {why}");
+        (count.to_string(), line)
+    };
+    assert_eq!(now(), of(14, "LTC"));
+    running.switch("LTC", false);
+    assert_eq!(now(), of(12, "DOGE"));
+    // One that is on several chains is off once it is so on all.
+    for asset in ["USDC-ERC20", "USDC-BASE", "USDC-POLYGON"] {
+        running.switch(asset, false);
+    }
+    assert_eq!(now(), of(12, "DOGE"));
+    for asset in ["USDC-SPL", "DOGE"] {
+        running.switch(asset, false);
+    }
+    assert_eq!(now(), of(8, "ETH"));
+    running.switch("DOGE", true);
+    assert_eq!(now(), of(10, "DOGE"));
 }
 
 #[test]

@@ -53,6 +53,13 @@ fn the_operators_file_is_read_again_when_it_changes_and_kept_where_it_breaks() {
     write(r#"{"BTC": {"EUR": "62000"}}"#);
     served.until(rate, &["62000 file"]);
     served.until(problem, &["none"]);
+    // What it does not name is not missing.
+    assert_eq!(running.missing(), "0");
+    assert!(
+        running.verbose().contains("rates: ok\n"),
+        "{}",
+        running.verbose()
+    );
 }
 
 #[test]
