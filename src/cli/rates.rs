@@ -5,10 +5,11 @@
 
 use super::doctor::Checked;
 use crate::chain::rates::{Asker, RatesFrom, Upstream, read_file};
-use crate::domain::asset::{ASSETS, Asset, symbols};
+use crate::domain::asset::{Asset, symbols};
 use crate::domain::money::Currency;
 use crate::domain::rate::{Figure, Source, Told, agreed};
 use crate::domain::time::Time;
+use crate::store::coins_off;
 use crate::store::doctor::Complaint;
 
 /// How long a source may take over one answer.
@@ -25,7 +26,6 @@ pub(super) fn of_rates(
         let about = "rates (no active account has a live key, so none is asked for)";
         return vec![(about.to_owned(), Vec::new())];
     };
-    let is_off = |asset: &&Asset| off.iter().any(|(other, _)| other == asset);
     let (told, mut checked) = match from {
         RatesFrom::Nowhere => (Vec::new(), Vec::new()),
         RatesFrom::Sources(upstreams) => ask_all(upstreams, now),
@@ -40,17 +40,26 @@ pub(super) fn of_rates(
             (read.unwrap_or_default(), vec![checked])
         }
     };
+    let is_by_file = matches!(from, RatesFrom::File(_));
+    let mend = if is_by_file {
+        "mend the file that --rates names"
+    } else {
+        "see to the sources above; at least 2 must tell it and agree within 3 %"
+    };
     for coin in symbols() {
-        let mut on_chains = ASSETS.iter().filter(|asset| asset.symbol == coin);
-        let is_left_out = matches!(from, RatesFrom::File(_))
-            && !told.is_empty()
-            && !told.iter().any(|told| told.coin == coin);
-        if on_chains.all(|asset| is_off(&asset)) || is_left_out {
+        // A file that can be read leaves out what it does not name.
+        let is_left_out = |currency: &Currency| {
+            let is_it = |told: &Told| told.coin == coin && told.currency == *currency;
+            is_by_file && !told.is_empty() && !told.iter().any(is_it)
+        };
+        let currencies = Currency::ALL.iter().copied();
+        let needed: Vec<Currency> = currencies.filter(|one| !is_left_out(one)).collect();
+        if coins_off::everywhere(off, coin) || needed.is_empty() {
             let about = format!("rate of {coin}: none, and it is switched off or not in the file");
             checked.push((about, Vec::new()));
             continue;
         }
-        checked.push(of_coin(coin, &told, now));
+        checked.push(of_coin(coin, &needed, &told, mend, now));
     }
     checked
 }
@@ -97,10 +106,10 @@ fn complaint(source: Source, problem: &str) -> Complaint {
     }
 }
 
-/// What a coin costs in each currency, by what was told.
-fn of_coin(coin: &str, told: &[Told], now: Time) -> Checked {
+/// What a coin costs in each of these currencies, by what was told, and what mends it where there is no rate.
+fn of_coin(coin: &str, currencies: &[Currency], told: &[Told], mend: &str, now: Time) -> Checked {
     let (mut rates, mut complaints) = (Vec::new(), Vec::new());
-    for currency in Currency::ALL {
+    for currency in currencies {
         let of_both = |told: &&Told| told.coin == coin && told.currency == *currency;
         let figures: Vec<Figure> = told
             .iter()
@@ -121,8 +130,7 @@ fn of_coin(coin: &str, told: &[Told], now: Time) -> Checked {
                 about: format!(
                     "rates: {coin} has none in {currency}, so it is not on offer: {why}"
                 ),
-                mend: "see to the sources above; at least 2 must tell it and agree within 3 %"
-                    .to_owned(),
+                mend: mend.to_owned(),
             }),
         }
     }

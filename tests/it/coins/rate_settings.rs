@@ -50,16 +50,34 @@ fn the_operators_file_is_read_again_when_it_changes_and_kept_where_it_breaks() {
         said.contains("wrong: rates: ") && said.contains("is not a JSON object"),
         "{said}"
     );
+    assert!(!said.contains("see to the sources"), "{said}");
     write(r#"{"BTC": {"EUR": "62000"}}"#);
     served.until(rate, &["62000 file"]);
     served.until(problem, &["none"]);
-    // What it does not name is not missing.
+}
+
+/// Not on offer, it is nothing to look after either.
+#[test]
+fn what_the_operators_file_does_not_name_is_not_missing() {
+    let served = Served::new();
+    let path = served.path("rates.json");
+    std::fs::write(&path, r#"{"BTC": {"EUR": "62000"}}"#).unwrap();
+    let setting = format!("fixed:{}", path.display());
+    let running = served.start(&["--rates", &setting]);
+    served.until("select count(*) || '' from rate_figures", &["1"]);
     assert_eq!(running.missing(), "0");
     assert!(
         running.verbose().contains("rates: ok\n"),
         "{}",
         running.verbose()
     );
+    let said = doctor(&served.file, &setting);
+    assert!(!said.contains("wrong: rates"), "{said}");
+    assert!(
+        said.contains("ok: rate of BTC: 62000 EUR (0 s old, file)\n"),
+        "{said}"
+    );
+    assert!(said.contains("ok: rate of LTC: none, "), "{said}");
 }
 
 #[test]
