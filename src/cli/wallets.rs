@@ -8,12 +8,13 @@ use super::print;
 use crate::clock::Clock;
 use crate::domain::refusal::Refusal;
 use crate::domain::wallet::{
-    NAME_CHARS_MAX, Script, Secret, WalletNetwork, are_phrase, is_word, refuse_secrets,
+    INDEX_END, NAME_CHARS_MAX, Script, Secret, WalletNetwork, are_phrase, is_word, refuse_secrets,
     secret_problem,
 };
 use crate::service::Error;
 use crate::service::operator::own_addresses;
-use crate::service::operator::wallets::{self, ADDRESSES_HEADER, Wanted};
+use crate::service::operator::wallet_addresses::{ADDRESSES_HEADER, address_lines};
+use crate::service::operator::wallets::{self, Wanted};
 use crate::store::Store;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
@@ -60,6 +61,7 @@ pub(super) fn command(command: Command) -> Command {
                 .arg(value("network", "NETWORK", format!("The network, where a test key leaves several: {networks}")))
                 .arg(value("next", "N", "The index to begin with, where the key was in use elsewhere".to_owned()))
                 .arg(value("name", "NAME", format!("What you call it, in at most {NAME_CHARS_MAX} characters")))
+                .arg(switch("force", "Take N even where it is more than 100000 above where the wallet is"))
                 .arg(switch("yes", "Add it without asking whether its first addresses are right")),
         )
         .subcommand(about("list", "Lists every wallet, with its first addresses and the gap limit to set"))
@@ -120,6 +122,7 @@ pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
     let now = Clock::new(0, None).now();
     let done = match (verb, added) {
         ("add", Some((wanted, mut input))) => {
+            let wanted = wanted.sure(of_verb.get_flag("force"));
             confirm(&store, &wanted, of_verb.get_flag("yes"), &mut *input)?;
             store.write_and_wait(move |tx| wallets::add(tx, ACTOR, &wanted, now))?
         }
@@ -204,9 +207,13 @@ fn confirm(
     is_sure: bool,
     input: &mut dyn BufRead,
 ) -> Result<(), Error> {
-    let (found, fresh_from) =
-        store.read(|db| Ok::<_, Error>((wallets::check(db, wanted)?, wallets::fresh_from(db)?)))?;
-    let found: Value = serde_json::from_str(found.get())?;
+    let (found, before, fresh_from) = store.read(|db| {
+        let found: Value = serde_json::from_str(wallets::check(db, wanted)?.get())?;
+        let known = found.get("wallet").and_then(Value::as_str);
+        let known = known.map(|id| wallets::find(db, id)).transpose()?;
+        let before = known.map(|row| row.next_index);
+        Ok::<_, Error>((found, before, wallets::fresh_from(db)?))
+    })?;
     let mut said = "the first addresses of this wallet:\n".to_owned();
     let addresses = found.get("addresses").and_then(Value::as_array);
     let addresses = addresses.into_iter().flatten();
@@ -216,11 +223,26 @@ fn confirm(
             address.as_str().unwrap_or_default()
         ));
     }
-    let next = found.get("nextIndex").unwrap_or(&Value::Null);
+    let next = found.get("nextIndex").and_then(Value::as_u64);
+    let next = next
+        .and_then(|next| u32::try_from(next).ok())
+        .unwrap_or(INDEX_END);
     let known = found.get("wallet").and_then(Value::as_str);
     if let Some(known) = known {
         said.push_str(&format!(
             "it is known as {known} and goes on from index {next}\n"
+        ));
+    }
+    if let Some(before) = before.filter(|before| *before != next) {
+        said.push_str(&format!("next index {before} -> {next}\n"));
+    }
+    if next >= INDEX_END {
+        said.push_str(
+            "no index of it is left, so it hands out nothing: add the key of another account\n",
+        );
+    } else if next.saturating_add(1) == INDEX_END {
+        said.push_str(&format!(
+            "{next} is its last index: nothing is left to hand out behind it\n"
         ));
     }
     if known.is_none() && fresh_from > 0 {
@@ -255,9 +277,7 @@ fn addresses(store: &Store, wallet: Option<String>, funded: bool) -> Result<(), 
     print(ADDRESSES_HEADER.trim_end())?;
     for row in rows {
         let mut from = 0;
-        while let Some((lines, behind)) =
-            store.read(|db| wallets::address_lines(db, &row, funded, from))?
-        {
+        while let Some((lines, behind)) = store.read(|db| address_lines(db, &row, funded, from))? {
             lines.lines().try_for_each(print)?;
             from = behind;
         }

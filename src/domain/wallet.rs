@@ -14,11 +14,13 @@ mod branch;
 mod descriptor;
 mod extended;
 mod gap;
+mod reached;
 mod secret;
 
 pub use branch::{Branch, Derived};
 pub use extended::ExtendedKey;
 pub use gap::Gaps;
+pub use reached::Reached;
 pub use secret::{Secret, are_phrase, is_word};
 
 /// Longer texts are refused unread: a descriptor with its origin and checksum has some 200.

@@ -125,6 +125,7 @@ mod tests {
             wallet: read(Chain::Ethereum, EVM, &Said::default()).unwrap(),
             first_index: 0,
             next_index,
+            least_index: 0,
             created_at: Time(0),
             added_at: Time(0),
             retired_at: None,

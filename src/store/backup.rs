@@ -39,7 +39,8 @@ const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 values! {
     /// The older copy does not know what was handed out since.
     MOVE_COUNTERS(mode: Mode, pool: String, next_index: i64, id: Option<String>) = "update wallets \
-        set next_index = min(next_index + :gap, 2147483648) returning mode, pool, next_index, id";
+        set next_index = min(next_index + :gap, 2147483648), least_index = min(next_index + :gap, 2147483648) \
+        returning mode, pool, next_index, id";
 }
 
 commands! {

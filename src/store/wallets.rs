@@ -36,6 +36,8 @@ pub struct WalletRow {
     pub first_index: u32,
     /// The index that is handed out next.
     pub next_index: u32,
+    /// It never goes back below this one: what is there may have been handed out after the copy that the file is.
+    pub least_index: u32,
     /// When it was first added.
     pub created_at: Time,
     /// When it was last added: later than any other of its pool before it, whatever the clock showed.
@@ -54,8 +56,10 @@ pub struct NewWallet<'a> {
     pub wallet: &'a Wallet,
     /// The index that it began with, by what its owner says.
     pub first_index: u32,
-    /// The index to hand out next, unless it is further already.
+    /// The index to hand out next.
     pub next_index: u32,
+    /// The index that it never goes back below.
+    pub least_index: u32,
 }
 
 /// An address of a wallet, and a coin that came to it.
@@ -72,19 +76,21 @@ pub struct Funded {
 values! {
     SIMULATED(seq: i64, next_index: i64) = "select seq, next_index from wallets \
         where mode = :mode and pool = :pool and network = 'simulated'";
-    HAS_ADDRESSES(found: bool) = "select exists (select 1 from addresses where wallet = :wallet) as found";
+    HIGHEST(highest: Option<u32>) = "select max(wallet_index) as highest from addresses where wallet = :wallet";
     /// Which of its indexes something came to, in order.
     USED(wallet_index: u32) = file "sql/wallets/used.sql";
 }
 
 rows! {
     fn read(
-        seq, id, name, pool: String, network, script, key, chain_code, first_index, next_index, created_at, added_at,
-        retired_at,
+        seq, id, name, pool: String, network, script, key, chain_code, first_index, next_index, least_index, created_at,
+        added_at, retired_at,
     ) -> WalletRow {
         let chain = wallet::chain_named(&pool).map_err(|_| FromSqlError::Other("a pool that has no wallets".into()))?;
         let wallet = Wallet { chain, network, script, key: ExtendedKey { key, chain_code } };
-        Ok(WalletRow { seq, id, name, wallet, first_index, next_index, created_at, added_at, retired_at })
+        Ok(WalletRow {
+            seq, id, name, wallet, first_index, next_index, least_index, created_at, added_at, retired_at,
+        })
     }
     ALL = select "from wallets where id is not null order by seq";
     BY_ID = select "from wallets where id = :id";
@@ -106,10 +112,9 @@ commands! {
     INSERT_SIMULATED = "insert into wallets (mode, pool, network, next_index) values (:mode, :pool, 'simulated', 1)";
     TAKE = "update wallets set next_index = next_index + 1 where seq = :seq";
     INSERT = file "sql/wallets/insert.sql";
-    /// An index that was handed out is never handed out again, whoever asks for it.
     RESUME = "update wallets set retired_at = null, network = :network, script = :script, name = ifnull(:name, name), \
         added_at = max(:now, (select max(added_at) + 1 from wallets w where w.pool = wallets.pool)), \
-        next_index = max(next_index, :next) where seq = :seq";
+        first_index = min(first_index, :next), next_index = :next where seq = :seq";
     RETIRE = "update wallets set retired_at = :now where seq = :seq";
 }
 
@@ -160,9 +165,9 @@ pub fn by_key(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Sto
     BY_KEY.first(db, params)
 }
 
-/// Has a wallet handed out anything?
-pub fn has_addresses(db: &Reader<'_>, wallet: &WalletRow) -> Result<bool, StoreError> {
-    HAS_ADDRESSES.only(db, named_params! { ":wallet": wallet.seq })
+/// The highest index that a wallet has handed out.
+pub fn highest(db: &Reader<'_>, wallet: &WalletRow) -> Result<Option<u32>, StoreError> {
+    HIGHEST.only(db, named_params! { ":wallet": wallet.seq })
 }
 
 /// Adds a wallet.
@@ -170,13 +175,13 @@ pub fn insert(tx: &Tx<'_>, new: &NewWallet<'_>, now: Time) -> Result<(), StoreEr
     let wallet = new.wallet;
     let params = named_params! {
         ":pool": wallet.chain.address_pool(), ":network": wallet.network, ":first": new.first_index,
-        ":next": new.next_index, ":id": new.id, ":name": new.name, ":script": wallet.script,
+        ":next": new.next_index, ":least": new.least_index, ":id": new.id, ":name": new.name, ":script": wallet.script,
         ":key": wallet.key.key, ":chain_code": wallet.key.chain_code, ":now": now,
     };
     INSERT.insert(tx, params).map(drop)
 }
 
-/// Lets a wallet hand out again, from this index on at least.
+/// Lets a wallet hand out again, from this index on, which is above all that was handed out.
 pub fn resume(tx: &Tx<'_>, seq: i64, new: &NewWallet<'_>, now: Time) -> Result<(), StoreError> {
     let params = named_params! {
         ":seq": seq, ":network": new.wallet.network, ":script": new.wallet.script, ":next": new.next_index,

@@ -8,7 +8,7 @@ use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Answer, Body, Content, Handler, PRIVATE, Resource, Route, Tag};
 use crate::http::stream::{Outgoing, Pieces};
-use crate::service::operator::wallets::ADDRESSES_HEADER;
+use crate::service::operator::wallet_addresses::ADDRESSES_HEADER;
 use crate::service::{Error, Service};
 use hyper::header::CONTENT_DISPOSITION;
 use serde_json::{Map, Value};
@@ -31,7 +31,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorService),
             method: "POST",
             path: "/dashboard/api/wallets",
-            summary: "Adds a wallet: an extended public key. One that is known, however it is spelt, goes on from where it was.",
+            summary: "Adds a wallet: an extended public key. One that is known, however it is spelt, goes on from where it was or from next.",
             body: Some(Body::required("AddWallet")),
             answers: &[Answer::json(201, "The wallet.", "Wallet")],
             needs_recent_password: true,

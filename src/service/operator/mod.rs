@@ -23,4 +23,5 @@ mod tokens;
 mod transfers;
 pub mod unmatched;
 pub mod users;
+pub mod wallet_addresses;
 pub mod wallets;

@@ -1,24 +1,20 @@
-//! Wallets in the operator interface and on the command line: adding, listing, retiring them, and what came to their
-//! addresses.
+//! Wallets in the operator interface and on the command line: adding, listing, retiring them.
 //!
-//! What does not live here: taking the next address (`pools`), reading a key (`domain::wallet`), our own addresses
-//! (`own_addresses`). What always holds: what is private is refused before anything else is looked at, and is neither
-//! stored, logged nor repeated.
+//! What does not live here: taking the next address (`pools`), listing what was taken (`wallet_addresses`), reading a key
+//! (`domain::wallet`), our own addresses (`own_addresses`). What always holds: what is private is refused before anything
+//! else is looked at, and is neither stored, logged nor repeated.
 
-use crate::domain::asset::Asset;
 use crate::domain::fields::Fields;
 use crate::domain::id;
-use crate::domain::money::Overflow;
-use crate::domain::money::coin::Units;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::wallets::{WalletCheck, WalletView};
 use crate::domain::time::Time;
-use crate::domain::wallet::{self, Gaps, INDEX_END, NAME_CHARS_MAX, Said, Wallet};
+use crate::domain::wallet::{self, Gaps, INDEX_END, NAME_CHARS_MAX, Reached, Said, Wallet};
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, Json, Member, Service};
 use crate::store::backup::GAP;
 use crate::store::file::restored;
-use crate::store::wallets::{self, Funded, NewWallet, WalletRow};
+use crate::store::wallets::{self, NewWallet, WalletRow};
 use crate::store::{Reader, Tx};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
@@ -30,17 +26,12 @@ const SHOWN: u32 = 3;
 const KEY_CHARS_MAX: usize = 1024;
 /// The longest name of a chain, script or network, in characters.
 pub(super) const WORD_CHARS_MAX: usize = 40;
-/// Addresses of an export that are read at once.
-const PAGE_ADDRESSES: u32 = 500;
-
-/// The first line of the list of addresses.
-pub const ADDRESSES_HEADER: &str = "path,address,coin,amount,wallet\r\n";
-
 /// A wallet that is wanted, read and found right.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     wallet: Wallet,
-    next: u32,
+    next: Option<u32>,
+    is_sure: bool,
     name: Option<String>,
 }
 
@@ -64,13 +55,47 @@ impl Wanted {
         };
         let wallet = wallet::read(chain, given("key", KEY_CHARS_MAX)?, &said)?;
         let last = i64::from(INDEX_END).saturating_sub(1);
-        let next = fields.integer("next", 0..=last)?.unwrap_or_default();
+        let next = fields.integer("next", 0..=last)?;
         let name = fields.text("name", 1..=NAME_CHARS_MAX)?;
         Ok(Wanted {
             wallet,
-            next: u32::try_from(next).unwrap_or_default(),
+            next: next.and_then(|next| u32::try_from(next).ok()),
+            is_sure: false,
             name: name.map(str::to_owned),
         })
+    }
+
+    /// The same, where `next` may be any distance above what is known, if `is_sure`.
+    #[must_use]
+    pub fn sure(self, is_sure: bool) -> Wanted {
+        Wanted { is_sure, ..self }
+    }
+
+    /// What the file knows of the wanted wallet's indexes, and the one that it goes on from.
+    ///
+    /// # Errors
+    /// `invalid_request` for `next`, as [`Reached::go_on`].
+    fn place(&self, db: &Reader<'_>, known: Option<&WalletRow>) -> Result<(Reached, u32), Error> {
+        let (reached, wanted) = match known {
+            Some(row) => {
+                let reached = Reached {
+                    next: row.next_index,
+                    least: row.least_index,
+                    highest: wallets::highest(db, row)?,
+                };
+                (reached, self.next)
+            }
+            None => {
+                let from = fresh_from(db)?;
+                let reached = Reached {
+                    next: from,
+                    least: from,
+                    highest: None,
+                };
+                (reached, self.next.map(|next| next.max(from)))
+            }
+        };
+        Ok((reached, reached.go_on(wanted, self.is_sure)?))
     }
 }
 
@@ -115,20 +140,6 @@ impl Service {
     ) -> Result<Json, Error> {
         let actor = member.actor();
         self.write(move |_, tx| retire(tx, &actor, &id, now)).await
-    }
-
-    /// The next lines of a wallet's addresses from an index on, and the index behind them; nothing where none follow. For
-    /// a thread that may wait.
-    ///
-    /// # Errors
-    /// `not_found`.
-    pub fn wallet_addresses(
-        &self,
-        id: &str,
-        funded: bool,
-        from: u32,
-    ) -> Result<Option<(String, u32)>, Error> {
-        self.read(|db| address_lines(db, &find(db, id)?, funded, from))
     }
 }
 
@@ -186,17 +197,14 @@ fn gap_limit(db: &Reader<'_>, row: &WalletRow) -> Result<u32, Error> {
 pub fn check(db: &Reader<'_>, wanted: &Wanted) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
     let known = known(db, wallet)?;
-    let next = match &known {
-        Some(row) => row.next_index,
-        None => fresh_from(db)?,
-    };
+    let (_, next_index) = wanted.place(db, known.as_ref())?;
     Ok(to_raw_value(&WalletCheck {
         chain: wallet.chain.address_pool(),
         script: wallet.script,
         network: wallet.network,
         addresses: first_addresses(wallet)?,
         wallet: known.as_ref().map(|row| row.id.as_str()),
-        next_index: next.max(wanted.next),
+        next_index,
     })?)
 }
 
@@ -211,19 +219,16 @@ pub fn fresh_from(db: &Reader<'_>) -> Result<u32, Error> {
     Ok(from.min(INDEX_END))
 }
 
-/// Adds a wallet. One whose key and chain code are known goes on from where it was, whatever its key is spelt like;
-/// with another script, too, as long as it has handed out nothing.
+/// Adds a wallet. One whose key and chain code are known, whatever its key is spelt like, goes on from where it was or from
+/// the index that is wanted; with another script, too, as long as it has handed out nothing.
 ///
 /// # Errors
-/// `invalid_request` where it has handed out addresses with another script, or where they are known as those of another
-/// network.
+/// `invalid_request` where it has handed out addresses with another script, where they are known as those of another
+/// network, and for `next` as [`Reached::go_on`].
 pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
     let known = known(tx, wallet)?;
-    let least = match &known {
-        Some(_) => 0,
-        None => fresh_from(tx)?,
-    };
+    let (reached, next_index) = wanted.place(tx, known.as_ref())?;
     let id = known
         .as_ref()
         .map_or_else(|| id::new(now).to_string(), |row| row.id.clone());
@@ -231,23 +236,24 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json,
         id: &id,
         name: wanted.name.as_deref(),
         wallet,
-        first_index: wanted.next,
-        next_index: wanted.next.max(least),
+        first_index: wanted.next.unwrap_or_default(),
+        next_index,
+        least_index: reached.least,
     };
-    let action = match &known {
+    let (action, before) = match &known {
         Some(row) => {
             wallets::resume(tx, row.seq, &new, now)?;
-            "wallet.resume"
+            ("wallet.resume", Some(row.next_index))
         }
         None => {
             wallets::insert(tx, &new, now)?;
-            "wallet.add"
+            ("wallet.add", None)
         }
     };
     let row = find(tx, &id)?;
     let detail = json!({
         "chain": wallet.chain.address_pool(), "script": wallet.script, "network": wallet.network,
-        "nextIndex": row.next_index,
+        "nextIndex": next_index, "before": before,
     });
     record(tx, now, actor, action, &id, &detail)?;
     view(tx, &row)
@@ -269,7 +275,7 @@ fn known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
             );
             Err(Refusal::field("network", problem).into())
         }
-        Some(row) if row.wallet.script != wallet.script && wallets::has_addresses(db, row)? => {
+        Some(row) if row.wallet.script != wallet.script && wallets::highest(db, row)?.is_some() => {
             let script = row.wallet.script.map_or("none", |script| script.as_str());
             let problem = format!("must be {script}, as the wallet {} has handed out", row.id);
             Err(Refusal::field("script", problem).into())
@@ -290,55 +296,6 @@ pub fn retire(tx: &Tx<'_>, actor: &str, id: &str, now: Time) -> Result<Json, Err
         record(tx, now, actor, "wallet.retire", &row.id, &detail)?;
     }
     view(tx, &find(tx, id)?)
-}
-
-/// The next lines of a wallet's addresses from an index on, and the index behind them; nothing where none follow. Amounts
-/// are all that came and was not taken back; with `funded` addresses to which nothing came are left out.
-///
-/// # Errors
-/// None that a caller causes.
-pub fn address_lines(
-    db: &Reader<'_>,
-    row: &WalletRow,
-    funded: bool,
-    from: u32,
-) -> Result<Option<(String, u32)>, Error> {
-    let rows = wallets::funded(db, row, from, PAGE_ADDRESSES)?;
-    let Some(last) = rows.last() else {
-        return Ok(None);
-    };
-    let behind = last.index.saturating_add(1);
-    let mut lines = String::new();
-    let mut rows = rows.iter().peekable();
-    while let Some(Funded {
-        index,
-        address,
-        came,
-    }) = rows.next()
-    {
-        let (coin, amount) = match came {
-            None if funded => continue,
-            None => ("", String::new()),
-            Some((asset, amount)) => {
-                let mut sum = *amount;
-                while let Some(more) = rows.next_if(|next| is_of(next, *index, asset)) {
-                    let more = more.came.map_or(Units::ZERO, |(_, more)| more);
-                    sum = Units(sum.0.checked_add(more.0).ok_or(Overflow)?);
-                }
-                (asset.id, asset.text(sum))
-            }
-        };
-        lines.push_str(&format!(
-            "m/0/{index},{address},{coin},{amount},{}\r\n",
-            row.id
-        ));
-    }
-    Ok(Some((lines, behind)))
-}
-
-/// Did this come to the same address in the same coin?
-fn is_of(next: &Funded, index: u32, asset: &Asset) -> bool {
-    next.index == index && next.came.is_some_and(|(other, _)| other == asset)
 }
 
 /// The first addresses of a wallet.

@@ -19,13 +19,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const TPUB: &str = "tpubDDaRj4Gb7q8V1P8hETLKbMRQyWRAkL1Sph3mQdTFgJHQefHqXajb6sXWyvKfEQo46xJYKA29vMhEUsBgf7QpEYL17aJwAQ7NDb8koR13eMV";
 
 /// The address of a key at an index.
-fn derived(chain: Chain, key: &str, index: u32) -> String {
+pub fn derived(chain: Chain, key: &str, index: u32) -> String {
     let wallet = read(chain, key, &Said::default()).unwrap();
     wallet.receiving().unwrap().derive(index).unwrap().address
 }
 
 /// A shop whose customers have addresses.
-fn shop() -> SetUp {
+pub fn shop() -> SetUp {
     let shop = SetUp::new();
     write(
         &shop,
@@ -44,7 +44,7 @@ fn write(shop: &SetUp, sql: &str) {
 
 /// As if a chain were watched from now on.
 #[track_caller]
-fn watch(shop: &SetUp, chain: &str) {
+pub fn watch(shop: &SetUp, chain: &str) {
     write(
         shop,
         &format!("insert into chains (mode, chain, scanned_to) values ('live', '{chain}', 0)"),
@@ -59,7 +59,7 @@ fn add(shop: &SetUp, chain: &str, key: &str) -> String {
 
 /// What a command prints that succeeds.
 #[track_caller]
-fn coffer(file: &Path, args: &[&str]) -> String {
+pub fn coffer(file: &Path, args: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let output = command.args(args).arg("--file").arg(file).output().unwrap();
     assert!(output.status.success(), "{args:?}");
@@ -68,7 +68,7 @@ fn coffer(file: &Path, args: &[&str]) -> String {
 
 /// A customer's live addresses, each with its family.
 #[track_caller]
-fn addresses(shop: &SetUp, url: &str, reference: &str) -> Vec<(String, String)> {
+pub fn addresses(shop: &SetUp, url: &str, reference: &str) -> Vec<(String, String)> {
     let path = format!("/v1/customers/{reference}/addresses");
     let made = call(url, &shop.live, "POST", &path, json!({})).expect(201);
     let made: Vec<Value> = serde_json::from_value(made.json()["addresses"].clone()).unwrap();

@@ -6,6 +6,7 @@ mod effects;
 mod first_payment;
 mod lagging;
 mod live_addresses;
+mod next_index;
 mod pools;
 mod replacements;
 mod simulated_chain;

@@ -1,0 +1,174 @@
+//! Which index a wallet goes on from, where its owner says one.
+//!
+//! What does not live here: taking the next one (`store::wallets`). What always holds: no wallet goes back to an index
+//! that was handed out, or that may have been.
+
+use super::INDEX_END;
+use crate::domain::refusal::Refusal;
+
+/// How far an index may be above the one that is known, unless a person says twice that it is meant.
+pub const JUMP_MAX: u32 = 100_000;
+
+/// What is known of a wallet's indexes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reached {
+    /// The index that is handed out next.
+    pub next: u32,
+    /// What is below may have been handed out after the copy that the file is.
+    pub least: u32,
+    /// The highest index that was handed out.
+    pub highest: Option<u32>,
+}
+
+impl Reached {
+    /// The index that the wallet goes on from, where its owner says `wanted`; where it was, where nothing is said. With
+    /// `is_sure` it may be any distance above.
+    ///
+    /// # Errors
+    /// `invalid_request` that says the lowest or the highest index that would be right.
+    pub fn go_on(&self, wanted: Option<u32>, is_sure: bool) -> Result<u32, Refusal> {
+        let Some(wanted) = wanted else {
+            return Ok(self.next);
+        };
+        let refused = |problem: String| Err(Refusal::field("next", problem));
+        let most = self.next.saturating_add(JUMP_MAX);
+        if wanted > most && !is_sure {
+            let last = INDEX_END.saturating_sub(1);
+            let end = if wanted == last {
+                format!("; nothing is left to hand out behind {last}")
+            } else {
+                String::new()
+            };
+            return refused(format!(
+                "must be at most {most}, {JUMP_MAX} above where this wallet is; a further one, if it is meant, is taken \
+                 by coffer wallet add with --force{end}"
+            ));
+        }
+        let behind = self.highest.map_or(0, |highest| highest.saturating_add(1));
+        let lowest = self.least.max(behind);
+        if wanted >= lowest {
+            return Ok(wanted);
+        }
+        let why = match self.highest {
+            Some(highest) if behind >= self.least => {
+                format!("this wallet has handed out index {highest}")
+            }
+            Some(_) | None => {
+                "what is below may have been handed out after the copy that this file was restored from"
+                    .to_owned()
+            }
+        };
+        if lowest >= INDEX_END {
+            return refused(format!(
+                "must be left out, as no index of this wallet is left: {why}; add the key of another account"
+            ));
+        }
+        refused(format!("must be at least {lowest}, as {why}"))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{INDEX_END, JUMP_MAX, Reached};
+
+    const LAST: u32 = INDEX_END - 1;
+
+    fn reached(next: u32, least: u32, highest: Option<u32>) -> Reached {
+        Reached {
+            next,
+            least,
+            highest,
+        }
+    }
+
+    #[test]
+    fn a_wallet_goes_on_where_it_was_or_where_its_owner_says() {
+        for (known, wanted, expected) in [
+            (Reached::default(), None, 0),
+            (Reached::default(), Some(0), 0),
+            (Reached::default(), Some(JUMP_MAX), JUMP_MAX),
+            (reached(7, 0, None), None, 7),
+            (reached(7, 0, None), Some(0), 0),
+            (reached(LAST, 0, None), Some(10), 10),
+            (reached(LAST, 0, Some(9)), Some(10), 10),
+            (reached(LAST, 10, Some(8)), Some(10), 10),
+            (reached(LAST, 0, None), Some(LAST), LAST),
+            (reached(INDEX_END, INDEX_END, None), None, INDEX_END),
+            (reached(50, 0, Some(49)), Some(50 + JUMP_MAX), 50 + JUMP_MAX),
+        ] {
+            assert_eq!(
+                known.go_on(wanted, false).unwrap(),
+                expected,
+                "{known:?} {wanted:?}"
+            );
+            assert_eq!(
+                known.go_on(wanted, true).unwrap(),
+                expected,
+                "{known:?} {wanted:?}"
+            );
+        }
+        assert_eq!(Reached::default().go_on(Some(LAST), true).unwrap(), LAST);
+    }
+
+    #[test]
+    fn an_index_that_is_too_low_or_too_high_is_refused_with_what_would_be_right() {
+        for (known, wanted, says) in [
+            (Reached::default(), JUMP_MAX + 1, "must be at most 100000,"),
+            (
+                Reached::default(),
+                LAST,
+                "nothing is left to hand out behind 2147483647",
+            ),
+            (
+                reached(50, 0, Some(49)),
+                JUMP_MAX + 51,
+                "must be at most 100050,",
+            ),
+            (
+                reached(LAST, 0, Some(49)),
+                49,
+                "must be at least 50, as this wallet has handed out index 49",
+            ),
+            (
+                reached(LAST, 0, Some(0)),
+                0,
+                "must be at least 1, as this wallet has handed out index 0",
+            ),
+            (
+                reached(2000, 1010, Some(9)),
+                1009,
+                "must be at least 1010, as what is below may",
+            ),
+            (
+                reached(2000, 1010, None),
+                0,
+                "must be at least 1010, as what is below may",
+            ),
+            (
+                reached(2000, 1010, Some(1020)),
+                1020,
+                "must be at least 1021, as this wallet has handed out",
+            ),
+            (
+                reached(INDEX_END, 0, Some(LAST)),
+                LAST,
+                "no index of this wallet is left: this wallet has handed out",
+            ),
+            (
+                reached(INDEX_END, INDEX_END, None),
+                0,
+                "no index of this wallet is left: what is below may",
+            ),
+        ] {
+            let refusal = known.go_on(Some(wanted), false).unwrap_err();
+            assert!(
+                refusal.to_string().contains(says),
+                "{known:?} {wanted}: {refusal}"
+            );
+        }
+        // What is too low is so whoever is sure.
+        assert!(reached(2000, 1010, None).go_on(Some(1009), true).is_err());
+        assert!(reached(2000, 0, Some(9)).go_on(Some(9), true).is_err());
+    }
+}

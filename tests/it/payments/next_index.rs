@@ -1,0 +1,303 @@
+//! The index that a wallet goes on from: moved by its owner, and never to one that was handed out or may have been.
+
+use super::live_addresses::{addresses, coffer, derived, shop, watch};
+use crate::file::audit::findings;
+use crate::file::old_files::column;
+use crate::operator::wallets::{EVM, ZPUB, done, wallet};
+use crate::process::serve::serve;
+use crate::support::operator_interface::OperatorInterface;
+use coffer::domain::asset::Chain;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// The last index there is.
+const LAST: &str = "2147483647";
+
+/// Adds the wallet of bitcoin, or moves it on; what is said on standard error, and the wallet where that succeeds.
+#[track_caller]
+fn add(file: &Path, args: &[&str]) -> (String, Option<Value>) {
+    let args = [&["add", "bitcoin", "--yes"], args].concat();
+    let output = wallet(file, &args, ZPUB);
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    let added = output.status.success().then(|| done(&output).remove(0));
+    (said, added)
+}
+
+/// Moves it, and returns the index that it goes on from.
+#[track_caller]
+fn moved(file: &Path, args: &[&str]) -> (String, u64) {
+    let (said, added) = add(file, args);
+    assert!(added.is_some(), "{args:?}: {said}");
+    let next = added.unwrap()["nextIndex"].as_u64();
+    (said, next.unwrap())
+}
+
+/// It is refused with these words, and nothing is changed.
+#[track_caller]
+fn refused(file: &Path, args: &[&str], words: &[&str]) {
+    let rows = || {
+        column(
+            file,
+            "select concat_ws(' ', id, next_index, least_index, added_at) from wallets",
+        )
+    };
+    let before = rows();
+    let (said, added) = add(file, args);
+    assert!(added.is_none(), "{args:?}");
+    for words in words {
+        assert!(said.contains(words), "{args:?}: {said}");
+    }
+    assert_eq!(rows(), before);
+}
+
+/// What the audit log says of a wallet: the index it goes on from, and the one before.
+fn noted(file: &Path) -> Vec<String> {
+    let noted =
+        "select concat_ws(' ', action, detail ->> 'nextIndex', detail ->> 'before') from audit_log
+      where action like 'wallet.%' order by seq";
+    column(file, noted)
+}
+
+fn index(index: u32) -> Vec<(String, String)> {
+    vec![("utxo".to_owned(), derived(Chain::Bitcoin, ZPUB, index))]
+}
+
+#[test]
+fn an_index_that_was_mistyped_is_lowered_as_long_as_nothing_was_handed_out_behind() {
+    let shop = shop();
+    let file = shop.file();
+    watch(&shop, "bitcoin");
+    for far in ["100001", LAST] {
+        refused(
+            &file,
+            &["--next", far],
+            &["next must be at most 100000,", "--force"],
+        );
+    }
+    refused(
+        &file,
+        &["--next", LAST],
+        &["nothing is left to hand out behind 2147483647"],
+    );
+    let (said, next) = moved(&file, &["--next", LAST, "--force"]);
+    assert!(said.contains("2147483647 is its last index"), "{said}");
+    assert_eq!(next.to_string(), LAST);
+    let (said, next) = moved(&file, &["--next", "10"]);
+    assert!(said.contains("\nnext index 2147483647 -> 10\n"), "{said}");
+    assert_eq!(next, 10);
+    let (_server, url) = serve(&file, &[]);
+    assert_eq!(addresses(&shop, &url, "ada"), index(10));
+    // Nothing is said where nothing is moved.
+    for args in [&[][..], &["--next", "11"], &["--next", "11"]] {
+        let (said, next) = moved(&file, args);
+        assert!(next == 11 && !said.contains("->"), "{said}");
+    }
+    let (said, _) = moved(&file, &["--next", "100011"]);
+    assert!(said.contains("next index 11 -> 100011"), "{said}");
+    for low in ["10", "0"] {
+        let words = "next must be at least 11, as this wallet has handed out index 10";
+        refused(&file, &["--next", low], &[words]);
+        refused(&file, &["--next", low, "--force"], &[words]);
+    }
+    let far = ["--next", "200012"];
+    refused(&file, &far, &["next must be at most 200011,"]);
+    assert_eq!(moved(&file, &["--next", "11"]).1, 11);
+    assert_eq!(addresses(&shop, &url, "bob"), index(11));
+    let listed = done(&wallet(&file, &["list"], "")).remove(0);
+    let told = ["firstIndex", "nextIndex", "gapLimit"].map(|name| listed[name].clone());
+    assert_eq!(told, [10, 12, 20]);
+    let expected = [
+        "wallet.add 2147483647",
+        "wallet.resume 10 2147483647",
+        "wallet.resume 11 11",
+        "wallet.resume 11 11",
+        "wallet.resume 11 11",
+        "wallet.resume 100011 11",
+        "wallet.resume 11 100011",
+    ];
+    assert_eq!(noted(&file), expected);
+    assert_eq!(findings(&file), Vec::<String>::new());
+}
+
+#[test]
+fn a_wallet_whose_last_index_is_handed_out_says_that_none_is_left() {
+    let shop = shop();
+    let file = shop.file();
+    watch(&shop, "bitcoin");
+    moved(&file, &["--next", LAST, "--force"]);
+    let (_server, url) = serve(&file, &[]);
+    assert_eq!(addresses(&shop, &url, "ada"), index(2_147_483_647));
+    let (said, next) = moved(&file, &[]);
+    assert!(said.contains("no index of it is left"), "{said}");
+    assert_eq!(next, 2_147_483_648);
+    for low in ["0", LAST] {
+        let words = [
+            "no index of this wallet is left",
+            "has handed out index 2147483647",
+            "another account",
+        ];
+        refused(&file, &["--next", low], &words);
+    }
+    assert_eq!(findings(&file), Vec::<String>::new());
+}
+
+#[test]
+fn no_index_goes_back_below_what_a_restore_put_there() {
+    let shop = shop();
+    let file = shop.file();
+    watch(&shop, "bitcoin");
+    let copy = file.with_extension("copy");
+    let kept = |file: &Path| {
+        let copy = copy.to_str().unwrap();
+        coffer(file, &["backup", copy, "--force"]);
+        coffer(file, &["restore", copy, "--force"]);
+    };
+    moved(&file, &["--next", "5"]);
+    // Twice: what it was moved on by the first time is kept the second time.
+    for least in [1005, 2005] {
+        kept(&file);
+        assert_eq!(moved(&file, &[]).1, least);
+        let below = (least - 1).to_string();
+        let words = format!(
+            "next must be at least {least}, as what is below may have been handed out after the copy"
+        );
+        refused(&file, &["--next", &below], &[&words]);
+        refused(&file, &["--next", "0", "--force"], &[&words]);
+        // What was typed since can be taken back.
+        moved(&file, &["--next", "90000"]);
+        refused(&file, &["--next", &below], &[&words]);
+        assert_eq!(moved(&file, &["--next", &least.to_string()]).1, least);
+    }
+    let (mut server, url) = serve(&file, &[]);
+    assert_eq!(addresses(&shop, &url, "ada"), index(2005));
+    assert!(server.close());
+    refused(
+        &file,
+        &["--next", "2005"],
+        &["next must be at least 2006, as this wallet has handed out index 2005"],
+    );
+    // A wallet that such a file does not know began behind what it may have handed out.
+    let evm = |args: &[&str]| wallet(&file, &[&["add", "evm", "--yes"], args].concat(), EVM);
+    for (next, expected) in [("0", 2000), ("4000", 4000), ("2000", 2000)] {
+        assert_eq!(done(&evm(&["--next", next]))[0]["nextIndex"], expected);
+    }
+    let said = String::from_utf8(evm(&["--next", "1999"]).stderr).unwrap();
+    assert!(said.contains("next must be at least 2000"), "{said}");
+    // One at the end stays there.
+    moved(&file, &["--next", LAST, "--force"]);
+    kept(&file);
+    refused(
+        &file,
+        &["--next", "2006"],
+        &["no index of this wallet is left: what is below may"],
+    );
+    assert_eq!(findings(&file), Vec::<String>::new());
+}
+
+/// A file of before: the index of a wallet that a restore moved on is not told from others but by its audit log.
+#[test]
+fn an_older_file_is_lowered_where_no_restore_has_moved_its_index() {
+    let shop = shop();
+    let file = shop.file();
+    moved(&file, &["--next", "90000"]);
+    let older = |change: &str, name: &str| {
+        let older = file.with_extension(name);
+        let conn = Connection::open(&file).unwrap();
+        conn.execute_batch(&format!("vacuum into '{}'", older.display()))
+            .unwrap();
+        let conn = Connection::open(&older).unwrap();
+        let drop = "alter table wallets drop column least_index;";
+        let version: i64 = conn
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .unwrap();
+        conn.execute_batch(&format!(
+            "{drop} {change}; pragma user_version = {}",
+            version - 1
+        ))
+        .unwrap();
+        conn.close().unwrap();
+        assert_eq!(done(&wallet(&older, &["list"], "")).len(), 1);
+        assert_eq!(findings(&older), Vec::<String>::new());
+        older
+    };
+    let typed = older("", "typed");
+    assert_eq!(moved(&typed, &["--next", "3"]).1, 3);
+    for (change, name) in [
+        ("update wallets set next_index = next_index + 1000 where id is not null", "moved"),
+        ("update file set restored = 1; update wallets set next_index = 91000 where id is not null;
+          insert into audit_log (at, actor, action, object_id, detail)
+          select 0, 'command line', 'wallet.resume', id, '{\"nextIndex\":91000}' from wallets where id is not null", "restored"),
+    ] {
+        let older = older(change, name);
+        refused(&older, &["--next", "90999"], &["next must be at least 91000, as what is below may"]);
+        assert_eq!(moved(&older, &["--next", "91000"]).1, 91_000);
+    }
+}
+
+#[test]
+fn an_operator_moves_an_index_by_the_same_rules() {
+    let interface = OperatorInterface::open();
+    let send = |path: &str, next: Value| {
+        let body = json!({ "chain": "bitcoin", "key": ZPUB, "next": next });
+        interface.send(&interface.operator, "POST", path, &body)
+    };
+    let (wallets, check) = ("/dashboard/api/wallets", "/dashboard/api/wallets/check");
+    for path in [wallets, check] {
+        for far in [100_001, 2_147_483_647] {
+            send(path, json!(far)).refused(400, "invalid_request", Some("next"));
+        }
+    }
+    let next = |answer: Value| answer["nextIndex"].as_u64().unwrap();
+    for (wanted, expected) in [
+        (json!(90_000), 90_000),
+        (Value::Null, 90_000),
+        (json!(10), 10),
+        (json!(0), 0),
+        (json!(100_000), 100_000),
+        (json!(7), 7),
+    ] {
+        assert_eq!(
+            next(send(check, wanted.clone()).expect(200).json()),
+            expected
+        );
+        assert_eq!(next(send(wallets, wanted).expect(201).json()), expected);
+    }
+    // As if it had handed out.
+    let shop = &interface.shop;
+    shop.post(
+        "/v1/invoices",
+        Some(crate::support::LIVE),
+        json!({ "amount": "60.00", "currency": "EUR", "asset": "BTC" }),
+    )
+    .expect(201);
+    shop.write_beside("update addresses set wallet = (select seq from wallets where id is not null), wallet_index = 7");
+    shop.write_beside("update wallets set next_index = 8 where id is not null");
+    for path in [wallets, check] {
+        let low = send(path, json!(7));
+        assert!(
+            low.text
+                .contains("must be at least 8, as this wallet has handed out index 7"),
+            "{}",
+            low.text
+        );
+        low.refused(400, "invalid_request", Some("next"));
+    }
+    assert_eq!(next(send(wallets, json!(8)).expect(201).json()), 8);
+    let noted = shop.noted("wallet.resume");
+    let moves: Vec<_> = noted
+        .iter()
+        .map(|(_, _, detail)| (detail["before"].as_u64(), next(detail.clone())))
+        .collect();
+    assert_eq!(
+        moves,
+        [
+            (Some(90_000), 90_000),
+            (Some(90_000), 10),
+            (Some(10), 0),
+            (Some(0), 100_000),
+            (Some(100_000), 7),
+            (Some(8), 8)
+        ]
+    );
+}
