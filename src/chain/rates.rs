@@ -162,11 +162,7 @@ fn add(
     price: &str,
     at: Time,
 ) -> Result<(), Failure> {
-    let price = digits(price).ok_or_else(|| {
-        Failure::of(format!(
-            "the price of {base} in {quote} is {price:?}, not a positive number"
-        ))
-    })?;
+    let price = digits(price).ok_or_else(|| no_price("price", (base, quote), price))?;
     tickers.push(Ticker {
         base,
         quote,
@@ -174,4 +170,10 @@ fn add(
         at,
     });
     Ok(())
+}
+
+/// The text of this price of a pair spells no positive number.
+fn no_price(name: &str, (base, quote): (&str, &str), text: &str) -> Failure {
+    let problem = format!("the {name} of {base} in {quote} is {text:?}, not a positive number");
+    Failure::of(problem)
 }

@@ -10,7 +10,7 @@ mod figure;
 
 pub use agreement::{NoAgreement, agreed, of_file};
 pub use evidence::Evidence;
-pub use figure::{Figure, Source, Ticker, Told, digits, figures};
+pub use figure::{Figure, Source, Ticker, Told, digits, figures, middle};
 
 use super::money::coin::Rate;
 use super::money::{Bps, Overflow};

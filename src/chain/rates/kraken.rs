@@ -1,9 +1,11 @@
 //! Kraken: `GET /0/public/Ticker`, in EUR and in USD.
 //!
-//! What always holds: the price is that of the last trade (`c`), as its text stands.
+//! What always holds: the price is the middle of what is asked and bid at this moment. The last trade (`c`) may be of any
+//! moment before.
 
-use super::{Asker, Failure, Ticker, add, read};
+use super::{Asker, Failure, Ticker, no_price, read};
 use crate::domain::asset::symbols;
+use crate::domain::rate::{digits, middle};
 use crate::domain::time::Time;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -25,8 +27,10 @@ struct Answer {
 
 #[derive(Deserialize)]
 struct Pair {
-    /// The last trade: its price, its volume.
-    c: Vec<String>,
+    /// The best ask: its price, and two volumes.
+    a: Vec<String>,
+    /// The best bid, alike.
+    b: Vec<String>,
 }
 
 /// The symbol by which Kraken knows a coin.
@@ -79,11 +83,39 @@ pub(super) fn ask(asker: &Asker, base: &str, now: Time) -> Result<Vec<Ticker>, F
         let found = names(pair)
             .into_iter()
             .find_map(|name| answer.result.get(&name));
-        if let Some(price) = found.and_then(|found| found.c.first()) {
-            add(&mut tickers, pair, price, now)?;
+        if let Some(found) = found {
+            tickers.push(ticker(pair, found, now)?);
         }
     }
     Ok(tickers)
+}
+
+/// The ticker of a pair.
+///
+/// # Errors
+/// Ask or bid is absent or no positive number, or less is asked than bid.
+fn ticker(
+    (base, quote): (&'static str, &'static str),
+    found: &Pair,
+    at: Time,
+) -> Result<Ticker, Failure> {
+    let read = |name: &str, side: &[String]| {
+        let text = side.first().map_or("", String::as_str);
+        digits(text).ok_or_else(|| no_price(name, (base, quote), text))
+    };
+    let (ask, bid) = (read("ask price", &found.a)?, read("bid price", &found.b)?);
+    let price = middle(bid, ask).ok_or_else(|| {
+        Failure::of(format!(
+            "the ask price of {base} in {quote} is {ask} and the bid price {bid}, which have no middle: the ask must not be \
+             below the bid"
+        ))
+    })?;
+    Ok(Ticker {
+        base,
+        quote,
+        price,
+        at,
+    })
 }
 
 fn get(asker: &Asker, url: &str) -> Result<Answer, Failure> {

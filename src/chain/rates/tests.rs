@@ -16,9 +16,12 @@ const KRAKEN: &str = r#"{"error":[],"result":{
     "XXBTZEUR":{"a":["60010.20000","1","1.000"],"b":["60010.10000","12","12.000"],"c":["60000.10000","0.00200000"],
       "v":["2071.77990748","3456.27572256"],"p":["8960.80495","8912.04839"],"t":[8853,16464],"l":["8882.6","8700.0"],
       "h":["9078.00000","9078.00000"],"o":"8887.80000"},
-    "XXBTZUSD":{"c":["65000.20000","0.1"]},"XETHZEUR":{"c":["3000.5","1"]},"XLTCZUSD":{"c":["88","1"]},
-    "XDGEUR":{"c":["0.1412345","1"]},"SOLEUR":{"c":["150.01","1"]},"USDTEUR":{"c":["0.92","1"]},
-    "USDTZUSD":{"c":["0.9998","1"]},"USDCUSD":{"c":["1.0001","1"]},"ZEURZUSD":{"c":["1.1","1"]}}}"#;
+    "XXBTZUSD":{"a":["65000.30000","1","1.000"],"b":["65000.10000","1","1.000"],"c":["1","0.1"]},
+    "XETHZEUR":{"a":["3001","1","1"],"b":["3000","1","1"]},"XLTCZUSD":{"a":["88.5","1","1"],"b":["87.5","1","1"]},
+    "XDGEUR":{"a":["0.1412346","1","1"],"b":["0.1412345","1","1"]},"SOLEUR":{"a":["150.01","1","1"],"b":["150.01","1","1"]},
+    "USDTEUR":{"a":["0.93","1","1"],"b":["0.91","1","1"]},"USDTZUSD":{"a":["0.9999","1","1"],"b":["0.9997","1","1"]},
+    "USDCUSD":{"a":["1.0002","1","1"],"b":["1","1","1"]},"ZEURZUSD":{"a":["1.1001","1","1"],"b":["1.0999","1","1"]},
+    "PEPEUSD":{"a":[],"b":[]}}}"#;
 /// Coinbase's, for one coin.
 const COINBASE: &str = r#"{"data":{"currency":"COIN","rates":{"AED":"239.58","EUR":"60001.5","USD":"65001.25","ZWL":"322.3"}}}"#;
 const BINANCE: &str = r#"[{"symbol":"BTCEUR","price":"59999.90000000"},{"symbol":"BTCUSDT","price":"66000.00000000"},
@@ -103,11 +106,11 @@ fn each_source_is_read_as_documented() {
         (
             Source::Kraken,
             &[
-                "BTC EUR 60000.1 BTC/EUR 0",
+                "BTC EUR 60010.15 BTC/EUR 0",
                 "BTC USD 65000.2 BTC/USD 0",
                 "LTC EUR 80 LTC/USD by EUR/USD 0",
                 "LTC USD 88 LTC/USD 0",
-                "DOGE EUR 0.1412345 DOGE/EUR 0",
+                "DOGE EUR 0.14123455 DOGE/EUR 0",
                 "ETH EUR 3000.5 ETH/EUR 0",
                 "USDT EUR 0.92 USDT/EUR 0",
                 "USDT USD 0.9998 USDT/USD 0",
@@ -195,11 +198,12 @@ fn a_pair_that_is_gone_takes_no_other_with_it() {
 
 #[test]
 fn a_price_that_is_none_makes_the_whole_answer_none() {
-    for (source, price) in [
-        (Source::Kraken, "60000.10000"),
-        (Source::Coinbase, "60001.5"),
-        (Source::Binance, "59999.90000000"),
-        (Source::Coingecko, "60000.12345678901"),
+    for (source, price, side) in [
+        (Source::Kraken, "60010.20000", "ask "),
+        (Source::Kraken, "60010.10000", "bid "),
+        (Source::Coinbase, "60001.5", ""),
+        (Source::Binance, "59999.90000000", ""),
+        (Source::Coingecko, "60000.12345678901", ""),
     ] {
         for wrong in [
             "0",
@@ -216,7 +220,9 @@ fn a_price_that_is_none_makes_the_whole_answer_none() {
             });
             let failure = ask(source, base).unwrap_err();
             assert!(
-                failure.problem.starts_with("the price of BTC in EUR is"),
+                failure
+                    .problem
+                    .starts_with(&format!("the {side}price of BTC in EUR is")),
                 "{source} {wrong}: {failure:?}"
             );
         }

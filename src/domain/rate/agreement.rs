@@ -3,7 +3,7 @@
 //! What always holds: one source alone makes no rate, except the operator's own file; and a median that no two figures
 //! stand by is none, so a source that lies can take a coin off the offer, and cannot price it.
 
-use super::{Evidence, FRESH_MS_MAX, Figure, Quoted, RateSource, Source};
+use super::{Evidence, FRESH_MS_MAX, Figure, Quoted, RateSource, Source, middle};
 use crate::domain::money::Bps;
 use crate::domain::money::coin::Rate;
 use crate::domain::time::Time;
@@ -119,7 +119,7 @@ fn median(sorted: &[Decimal]) -> Option<Decimal> {
         return Some(upper);
     }
     let lower = *sorted.get((sorted.len() / 2).checked_sub(1)?)?;
-    lower.checked_add(upper)?.checked_div(Decimal::TWO)
+    middle(lower, upper)
 }
 
 /// Do two neighbours agree with one another, and with the median?

@@ -59,6 +59,15 @@ pub fn digits(text: &str) -> Option<Decimal> {
     number.filter(|number| *number > Decimal::ZERO)
 }
 
+/// What lies half-way between two numbers. Nothing where the lower one is above the upper, and where their sum is too large to
+/// be counted.
+pub fn middle(lower: Decimal, upper: Decimal) -> Option<Decimal> {
+    if lower > upper {
+        return None;
+    }
+    lower.checked_add(upper)?.checked_div(Decimal::TWO)
+}
+
 /// A price that a source tells: so many of `quote` for one `base`. Both are symbols, such as BTC, EUR or USDT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticker {
@@ -176,7 +185,7 @@ fn through(tickers: &[Ticker], coin: &str, via: &str) -> Option<(Decimal, String
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Currency, Source, Ticker, Time, digits, figures};
+    use super::{Currency, Decimal, Source, Ticker, Time, digits, figures, middle};
 
     #[test]
     fn a_number_is_read_from_its_digits() {
@@ -218,6 +227,27 @@ mod tests {
             "99999999999999999999999999999999999999999999",
         ] {
             assert_eq!(digits(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_middle_is_half_the_sum() {
+        for (upper, lower, expected) in [
+            ("60010.20000", "60010.10000", Some("60010.15")),
+            ("2", "1", Some("1.5")),
+            ("1", "1", Some("1")),
+            ("0.00000003", "0.00000002", Some("0.000000025")),
+            (
+                "0.0000000000000000000000000003",
+                "0.0000000000000000000000000001",
+                Some("0.0000000000000000000000000002"),
+            ),
+            ("60010.1", "60010.2", None),
+            ("79228162514264337593543950335", "1", None),
+        ] {
+            let number = |text: &str| text.parse::<Decimal>().unwrap();
+            let found = middle(number(lower), number(upper));
+            assert_eq!(found, expected.map(number), "{lower} {upper}");
         }
     }
 

@@ -105,9 +105,16 @@ fn answer(
 fn body(source: &str, path: &str, eur: u64) -> String {
     let usd = eur + eur / 10;
     match source {
-        "kraken" => format!(
-            r#"{{"error":[],"result":{{"XXBTZEUR":{{"c":["{eur}.00000","0.1"]}},"XXBTZUSD":{{"c":["{usd}.0","0.1"]}}}}}}"#
-        ),
+        "kraken" => {
+            let pair = |price: u64| {
+                format!(
+                    r#"{{"a":["{price}.5","1","1"],"b":["{}.5","1","1"]}}"#,
+                    price - 1
+                )
+            };
+            let (eur, usd) = (pair(eur), pair(usd));
+            format!(r#"{{"error":[],"result":{{"XXBTZEUR":{eur},"XXBTZUSD":{usd}}}}}"#)
+        }
         "coinbase" => {
             let coin = path.rsplit('=').next().unwrap_or_default();
             let rates = if coin == "BTC" {

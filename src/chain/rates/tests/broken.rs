@@ -40,7 +40,7 @@ fn what_is_not_as_documented_is_refused_and_says_why() {
 }
 
 /// Bodies that come with status 200, and what is told of each.
-const NOT_AS_DOCUMENTED: [(Source, &str, &str); 14] = [
+const NOT_AS_DOCUMENTED: [(Source, &str, &str); 20] = [
     (
         Source::Kraken,
         r#"{"error":["EService:Unavailable"]}"#,
@@ -48,8 +48,38 @@ const NOT_AS_DOCUMENTED: [(Source, &str, &str); 14] = [
     ),
     (
         Source::Kraken,
-        r#"{"error":[],"result":{"XXBTZEUR":{"c":[60000]}}}"#,
+        r#"{"error":[],"result":{"XXBTZEUR":{"a":[60000],"b":["60000"]}}}"#,
         "the answer is not as documented",
+    ),
+    (
+        Source::Kraken,
+        r#"{"error":[],"result":{"XXBTZEUR":{"c":["60000","1"],"b":["60000"]}}}"#,
+        "the answer is not as documented: missing field `a`",
+    ),
+    (
+        Source::Kraken,
+        r#"{"error":[],"result":{"XXBTZEUR":{"a":["60000"],"b":null}}}"#,
+        "the answer is not as documented: invalid type: null",
+    ),
+    (
+        Source::Kraken,
+        r#"{"error":[],"result":{"XXBTZEUR":{"a":[],"b":["60000"]}}}"#,
+        "the ask price of BTC in EUR is \"\", not a positive number",
+    ),
+    (
+        Source::Kraken,
+        r#"{"error":[],"result":{"XXBTZEUR":{"a":["0.00000"],"b":["0.00000"]}}}"#,
+        "the ask price of BTC in EUR is \"0.00000\", not a positive number",
+    ),
+    (
+        Source::Kraken,
+        r#"{"error":[],"result":{"XXBTZEUR":{"a":["60000"],"b":["60000.1"]}}}"#,
+        "the ask price of BTC in EUR is 60000 and the bid price 60000.1, which have no middle",
+    ),
+    (
+        Source::Kraken,
+        r#"{"error":[],"result":{"XXBTZEUR":{"a":["79228162514264337593543950335"],"b":["1"]}}}"#,
+        "the ask price of BTC in EUR is 79228162514264337593543950335 and the bid price 1, which have no middle",
     ),
     (
         Source::Kraken,
