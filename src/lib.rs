@@ -14,7 +14,7 @@
 //! | [`http`] | hyper: ROUTES, keys and sessions, limits, statuses, the OpenAPI document, pages, the operator interface, the sandbox's controls | service, domain, clock, web |
 //! | [`web`] | what a browser gets: pages, their style, the widget, as files; what is put into a page is a type | domain, askama |
 //! | [`outbound`] | the one way out: sends webhooks, and refuses addresses that are not for them | domain |
-//! | [`chain`] | what the world outside says: public sources of rates | domain |
+//! | [`chain`] | what the world outside says: asks the nodes of real chains and follows each chain step by step; public sources of rates | domain |
 //! | [`worker`] | what time brings about: delivery, expiry, pruning; the operator's signer and provisioner; one loop waits for all of them | service, chain, outbound, domain, clock |
 //! | [`clock`] | what time it is; the only place that asks the system | domain |
 //! | [`config`] | SETTINGS: every flag with its environment name, default and help | |

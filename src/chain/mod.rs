@@ -1,6 +1,150 @@
-//! What the world outside says: of money on chains, and of what coins cost.
+//! What the world outside says: the nodes of real chains, the steps along them, and what coins cost.
 //!
-//! What does not live here: what that means for an invoice (`service`), and when to ask (`worker`). What always holds:
-//! nothing here touches the file, and nothing that was answered is believed before it was checked.
+//! What lives here: asking nodes, and working out from their answers what one step along a chain came to; asking the
+//! sources of rates. What does not: the file, and what money is for: what was seen reaches both by the service's one way
+//! in. What always holds: nothing that was answered is believed before it was checked, and a node's url, which may carry
+//! a secret, is in no text that leaves this room.
 
 pub mod rates;
+
+use crate::domain::asset::Asset;
+use crate::domain::money::coin::Units;
+use crate::domain::observation::{Block, Spent};
+use crate::domain::time::Time;
+
+/// Why a node could not be asked, or not be believed. The texts are for the operator: they name no url and no secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeError {
+    /// No connection, no answer in time, half an answer, an error of the server: the same question later, or to the next
+    /// url.
+    Unreachable(String),
+    /// Too much was asked for at once, or too often: less, and later.
+    Limited(String),
+    /// It does not have that block yet, as one behind a load balancer may not: the same question later.
+    Behind,
+    /// What it says does not fit what it said before, or what was asked: nothing of it is used.
+    Lied(String),
+    /// It is the node of another network, or refuses the login: a person has to look.
+    Wrong(String),
+}
+
+/// The newest block that a node has, and what it says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Which block.
+    pub block: Block,
+    /// The block's own time.
+    pub time: Time,
+    /// Does the node have everything that there is? On utxo chains: it is not in its initial download, has all blocks whose
+    /// headers it has, and has a peer. Elsewhere the one who asks compares `time` with the clock: this is true.
+    pub is_complete: bool,
+    /// The height of the newest block that is final, where the chain says so.
+    pub finalized: Option<u32>,
+}
+
+/// What came to an address that is watched, in one place of a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// The coin.
+    pub asset: &'static Asset,
+    /// The transaction, as this chain's ids are kept.
+    pub txid: String,
+    /// Counted inside the transaction; the same in whatever block it is.
+    pub position: u32,
+    /// Where to, in its canonical text.
+    pub address: String,
+    /// How much.
+    pub amount: Units,
+    /// When the node had it first, where the node tells that.
+    pub first_seen: Option<Time>,
+    /// Where the money comes from.
+    pub spends: Vec<Spent>,
+}
+
+/// What of one block concerns us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockRead {
+    /// Which block.
+    pub block: Block,
+    /// The hash of the block before it.
+    pub parent: String,
+    /// The block's own time.
+    pub time: Time,
+    /// What came to watched addresses, by place in the block.
+    pub received: Vec<Received>,
+    /// Outputs that are watched and were spent in this block, each with the transaction that spends it.
+    pub spent: Vec<(Spent, String)>,
+}
+
+/// What of the mempool concerns us.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MempoolRead {
+    /// What came to watched addresses in transactions that were not known before.
+    pub received: Vec<Received>,
+    /// Outputs that are watched and are spent by transactions that were not known before.
+    pub spent: Vec<(Spent, String)>,
+    /// Which of the transactions that the caller asked about are there no more.
+    pub vanished: Vec<String>,
+}
+
+/// What is looked for.
+pub trait Watched {
+    /// May this be the script of an output of ours? True for all that are, and seldom for one that is not.
+    fn has_script(&self, script: &[u8]) -> bool;
+    /// May these be the 20 bytes of an address of ours? True for all that are, and seldom for one that is not.
+    fn has_account(&self, account: &[u8; 20]) -> bool;
+    /// Is this an output whose spending we want to know of: one that an unconfirmed payment spends, or one of our own?
+    fn has_output(&self, txid: &str, position: u32) -> bool;
+    /// The watched accounts, where they are few enough to be asked for by name: at most this many.
+    fn accounts(&self, max: usize) -> Option<Vec<[u8; 20]>>;
+}
+
+/// A node of one chain. All times come in: what a node tells is as old as it says.
+pub trait Node: Send {
+    /// Which network it is of, by the name in the chain's row: told by its genesis block or its chain id.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    fn network(&mut self) -> Result<String, NodeError>;
+
+    /// Its newest block.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    fn head(&mut self) -> Result<Head, NodeError>;
+
+    /// The hash of its block at this height; none where it has no such block yet.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError>;
+
+    /// The blocks of this range, the first and the last included, each the parent of the next; fewer, from the first on,
+    /// where the node or a limit does not let it be more.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    fn blocks(
+        &mut self,
+        from: u32,
+        to: u32,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError>;
+
+    /// What is new in its mempool, and which of these unconfirmed transactions are there no more. Nothing on chains that
+    /// are not watched before a block.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    fn mempool(
+        &mut self,
+        unconfirmed: &[String],
+        watched: &dyn Watched,
+    ) -> Result<MempoolRead, NodeError>;
+
+    /// Is this transaction in a block of the active chain? Which, where it is.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError>;
+}
