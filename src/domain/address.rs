@@ -17,9 +17,11 @@ use sha3::Keccak256;
 use super::asset::Mode;
 use super::chain::Chain;
 
+mod account;
 mod pay_to;
 mod script;
 
+pub use account::{account, of_account};
 pub use pay_to::{PayTo, write};
 pub use script::script;
 

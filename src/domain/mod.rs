@@ -34,6 +34,7 @@ pub mod status;
 pub mod text_enum;
 pub mod time;
 pub mod timeline;
+pub mod token;
 pub mod transfer;
 pub mod unmatched;
 pub mod url;

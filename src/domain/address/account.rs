@@ -1,0 +1,107 @@
+//! The twenty bytes behind an address, on chains whose money lies in accounts that have so many.
+//!
+//! What does not live here: how addresses are written. What always holds: text and bytes follow from each other, so a
+//! chain is searched by the bytes alone.
+
+use super::{Chain, Encoding, Network, TRON_VERSION, lower_hex, parse, read_base58check};
+use super::{write_base58check, write_evm};
+
+/// The bytes of an account's address; none for what is no address of this chain, and on chains that have no such accounts.
+pub fn account(chain: Chain, address: &str) -> Option<[u8; 20]> {
+    let canonical = parse(chain, Network::Main, address).ok()?;
+    match chain.row().encoding {
+        Encoding::Evm => from_hex(canonical.strip_prefix("0x")?),
+        Encoding::Tron => read_base58check(&canonical, "").ok().map(|(_, hash)| hash),
+        Encoding::Utxo(_) | Encoding::Solana => None,
+    }
+}
+
+/// The canonical text of the address of an account; none on chains that have no such accounts, and for the account of all
+/// zeros, which is nobody's.
+pub fn of_account(chain: Chain, account: &[u8; 20]) -> Option<String> {
+    if account.iter().all(|byte| *byte == 0) {
+        return None;
+    }
+    match chain.row().encoding {
+        Encoding::Evm => Some(write_evm(&lower_hex(account))),
+        Encoding::Tron => Some(write_base58check(TRON_VERSION, account)),
+        Encoding::Utxo(_) | Encoding::Solana => None,
+    }
+}
+
+fn from_hex(digits: &str) -> Option<[u8; 20]> {
+    let mut bytes = [0; 20];
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    if pairs.len() != bytes.len() || !rest.is_empty() {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(pairs) {
+        *byte = u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Chain, account, of_account};
+    use crate::domain::address::test_address;
+
+    #[test]
+    fn an_account_and_its_address_follow_from_each_other() {
+        for (chain, address, last) in [
+            // of EIP-55's own test cases, and USDT's contract on Tron
+            (
+                Chain::Base,
+                "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                [0x1b, 0xea, 0xed],
+            ),
+            (
+                Chain::Ethereum,
+                "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
+                [0xc8, 0xc6, 0xfb],
+            ),
+            (
+                Chain::Tron,
+                "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
+                [0xde, 0xd1, 0x3c],
+            ),
+        ] {
+            let bytes = account(chain, address);
+            let is_it = bytes.is_some_and(|bytes| bytes.ends_with(&last));
+            assert!(is_it, "{address}: {bytes:x?}");
+            let text = bytes.and_then(|bytes| of_account(chain, &bytes));
+            assert_eq!(text.as_deref(), Some(address));
+        }
+        for chain in [Chain::Ethereum, Chain::Polygon, Chain::Tron] {
+            for index in 0..100 {
+                let address = test_address(chain, "accounts", index);
+                let bytes = account(chain, &address);
+                let text = bytes.and_then(|bytes| of_account(chain, &bytes));
+                assert_eq!(text, Some(address));
+            }
+        }
+        let small = account(Chain::Base, "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed");
+        let cased = account(Chain::Base, "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
+        assert_eq!(small, cased);
+    }
+
+    #[test]
+    fn what_is_no_account_has_no_bytes() {
+        for (chain, text) in [
+            (Chain::Bitcoin, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
+            (
+                Chain::Solana,
+                "2vjuBUCFWKTimhLv5z1kay4oGevNRL3wqbhs7JhXk5T7",
+            ),
+            (Chain::Base, "0x0000000000000000000000000000000000000000"),
+            (Chain::Base, "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"),
+            (Chain::Base, "0x"),
+            (Chain::Tron, ""),
+        ] {
+            assert_eq!(account(chain, text), None, "{text}");
+        }
+        assert_eq!(of_account(Chain::Base, &[0; 20]), None);
+        assert_eq!(of_account(Chain::Bitcoin, &[1; 20]), None);
+        assert_eq!(of_account(Chain::Solana, &[1; 20]), None);
+    }
+}

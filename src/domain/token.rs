@@ -1,0 +1,114 @@
+//! The contracts of the tokens: where each lives on each network of its chain.
+//!
+//! What lives here: one table, CONTRACTS. What does not: the coins themselves (`asset`). What always holds: on a network
+//! whose coins are worth something the contract of a coin is the one that its issuer names, and no setting changes it.
+
+use super::asset::Asset;
+
+/// Where a token lives on one network.
+#[derive(Debug)]
+pub struct Contract {
+    /// The coin's id.
+    pub asset: &'static str,
+    /// The network, by the name that its nodes use.
+    pub network: &'static str,
+    /// The contract's address, in its canonical text.
+    pub address: &'static str,
+}
+
+/// Declares a row of the table below.
+const fn contract(asset: &'static str, network: &'static str, address: &'static str) -> Contract {
+    Contract {
+        asset,
+        network,
+        address,
+    }
+}
+
+/// Every contract, as the issuers list them: <https://developers.circle.com/stablecoins/usdc-contract-addresses> and
+/// <https://tether.to/en/supported-protocols>. Tether has none on test networks.
+pub static CONTRACTS: &[Contract] = &[
+    contract(
+        "USDT-ERC20",
+        "1",
+        "0xdAC17F958D2ee523a2206206994597C13D831ec7",
+    ),
+    contract(
+        "USDC-ERC20",
+        "1",
+        "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
+    ),
+    contract(
+        "USDC-ERC20",
+        "11155111",
+        "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
+    ),
+    contract(
+        "USDC-BASE",
+        "8453",
+        "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+    ),
+    contract(
+        "USDC-BASE",
+        "84532",
+        "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
+    ),
+    contract(
+        "USDC-POLYGON",
+        "137",
+        "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359",
+    ),
+    contract(
+        "USDC-POLYGON",
+        "80002",
+        "0x41E94Eb019C0762f9Bfcf9Fb1E58725BfB0e7582",
+    ),
+];
+
+/// The address of a token's contract on a network; none where it has none there.
+pub fn contract_of(asset: &Asset, network: &str) -> Option<&'static str> {
+    let mut rows = CONTRACTS.iter();
+    let row = rows.find(|row| row.asset == asset.id && row.network == network);
+    row.map(|row| row.address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CONTRACTS, contract_of};
+    use crate::domain::address::{Network, parse};
+    use crate::domain::asset::{ASSETS, Asset, AssetKind};
+
+    #[test]
+    fn each_contract_is_an_address_of_its_coins_chain_in_its_canonical_text() {
+        for row in CONTRACTS {
+            let asset = Asset::find(row.asset).filter(|asset| asset.kind == AssetKind::Erc20);
+            let chain = asset.map(|asset| asset.chain);
+            let canonical = chain.and_then(|chain| parse(chain, Network::Main, row.address).ok());
+            // A text in one case only would carry no checksum.
+            assert_eq!(canonical.as_deref(), Some(row.address), "{}", row.asset);
+            let networks = chain.map(|chain| chain.row().networks);
+            let is_known = networks
+                .is_some_and(|(main, test)| row.network == main || test.contains(&row.network));
+            assert!(is_known, "{} {}", row.asset, row.network);
+        }
+    }
+
+    #[test]
+    fn each_token_has_one_contract_on_its_main_network() {
+        for asset in ASSETS.iter().filter(|asset| asset.kind == AssetKind::Erc20) {
+            assert!(
+                contract_of(asset, asset.chain.row().networks.0).is_some(),
+                "{}",
+                asset.id
+            );
+        }
+        for (at, row) in CONTRACTS.iter().enumerate() {
+            let same = |other: &&super::Contract| {
+                (other.asset, other.network) == (row.asset, row.network)
+                    || other.address == row.address
+            };
+            let first = CONTRACTS.iter().position(|other| same(&other));
+            assert_eq!(first, Some(at), "{} {}", row.asset, row.network);
+        }
+    }
+}
