@@ -119,8 +119,12 @@ pub trait Node: Send {
     /// [`NodeError`].
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError>;
 
-    /// The blocks of this range, the first and the last included, each the parent of the next; fewer, from the first on,
-    /// where the node or a limit does not let it be more.
+    /// The blocks of this range, in their order; fewer, from the first on, where the node or a limit does not let it be
+    /// more: the last one answered tells how far it was read.
+    ///
+    /// The first and the last one read and each with money in it are there. Chains of many small blocks leave out those in
+    /// between that do not concern us, which would each cost a call: where two of the answer follow one another in height,
+    /// the one is the parent of the other, and that was checked.
     ///
     /// # Errors
     /// [`NodeError`].
@@ -147,4 +151,10 @@ pub trait Node: Send {
     /// # Errors
     /// [`NodeError`].
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError>;
+
+    /// Does it tell of money that contracts send? None while that is not known, and on chains where there is no such
+    /// money.
+    fn has_traces(&self) -> Option<bool> {
+        None
+    }
 }
