@@ -7,6 +7,8 @@
 
 pub mod rates;
 
+pub mod rpc;
+
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Spent};

@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod chain;
 mod checkout;
 mod coins;
 mod customers;

@@ -68,7 +68,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         room: "chain",
         rooms: &["domain", "outbound"],
-        crates: &[VALUES, LOG, &["ureq"]],
+        crates: &[VALUES, LOG, &["base64", "ureq"]],
     },
     Layer {
         room: "worker",

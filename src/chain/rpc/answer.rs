@@ -1,0 +1,198 @@
+//! The answers of JSON-RPC, read as they arrive: one, or those of a batch in whatever order they come.
+//!
+//! What does not live here: how they are fetched, and what an error means to a caller. What always holds: what is asked
+//! for is read straight into its type, and what is not asked for is passed over without being kept.
+
+use super::MethodError;
+use serde::de::value::UnitDeserializer;
+use serde::de::{
+    DeserializeSeed, Error, IgnoredAny, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+};
+use serde::{Deserialize, Deserializer};
+use std::fmt;
+
+/// One answer.
+pub(super) struct Answer<V> {
+    /// Which call it is for; none where the node does not say.
+    pub id: Option<u64>,
+    pub outcome: Result<V, MethodError>,
+}
+
+/// Reads one answer; its result with this seed.
+pub(super) struct OneSeed<S>(pub S);
+
+/// Reads the answers of a batch, or the one answer that is given in place of all; each result with a seed of its own.
+pub(super) struct BatchSeed<S> {
+    pub seed: S,
+    /// How many there are to be: no more are read.
+    pub calls: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Key {
+    Id,
+    Result,
+    Error,
+    #[serde(other)]
+    Other,
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for OneSeed<S> {
+    type Value = Answer<S::Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for OneSeed<S> {
+    type Value = Answer<S::Value>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an answer of JSON-RPC")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let (mut seed, mut result, mut error, mut id) = (Some(self.0), None, None, None);
+        let mut is_null = false;
+        while let Some(key) = map.next_key()? {
+            match key {
+                Key::Id => id = map.next_value()?,
+                Key::Error => error = map.next_value::<Option<ErrorObject>>()?,
+                Key::Result => {
+                    let unused = seed.take().filter(|_| !is_null);
+                    let unused = unused.ok_or_else(|| A::Error::custom("two results"))?;
+                    match map.next_value_seed(NullableSeed(unused))? {
+                        Nullable::Value(value) => result = Some(value),
+                        Nullable::Null(unused) => (seed, is_null) = (Some(unused), true),
+                    }
+                }
+                Key::Other => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        let outcome = match (error, result, seed.filter(|_| is_null)) {
+            (Some(ErrorObject(error)), ..) => Err(error),
+            (None, Some(result), _) => Ok(result),
+            // Whoever asked knows whether nothing is an answer.
+            (None, None, Some(seed)) => {
+                let nothing: UnitDeserializer<A::Error> = ().into_deserializer();
+                Ok(seed.deserialize(nothing)?)
+            }
+            (None, None, None) => return Err(A::Error::custom("neither a result nor an error")),
+        };
+        Ok(Answer { id, outcome })
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de> + Clone> DeserializeSeed<'de> for BatchSeed<S> {
+    type Value = Vec<Answer<S::Value>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de> + Clone> Visitor<'de> for BatchSeed<S> {
+    type Value = Vec<Answer<S::Value>>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("the answers of a batch")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut answers = Vec::with_capacity(self.calls.min(1024));
+        while let Some(answer) = list.next_element_seed(OneSeed(self.seed.clone()))? {
+            if answers.len() >= self.calls {
+                return Err(A::Error::custom("more answers than calls"));
+            }
+            answers.push(answer);
+        }
+        Ok(answers)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        Ok(vec![OneSeed(self.seed).visit_map(map)?])
+    }
+}
+
+/// Reads a value, or gives the seed back where there is nothing.
+struct NullableSeed<S>(S);
+
+enum Nullable<S, V> {
+    Null(S),
+    Value(V),
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for NullableSeed<S> {
+    type Value = Nullable<S, S::Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_option(self)
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for NullableSeed<S> {
+    type Value = Nullable<S, S::Value>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a result")
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(Nullable::Null(self.0))
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        self.0.deserialize(from).map(Nullable::Value)
+    }
+}
+
+/// An error, as an object or as a bare text.
+struct ErrorObject(MethodError);
+
+impl<'de> Deserialize<'de> for ErrorObject {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct ErrorVisitor;
+
+        impl<'de> Visitor<'de> for ErrorVisitor {
+            type Value = ErrorObject;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an error of JSON-RPC")
+            }
+
+            fn visit_str<E: Error>(self, message: &str) -> Result<ErrorObject, E> {
+                Ok(ErrorObject(MethodError {
+                    code: 0,
+                    message: message.to_owned(),
+                }))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ErrorObject, A::Error> {
+                #[derive(Deserialize)]
+                #[serde(field_identifier, rename_all = "lowercase")]
+                enum Key {
+                    Code,
+                    Message,
+                    #[serde(other)]
+                    Other,
+                }
+
+                let (mut code, mut message) = (0, String::new());
+                while let Some(key) = map.next_key()? {
+                    match key {
+                        Key::Code => code = map.next_value()?,
+                        Key::Message => {
+                            message = map.next_value::<Option<String>>()?.unwrap_or_default();
+                        }
+                        Key::Other => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                Ok(ErrorObject(MethodError { code, message }))
+            }
+        }
+
+        from.deserialize_any(ErrorVisitor)
+    }
+}

@@ -1,0 +1,191 @@
+//! The url of a node, taken apart: where to connect, what to log in with, and what of it may be shown.
+//!
+//! What does not live here: which chain it is for. What always holds: what is shown of it is its scheme and its host;
+//! login, path and query, which may each be a secret, are in no text that leaves this room.
+
+use std::fmt;
+
+use crate::domain::url::{Fault, Site};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+/// Shorter parts of a url stand in every sentence, and are no secrets.
+const SECRET_CHARS_MIN: usize = 6;
+
+/// Where a node is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The url without its login.
+    url: String,
+    /// What the `Authorization` header says, where the url has a login.
+    login: Option<String>,
+    /// Scheme and host.
+    shown: String,
+    /// What of it is blotted out of every text that a node answers.
+    secrets: Vec<String>,
+}
+
+impl Endpoint {
+    /// Reads one url, like `http://user:password@127.0.0.1:8332`.
+    ///
+    /// # Errors
+    /// A text that says what would be right, and repeats nothing of the url.
+    pub fn parse(text: &str) -> Result<Endpoint, String> {
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| said(Fault::Shape))?;
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        let (user, host) = match authority.rsplit_once('@') {
+            Some((user, host)) => (Some(user), host),
+            None => (None, authority),
+        };
+        let url = format!("{scheme}://{host}{path}");
+        let site = Site::parse(&url).map_err(said)?;
+        let shown = format!("{}://{}", scheme.to_ascii_lowercase(), site.host_text());
+        let mut secrets: Vec<String> = path
+            .split(['/', '?', '#', '&', '='])
+            .map(str::to_owned)
+            .collect();
+        let login = user.map(|user| {
+            let decoded = decoded(user);
+            let encoded = STANDARD.encode(&decoded);
+            let decoded = String::from_utf8_lossy(&decoded).into_owned();
+            secrets.extend(user.split(':').chain(decoded.split(':')).map(str::to_owned));
+            secrets.extend([encoded.clone(), decoded]);
+            format!("Basic {encoded}")
+        });
+        secrets.retain(|secret| secret.chars().count() >= SECRET_CHARS_MIN);
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Ok(Endpoint {
+            url,
+            login,
+            shown,
+            secrets,
+        })
+    }
+
+    /// Reads one or more, with commas between them.
+    ///
+    /// # Errors
+    /// [`Endpoint::parse`].
+    pub fn parse_list(text: &str) -> Result<Vec<Endpoint>, String> {
+        text.split(',')
+            .map(|url| Endpoint::parse(url.trim()))
+            .collect()
+    }
+
+    /// Its scheme and host: all that may be shown.
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// The url to connect to: a secret.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The value of its `Authorization` header: a secret.
+    pub(super) fn login(&self) -> Option<&str> {
+        self.login.as_deref()
+    }
+
+    /// A text without what of the url could be a secret: a node may repeat what it was sent.
+    pub(super) fn blotted(&self, text: &str) -> String {
+        let secrets = self.secrets.iter();
+        secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Endpoint({})", self.shown)
+    }
+}
+
+fn said(fault: Fault) -> String {
+    let expected = "must be a url like http://user:password@127.0.0.1:8332";
+    fault.remedy().unwrap_or(expected).to_owned()
+}
+
+/// The bytes that a text with `%40` and the like stands for; what is no such code stays as it is.
+fn decoded(text: &str) -> Vec<u8> {
+    let mut rest = text.as_bytes();
+    let mut bytes = Vec::with_capacity(rest.len());
+    while let [first, after @ ..] = rest {
+        let code = after.get(..2).filter(|_| *first == b'%');
+        let code = code
+            .filter(|code| code.iter().all(u8::is_ascii_hexdigit))
+            .and_then(|code| str::from_utf8(code).ok())
+            .and_then(|code| u8::from_str_radix(code, 16).ok());
+        bytes.push(code.unwrap_or(*first));
+        rest = match code {
+            Some(_) => after.get(2..).unwrap_or_default(),
+            None => after,
+        };
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Endpoint;
+
+    #[test]
+    fn only_scheme_and_host_are_shown() {
+        for (text, url, login, shown) in [
+            (
+                "http://coffer:pass%40word%3D=@127.0.0.1:8332",
+                "http://127.0.0.1:8332",
+                Some("Basic Y29mZmVyOnBhc3NAd29yZD09"),
+                "http://127.0.0.1",
+            ),
+            (
+                "HTTPS://Node.example/v3/0123456789abcdef?key=fedcba",
+                "HTTPS://Node.example/v3/0123456789abcdef?key=fedcba",
+                None,
+                "https://Node.example",
+            ),
+            (
+                "http://a@b:c@[::1]:1/",
+                "http://[::1]:1/",
+                Some("Basic YUBiOmM="),
+                "http://[::1]",
+            ),
+        ] {
+            let read = Endpoint::parse(text);
+            let parts = read
+                .as_ref()
+                .map(|read| (read.url(), read.login(), read.shown()));
+            assert_eq!(parts, Ok((url, login, shown)));
+            assert_eq!(format!("{read:?}"), format!("Ok(Endpoint({shown}))"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_url_is_refused_without_being_repeated() {
+        for wrong in [
+            "",
+            "node",
+            "secret:secret@host",
+            "ftp://secret@host",
+            "http://secret@",
+            "http://secret@host:0",
+            "http://secret@ho st",
+            "http://secret@host:port",
+        ] {
+            let said = Endpoint::parse(wrong).err().unwrap_or_default();
+            assert!(said.starts_with("must "), "{wrong}: {said}");
+            assert!(!said.contains("secret"), "{wrong}: {said}");
+        }
+        assert!(Endpoint::parse_list("http://a, http://b").is_ok_and(|list| list.len() == 2));
+        assert!(Endpoint::parse_list("http://a,").is_err());
+    }
+
+    #[test]
+    fn a_node_that_repeats_what_it_was_sent_tells_no_secret() {
+        let read = Endpoint::parse("http://user:pass%20word@host/v3/0123456789?key=abcdef").ok();
+        let text =
+            "no project 0123456789 for pass word, pass%20word, abcdef and dXNlcjpwYXNzIHdvcmQ=";
+        let blotted = read.map(|read| read.blotted(text));
+        assert_eq!(blotted.as_deref(), Some("no project … for …, …, … and …"));
+    }
+}

@@ -1,0 +1,97 @@
+//! Why a call came to nothing: each kind of failure of HTTP, of JSON and of JSON-RPC is one of a few on which callers act.
+//!
+//! What does not live here: counting failures, and blotting secrets out of their texts. What always holds: no text made
+//! here names a url.
+
+use super::super::NodeError;
+use serde_json::error::Category;
+
+/// A method's own error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MethodError {
+    /// Its code, by which callers act.
+    pub code: i64,
+    /// What the node says of it; outside this room at most 200 characters, none of them a secret.
+    pub message: String,
+}
+
+/// Why a call came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The node could not be asked, or not be believed.
+    Node(NodeError),
+    /// The node understood, and the method says no.
+    Method(MethodError),
+}
+
+impl From<NodeError> for Failure {
+    fn from(error: NodeError) -> Failure {
+        Failure::Node(error)
+    }
+}
+
+/// Is this a method's way to say: less, or later? The codes are those of EIP-1474 and of public nodes.
+pub(super) fn is_limit(error: &MethodError) -> bool {
+    const WORDS: [&str; 10] = [
+        "limit",
+        "too many",
+        "more than",
+        "exceed",
+        "too large",
+        "too wide",
+        "too big",
+        "response size",
+        "block range",
+        "timed out",
+    ];
+    let text = error.message.to_ascii_lowercase();
+    let says_so = || WORDS.iter().any(|word| text.contains(word));
+    match error.code {
+        -32005 | -32029 | 429 => true,
+        -32601 => false,
+        0 | -32099..=-32000 | -32603..=-32600 => says_so(),
+        _ => false,
+    }
+}
+
+/// Why no answer came, in words of this program's own.
+pub(super) fn failed(error: &ureq::Error) -> NodeError {
+    let text = match error {
+        ureq::Error::Timeout(_) => "no answer in time".to_owned(),
+        ureq::Error::HostNotFound => "its name has no address".to_owned(),
+        ureq::Error::BodyExceedsLimit(bytes) => {
+            return NodeError::Limited(format!("its answer has more than {bytes} bytes"));
+        }
+        ureq::Error::Http(_) | ureq::Error::BadUri(_) => {
+            return wrong("its url or header cannot be sent");
+        }
+        ureq::Error::Io(error) if error.raw_os_error().is_some() => error.kind().to_string(),
+        ureq::Error::Io(error) => error.to_string(),
+        ureq::Error::Protocol(_) => "its answer is not HTTP".to_owned(),
+        ureq::Error::Rustls(error) => error.to_string(),
+        _ => "the connection failed".to_owned(),
+    };
+    NodeError::Unreachable(text)
+}
+
+/// Why an answer could not be read.
+pub(super) fn unread(error: serde_json::Error) -> NodeError {
+    match error.classify() {
+        Category::Io => failed(&ureq::Error::from(std::io::Error::from(error))),
+        Category::Eof => NodeError::Unreachable("its answer breaks off".to_owned()),
+        Category::Syntax => NodeError::Lied("its answer is not JSON".to_owned()),
+        Category::Data => NodeError::Lied(format!("its answer is not what was asked: {error}")),
+    }
+}
+
+pub(super) fn limited(error: &MethodError) -> NodeError {
+    NodeError::Limited(format!("it says: {} ({})", error.message, error.code))
+}
+
+pub(super) fn lied(text: &str) -> NodeError {
+    NodeError::Lied(text.to_owned())
+}
+
+pub(super) fn wrong(text: &str) -> NodeError {
+    NodeError::Wrong(text.to_owned())
+}

@@ -1,0 +1,3 @@
+//! How chains are seen: what nodes are asked, and what of their answers is believed.
+
+mod rpc;

@@ -1,0 +1,268 @@
+//! JSON-RPC: each kind of failure is told apart, nothing is believed that is not an answer to its own call, and nothing
+//! secret comes out.
+
+use crate::support::receiver::{Does, Receiver};
+use coffer::chain::NodeError;
+use coffer::chain::rpc::{Endpoint, Failure, Limits, MethodError, Rpc};
+use serde_json::{Value, json};
+
+const LIMITS: Limits = Limits {
+    timeout_ms: 10_000,
+    connect_timeout_ms: 10_000,
+    answer_bytes_max: 4096,
+    batch_calls_max: 4,
+    failures_max: 3,
+};
+
+#[track_caller]
+fn client(urls: &[String]) -> Rpc {
+    let endpoints = Endpoint::parse_list(&urls.join(",")).unwrap();
+    Rpc::new(endpoints, Vec::new(), LIMITS)
+}
+
+/// A client of a node that always does the same.
+#[track_caller]
+fn of(does: Does) -> (Receiver, Rpc) {
+    let node = Receiver::that(does);
+    let rpc = client(&[node.url()]);
+    (node, rpc)
+}
+
+#[track_caller]
+fn says(status: u16, text: &str) -> Result<Option<String>, Failure> {
+    let (_node, mut rpc) = of(Does::Say(status, text.to_owned()));
+    rpc.call("getsomething", &json!([]))
+}
+
+fn method(code: i64, message: &str) -> Failure {
+    let message = message.to_owned();
+    Failure::Method(MethodError { code, message })
+}
+
+#[test]
+fn results_and_errors_are_read_in_every_shape_that_nodes_give_them() {
+    for (text, expected) in [
+        (
+            r#"{"result":"a","error":null,"id":0}"#,
+            Ok(Some("a".to_owned())),
+        ),
+        (
+            r#"{"id":0,"jsonrpc":"2.0","result":"a"}"#,
+            Ok(Some("a".to_owned())),
+        ),
+        (
+            r#" {"jsonrpc":"2.0","id":0,"more":[{}],"result":null} "#,
+            Ok(None),
+        ),
+        (
+            r#"{"result":null,"error":{"code":-5,"message":"No such\ntransaction"},"id":0}"#,
+            Err(method(-5, "No such transaction")),
+        ),
+        (
+            r#"{"error":{"data":[1],"message":"out of range","code":-8},"id":0}"#,
+            Err(method(-8, "out of range")),
+        ),
+        (
+            r#"{"error":{"code":-32700,"message":"Parse error"},"id":null,"result":null}"#,
+            Err(method(-32700, "Parse error")),
+        ),
+    ] {
+        for status in [200, 404, 500] {
+            assert_eq!(says(status, text), expected, "{status} {text}");
+        }
+    }
+}
+
+#[test]
+fn each_failure_is_told_apart() {
+    for (status, text, expected) in [
+        (401, "", "Wrong"),
+        (403, r#"{"result":"a","id":0}"#, "Wrong"),
+        (429, "", "Limited"),
+        (413, "", "Limited"),
+        (500, "Work queue depth exceeded", "Unreachable"),
+        (502, "<html>", "Unreachable"),
+        (200, "<html>", "Lied"),
+        (200, "", "Unreachable"),
+        (200, r#"{"result":"a","#, "Unreachable"),
+        (200, r#"{"result":7,"id":0}"#, "Lied"),
+        (200, r#"{"result":"a","id":1}"#, "Lied"),
+        (200, r#"{"result":"a"}"#, "Lied"),
+        (200, r#"{"result":"a","result":"b","id":0}"#, "Lied"),
+        (200, r#"{"result":null,"result":"b","id":0}"#, "Lied"),
+        (200, r#"{"result":"a","id":0}{}"#, "Lied"),
+        (200, r#"{"id":0}"#, "Lied"),
+        (200, "[]", "Lied"),
+        (
+            200,
+            r#"{"error":{"code":-32005,"message":"no"},"id":0}"#,
+            "Limited",
+        ),
+        (
+            200,
+            r#"{"error":{"code":-32000,"message":"Rate limit exceeded"},"id":0}"#,
+            "Limited",
+        ),
+        (500, r#"{"error":"too many requests","id":null}"#, "Limited"),
+    ] {
+        let said = says(status, text);
+        let told = format!("{said:?}");
+        let expected = format!("Err(Node({expected}");
+        assert!(told.starts_with(&expected), "{status} {text}: {told}");
+    }
+    let long = format!(r#"{{"result":"{}","id":0}}"#, "a".repeat(5000));
+    let nested = format!(r#"{{"x":{}"#, "[".repeat(4000));
+    for (does, expected) in [
+        (Does::Close, "Unreachable"),
+        (Does::Redirect("http://127.0.0.1:1/".to_owned()), "Wrong"),
+        (Does::Say(200, long), "Limited"),
+        (Does::Say(200, nested), "Unreachable"),
+    ] {
+        let (_node, mut rpc) = of(does.clone());
+        let told = format!("{:?}", rpc.call::<String>("a", &json!([])));
+        assert!(
+            told.starts_with(&format!("Err(Node({expected}")),
+            "{does:?}: {told}"
+        );
+    }
+    let node = Receiver::that(Does::Hang);
+    let endpoints = Endpoint::parse_list(&node.url()).unwrap();
+    let limits = Limits {
+        timeout_ms: 50,
+        ..LIMITS
+    };
+    let hanging = Rpc::new(endpoints, Vec::new(), limits).call::<String>("a", &json!([]));
+    let late = NodeError::Unreachable("no answer in time".to_owned());
+    assert_eq!(hanging, Err(Failure::Node(late)));
+}
+
+/// What a node makes of the answers of a batch.
+type Change = fn(Vec<Value>) -> Value;
+
+/// Answers each call of a batch with its first parameter, in what order and shape the test says.
+fn echo(change: impl Fn(Vec<Value>) -> Value + Send + Sync + 'static) -> (Receiver, Rpc) {
+    let node = Receiver::scripted(move |_, message| {
+        let asked = message.json();
+        let answer = |call: &Value| json!({ "id": call["id"], "result": call["params"][0] });
+        let said = match asked.as_array() {
+            Some(calls) => change(calls.iter().map(answer).collect()),
+            None => answer(&asked),
+        };
+        Does::Say(200, said.to_string())
+    });
+    let rpc = client(&[node.url()]);
+    (node, rpc)
+}
+
+fn calls(count: u64) -> Vec<(&'static str, [u64; 1])> {
+    (0..count).map(|number| ("a", [number])).collect()
+}
+
+#[test]
+fn the_answers_of_a_batch_are_those_to_its_calls_in_whatever_order_they_come() {
+    let (node, mut rpc) = echo(|answers| answers.into_iter().rev().collect());
+    let outcomes = rpc.batch::<u64>(&calls(10)).unwrap();
+    let expected: Vec<_> = (0..10).map(Ok).collect();
+    assert_eq!(outcomes, expected);
+    assert_eq!(rpc.requests(), 10);
+    assert_eq!(node.messages().len(), 3, "four in a request");
+    assert_eq!(rpc.batch::<u64>(&calls(0)), Ok(Vec::new()));
+    assert_eq!(rpc.batch::<u64>(&calls(1)), Ok(vec![Ok(0)]));
+}
+
+#[test]
+fn a_batch_that_lacks_an_answer_or_has_a_foreign_one_is_not_believed() {
+    let cases: [(Change, &str); 7] = [
+        (|answers| answers[1..].to_vec().into(), "Unreachable"),
+        (
+            |answers| json!([answers[0], answers[0], answers[2]]),
+            "Lied",
+        ),
+        (
+            |answers| json!([answers[0], answers[1], answers[2], answers[2]]),
+            "Lied",
+        ),
+        (
+            |answers| json!([answers[0], answers[1], { "id": 77, "result": 1 }]),
+            "Lied",
+        ),
+        (
+            |answers| json!([answers[0], answers[1], { "id": null, "result": 1 }]),
+            "Lied",
+        ),
+        (
+            |answers| json!([answers[0], answers[1], { "id": 2, "result": "1" }]),
+            "Lied",
+        ),
+        (
+            |_| json!({ "id": null, "error": { "code": -32600, "message": "no batches" } }),
+            "Limited",
+        ),
+    ];
+    for (change, expected) in cases {
+        let (_node, mut rpc) = echo(change);
+        let told = format!("{:?}", rpc.batch::<u64>(&calls(3)));
+        assert!(told.starts_with(&format!("Err({expected}")), "{told}");
+    }
+}
+
+#[test]
+fn a_node_that_refuses_batches_is_asked_for_less_until_it_answers() {
+    let refuse = |_| json!({ "id": null, "error": { "code": -32600, "message": "no batches" } });
+    let (node, mut rpc) = echo(refuse);
+    let mut tries = 0;
+    while rpc.batch::<u64>(&calls(4)).is_err() {
+        tries += 1;
+        assert!(tries < 4);
+    }
+    assert_eq!(tries, 2, "four, then two, then one at a time");
+    assert_eq!(node.messages().len(), 2 + 4);
+}
+
+#[test]
+fn after_three_failures_the_next_url_takes_over_and_the_first_again() {
+    let good = Receiver::scripted(|_, message| {
+        let id = &message.json()["id"];
+        Does::Say(200, json!({ "id": id, "result": "good" }).to_string())
+    });
+    let bad = Receiver::that(Does::Answer(503));
+    let mut rpc = client(&[bad.url(), good.url()]);
+    let mut ask = || {
+        let answer = rpc.call::<String>("a", &json!([])).ok();
+        (answer, rpc.epoch())
+    };
+    for failures in 1..=3 {
+        assert_eq!(ask(), (None, failures));
+    }
+    for _ in 0..5 {
+        assert_eq!(ask(), (Some("good".to_owned()), 3));
+    }
+    for _ in 0..3 {
+        rpc.distrust();
+    }
+    assert!(rpc.call::<String>("a", &json!([])).is_err());
+    assert_eq!(bad.messages().len(), 4);
+}
+
+#[test]
+fn the_login_and_the_header_are_sent_and_never_shown() {
+    let node = Receiver::scripted(|_, message| {
+        // A careless node, which repeats what it was sent.
+        let sent = format!("{:?} {} limit", message.headers, message.path);
+        let error = json!({ "code": -32000, "message": sent.replace(['"', '\\'], "") });
+        Does::Say(200, json!({ "id": null, "error": error }).to_string())
+    });
+    let url = node.url().replace("http://", "http://user:pass%3Aword@") + "/v3/0123456789abcdef";
+    let header = ("x-key".to_owned(), "fedcba9876543210".to_owned());
+    let mut rpc = Rpc::new(Endpoint::parse_list(&url).unwrap(), vec![header], LIMITS);
+    let said = rpc.call::<String>("a", &json!([]));
+    let sent = &node.messages()[0];
+    assert_eq!(sent.headers["authorization"], "Basic dXNlcjpwYXNzOndvcmQ=");
+    assert_eq!(sent.headers["x-key"], "fedcba9876543210");
+    assert!(sent.path.ends_with("/v3/0123456789abcdef"));
+    let shown = format!("{said:?} {rpc:?} {}", rpc.shown());
+    for secret in ["pass", "dXNlcjpwYXNzOndvcmQ", "0123456789", "fedcba"] {
+        assert!(!shown.contains(secret), "{secret}: {shown}");
+    }
+    assert!(rpc.shown().starts_with("http://127.0.0.1"));
+}
