@@ -7,6 +7,7 @@
 
 pub mod rates;
 
+pub mod evm;
 pub mod rpc;
 
 use crate::domain::asset::Asset;

@@ -1,5 +1,6 @@
 //! What every test stands on: a shop with a running sandbox, and what it can ask of it.
 
+pub mod anvil;
 pub mod browser;
 pub mod exchanges;
 pub mod links;

@@ -1,6 +1,5 @@
 //! The commands of `examples/deploy`, with what they are for: a real Ethereum node, real disks, real machines.
 
-mod node;
 mod provisioner;
 mod signer;
 

@@ -1,7 +1,7 @@
 //! The signer for Ethereum: what it sends arrives, once, and what it does not send is said to be so.
 
 use super::example;
-use super::node::{ADDRESS, CHAIN_ID, KEY, Node};
+use crate::support::anvil::{ADDRESS, CHAIN_ID, KEY, Node};
 use crate::support::scratch::Scratch;
 use crate::support::served::Served;
 use crate::support::{agent, send, tools};

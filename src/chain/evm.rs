@@ -1,0 +1,332 @@
+//! Nodes of EVM chains, asked by Ethereum JSON-RPC: the chain's own coin where it is one of ours, and the tokens.
+//!
+//! What lives here: what a range of blocks is asked for, and when an answer is believed. What does not: HTTP (`rpc`), and
+//! following the chain. What always holds: money counts by a receipt of the block that is read, heights and hashes are those
+//! that were asked for, and the chain id is asked again after every failure.
+//!
+//! What it costs, in calls as those who sell them count: the head 2 (the newest and the final block). A range of a chain
+//! whose coin is none of ours 4: its first and its last block, its logs, and those of the last block by hash; so a chain of
+//! a block each second costs no more than one of a block each minute. A range of a chain whose coin is one of ours: 1 for
+//! each block with its transactions, 1 for its traces, 2 for the logs. Each transaction that concerns us 1 for its receipt,
+//! and each block that it is in 1, where that was not read anyway.
+
+mod answers;
+pub mod hex;
+mod logs;
+mod range;
+mod received;
+mod traces;
+
+use super::rpc::{Failure, MethodError, Rpc};
+use super::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
+use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
+use crate::domain::observation::Block;
+use crate::domain::time::{SECOND_MS, Time};
+use crate::domain::token::contract_of;
+use answers::{Header, Receipt};
+use hex::{Account, Bytes, Number, Word};
+use logs::quantity;
+use serde::Serialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use std::collections::BTreeMap;
+
+/// Contracts that take the place of those of [`CONTRACTS`](crate::domain::token::CONTRACTS) on test networks, by the id of
+/// the coin.
+pub type Tokens = BTreeMap<&'static str, [u8; 20]>;
+
+/// How many blocks are read at once, until the node refuses so many.
+const SPAN_MAX: u32 = 64;
+/// After so many refusals in a row for no reason that is known, traces are taken for missing until the next failure.
+const TRACE_REFUSALS_MAX: u32 = 3;
+
+/// A node of an EVM chain.
+pub struct Evm {
+    chain: Chain,
+    rpc: Rpc,
+    /// From the settings.
+    overridden: Tokens,
+    /// The chain's own coin, where it is one of ours.
+    native: Option<&'static Asset>,
+    known: Option<Known>,
+    traces: Option<bool>,
+    trace_refusals: u32,
+    /// How many blocks are read at once.
+    span: u32,
+    /// Are accounts asked for by name, where there are few?
+    is_by_name: bool,
+}
+
+/// What is known of the node that is asked, until a call fails: then it may be another.
+struct Known {
+    epoch: u64,
+    /// Its chain id, in decimal digits.
+    network: String,
+    tokens: Vec<(Account, &'static Asset)>,
+}
+
+impl Evm {
+    /// A node of this chain. `overridden` is for test networks only.
+    pub fn new(chain: Chain, rpc: Rpc, overridden: Tokens) -> Evm {
+        let is_native = |asset: &&Asset| asset.chain == chain && asset.kind == AssetKind::Native;
+        Evm {
+            chain,
+            rpc,
+            overridden,
+            native: ASSETS.iter().find(is_native),
+            known: None,
+            traces: None,
+            trace_refusals: 0,
+            span: SPAN_MAX,
+            is_by_name: true,
+        }
+    }
+
+    /// The client, for what it tells of itself.
+    pub fn rpc(&self) -> &Rpc {
+        &self.rpc
+    }
+
+    /// Asks for the chain id, from which the contracts follow.
+    fn identify(&mut self) -> Result<Known, NodeError> {
+        let id: Number = self.ask("eth_chainId", &[(); 0])?;
+        let id = id.small().filter(|id| *id > 0);
+        let id = id.ok_or_else(|| lied("its chain id is no number of a chain"))?;
+        let network = id.to_string();
+        let is_main = network == self.chain.row().networks.0;
+        let listed = ASSETS.iter().filter(|asset| asset.chain == self.chain);
+        let mut tokens = Vec::new();
+        for asset in listed.filter(|asset| asset.kind == AssetKind::Erc20) {
+            let overridden = self.overridden.get(asset.id).copied().map(Bytes);
+            if is_main && overridden.is_some() {
+                return Err(NodeError::Wrong(format!(
+                    "it is of the main network, on which no setting says where {} is",
+                    asset.id
+                )));
+            }
+            let listed = || contract_of(asset, &network).and_then(Account::parse);
+            tokens.extend(overridden.or_else(listed).map(|contract| (contract, asset)));
+        }
+        Ok(Known {
+            epoch: self.rpc.epoch(),
+            network,
+            tokens,
+        })
+    }
+
+    /// Makes sure that the node is of the network that it was of; the contracts there.
+    fn identified(&mut self) -> Result<Vec<(Account, &'static Asset)>, NodeError> {
+        let epoch = self.rpc.epoch();
+        let before = match &self.known {
+            Some(known) if known.epoch == epoch => return Ok(known.tokens.clone()),
+            Some(known) => Some(known.network.clone()),
+            None => None,
+        };
+        let known = self.identify()?;
+        if let Some(before) = before.filter(|before| *before != known.network) {
+            self.rpc.distrust();
+            let now = known.network;
+            return Err(NodeError::Wrong(format!(
+                "it is of the network with the chain id {now}, and was of {before}"
+            )));
+        }
+        let tokens = known.tokens.clone();
+        self.known = Some(known);
+        self.traces = None;
+        Ok(tokens)
+    }
+
+    /// Makes one call whose answer is not to be refused.
+    fn ask<T: DeserializeOwned>(
+        &mut self,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<T, NodeError> {
+        self.rpc
+            .call(method, params)
+            .map_err(|failure| match failure {
+                Failure::Node(error) => error,
+                Failure::Method(error) => self.refused(method, &error),
+            })
+    }
+
+    /// Makes several calls of one method, whose answers are not to be refused.
+    fn ask_all<T: DeserializeOwned>(
+        &mut self,
+        calls: &[(&str, impl Serialize)],
+    ) -> Result<Vec<T>, NodeError> {
+        let mut answers = Vec::with_capacity(calls.len());
+        for ((method, _), outcome) in calls.iter().zip(self.rpc.batch(calls)?) {
+            answers.push(outcome.map_err(|error| self.refused(method, &error))?);
+        }
+        Ok(answers)
+    }
+
+    /// What it means that a method says no which has to work.
+    fn refused(&mut self, method: &str, error: &MethodError) -> NodeError {
+        self.rpc.distrust();
+        let MethodError { code, message } = error;
+        let text = format!("it refuses {method}: {message} ({code})");
+        match code {
+            -32601 => NodeError::Wrong(text),
+            _ => NodeError::Unreachable(text),
+        }
+    }
+
+    /// The block at a height, without its transactions; none where the node has none there.
+    fn header(&mut self, height: u32) -> Result<Option<Header>, NodeError> {
+        let params = (quantity(height), false);
+        let header: Option<Header> = self.ask("eth_getBlockByNumber", &params)?;
+        match &header {
+            Some(header) if header.number.place() != Some(height) => {
+                Err(lied("it answers a block of another height"))
+            }
+            _ => Ok(header),
+        }
+    }
+
+    /// Counts it, where what a node said was no failure of the call and yet cannot be believed.
+    fn judged<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
+        if let Err(NodeError::Lied(_)) = &outcome {
+            self.rpc.distrust();
+        }
+        outcome
+    }
+
+    fn read_head(&mut self) -> Result<Head, NodeError> {
+        self.identified()?;
+        let calls = ["latest", "finalized"].map(|tag| ("eth_getBlockByNumber", (tag, false)));
+        let mut answers = self.rpc.batch::<Option<Header>>(&calls)?.into_iter();
+        let latest = answers.next().transpose();
+        let latest = latest.map_err(|error| self.refused("eth_getBlockByNumber", &error))?;
+        let header = latest.flatten().ok_or(NodeError::Behind)?;
+        let (block, time) = block_of_header(&header)?;
+        // A node that knows no such tag, or has no such block yet, says so by an error.
+        let finalized = answers.next().and_then(Result::ok).flatten();
+        let finalized = finalized
+            .map(|header| block_of_header(&header))
+            .transpose()?;
+        // The two may come from two nodes behind one url: what is final for one is final, and the other has it not yet.
+        let finalized = finalized.map(|(last, _)| last.height.min(block.height));
+        Ok(Head {
+            block,
+            time,
+            is_complete: true,
+            finalized,
+        })
+    }
+
+    fn find(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+        self.identified()?;
+        let Some(txid) = Word::parse(txid) else {
+            return Ok(None);
+        };
+        let receipt: Option<Receipt> = self.ask("eth_getTransactionReceipt", &[txid])?;
+        let Some(receipt) = receipt else {
+            return Ok(None);
+        };
+        let height = receipt.block_number.place();
+        let height = height.filter(|_| receipt.transaction_hash == txid);
+        let height = height.ok_or_else(|| lied("it answers the receipt of another transaction"))?;
+        // What it found may be of a block that was given up.
+        let header = self.header(height)?;
+        let canonical = header.filter(|header| header.hash == receipt.block_hash);
+        let block = canonical
+            .map(|header| block_of_header(&header))
+            .transpose()?;
+        Ok(block.map(|(block, _)| block))
+    }
+}
+
+impl Node for Evm {
+    fn network(&mut self) -> Result<String, NodeError> {
+        let known = self.identify();
+        let mut known = self.judged(known)?;
+        let network = known.network.clone();
+        (self.span, self.is_by_name) = (SPAN_MAX, true);
+        if self.native.is_some() {
+            let asked = self.rpc.call::<IgnoredAny>("trace_block", &["latest"]);
+            self.traces = match asked {
+                Ok(_) => Some(true),
+                Err(Failure::Method(error)) if has_no_traces(&error) => Some(false),
+                // The login was good a moment ago: it is not good for this.
+                Err(Failure::Node(NodeError::Wrong(_))) => Some(false),
+                Err(_) => None,
+            };
+        }
+        // Whether it tells of traces is its own affair, and no reason to ask again who it is.
+        known.epoch = self.rpc.epoch();
+        self.known = Some(known);
+        Ok(network)
+    }
+
+    fn head(&mut self) -> Result<Head, NodeError> {
+        let head = self.read_head();
+        self.judged(head)
+    }
+
+    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+        let tokens = self.identified();
+        let header = tokens.and_then(|_| self.header(height));
+        let header = self.judged(header)?;
+        Ok(header.map(|header| header.hash.to_string()))
+    }
+
+    fn blocks(
+        &mut self,
+        from: u32,
+        to: u32,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
+        let blocks = self.read_range(from, to, watched);
+        self.judged(blocks)
+    }
+
+    /// Money on these chains is watched once it is in a block.
+    fn mempool(&mut self, _: &[String], _: &dyn Watched) -> Result<MempoolRead, NodeError> {
+        Ok(MempoolRead::default())
+    }
+
+    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+        let block = self.find(txid);
+        self.judged(block)
+    }
+
+    fn has_traces(&self) -> Option<bool> {
+        self.traces
+    }
+}
+
+/// Which block it is, and its time.
+fn block_of_header(header: &Header) -> Result<(Block, Time), NodeError> {
+    let height = header.number.place();
+    let height = height.ok_or_else(|| lied("it answers a block of no height that there is"))?;
+    let seconds = header
+        .timestamp
+        .small()
+        .and_then(|seconds| i64::try_from(seconds).ok());
+    let time = seconds.and_then(|seconds| seconds.checked_mul(SECOND_MS));
+    let time = time.map(Time).filter(|time| *time <= Time::MAX);
+    let time = time.ok_or_else(|| lied("it answers a block of no time that there is"))?;
+    let hash = header.hash.to_string();
+    Ok((Block { height, hash }, time))
+}
+
+/// Does the node not tell of traces at all, or not us? The codes are those of JSON-RPC and EIP-1474.
+fn has_no_traces(error: &MethodError) -> bool {
+    const WORDS: [&str; 8] = [
+        "method",
+        "unsupported",
+        "not supported",
+        "not available",
+        "not allowed",
+        "not enabled",
+        "disabled",
+        "upgrade",
+    ];
+    let text = error.message.to_ascii_lowercase();
+    matches!(error.code, -32601 | -32004) || WORDS.iter().any(|word| text.contains(word))
+}
+
+fn lied(text: &str) -> NodeError {
+    NodeError::Lied(text.to_owned())
+}

@@ -1,0 +1,271 @@
+//! The numbers and bytes of Ethereum JSON-RPC, which are texts in hexadecimal.
+//!
+//! What does not live here: what they mean. What always holds: a number is read from its digits and is never cut: where it
+//! is larger than what it is asked as, that is said.
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// The most digits of a number, leading zeros not counted: 256 bits.
+const DIGITS_MAX: usize = 64;
+
+/// Bytes of a fixed length: a hash, an address, a word.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bytes<const N: usize>(pub [u8; N]);
+
+/// The hash of a block or of a transaction, or a word of 256 bits.
+pub type Word = Bytes<32>;
+/// An account or a contract.
+pub type Account = Bytes<20>;
+
+/// A number of up to 256 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// It fits into 128 bits.
+    Small(u128),
+    /// It needs more than 128 bits.
+    Large,
+}
+
+/// Bytes of any length, of which only the first word is kept, and how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// How many bytes.
+    pub length: usize,
+    /// The number in the first 32 bytes; none where there are fewer.
+    pub first: Option<Number>,
+}
+
+impl<const N: usize> fmt::Display for Bytes<N> {
+    /// With `0x`, in small letters.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("0x")?;
+        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+    }
+}
+
+impl<const N: usize> fmt::Debug for Bytes<N> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{self}")
+    }
+}
+
+impl<const N: usize> Bytes<N> {
+    /// Reads the text that [`Display`](fmt::Display) writes, in letters of either case.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = digits(text)?;
+        let (pairs, rest) = digits.as_chunks::<2>();
+        if pairs.len() != N || !rest.is_empty() {
+            return None;
+        }
+        let mut bytes = [0; N];
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = half(*high)? << 4 | half(*low)?;
+        }
+        Some(Bytes(bytes))
+    }
+}
+
+impl Word {
+    /// The account in a word, where all before its 20 bytes is zero.
+    pub fn account(self) -> Option<Account> {
+        let (before, account) = self.0.split_at(12);
+        let is_padded = before.iter().all(|byte| *byte == 0);
+        account.try_into().ok().filter(|_| is_padded).map(Bytes)
+    }
+}
+
+impl Account {
+    /// The word that an account fills up: zeros, then its bytes.
+    pub fn word(self) -> Word {
+        let mut word = [0; 32];
+        if let Some(end) = word.get_mut(12..) {
+            end.copy_from_slice(&self.0);
+        }
+        Bytes(word)
+    }
+}
+
+impl Number {
+    /// Reads a number: `0x`, then at least one digit.
+    pub fn parse(text: &str) -> Option<Number> {
+        let digits = digits(text).filter(|digits| !digits.is_empty())?;
+        number(digits)
+    }
+
+    /// The number, where 128 bits hold it.
+    pub fn small(self) -> Option<u128> {
+        match self {
+            Number::Small(number) => Some(number),
+            Number::Large => None,
+        }
+    }
+
+    /// Is it nothing?
+    pub fn is_zero(self) -> bool {
+        self == Number::Small(0)
+    }
+
+    /// The number as a height or a place.
+    pub fn place(self) -> Option<u32> {
+        u32::try_from(self.small()?).ok()
+    }
+}
+
+impl Data {
+    fn parse(text: &str) -> Option<Data> {
+        let digits = digits(text)?;
+        let (pairs, rest) = digits.as_chunks::<2>();
+        let is_hex = digits.iter().all(|digit| half(*digit).is_some());
+        if !is_hex || !rest.is_empty() {
+            return None;
+        }
+        Some(Data {
+            length: pairs.len(),
+            first: digits.get(..DIGITS_MAX).and_then(number),
+        })
+    }
+}
+
+/// What follows `0x`.
+fn digits(text: &str) -> Option<&[u8]> {
+    text.strip_prefix("0x").map(str::as_bytes)
+}
+
+fn half(digit: u8) -> Option<u8> {
+    char::from(digit)
+        .to_digit(16)
+        .and_then(|half| u8::try_from(half).ok())
+}
+
+/// The number that these digits stand for; none where one is no digit, or there are more than 256 bits.
+fn number(digits: &[u8]) -> Option<Number> {
+    let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+    let digits = digits.get(zeros..).unwrap_or_default();
+    if digits.len() > DIGITS_MAX {
+        return None;
+    }
+    let mut number = Number::Small(0);
+    for digit in digits {
+        let half = u128::from(half(*digit)?);
+        number = match number {
+            Number::Small(number) if number >> 124 == 0 => Number::Small(number << 4 | half),
+            _ => Number::Large,
+        };
+    }
+    Some(number)
+}
+
+/// Reads a text with `parse`, without keeping it.
+struct Text<T>(&'static str, fn(&str) -> Option<T>);
+
+impl<T> Visitor<'_> for Text<T> {
+    type Value = T;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.0)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        (self.1)(text).ok_or_else(|| E::custom(format_args!("expected {}", self.0)))
+    }
+}
+
+impl<'de, const N: usize> Deserialize<'de> for Bytes<N> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_str(Text("a hash or an address in hexadecimal", Bytes::parse))
+    }
+}
+
+impl<const N: usize> Serialize for Bytes<N> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_str(Text("a number in hexadecimal", Number::parse))
+    }
+}
+
+impl<'de> Deserialize<'de> for Data {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_str(Text("bytes in hexadecimal", Data::parse))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Account, Bytes, Data, Number, Word};
+
+    #[test]
+    fn numbers_are_read_whole_or_said_to_be_large() {
+        let largest = format!("0x{}", "f".repeat(32));
+        let padded = format!("0x{}2a", "0".repeat(100));
+        for (text, number) in [
+            ("0x0", Some(Number::Small(0))),
+            ("0x2A", Some(Number::Small(42))),
+            (padded.as_str(), Some(Number::Small(42))),
+            (largest.as_str(), Some(Number::Small(u128::MAX))),
+            (&format!("0x1{}", "0".repeat(32)), Some(Number::Large)),
+            (&format!("0x{}", "f".repeat(64)), Some(Number::Large)),
+            (&format!("0x1{}", "0".repeat(64)), None),
+            ("0x", None),
+            ("", None),
+            ("42", None),
+            ("0X2a", None),
+            ("0x-1", None),
+            ("0x+1", None),
+            ("0x2g", None),
+            ("0x2é", None),
+            (" 0x2", None),
+        ] {
+            assert_eq!(Number::parse(text), number, "{text}");
+            let json = serde_json::to_string(text).unwrap_or_default();
+            let read = serde_json::from_str::<Number>(&json).ok();
+            assert_eq!(read, number, "{text}");
+        }
+        assert!(serde_json::from_str::<Number>("7").is_err());
+        assert!(serde_json::from_str::<Number>("null").is_err());
+        assert_eq!(Number::Small(1 << 32).place(), None);
+        assert_eq!(Number::Large.place(), None);
+    }
+
+    #[test]
+    fn bytes_have_their_length_and_are_written_in_small_letters() {
+        let text = "0x00000000000000000000000000000000000000Ab";
+        let account = Account::parse(text);
+        let written = account.map(|account| account.to_string());
+        assert_eq!(written, Some(text.to_lowercase()));
+        for wrong in [
+            "",
+            "0x",
+            &text[..41],
+            &text[2..],
+            "0xzz",
+            &format!("{text}00"),
+        ] {
+            assert_eq!(Account::parse(wrong), None, "{wrong}");
+        }
+        let word = account.map(Account::word);
+        assert_eq!(word.and_then(Word::account), account);
+        let mut high = [0; 32];
+        high[11] = 1;
+        assert_eq!(Bytes(high).account(), None);
+    }
+
+    #[test]
+    fn of_data_the_first_word_is_kept() {
+        let one = format!("0x{:064x}", 1);
+        let large = format!("0x{}{}", "f".repeat(64), "0".repeat(64));
+        let data = |length, first| Some(Data { length, first });
+        assert_eq!(Data::parse("0x"), data(0, None));
+        assert_eq!(Data::parse("0x01"), data(1, None));
+        assert_eq!(Data::parse(&one), data(32, Some(Number::Small(1))));
+        assert_eq!(Data::parse(&large), data(64, Some(Number::Large)));
+        assert_eq!(Data::parse("0x0"), None);
+        assert_eq!(Data::parse("0xgg"), None);
+    }
+}

@@ -1,0 +1,354 @@
+//! Reading a range of blocks: what is asked, and how the answers fit together.
+//!
+//! What does not live here: single blocks and who the node is (`evm`), what a receipt says (`received`). What always holds:
+//! every answer about a block names that block's hash, and a range of which one does not is read again later.
+
+use super::answers::{Full, Header, Log, Receipt, Trace, Transaction};
+use super::hex::Word;
+use super::logs::{filters, quantity, topics};
+use super::received::{Hint, Sought};
+use super::{Evm, TRACE_REFUSALS_MAX, block_of_header, has_no_traces, lied, traces};
+use crate::chain::rpc::MethodError;
+use crate::chain::{BlockRead, NodeError, Received, Watched};
+use std::collections::BTreeMap;
+
+/// The most accounts that are asked for by name.
+const NAMES_MAX: usize = 500;
+/// The most blocks that are fetched with their transactions in one step.
+const FULL_MAX: u32 = 8;
+
+/// A block as it was fetched.
+struct Fetched {
+    header: Header,
+    /// None where it was fetched without them.
+    transactions: Vec<Transaction>,
+}
+
+/// The blocks that were fetched, by height.
+type Blocks = BTreeMap<u32, Fetched>;
+/// What is to be looked at, by height and transaction.
+type Hints = BTreeMap<(u32, Word), Hint>;
+
+/// What came of asking for logs.
+enum Asked {
+    Answered(Vec<Log>),
+    /// So much is not answered.
+    TooMuch(NodeError),
+}
+
+impl Evm {
+    /// [`Node::blocks`](crate::chain::Node::blocks).
+    pub(super) fn read_range(
+        &mut self,
+        from: u32,
+        to: u32,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
+        let tokens = self.identified()?;
+        let names = watched.accounts(NAMES_MAX);
+        // Where nobody is watched, nothing is to be found.
+        let is_empty = names.as_ref().is_some_and(Vec::is_empty);
+        let sought = Sought {
+            chain: self.chain,
+            native: self.native.filter(|_| !is_empty),
+            tokens: if is_empty { &[] } else { &tokens },
+            watched,
+        };
+        if from > to {
+            return Ok(Vec::new());
+        }
+        let is_full = sought.native.is_some();
+        loop {
+            let most = if is_full {
+                FULL_MAX.min(self.span)
+            } else {
+                self.span
+            };
+            let last = to.min(from.saturating_add(most.saturating_sub(1)));
+            let mut blocks = self.fetch(from, last, is_full)?;
+            let names = names.as_deref().filter(|_| self.is_by_name);
+            match self.logs((from, last), &blocks, &sought, names)? {
+                Asked::Answered(logs) => return self.assemble(&mut blocks, logs, &sought),
+                Asked::TooMuch(_) if last > from => {
+                    self.span = last.abs_diff(from).saturating_add(1).div_euclid(2).max(1);
+                }
+                Asked::TooMuch(_) if names.is_some() => self.is_by_name = false,
+                Asked::TooMuch(error) => return Err(error),
+            }
+            // It may be another that is asked now.
+            self.identified()?;
+        }
+    }
+
+    /// The first and the last block of a range, or all with their transactions.
+    fn fetch(&mut self, from: u32, last: u32, is_full: bool) -> Result<Blocks, NodeError> {
+        let mut blocks = Blocks::new();
+        if is_full {
+            let heights = from..=last;
+            let calls: Vec<_> = heights.map(|height| by_number(height, true)).collect();
+            for (height, full) in (from..).zip(self.ask_all::<Option<Full>>(&calls)?) {
+                let full = full.ok_or(NodeError::Behind)?;
+                let header = Header {
+                    number: full.number,
+                    hash: full.hash,
+                    parent_hash: full.parent_hash,
+                    timestamp: full.timestamp,
+                };
+                put(&mut blocks, height, header, full.transactions)?;
+            }
+        } else if from == last {
+            self.fetch_headers(&mut blocks, &[from])?;
+        } else {
+            self.fetch_headers(&mut blocks, &[from, last])?;
+        }
+        Ok(blocks)
+    }
+
+    /// Fetches these blocks too, without their transactions.
+    fn fetch_headers(&mut self, blocks: &mut Blocks, heights: &[u32]) -> Result<(), NodeError> {
+        let calls: Vec<_> = heights
+            .iter()
+            .map(|height| by_number(*height, false))
+            .collect();
+        for (height, header) in heights.iter().zip(self.ask_all::<Option<Header>>(&calls)?) {
+            let header = header.ok_or(NodeError::Behind)?;
+            put(blocks, *height, header, Vec::new())?;
+        }
+        Ok(())
+    }
+
+    /// The logs of a range that may be money for us.
+    fn logs(
+        &mut self,
+        (from, last): (u32, u32),
+        blocks: &Blocks,
+        sought: &Sought<'_>,
+        names: Option<&[[u8; 20]]>,
+    ) -> Result<Asked, NodeError> {
+        let contracts: Vec<_> = sought
+            .tokens
+            .iter()
+            .map(|(contract, _)| *contract)
+            .collect();
+        if contracts.is_empty() {
+            return Ok(Asked::Answered(Vec::new()));
+        }
+        let hash = blocks.get(&last).map(|block| block.header.hash);
+        let hash = hash.ok_or(NodeError::Behind)?;
+        let topics = topics(names);
+        let calls = filters((from, last), hash, &contracts, &topics);
+        let outcomes = match self.rpc.batch::<Vec<Log>>(&calls) {
+            Err(error @ NodeError::Limited(_)) => return Ok(Asked::TooMuch(error)),
+            outcomes => outcomes?,
+        };
+        let mut logs = Vec::new();
+        for outcome in outcomes {
+            match outcome {
+                Ok(found) => logs.extend(found.into_iter().filter(|log| sought.is_hit(log))),
+                Err(error) if is_unknown_block(&error) => return Err(NodeError::Behind),
+                Err(error) => return Ok(Asked::TooMuch(self.refused("eth_getLogs", &error))),
+            }
+        }
+        let is_asked = |log: &Log| {
+            let height = log.block_number.place();
+            height.is_some_and(|height| (from..=last).contains(&height))
+        };
+        if !logs.iter().all(is_asked) {
+            return Err(lied(
+                "it answers logs of other blocks than it was asked for",
+            ));
+        }
+        if logs.iter().any(|log| log.removed) {
+            return Err(NodeError::Behind);
+        }
+        Ok(Asked::Answered(logs))
+    }
+
+    /// What the blocks of a range come to.
+    fn assemble(
+        &mut self,
+        blocks: &mut Blocks,
+        logs: Vec<Log>,
+        sought: &Sought<'_>,
+    ) -> Result<Vec<BlockRead>, NodeError> {
+        let mut hints = carried(blocks, sought);
+        self.contracts(blocks, &mut hints, sought)?;
+        for log in logs {
+            let height = log.block_number.place().ok_or(NodeError::Behind)?;
+            let hint = hints.entry((height, log.transaction_hash)).or_default();
+            if hint.block.is_some_and(|block| block != log.block_hash) {
+                return Err(NodeError::Behind);
+            }
+            hint.block = Some(log.block_hash);
+            hint.logs.push(log);
+        }
+        let mut missing: Vec<u32> = hints.keys().map(|(height, _)| *height).collect();
+        missing.dedup();
+        missing.retain(|height| !blocks.contains_key(height));
+        self.fetch_headers(blocks, &missing)?;
+        let received = self.receipts(blocks, &hints, sought)?;
+        joined(blocks, received)
+    }
+
+    /// Adds what contracts sent to watched accounts in the blocks that were fetched with their transactions.
+    fn contracts(
+        &mut self,
+        blocks: &Blocks,
+        hints: &mut Hints,
+        sought: &Sought<'_>,
+    ) -> Result<(), NodeError> {
+        if sought.native.is_none() || self.traces == Some(false) {
+            return Ok(());
+        }
+        let calls: Vec<_> = blocks
+            .keys()
+            .map(|height| ("trace_block", [quantity(*height)]))
+            .collect();
+        let outcomes = match self.rpc.batch::<Option<Vec<Trace>>>(&calls) {
+            // The login was good a moment ago: it is not good for this.
+            Err(NodeError::Wrong(_)) => {
+                self.traces = Some(false);
+                return Ok(());
+            }
+            outcomes => outcomes?,
+        };
+        for ((height, block), outcome) in blocks.iter().zip(outcomes) {
+            let steps = match outcome {
+                Ok(steps) => steps.ok_or(NodeError::Behind)?,
+                Err(error) => {
+                    self.trace_refusals = self.trace_refusals.saturating_add(1);
+                    if !has_no_traces(&error) && self.trace_refusals < TRACE_REFUSALS_MAX {
+                        return Err(self.refused("trace_block", &error));
+                    }
+                    let (chain, message) = (self.chain, error.message);
+                    log::warn!("{chain}: what contracts send is not seen: the node says {message}");
+                    self.traces = Some(false);
+                    self.trace_refusals = 0;
+                    return Ok(());
+                }
+            };
+            if steps.is_empty() && !block.transactions.is_empty() {
+                // Each transaction has at least its own step.
+                return Err(NodeError::Behind);
+            }
+            let sent = traces::sent(&steps, block.header.hash)?;
+            let ours = sent
+                .into_iter()
+                .filter(|sent| sought.watched.has_account(&sent.to.0));
+            for sent in ours {
+                let hint = hints.entry((*height, sent.txid)).or_default();
+                hint.block = Some(block.header.hash);
+                hint.sent.push(sent);
+            }
+        }
+        self.trace_refusals = 0;
+        self.traces = Some(true);
+        Ok(())
+    }
+
+    /// What came in, by height, each transaction judged by its receipt.
+    fn receipts(
+        &mut self,
+        blocks: &Blocks,
+        hints: &Hints,
+        sought: &Sought<'_>,
+    ) -> Result<BTreeMap<u32, Vec<Received>>, NodeError> {
+        let method = "eth_getTransactionReceipt";
+        let calls: Vec<_> = hints.keys().map(|(_, txid)| (method, [*txid])).collect();
+        let receipts = self.ask_all::<Option<Receipt>>(&calls)?;
+        let mut placed: BTreeMap<u32, Vec<(u32, Vec<Received>)>> = BTreeMap::new();
+        for ((key, hint), receipt) in hints.iter().zip(receipts) {
+            let receipt = receipt.ok_or(NodeError::Behind)?;
+            let canonical = blocks.get(&key.0).map(|block| block.header.hash);
+            if hint.block != canonical {
+                return Err(NodeError::Behind);
+            }
+            let place = receipt.transaction_index.place();
+            let place = place.ok_or_else(|| lied("a transaction is at no place of its block"))?;
+            let received = sought.received(*key, hint, &receipt)?;
+            placed.entry(key.0).or_default().push((place, received));
+        }
+        let in_order = placed.into_iter().map(|(height, mut transactions)| {
+            transactions.sort_by_key(|(place, _)| *place);
+            let received = transactions.into_iter().flat_map(|(_, received)| received);
+            (height, received.collect())
+        });
+        Ok(in_order.collect())
+    }
+}
+
+/// Does the node say that it does not have a block?
+fn is_unknown_block(error: &MethodError) -> bool {
+    let text = error.message.to_ascii_lowercase();
+    let words = ["unknown block", "not found", "not be found"];
+    words.iter().any(|word| text.contains(word))
+}
+
+/// The parameters of a call for a block.
+fn by_number(height: u32, is_full: bool) -> (&'static str, (String, bool)) {
+    ("eth_getBlockByNumber", (quantity(height), is_full))
+}
+
+/// Takes a block up, if it is the one of its height.
+fn put(
+    blocks: &mut Blocks,
+    height: u32,
+    header: Header,
+    transactions: Vec<Transaction>,
+) -> Result<(), NodeError> {
+    if header.number.place() != Some(height) {
+        return Err(lied("it answers a block of another height"));
+    }
+    blocks.insert(
+        height,
+        Fetched {
+            header,
+            transactions,
+        },
+    );
+    Ok(())
+}
+
+/// The transactions that themselves carry something to a watched account.
+fn carried(blocks: &Blocks, sought: &Sought<'_>) -> Hints {
+    let mut hints = Hints::new();
+    for (height, block) in blocks {
+        for transaction in &block.transactions {
+            let to = transaction
+                .to
+                .filter(|to| sought.watched.has_account(&to.0));
+            if let Some(to) = to.filter(|_| !transaction.value.is_zero()) {
+                let hint = hints.entry((*height, transaction.hash)).or_default();
+                hint.block = Some(block.header.hash);
+                hint.carried = Some((transaction.from, to, transaction.value));
+            }
+        }
+    }
+    hints
+}
+
+/// The blocks with what came in, checked to follow one another where they should.
+fn joined(
+    blocks: &Blocks,
+    mut received: BTreeMap<u32, Vec<Received>>,
+) -> Result<Vec<BlockRead>, NodeError> {
+    let mut read: Vec<BlockRead> = Vec::with_capacity(blocks.len());
+    for (height, Fetched { header, .. }) in blocks {
+        let (block, time) = block_of_header(header)?;
+        let parent = header.parent_hash.to_string();
+        let before = read.last().map(|read| &read.block);
+        let before = before.filter(|before| before.height.checked_add(1) == Some(*height));
+        // The chain moved between two answers.
+        if before.is_some_and(|before| before.hash != parent) {
+            return Err(NodeError::Behind);
+        }
+        read.push(BlockRead {
+            block,
+            parent,
+            time,
+            received: received.remove(height).unwrap_or_default(),
+            spent: Vec::new(),
+        });
+    }
+    Ok(read)
+}

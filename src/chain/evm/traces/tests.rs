@@ -1,0 +1,131 @@
+//! Traces in the shape that Erigon, Nethermind and Reth answer them in.
+
+use super::super::answers::Trace;
+use super::super::hex::Number;
+use super::{Word, sent};
+use crate::chain::NodeError;
+use serde_json::{Value, json};
+
+const BLOCK: &str = "0x4e3a3754410177e6937ef1f84bba68ea139e8d1a2258c5f85db9f1cd715a1bdd";
+
+fn account(last: u8) -> String {
+    format!("0x{last:040x}")
+}
+
+fn transaction(last: u8) -> String {
+    format!("0x{last:064x}")
+}
+
+fn step(transaction_number: u8, place: &[u32], kind: &str, action: Value) -> Value {
+    json!({
+        "action": action,
+        "blockHash": BLOCK,
+        "blockNumber": 13_000_000,
+        "result": { "gasUsed": "0x0", "output": "0x", "address": account(9) },
+        "subtraces": 0,
+        "traceAddress": place,
+        "transactionHash": transaction(transaction_number),
+        "transactionPosition": 0,
+        "type": kind,
+    })
+}
+
+fn call(place: &[u32], kind: &str, from: u8, to: u8, value: &str) -> Value {
+    let action = json!({ "callType": kind, "from": account(from), "gas": "0x5208",
+        "input": "0x", "to": account(to), "value": value });
+    step(1, place, "call", action)
+}
+
+fn failed(mut step: Value) -> Value {
+    step["error"] = "Reverted".into();
+    step["result"] = Value::Null;
+    step
+}
+
+/// Ordinal, last byte of from and of to, amount.
+fn read(steps: &Value) -> Result<Vec<(u32, u8, u8, Number)>, NodeError> {
+    let steps: Vec<Trace> = serde_json::from_value(steps.clone())
+        .map_err(|error| NodeError::Lied(error.to_string()))?;
+    let block = Word::parse(BLOCK).ok_or(NodeError::Behind)?;
+    let sent = sent(&steps, block)?;
+    let last = |account: super::Account| account.0[19];
+    let all = sent.into_iter();
+    Ok(all
+        .map(|sent| (sent.ordinal, last(sent.from), last(sent.to), sent.amount))
+        .collect())
+}
+
+#[test]
+fn only_what_moves_money_and_was_not_taken_back_is_counted() {
+    let ends = |place: &[u32], from: u8, to: u8, balance: &str| {
+        let action =
+            json!({ "address": account(from), "refundAddress": account(to), "balance": balance });
+        step(1, place, "suicide", action)
+    };
+    let makes = json!({ "from": account(2), "gas": "0x0", "init": "0x", "value": "0x6" });
+    let reward = json!({
+        "action": { "author": account(1), "rewardType": "block", "value": "0x1bc16d674ec80000" },
+        "blockHash": BLOCK, "blockNumber": 13_000_000, "result": null, "subtraces": 0,
+        "traceAddress": [], "transactionHash": null, "transactionPosition": null, "type": "reward",
+    });
+    let steps = json!([
+        call(&[], "call", 1, 2, "0x64"),
+        call(&[0], "call", 2, 3, "0x1"),
+        call(&[1], "delegatecall", 2, 4, "0x64"),
+        call(&[1, 0], "call", 2, 5, "0x2"),
+        call(&[2], "staticcall", 2, 5, "0x0"),
+        call(&[3], "callcode", 2, 5, "0x3"),
+        failed(call(&[4], "call", 2, 6, "0x4")),
+        call(&[4, 0], "call", 6, 7, "0x4"),
+        call(&[4, 0, 0], "call", 7, 8, "0x4"),
+        call(&[5], "call", 2, 3, "0x0"),
+        step(1, &[6], "create", makes.clone()),
+        failed(step(1, &[7], "create", makes.clone())),
+        ends(&[8], 9, 3, "0x7"),
+        ends(&[9], 9, 9, "0x8"),
+        ends(&[10], 9, 3, "0x0"),
+        call(&[11], "call", 2, 3, &format!("0x{}", "f".repeat(64))),
+        step(2, &[], "create", makes),
+        reward,
+    ]);
+    let small = Number::Small;
+    let expected = vec![
+        (0, 2, 3, small(1)),
+        (1, 2, 5, small(2)),
+        (2, 2, 9, small(6)),
+        (3, 9, 3, small(7)),
+        (4, 2, 3, Number::Large),
+    ];
+    assert_eq!(read(&steps), Ok(expected));
+}
+
+#[test]
+fn a_transaction_that_failed_moved_nothing() {
+    let steps = json!([
+        failed(call(&[], "call", 1, 2, "0x64")),
+        call(&[0], "call", 2, 3, "0x1"),
+        call(&[0, 0], "call", 3, 4, "0x1"),
+    ]);
+    assert_eq!(read(&steps), Ok(Vec::new()));
+}
+
+#[test]
+fn steps_in_another_order_are_not_believed() {
+    let (root, one, two) = (
+        call(&[], "call", 1, 2, "0x1"),
+        call(&[0], "call", 2, 3, "0x1"),
+        call(&[1], "call", 2, 3, "0x2"),
+    );
+    for steps in [
+        json!([one, root]),
+        json!([root, two, one]),
+        json!([root, one, one]),
+        json!([one]),
+    ] {
+        let said = read(&steps);
+        assert!(matches!(said, Err(NodeError::Lied(_))), "{said:?}");
+    }
+    let mut other = root;
+    other["blockHash"] = transaction(7).into();
+    assert_eq!(read(&json!([other])), Err(NodeError::Behind));
+}

@@ -1,0 +1,117 @@
+//! Money that contracts send: seen where the node tells what contracts do, each transfer at a position of its own.
+
+use super::fixtures::{ONE, Scene, TWO, between, received, refusal, short};
+use crate::support::anvil::word;
+use coffer::chain::Node;
+use coffer::domain::address::of_account;
+use coffer::domain::asset::Chain;
+
+/// Each way in which the contract sends, with the addresses that it is told.
+const WAYS: [(&str, &[&str]); 5] = [
+    ("split(address,address)", &[ONE, TWO]),
+    ("past(address,address)", &[TWO, ONE]),
+    ("bequeath(address)", &[ONE]),
+    ("delegate(address)", &[ONE]),
+    ("fail(address)", &[ONE]),
+];
+
+/// Sends 10 wei in each way, and 10 to an address of ours itself; the transactions.
+#[track_caller]
+fn play(scene: &Scene, sender: &str) -> Vec<String> {
+    let sent = WAYS.map(|(function, to)| {
+        let words: Vec<_> = to.iter().map(|to| word(to)).collect();
+        scene.anvil.call(sender, function, &words, 10)
+    });
+    let mut sent = sent.to_vec();
+    sent.push(scene.anvil.pay(ONE, 10));
+    sent.iter()
+        .map(|txid| txid.as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_transfer_of_a_contract_counts_where_all_above_it_came_to_something() {
+    let Some(scene) = Scene::open(0) else { return };
+    let sender = scene.anvil.sender();
+    let before = scene.anvil.height();
+    let sent = play(&scene, &sender);
+    let came = scene.received(before + 1);
+    let came: Vec<_> = came.iter().map(short).collect();
+    let canonical = of_account(Chain::Ethereum, &super::fixtures::bytes(&sender)).unwrap();
+    let sender = canonical.as_str();
+    // The purse that was made, from which the money came.
+    let purse = came.iter().find(|came| came.1 == sent[2]).unwrap().5;
+    assert_ne!(purse, sender);
+    let at = |ordinal: u32| 1_000_000 + ordinal;
+    let expected = [
+        ("ETH", sent[0].as_str(), at(0), ONE, 5, sender),
+        ("ETH", &sent[0], at(1), TWO, 5, sender),
+        // What was sent first in it was taken back, and has no place.
+        ("ETH", &sent[1], at(0), ONE, 10, sender),
+        // After the money that the purse was made with.
+        ("ETH", &sent[2], at(1), ONE, 10, purse),
+        // By code of another, once.
+        ("ETH", &sent[3], at(0), ONE, 10, sender),
+        ("ETH", &sent[5], 0, ONE, 10, came.last().unwrap().5),
+    ];
+    assert_eq!(came, expected);
+    // As the node counts it.
+    assert_eq!(scene.anvil.balance(ONE), 45);
+    assert_eq!(scene.anvil.balance(TWO), 5);
+}
+
+#[test]
+fn without_traces_all_else_is_seen_and_it_is_said() {
+    let Some(scene) = Scene::open(0) else { return };
+    let sender = scene.anvil.sender();
+    let before = scene.anvil.height();
+    let sent = play(&scene, &sender);
+    for (code, message) in [
+        (-32601, "Method not found"),
+        (
+            -32000,
+            "the method trace_block does not exist/is not available",
+        ),
+        (-32004, "Unsupported"),
+        (
+            -32600,
+            "trace_block is not available on the Free tier: upgrade",
+        ),
+    ] {
+        let proxy = between(&scene.anvil, move |method, _, answer| match method {
+            "trace_block" => refusal(code, message),
+            _ => answer,
+        });
+        let mut node = scene.at(&proxy.url());
+        assert_eq!(node.has_traces(), None);
+        node.network().unwrap();
+        assert_eq!(node.has_traces(), Some(false), "{message}");
+        let mut unasked = scene.at(&proxy.url());
+        for node in [&mut node, &mut unasked] {
+            let blocks = node.blocks(before + 1, scene.anvil.height(), &scene.ours);
+            let came = received(blocks.unwrap());
+            let came: Vec<_> = came.iter().map(short).collect();
+            assert_eq!(came.len(), 1, "{came:?}");
+            assert_eq!((came[0].1, came[0].2), (sent[5].as_str(), 0));
+            assert_eq!(node.has_traces(), Some(false));
+        }
+    }
+}
+
+#[test]
+fn traces_that_fail_for_no_known_reason_are_asked_for_again_and_stop_nothing() {
+    let Some(scene) = Scene::open(0) else { return };
+    let before = scene.anvil.height();
+    scene.anvil.pay(ONE, 10);
+    let proxy = between(&scene.anvil, |method, _, answer| match method {
+        "trace_block" => refusal(-32000, "missing trie node"),
+        _ => answer,
+    });
+    let mut node = scene.at(&proxy.url());
+    node.network().unwrap();
+    assert_eq!(node.has_traces(), None);
+    let mut read = || node.blocks(before + 1, before + 1, &scene.ours);
+    assert!(read().is_err() && read().is_err());
+    assert_eq!(received(read().unwrap()).len(), 1);
+    assert_eq!(node.has_traces(), Some(false));
+}

@@ -1,0 +1,199 @@
+//! A node of an EVM chain, a token on it, what is watched, and something between the node and whoever asks it.
+
+use crate::support::anvil::Node as Anvil;
+use crate::support::receiver::{Does, Receiver};
+use crate::support::{agent, send};
+use coffer::chain::evm::{Evm, Tokens};
+use coffer::chain::rpc::{Endpoint, Limits, Rpc};
+use coffer::chain::{BlockRead, Node, NodeError, Received, Watched};
+use coffer::domain::address::account;
+use coffer::domain::asset::Chain;
+use coffer::domain::observation::Spent;
+use serde_json::{Value, json};
+
+/// Addresses of ours, in their canonical text.
+pub const ONE: &str = "0x52908400098527886E0F7030069857D2E4169EE7";
+pub const TWO: &str = "0xde709f2102306220921060314715629080e2fb77";
+/// Nobody's.
+pub const OTHER: &str = "0x1111111111111111111111111111111111111111";
+/// The chains, each with the id of a test network of it and the id of its token.
+pub const CHAINS: [(Chain, u64, &str); 3] = [
+    (Chain::Ethereum, 11_155_111, "USDC-ERC20"),
+    (Chain::Base, 84532, "USDC-BASE"),
+    (Chain::Polygon, 80002, "USDC-POLYGON"),
+];
+
+/// What is watched.
+pub struct Ours(pub Vec<[u8; 20]>);
+
+impl Ours {
+    /// These addresses.
+    pub fn these(addresses: &[&str]) -> Ours {
+        Ours(addresses.iter().map(|address| bytes(address)).collect())
+    }
+
+    /// These addresses and so many of others, too many to be asked for by name.
+    pub fn among(addresses: &[&str], others: u32) -> Ours {
+        let mut ours = Ours::these(addresses);
+        for other in 0..others {
+            let mut account = [0xee; 20];
+            account[..4].copy_from_slice(&other.to_be_bytes());
+            ours.0.push(account);
+        }
+        ours
+    }
+}
+
+impl Watched for Ours {
+    fn has_script(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn has_account(&self, account: &[u8; 20]) -> bool {
+        self.0.contains(account)
+    }
+
+    fn has_output(&self, _: &str, _: u32) -> bool {
+        false
+    }
+
+    fn accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+        (self.0.len() <= max).then(|| self.0.clone())
+    }
+}
+
+/// A chain of its own with a token and two addresses of ours on it.
+pub struct Scene {
+    pub anvil: Anvil,
+    pub chain: Chain,
+    pub asset: &'static str,
+    pub token: String,
+    pub ours: Ours,
+}
+
+impl Scene {
+    /// The chain at this place of [`CHAINS`]; nothing where the machine has no anvil.
+    #[track_caller]
+    pub fn open(at: usize) -> Option<Scene> {
+        let (chain, id, asset) = CHAINS[at];
+        let anvil = Anvil::of(id, "how an EVM chain is seen")?;
+        let token = anvil.token();
+        Some(Scene {
+            anvil,
+            chain,
+            asset,
+            token,
+            ours: Ours::these(&[ONE, TWO]),
+        })
+    }
+
+    /// A client of the node itself.
+    #[track_caller]
+    pub fn node(&self) -> Evm {
+        self.at(&self.anvil.url)
+    }
+
+    /// A client of what answers here, with the token's contract.
+    #[track_caller]
+    pub fn at(&self, url: &str) -> Evm {
+        let tokens = Tokens::from([(self.asset, bytes(&self.token))]);
+        client(self.chain, url, tokens)
+    }
+
+    /// What these blocks come to.
+    #[track_caller]
+    pub fn read(&self, from: u32, to: u32) -> Vec<BlockRead> {
+        self.node().blocks(from, to, &self.ours).unwrap()
+    }
+
+    /// What came in from this block on.
+    #[track_caller]
+    pub fn received(&self, from: u32) -> Vec<Received> {
+        received(self.read(from, self.anvil.height()))
+    }
+}
+
+/// A client of a node of this chain.
+#[track_caller]
+pub fn client(chain: Chain, urls: &str, tokens: Tokens) -> Evm {
+    let limits = Limits {
+        timeout_ms: 20_000,
+        ..Limits::default()
+    };
+    let endpoints = Endpoint::parse_list(urls).unwrap();
+    Evm::new(chain, Rpc::new(endpoints, Vec::new(), limits), tokens)
+}
+
+/// The account behind an address.
+#[track_caller]
+pub fn bytes(address: &str) -> [u8; 20] {
+    account(Chain::Base, address).unwrap()
+}
+
+/// All that came in, in its order.
+pub fn received(blocks: Vec<BlockRead>) -> Vec<Received> {
+    let received = blocks.into_iter().flat_map(|block| block.received);
+    received.collect()
+}
+
+/// What matters of what came in: coin, transaction, position, address, amount, sender.
+pub fn short(received: &Received) -> (&str, &str, u32, &str, u128, &str) {
+    let from = match received.spends.as_slice() {
+        [Spent::Address(from)] => Some(from),
+        _ => None,
+    };
+    assert_eq!(received.first_seen, None);
+    (
+        received.asset.id,
+        &received.txid,
+        received.position,
+        &received.address,
+        received.amount.0,
+        from.unwrap(),
+    )
+}
+
+/// Stands between a node and whoever asks it: each call is answered with what this makes of the node's answer to it, which
+/// has a `result` or an `error`.
+#[track_caller]
+pub fn between(
+    node: &Anvil,
+    change: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,
+) -> Receiver {
+    let url = node.url.clone();
+    Receiver::scripted(move |_, message| {
+        let asked = message.json();
+        let headers = [("content-type", "application/json")];
+        let answer = send(&agent(), "POST", &url, &headers, &message.body).json();
+        let one = |call: &Value, answer: Value| {
+            let (method, id) = (call["method"].as_str().unwrap(), call["id"].clone());
+            let mut changed = change(method, &call["params"], answer);
+            changed["id"] = id;
+            changed
+        };
+        let said = match (asked.as_array(), answer) {
+            (Some(calls), Value::Array(answers)) => {
+                let pairs = calls.iter().zip(answers);
+                pairs.map(|(call, answer)| one(call, answer)).collect()
+            }
+            (_, answer) => one(&asked, answer),
+        };
+        Does::Say(200, said.to_string())
+    })
+}
+
+/// What a method answers that says no.
+pub fn refusal(code: i64, message: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message } })
+}
+
+/// Which kind of error it is.
+pub fn kind(error: &NodeError) -> &'static str {
+    match error {
+        NodeError::Unreachable(_) => "unreachable",
+        NodeError::Limited(_) => "limited",
+        NodeError::Behind => "behind",
+        NodeError::Lied(_) => "lied",
+        NodeError::Wrong(_) => "wrong",
+    }
+}

@@ -1,0 +1,245 @@
+//! Answers that do not fit: nothing of them is used, and none stops the program.
+
+use super::fixtures::{ONE, kind};
+use super::recorded::{self, FIRST, LAST};
+use coffer::chain::{BlockRead, Head, Node, NodeError};
+use serde_json::{Value, json};
+
+/// Changes the result of a method's answer.
+type Lie = fn(&mut Value);
+
+const OTHER_HASH: &str = "0xabababababababababababababababababababababababababababababababab";
+
+#[track_caller]
+fn blocks(method: &'static str, lie: Lie) -> Result<Vec<BlockRead>, NodeError> {
+    let (_receiver, mut node) = recorded::node(method, lie);
+    node.blocks(FIRST, LAST, &recorded::ours())
+}
+
+#[track_caller]
+fn head(lie: Lie) -> Result<Head, NodeError> {
+    recorded::node("eth_getBlockByNumber", lie).1.head()
+}
+
+/// The first of a list of logs that has some.
+fn first(result: &mut Value) -> Option<&mut Value> {
+    result.as_array_mut().and_then(|list| list.first_mut())
+}
+
+#[track_caller]
+fn all(method: &'static str, cases: &[(Lie, &str)]) {
+    for (at, (lie, expected)) in cases.iter().enumerate() {
+        let said = blocks(method, *lie).map_err(|error| kind(&error));
+        assert_eq!(said, Err(*expected), "{method} {at}");
+    }
+}
+
+#[test]
+fn logs_that_do_not_fit_are_not_believed() {
+    let cases: [(Lie, &str); 8] = [
+        (|logs| on(first(logs), "removed", json!(true)), "behind"),
+        (
+            |logs| on(first(logs), "blockHash", OTHER_HASH.into()),
+            "behind",
+        ),
+        (|logs| on(first(logs), "blockNumber", "0x99".into()), "lied"),
+        (
+            |logs| on(first(logs), "blockNumber", "0xfffffffff".into()),
+            "lied",
+        ),
+        (
+            |logs| on(first(logs), "transactionHash", OTHER_HASH.into()),
+            "behind",
+        ),
+        (
+            |logs| on(first(logs), "data", format!("0x{:064x}", 1).into()),
+            "lied",
+        ),
+        (|logs| on(first(logs), "logIndex", "0x77".into()), "lied"),
+        (|logs| *logs = json!({}), "lied"),
+    ];
+    all("eth_getLogs", &cases);
+}
+
+#[test]
+fn receipts_that_do_not_fit_are_not_believed() {
+    let cases: [(Lie, &str); 13] = [
+        (|receipt| *receipt = Value::Null, "behind"),
+        (
+            |receipt| on(Some(receipt), "blockHash", OTHER_HASH.into()),
+            "behind",
+        ),
+        (
+            |receipt| on(Some(receipt), "blockNumber", "0x1".into()),
+            "lied",
+        ),
+        (
+            |receipt| on(Some(receipt), "transactionHash", OTHER_HASH.into()),
+            "lied",
+        ),
+        (
+            |receipt| on(Some(receipt), "transactionIndex", "0x1ffffffff".into()),
+            "lied",
+        ),
+        (|receipt| on(Some(receipt), "status", "0x2".into()), "lied"),
+        (|receipt| on(Some(receipt), "status", Value::Null), "lied"),
+        // It failed, and has logs.
+        (|receipt| on(Some(receipt), "status", "0x0".into()), "lied"),
+        (
+            |receipt| receipt["logs"].as_array_mut().unwrap().reverse(),
+            "lied",
+        ),
+        (
+            |receipt| receipt["logs"].as_array_mut().unwrap().truncate(1),
+            "lied",
+        ),
+        (
+            |receipt| on(first(&mut receipt["logs"]), "blockHash", OTHER_HASH.into()),
+            "lied",
+        ),
+        (
+            |receipt| on(first(&mut receipt["logs"]), "removed", json!(true)),
+            "lied",
+        ),
+        (
+            |receipt| on(first(&mut receipt["logs"]), "topics", json!(["0x1"])),
+            "lied",
+        ),
+    ];
+    all("eth_getTransactionReceipt", &cases);
+}
+
+#[test]
+fn blocks_that_do_not_fit_are_not_believed() {
+    let cases: [(Lie, &str); 10] = [
+        (|block| *block = Value::Null, "behind"),
+        (|block| on(Some(block), "number", "0x1".into()), "lied"),
+        (
+            |block| {
+                on(
+                    Some(block),
+                    "number",
+                    format!("0x1{}", "0".repeat(64)).into(),
+                )
+            },
+            "lied",
+        ),
+        (|block| on(Some(block), "hash", "0xab".into()), "lied"),
+        (|block| on(Some(block), "hash", OTHER_HASH.into()), "behind"),
+        (
+            |block| on(Some(block), "parentHash", OTHER_HASH.into()),
+            "behind",
+        ),
+        (
+            |block| on(Some(block), "timestamp", "0xffffffffffffffff".into()),
+            "lied",
+        ),
+        (|block| on(Some(block), "timestamp", Value::Null), "lied"),
+        (|block| on(Some(block), "transactions", Value::Null), "lied"),
+        (
+            |block| on(first(&mut block["transactions"]), "value", "-0x1".into()),
+            "lied",
+        ),
+    ];
+    all("eth_getBlockByNumber", &cases);
+    // Too much to be counted: it is left out, and all else is seen.
+    let lie: Lie = |block| {
+        let value = format!("0x{}", "f".repeat(64)).into();
+        on(first(&mut block["transactions"]), "value", value);
+    };
+    let truth = recorded::expected().len();
+    let came = super::fixtures::received(blocks("eth_getBlockByNumber", lie).unwrap());
+    assert_eq!(came.len(), truth - 1);
+}
+
+#[test]
+fn traces_that_do_not_fit_are_not_believed() {
+    let cases: [(Lie, &str); 6] = [
+        (|traces| *traces = Value::Null, "behind"),
+        (
+            |traces| {
+                if traces[0].is_object() {
+                    *traces = json!([]);
+                }
+            },
+            "behind",
+        ),
+        (
+            |traces| on(first(traces), "blockHash", OTHER_HASH.into()),
+            "behind",
+        ),
+        (|traces| traces.as_array_mut().unwrap().reverse(), "lied"),
+        (
+            |traces| on(first(traces), "traceAddress", json!([0])),
+            "lied",
+        ),
+        (
+            |traces| on(first(traces), "transactionHash", OTHER_HASH.into()),
+            "lied",
+        ),
+    ];
+    all("trace_block", &cases);
+    // A step that failed takes those below it along; what the transaction failed in is told by its receipt too.
+    let failed: Lie = |traces| on(first(traces), "error", "Reverted".into());
+    let came = super::fixtures::received(blocks("trace_block", failed).unwrap());
+    assert!(
+        came.iter().all(|came| came.position < 1_000_000),
+        "{came:?}"
+    );
+}
+
+#[test]
+fn a_head_that_cannot_be_is_not_believed() {
+    let cases: [(Lie, &str); 5] = [
+        (|block| *block = Value::Null, "behind"),
+        (
+            |block| on(Some(block), "number", "0x100000000".into()),
+            "lied",
+        ),
+        (|block| on(Some(block), "number", json!(7)), "lied"),
+        (
+            |block| on(Some(block), "timestamp", "0x3b9aca00000000".into()),
+            "lied",
+        ),
+        (
+            |block| on(Some(block), "hash", format!("{OTHER_HASH}00").into()),
+            "lied",
+        ),
+    ];
+    for (at, (lie, expected)) in cases.into_iter().enumerate() {
+        assert_eq!(
+            head(lie).map_err(|error| kind(&error)),
+            Err(expected),
+            "{at}"
+        );
+    }
+    // What is final is never later than the newest.
+    let low: Lie = |block| {
+        if block["number"] != "0x0" {
+            block["number"] = "0x2".into();
+        } else {
+            block["number"] = "0x9".into();
+        }
+    };
+    let said = head(low).map(|head| (head.block.height, head.finalized));
+    assert_eq!(said, Ok((2, Some(2))));
+}
+
+#[test]
+fn a_chain_id_is_a_number() {
+    for id in [json!("0x0"), json!("1"), json!(1), Value::Null, json!(ONE)] {
+        let said = recorded::scripted(move |method, _, answer| match method {
+            "eth_chainId" => json!({ "jsonrpc": "2.0", "result": id }),
+            _ => answer,
+        });
+        let told = said.1.map_err(|error| kind(&error));
+        assert!(told == Err("lied") || told.is_ok_and(|id| id.len() > 20));
+    }
+}
+
+/// Sets a field where there is something to set it in.
+fn on(value: Option<&mut Value>, field: &str, to: Value) {
+    if let Some(value) = value.filter(|value| value.is_object()) {
+        value[field] = to;
+    }
+}

@@ -1,0 +1,132 @@
+//! Ranges of blocks: what they cost, and how they shrink where a node refuses.
+
+use super::fixtures::{ONE, Ours, Scene, between, kind, received, refusal};
+use coffer::chain::Node;
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[test]
+fn a_range_costs_four_calls_and_more_only_where_there_is_money() {
+    let Some(scene) = Scene::open(1) else { return };
+    let (anvil, mut node) = (&scene.anvil, scene.node());
+    let before = anvil.height();
+    anvil.mine(20);
+    anvil.pay_token(&scene.token, ONE, 1);
+    anvil.mine(20);
+    node.network().unwrap();
+    let mut cost = |from, to| {
+        let calls = node.rpc().requests();
+        let blocks = node.blocks(from, to, &scene.ours).unwrap();
+        let heights: Vec<_> = blocks.iter().map(|read| read.block.height).collect();
+        (heights, node.rpc().requests() - calls)
+    };
+    let (first, paid, last) = (before + 1, before + 21, before + 41);
+    assert_eq!(cost(first, last), (vec![first, paid, last], 4 + 2));
+    assert_eq!(cost(first, paid - 1), (vec![first, paid - 1], 4));
+    assert_eq!(cost(paid, last), (vec![paid, last], 4 + 1));
+    assert_eq!(cost(last, last), (vec![last], 2));
+    let calls = node.rpc().requests();
+    node.head().unwrap();
+    assert_eq!(node.rpc().requests() - calls, 2);
+    // With nobody to look for, only the blocks at its ends.
+    let nobody = Ours(Vec::new());
+    assert_eq!(node.blocks(first, last, &nobody).unwrap().len(), 2);
+    assert_eq!(node.rpc().requests() - calls, 4);
+}
+
+#[test]
+fn a_range_is_halved_until_the_node_takes_it() {
+    let Some(scene) = Scene::open(1) else { return };
+    let anvil = &scene.anvil;
+    let before = anvil.height();
+    for units in 1..=40 {
+        anvil.pay_token(&scene.token, ONE, units);
+    }
+    for (code, message) in [
+        (-32005, "limit exceeded"),
+        (-32602, "query exceeds max block range 10"),
+        (-32701, "Please specify less"),
+    ] {
+        let proxy = between(anvil, move |method, params, answer| {
+            let height = |name: &str| {
+                let text = params[0][name].as_str()?.trim_start_matches("0x");
+                u32::from_str_radix(text, 16).ok()
+            };
+            match (method, height("fromBlock"), height("toBlock")) {
+                ("eth_getLogs", Some(from), Some(to)) if to - from >= 10 => refusal(code, message),
+                _ => answer,
+            }
+        });
+        let mut node = scene.at(&proxy.url());
+        node.network().unwrap();
+        let (mut from, mut came, mut steps) = (before + 1, Vec::new(), 0);
+        while from <= anvil.height() {
+            let blocks = node.blocks(from, anvil.height(), &scene.ours).unwrap();
+            from = blocks.last().unwrap().block.height + 1;
+            came.extend(received(blocks));
+            steps += 1;
+        }
+        let amounts: Vec<_> = came.iter().map(|came| came.amount.0).collect();
+        assert_eq!(amounts, (1..=40).collect::<Vec<_>>(), "{message}");
+        assert_eq!(steps, 4, "ten blocks at once: {message}");
+    }
+}
+
+#[test]
+fn a_node_that_takes_no_names_is_asked_by_contract() {
+    let Some(scene) = Scene::open(1) else { return };
+    scene.anvil.pay_token(&scene.token, ONE, 5);
+    let proxy = between(&scene.anvil, |method, params, answer| {
+        let names = &params[0]["topics"][2];
+        match method {
+            "eth_getLogs" if !names.is_null() => refusal(-32000, "too many topics"),
+            _ => answer,
+        }
+    });
+    let mut node = scene.at(&proxy.url());
+    let height = scene.anvil.height();
+    let blocks = node.blocks(height, height, &scene.ours).unwrap();
+    assert_eq!(received(blocks).len(), 1);
+}
+
+#[test]
+fn one_block_that_is_too_much_is_said_to_be() {
+    let Some(scene) = Scene::open(1) else { return };
+    let proxy = between(&scene.anvil, |method, _, answer| match method {
+        "eth_getLogs" => refusal(-32005, "limit exceeded"),
+        _ => answer,
+    });
+    let refused = scene.at(&proxy.url()).blocks(0, 1, &scene.ours);
+    assert_eq!(refused.map_err(|error| kind(&error)), Err("limited"));
+}
+
+#[test]
+fn after_a_failure_the_node_is_asked_again_who_it_is() {
+    let Some(scene) = Scene::open(1) else { return };
+    let is_other = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&is_other);
+    let proxy = between(&scene.anvil, move |method, _, answer| {
+        match (method, told.load(Ordering::SeqCst)) {
+            ("eth_chainId", true) => json!({ "jsonrpc": "2.0", "result": "0x7" }),
+            ("eth_getBlockByNumber", true) => refusal(-32000, "restarting"),
+            _ => answer,
+        }
+    });
+    let mut node = scene.at(&proxy.url());
+    assert_eq!(node.network(), Ok("84532".to_owned()));
+    assert!(node.head().is_ok());
+    is_other.store(true, Ordering::SeqCst);
+    assert_eq!(
+        node.head().map_err(|error| kind(&error)),
+        Err("unreachable")
+    );
+    for _ in 0..3 {
+        let refused = node.head().map_err(|error| kind(&error));
+        assert_eq!(refused, Err("wrong"));
+        let refused = node.blocks(1, 1, &scene.ours).map_err(|error| kind(&error));
+        assert_eq!(refused, Err("wrong"));
+    }
+    is_other.store(false, Ordering::SeqCst);
+    assert!(node.head().is_ok());
+}

@@ -1,0 +1,170 @@
+//! A short chain as a node answered it, kept in recorded.json: so that what is made of answers is tested without a node.
+//!
+//! `COFFER_BLESS=1 cargo test --test it -- recorded` records it anew, from anvil.
+
+use super::fixtures::{
+    CHAINS, ONE, OTHER, Ours, TWO, between, bytes, client, received, refusal, short,
+};
+use crate::support::anvil::{ADDRESS, Node as Anvil, word};
+use crate::support::receiver::{Does, Receiver};
+use coffer::chain::evm::{Evm, Tokens};
+use coffer::chain::{Node, NodeError};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+/// Where the token is, which is the first contract that the account makes, and the contract that sends, its second.
+const TOKEN: &str = "0x5FbDB2315678afecb367f032d93F642f64180aa3";
+const SENDER: &str = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512";
+/// The blocks with something in them, and one after.
+pub const FIRST: u32 = 3;
+pub const LAST: u32 = 5;
+const FILE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/it/chain/evm/recorded.json"
+);
+
+pub fn ours() -> Ours {
+    Ours::these(&[ONE, TWO])
+}
+
+/// What is to be seen: coin, place of the transaction among those of the chain, position, address, amount, sender.
+pub fn expected() -> [(&'static str, usize, u32, &'static str, u128, &'static str); 5] {
+    [
+        ("ETH", 0, 0, ONE, 7, ADDRESS),
+        ("USDC-ERC20", 1, 2, ONE, 20, ADDRESS),
+        ("USDC-ERC20", 1, 3, TWO, 300, ADDRESS),
+        ("ETH", 2, 1_000_000, ONE, 5, SENDER),
+        ("ETH", 2, 1_000_001, TWO, 5, SENDER),
+    ]
+}
+
+/// A node that answers what was recorded, each answer as this changes it.
+#[track_caller]
+pub fn answering(
+    change: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,
+) -> (Receiver, Evm) {
+    let recorded: Vec<Value> =
+        serde_json::from_str(&std::fs::read_to_string(FILE).unwrap()).unwrap();
+    let receiver = Receiver::scripted(move |_, message| {
+        let one = |call: &Value| {
+            let (method, params) = (call["method"].as_str().unwrap(), &call["params"]);
+            let known = recorded.iter();
+            let known =
+                known.filter(|known| known["method"] == method && known["params"] == *params);
+            let result = known.map(|known| known["result"].clone()).next();
+            let answer = match (result, method) {
+                (Some(result), _) => json!({ "jsonrpc": "2.0", "result": result }),
+                // As nodes say that they do not have something.
+                (None, "eth_getLogs") => refusal(-32000, "unknown block"),
+                (None, _) => json!({ "jsonrpc": "2.0", "result": null }),
+            };
+            let mut changed = change(method, params, answer);
+            changed["id"] = call["id"].clone();
+            changed
+        };
+        let asked = message.json();
+        let said = match asked.as_array() {
+            Some(calls) => calls.iter().map(one).collect(),
+            None => one(&asked),
+        };
+        Does::Say(200, said.to_string())
+    });
+    let tokens = Tokens::from([(CHAINS[0].2, bytes(TOKEN))]);
+    let node = client(CHAINS[0].0, &receiver.url(), tokens);
+    (receiver, node)
+}
+
+/// A node that lies in the answers of one method.
+#[track_caller]
+pub fn node(lies_in: &'static str, lie: fn(&mut Value)) -> (Receiver, Evm) {
+    answering(move |method, _, mut answer| {
+        if method == lies_in {
+            lie(&mut answer["result"]);
+        }
+        answer
+    })
+}
+
+/// A changed node, and what it says of its network.
+#[track_caller]
+pub fn scripted(
+    change: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,
+) -> (Receiver, Result<String, NodeError>) {
+    let (receiver, mut node) = answering(change);
+    let network = node.network();
+    (receiver, network)
+}
+
+/// Plays the chain on a real node and keeps what it answers.
+#[track_caller]
+fn record() {
+    let anvil = Anvil::of(CHAINS[0].1, "the recording").unwrap();
+    assert_eq!(anvil.token(), TOKEN.to_lowercase());
+    assert_eq!(anvil.sender(), SENDER.to_lowercase());
+    let number = |number: u128| format!("{number:064x}");
+    let head = [number(64), number(192), number(3)];
+    let to = [OTHER, ONE, TWO].map(word);
+    let values = [1, 20, 300].map(number);
+    let words = [head.as_slice(), &to, &[number(3)], &values].concat();
+    anvil.in_one_block(|| {
+        anvil.pay(ONE, 7);
+        anvil.call(TOKEN, "batch(address[],uint256[])", &words, 0);
+    });
+    anvil.call(
+        SENDER,
+        "split(address,address)",
+        &[word(ONE), word(TWO)],
+        10,
+    );
+    anvil.mine(1);
+    let kept: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let keeping = Arc::clone(&kept);
+    let proxy = between(&anvil, move |method, params, answer| {
+        let call = json!({ "method": method, "params": params, "result": answer["result"] });
+        let mut kept = keeping.lock().unwrap();
+        if !kept.contains(&call) {
+            kept.push(call);
+        }
+        answer
+    });
+    let tokens = Tokens::from([(CHAINS[0].2, bytes(TOKEN))]);
+    let mut node = client(CHAINS[0].0, &proxy.url(), tokens);
+    node.network().unwrap();
+    node.head().unwrap();
+    let blocks = node.blocks(FIRST, LAST, &ours()).unwrap();
+    for came in received(blocks) {
+        node.block_of(&came.txid).unwrap();
+    }
+    let mut text = serde_json::to_string_pretty(&*kept.lock().unwrap()).unwrap();
+    text.push('\n');
+    std::fs::write(FILE, text).unwrap();
+}
+
+#[test]
+fn what_was_recorded_is_seen() {
+    if std::env::var_os("COFFER_BLESS").is_some() {
+        record();
+    }
+    let (_receiver, mut node) = answering(|_, _, answer| answer);
+    assert_eq!(node.network(), Ok(CHAINS[0].1.to_string()));
+    let head = node.head().unwrap();
+    assert_eq!((head.block.height, head.finalized), (LAST, Some(0)));
+    let blocks = node.blocks(FIRST, LAST, &ours()).unwrap();
+    let heights: Vec<_> = blocks.iter().map(|read| read.block.height).collect();
+    assert_eq!(heights, [3, 4, 5]);
+    let came = received(blocks.clone());
+    let mut txids: Vec<&str> = came.iter().map(|came| came.txid.as_str()).collect();
+    txids.dedup();
+    let seen: Vec<_> = came.iter().map(short).collect();
+    let expected = expected();
+    let expected = expected.map(|(asset, at, position, to, amount, from)| {
+        (asset, txids[at], position, to, amount, from)
+    });
+    assert_eq!(seen, expected);
+    for (txid, read) in [(txids[0], 0), (txids[1], 0), (txids[2], 1)] {
+        assert_eq!(node.block_of(txid), Ok(Some(blocks[read].block.clone())));
+        // However it is written.
+        let large = format!("0x{}", txid[2..].to_uppercase());
+        assert_eq!(node.block_of(&large), Ok(Some(blocks[read].block.clone())));
+    }
+}

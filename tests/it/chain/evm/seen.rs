@@ -1,0 +1,271 @@
+//! What is seen on a real node: which coins, from whom, at which position, and in which block.
+
+use super::fixtures::{CHAINS, ONE, OTHER, Ours, Scene, TWO, bytes, client, received, short};
+use crate::support::anvil::{ADDRESS, Node as Anvil, word};
+use coffer::chain::evm::Tokens;
+use coffer::chain::{Node, NodeError};
+use coffer::domain::asset::{Asset, Chain};
+use coffer::domain::time::Time;
+use coffer::domain::token::contract_of;
+use serde_json::json;
+
+/// A function of the token that pays several.
+const BATCH: &str = "batch(address[],uint256[])";
+
+#[test]
+fn the_chains_own_coin_and_a_token_are_seen_at_one_address() {
+    for (at, (chain, id, asset)) in CHAINS.into_iter().enumerate() {
+        let Some(scene) = Scene::open(at) else { return };
+        let (anvil, mut node) = (&scene.anvil, scene.node());
+        assert_eq!(node.network(), Ok(id.to_string()));
+        let before = anvil.height();
+        let coin = anvil.pay(&ONE.to_lowercase(), 7);
+        let token = anvil.pay_token(&scene.token, ONE, 1_500_000);
+        let head = node.head().unwrap();
+        assert_eq!(head.block.height, before + 2);
+        let blocks = node.blocks(before + 1, before + 2, &scene.ours).unwrap();
+        assert_eq!(blocks.len(), 2, "{chain}");
+        assert_eq!(blocks[1].parent, blocks[0].block.hash);
+        assert_eq!((&blocks[1].block, blocks[1].time), (&head.block, head.time));
+        let parent = node.hash_at(before).unwrap();
+        assert_eq!(parent.as_deref(), Some(blocks[0].parent.as_str()));
+        assert!(blocks.iter().all(|block| block.spent.is_empty()));
+        let came: Vec<_> = blocks
+            .iter()
+            .flat_map(|block| &block.received)
+            .map(short)
+            .collect();
+        let token = (asset, token.as_str().unwrap(), 1, ONE, 1_500_000, ADDRESS);
+        if chain == Chain::Ethereum {
+            let coin = ("ETH", coin.as_str().unwrap(), 0, ONE, 7, ADDRESS);
+            assert_eq!(came, [coin, token]);
+            assert_eq!(node.has_traces(), Some(true));
+        } else {
+            // Their own coins are none of ours.
+            assert_eq!(came, [token], "{chain}");
+            assert_eq!(node.has_traces(), None);
+        }
+    }
+}
+
+#[test]
+fn on_the_main_network_the_issuers_contract_counts_and_no_setting_says_otherwise() {
+    let Some(anvil) = Anvil::of(1, "the contracts of the main network") else {
+        return;
+    };
+    let token = anvil.token();
+    let usdt = Asset::find("USDT-ERC20")
+        .and_then(|asset| contract_of(asset, "1"))
+        .unwrap();
+    let code = anvil.ask("eth_getCode", json!([token, "latest"]));
+    anvil.ask("anvil_setCode", json!([usdt, code]));
+    let txid = anvil.call(
+        usdt,
+        "claim(address,uint256)",
+        &[word(ONE), format!("{:064x}", 5)],
+        0,
+    );
+    anvil.pay_token(&token, ONE, 9);
+    let mut node = client(Chain::Ethereum, &anvil.url, Tokens::new());
+    assert_eq!(node.network(), Ok("1".to_owned()));
+    let blocks = node
+        .blocks(1, anvil.height(), &Ours::these(&[ONE]))
+        .unwrap();
+    let blocks = received(blocks);
+    let came: Vec<_> = blocks.iter().map(short).collect();
+    let expected = ("USDT-ERC20", txid.as_str().unwrap(), 1, ONE, 5, ADDRESS);
+    assert_eq!(came, [expected]);
+
+    let tokens = Tokens::from([("USDC-ERC20", bytes(&token))]);
+    let mut node = client(Chain::Ethereum, &anvil.url, tokens);
+    let refused = "it is of the main network, on which no setting says where USDC-ERC20 is";
+    let refused = NodeError::Wrong(refused.to_owned());
+    assert_eq!(node.network(), Err(refused.clone()));
+    assert_eq!(node.head(), Err(refused));
+}
+
+#[test]
+fn what_does_not_come_to_us_or_comes_to_nothing_is_not_seen() {
+    let Some(scene) = Scene::open(0) else { return };
+    let anvil = &scene.anvil;
+    let unlisted = anvil.token();
+    let before = anvil.height();
+    anvil.pay(OTHER, 1);
+    anvil.pay(ONE, 0);
+    anvil.pay_token(&scene.token, OTHER, 1);
+    anvil.pay_token(&scene.token, TWO, 0);
+    anvil.pay_token(&unlisted, ONE, 1_000_000);
+    let failed = anvil.call(
+        &scene.token,
+        "fail(address,uint256)",
+        &[word(ONE), format!("{:064x}", 3)],
+        0,
+    );
+    // All of it is gone, and what it would have paid with.
+    let poor = anvil.pay_token(&scene.token, ONE, 2_000_000_000);
+    for txid in [&failed, &poor] {
+        let receipt = anvil.receipt(txid);
+        assert_eq!(
+            (&receipt["status"], &receipt["logs"]),
+            (&json!("0x0"), &json!([]))
+        );
+    }
+    // The token's contract takes no coins: the transaction fails with what it carries.
+    let address = bytes(&scene.token);
+    let refused = anvil.pay(&scene.token, 5);
+    assert_eq!(anvil.receipt(&refused)["status"], "0x0");
+    assert_eq!(scene.received(before + 1), []);
+    let blocks = scene
+        .node()
+        .blocks(before + 1, anvil.height(), &Ours(vec![address]));
+    assert_eq!(received(blocks.unwrap()), []);
+}
+
+#[test]
+fn more_than_can_be_counted_is_left_out_and_stops_nothing() {
+    let Some(scene) = Scene::open(0) else { return };
+    let anvil = &scene.anvil;
+    let before = anvil.height();
+    let claim = |words: &str| {
+        let words = [word(ONE), words.to_owned()];
+        anvil.call(&scene.token, "claim(address,uint256)", &words, 0)
+    };
+    claim(&"f".repeat(64));
+    claim(&format!("{:0>64}", format!("1{}", "0".repeat(32))));
+    let most = claim(&format!("{:0>64}", "f".repeat(32)));
+    let came = scene.received(before + 1);
+    let came: Vec<_> = came.iter().map(short).collect();
+    let most = (
+        scene.asset,
+        most.as_str().unwrap(),
+        1,
+        ONE,
+        u128::MAX,
+        ADDRESS,
+    );
+    assert_eq!(came, [most]);
+}
+
+#[test]
+fn a_position_is_the_logs_place_in_its_own_transaction() {
+    let Some(scene) = Scene::open(0) else { return };
+    let anvil = &scene.anvil;
+    let before = anvil.height();
+    // Where the lists begin, their lengths, and what is in them: somebody else, one, two, and one again.
+    let number = |number: u128| format!("{number:064x}");
+    let to = [OTHER, ONE, TWO, ONE].map(word);
+    let values = [1, 20, 300, 4000].map(number);
+    let head = [64, 224, 4].map(number);
+    let words = [head.as_slice(), &to, &[number(4)], &values].concat();
+    let (first, second) = anvil.in_one_block(|| {
+        let first = anvil.pay_token(&scene.token, ONE, 5);
+        (first, anvil.call(&scene.token, BATCH, &words, 0))
+    });
+    assert_eq!(anvil.height(), before + 1);
+    let logs = &anvil.mined(&second)["logs"];
+    assert_eq!(logs[1]["logIndex"], "0x2", "the block counts on: {logs}");
+    let came = scene.received(before + 1);
+    let came: Vec<_> = came.iter().map(short).collect();
+    let (asset, first, second) = (
+        scene.asset,
+        first.as_str().unwrap(),
+        second.as_str().unwrap(),
+    );
+    let expected = [
+        (asset, first, 1, ONE, 5, ADDRESS),
+        (asset, second, 2, ONE, 20, ADDRESS),
+        (asset, second, 3, TWO, 300, ADDRESS),
+        (asset, second, 4, ONE, 4000, ADDRESS),
+    ];
+    assert_eq!(came, expected);
+}
+
+#[test]
+fn a_transaction_has_its_positions_in_whatever_block_it_is() {
+    let Some(scene) = Scene::open(0) else { return };
+    let (anvil, mut node) = (&scene.anvil, scene.node());
+    let before = anvil.height();
+    let (coin, token) =
+        anvil.in_one_block(|| (anvil.pay(ONE, 3), anvil.pay_token(&scene.token, TWO, 4)));
+    let once = scene.read(before + 1, before + 1);
+    let hash = &once[0].block.hash;
+    assert_eq!(once[0].received.len(), 2);
+    for txid in [&coin, &token] {
+        let block = node.block_of(txid.as_str().unwrap()).unwrap();
+        assert_eq!(block.as_ref(), Some(&once[0].block));
+    }
+    let kept = [&coin, &token].map(|txid| anvil.ask("eth_getRawTransactionByHash", json!([txid])));
+
+    // Another chain takes its place, of blocks without them.
+    anvil.ask("anvil_reorg", json!([1, []]));
+    assert_eq!(anvil.height(), before + 1);
+    assert_ne!(node.hash_at(before + 1).unwrap().as_ref(), Some(hash));
+    assert_eq!(scene.received(before + 1), []);
+    for txid in [&coin, &token] {
+        assert_eq!(node.block_of(txid.as_str().unwrap()), Ok(None));
+    }
+
+    // They come back, each in a block of its own.
+    for raw in kept {
+        let txid = anvil.ask("eth_sendRawTransaction", json!([raw]));
+        anvil.mined(&txid);
+    }
+    let again = received(scene.read(before + 2, anvil.height()));
+    assert_eq!(again, once[0].received);
+    let block = node.block_of(token.as_str().unwrap()).unwrap();
+    assert_eq!(block.map(|block| block.height), Some(before + 3));
+}
+
+#[test]
+fn the_head_says_what_is_final() {
+    let Some(scene) = Scene::open(1) else { return };
+    let mut node = scene.node();
+    assert_eq!(node.head().unwrap().finalized, Some(0));
+    scene.anvil.mine(20);
+    let head = node.head().unwrap();
+    let height = scene.anvil.height();
+    assert_eq!(
+        (head.block.height, head.finalized),
+        (height, Some(height - 8))
+    );
+    assert!(head.is_complete && head.time > Time(1_700_000_000_000));
+    assert_eq!(node.hash_at(height + 1), Ok(None));
+    assert_eq!(
+        node.blocks(height, height + 1, &scene.ours),
+        Err(NodeError::Behind)
+    );
+    assert_eq!(node.blocks(height + 1, height, &scene.ours), Ok(Vec::new()));
+    for nothing in ["", "0x", "nonsense", &format!("0x{}", "1".repeat(64))] {
+        assert_eq!(node.block_of(nothing), Ok(None), "{nothing}");
+    }
+}
+
+#[test]
+fn a_thousand_accounts_are_found_as_two_are() {
+    for at in 0..2 {
+        let Some(scene) = Scene::open(at) else { return };
+        let anvil = &scene.anvil;
+        let before = anvil.height();
+        for units in 1..=4 {
+            anvil.pay_token(
+                &scene.token,
+                [OTHER, ONE][usize::from(units % 2 == 0)],
+                units,
+            );
+            anvil.pay(TWO, units);
+        }
+        let few = scene.read(before + 1, anvil.height());
+        let many = Ours::among(&[ONE, TWO], 1000);
+        let many = scene
+            .node()
+            .blocks(before + 1, anvil.height(), &many)
+            .unwrap();
+        let count = if at == 0 { 2 + 4 } else { 2 };
+        assert_eq!(received(few.clone()).len(), count);
+        assert_eq!(many, few);
+        let none = scene
+            .node()
+            .blocks(before + 1, anvil.height(), &Ours(Vec::new()));
+        assert_eq!(received(none.unwrap()), []);
+    }
+}

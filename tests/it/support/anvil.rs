@@ -1,0 +1,206 @@
+//! An Ethereum node of a test's own: anvil, on a chain of its own.
+
+use super::process::Process;
+use super::{agent, send, tools};
+use serde_json::{Value, json};
+use sha3::{Digest, Keccak256};
+use std::cell::Cell;
+use std::process::Command;
+
+/// The chain id that anvil takes by itself.
+pub const CHAIN_ID: u64 = 31337;
+/// The first account of every anvil, which has 10 000 ETH, and its key, which everybody knows.
+pub const ADDRESS: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+pub const KEY: &str = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+/// What `contracts.sol` compiles to.
+const TOKEN: &str = include_str!("anvil/token.bin");
+const SENDER: &str = include_str!("anvil/sender.bin");
+/// More than any of the tests' transactions needs: one that fails is not tried before it is sent.
+const GAS: &str = "0x200000";
+
+/// It runs until it is dropped.
+pub struct Node {
+    _process: Process,
+    pub url: String,
+    /// Do transactions wait until a block is asked for?
+    is_held: Cell<bool>,
+}
+
+impl Node {
+    /// Starts one; nothing where the machine has none.
+    #[track_caller]
+    pub fn start(untested: &str) -> Option<Node> {
+        Node::of(CHAIN_ID, untested)
+    }
+
+    /// Starts one with this chain id, whose blocks are final once there are eight more; nothing where the machine has
+    /// none.
+    #[track_caller]
+    pub fn of(chain_id: u64, untested: &str) -> Option<Node> {
+        tools::says("anvil", &["--version"], untested)?;
+        let mut command = Command::new("anvil");
+        command.args(["--host", "127.0.0.1", "--port", "0"]);
+        command.args(["--slots-in-an-epoch", "4"]);
+        let process = Process::start(command.args(["--chain-id", &chain_id.to_string()]));
+        let address = std::iter::repeat_with(|| process.line())
+            .find_map(|line| line.strip_prefix("Listening on ").map(str::to_owned));
+        Some(Node {
+            _process: process,
+            url: format!("http://{}", address.unwrap()),
+            is_held: Cell::new(false),
+        })
+    }
+
+    /// The result of a question.
+    #[track_caller]
+    pub fn ask(&self, method: &str, params: Value) -> Value {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let headers = [("content-type", "application/json")];
+        let answer = send(&agent(), "POST", &self.url, &headers, &body.to_string());
+        let answer = answer.expect(200).json();
+        assert!(answer["error"].is_null(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    /// The result of a question whose answer is a number.
+    #[track_caller]
+    pub fn number(&self, method: &str, params: Value) -> u128 {
+        let text = self.ask(method, params);
+        let digits = text.as_str().unwrap().trim_start_matches("0x");
+        u128::from_str_radix(digits, 16).unwrap()
+    }
+
+    /// The receipt of a transaction as soon as it is on the chain, which is soon after the node has taken it.
+    #[track_caller]
+    pub fn receipt(&self, txid: &Value) -> Value {
+        let mut asked =
+            std::iter::repeat_with(|| self.ask("eth_getTransactionReceipt", json!([txid])));
+        let receipt = asked
+            .by_ref()
+            .take(10_000)
+            .find(|receipt| !receipt.is_null());
+        receipt.unwrap()
+    }
+
+    /// [`Node::receipt`], which says that the transaction did what it should.
+    #[track_caller]
+    pub fn mined(&self, txid: &Value) -> Value {
+        let receipt = self.receipt(txid);
+        assert_eq!(receipt["status"], "0x1", "{receipt}");
+        receipt
+    }
+
+    /// How many transactions of the account are on the chain.
+    #[track_caller]
+    pub fn sent(&self) -> u128 {
+        self.number("eth_getTransactionCount", json!([ADDRESS, "latest"]))
+    }
+
+    /// The newest block's height.
+    #[track_caller]
+    pub fn height(&self) -> u32 {
+        u32::try_from(self.number("eth_blockNumber", json!([]))).unwrap()
+    }
+
+    /// Makes so many blocks, with what waits in the first.
+    #[track_caller]
+    pub fn mine(&self, blocks: u32) {
+        self.ask("anvil_mine", json!([format!("{blocks:#x}")]));
+    }
+
+    /// Does what happens in one block: its transactions wait until all were sent.
+    #[track_caller]
+    pub fn in_one_block<T>(&self, sends: impl FnOnce() -> T) -> T {
+        self.hold(true);
+        let sent = sends();
+        self.mine(1);
+        self.hold(false);
+        sent
+    }
+
+    #[track_caller]
+    fn hold(&self, is_held: bool) {
+        self.ask("evm_setAutomine", json!([!is_held]));
+        self.is_held.set(is_held);
+    }
+
+    /// What an address has, in wei.
+    #[track_caller]
+    pub fn balance(&self, address: &str) -> u128 {
+        self.number("eth_getBalance", json!([address, "latest"]))
+    }
+
+    /// Sends wei from the account; the transaction's id.
+    #[track_caller]
+    pub fn pay(&self, to: &str, wei: u128) -> Value {
+        self.transact(json!({ "to": to, "value": format!("{wei:#x}") }))
+    }
+
+    /// Calls a contract's function from the account, with wei where it takes some; the transaction's id.
+    #[track_caller]
+    pub fn call(&self, contract: &str, function: &str, words: &[String], wei: u128) -> Value {
+        let data = calldata(function, words);
+        self.transact(json!({ "to": contract, "data": data, "value": format!("{wei:#x}") }))
+    }
+
+    #[track_caller]
+    fn transact(&self, mut transaction: Value) -> Value {
+        transaction["from"] = ADDRESS.into();
+        transaction["gas"] = GAS.into();
+        let txid = self.ask("eth_sendTransaction", json!([transaction]));
+        if !self.is_held.get() {
+            self.receipt(&txid);
+        }
+        txid
+    }
+
+    /// Makes a token of six decimals, of which the account has a thousand; its contract.
+    #[track_caller]
+    pub fn token(&self) -> String {
+        self.contract(TOKEN)
+    }
+
+    /// Makes a contract that sends what it is paid on.
+    #[track_caller]
+    pub fn sender(&self) -> String {
+        self.contract(SENDER)
+    }
+
+    #[track_caller]
+    fn contract(&self, bytecode: &str) -> String {
+        let txid = self.transact(json!({ "data": format!("0x{}", bytecode.trim()) }));
+        let receipt = self.mined(&txid);
+        receipt["contractAddress"].as_str().unwrap().to_owned()
+    }
+
+    /// Sends a token from the account; the transaction's id.
+    #[track_caller]
+    pub fn pay_token(&self, token: &str, to: &str, units: u128) -> Value {
+        let words = [word(to), format!("{units:064x}")];
+        self.call(token, "transfer(address,uint256)", &words, 0)
+    }
+
+    /// What an address has of a token, in its base units.
+    #[track_caller]
+    pub fn token_balance(&self, token: &str, address: &str) -> u128 {
+        let data = calldata("balanceOf(address)", &[word(address)]);
+        self.number("eth_call", json!([{ "to": token, "data": data }, "latest"]))
+    }
+}
+
+/// An address as the parameter of a contract's function.
+pub fn word(address: &str) -> String {
+    let digits = address.trim_start_matches("0x").to_lowercase();
+    format!("{digits:0>64}")
+}
+
+/// What a contract is sent: which function, by the first four bytes of the hash of its name and types, and its words.
+fn calldata(function: &str, words: &[String]) -> String {
+    let hash = Keccak256::digest(function);
+    let selector: String = hash
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("0x{selector}{}", words.concat())
+}
