@@ -33,6 +33,9 @@ delete from rate_figures;
 delete from rate_sources;
 delete from rates_known;
 delete from chains;
+delete from rescans;
+delete from chain_blocks;
+delete from chain_cursors;
 delete from accounts;
 update file set maintenance = 0, clock_offset_ms = 0, clock_frozen_at = null, last_tick_at = 0, setup_hash = null,
   setup_expires_at = null;

@@ -8,6 +8,10 @@
 pub mod rates;
 
 pub mod evm;
+pub mod filter;
+pub mod follow;
+#[cfg(test)]
+pub(crate) mod memory;
 pub mod rpc;
 
 use crate::domain::asset::Asset;

@@ -14,6 +14,7 @@ pub mod email;
 pub mod event;
 pub mod export;
 pub mod fields;
+pub mod following;
 pub mod id;
 pub mod invoice;
 pub mod json;

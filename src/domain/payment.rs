@@ -33,6 +33,11 @@ text_enum! {
 }
 
 impl PaymentState {
+    /// Is it final, as far as the chain's depth says?
+    pub const fn is_confirmed(self) -> bool {
+        matches!(self, PaymentState::Confirmed)
+    }
+
     /// Does the machine have a step to `next`?
     pub const fn may_become(self, next: PaymentState) -> bool {
         match (self, next) {

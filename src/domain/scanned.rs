@@ -46,11 +46,8 @@ impl Scanned {
     /// Up to when all of these chains of live mode have been looked at, as [`waits_for`] writes them, where that is not the
     /// clock.
     pub fn to_all(&self, waits_for: &str) -> Option<Time> {
-        let lagging = self.0.iter().filter(|(chain, _)| {
-            waits_for
-                .split(SEPARATOR)
-                .any(|waited| waited == chain.as_str())
-        });
+        let is_lagging = |(chain, _): &&(Chain, Time)| is_waited_for(waits_for, *chain);
+        let lagging = self.0.iter().filter(is_lagging);
         lagging.map(|(_, to)| *to).min()
     }
 
@@ -76,6 +73,12 @@ impl Scanned {
         self.to_all(waits_for)
             .map_or(now, |to| now.min(to.max(given_up)))
     }
+}
+
+/// Is this chain one of those that [`waits_for`] wrote?
+pub fn is_waited_for(waits_for: &str, chain: Chain) -> bool {
+    let mut waited = waits_for.split(SEPARATOR);
+    waited.any(|waited| waited == chain.as_str())
 }
 
 /// The chains that an invoice waits for where they lag: those of live mode on which it can be paid in time, sorted, each

@@ -11,6 +11,7 @@ pub mod audit;
 pub mod audit_log;
 pub mod backup;
 mod cache;
+pub mod chains;
 pub mod checkout;
 pub mod clock;
 pub mod customers;

@@ -4,17 +4,22 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use super::audit::audit;
 use super::{Caches, Caller, Error, Faults, Service, begin_file, sandbox};
-use crate::domain::asset::Asset;
+use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::id;
 use crate::domain::money::Currency;
-use crate::domain::rate::Quoted;
+use crate::domain::observation::Observed;
+use crate::domain::rate::{Quoted, RateSource};
 use crate::domain::refusal::Refusal;
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
 use crate::domain::time::Time;
+use crate::store::addresses::Owner;
 use crate::store::open::with_suffix;
-use crate::store::{Durability, Kind, Opening, Store, Tx};
+use crate::store::{
+    Durability, Kind, Opening, Store, Tx, accounts, customers, invoices, observations, quotes,
+};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -129,4 +134,59 @@ pub(crate) fn live_invoice(service: &Arc<Service>) -> String {
     let made = done(service.create_invoice(NOW, &live(service), body, None));
     let made: Value = serde_json::from_str(&made.unwrap().1).unwrap();
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
+}
+
+/// The address of a customer of live mode, on a chain.
+#[track_caller]
+pub(crate) fn customer_address(service: &Arc<Service>, chain: Chain) -> String {
+    write(service, move |service, tx| {
+        let account = accounts::all(tx)?.remove(0).seq;
+        let customer = customers::insert(tx, account, Mode::Live, "ada", NOW)?;
+        let owner = Owner::Customer(customer.seq);
+        let address = service.claim(tx, NOW, account, Mode::Live, chain, owner)?;
+        Ok(address.unwrap())
+    })
+}
+
+/// A live invoice with a coin picked: the address that it is paid at.
+#[track_caller]
+pub(crate) fn invoice_address(service: &Arc<Service>, asset: &str) -> String {
+    let id = live_invoice(service);
+    let caller = live(service);
+    done(service.select(NOW, &caller, &id, asset.to_owned())).unwrap();
+    write(service, move |_, tx| {
+        let invoice = invoices::by_id(tx, &id)?.unwrap();
+        Ok(quotes::of_invoice(tx, invoice.seq)?.remove(0).address)
+    })
+}
+
+/// What the audit finds.
+#[track_caller]
+pub(crate) fn found_by_audit(service: &Arc<Service>) -> Vec<String> {
+    let mut found = Vec::new();
+    let audited = service.read(|db| audit(db, &mut |finding| found.push(format!("{finding:?}"))));
+    audited.unwrap();
+    found
+}
+
+/// What was seen on a live chain.
+#[track_caller]
+pub(crate) fn on_chain(service: &Arc<Service>, chain: Chain) -> Vec<Observed> {
+    let mut seen = Vec::new();
+    for seq in 1.. {
+        match service.read(|db| Ok(observations::by_seq(db, seq)?)) {
+            Ok(observed) => seen.push(observed),
+            Err(_) => break,
+        }
+    }
+    let of_chain = |one: &Observed| one.seen.asset.chain == chain && one.seen.mode == Mode::Live;
+    seen.into_iter().filter(of_chain).collect()
+}
+
+/// The live balances.
+#[track_caller]
+pub(crate) fn real_books(service: &Arc<Service>) -> Vec<String> {
+    let caller = live(service);
+    let balances = service.balances(&caller).unwrap();
+    balances.iter().map(|one| one.get().to_owned()).collect()
 }

@@ -20,6 +20,9 @@ values! {
 commands! {
     HOLD = "insert into chains (mode, chain, scanned_to) values (:mode, :chain, :scanned_to) \
         on conflict (mode, chain) do nothing";
+    /// It never goes back.
+    REACH = "insert into chains (mode, chain, scanned_to) values (:mode, :chain, :scanned_to) \
+        on conflict (mode, chain) do update set scanned_to = max(scanned_to, excluded.scanned_to)";
     RELEASE = "delete from chains where mode = :mode and chain = :chain";
 }
 
@@ -50,4 +53,12 @@ pub fn release(tx: &Tx<'_>, chain: Chain) -> Result<(), StoreError> {
 pub fn has_cursor(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
     let params = named_params! { ":mode": Mode::Live, ":chain": chain };
     HAS_CURSOR.only(db, params)
+}
+
+/// A live chain has been looked at up to this moment, or further.
+pub fn reach(tx: &Tx<'_>, chain: Chain, to: Time) -> Result<(), StoreError> {
+    let params = named_params! { ":mode": Mode::Live, ":chain": chain, ":scanned_to": to };
+    REACH.run(tx, params)?;
+    tx.note(|changes| changes.deadlines = true);
+    Ok(())
 }

@@ -4,7 +4,7 @@ mod due;
 
 #[cfg(test)]
 pub(in crate::store) use due::expiry;
-pub use due::{due, next_due};
+pub use due::{due, is_any_waiting, next_due};
 
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};

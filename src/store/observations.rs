@@ -35,23 +35,30 @@ commands! {
         values (:mode, :chain, :txid, :position, :asset, :address, :amount, 'seen', :seen_at, :block_height, \
         :block_hash, :spends)";
     /// An observation that is in no block any more has no block.
-    UPDATE = "update observations set state = :state, confirmed_at = :confirmed_at, unbookable_at = null, \
+    UPDATE = "update observations set state = :state, confirmed_at = iif(:state = 'confirmed', :now, null), \
+        unbookable_at = null, vanished_at = iif(:state = 'dropped', ifnull(vanished_at, :now), null), \
         block_height = iif(:state = 'confirmed', block_height, null), \
         block_hash = iif(:state = 'confirmed', block_hash, null) \
         where seq = :seq and state = :before";
     CANNOT_BE_BOOKED = "update observations set unbookable_at = :now where seq = :seq and unbookable_at is null";
     GIVE_WAY = file "sql/observations/give_way.sql";
     SEEN_EARLIER = "update observations set seen_at = :seen_at where seq = :seq and seen_at > :seen_at";
-    PUT_IN_BLOCK = "update observations set block_height = :height, block_hash = :hash where seq = :seq";
+    PUT_IN_BLOCK = "update observations set block_height = :height, block_hash = :hash, vanished_at = null, \
+        unbookable_at = null where seq = :seq";
 }
 
 /// A row with what it spends.
 fn whole((mut observed, spends): (Observed, Option<String>)) -> Result<Observed, StoreError> {
     if let Some(spends) = spends {
-        let unreadable = |error| StoreError::Failed(format!("spends {spends:?}: {error}"));
-        observed.seen.spends = serde_json::from_str(&spends).map_err(unreadable)?;
+        observed.seen.spends = serde_json::from_str(&spends).map_err(unreadable_spends(&spends))?;
     }
     Ok(observed)
+}
+
+/// What is said of a row whose origin cannot be read.
+pub(super) fn unreadable_spends(spends: &str) -> impl Fn(serde_json::Error) -> StoreError {
+    let spends = spends.to_owned();
+    move |error| StoreError::Failed(format!("spends {spends:?}: {error}"))
 }
 
 /// Adds what was just seen; its `seq`.
@@ -97,8 +104,7 @@ pub fn update(
     state: PaymentState,
     now: Time,
 ) -> Result<(), StoreError> {
-    let confirmed_at = (state == PaymentState::Confirmed).then_some(now);
-    let params = named_params! { ":seq": seq, ":before": before, ":state": state, ":confirmed_at": confirmed_at };
+    let params = named_params! { ":seq": seq, ":before": before, ":state": state, ":now": now };
     match UPDATE.run(tx, params)? {
         1 => Ok(()),
         _ => Err(StoreError::Failed(format!(

@@ -40,6 +40,8 @@ values! {
         "select max(imported_at) as imported_at from pool_addresses where pool = :pool";
     FREE_UP_TO(count: u32) = "select count(*) as count from \
         (select 1 from pool_addresses where pool = :pool and state = 'free' limit :limit)";
+    HAS(found: bool) = "select exists (select 1 from pool_addresses \
+        where pool = :pool and address = :address) as found";
     IS_USED(found: bool) = "select exists (select 1 from pool_addresses where pool = :pool) as found";
 }
 
@@ -98,4 +100,12 @@ pub fn is_used(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
 /// How many addresses of a chain's pool are in each state.
 pub fn counts(db: &Reader<'_>, chain: Chain) -> Result<Counts, StoreError> {
     COUNTS.only(db, named_params! { ":pool": chain.address_pool() })
+}
+
+/// Was this address imported?
+pub fn has(db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, StoreError> {
+    HAS.only(
+        db,
+        named_params! { ":pool": chain.address_pool(), ":address": address },
+    )
 }

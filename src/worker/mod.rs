@@ -14,6 +14,7 @@ pub mod rates;
 mod receivers;
 pub mod send;
 mod senders;
+pub mod watch_chain;
 pub mod watch_clock;
 
 use crate::clock::Clock;

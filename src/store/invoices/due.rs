@@ -3,7 +3,8 @@
 //! What always holds: invoices that wait for the same chains are looked up together, in the order of their deadlines, so
 //! that those that still wait are passed over without being read, however many they are.
 
-use crate::domain::scanned::Scanned;
+use crate::domain::asset::Chain;
+use crate::domain::scanned::{Scanned, is_waited_for};
 use crate::domain::time::Time;
 use crate::store::statement::values;
 use crate::store::{Reader, StoreError};
@@ -60,6 +61,12 @@ pub fn next_due(db: &Reader<'_>, scanned: &Scanned) -> Result<Option<Time>, Stor
         }
     }
     Ok(next)
+}
+
+/// Does any open invoice wait for this chain where it lags: can it be paid there in time?
+pub fn is_any_waiting(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
+    let sets = waited_for(db)?;
+    Ok(sets.iter().any(|set| is_waited_for(set, chain)))
 }
 
 /// The sets of chains that open invoices wait for.

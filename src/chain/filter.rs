@@ -1,0 +1,140 @@
+//! The filter of what is watched: is this script, or this account, perhaps one of ours?
+//!
+//! What lives here: a table of fingerprints in memory, eight bytes for each address. What does not: whose an address is,
+//! which the file knows. What always holds: what was put in is found, and what was not is found about as seldom as two
+//! random numbers of 64 bits are the same, whoever chooses it: the fingerprints have a secret of their own.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+/// Places of the smallest table; a power of two.
+const PLACES_MIN: usize = 1024;
+
+/// Fingerprints, with open addressing: a million take 16 MiB, and half as much again while the table grows.
+pub struct Filter {
+    secret: RandomState,
+    /// Zero: free. Always a power of two of them.
+    places: Vec<u64>,
+    count: usize,
+}
+
+impl Default for Filter {
+    fn default() -> Filter {
+        Filter {
+            secret: RandomState::new(),
+            places: vec![0; PLACES_MIN],
+            count: 0,
+        }
+    }
+}
+
+impl Filter {
+    /// How many addresses are in it.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Is nothing in it?
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How much memory it takes, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.places.capacity().saturating_mul(size_of::<u64>())
+    }
+
+    /// Puts a script or an account in; false where it is there.
+    pub fn insert(&mut self, bytes: &[u8]) -> bool {
+        // At most three quarters are taken, so there always is a free place.
+        if self.count.saturating_mul(4) >= self.places.len().saturating_mul(3) {
+            self.grow();
+        }
+        let fingerprint = self.fingerprint(bytes);
+        let is_new = put(&mut self.places, fingerprint);
+        self.count = self.count.saturating_add(usize::from(is_new));
+        is_new
+    }
+
+    /// May this be one that was put in?
+    pub fn contains(&self, bytes: &[u8]) -> bool {
+        let fingerprint = self.fingerprint(bytes);
+        let mut at = first_place(fingerprint, self.places.len());
+        loop {
+            match self.places.get(at) {
+                Some(&0) | None => return false,
+                Some(found) if *found == fingerprint => return true,
+                Some(_) => at = place_after(at, self.places.len()),
+            }
+        }
+    }
+
+    fn fingerprint(&self, bytes: &[u8]) -> u64 {
+        self.secret.hash_one(bytes).max(1)
+    }
+
+    fn grow(&mut self) {
+        let mut places = vec![0; self.places.len().saturating_mul(2)];
+        for fingerprint in self.places.iter().filter(|fingerprint| **fingerprint != 0) {
+            put(&mut places, *fingerprint);
+        }
+        self.places = places;
+    }
+}
+
+/// Puts a fingerprint into its place; false where it is there.
+fn put(places: &mut [u64], fingerprint: u64) -> bool {
+    let count = places.len();
+    let mut at = first_place(fingerprint, count);
+    while let Some(place) = places.get_mut(at) {
+        if *place == fingerprint {
+            return false;
+        }
+        if *place == 0 {
+            *place = fingerprint;
+            return true;
+        }
+        at = place_after(at, count);
+    }
+    false
+}
+
+/// Where a fingerprint is looked for first; `count` is a power of two.
+fn first_place(fingerprint: u64, count: usize) -> usize {
+    let mask = count.saturating_sub(1);
+    usize::try_from(fingerprint >> 16).unwrap_or(0) & mask
+}
+
+fn place_after(at: usize, count: usize) -> usize {
+    at.wrapping_add(1) & count.saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Filter;
+
+    #[test]
+    fn what_was_put_in_is_found_and_nothing_else() {
+        let mut filter = Filter::default();
+        assert!(filter.is_empty() && !filter.contains(b""));
+        for number in 0..200_000_u32 {
+            assert!(filter.insert(&number.to_be_bytes()));
+            assert!(number % 1000 != 0 || !filter.insert(&number.to_be_bytes()));
+        }
+        assert_eq!(filter.len(), 200_000);
+        for number in 0..200_000_u32 {
+            assert!(filter.contains(&number.to_be_bytes()), "{number}");
+            assert!(!filter.contains(&(number + 1_000_000).to_be_bytes()));
+        }
+    }
+
+    #[test]
+    fn a_million_addresses_take_less_than_thirty_two_mebibytes() {
+        let mut filter = Filter::default();
+        for number in 0..1_000_000_u32 {
+            filter.insert(&number.to_be_bytes());
+        }
+        assert_eq!(filter.len(), 1_000_000);
+        assert!(filter.bytes() <= 16 << 20, "{}", filter.bytes());
+    }
+}

@@ -1,0 +1,135 @@
+//! What is read a second time: what has become final where a chain has accounts, and what a person wants read again.
+//!
+//! What always holds: what a node tells of no more is given up only where it says that the transaction is in no block.
+
+use super::{Forward, Head, NodeError, Step, last};
+use crate::chain::BlockRead;
+use crate::domain::following::{Moves, Open, Reached, Rescan, Rescanned};
+use crate::domain::observation::{Block, Observation};
+use std::collections::HashSet;
+
+impl Step<'_> {
+    /// Reads again what has become final. Blocks whose hashes are to be kept.
+    pub(super) fn final_again(
+        &mut self,
+        head: &Head,
+        forward: &mut Forward,
+    ) -> Result<Vec<Block>, NodeError> {
+        let known = self.known;
+        let (Some(complete), Some(finalized)) = (&known.complete, head.finalized) else {
+            return Ok(Vec::new());
+        };
+        let most = complete.height.saturating_add(self.manner.blocks_max);
+        let to = finalized.min(most).min(forward.to.block.height);
+        let blocks = self.blocks(complete, to)?;
+        let Some(reached) = blocks.last().map(last) else {
+            return Ok(Vec::new());
+        };
+        let found = self.in_blocks(&blocks);
+        forward.missing = self.missing(&known.open, &blocks, &found)?;
+        // What is final counts: it comes after what the head showed.
+        forward.found.extend(found);
+        forward.dropped_before = Some(reached.time);
+        forward.complete = Some(reached.block);
+        Ok(self.kept_of(&blocks))
+    }
+
+    /// The next part of a rescan.
+    pub(super) fn read_again(
+        &mut self,
+        cursor: &Reached,
+        head: &Head,
+    ) -> Result<(Vec<Block>, Moves), NodeError> {
+        let known = self.known;
+        let Some(rescan) = &known.rescan else {
+            return Err(NodeError::Behind);
+        };
+        let restarts = known.stopped.is_some();
+        let top = match (restarts, self.chain().has_outputs()) {
+            (false, _) => cursor.block.height,
+            (true, true) => head.block.height,
+            (true, false) => head.finalized.unwrap_or(head.block.height),
+        };
+        let Some(behind) = self.before(rescan)? else {
+            return Ok((Vec::new(), begun_anew(rescan, restarts)));
+        };
+        let most = behind.height.saturating_add(self.manner.blocks_max);
+        let blocks = self.blocks(&behind, top.min(most))?;
+        let to = match blocks.last() {
+            Some(read) => last(read),
+            // There is nothing to read from there on.
+            None => Reached {
+                block: behind,
+                time: head.time,
+            },
+        };
+        let found = self.in_blocks(&blocks);
+        let missing = self.missing(&rescan.known, &blocks, &found)?;
+        let keep = if restarts {
+            self.kept_of(&blocks)
+        } else {
+            Vec::new()
+        };
+        let rescanned = Rescanned {
+            from: rescan.next,
+            is_last: to.block.height >= top,
+            to: Some(to),
+            restarts,
+            found,
+            missing,
+        };
+        Ok((keep, Moves::Rescanned(Box::new(rescanned))))
+    }
+
+    /// The block before the next one of a rescan, as the node has it; none where that is not the one that was read.
+    fn before(&mut self, rescan: &Rescan) -> Result<Option<Block>, NodeError> {
+        // The first block of a chain pays nobody.
+        let height = rescan.next.saturating_sub(1);
+        let hash = self.node.hash_at(height)?.ok_or(NodeError::Behind)?;
+        let is_same = rescan.last_hash.as_ref().is_none_or(|last| *last == hash);
+        Ok(is_same.then_some(Block { height, hash }))
+    }
+
+    /// What is known to be in these blocks, and is not.
+    fn missing(
+        &mut self,
+        known: &[Open],
+        blocks: &[BlockRead],
+        found: &[Observation],
+    ) -> Result<Vec<(String, u32)>, NodeError> {
+        let first = blocks.first().map_or(u32::MAX, |read| read.block.height);
+        let last = blocks.last().map_or(0, |read| read.block.height);
+        let there: HashSet<(&str, u32)> = found
+            .iter()
+            .map(|seen| (seen.txid.as_str(), seen.position))
+            .collect();
+        let mut missing = Vec::new();
+        for open in known {
+            let Some(block) = &open.block else { continue };
+            let is_read = (first..=last).contains(&block.height);
+            if !is_read || there.contains(&(open.txid.as_str(), open.position)) {
+                continue;
+            }
+            // Blocks of outputs are whole; lists that nodes make of accounts may be short without a word.
+            if !self.chain().has_outputs() && self.node.block_of(&open.txid)?.is_some() {
+                let (txid, height) = (&open.txid, block.height);
+                let what = format!("it does not tell of {txid} in block {height}, and has it");
+                return Err(NodeError::Lied(what));
+            }
+            missing.push((open.txid.clone(), open.position));
+        }
+        Ok(missing)
+    }
+}
+
+/// The blocks have become others: the rescan begins anew.
+fn begun_anew(rescan: &Rescan, restarts: bool) -> Moves {
+    Moves::Rescanned(Box::new(Rescanned {
+        from: rescan.next,
+        to: None,
+        is_last: false,
+        restarts,
+        found: Vec::new(),
+        missing: Vec::new(),
+    }))
+}

@@ -1,0 +1,131 @@
+//! What is in no block: the mempool, and what becomes of payments that are in it no more.
+//!
+//! What always holds: nothing is taken for gone by a mempool that was read beside another head than the blocks were.
+
+use super::watched::is_unconfirmed;
+use super::{BlockRead, Forward, Head, NodeError, Step, parents_first};
+use crate::domain::following::{Gone, Open};
+use crate::domain::observation::Spent;
+use std::collections::{HashMap, HashSet};
+
+/// Who spends an output: in a block, or in the mempool.
+type Claims = HashMap<(String, u32), String>;
+
+impl Step<'_> {
+    /// Reads the mempool where the head has been read, and finds out what is gone.
+    pub(super) fn unconfirmed(
+        &mut self,
+        head: &Head,
+        blocks: &[BlockRead],
+        is_at_head: bool,
+        forward: &mut Forward,
+    ) -> Result<(), NodeError> {
+        let mut in_blocks: HashSet<String> = HashSet::new();
+        let mut mined = Claims::new();
+        for read in blocks {
+            in_blocks.extend(read.received.iter().map(|one| one.txid.clone()));
+            claim(&mut mined, &read.spent);
+            for one in &read.received {
+                claim_all(&mut mined, &one.spends, &one.txid);
+            }
+        }
+        let mut waiting = Claims::new();
+        if is_at_head && head.is_complete {
+            self.read_mempool(head, &in_blocks, &mut waiting, forward)?;
+        } else {
+            forward.scanned_to = Some(forward.to.time.min(self.manner.now));
+        }
+        let known = self.known;
+        let mut seen = HashSet::new();
+        for open in known.open.iter().filter(|open| is_unconfirmed(open)) {
+            if in_blocks.contains(&open.txid) || !seen.insert(&open.txid) {
+                continue;
+            }
+            let claimed = |claims: &Claims| {
+                let mut others = open.spends.iter().filter_map(|spent| match spent {
+                    Spent::Output(txid, position) => claims.get(&(txid.clone(), *position)),
+                    Spent::Address(_) | Spent::Coinbase => None,
+                });
+                others.find(|by| **by != open.txid).cloned()
+            };
+            if let Some(by) = claimed(&mined).or_else(|| claimed(&waiting)) {
+                forward.present.retain(|txid| *txid != open.txid);
+                let txid = open.txid.clone();
+                forward.gone.push(Gone { txid, by });
+            }
+        }
+        Ok(())
+    }
+
+    fn read_mempool(
+        &mut self,
+        head: &Head,
+        in_blocks: &HashSet<String>,
+        waiting: &mut Claims,
+        forward: &mut Forward,
+    ) -> Result<(), NodeError> {
+        let now = self.manner.now;
+        let known = self.known;
+        let is_asked = |open: &&Open| open.block.is_none() && !in_blocks.contains(&open.txid);
+        let mut asked: Vec<String> = known
+            .open
+            .iter()
+            .filter(is_asked)
+            .map(|open| open.txid.clone())
+            .collect();
+        asked.sort_unstable();
+        asked.dedup();
+        let read = self.node.mempool(&asked, self.watched)?;
+        let new: Vec<_> = read
+            .received
+            .into_iter()
+            .filter(|one| !in_blocks.contains(&one.txid))
+            .collect();
+        for one in parents_first(&new) {
+            claim_all(waiting, &one.spends, &one.txid);
+            let seen_at = one.first_seen.unwrap_or(now);
+            forward.found.push(self.observation(one, seen_at, None));
+        }
+        claim(waiting, &read.spent);
+        // A block that came meanwhile has taken from the mempool what is in no block that was read.
+        if self.node.head()?.block != head.block {
+            return Ok(());
+        }
+        let vanished: HashSet<&String> = read.vanished.iter().collect();
+        for open in known.open.iter().filter(is_asked) {
+            let is_there = !vanished.contains(&open.txid);
+            let was_there = is_unconfirmed(open) && !open.has_vanished;
+            if is_there {
+                claim_all(waiting, &open.spends, &open.txid);
+            }
+            match (was_there, is_there) {
+                (true, false) => forward.vanished.push(open.txid.clone()),
+                (false, true) => forward.present.push(open.txid.clone()),
+                (true, true) | (false, false) => {}
+            }
+        }
+        for txids in [&mut forward.present, &mut forward.vanished] {
+            txids.sort_unstable();
+            txids.dedup();
+        }
+        forward.dropped_before = Some(self.given_up_before());
+        forward.scanned_to = Some(self.scanned_at(head));
+        Ok(())
+    }
+}
+
+/// Notes who spends which outputs.
+fn claim(claims: &mut Claims, spent: &[(Spent, String)]) {
+    for (output, by) in spent {
+        claim_all(claims, std::slice::from_ref(output), by);
+    }
+}
+
+/// Notes that a transaction spends all of these.
+fn claim_all(claims: &mut Claims, spends: &[Spent], by: &str) {
+    for spent in spends {
+        if let Spent::Output(txid, position) = spent {
+            claims.insert((txid.clone(), *position), by.to_owned());
+        }
+    }
+}

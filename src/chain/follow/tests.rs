@@ -1,0 +1,385 @@
+//! What one step comes to, case by case, on a chain in memory.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+use super::{Addresses, Came, Looking, Manner, step};
+use crate::chain::NodeError;
+use crate::chain::memory::{Memory, MemoryNode, Sent};
+use crate::domain::address::{script, simulated};
+use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::following::{ChainStep, Forward, Gone, Known, Moves, Open, Reached, Rescan};
+use crate::domain::money::coin::Units;
+use crate::domain::observation::{Block, Spent};
+use crate::domain::payment::PaymentState;
+use crate::domain::time::{MINUTE_MS, Time};
+use std::sync::{Arc, Mutex, RwLock};
+
+const NOW: Time = Time(1_795_253_400_000);
+
+/// A chain, a node of it, and what a file would know.
+struct Scene {
+    memory: Arc<Mutex<Memory>>,
+    node: MemoryNode,
+    addresses: RwLock<Addresses>,
+    known: Known,
+    ours: String,
+}
+
+impl Scene {
+    /// A chain of so many blocks, followed from its head on.
+    fn new(asset: &str, blocks: u32) -> Scene {
+        let asset = Asset::find(asset).unwrap();
+        let chain = asset.chain;
+        let network = chain.row().networks.0;
+        let memory = Arc::new(Mutex::new(Memory::new(asset, network, NOW)));
+        let ours = simulated(Mode::Live, chain, 1);
+        let mut addresses = Addresses::default();
+        match script(chain, &ours) {
+            Some(script) => addresses.insert_script(&script),
+            None => addresses.insert_account(crate::chain::memory::account(&ours).unwrap()),
+        }
+        let node = MemoryNode::new(&memory);
+        let known = Known {
+            chain,
+            network: None,
+            cursor: None,
+            complete: None,
+            kept: Vec::new(),
+            open: Vec::new(),
+            stopped: None,
+            rescan: None,
+        };
+        let mut scene = Scene {
+            memory,
+            node,
+            addresses: RwLock::new(addresses),
+            known,
+            ours,
+        };
+        scene.mine(blocks);
+        let started = scene.step();
+        scene.took(&started);
+        scene
+    }
+
+    fn mine(&self, blocks: u32) {
+        for _ in 0..blocks {
+            self.memory.lock().unwrap().mine(NOW, |_| true);
+        }
+    }
+
+    /// Sends money to us, and gives its id.
+    fn send(&self, spends: &str, units: u128) -> String {
+        let mut memory = self.memory.lock().unwrap();
+        let txid = memory.id();
+        memory.send(Sent {
+            txid: txid.clone(),
+            spends: vec![Spent::Output(spends.to_owned(), 0)],
+            pays: vec![(0, self.ours.clone(), Units(units))],
+            at: NOW,
+        });
+        txid
+    }
+
+    fn came(&mut self) -> Result<Came, NodeError> {
+        let manner = Manner {
+            now: NOW,
+            blocks_max: 5,
+            test_networks: false,
+            rescans: true,
+        };
+        let looking = Looking::of(&self.addresses, &self.known);
+        step(&mut self.node, &self.known, &looking, manner)
+    }
+
+    #[track_caller]
+    fn step(&mut self) -> ChainStep {
+        match self.came().unwrap() {
+            Came::Step(step) => *step,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[track_caller]
+    fn forward(&mut self) -> Forward {
+        let step = self.step();
+        self.took(&step);
+        match step.moves {
+            Moves::Forward(forward) => *forward,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What a file would know after it.
+    fn took(&mut self, step: &ChainStep) {
+        let known = &mut self.known;
+        known.network = Some(step.network.clone());
+        known.kept.extend(step.keep.clone());
+        known
+            .kept
+            .sort_by_key(|block| std::cmp::Reverse(block.height));
+        known.kept.dedup();
+        match &step.moves {
+            Moves::Started { to, complete, .. } => {
+                known.cursor = Some(to.clone());
+                known.complete = Some(complete.clone());
+            }
+            Moves::BackTo(fork) => {
+                known.kept.retain(|block| block.height <= fork.height);
+                let block = fork.clone();
+                known.cursor = Some(Reached { block, time: NOW });
+            }
+            Moves::Forward(forward) => {
+                known.cursor = Some(forward.to.clone());
+                known.complete = forward.complete.clone().or(known.complete.take());
+            }
+            Moves::Stopped(_) | Moves::Rescanned(_) => {}
+        }
+    }
+
+    fn give_up(&self, depth: usize) {
+        self.memory.lock().unwrap().give_up(depth, |_| true);
+    }
+}
+
+fn open(txid: &str, spends: &str) -> Open {
+    Open {
+        txid: txid.to_owned(),
+        position: 0,
+        state: PaymentState::Seen,
+        block: None,
+        has_vanished: false,
+        spends: vec![Spent::Output(spends.to_owned(), 0)],
+    }
+}
+
+fn heights(forward: &Forward) -> Vec<Option<u32>> {
+    let block =
+        |seen: &crate::domain::observation::Observation| seen.block.as_ref().map(|b| b.height);
+    forward.found.iter().map(block).collect()
+}
+
+#[test]
+fn what_is_paid_is_found_in_the_mempool_and_in_its_block() {
+    let mut scene = Scene::new("BTC", 20);
+    let txid = scene.send("a", 500);
+    let forward = scene.forward();
+    assert_eq!(heights(&forward), [None]);
+    assert_eq!(
+        (forward.scanned_to, forward.found[0].seen_at),
+        (Some(NOW), NOW)
+    );
+    // Told once by the same node; by another one, or after a restart, again.
+    assert!(scene.forward().found.is_empty());
+    scene.node = MemoryNode::new(&scene.memory);
+    assert_eq!(scene.forward().found[0].txid, txid);
+    scene.mine(3);
+    let forward = scene.forward();
+    assert_eq!(heights(&forward), [Some(21)]);
+    assert_eq!(forward.to.block.height, 23);
+    // A step reads so many blocks at most, and has seen nothing beyond them.
+    scene.mine(8);
+    let forward = scene.forward();
+    assert_eq!(
+        (forward.to.block.height, forward.dropped_before),
+        (28, None)
+    );
+    assert_eq!(scene.forward().to.block.height, 31);
+}
+
+#[test]
+fn a_node_that_is_behind_lags_and_only_another_hash_is_a_reorganisation() {
+    for asset in ["BTC", "ETH"] {
+        let mut scene = Scene::new(asset, 20);
+        scene.mine(3);
+        scene.forward();
+        scene.node.behind = 2;
+        assert!(matches!(scene.came(), Ok(Came::Lagging(at)) if at.block.height == 21));
+        scene.node.behind = 0;
+        // Another block at the head, and a shorter chain where all hashes are held.
+        let shorter = scene.known.chain.has_outputs().then_some(1);
+        for blocks in [2].into_iter().chain(shorter) {
+            scene.give_up(2);
+            scene.mine(blocks);
+            let step = scene.step();
+            scene.took(&step);
+            let Moves::BackTo(fork) = step.moves else {
+                panic!("{step:?}");
+            };
+            assert!(fork.height <= 21 && fork.height >= 20, "{fork:?}");
+            let forward = scene.forward();
+            assert_eq!(forward.to.block, scene.memory.lock().unwrap().tip().block);
+        }
+    }
+}
+
+#[test]
+fn a_chain_is_given_up_right_behind_its_first_block_too() {
+    let mut scene = Scene::new("BTC", 300);
+    scene.give_up(30);
+    scene.mine(31);
+    let step = scene.step();
+    assert!(
+        matches!(&step.moves, Moves::BackTo(fork) if fork.height <= 270),
+        "{step:?}"
+    );
+    // Deeper than the horizon it stops.
+    scene.give_up(150);
+    scene.mine(160);
+    assert!(matches!(scene.step().moves, Moves::Stopped(_)));
+    scene.known.stopped = Some("deep".to_owned());
+    assert!(matches!(scene.came(), Ok(Came::Stopped)));
+}
+
+#[test]
+fn what_another_transaction_spends_is_gone_and_what_is_not_there_has_vanished() {
+    let mut scene = Scene::new("BTC", 3);
+    let first = scene.send("a", 500);
+    let other = scene.send("b", 700);
+    scene.forward();
+    scene.known.open = vec![open(&first, "a"), open(&other, "b")];
+    let second = scene.send("a", 400);
+    let gone = |txid: &str, by: &str| Gone {
+        txid: txid.to_owned(),
+        by: by.to_owned(),
+    };
+    let forward = scene.forward();
+    assert_eq!(forward.gone, [gone(&first, &second)]);
+    assert_eq!(forward.found[0].txid, second);
+    // Found in a block only, by a node that never had it: the same.
+    scene.mine(1);
+    let forward = scene.forward();
+    assert_eq!(forward.gone, [gone(&first, &second)]);
+    assert!(forward.present.is_empty());
+    // Given up by its nodes, and there again.
+    let mut vanished = open(&"f".repeat(64), "c");
+    scene.known.open = vec![vanished.clone()];
+    assert_eq!(scene.forward().vanished, [vanished.txid.clone()]);
+    vanished.has_vanished = true;
+    scene.known.open = vec![vanished.clone()];
+    assert!(scene.forward().vanished.is_empty());
+    scene.memory.lock().unwrap().send(Sent {
+        txid: vanished.txid.clone(),
+        spends: vanished.spends.clone(),
+        pays: Vec::new(),
+        at: NOW,
+    });
+    assert_eq!(scene.forward().present, [vanished.txid]);
+}
+
+#[test]
+fn what_is_final_is_read_again_and_only_that_is_complete() {
+    let mut scene = Scene::new("ETH", 20);
+    let complete = |scene: &Scene| scene.known.complete.as_ref().unwrap().height;
+    assert_eq!(complete(&scene), 12);
+    scene.send("a", 500);
+    scene.mine(1);
+    scene.node.hides = true;
+    // The head says nothing of it; it is found once it is final.
+    let forward = scene.forward();
+    assert!(forward.found.is_empty());
+    assert_eq!((forward.to.block.height, complete(&scene)), (21, 13));
+    let mut found = Vec::new();
+    for _ in 0..4 {
+        scene.mine(3);
+        found.extend(heights(&scene.forward()));
+    }
+    assert_eq!((found.as_slice(), complete(&scene)), (&[Some(21)][..], 25));
+}
+
+#[test]
+fn what_the_second_look_does_not_show_is_missing_unless_the_node_has_it() {
+    let mut scene = Scene::new("ETH", 20);
+    let txid = scene.send("a", 500);
+    scene.mine(1);
+    scene.forward();
+    let block = scene.memory.lock().unwrap().tip().block.clone();
+    let mut known = open(&txid, "a");
+    known.block = Some(block.clone());
+    let mut other = open("0xother", "b");
+    other.block = Some(block);
+    scene.known.open = vec![known, other];
+    scene.mine(8);
+    scene.forward();
+    let missing = scene.forward().missing;
+    assert_eq!(missing, [("0xother".to_owned(), 0)]);
+}
+
+#[test]
+fn a_node_of_another_network_is_refused() {
+    let mut scene = Scene::new("BTC", 3);
+    scene.memory.lock().unwrap().network = "test".to_owned();
+    for network in [Some("main".to_owned()), None] {
+        scene.known.network = network;
+        assert!(matches!(scene.came(), Err(NodeError::Wrong(_))));
+    }
+}
+
+#[test]
+fn what_a_transaction_spends_comes_before_it() {
+    let mut scene = Scene::new("BTC", 3);
+    let mut last = "a".to_owned();
+    for _ in 0..300 {
+        last = scene.send(&last, 500);
+    }
+    let forward = scene.forward();
+    let mut before = "a".to_owned();
+    for seen in &forward.found {
+        assert_eq!(seen.spends, [Spent::Output(before, 0)]);
+        before = seen.txid.clone();
+    }
+    assert_eq!(forward.found.len(), 300);
+}
+
+#[test]
+fn a_rescan_reads_up_to_the_cursor_and_begins_anew_where_blocks_have_changed() {
+    let mut scene = Scene::new("BTC", 10);
+    let txid = scene.send("a", 500);
+    scene.mine(1);
+    scene.forward();
+    let rescan = |next: u32, last_hash: Option<&str>, known: Vec<Open>| Rescan {
+        from: 2,
+        next,
+        last_hash: last_hash.map(str::to_owned),
+        known,
+    };
+    let mut missing = open("gone", "b");
+    missing.block = Some(Block {
+        height: 9,
+        hash: "given up".to_owned(),
+    });
+    scene.known.rescan = Some(rescan(2, None, vec![missing.clone()]));
+    let read = |scene: &mut Scene| match scene.step().moves {
+        Moves::Rescanned(read) => *read,
+        other => panic!("{other:?}"),
+    };
+    let first = read(&mut scene);
+    assert_eq!((first.to.unwrap().block.height, first.is_last), (6, false));
+    assert!(first.missing.is_empty());
+    let hash = scene.memory.lock().unwrap().active[6].block.hash.clone();
+    scene.known.rescan = Some(rescan(7, Some(&hash), vec![missing]));
+    let second = read(&mut scene);
+    assert_eq!(
+        (second.to.unwrap().block.height, second.is_last),
+        (11, true)
+    );
+    assert_eq!(second.found[0].txid, txid);
+    assert_eq!(second.missing, [("gone".to_owned(), 0)]);
+    scene.known.rescan = Some(rescan(7, Some("other"), Vec::new()));
+    assert!(read(&mut scene).to.is_none());
+}
+
+#[test]
+fn a_chain_is_at_its_head_where_that_is_young() {
+    let mut scene = Scene::new("ETH", 3);
+    assert_eq!(scene.forward().scanned_to, Some(NOW));
+    let old = NOW.plus_ms(-3 * MINUTE_MS);
+    scene.memory.lock().unwrap().mine(old, |_| true);
+    assert_eq!(scene.forward().scanned_to, Some(old));
+    assert_eq!(scene.known.chain, Chain::Ethereum);
+}

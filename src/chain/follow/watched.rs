@@ -1,0 +1,93 @@
+//! What is looked for: addresses by a filter, and outputs that unconfirmed payments spend.
+//!
+//! What always holds: an address that is in the filter when a block is read is found in it.
+
+use crate::chain::Watched;
+use crate::chain::filter::Filter;
+use crate::domain::following::{Known, Open};
+use crate::domain::observation::Spent;
+use crate::domain::payment::PaymentState;
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+/// Everything that is watched on the chains of one pool.
+#[derive(Default)]
+pub struct Addresses {
+    /// Scripts, or accounts.
+    pub filter: Filter,
+    /// The accounts, while they are few.
+    accounts: Vec<[u8; 20]>,
+}
+
+/// More accounts than this are not asked for by name by anybody.
+const ACCOUNTS_MAX: usize = 1000;
+
+impl Addresses {
+    /// Puts in a script.
+    pub fn insert_script(&mut self, script: &[u8]) {
+        self.filter.insert(script);
+    }
+
+    /// Puts in an account.
+    pub fn insert_account(&mut self, account: [u8; 20]) {
+        if self.filter.insert(&account) && self.accounts.len() <= ACCOUNTS_MAX {
+            self.accounts.push(account);
+        }
+    }
+}
+
+/// What one step looks for.
+pub struct Looking<'a> {
+    addresses: &'a RwLock<Addresses>,
+    /// By transaction.
+    outputs: HashMap<String, Vec<u32>>,
+}
+
+impl<'a> Looking<'a> {
+    /// Looks for what came to these addresses, and for whoever spends what unconfirmed payments spend.
+    pub fn of(addresses: &'a RwLock<Addresses>, known: &Known) -> Looking<'a> {
+        let mut outputs: HashMap<String, Vec<u32>> = HashMap::new();
+        for open in known.open.iter().filter(|open| is_unconfirmed(open)) {
+            for spent in &open.spends {
+                if let Spent::Output(txid, position) = spent {
+                    outputs.entry(txid.clone()).or_default().push(*position);
+                }
+            }
+        }
+        Looking { addresses, outputs }
+    }
+
+    fn look<T>(&self, at: impl FnOnce(&Addresses) -> T) -> T {
+        at(&self
+            .addresses
+            .read()
+            .unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Is it seen, and in no block?
+pub(super) fn is_unconfirmed(open: &Open) -> bool {
+    open.state == PaymentState::Seen && open.block.is_none()
+}
+
+impl Watched for Looking<'_> {
+    fn has_script(&self, script: &[u8]) -> bool {
+        self.look(|addresses| addresses.filter.contains(script))
+    }
+
+    fn has_account(&self, account: &[u8; 20]) -> bool {
+        self.look(|addresses| addresses.filter.contains(account))
+    }
+
+    fn has_output(&self, txid: &str, position: u32) -> bool {
+        let positions = self.outputs.get(txid);
+        positions.is_some_and(|positions| positions.contains(&position))
+    }
+
+    fn accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+        let few = |addresses: &Addresses| {
+            (addresses.accounts.len() <= max.min(ACCOUNTS_MAX)).then(|| addresses.accounts.clone())
+        };
+        self.look(few)
+    }
+}

@@ -1,0 +1,254 @@
+//! Following a chain: how far it has come, and what one step along it came to.
+//!
+//! What lives here: plain data that is worked out from what nodes say and from what the file knows, and how many
+//! confirmations an amount needs. What does not: asking nodes (`chain`), and what money is for (`service`). What always
+//! holds: a step names the block that it began behind, so that it is taken there and nowhere else.
+
+use super::chain::{Chain, Depth};
+use super::money::Cents;
+use super::observation::{Block, Observation, Spent};
+use super::payment::PaymentState;
+use super::time::{DAY_MS, Time};
+
+/// How long a transaction may be gone from the mempool until it is taken for dropped.
+pub const VANISHED_MS_MAX: i64 = DAY_MS;
+/// How long it is then asked for, should it come back: as long as nodes keep what pays little.
+pub const COMES_BACK_MS_MAX: i64 = 14 * DAY_MS;
+/// Up to this price, or sum, the fewest confirmations do; from the second on, the most are needed.
+const TIERS: [Cents; 2] = [Cents(25_000), Cents(250_000)];
+
+/// A block, and its own time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// Which block.
+    pub block: Block,
+    /// The time in it.
+    pub time: Time,
+}
+
+/// Something that was seen and can still change.
+#[derive(Clone, Debug)]
+pub struct Open {
+    /// The transaction.
+    pub txid: String,
+    /// Counted inside the transaction.
+    pub position: u32,
+    /// Where it stands.
+    pub state: PaymentState,
+    /// The block that it is in, as far as is known.
+    pub block: Option<Block>,
+    /// Is it known to be in no block, and not in the mempool?
+    pub has_vanished: bool,
+    /// Where the money comes from.
+    pub spends: Vec<Spent>,
+}
+
+/// A rescan that is under way.
+#[derive(Clone, Debug)]
+pub struct Rescan {
+    /// The first block that it reads.
+    pub from: u32,
+    /// The next block that it reads.
+    pub next: u32,
+    /// The hash of the block before that, once it has read one.
+    pub last_hash: Option<String>,
+    /// What is known to be in the next blocks.
+    pub known: Vec<Open>,
+}
+
+/// What the file knows of a chain.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Which chain.
+    pub chain: Chain,
+    /// The network that its first node was of.
+    pub network: Option<String>,
+    /// Up to where it has been read; nothing before its first step.
+    pub cursor: Option<Reached>,
+    /// Up to where it will not be read again: the cursor where the chain has outputs, else up to where it was final.
+    pub complete: Option<Block>,
+    /// Blocks whose hashes are kept, the newest first.
+    pub kept: Vec<Block>,
+    /// What can still change.
+    pub open: Vec<Open>,
+    /// Why it is not followed any more.
+    pub stopped: Option<String>,
+    /// The rescan that is under way.
+    pub rescan: Option<Rescan>,
+}
+
+/// A transaction that is gone, as another one spends what it spent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gone {
+    /// The transaction.
+    pub txid: String,
+    /// The other one.
+    pub by: String,
+}
+
+/// Blocks that were read, and what the mempool had.
+#[derive(Clone, Debug)]
+pub struct Forward {
+    /// The last block that was read, or the one begun behind.
+    pub to: Reached,
+    /// The last block that was read for good, where that moved.
+    pub complete: Option<Block>,
+    /// What was seen, in the order of the blocks, what is in none at the end.
+    pub found: Vec<Observation>,
+    /// Transactions that had vanished, or been dropped, and are in the mempool.
+    pub present: Vec<String>,
+    /// Those that were seen and are not there.
+    pub vanished: Vec<String>,
+    /// Those that never can be again, as long as these blocks stay.
+    pub gone: Vec<Gone>,
+    /// What vanished before this moment is dropped.
+    pub dropped_before: Option<Time>,
+    /// What had been seen in these blocks and is not there: transactions and positions.
+    pub missing: Vec<(String, u32)>,
+    /// Up to when the chain has been looked at.
+    pub scanned_to: Option<Time>,
+}
+
+/// Blocks that were read again.
+#[derive(Clone, Debug)]
+pub struct Rescanned {
+    /// The next block that was to be read.
+    pub from: u32,
+    /// The last block that was read; none where the blocks are others than before, and all are read again.
+    pub to: Option<Reached>,
+    /// Was that the last one?
+    pub is_last: bool,
+    /// Is the chain stopped, and followed from here on where that was the last one?
+    pub restarts: bool,
+    /// What was seen.
+    pub found: Vec<Observation>,
+    /// What had been seen in these blocks and is not there.
+    pub missing: Vec<(String, u32)>,
+}
+
+/// What a step came to.
+#[derive(Clone, Debug)]
+pub enum Moves {
+    /// The first one: the chain is followed from here on.
+    Started {
+        /// The newest block.
+        to: Reached,
+        /// The newest block that is final, or else that one.
+        complete: Block,
+        /// Up to when the chain has been looked at.
+        scanned_to: Time,
+    },
+    /// The blocks behind this one were given up.
+    BackTo(Block),
+    /// Blocks were given up beyond what is watched: a person has to look.
+    Stopped(String),
+    /// Forward.
+    Forward(Box<Forward>),
+    /// A part of a rescan.
+    Rescanned(Box<Rescanned>),
+}
+
+/// One step along a chain.
+#[derive(Clone, Debug)]
+pub struct ChainStep {
+    /// Which chain.
+    pub chain: Chain,
+    /// The network of the node.
+    pub network: String,
+    /// The newest block of the node.
+    pub head: Reached,
+    /// Behind which block it began; nothing: it is the first.
+    pub from: Option<Block>,
+    /// Blocks whose hashes are to be kept.
+    pub keep: Vec<Block>,
+    /// What it came to.
+    pub moves: Moves,
+}
+
+impl ChainStep {
+    /// How much of what was seen, or is gone, is to be written.
+    pub fn items(&self) -> usize {
+        match &self.moves {
+            Moves::Forward(forward) => [
+                forward.present.len(),
+                forward.found.len(),
+                forward.gone.len(),
+            ]
+            .iter()
+            .fold(0, |sum: usize, more| sum.saturating_add(*more)),
+            Moves::Rescanned(rescanned) => rescanned.found.len(),
+            Moves::Started { .. } | Moves::BackTo(_) | Moves::Stopped(_) => 0,
+        }
+    }
+}
+
+/// How deep the block of a payment has to be, by the larger of the price and what is unconfirmed; of what has no price, the
+/// deepest.
+pub fn needed(chain: Chain, at_stake: Option<Cents>) -> Depth {
+    let [few, more, most] = chain.row().confirmations;
+    let [small, large] = TIERS;
+    match at_stake {
+        Some(worth) if worth < small => few,
+        Some(worth) if worth < large => more,
+        Some(_) | None => most,
+    }
+}
+
+/// Is what is in a block of this height confirmed? `complete` is up to where the chain is final, where it has no outputs.
+pub fn is_deep_enough(needed: Depth, height: u32, cursor: u32, complete: Option<u32>) -> bool {
+    if complete.is_some_and(|complete| height <= complete) {
+        return true;
+    }
+    match needed {
+        Depth::Blocks(blocks) => {
+            let depth = cursor
+                .checked_sub(height)
+                .map(|more| more.saturating_add(1));
+            depth.is_some_and(|depth| depth >= blocks)
+        }
+        Depth::Final => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cents, Chain, Depth, is_deep_enough, needed};
+
+    #[test]
+    fn more_money_needs_more_confirmations() {
+        for (chain, cents, blocks) in [
+            (Chain::Bitcoin, Some(24_999), Depth::Blocks(1)),
+            (Chain::Bitcoin, Some(25_000), Depth::Blocks(2)),
+            (Chain::Bitcoin, Some(249_999), Depth::Blocks(2)),
+            (Chain::Bitcoin, Some(250_000), Depth::Blocks(6)),
+            (Chain::Bitcoin, None, Depth::Blocks(6)),
+            (Chain::Litecoin, Some(0), Depth::Blocks(3)),
+            (Chain::Polygon, Some(30_000), Depth::Blocks(64)),
+            (Chain::Ethereum, Some(900_000), Depth::Final),
+            (Chain::Solana, Some(1), Depth::Final),
+        ] {
+            assert_eq!(needed(chain, cents.map(Cents)), blocks, "{chain} {cents:?}");
+        }
+    }
+
+    #[test]
+    fn its_own_block_is_the_first_confirmation_and_what_is_final_needs_no_more() {
+        let two = Depth::Blocks(2);
+        for (needed, height, cursor, complete, expected) in [
+            (Depth::Blocks(1), 7, 7, None, true),
+            (two, 7, 7, None, false),
+            (two, 7, 8, None, true),
+            (two, 9, 8, None, false),
+            (two, 7, 7, Some(7), true),
+            (Depth::Final, 7, 900, None, false),
+            (Depth::Final, 7, 900, Some(6), false),
+            (Depth::Final, 7, 900, Some(7), true),
+        ] {
+            assert_eq!(
+                is_deep_enough(needed, height, cursor, complete),
+                expected,
+                "{needed:?} {height} {cursor} {complete:?}"
+            );
+        }
+    }
+}

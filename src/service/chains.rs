@@ -1,0 +1,84 @@
+//! What the file knows of the chains that are followed, and orders for whoever follows them.
+//!
+//! What lives here: what a step begins with, and what the operator is shown. What does not: taking a step (`take`), asking
+//! nodes. What always holds: what a step begins with is of one moment.
+
+mod places;
+pub mod take;
+
+use super::{Error, Service};
+use crate::domain::asset::Chain;
+use crate::domain::following::{COMES_BACK_MS_MAX, Known, Rescan};
+use crate::domain::refusal::Refusal;
+use crate::domain::time::Time;
+use crate::store::{Reader, chain_blocks, chain_cursors, invoices, observations_on_chain, rescans};
+use std::sync::Arc;
+
+impl Service {
+    /// What the file knows of a chain, for a step that reads at most so many blocks.
+    pub fn known_of_chain(&self, now: Time, chain: Chain, blocks_max: u32) -> Result<Known, Error> {
+        self.read_at_one_moment(|db| known(db, now, chain, blocks_max))
+    }
+
+    /// Is money expected on a chain: may something still be paid in time, or is something seen and not confirmed?
+    pub fn is_money_expected(&self, chain: Chain) -> Result<bool, Error> {
+        self.read(|db| {
+            Ok(observations_on_chain::is_any_seen(db, chain)?
+                || invoices::is_any_waiting(db, chain)?)
+        })
+    }
+
+    /// Orders that the blocks of a chain are read again, from this height on.
+    ///
+    /// # Errors
+    /// `invalid_request` where the chain is not followed, or has not come so far.
+    pub fn order_rescan(self: &Arc<Self>, now: Time, chain: Chain, from: u32) -> Result<(), Error> {
+        self.write_and_wait(move |_, tx| {
+            let Some(cursor) = chain_cursors::of(tx, chain)? else {
+                let problem = format!("{chain} is not followed yet: it has no node");
+                return Err(Refusal::field("chain", problem).into());
+            };
+            let height = cursor.reached.block.height;
+            if from > height {
+                let problem =
+                    format!("must be at most {height}, up to where {chain} has been read");
+                return Err(Refusal::field("from", problem).into());
+            }
+            Ok(rescans::insert(tx, chain, from, now)?)
+        })
+    }
+}
+
+fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Known, Error> {
+    let cursor = chain_cursors::of(db, chain)?;
+    let since = now.plus_ms(COMES_BACK_MS_MAX.saturating_neg());
+    let mut open = observations_on_chain::open(db, chain, since)?;
+    let range_from = |next: u32| (next, next.saturating_add(blocks_max.saturating_sub(1)));
+    if let Some(cursor) = &cursor
+        && !chain.has_outputs()
+    {
+        // What is confirmed and not final is looked at a second time, too.
+        let next = cursor.complete.height.saturating_add(1);
+        let again = observations_on_chain::in_blocks(db, chain, range_from(next))?;
+        open.extend(again.into_iter().filter(|one| one.state.is_confirmed()));
+    }
+    let rescan = match rescans::of(db, chain)? {
+        None => None,
+        Some(rescan) => Some(Rescan {
+            known: observations_on_chain::in_blocks(db, chain, range_from(rescan.next_height))?,
+            from: rescan.from_height,
+            next: rescan.next_height,
+            last_hash: rescan.last_hash,
+        }),
+    };
+    Ok(Known {
+        chain,
+        kept: chain_blocks::newest_first(db, chain)?,
+        network: cursor.as_ref().map(|cursor| cursor.network.clone()),
+        complete: cursor.as_ref().map(|cursor| cursor.complete.clone()),
+        stopped: cursor.as_ref().and_then(|cursor| cursor.stopped.clone()),
+        cursor: cursor.map(|cursor| cursor.reached),
+        open,
+        rescan,
+    })
+}

@@ -1,0 +1,390 @@
+//! Taking a step along a chain: what was seen goes in by `intake`, and the cursor moves with the last of it.
+//!
+//! What does not live here: working the step out. What always holds: until the cursor has moved, the same step can be taken
+//! again and finds everything known; whatever is in a block above the cursor counts as in none.
+
+use super::places::{is_ours, place_of, places, replaced_by};
+use crate::domain::asset::Chain;
+use crate::domain::chain::Depth;
+use crate::domain::following::{
+    ChainStep, Forward, Moves, Reached, Rescanned, is_deep_enough, needed,
+};
+use crate::domain::observation::{Block, OUTPUTS_MAX, Observation, Place};
+use crate::domain::payment::PaymentState;
+use crate::domain::time::Time;
+use crate::service::intake::Step;
+use crate::service::{Error, Service};
+use crate::store::chain_cursors::{self, Cursor};
+use crate::store::{
+    Reader, Tx, chain_blocks, chains, observations, observations_on_chain, rescans,
+};
+use std::sync::Arc;
+
+/// Which transaction of a step is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Writes what was seen, from this one on; the last of them moves the cursor.
+    Items(usize),
+    /// Confirms what is deep enough now, of what was taken in behind this observation.
+    Confirm(i64),
+    /// None.
+    Done,
+}
+
+impl Part {
+    /// The first of every step.
+    pub const FIRST: Part = Part::Items(0);
+}
+
+impl Service {
+    /// Takes a part of a step, in one transaction; which part is next. A step that does not begin where the chain stands is
+    /// not taken: it was worked out before something else happened.
+    pub fn take_chain_step(
+        self: &Arc<Self>,
+        now: Time,
+        step: &Arc<ChainStep>,
+        part: Part,
+        outputs_max: usize,
+    ) -> Result<Part, Error> {
+        let step = Arc::clone(step);
+        self.write_and_wait(move |service, tx| {
+            let (cursor, most) = (chain_cursors::of(tx, step.chain)?, outputs_max);
+            match part {
+                Part::Items(from) => service.take_items(tx, now, &step, cursor, (from, most)),
+                Part::Confirm(after) => match cursor {
+                    Some(cursor) => service.confirm(tx, now, &cursor, (after, most)),
+                    None => Ok(Part::Done),
+                },
+                Part::Done => Ok(Part::Done),
+            }
+        })
+    }
+
+    /// What was seen, from one on; behind the last of it the cursor moves.
+    fn take_items(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        step: &ChainStep,
+        cursor: Option<Cursor>,
+        (from, most): (usize, usize),
+    ) -> Result<Part, Error> {
+        if !begins_there(tx, step, cursor.as_ref())? {
+            return Ok(Part::Done);
+        }
+        if let (0, Moves::Forward(_), Some(cursor)) = (from, &step.moves, &cursor) {
+            self.take_back_above(tx, now, step.chain, cursor.reached.block.height)?;
+        }
+        let (all, to) = (step.items(), from.saturating_add(most));
+        for item in from..to.min(all) {
+            self.take_item(tx, now, step, item)?;
+        }
+        if to < all {
+            return Ok(Part::Items(to));
+        }
+        self.move_cursor(tx, now, step, cursor)?;
+        Ok(Part::Confirm(0))
+    }
+
+    /// One thing that was seen, or is gone.
+    fn take_item(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        step: &ChainStep,
+        item: usize,
+    ) -> Result<(), Error> {
+        let chain = step.chain;
+        let forward = match &step.moves {
+            Moves::Forward(forward) => forward,
+            Moves::Rescanned(rescanned) => {
+                let found = rescanned.found.get(item);
+                return found.map_or(Ok(()), |seen| self.found(tx, now, seen, None));
+            }
+            Moves::Started { .. } | Moves::BackTo(_) | Moves::Stopped(_) => return Ok(()),
+        };
+        if let Some(txid) = forward.present.get(item) {
+            for place in places(tx, chain, txid, PaymentState::Dropped)? {
+                self.step_of(tx, now, &place, Step::Seen)?;
+            }
+            return Ok(observations_on_chain::appear(tx, chain, txid)?);
+        }
+        let item = item.saturating_sub(forward.present.len());
+        if let Some(seen) = forward.found.get(item) {
+            return self.found(tx, now, seen, Some(forward));
+        }
+        let item = item.saturating_sub(forward.found.len());
+        let Some(gone) = forward.gone.get(item) else {
+            return Ok(());
+        };
+        for place in places(tx, chain, &gone.txid, PaymentState::Seen)? {
+            self.step_of(tx, now, &place, Step::Dropped)?;
+        }
+        Ok(())
+    }
+
+    /// Something was seen: what had been dropped is there again first, and what is new may take the place of what is gone.
+    fn found(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        seen: &Observation,
+        forward: Option<&Forward>,
+    ) -> Result<(), Error> {
+        if !is_ours(tx, seen)? {
+            return Ok(());
+        }
+        let place = seen.place();
+        match observations::at(tx, &place)? {
+            Some(known) => {
+                let is_same = known.seen.asset == seen.asset
+                    && known.seen.address == seen.address
+                    && known.seen.amount == seen.amount;
+                if is_same && known.state == PaymentState::Dropped {
+                    self.step_of(tx, now, &place, Step::Seen)?;
+                }
+            }
+            None => {
+                if let Some(old) = replaced_by(tx, seen, forward)? {
+                    let replaced =
+                        tx.attempt(|| self.advance(tx, now, &old, Step::ReplacedBy(seen)))?;
+                    match replaced {
+                        Ok(outcome) if outcome.refusal.is_none() => return Ok(()),
+                        // It comes in without what it would take over.
+                        Ok(_) | Err(Error::Refused(_)) => {}
+                        Err(failed) => return Err(failed),
+                    }
+                }
+            }
+        }
+        said(tx.attempt(|| self.observe(tx, now, seen, None).map(drop))?)
+    }
+
+    /// One step of what is at a place; one that is refused stops nothing else.
+    fn step_of(&self, tx: &Tx<'_>, now: Time, place: &Place, step: Step<'_>) -> Result<(), Error> {
+        said(tx.attempt(|| self.advance(tx, now, place, step).map(drop))?)
+    }
+
+    /// Nothing is in a block above this height any more.
+    fn take_back_above(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        chain: Chain,
+        height: u32,
+    ) -> Result<(), Error> {
+        for (txid, position, _) in observations_on_chain::confirmed_above(tx, chain, height)? {
+            self.step_of(tx, now, &place_of(chain, txid, position), Step::Seen)?;
+        }
+        // What could not be taken back is in no block all the same, and is tried again at each step.
+        Ok(observations_on_chain::take_out_above(
+            tx, chain, height, now,
+        )?)
+    }
+
+    /// What was seen in blocks that are there, and is not in them.
+    fn take_back(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        chain: Chain,
+        missing: &[(String, u32)],
+    ) -> Result<(), Error> {
+        for (txid, position) in missing {
+            let place = place_of(chain, txid.clone(), *position);
+            let known = observations::at(tx, &place)?;
+            if known.is_some_and(|known| known.state == PaymentState::Confirmed) {
+                self.step_of(tx, now, &place, Step::Seen)?;
+            }
+            observations_on_chain::take_out(tx, &place, now)?;
+        }
+        Ok(())
+    }
+
+    /// The end of a step: the cursor moves, and what follows from that is done.
+    fn move_cursor(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        step: &ChainStep,
+        before: Option<Cursor>,
+    ) -> Result<(), Error> {
+        let chain = step.chain;
+        let mut cursor = Cursor {
+            chain,
+            network: step.network.clone(),
+            reached: step.head.clone(),
+            complete: step.head.block.clone(),
+            head_height: step.head.block.height,
+            head_time: step.head.time,
+            stepped_at: now,
+            stopped: None,
+        };
+        if let Some(before) = before {
+            (cursor.reached, cursor.complete) = (before.reached, before.complete);
+            cursor.stopped = before.stopped;
+        }
+        match &step.moves {
+            Moves::Started {
+                to,
+                complete,
+                scanned_to,
+            } => {
+                (cursor.reached, cursor.complete) = (to.clone(), complete.clone());
+                chain_cursors::put(tx, &cursor)?;
+                chains::reach(tx, chain, *scanned_to)?;
+            }
+            Moves::BackTo(fork) => {
+                self.take_back_above(tx, now, chain, fork.height)?;
+                chain_blocks::give_up(tx, chain, fork.height)?;
+                go_to(&mut cursor, fork);
+                chain_cursors::put(tx, &cursor)?;
+            }
+            Moves::Stopped(why) => {
+                cursor.stopped = Some(why.clone());
+                chain_cursors::put(tx, &cursor)?;
+            }
+            Moves::Forward(forward) => self.go_forward(tx, now, cursor, forward)?,
+            Moves::Rescanned(rescanned) => self.rescanned(tx, now, cursor, rescanned)?,
+        }
+        for block in &step.keep {
+            chain_blocks::keep(tx, chain, block)?;
+        }
+        Ok(())
+    }
+
+    fn go_forward(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        mut cursor: Cursor,
+        forward: &Forward,
+    ) -> Result<(), Error> {
+        let chain = cursor.chain;
+        self.take_back(tx, now, chain, &forward.missing)?;
+        for txid in &forward.vanished {
+            observations_on_chain::vanish(tx, chain, txid, now)?;
+        }
+        if let Some(before) = forward.dropped_before {
+            let gone = observations_on_chain::given_up(tx, chain, before, OUTPUTS_MAX)?;
+            for (txid, position, _) in gone {
+                self.step_of(tx, now, &place_of(chain, txid, position), Step::Dropped)?;
+            }
+        }
+        for (txid, position, _) in observations_on_chain::unbooked(tx, chain, OUTPUTS_MAX)? {
+            self.step_of(tx, now, &place_of(chain, txid, position), Step::Seen)?;
+        }
+        cursor.reached = forward.to.clone();
+        if let Some(complete) = &forward.complete {
+            cursor.complete = complete.clone();
+        }
+        let lowest = match chain.row().horizon {
+            Depth::Blocks(blocks) => cursor.reached.block.height.saturating_sub(blocks),
+            Depth::Final => cursor.complete.height,
+        };
+        chain_blocks::prune(tx, chain, lowest)?;
+        chain_cursors::put(tx, &cursor)?;
+        if let Some(to) = forward.scanned_to {
+            chains::reach(tx, chain, to)?;
+        }
+        Ok(())
+    }
+
+    fn rescanned(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        mut cursor: Cursor,
+        rescanned: &Rescanned,
+    ) -> Result<(), Error> {
+        let chain = cursor.chain;
+        let Some(rescan) = rescans::of(tx, chain)? else {
+            return Ok(());
+        };
+        let Some(to) = &rescanned.to else {
+            return Ok(rescans::advance(tx, rescan.seq, rescan.from_height, None)?);
+        };
+        self.take_back(tx, now, chain, &rescanned.missing)?;
+        let Reached { block, .. } = to;
+        let next = block.height.saturating_add(1).max(rescan.next_height);
+        rescans::advance(tx, rescan.seq, next, Some(&block.hash))?;
+        if rescanned.is_last {
+            rescans::end(tx, chain, now)?;
+            if rescanned.restarts {
+                self.take_back_above(tx, now, chain, block.height)?;
+                chain_blocks::give_up(tx, chain, block.height)?;
+                (cursor.reached, cursor.complete) = (to.clone(), block.clone());
+                cursor.stopped = None;
+            }
+        }
+        Ok(chain_cursors::put(tx, &cursor)?)
+    }
+
+    /// Confirms what is deep enough, behind an observation; at most so much as one transaction takes.
+    fn confirm(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        cursor: &Cursor,
+        (after, most): (i64, usize),
+    ) -> Result<Part, Error> {
+        let chain = cursor.chain;
+        if cursor.stopped.is_some() {
+            return Ok(Part::Done);
+        }
+        let height = cursor.reached.block.height;
+        let complete = (!chain.has_outputs()).then_some(cursor.complete.height);
+        let mut taken: usize = 0;
+        for waiting in observations_on_chain::waiting(tx, chain, height, after)? {
+            let needed = needed(chain, waiting.at_stake);
+            if !is_deep_enough(needed, waiting.height, height, complete) {
+                continue;
+            }
+            let place = place_of(chain, waiting.txid, waiting.position);
+            self.step_of(tx, now, &place, Step::Confirmed)?;
+            taken = taken.saturating_add(1);
+            if taken == most {
+                return Ok(Part::Confirm(waiting.seq));
+            }
+        }
+        Ok(Part::Done)
+    }
+}
+
+/// Does a step begin where the chain stands?
+fn begins_there(db: &Reader<'_>, step: &ChainStep, cursor: Option<&Cursor>) -> Result<bool, Error> {
+    let stands_at = cursor.map(|cursor| &cursor.reached.block);
+    let is_stopped = cursor.is_some_and(|cursor| cursor.stopped.is_some());
+    if stands_at != step.from.as_ref() {
+        return Ok(false);
+    }
+    match &step.moves {
+        Moves::Rescanned(rescanned) => {
+            let rescan = rescans::of(db, step.chain)?;
+            let is_next = rescan.is_some_and(|rescan| rescan.next_height == rescanned.from);
+            Ok(is_next && is_stopped == rescanned.restarts)
+        }
+        Moves::Started { .. } | Moves::BackTo(_) | Moves::Stopped(_) | Moves::Forward(_) => {
+            Ok(!is_stopped)
+        }
+    }
+}
+
+/// Puts a chain's cursor back to a block.
+fn go_to(cursor: &mut Cursor, fork: &Block) {
+    cursor.reached.block = fork.clone();
+    if cursor.complete.height > fork.height {
+        cursor.complete = fork.clone();
+    }
+}
+
+/// What is refused is said, and stops nothing; what fails does.
+fn said(outcome: Result<(), Error>) -> Result<(), Error> {
+    match outcome {
+        Err(Error::Refused(refusal)) => {
+            log::error!("a step along a chain was refused: {refusal}");
+            Ok(())
+        }
+        other => other,
+    }
+}

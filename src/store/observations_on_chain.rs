@@ -1,0 +1,182 @@
+//! The table `observations`, by where what was seen is on its chain.
+//!
+//! What does not live here: one observation by its place (`observations`). What always holds: all of this is of live mode,
+//! and what gave its place to something else is not looked at any more.
+
+use super::observations::unreadable_spends;
+use super::statement::{commands, rows, values};
+use super::{Reader, StoreError, Tx};
+use crate::domain::asset::Chain;
+use crate::domain::following::Open;
+use crate::domain::money::Cents;
+use crate::domain::observation::{Block, Place};
+use crate::domain::payment::PaymentState;
+use crate::domain::time::Time;
+use rusqlite::named_params;
+
+/// The most of what is gone that is asked for, should it come back.
+const COMES_BACK_MAX: u32 = 500;
+
+rows! {
+    fn read(
+        txid, position, state, block_height: Option<u32>, block_hash: Option<String>, spends: Option<String>,
+        has_vanished = "vanished_at is not null",
+    ) -> (Open, Option<String>) {
+        let block = block_height.zip(block_hash).map(|(height, hash)| Block { height, hash });
+        Ok((Open { txid, position, state, block, has_vanished, spends: Vec::new() }, spends))
+    }
+    SEEN = select "from observations where mode = 'live' and chain = :chain and state = 'seen'";
+    GONE = select "from observations where mode = 'live' and chain = :chain and vanished_at >= :since \
+        and state = 'dropped' and position < 2147483648 order by vanished_at desc limit :limit";
+    IN_BLOCKS = select "from observations where mode = 'live' and chain = :chain and block_height between :from and :to";
+}
+
+/// An observation that may be confirmed, and the larger of the price and of what is unconfirmed where it has a price.
+pub struct Waiting {
+    /// Order of insertion.
+    pub seq: i64,
+    /// The transaction.
+    pub txid: String,
+    /// Counted inside the transaction.
+    pub position: u32,
+    /// The height of its block.
+    pub height: u32,
+    /// What is at stake.
+    pub at_stake: Option<Cents>,
+}
+
+rows! {
+    fn read_waiting(seq, txid, position, height, at_stake) -> Waiting {
+        Ok(Waiting { seq, txid, position, height, at_stake })
+    }
+    WAITING = file "sql/observations_on_chain/waiting.sql";
+}
+
+values! {
+    ABOVE(txid: String, position: u32, state: PaymentState) = "select txid, position, state from observations \
+        where mode = 'live' and chain = :chain and block_height > :height and state = 'confirmed'";
+    GIVEN_UP(txid: String, position: u32, state: PaymentState) = "select txid, position, state from observations \
+        where mode = 'live' and chain = :chain and vanished_at < :before and state = 'seen' \
+        and block_height is null limit :limit";
+    UNBOOKED(txid: String, position: u32, state: PaymentState) = "select txid, position, state from observations \
+        where mode = 'live' and chain = :chain and vanished_at is not null and state = 'confirmed' \
+        and block_height is null limit :limit";
+    ANY_SEEN(found: bool) = "select exists (select 1 from observations \
+        where mode = 'live' and chain = :chain and state = 'seen') as found";
+    COUNT_SEEN(count: i64) =
+        "select count(*) as count from observations where mode = 'live' and chain = :chain and state = 'seen'";
+}
+
+commands! {
+    TAKE_OUT_ABOVE = "update observations set block_height = null, block_hash = null, \
+        vanished_at = ifnull(vanished_at, :now) \
+        where mode = 'live' and chain = :chain and block_height > :height";
+    TAKE_OUT = "update observations set block_height = null, block_hash = null, vanished_at = ifnull(vanished_at, :now) \
+        where mode = 'live' and chain = :chain and txid = :txid and position = :position and block_height is not null";
+    VANISH = "update observations set vanished_at = :now where mode = 'live' and chain = :chain and txid = :txid \
+        and state = 'seen' and block_height is null and vanished_at is null";
+    APPEAR = "update observations set vanished_at = null where mode = 'live' and chain = :chain and txid = :txid \
+        and state = 'seen' and vanished_at is not null";
+}
+
+/// Rows with what they spend.
+fn whole(rows: Vec<(Open, Option<String>)>) -> Result<Vec<Open>, StoreError> {
+    let whole = |(mut open, spends): (Open, Option<String>)| {
+        if let Some(spends) = spends {
+            open.spends = serde_json::from_str(&spends).map_err(unreadable_spends(&spends))?;
+        }
+        Ok(open)
+    };
+    rows.into_iter().map(whole).collect()
+}
+
+/// What was seen and is not confirmed, and what is gone since that moment.
+pub fn open(db: &Reader<'_>, chain: Chain, since: Time) -> Result<Vec<Open>, StoreError> {
+    let mut rows = SEEN.all(db, named_params! { ":chain": chain })?;
+    let params = named_params! { ":chain": chain, ":since": since, ":limit": COMES_BACK_MAX };
+    rows.extend(GONE.all(db, params)?);
+    whole(rows)
+}
+
+/// What is in the blocks from one height to another.
+pub fn in_blocks(
+    db: &Reader<'_>,
+    chain: Chain,
+    (from, to): (u32, u32),
+) -> Result<Vec<Open>, StoreError> {
+    let params = named_params! { ":chain": chain, ":from": from, ":to": to };
+    whole(IN_BLOCKS.all(db, params)?)
+}
+
+/// What is in a block up to this height, was taken in behind this one, and waits to be confirmed.
+pub fn waiting(
+    db: &Reader<'_>,
+    chain: Chain,
+    height: u32,
+    after: i64,
+) -> Result<Vec<Waiting>, StoreError> {
+    let params = named_params! { ":chain": chain, ":height": height, ":after": after };
+    WAITING.all(db, params)
+}
+
+/// Places, each with the state of what was seen there.
+type Places = Vec<(String, u32, PaymentState)>;
+
+/// What is confirmed in a block above this height.
+pub fn confirmed_above(db: &Reader<'_>, chain: Chain, height: u32) -> Result<Places, StoreError> {
+    ABOVE.all(db, named_params! { ":chain": chain, ":height": height })
+}
+
+/// What vanished before this moment and has not been dropped.
+pub fn given_up(
+    db: &Reader<'_>,
+    chain: Chain,
+    before: Time,
+    limit: usize,
+) -> Result<Places, StoreError> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let params = named_params! { ":chain": chain, ":before": before, ":limit": limit };
+    GIVEN_UP.all(db, params)
+}
+
+/// What is in no block any more and is confirmed all the same, as that could not be taken back.
+pub fn unbooked(db: &Reader<'_>, chain: Chain, limit: usize) -> Result<Places, StoreError> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    UNBOOKED.all(db, named_params! { ":chain": chain, ":limit": limit })
+}
+
+/// Is anything seen and not confirmed?
+pub fn is_any_seen(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
+    ANY_SEEN.only(db, named_params! { ":chain": chain })
+}
+
+/// How much is seen and not confirmed.
+pub fn count_seen(db: &Reader<'_>, chain: Chain) -> Result<i64, StoreError> {
+    COUNT_SEEN.only(db, named_params! { ":chain": chain })
+}
+
+/// Takes everything out of the blocks above this height.
+pub fn take_out_above(tx: &Tx<'_>, chain: Chain, height: u32, now: Time) -> Result<(), StoreError> {
+    let params = named_params! { ":chain": chain, ":height": height, ":now": now };
+    TAKE_OUT_ABOVE.run(tx, params).map(drop)
+}
+
+/// Takes what is at a place out of its block.
+pub fn take_out(tx: &Tx<'_>, place: &Place, now: Time) -> Result<(), StoreError> {
+    let params = named_params! {
+        ":chain": place.chain, ":txid": place.txid, ":position": place.position, ":now": now,
+    };
+    TAKE_OUT.run(tx, params).map(drop)
+}
+
+/// Notes that a transaction is in no block and not in the mempool, unless that was known.
+pub fn vanish(tx: &Tx<'_>, chain: Chain, txid: &str, now: Time) -> Result<(), StoreError> {
+    let params = named_params! { ":chain": chain, ":txid": txid, ":now": now };
+    VANISH.run(tx, params).map(drop)
+}
+
+/// Notes that a transaction is there again.
+pub fn appear(tx: &Tx<'_>, chain: Chain, txid: &str) -> Result<(), StoreError> {
+    let params = named_params! { ":chain": chain, ":txid": txid };
+    APPEAR.run(tx, params).map(drop)
+}

@@ -1,0 +1,140 @@
+//! Follows one chain: asks a node, works out a step, has it taken.
+//!
+//! What lives here: the order of that, and what is forgotten where it fails. What does not: what a step comes to (`chain`),
+//! what it means (`service`). What always holds: a step is taken whole or begun again; nothing of it is kept here.
+
+#[cfg(test)]
+mod tests;
+
+use crate::chain::follow::{Addresses, Came, Looking, Manner, step};
+use crate::chain::{Node, NodeError};
+use crate::domain::asset::Chain;
+use crate::domain::following::{ChainStep, Moves, Reached};
+use crate::domain::time::Time;
+use crate::service::chains::take::Part;
+use crate::service::{Error, Service};
+use std::sync::{Arc, RwLock};
+
+/// How a chain is followed.
+pub struct Watch {
+    /// What it works on.
+    pub service: Arc<Service>,
+    /// Which chain.
+    pub chain: Chain,
+    /// What is watched on it.
+    pub addresses: Arc<RwLock<Addresses>>,
+    /// The most blocks that one step reads.
+    pub blocks_max: u32,
+    /// The most of what was seen that is written in one transaction.
+    pub outputs_max: usize,
+    /// May the network be one for tests?
+    pub test_networks: bool,
+    /// Was the last step a part of a rescan? Every other one is.
+    pub was_rescan: bool,
+}
+
+/// Why a step was not taken.
+#[derive(Debug)]
+pub enum Failed {
+    /// The node could not be asked, or not be believed.
+    Node(NodeError),
+    /// The file failed, or takes no writes.
+    File(Error),
+}
+
+/// How a chain stands after a step.
+#[derive(Clone, Debug)]
+pub enum Stands {
+    /// There is more to do at once.
+    Behind,
+    /// The node's newest block has been read, and its mempool.
+    AtHead(Reached),
+    /// The node does not have what has been read already.
+    NodeLags(Reached),
+    /// It is not followed: a person has to look.
+    Stopped,
+}
+
+impl Watch {
+    /// What the next step comes to, as far as the node and the file say; nothing is written.
+    ///
+    /// # Errors
+    /// [`Failed`].
+    pub fn work_out(&mut self, node: &mut dyn Node, now: Time) -> Result<Came, Failed> {
+        let known = self
+            .service
+            .known_of_chain(now, self.chain, self.blocks_max)
+            .map_err(Failed::File)?;
+        self.was_rescan = !self.was_rescan && known.rescan.is_some();
+        let manner = Manner {
+            now,
+            blocks_max: self.blocks_max,
+            test_networks: self.test_networks,
+            rescans: self.was_rescan,
+        };
+        let looking = Looking::of(&self.addresses, &known);
+        step(node, &known, &looking, manner).map_err(Failed::Node)
+    }
+
+    /// One step. Where it fails, the node has to be connected to anew: it has told what is new in its mempool.
+    ///
+    /// # Errors
+    /// [`Failed`].
+    pub fn step(&mut self, node: &mut dyn Node, now: Time) -> Result<Stands, Failed> {
+        let step = match self.work_out(node, now)? {
+            Came::Step(step) => Arc::new(*step),
+            Came::Lagging(head) => return Ok(Stands::NodeLags(head)),
+            Came::Stopped => return Ok(Stands::Stopped),
+        };
+        let mut part = Part::FIRST;
+        while part != Part::Done {
+            part = self
+                .service
+                .take_chain_step(now, &step, part, self.outputs_max)
+                .map_err(Failed::File)?;
+        }
+        self.say(&step);
+        Ok(stands(&step))
+    }
+
+    /// What the operator should hear of.
+    fn say(&self, step: &ChainStep) {
+        let chain = self.chain;
+        match &step.moves {
+            Moves::Started { to, .. } => {
+                let (network, height) = (&step.network, to.block.height);
+                log::info!("{chain}: connected to {network}, followed from block {height} on");
+            }
+            Moves::BackTo(fork) => {
+                let from = step.from.as_ref().map_or(0, |from| from.height);
+                let depth = from.saturating_sub(fork.height);
+                log::warn!(
+                    "{chain}: reorganised, {depth} blocks given up behind {}",
+                    fork.height
+                );
+            }
+            Moves::Stopped(why) => log::error!(
+                "{chain}: stopped: {why}. Look at what has happened, then `coffer rescan {chain} --from HEIGHT`"
+            ),
+            Moves::Forward(_) | Moves::Rescanned(_) => {}
+        }
+    }
+}
+
+fn stands(step: &ChainStep) -> Stands {
+    match &step.moves {
+        Moves::Forward(forward) if forward.to.block == step.head.block => {
+            let is_read = forward.scanned_to.is_some();
+            let complete = forward.complete.is_none() || step.chain.has_outputs();
+            if is_read && complete {
+                Stands::AtHead(step.head.clone())
+            } else {
+                Stands::Behind
+            }
+        }
+        Moves::Stopped(_) => Stands::Stopped,
+        Moves::Started { .. } | Moves::BackTo(_) | Moves::Forward(_) | Moves::Rescanned(_) => {
+            Stands::Behind
+        }
+    }
+}
