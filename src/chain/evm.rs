@@ -36,8 +36,9 @@ pub type Tokens = BTreeMap<&'static str, [u8; 20]>;
 
 /// How many blocks are read at once, until the node refuses so many.
 const SPAN_MAX: u32 = 64;
-/// After so many refusals in a row for no reason that is known, traces are taken for missing until the next failure.
+/// After so many refusals in a row for no reason that is known, so many blocks are read without their traces.
 const TRACE_REFUSALS_MAX: u32 = 3;
+const UNTRACED_BLOCKS: u32 = 256;
 
 /// A node of an EVM chain.
 pub struct Evm {
@@ -50,6 +51,10 @@ pub struct Evm {
     known: Option<Known>,
     traces: Option<bool>,
     trace_refusals: u32,
+    /// Below this height no traces are asked for.
+    untraced_below: u32,
+    /// Transactions whose receipts did not fit, and how often.
+    doubts: BTreeMap<Word, u32>,
     /// How many blocks are read at once.
     span: u32,
     /// Are accounts asked for by name, where there are few?
@@ -59,6 +64,8 @@ pub struct Evm {
 /// What is known of the node that is asked, until a call fails: then it may be another.
 struct Known {
     epoch: u64,
+    /// Its scheme and host.
+    shown: String,
     /// Its chain id, in decimal digits.
     network: String,
     tokens: Vec<(Account, &'static Asset)>,
@@ -76,6 +83,8 @@ impl Evm {
             known: None,
             traces: None,
             trace_refusals: 0,
+            untraced_below: 0,
+            doubts: BTreeMap::new(),
             span: SPAN_MAX,
             is_by_name: true,
         }
@@ -108,6 +117,7 @@ impl Evm {
         }
         Ok(Known {
             epoch: self.rpc.epoch(),
+            shown: self.rpc.shown().to_owned(),
             network,
             tokens,
         })
@@ -118,10 +128,17 @@ impl Evm {
         let epoch = self.rpc.epoch();
         let before = match &self.known {
             Some(known) if known.epoch == epoch => return Ok(known.tokens.clone()),
-            Some(known) => Some(known.network.clone()),
+            Some(known) => Some((known.network.clone(), known.shown.clone())),
             None => None,
         };
         let known = self.identify()?;
+        if before
+            .as_ref()
+            .is_some_and(|(_, shown)| *shown != known.shown)
+        {
+            self.forget_traces();
+        }
+        let before = before.map(|(network, _)| network);
         if let Some(before) = before.filter(|before| *before != known.network) {
             self.rpc.distrust();
             let now = known.network;
@@ -131,8 +148,18 @@ impl Evm {
         }
         let tokens = known.tokens.clone();
         self.known = Some(known);
-        self.traces = None;
         Ok(tokens)
+    }
+
+    fn forget_traces(&mut self) {
+        (self.traces, self.trace_refusals, self.untraced_below) = (None, 0, 0);
+    }
+
+    /// From here on it does not tell what contracts send, up to this height.
+    fn untraced(&mut self, below: u32, reason: &str) {
+        let chain = self.chain;
+        log::warn!("{chain}: what contracts send is not seen: {reason}");
+        (self.traces, self.trace_refusals, self.untraced_below) = (Some(false), 0, below);
     }
 
     /// Makes one call whose answer is not to be refused.
@@ -163,6 +190,9 @@ impl Evm {
 
     /// What it means that a method says no which has to work.
     fn refused(&mut self, method: &str, error: &MethodError) -> NodeError {
+        if is_unknown_block(error) {
+            return NodeError::Behind;
+        }
         self.rpc.distrust();
         let MethodError { code, message } = error;
         let text = format!("it refuses {method}: {message} ({code})");
@@ -240,21 +270,22 @@ impl Evm {
 impl Node for Evm {
     fn network(&mut self) -> Result<String, NodeError> {
         let known = self.identify();
-        let mut known = self.judged(known)?;
+        let known = self.judged(known)?;
         let network = known.network.clone();
         (self.span, self.is_by_name) = (SPAN_MAX, true);
+        self.forget_traces();
         if self.native.is_some() {
-            let asked = self.rpc.call::<IgnoredAny>("trace_block", &["latest"]);
-            self.traces = match asked {
-                Ok(_) => Some(true),
-                Err(Failure::Method(error)) if has_no_traces(&error) => Some(false),
+            match self.rpc.call::<IgnoredAny>("trace_block", &["latest"]) {
+                Ok(_) => self.traces = Some(true),
+                Err(Failure::Method(error)) if has_no_traces(&error) => {
+                    self.untraced(u32::MAX, &error.message);
+                }
                 // The login was good a moment ago: it is not good for this.
-                Err(Failure::Node(NodeError::Wrong(_))) => Some(false),
-                Err(_) => None,
-            };
+                Err(Failure::Node(NodeError::Wrong(text))) => self.untraced(u32::MAX, &text),
+                // It is asked again with the first block.
+                Err(_) => {}
+            }
         }
-        // Whether it tells of traces is its own affair, and no reason to ask again who it is.
-        known.epoch = self.rpc.epoch();
         self.known = Some(known);
         Ok(network)
     }
@@ -325,6 +356,14 @@ fn has_no_traces(error: &MethodError) -> bool {
     ];
     let text = error.message.to_ascii_lowercase();
     matches!(error.code, -32601 | -32004) || WORDS.iter().any(|word| text.contains(word))
+}
+
+/// Does the node say that it does not have a block?
+fn is_unknown_block(error: &MethodError) -> bool {
+    let text = error.message.to_ascii_lowercase();
+    let words = ["unknown block", "not found", "not be found"];
+    let says_so = words.iter().any(|word| text.contains(word));
+    says_so && error.code != -32601 && !text.contains("method")
 }
 
 fn lied(text: &str) -> NodeError {

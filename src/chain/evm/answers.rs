@@ -74,7 +74,7 @@ pub struct Receipt {
 #[serde(rename_all = "camelCase")]
 pub struct Trace {
     #[serde(rename = "type")]
-    pub kind: String,
+    pub kind: Kind,
     pub action: Action,
     /// Why it came to nothing, where it did.
     #[serde(default)]
@@ -89,11 +89,35 @@ pub struct Trace {
     pub transaction_hash: Option<Word>,
 }
 
+/// What kind of step it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Call,
+    Create,
+    /// A contract ends.
+    #[serde(alias = "selfdestruct")]
+    Suicide,
+    #[serde(other)]
+    Other,
+}
+
+/// Whose code a call runs, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallType {
+    /// The called account's, there.
+    Call,
+    /// In any other way, in none of which money moves.
+    #[serde(other)]
+    Other,
+}
+
 /// What a step was to do. Which of these it has depends on its kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Action {
-    pub call_type: Option<String>,
+    pub call_type: Option<CallType>,
     pub from: Option<Account>,
     pub to: Option<Account>,
     pub value: Option<Number>,

@@ -7,13 +7,18 @@ use super::answers::{Full, Header, Log, Receipt, Trace, Transaction};
 use super::hex::Word;
 use super::logs::{filters, quantity, topics};
 use super::received::{Hint, Sought};
-use super::{Evm, TRACE_REFUSALS_MAX, block_of_header, has_no_traces, lied, traces};
-use crate::chain::rpc::MethodError;
+use super::traces::{self, Sent};
+use super::{Evm, TRACE_REFUSALS_MAX, UNTRACED_BLOCKS};
+use super::{block_of_header, has_no_traces, is_unknown_block, lied};
 use crate::chain::{BlockRead, NodeError, Received, Watched};
 use std::collections::BTreeMap;
 
 /// The most accounts that are asked for by name.
 const NAMES_MAX: usize = 500;
+/// The most blocks whose traces are fetched in one request: those of one may have ten megabytes.
+const TRACED_MAX: usize = 2;
+/// So often a transaction's receipt is asked for again where it does not fit.
+const DOUBTS_MAX: u32 = 10;
 /// The most blocks that are fetched with their transactions in one step.
 const FULL_MAX: u32 = 8;
 
@@ -197,52 +202,54 @@ impl Evm {
         hints: &mut Hints,
         sought: &Sought<'_>,
     ) -> Result<(), NodeError> {
-        if sought.native.is_none() || self.traces == Some(false) {
+        let (Some(from), Some(last)) = (blocks.keys().next(), blocks.keys().last()) else {
+            return Ok(());
+        };
+        if sought.native.is_none() || *from < self.untraced_below {
             return Ok(());
         }
-        let calls: Vec<_> = blocks
-            .keys()
-            .map(|height| ("trace_block", [quantity(*height)]))
-            .collect();
-        let outcomes = match self.rpc.batch::<Option<Vec<Trace>>>(&calls) {
-            // The login was good a moment ago: it is not good for this.
-            Err(NodeError::Wrong(_)) => {
-                self.traces = Some(false);
-                return Ok(());
-            }
-            outcomes => outcomes?,
-        };
-        for ((height, block), outcome) in blocks.iter().zip(outcomes) {
-            let steps = match outcome {
-                Ok(steps) => steps.ok_or(NodeError::Behind)?,
-                Err(error) => {
-                    self.trace_refusals = self.trace_refusals.saturating_add(1);
-                    if !has_no_traces(&error) && self.trace_refusals < TRACE_REFUSALS_MAX {
-                        return Err(self.refused("trace_block", &error));
-                    }
-                    let (chain, message) = (self.chain, error.message);
-                    log::warn!("{chain}: what contracts send is not seen: the node says {message}");
-                    self.traces = Some(false);
-                    self.trace_refusals = 0;
+        let all: Vec<_> = blocks.iter().collect();
+        for some in all.chunks(TRACED_MAX) {
+            let heights = some.iter().map(|(height, _)| quantity(**height));
+            let calls: Vec<_> = heights.map(|height| ("trace_block", [height])).collect();
+            let outcomes = match self.rpc.batch::<Option<Vec<Trace>>>(&calls) {
+                // The login was good a moment ago: it is not good for this.
+                Err(NodeError::Wrong(text)) => {
+                    self.untraced(u32::MAX, &text);
                     return Ok(());
                 }
+                outcomes => outcomes?,
             };
-            if steps.is_empty() && !block.transactions.is_empty() {
-                // Each transaction has at least its own step.
-                return Err(NodeError::Behind);
-            }
-            let sent = traces::sent(&steps, block.header.hash)?;
-            let ours = sent
-                .into_iter()
-                .filter(|sent| sought.watched.has_account(&sent.to.0));
-            for sent in ours {
-                let hint = hints.entry((*height, sent.txid)).or_default();
-                hint.block = Some(block.header.hash);
-                hint.sent.push(sent);
+            for ((height, block), outcome) in some.iter().zip(outcomes) {
+                let sent = match outcome {
+                    Err(error) if has_no_traces(&error) => {
+                        self.untraced(u32::MAX, &error.message);
+                        return Ok(());
+                    }
+                    Err(error) => Err(self.refused("trace_block", &error)),
+                    Ok(None) => Err(NodeError::Behind),
+                    Ok(Some(steps)) => sent(block, &steps),
+                };
+                let sent = match sent {
+                    Ok(sent) => sent,
+                    Err(error) => {
+                        self.trace_refusals = self.trace_refusals.saturating_add(1);
+                        if self.trace_refusals < TRACE_REFUSALS_MAX {
+                            return Err(error);
+                        }
+                        self.untraced(last.saturating_add(UNTRACED_BLOCKS), &format!("{error:?}"));
+                        return Ok(());
+                    }
+                };
+                let ours = sent.into_iter();
+                for sent in ours.filter(|sent| sought.watched.has_account(&sent.to.0)) {
+                    let hint = hints.entry((**height, sent.txid)).or_default();
+                    hint.block = Some(block.header.hash);
+                    hint.sent.push(sent);
+                }
             }
         }
-        self.trace_refusals = 0;
-        self.traces = Some(true);
+        (self.traces, self.trace_refusals) = (Some(true), 0);
         Ok(())
     }
 
@@ -258,16 +265,13 @@ impl Evm {
         let receipts = self.ask_all::<Option<Receipt>>(&calls)?;
         let mut placed: BTreeMap<u32, Vec<(u32, Vec<Received>)>> = BTreeMap::new();
         for ((key, hint), receipt) in hints.iter().zip(receipts) {
-            let receipt = receipt.ok_or(NodeError::Behind)?;
             let canonical = blocks.get(&key.0).map(|block| block.header.hash);
-            if hint.block != canonical {
-                return Err(NodeError::Behind);
+            match judged(sought, *key, hint, canonical, receipt) {
+                Ok(transaction) => placed.entry(key.0).or_default().push(transaction),
+                Err(error) => self.doubt(key.1, error)?,
             }
-            let place = receipt.transaction_index.place();
-            let place = place.ok_or_else(|| lied("a transaction is at no place of its block"))?;
-            let received = sought.received(*key, hint, &receipt)?;
-            placed.entry(key.0).or_default().push((place, received));
         }
+        self.doubts.clear();
         let in_order = placed.into_iter().map(|(height, mut transactions)| {
             transactions.sort_by_key(|(place, _)| *place);
             let received = transactions.into_iter().flat_map(|(_, received)| received);
@@ -275,13 +279,43 @@ impl Evm {
         });
         Ok(in_order.collect())
     }
+
+    /// A transaction's receipt does not fit: the range is read again, as the chain may have moved. One whose receipt never
+    /// fits is left out at last: nobody is to stop a chain by one transaction.
+    fn doubt(&mut self, txid: Word, error: NodeError) -> Result<(), NodeError> {
+        let doubts = self.doubts.entry(txid).or_default();
+        *doubts = doubts.saturating_add(1);
+        if *doubts < DOUBTS_MAX {
+            return Err(error);
+        }
+        let chain = self.chain;
+        log::warn!("{chain}: {txid} is left out, as its receipt does not fit: {error:?}");
+        Ok(())
+    }
 }
 
-/// Does the node say that it does not have a block?
-fn is_unknown_block(error: &MethodError) -> bool {
-    let text = error.message.to_ascii_lowercase();
-    let words = ["unknown block", "not found", "not be found"];
-    words.iter().any(|word| text.contains(word))
+/// What contracts sent in a block.
+fn sent(block: &Fetched, steps: &[Trace]) -> Result<Vec<Sent>, NodeError> {
+    // Each transaction has at least its own step.
+    if steps.is_empty() && !block.transactions.is_empty() {
+        return Err(NodeError::Behind);
+    }
+    traces::sent(steps, block.header.hash)
+}
+
+/// The place of a transaction in its block, and what came in with it.
+fn judged(
+    sought: &Sought<'_>,
+    key: (u32, Word),
+    hint: &Hint,
+    canonical: Option<Word>,
+    receipt: Option<Receipt>,
+) -> Result<(u32, Vec<Received>), NodeError> {
+    let receipt = receipt.filter(|_| hint.block == canonical);
+    let receipt = receipt.ok_or(NodeError::Behind)?;
+    let place = receipt.transaction_index.place();
+    let place = place.ok_or_else(|| lied("a transaction is at no place of its block"))?;
+    Ok((place, sought.received(key, hint, &receipt)?))
 }
 
 /// The parameters of a call for a block.

@@ -47,10 +47,11 @@ impl Sought<'_> {
         token.map(|(_, asset)| *asset)
     }
 
-    /// May this log be money for us?
+    /// May this log be money for us? Transfers of nothing are sent to everybody, for them to copy an address from.
     pub fn is_hit(&self, log: &Log) -> bool {
-        let to = transfer(log).filter(|_| self.token(log.address).is_some());
-        to.is_some_and(|transfer| self.watched.has_account(&transfer.to.0))
+        let moved = transfer(log).filter(|_| self.token(log.address).is_some());
+        let moved = moved.filter(|transfer| !transfer.amount.is_zero());
+        moved.is_some_and(|transfer| self.watched.has_account(&transfer.to.0))
     }
 
     /// What came in with this transaction, by position.

@@ -3,7 +3,7 @@
 //! What does not live here: asking for it, and whether it is for us. What always holds: a transfer counts where the step
 //! that made it and every step above that came to something, and its ordinal follows from its transaction alone.
 
-use super::answers::Trace;
+use super::answers::{CallType, Kind, Trace};
 use super::hex::{Account, Number, Word};
 use crate::chain::NodeError;
 use std::collections::BTreeMap;
@@ -82,16 +82,16 @@ pub fn sent(traces: &[Trace], block: Word) -> Result<Vec<Sent>, NodeError> {
 /// or `delegatecall` runs another's code where the money already is.
 fn transfer(trace: &Trace) -> Option<(Account, Account, Number)> {
     let action = &trace.action;
-    match trace.kind.as_str() {
-        "call" if action.call_type.as_deref() == Some("call") => {
+    match trace.kind {
+        Kind::Call if action.call_type == Some(CallType::Call) => {
             Some((action.from?, action.to?, action.value?))
         }
-        "create" => Some((action.from?, trace.result.as_ref()?.address?, action.value?)),
+        Kind::Create => Some((action.from?, trace.result.as_ref()?.address?, action.value?)),
         // What a contract leaves to itself goes nowhere.
-        "suicide" | "selfdestruct" if action.address != action.refund_address => {
+        Kind::Suicide if action.address != action.refund_address => {
             Some((action.address?, action.refund_address?, action.balance?))
         }
-        _ => None,
+        Kind::Call | Kind::Suicide | Kind::Other => None,
     }
 }
 

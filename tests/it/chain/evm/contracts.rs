@@ -1,10 +1,15 @@
 //! Money that contracts send: seen where the node tells what contracts do, each transfer at a position of its own.
 
-use super::fixtures::{ONE, Scene, TWO, between, received, refusal, short};
+use super::fixtures::{ONE, Scene, TWO, between, kind, received, refusal, short};
 use crate::support::anvil::word;
+use crate::support::receiver::{Does, Receiver};
+use crate::support::{agent, send};
 use coffer::chain::Node;
 use coffer::domain::address::of_account;
 use coffer::domain::asset::Chain;
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Each way in which the contract sends, with the addresses that it is told.
 const WAYS: [(&str, &[&str]); 5] = [
@@ -99,19 +104,68 @@ fn without_traces_all_else_is_seen_and_it_is_said() {
 }
 
 #[test]
-fn traces_that_fail_for_no_known_reason_are_asked_for_again_and_stop_nothing() {
+fn traces_that_fail_for_no_known_reason_are_asked_for_again_later_and_stop_nothing() {
     let Some(scene) = Scene::open(0) else { return };
     let before = scene.anvil.height();
     scene.anvil.pay(ONE, 10);
-    let proxy = between(&scene.anvil, |method, _, answer| match method {
-        "trace_block" => refusal(-32000, "missing trie node"),
-        _ => answer,
+    scene.anvil.mine(257);
+    for (refused, kind_of) in [
+        (refusal(-32000, "missing trie node"), "unreachable"),
+        (refusal(-32000, "header not found"), "behind"),
+        (json!({ "jsonrpc": "2.0", "result": null }), "behind"),
+    ] {
+        let asked = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&asked);
+        let proxy = between(&scene.anvil, move |method, _, answer| match method {
+            "trace_block" => {
+                counted.fetch_add(1, Ordering::SeqCst);
+                refused.clone()
+            }
+            _ => answer,
+        });
+        let mut node = scene.at(&proxy.url());
+        let mut read = |height| {
+            let blocks = node.blocks(height, height, &scene.ours);
+            let came = blocks.map(|blocks| received(blocks).len());
+            let came = came.map_err(|error| kind(&error));
+            (came, node.has_traces(), asked.load(Ordering::SeqCst))
+        };
+        let first = before + 1;
+        assert_eq!(read(first), (Err(kind_of), None, 1));
+        assert_eq!(read(first), (Err(kind_of), None, 2));
+        assert_eq!(read(first), (Ok(1), Some(false), 3));
+        assert_eq!(read(first), (Ok(1), Some(false), 3));
+        assert_eq!(read(first + 255), (Ok(0), Some(false), 3));
+        assert_eq!(read(first + 256), (Err(kind_of), Some(false), 4));
+    }
+}
+
+#[test]
+fn a_login_that_is_not_good_for_traces_is_good_for_all_else() {
+    let Some(scene) = Scene::open(0) else { return };
+    scene.anvil.pay(ONE, 10);
+    let height = scene.anvil.height();
+    let url = scene.anvil.url.clone();
+    let asked = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&asked);
+    let proxy = Receiver::scripted(move |_, message| {
+        if message.body.contains("trace_block") {
+            counted.fetch_add(1, Ordering::SeqCst);
+            return Does::Answer(403);
+        }
+        let headers = [("content-type", "application/json")];
+        Does::Say(
+            200,
+            send(&agent(), "POST", &url, &headers, &message.body).text,
+        )
     });
     let mut node = scene.at(&proxy.url());
     node.network().unwrap();
-    assert_eq!(node.has_traces(), None);
-    let mut read = || node.blocks(before + 1, before + 1, &scene.ours);
-    assert!(read().is_err() && read().is_err());
-    assert_eq!(received(read().unwrap()).len(), 1);
-    assert_eq!(node.has_traces(), Some(false));
+    for _ in 0..3 {
+        let blocks = node.blocks(height, height, &scene.ours).unwrap();
+        assert_eq!(received(blocks).len(), 1);
+        assert_eq!(node.has_traces(), Some(false));
+        assert!(node.head().is_ok());
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
 }

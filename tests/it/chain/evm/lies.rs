@@ -237,6 +237,33 @@ fn a_chain_id_is_a_number() {
     }
 }
 
+#[test]
+fn one_transaction_whose_receipt_never_fits_stops_no_chain() {
+    let lies: [Lie; 2] = [
+        |receipt| {
+            if receipt["logs"]
+                .as_array()
+                .is_some_and(|logs| logs.len() == 3)
+            {
+                *receipt = Value::Null;
+            }
+        },
+        |receipt| on(first(&mut receipt["logs"]), "removed", json!(true)),
+    ];
+    for lie in lies {
+        let (_receiver, mut node) = recorded::node("eth_getTransactionReceipt", lie);
+        let mut read = || node.blocks(FIRST, LAST, &recorded::ours());
+        for _ in 1..10 {
+            assert!(read().is_err());
+        }
+        let came = super::fixtures::received(read().unwrap());
+        let ids: Vec<_> = came.iter().map(|came| came.asset.id).collect();
+        assert_eq!(ids, ["ETH", "ETH", "ETH"], "all but the tokens");
+        // Whoever reads again asks again.
+        assert!(read().is_err());
+    }
+}
+
 /// Sets a field where there is something to set it in.
 fn on(value: Option<&mut Value>, field: &str, to: Value) {
     if let Some(value) = value.filter(|value| value.is_object()) {

@@ -26,6 +26,9 @@ fn a_range_costs_four_calls_and_more_only_where_there_is_money() {
     assert_eq!(cost(first, paid - 1), (vec![first, paid - 1], 4));
     assert_eq!(cost(paid, last), (vec![paid, last], 4 + 1));
     assert_eq!(cost(last, last), (vec![last], 2));
+    // Transfers of nothing, which are sent to everybody, cost nothing.
+    anvil.pay_token(&scene.token, ONE, 0);
+    assert_eq!(cost(last, last + 1), (vec![last, last + 1], 4));
     let calls = node.rpc().requests();
     node.head().unwrap();
     assert_eq!(node.rpc().requests() - calls, 2);
