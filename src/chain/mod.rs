@@ -13,6 +13,7 @@ pub mod follow;
 #[cfg(test)]
 pub(crate) mod memory;
 pub mod rpc;
+pub mod utxo;
 
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;

@@ -23,7 +23,7 @@ mod script;
 
 pub use account::{account, of_account};
 pub use pay_to::{PayTo, write};
-pub use script::script;
+pub use script::{of_script, script};
 
 /// Longer texts are refused unread; the longest address there is (a taproot one on regtest) has 64 bytes.
 const TEXT_BYTES_MAX: usize = 128;

@@ -4,6 +4,8 @@ pub mod anvil;
 pub mod browser;
 pub mod exchanges;
 pub mod links;
+pub mod litecoind;
+pub mod lying;
 pub mod operator_interface;
 mod outcome;
 pub mod process;

@@ -1,10 +1,54 @@
 //! The script of an output that pays to an address, on chains whose outputs have scripts.
 //!
 //! What does not live here: how addresses are written. What always holds: a script follows from the address alone,
-//! so the owner of an output is found without writing its address.
+//! so the owner of an output is found without writing its address; and where a script
+//! stands for an address, both follow from each other.
 
-use super::{Chain, Encoding, UtxoEncoding, read_base58check};
+use super::{Chain, Encoding, UtxoEncoding, read_base58check, write_base58check};
 use bech32::primitives::decode::SegwitHrpstring;
+use bech32::{Fe32, segwit};
+
+/// What a script that pays to the hash of a key begins and ends with: OP_DUP OP_HASH160 and twenty bytes; OP_EQUALVERIFY
+/// OP_CHECKSIG.
+const TO_KEY: (&[u8], &[u8]) = (&[0x76, 0xa9, 0x14], &[0x88, 0xac]);
+/// What one that pays to the hash of a script begins and ends with: OP_HASH160 and twenty bytes; OP_EQUAL.
+const TO_SCRIPT: (&[u8], &[u8]) = (&[0xa9, 0x14], &[0x87]);
+/// What is before OP_1, which the witness versions begin with that are not 0.
+const BEFORE_ONE: u8 = 0x50;
+
+/// The canonical text of the address that a script pays to, on this network of the chain, by the name that its nodes use;
+/// none for what no address stands for, and on chains without scripts.
+pub fn of_script(chain: Chain, network: &str, script: &[u8]) -> Option<String> {
+    let Encoding::Utxo(utxo) = &chain.row().encoding else {
+        return None;
+    };
+    let is_main = network == chain.row().networks.0;
+    let dialect = if is_main { utxo.main } else { utxo.test };
+    for (place, (before, after)) in [TO_KEY, TO_SCRIPT].into_iter().enumerate() {
+        let hash = script
+            .strip_prefix(before)
+            .and_then(|rest| rest.strip_suffix(after))
+            .and_then(|hash| <[u8; 20]>::try_from(hash).ok());
+        if let Some(hash) = hash {
+            let (_, version) = dialect.versions.get(place)?;
+            return Some(write_base58check(*version, &hash));
+        }
+    }
+    let [version, length, program @ ..] = script else {
+        return None;
+    };
+    let version = match (*version, program.len()) {
+        (0, 20 | 32) => 0,
+        (version, 32) if version.checked_sub(BEFORE_ONE) == Some(1) => 1,
+        _ => return None,
+    };
+    if usize::from(*length) != program.len() {
+        return None;
+    }
+    // A test network's own prefix comes after the one that the other test networks share.
+    let prefix = dialect.prefixes.get(usize::from(network == "regtest"))?;
+    segwit::encode(*prefix, Fe32::try_from(version).ok()?, program).ok()
+}
 
 /// The script of an output that pays to an address, as its chain's nodes compare it; none on chains without scripts, and
 /// for what is no address of this chain.
@@ -20,8 +64,6 @@ pub fn script(chain: Chain, address: &str) -> Option<Vec<u8>> {
 
 /// A witness program: its version and its bytes (BIP-141).
 fn to_program(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<Vec<u8>> {
-    /// What is before OP_1, which the versions begin with that are not 0.
-    const BEFORE_ONE: u8 = 0x50;
     let mut dialects = [utxo.main, utxo.test].into_iter();
     dialects.find(|dialect| dialect.prefixes.contains(&address.hrp()))?;
     let version = match address.witness_version().to_u8() {
@@ -35,10 +77,6 @@ fn to_program(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<Vec<
 
 /// The hash of a key or of a script: which, tells the version.
 fn to_hash(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
-    /// OP_DUP OP_HASH160 and twenty bytes; OP_EQUALVERIFY OP_CHECKSIG.
-    const KEY: (&[u8], &[u8]) = (&[0x76, 0xa9, 0x14], &[0x88, 0xac]);
-    /// OP_HASH160 and twenty bytes; OP_EQUAL.
-    const SCRIPT: (&[u8], &[u8]) = (&[0xa9, 0x14], &[0x87]);
     let (version, hash) = read_base58check(address, "").ok()?;
     let place = [utxo.main, utxo.test].iter().find_map(|dialect| {
         dialect
@@ -46,13 +84,14 @@ fn to_hash(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
             .iter()
             .position(|(read, _)| *read == version)
     })?;
-    let (before, after) = if place == 0 { KEY } else { SCRIPT };
+    let (before, after) = if place == 0 { TO_KEY } else { TO_SCRIPT };
     Some([before, &hash, after].concat())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Chain, script};
+    use super::{Chain, of_script, script};
+    use crate::domain::address::test_address;
 
     fn hex(chain: Chain, address: &str) -> Option<String> {
         let bytes = script(chain, address)?;
@@ -152,6 +191,80 @@ mod tests {
             (Chain::Dogecoin, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
         ] {
             assert_eq!(hex(chain, address), None, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_script_and_its_address_follow_from_each_other() {
+        for (chain, network, address) in [
+            (Chain::Bitcoin, "main", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
+            (Chain::Bitcoin, "main", "3P14159f73E4gFr7JterCCQh9QjiTjiZrG"),
+            (
+                Chain::Bitcoin,
+                "main",
+                "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+            ),
+            (
+                Chain::Bitcoin,
+                "main",
+                "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
+            ),
+            (
+                Chain::Bitcoin,
+                "signet",
+                "tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7",
+            ),
+            (
+                Chain::Litecoin,
+                "main",
+                "MLh7gbLoWjC9B19eJus5JnrTe3z8YkMsNd",
+            ),
+            (
+                Chain::Litecoin,
+                "regtest",
+                "rltc1qkqt6nvhapt7j54akala300v4td0wl7gzrnwyhj",
+            ),
+            (
+                Chain::Dogecoin,
+                "main",
+                "A5EE7YzjdgDcGsFDdAY9jHES1vmidfFW6W",
+            ),
+            (
+                Chain::Dogecoin,
+                "test",
+                "ngz7iS7xF6PLhJw6rLr9rh12HqDZGtDcyV",
+            ),
+        ] {
+            let bytes = script(chain, address).unwrap_or_default();
+            let text = of_script(chain, network, &bytes);
+            assert_eq!(text.as_deref(), Some(address));
+        }
+        for chain in [Chain::Bitcoin, Chain::Litecoin, Chain::Dogecoin] {
+            for index in 0..100 {
+                let address = test_address(chain, "scripts", index);
+                let bytes = script(chain, &address).unwrap_or_default();
+                assert_eq!(of_script(chain, "test", &bytes), Some(address));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_script_of_an_address_has_none() {
+        let to_key = [&[0x76, 0xa9, 0x14][..], &[1; 20], &[0x88, 0xac]].concat();
+        let witness = [&[0, 20][..], &[1; 20]].concat();
+        let half = |script: &[u8]| script.split_last().map(|(_, half)| half.to_vec());
+        for (chain, script) in [
+            (Chain::Bitcoin, Vec::new()),
+            (Chain::Bitcoin, half(&to_key).unwrap_or_default()),
+            (Chain::Bitcoin, [&to_key[..], &[0]].concat()),
+            (Chain::Bitcoin, half(&witness).unwrap_or_default()),
+            (Chain::Bitcoin, [&[0, 21][..], &[1; 20]].concat()),
+            (Chain::Bitcoin, [&[0x52, 32][..], &[1; 32]].concat()),
+            (Chain::Bitcoin, [&[0x6a, 20][..], &[1; 20]].concat()),
+            (Chain::Dogecoin, witness),
+            (Chain::Ethereum, to_key),
+        ] {
+            assert_eq!(of_script(chain, "main", &script), None, "{script:x?}");
         }
     }
 }

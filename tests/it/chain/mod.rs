@@ -2,3 +2,6 @@
 
 mod evm;
 mod rpc;
+mod utxo;
+mod utxo_behind_liar;
+mod watch;

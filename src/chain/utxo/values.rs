@@ -1,0 +1,245 @@
+//! The values in a node's answers: hashes, scripts, amounts and times, each checked while it is read.
+//!
+//! What does not live here: the answers that they stand in. What always holds: a number is read from its digits, and what
+//! is no hash is refused.
+
+use crate::domain::money::coin::Units;
+use crate::domain::time::{SECOND_MS, Time};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::fmt;
+
+/// The places that every coin of this kind has.
+const DECIMALS: i64 = 8;
+/// The longest script that an address stands for has 34 bytes.
+const SCRIPT_BYTES_MAX: usize = 40;
+/// Far more digits than an amount has.
+const DIGITS_MAX: usize = 64;
+
+/// A hash of 32 bytes in 64 small hexadecimal digits, as nodes write those of blocks and transactions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Hash(pub String);
+
+/// A hash as its bytes, where many are kept.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct HashBytes(pub [u8; 32]);
+
+/// A script, where it is short enough to be one that an address stands for.
+pub(super) struct Script(pub Option<([u8; SCRIPT_BYTES_MAX], usize)>);
+
+impl Script {
+    /// Its bytes; none where it is too long for an address.
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
+        let (bytes, length) = self.0.as_ref()?;
+        bytes.get(..*length)
+    }
+}
+
+impl HashBytes {
+    /// Reads the 64 digits.
+    pub(super) fn parse(text: &str) -> Option<HashBytes> {
+        let mut bytes = [0; 32];
+        is_hash(text).then_some(())?;
+        (from_hex(text, &mut bytes) == Some(32)).then_some(HashBytes(bytes))
+    }
+
+    pub(super) fn text(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_str(Text("a hash of 64 hexadecimal digits", |text: &str| {
+            is_hash(text).then(|| Hash(text.to_owned()))
+        }))
+    }
+}
+
+impl<'de> Deserialize<'de> for HashBytes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_str(Text("a hash of 64 hexadecimal digits", HashBytes::parse))
+    }
+}
+
+impl<'de> Deserialize<'de> for Script {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_str(Text("a script in hexadecimal", |text: &str| {
+            let mut bytes = [0; SCRIPT_BYTES_MAX];
+            if text.len() > SCRIPT_BYTES_MAX.saturating_mul(2) {
+                return Some(Script(None));
+            }
+            from_hex(text, &mut bytes).map(|length| Script(Some((bytes, length))))
+        }))
+    }
+}
+
+/// A text that is read by a function, which knows what it may be.
+struct Text<F>(&'static str, F);
+
+impl<F: Fn(&str) -> Option<V>, V> Visitor<'_> for Text<F> {
+    type Value = V;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.0)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<V, E> {
+        (self.1)(text).ok_or_else(|| E::custom(format_args!("expected {}", self.0)))
+    }
+}
+
+fn is_hash(text: &str) -> bool {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    text.len() == 64 && text.bytes().all(is_digit)
+}
+
+/// Reads hexadecimal digits; how many bytes they were. None where they are none or too many.
+fn from_hex(text: &str, into: &mut [u8]) -> Option<usize> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if !rest.is_empty() || pairs.len() > into.len() {
+        return None;
+    }
+    for ([high, low], byte) in pairs.iter().zip(into) {
+        let digit = |digit: u8| char::from(digit).to_digit(16);
+        let value = digit(*high)?.checked_mul(16)?.checked_add(digit(*low)?)?;
+        *byte = u8::try_from(value).ok()?;
+    }
+    Some(pairs.len())
+}
+
+/// An amount of coin as nodes write it: a plain decimal, or one with an exponent. None for what is negative, has more than
+/// eight places, or is more than there can be.
+pub(super) fn units(number: &serde_json::Number) -> Option<Units> {
+    let text = number.to_string();
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i16>().ok()?),
+        None => (text.as_str(), 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    if digits.len() > DIGITS_MAX || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let places = i64::try_from(fraction.len()).ok()?;
+    let shift = i64::from(exponent)
+        .checked_add(DECIMALS)?
+        .checked_sub(places)?;
+    let significant = digits.trim_start_matches('0');
+    if significant.is_empty() {
+        return Some(Units::ZERO);
+    }
+    let places = usize::try_from(shift.unsigned_abs()).ok()?;
+    let units = if shift >= 0 {
+        (places <= DIGITS_MAX).then(|| format!("{significant}{}", "0".repeat(places)))?
+    } else {
+        let kept = significant.len().checked_sub(places)?;
+        let (kept, cut) = significant.split_at_checked(kept)?;
+        cut.bytes()
+            .all(|digit| digit == b'0')
+            .then(|| kept.to_owned())?
+    };
+    let units: u128 = units.parse().ok()?;
+    // No coin of this kind lets an output hold more.
+    (units <= u128::from(i64::MAX.unsigned_abs())).then_some(Units(units))
+}
+
+/// A moment that a node tells in seconds; none past what can be written.
+pub(super) fn moment(seconds: u64) -> Option<Time> {
+    let ms = i64::try_from(seconds).ok()?.checked_mul(SECOND_MS)?;
+    (ms <= Time::MAX.0).then_some(Time(ms))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Hash, HashBytes, Script, moment, units};
+    use crate::domain::money::coin::Units;
+
+    fn read(text: &str) -> Option<u128> {
+        let number: serde_json::Number = serde_json::from_str(text).ok()?;
+        units(&number).map(|Units(units)| units)
+    }
+
+    #[test]
+    fn amounts_are_read_from_their_digits() {
+        for (text, expected) in [
+            ("0", 0),
+            ("0.0", 0),
+            ("0e99", 0),
+            ("1", 100_000_000),
+            ("0.00000001", 1),
+            ("1e-8", 1),
+            ("1E-08", 1),
+            ("12.5e-8", 0),
+            ("10.0e-8", 10),
+            ("1.5e+3", 150_000_000_000),
+            ("0.1", 10_000_000),
+            ("0.10000000000", 10_000_000),
+            ("20999999.97690000", 2_099_999_997_690_000),
+            // what a double cannot hold
+            ("90071992547.40993001", 9_007_199_254_740_993_001),
+            ("92233720368.54775807", 9_223_372_036_854_775_807),
+        ] {
+            let expected = Some(expected).filter(|_| text != "12.5e-8");
+            assert_eq!(read(text), expected, "{text}");
+        }
+        for wrong in [
+            "-1",
+            "-0.5",
+            "0.000000001",
+            "1e-9",
+            "92233720368.54775808",
+            "1e30",
+            "1e30000",
+            "1e99999999999",
+            "1e-30000",
+            &"9".repeat(500),
+            &format!("0.{}1", "0".repeat(500)),
+        ] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn hashes_and_scripts_are_checked_while_they_are_read() {
+        let hash = "0f".repeat(32);
+        let quoted = format!("\"{hash}\"");
+        assert!(serde_json::from_str::<Hash>(&quoted).is_ok());
+        let bytes: Result<HashBytes, _> = serde_json::from_str(&quoted);
+        assert_eq!(bytes.map(|bytes| bytes.text()).ok(), Some(hash.clone()));
+        for wrong in [
+            "\"\"".to_owned(),
+            quoted.to_uppercase(),
+            format!("\"0x{hash}\""),
+            format!("\"{}g\"", "0f".repeat(31)),
+            format!("\"{}\"", "é".repeat(32)),
+            "7".to_owned(),
+            "null".to_owned(),
+        ] {
+            assert!(serde_json::from_str::<Hash>(&wrong).is_err(), "{wrong}");
+            assert!(
+                serde_json::from_str::<HashBytes>(&wrong).is_err(),
+                "{wrong}"
+            );
+        }
+        let script = |text: &str| {
+            let script: Option<Script> = serde_json::from_str(&format!("\"{text}\"")).ok();
+            script.map(|script| script.bytes().map(<[u8]>::to_vec))
+        };
+        assert_eq!(script("00ff"), Some(Some(vec![0, 255])));
+        assert_eq!(script(""), Some(Some(Vec::new())));
+        assert_eq!(script(&"6a".repeat(41)), Some(None));
+        assert_eq!(script("0"), None);
+        assert_eq!(script("zz"), None);
+    }
+
+    #[test]
+    fn a_moment_is_in_seconds() {
+        assert_eq!(
+            moment(1_300_000_000).map(|at| at.0),
+            Some(1_300_000_000_000)
+        );
+        assert_eq!(moment(u64::MAX), None);
+        assert_eq!(moment(253_402_300_800), None);
+    }
+}

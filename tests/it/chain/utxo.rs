@@ -1,0 +1,339 @@
+//! A real litecoind in regtest, seen through its own JSON-RPC: blocks, the mempool, replacements, reorganisations, and what
+//! a pruned node, one without an index and one of dogecoin's kind tell.
+
+use super::watch::{LIMITS, Watch, told, told_in, utxo};
+use crate::support::litecoind::Litecoind;
+use crate::support::lying::Liar;
+use coffer::chain::utxo::Utxo;
+use coffer::chain::{Node, NodeError};
+use coffer::domain::chain::Chain;
+use coffer::domain::observation::Spent;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const UNTESTED: &str = "the watching of chains whose money lies in outputs";
+
+#[track_caller]
+fn node(options: &[&str]) -> Option<Litecoind> {
+    let node = Litecoind::start(options, UNTESTED)?;
+    node.mine(101);
+    Some(node)
+}
+
+/// The position of the output of a transaction that pays an address.
+#[track_caller]
+fn position(node: &Litecoind, txid: &str, address: &str) -> u32 {
+    let read = node.call("gettransaction", json!([txid, true, true]));
+    let outputs = read["decoded"]["vout"].as_array().unwrap();
+    let place = outputs
+        .iter()
+        .position(|output| output["scriptPubKey"]["addresses"][0] == address);
+    u32::try_from(place.unwrap()).unwrap()
+}
+
+#[test]
+fn money_is_seen_in_the_mempool_and_in_its_block() {
+    let Some(node) = node(&[]) else { return };
+    let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
+    assert_eq!(seen.network(), Ok("regtest".to_owned()));
+    let addresses = ["legacy", "p2sh-segwit", "bech32"].map(|kind| node.address(kind));
+    let [legacy, nested, segwit] = &addresses;
+    let watch = Watch::addresses(Chain::Litecoin, &addresses.each_ref().map(String::as_str));
+
+    assert_eq!(seen.mempool(&[], &watch).unwrap().received, []);
+    let many = json!(["", { legacy: "0.00010001", nested: 1.5, segwit: "2.00000001" }]);
+    let to_three = node.text("sendmany", many);
+    let twice = node.pay(segwit, "0.1");
+    let other = node.pay(&node.address("bech32"), "3");
+    let mut expected = vec![
+        (
+            to_three.clone(),
+            position(&node, &to_three, legacy),
+            legacy.clone(),
+            10_001,
+        ),
+        (
+            to_three.clone(),
+            position(&node, &to_three, nested),
+            nested.clone(),
+            150_000_000,
+        ),
+        (
+            to_three.clone(),
+            position(&node, &to_three, segwit),
+            segwit.clone(),
+            200_000_001,
+        ),
+        (
+            twice.clone(),
+            position(&node, &twice, segwit),
+            segwit.clone(),
+            10_000_000,
+        ),
+    ];
+    expected.sort();
+    let waiting = seen.mempool(&[], &watch).unwrap();
+    let mut received = told(&waiting.received);
+    received.sort();
+    assert_eq!(received, expected);
+    for one in &waiting.received {
+        let entry = node.call("getmempoolentry", json!([one.txid]));
+        let at = one.first_seen.unwrap();
+        assert_eq!(json!(at.unix_seconds()), entry["time"]);
+        assert!(matches!(&one.spends[0], Spent::Output(txid, _) if txid.len() == 64));
+    }
+    // What the caller has written is not told again; what it has not is.
+    let rest = seen
+        .mempool(std::slice::from_ref(&to_three), &watch)
+        .unwrap();
+    assert_eq!(
+        told(&rest.received),
+        vec![expected.iter().find(|one| one.0 == twice).unwrap().clone()]
+    );
+    assert_eq!(rest.vanished, Vec::<String>::new());
+
+    is_in_its_block(&node, &mut seen, &watch, &expected, &[to_three, other]);
+}
+
+/// What waited is in the next block, and nowhere else.
+#[track_caller]
+fn is_in_its_block(
+    node: &Litecoind,
+    seen: &mut Utxo,
+    watch: &Watch,
+    expected: &[(String, u32, String, u128)],
+    waited: &[String],
+) {
+    let head = seen.head().unwrap();
+    assert_eq!(head.block.height, 101);
+    assert!(head.is_complete);
+    let hash = node.mine(1).remove(0);
+    let blocks = seen.blocks(100, 200, watch).unwrap();
+    let heights: Vec<u32> = blocks.iter().map(|block| block.block.height).collect();
+    assert_eq!(heights, [100, 101, 102]);
+    assert_eq!(blocks[1].block, head.block);
+    assert_eq!(blocks[2].parent, head.block.hash);
+    assert_eq!(blocks[2].block.hash, hash);
+    let mut received = told_in(&blocks);
+    received.sort();
+    assert_eq!(received, expected);
+    let gone = seen.mempool(waited, watch).unwrap();
+    assert_eq!(
+        (gone.received, gone.vanished),
+        (Vec::new(), waited.to_vec())
+    );
+    let place = seen.block_of(&waited[0]).unwrap().unwrap();
+    assert_eq!((place.height, &place.hash), (102, &hash));
+    assert_eq!(seen.hash_at(102).unwrap(), Some(hash));
+    assert_eq!(seen.hash_at(103), Ok(None));
+    assert_eq!(seen.blocks(103, 110, watch), Err(NodeError::Behind));
+    assert!(seen.rpc().requests() > 10);
+}
+
+#[test]
+fn what_is_newly_made_and_what_is_spent_are_told() {
+    let Some(node) = node(&[]) else { return };
+    let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
+    let address = node.address("bech32");
+    node.call("generatetoaddress", json!([1, address]));
+    let watch = Watch::addresses(Chain::Litecoin, &[&address]);
+    let blocks = seen.blocks(102, 102, &watch).unwrap();
+    let [made] = &blocks[0].received[..] else {
+        unreachable!("{blocks:?}")
+    };
+    assert_eq!(
+        (made.spends.as_slice(), made.amount.0),
+        (&[Spent::Coinbase][..], 5_000_000_000)
+    );
+
+    let paid = node.pay(&node.address("legacy"), "1");
+    let spent = node.call("gettransaction", json!([paid, true, true]))["decoded"]["vin"][0].clone();
+    let (from, at) = (
+        spent["txid"].as_str().unwrap(),
+        spent["vout"].as_u64().unwrap(),
+    );
+    let at = u32::try_from(at).unwrap();
+    let watch = Watch::default().output(from, at);
+    let expected = vec![(Spent::Output(from.to_owned(), at), paid.clone())];
+    for _ in 0..2 {
+        let waiting = seen.mempool(&[], &watch).unwrap();
+        assert_eq!(
+            (waiting.spent, waiting.received),
+            (expected.clone(), Vec::new())
+        );
+    }
+    node.mine(1);
+    assert_eq!(seen.blocks(103, 103, &watch).unwrap()[0].spent, expected);
+    assert_eq!(seen.mempool(&[], &watch).unwrap().spent, []);
+}
+
+#[test]
+fn a_replacement_is_told_and_so_is_what_it_replaced() {
+    let Some(node) = node(&[]) else { return };
+    let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
+    let address = node.address("bech32");
+    let watch = Watch::addresses(Chain::Litecoin, &[&address]);
+    let first = node.pay(&address, "1");
+    let before = seen.mempool(&[], &watch).unwrap().received;
+    let bumped = node.call("bumpfee", json!([first]));
+    let second = bumped["txid"].as_str().unwrap().to_owned();
+    assert_ne!(first, second);
+    let Spent::Output(from, at) = &before[0].spends[0] else {
+        unreachable!("{before:?}")
+    };
+    let watch = watch.output(from, *at);
+    let after = seen.mempool(std::slice::from_ref(&first), &watch).unwrap();
+    assert_eq!(after.vanished, vec![first]);
+    assert_eq!(after.received.len(), 1);
+    assert_eq!(after.received[0].txid, second);
+    assert_eq!(after.received[0].spends, before[0].spends);
+    assert_eq!(after.spent, [(before[0].spends[0].clone(), second)]);
+}
+
+#[test]
+fn found_is_not_valid_and_a_reorganisation_is_seen() {
+    let Some(node) = node(&["-txindex=1"]) else {
+        return;
+    };
+    let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
+    let address = node.address("bech32");
+    let watch = Watch::addresses(Chain::Litecoin, &[&address]);
+    let paid = node.pay(&address, "1");
+    let lost = node.mine(1).remove(0);
+    let block = seen.block_of(&paid).unwrap().unwrap();
+    assert_eq!((block.height, &block.hash), (102, &lost));
+
+    node.call("invalidateblock", json!([lost]));
+    assert_eq!(seen.hash_at(102), Ok(None));
+    assert_eq!(seen.block_of(&paid), Ok(None), "it is in the mempool again");
+    assert_eq!(seen.head().unwrap().block.height, 101);
+    assert_eq!(seen.mempool(&[], &watch).unwrap().received.len(), 1);
+
+    // Spent by another transaction for good: the index still finds it.
+    let bumped = node.call("bumpfee", json!([paid]))["txid"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let hashes = node.mine(2);
+    let stale = node.call("getrawtransaction", json!([paid, 1]));
+    assert_eq!(
+        (&stale["blockhash"], &stale["confirmations"]),
+        (&json!(lost), &json!(0))
+    );
+    assert_eq!(seen.block_of(&paid), Ok(None));
+    let blocks = seen.blocks(101, 103, &watch).unwrap();
+    assert_eq!(blocks[1].block.hash, hashes[0]);
+    assert_eq!(
+        told_in(&blocks)
+            .iter()
+            .map(|one| &one.0)
+            .collect::<Vec<_>>(),
+        [&bumped]
+    );
+
+    // And back: the first branch wins with one block more.
+    node.call("invalidateblock", json!([hashes[0]]));
+    node.call("reconsiderblock", json!([lost]));
+    assert_eq!(seen.block_of(&paid).unwrap().unwrap().hash, lost);
+    assert_eq!(seen.block_of(&bumped), Ok(None));
+    assert_eq!(seen.hash_at(102).unwrap(), Some(lost));
+}
+
+#[test]
+fn a_node_without_an_index_knows_where_unspent_outputs_are() {
+    let Some(node) = node(&["-txindex=0"]) else {
+        return;
+    };
+    let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
+    let paid = node.pay(&node.address("bech32"), "1");
+    assert_eq!(seen.block_of(&paid), Ok(None));
+    let hash = node.mine(3).remove(0);
+    let error = node
+        .try_call("getrawtransaction", json!([paid, 1]))
+        .unwrap_err();
+    assert_eq!(error["code"], -5);
+    let block = seen.block_of(&paid).unwrap().unwrap();
+    assert_eq!((block.height, block.hash), (102, hash));
+    assert_eq!(seen.block_of(&"ab".repeat(32)), Ok(None));
+}
+
+#[test]
+fn a_pruned_node_is_enough_and_may_be_away_for_a_while() {
+    let Some(mut node) = node(&["-prune=1"]) else {
+        return;
+    };
+    let address = node.address("bech32");
+    let watch = Watch::addresses(Chain::Litecoin, &[&address]);
+    let paid = node.pay(&address, "1");
+    node.mine(1);
+    let mut seen = utxo(Chain::Litecoin, &node.url(), LIMITS);
+    let head = seen.head().unwrap();
+    let received = told_in(
+        &seen
+            .blocks(head.block.height, head.block.height, &watch)
+            .unwrap(),
+    );
+    assert_eq!(received[0].0, paid);
+    // Ended and begun: the same client goes on.
+    node.end();
+    assert!(matches!(seen.head(), Err(NodeError::Unreachable(_))));
+    node.begin();
+    assert_eq!(seen.head().unwrap().block, head.block);
+}
+
+#[test]
+fn what_dogecoins_nodes_know_is_enough() {
+    let Some(node) = node(&["-txindex=1"]) else {
+        return;
+    };
+    let proxy = Liar::dogecoin(&node.url());
+    let mut seen = utxo(Chain::Dogecoin, &proxy.url(), LIMITS);
+    assert_eq!(seen.network(), Ok("regtest".to_owned()));
+    let mut legacy = utxo(Chain::Litecoin, &node.url(), LIMITS);
+    let address = node.address("legacy");
+    let watch = Watch::addresses(Chain::Litecoin, &[&address]);
+    for amount in ["1", "0.00010001", "2.5"] {
+        node.pay(&address, amount);
+    }
+    let waiting = seen.mempool(&[], &watch).unwrap();
+    assert_eq!(waiting.received.len(), 3);
+    node.mine(1);
+    let blocks = seen.blocks(95, 102, &watch).unwrap();
+    let expected = legacy.blocks(95, 102, &watch).unwrap();
+    assert_eq!(blocks.len(), 8);
+    let amounts = |received: Vec<(String, u32, String, u128)>| -> BTreeSet<_> {
+        let kept = received.into_iter();
+        kept.map(|(txid, position, _, amount)| (txid, position, amount))
+            .collect()
+    };
+    assert_eq!(amounts(told_in(&blocks)), amounts(told_in(&expected)));
+    let written = told_in(&blocks);
+    assert!(
+        written.iter().all(|one| one.2.starts_with('n')),
+        "{written:?}"
+    );
+    assert_eq!(proxy.asked("getblock"), 8 + 1, "the number is tried once");
+}
+
+#[test]
+fn a_node_of_another_network_is_refused() {
+    let Some(node) = node(&[]) else { return };
+    let mut seen = utxo(Chain::Bitcoin, &node.url(), LIMITS);
+    let text = "it is a node of litecoin (regtest)".to_owned();
+    assert_eq!(seen.network(), Err(NodeError::Wrong(text.clone())));
+    assert_eq!(seen.head(), Err(NodeError::Wrong(text.clone())));
+    assert_eq!(
+        seen.blocks(1, 1, &Watch::default()),
+        Err(NodeError::Wrong(text))
+    );
+
+    let wrong = node.url().replace("regtest", "guessed");
+    let refused = utxo(Chain::Litecoin, &wrong, LIMITS).network();
+    assert!(matches!(refused, Err(NodeError::Wrong(_))), "{refused:?}");
+    // With a second url: it takes over after three failures.
+    let both = format!("{wrong},{}", node.url());
+    let mut seen = utxo(Chain::Litecoin, &both, LIMITS);
+    let answers: Vec<bool> = (0..5).map(|_| seen.head().is_ok()).collect();
+    assert_eq!(answers, [false, false, false, true, true]);
+    let _: Value = node.call("getblockcount", json!([]));
+}

@@ -1,0 +1,389 @@
+//! What a node of bitcoin's kind may say wrongly: nothing of it is believed, and nothing of it is kept.
+
+use super::watch::{LIMITS, Watch, told_in, utxo};
+use crate::support::litecoind::Litecoind;
+use crate::support::lying::{Liar, Lie};
+use coffer::chain::rpc::Limits;
+use coffer::chain::utxo::Utxo;
+use coffer::chain::{BlockRead, Head, Node, NodeError};
+use coffer::domain::chain::Chain;
+use serde_json::{Value, json};
+
+const UNTESTED: &str = "what is believed of a node that lies";
+
+/// A node with one payment in its last block and one in its mempool, the proxy in front of it, and who asks.
+struct Scene {
+    node: Litecoind,
+    liar: Liar,
+    seen: Utxo,
+    watch: Watch,
+    paid: String,
+}
+
+#[track_caller]
+fn scene(limits: Limits) -> Option<Scene> {
+    let node = Litecoind::start(&["-txindex=1"], UNTESTED)?;
+    node.mine(101);
+    let address = node.address("bech32");
+    let paid = node.pay(&address, "1");
+    node.mine(1);
+    node.pay(&address, "2");
+    let liar = Liar::before(&node.url());
+    Some(Scene {
+        seen: utxo(Chain::Litecoin, &liar.url(), limits),
+        watch: Watch::addresses(Chain::Litecoin, &[&address]),
+        node,
+        liar,
+        paid,
+    })
+}
+
+impl Scene {
+    fn blocks(&mut self) -> Result<Vec<BlockRead>, NodeError> {
+        self.seen.blocks(100, 102, &self.watch)
+    }
+
+    /// The truth is told and believed.
+    #[track_caller]
+    fn is_well(&mut self) {
+        self.liar.honest();
+        let blocks = self.blocks().unwrap();
+        let received = told_in(&blocks);
+        assert_eq!(received.len(), 1);
+        assert_eq!((&received[0].0, received[0].3), (&self.paid, 100_000_000));
+        let waiting = self.seen.mempool(&[], &self.watch).unwrap();
+        assert_eq!(waiting.received.len(), 1);
+        let head: Head = self.seen.head().unwrap();
+        assert_eq!(head.block, blocks[2].block);
+    }
+
+    /// With this lie about this method, what is asked fails so.
+    #[track_caller]
+    fn fails(
+        &mut self,
+        (method, lie): (&str, Lie),
+        expected: &str,
+        ask: impl Fn(&mut Scene) -> Result<(), NodeError>,
+    ) {
+        self.liar.honest();
+        self.liar.lie(method, lie);
+        let told = format!("{:?}", ask(self));
+        assert!(
+            told.starts_with(&format!("Err({expected}")),
+            "{method}: {told}"
+        );
+        self.is_well();
+    }
+}
+
+fn field(name: &'static str, value: Value) -> Lie {
+    Lie::change(move |_, answer| answer["result"][name] = value.clone())
+}
+
+/// The second block of the range is changed.
+fn second(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Lie {
+    Lie::change(move |_, answer| {
+        if answer["result"]["height"] == 101 {
+            change(&mut answer["result"]);
+        }
+    })
+}
+
+/// The payment's output in its block.
+fn output(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Lie {
+    Lie::change(move |_, answer| {
+        if answer["result"]["height"] == 102 {
+            for output in answer["result"]["tx"][1]["vout"].as_array_mut().unwrap() {
+                change(output);
+            }
+        }
+    })
+}
+
+fn number(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn no_block_is_believed_that_is_not_the_one_asked_for() {
+    let Some(mut scene) = scene(LIMITS) else {
+        return;
+    };
+    scene.is_well();
+    let other = "ab".repeat(32);
+    for (lie, expected) in [
+        (field("hash", json!(other)), "Lied"),
+        (field("hash", json!("ab")), "Lied"),
+        (field("hash", Value::Null), "Lied"),
+        (field("height", json!(7)), "Lied"),
+        (field("height", json!(-1)), "Lied"),
+        (field("height", number("101.0")), "Lied"),
+        (field("height", number("1e999999")), "Lied"),
+        (field("time", number("99999999999999999999")), "Lied"),
+        (field("time", json!(u64::MAX)), "Lied"),
+        (field("confirmations", json!(-1)), "Behind"),
+        (field("nTx", json!(77)), "Lied"),
+        (field("tx", json!([])), "Lied"),
+        (field("tx", json!({})), "Lied"),
+        (field("tx", json!([7])), "Lied"),
+        (field("tx", json!([null])), "Lied"),
+        (Lie::result(Value::Null), "Lied"),
+        (Lie::result(json!("00ff")), "Lied"),
+        (Lie::error(-5, "Block not found"), "Behind"),
+        (Lie::error(-1, "Block not available (pruned data)"), "Wrong"),
+        (Lie::error(-28, "Loading block index..."), "Unreachable"),
+        (Lie::error(-32601, "Method not found"), "Wrong"),
+        (Lie::error(-32005, "limit exceeded"), "Limited"),
+        (
+            second(move |block| block["previousblockhash"] = json!("cd".repeat(32))),
+            "Lied",
+        ),
+        (
+            second(|block| drop(block.as_object_mut().unwrap().remove("previousblockhash"))),
+            "Lied",
+        ),
+        (
+            second(|block| {
+                let twice = block["tx"][0].clone();
+                block["tx"].as_array_mut().unwrap().push(twice);
+            }),
+            "Lied",
+        ),
+        (output(|output| output["value"] = number("-1")), "Lied"),
+        (
+            output(|output| output["value"] = number("0.000000001")),
+            "Lied",
+        ),
+        (output(|output| output["value"] = number("1e400")), "Lied"),
+        (output(|output| output["value"] = json!("1")), "Lied"),
+        (output(|output| output["n"] = json!(0)), "Lied"),
+        (output(|output| output["n"] = Value::Null), "Lied"),
+        (
+            output(|output| output["scriptPubKey"]["hex"] = json!("0g")),
+            "Lied",
+        ),
+    ] {
+        scene.fails(("getblock", lie), expected, |scene| {
+            scene.blocks().map(drop)
+        });
+    }
+}
+
+#[test]
+fn no_head_is_believed_that_does_not_fit() {
+    let Some(mut scene) = scene(LIMITS) else {
+        return;
+    };
+    let other = scene.node.text("getblockhash", json!([50]));
+    for (method, lie, expected) in [
+        ("getblockchaininfo", field("blocks", json!(103)), "Lied"),
+        ("getblockchaininfo", field("blocks", json!("102")), "Lied"),
+        (
+            "getblockchaininfo",
+            field("bestblockhash", json!(other)),
+            "Lied",
+        ),
+        (
+            "getblockchaininfo",
+            field("bestblockhash", json!("ab".repeat(32))),
+            "Behind",
+        ),
+        ("getnetworkinfo", field("connections", json!(-1)), "Lied"),
+        ("getblockheader", field("height", json!(50)), "Behind"),
+        (
+            "getblockheader",
+            field("hash", json!("ab".repeat(32))),
+            "Lied",
+        ),
+        ("getblockheader", field("confirmations", json!(0)), "Behind"),
+        ("getblockheader", field("time", json!(u64::MAX)), "Lied"),
+    ] {
+        scene.fails((method, lie), expected, |scene| scene.seen.head().map(drop));
+    }
+    for (lie, expected) in [
+        (Lie::result(json!("ab".repeat(32))), "Wrong"),
+        (Lie::result(json!("x")), "Lied"),
+        (Lie::error(-8, "Block height out of range"), "Unreachable"),
+    ] {
+        scene.fails(("getblockhash", lie), expected, |scene| {
+            scene.seen.head().map(drop)
+        });
+    }
+    for (method, name, value) in [
+        ("getblockchaininfo", "initialblockdownload", json!(true)),
+        ("getblockchaininfo", "headers", json!(103)),
+    ] {
+        scene.liar.lie(method, field(name, value));
+        assert_eq!(
+            scene.seen.head().map(|head| head.is_complete),
+            Ok(false),
+            "{name}"
+        );
+        scene.is_well();
+    }
+}
+
+#[test]
+fn the_network_is_asked_again_whenever_the_node_may_be_another() {
+    const BITCOIN: &str = "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206";
+    const MAIN: &str = "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2";
+    let Some(mut scene) = scene(LIMITS) else {
+        return;
+    };
+    scene.is_well();
+    for (first, text) in [
+        (BITCOIN, "it is a node of bitcoin (regtest)"),
+        (MAIN, "it is a node of main, and was one of regtest"),
+    ] {
+        let first = move |params: &Value, answer: &mut Value| {
+            if params[0] == 0 {
+                answer["result"] = json!(first);
+            }
+        };
+        scene.liar.lie("getblockhash", Lie::change(first));
+        let refused = Err(NodeError::Wrong(text.to_owned()));
+        assert_eq!(
+            scene.seen.head().map(drop),
+            refused,
+            "each time that the head is asked"
+        );
+        assert_eq!(scene.blocks().map(drop), refused, "after it was found out");
+        assert_eq!(scene.seen.network().map(drop), refused);
+        scene.is_well();
+    }
+}
+
+#[test]
+fn a_mempool_is_believed_only_where_it_fits() {
+    let Some(mut scene) = scene(LIMITS) else {
+        return;
+    };
+    for (method, lie, expected) in [
+        ("getrawmempool", Lie::result(json!(["x"])), "Lied"),
+        ("getrawmempool", Lie::result(json!([7])), "Lied"),
+        ("getrawmempool", Lie::result(Value::Null), "Lied"),
+        (
+            "getrawtransaction",
+            field("txid", json!("ab".repeat(32))),
+            "Lied",
+        ),
+        ("getrawtransaction", field("vin", Value::Null), "Lied"),
+        (
+            "getrawtransaction",
+            field(
+                "vout",
+                json!([{ "value": 1, "scriptPubKey": { "hex": "" } }]),
+            ),
+            "Lied",
+        ),
+        ("getmempoolentry", Lie::error(-1, "no"), "Unreachable"),
+        ("getmempoolentry", field("time", json!("now")), "Lied"),
+    ] {
+        scene.seen = utxo(Chain::Litecoin, &scene.liar.url(), LIMITS);
+        scene.fails((method, lie), expected, |scene| {
+            scene.seen.mempool(&[], &scene.watch).map(drop)
+        });
+    }
+    // An answer that names what is not there is no payment, and is asked for again.
+    scene.seen = utxo(Chain::Litecoin, &scene.liar.url(), LIMITS);
+    scene.liar.lie(
+        "getmempoolentry",
+        Lie::error(-5, "Transaction not in mempool"),
+    );
+    assert_eq!(scene.seen.mempool(&[], &scene.watch).unwrap().received, []);
+    scene.is_well();
+    let asked = scene.liar.asked("getrawtransaction");
+    scene.is_well();
+    assert_eq!(
+        scene.liar.asked("getrawtransaction"),
+        asked,
+        "only what is new is fetched"
+    );
+    // A mempool that is empty for a moment: the payment has vanished, and is back.
+    let there = scene.seen.mempool(&[], &scene.watch).unwrap().received[0]
+        .txid
+        .clone();
+    scene.liar.lie("getrawmempool", Lie::result(json!([])));
+    let gone = scene
+        .seen
+        .mempool(std::slice::from_ref(&there), &scene.watch)
+        .unwrap();
+    assert_eq!((gone.received, gone.vanished), (Vec::new(), vec![there]));
+    scene.is_well();
+}
+
+#[test]
+fn what_breaks_off_drips_or_has_no_end_costs_neither_time_nor_memory() {
+    let limits = Limits {
+        timeout_ms: 500,
+        answer_bytes_max: 1024 * 1024,
+        failures_max: u32::MAX,
+        ..LIMITS
+    };
+    let Some(mut scene) = scene(limits) else {
+        return;
+    };
+    for (lie, expected) in [
+        (Lie::Status(429), "Limited"),
+        (Lie::Status(503), "Unreachable"),
+        (Lie::Status(401), "Wrong"),
+        (Lie::Truncated(50), "Unreachable"),
+        (Lie::Truncated(0), "Unreachable"),
+        (Lie::Drip, "Unreachable"),
+        (Lie::Hang, "Unreachable"),
+        (Lie::Huge(8 * 1024 * 1024), "Limited"),
+        (Lie::Body("[".repeat(500_000)), "Lied"),
+        (Lie::Body("<html>".to_owned()), "Lied"),
+    ] {
+        scene.fails(("getrawmempool", lie), expected, |scene| {
+            scene.seen.mempool(&[], &scene.watch).map(drop)
+        });
+    }
+    for (lie, expected) in [
+        (Lie::Dropped(1), "Unreachable"),
+        (Lie::Truncated(30), "Unreachable"),
+    ] {
+        scene.fails(("getblockhash", lie), expected, |scene| {
+            scene.blocks().map(drop)
+        });
+    }
+    scene.liar.lie("getblockhash", Lie::Reversed);
+    assert_eq!(scene.blocks().map(|blocks| told_in(&blocks).len()), Ok(1));
+    // Huge where a block is asked for: what nobody asked for is passed over, and counted.
+    let huge = Lie::change(|_, answer| answer["result"]["more"] = json!("a".repeat(2_000_000)));
+    scene.fails(("getblock", huge), "Limited", |scene| {
+        scene.blocks().map(drop)
+    });
+}
+
+#[test]
+fn a_head_that_goes_back_and_hashes_that_change_are_no_lies() {
+    let Some(mut scene) = scene(LIMITS) else {
+        return;
+    };
+    // Behind a load balancer one method knows the newest block, and another does not.
+    let behind = |params: &Value, answer: &mut Value| {
+        if params[0].as_u64() == Some(102) {
+            answer["result"] = Value::Null;
+            answer["error"] = json!({ "code": -8, "message": "Block height out of range" });
+        }
+    };
+    scene.liar.lie("getblockhash", Lie::change(behind));
+    assert_eq!(scene.seen.hash_at(102), Ok(None));
+    assert_eq!(scene.seen.head(), Err(NodeError::Behind));
+    assert_eq!(scene.blocks().map(|blocks| blocks.len()), Ok(2));
+    assert_eq!(
+        scene.seen.blocks(102, 102, &scene.watch),
+        Err(NodeError::Behind)
+    );
+    scene.is_well();
+    // The index finds a transaction that is in no block of the active chain.
+    let stale = field("blockhash", json!("ab".repeat(32)));
+    scene.liar.lie("getrawtransaction", stale);
+    assert_eq!(scene.seen.block_of(&scene.paid), Ok(None));
+    scene.is_well();
+    assert_eq!(
+        scene.seen.block_of(&scene.paid).unwrap().unwrap().height,
+        102
+    );
+}

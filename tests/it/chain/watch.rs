@@ -1,0 +1,85 @@
+//! What the tests of chains look for: addresses and outputs that are named.
+
+use coffer::chain::rpc::{Endpoint, Limits, Rpc};
+use coffer::chain::utxo::Utxo;
+use coffer::chain::{BlockRead, Received, Watched};
+use coffer::domain::address;
+use coffer::domain::chain::Chain;
+use std::collections::HashSet;
+
+/// Addresses and outputs.
+#[derive(Default)]
+pub struct Watch {
+    scripts: HashSet<Vec<u8>>,
+    outputs: HashSet<(String, u32)>,
+}
+
+impl Watch {
+    /// These addresses of a chain.
+    #[track_caller]
+    pub fn addresses(chain: Chain, addresses: &[&str]) -> Watch {
+        let script = |address: &&str| address::script(chain, address).unwrap();
+        Watch {
+            scripts: addresses.iter().map(script).collect(),
+            outputs: HashSet::new(),
+        }
+    }
+
+    /// And this output.
+    pub fn output(mut self, txid: &str, position: u32) -> Watch {
+        self.outputs.insert((txid.to_owned(), position));
+        self
+    }
+}
+
+impl Watched for Watch {
+    fn has_script(&self, script: &[u8]) -> bool {
+        self.scripts.contains(script)
+    }
+
+    fn has_account(&self, _: &[u8; 20]) -> bool {
+        false
+    }
+
+    fn has_output(&self, txid: &str, position: u32) -> bool {
+        self.outputs.contains(&(txid.to_owned(), position))
+    }
+
+    fn accounts(&self, _: usize) -> Option<Vec<[u8; 20]>> {
+        None
+    }
+}
+
+/// Limits of a node that answers at once.
+pub const LIMITS: Limits = Limits {
+    timeout_ms: 30_000,
+    connect_timeout_ms: 10_000,
+    answer_bytes_max: 64 * 1024 * 1024,
+    batch_calls_max: 100,
+    failures_max: 3,
+};
+
+/// A client of the node at these urls.
+#[track_caller]
+pub fn utxo(chain: Chain, urls: &str, limits: Limits) -> Utxo {
+    let rpc = Rpc::new(Endpoint::parse_list(urls).unwrap(), Vec::new(), limits);
+    Utxo::new(chain, rpc).unwrap()
+}
+
+/// What came: transaction, position, address, amount in base units.
+pub fn told(received: &[Received]) -> Vec<(String, u32, String, u128)> {
+    let told = received.iter();
+    let told = told.map(|one| {
+        let (txid, address) = (one.txid.clone(), one.address.clone());
+        (txid, one.position, address, one.amount.0)
+    });
+    told.collect()
+}
+
+/// What came in these blocks.
+pub fn told_in(blocks: &[BlockRead]) -> Vec<(String, u32, String, u128)> {
+    blocks
+        .iter()
+        .flat_map(|block| told(&block.received))
+        .collect()
+}

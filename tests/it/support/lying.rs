@@ -1,0 +1,370 @@
+//! The lying proxy: a real HTTP server in front of a JSON-RPC node, which passes on what it is asked and, for the methods
+//! that a test names, answers otherwise.
+//!
+//! What always holds: without a lie an answer is the node's own, digit for digit; dropping the proxy closes its port and
+//! its connections, also those that hang.
+
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// What changes one answer: it is given the parameters and the answer, with its `result` or `error`.
+type Change = dyn Fn(&Value, &mut Value) + Send + Sync;
+
+/// How a method is answered.
+#[derive(Clone)]
+pub enum Lie {
+    /// The answer is changed.
+    Change(Arc<Change>),
+    /// The answers of a batch come in the reverse order.
+    Reversed,
+    /// So many answers of a batch are left out, the last ones.
+    Dropped(usize),
+    /// This status, without an answer.
+    Status(u16),
+    /// The answer breaks off after so many bytes, and the connection with it.
+    Truncated(usize),
+    /// The answer comes byte by byte, and never to an end in any time that somebody would wait.
+    Drip,
+    /// The result is a text of so many bytes.
+    Huge(usize),
+    /// The body is this text.
+    Body(String),
+    /// No answer.
+    Hang,
+}
+
+impl Lie {
+    /// A change of the answer by its parameters.
+    pub fn change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Lie {
+        Lie::Change(Arc::new(change))
+    }
+
+    /// Another result, always the same.
+    pub fn result(result: Value) -> Lie {
+        Lie::change(move |_, answer| answer["result"] = result.clone())
+    }
+
+    /// An error of the method's own.
+    pub fn error(code: i64, message: &str) -> Lie {
+        let error = json!({ "code": code, "message": message });
+        Lie::change(move |_, answer| {
+            answer["result"] = Value::Null;
+            answer["error"] = error.clone();
+        })
+    }
+}
+
+/// The proxy.
+pub struct Liar {
+    address: SocketAddr,
+    login: Option<String>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    upstream: String,
+    agent: ureq::Agent,
+    lies: Mutex<BTreeMap<String, Lie>>,
+    asked: Mutex<BTreeMap<String, usize>>,
+    connections: Mutex<Vec<TcpStream>>,
+    closed: AtomicBool,
+    closing: (Mutex<bool>, Condvar),
+}
+
+impl Liar {
+    /// In front of the node at this url, whose login whoever asks has to bring.
+    #[track_caller]
+    pub fn before(url: &str) -> Liar {
+        let (login, host) = match url.strip_prefix("http://").unwrap().rsplit_once('@') {
+            Some((login, host)) => (Some(login.to_owned()), host),
+            None => (None, url.strip_prefix("http://").unwrap()),
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared {
+            upstream: format!("http://{host}"),
+            agent: super::agent(),
+            lies: Mutex::default(),
+            asked: Mutex::default(),
+            connections: Mutex::default(),
+            closed: AtomicBool::new(false),
+            closing: (Mutex::new(false), Condvar::new()),
+        });
+        let serving = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if serving.closed.load(Ordering::SeqCst) {
+                    return;
+                }
+                let (serving, stream) = (Arc::clone(&serving), stream.unwrap());
+                let connection = stream.try_clone().unwrap();
+                serving.connections.lock().unwrap().push(connection);
+                std::thread::spawn(move || {
+                    serving.talk(&stream);
+                    // One that the caller has closed needs no closing.
+                    let _ = stream.shutdown(Shutdown::Both);
+                });
+            }
+        });
+        Liar {
+            address,
+            login,
+            shared,
+        }
+    }
+
+    /// In front of a node that knows only what dogecoin's nodes know: `getblock` takes no number, and the first block is
+    /// that of dogecoin's regtest.
+    #[track_caller]
+    pub fn dogecoin(url: &str) -> Liar {
+        const FIRST: &str = "3d2160a3b5dc4a9d62e7e66a295f70313ac808440ef7400d6c0772171ce973a5";
+        let liar = Liar::before(url);
+        liar.lie(
+            "getblock",
+            Lie::change(|params, answer| {
+                if params[1].is_number() {
+                    let message = "JSON value is not a boolean as expected";
+                    *answer = json!({
+                        "id": answer["id"], "result": null, "error": { "code": -1, "message": message }
+                    });
+                }
+            }),
+        );
+        liar.lie(
+            "getblockhash",
+            Lie::change(|params, answer| {
+                if params[0] == 0 {
+                    answer["result"] = json!(FIRST);
+                }
+            }),
+        );
+        liar
+    }
+
+    /// The url of the proxy, with the node's login.
+    pub fn url(&self) -> String {
+        match &self.login {
+            Some(login) => format!("http://{login}@{}", self.address),
+            None => format!("http://{}", self.address),
+        }
+    }
+
+    /// Answers this method so from now on.
+    pub fn lie(&self, method: &str, lie: Lie) {
+        self.shared
+            .lies
+            .lock()
+            .unwrap()
+            .insert(method.to_owned(), lie);
+    }
+
+    /// Tells nothing but the truth from now on.
+    pub fn honest(&self) {
+        self.shared.lies.lock().unwrap().clear();
+    }
+
+    /// How often a method was asked.
+    pub fn asked(&self, method: &str) -> usize {
+        let asked = self.shared.asked.lock().unwrap();
+        asked.get(method).copied().unwrap_or(0)
+    }
+}
+
+impl Drop for Liar {
+    fn drop(&mut self) {
+        self.shared.closed.store(true, Ordering::SeqCst);
+        *self.shared.closing.0.lock().unwrap() = true;
+        self.shared.closing.1.notify_all();
+        // Wakes the listener, which then sees that it is closed.
+        let _ = TcpStream::connect(self.address);
+        for connection in self.shared.connections.lock().unwrap().iter() {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Shared {
+    /// Serves one connection until it is closed.
+    fn talk(&self, mut stream: &TcpStream) {
+        let mut reader = BufReader::new(stream);
+        while let Some((headers, body)) = request(&mut reader) {
+            let Ok(asked) = serde_json::from_slice::<Value>(&body) else {
+                return;
+            };
+            let lies = self.lies_about(&asked);
+            if lies.iter().any(|lie| matches!(lie, Lie::Hang)) {
+                // Until the caller gives up.
+                let _ = reader.read_to_end(&mut Vec::new());
+                return;
+            }
+            let (status, answer) = self.answer(&headers, &body, &asked, &lies);
+            let head = format!(
+                "HTTP/1.1 {status} Status\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                answer.len()
+            );
+            if stream.write_all(head.as_bytes()).is_err() {
+                return;
+            }
+            let sent = match lies.iter().find_map(|lie| match lie {
+                Lie::Truncated(bytes) => Some(Some(*bytes)),
+                Lie::Drip => Some(None),
+                _ => None,
+            }) {
+                Some(Some(bytes)) => {
+                    let _ = stream.write_all(&answer.as_bytes()[..bytes.min(answer.len())]);
+                    return;
+                }
+                Some(None) => self.drip(stream, answer.as_bytes()),
+                None => stream.write_all(answer.as_bytes()).is_ok(),
+            };
+            if !sent {
+                return;
+            }
+        }
+    }
+
+    /// The lies about what is asked; it is counted.
+    fn lies_about(&self, asked: &Value) -> Vec<Lie> {
+        let lies = self.lies.lock().unwrap();
+        let mut counts = self.asked.lock().unwrap();
+        let mut found = Vec::new();
+        let mut methods = Vec::new();
+        for call in calls(asked) {
+            let method = call["method"].as_str().unwrap_or_default();
+            *counts.entry(method.to_owned()).or_default() += 1;
+            if !methods.contains(&method) {
+                methods.push(method);
+                found.extend(lies.get(method).cloned());
+            }
+        }
+        found
+    }
+
+    /// The status and the body of an answer.
+    fn answer(
+        &self,
+        headers: &BTreeMap<String, String>,
+        body: &[u8],
+        asked: &Value,
+        lies: &[Lie],
+    ) -> (u16, String) {
+        for lie in lies {
+            match lie {
+                Lie::Status(status) => return (*status, String::new()),
+                Lie::Body(body) => return (200, body.clone()),
+                Lie::Huge(bytes) => {
+                    let (id, text) = (&calls(asked)[0]["id"], "a".repeat(*bytes));
+                    return (200, format!(r#"{{"id":{id},"result":"{text}"}}"#));
+                }
+                _ => {}
+            }
+        }
+        let mut request = self.agent.post(&self.upstream);
+        for name in ["authorization", "content-type"] {
+            if let Some(value) = headers.get(name) {
+                request = request.header(name, value);
+            }
+        }
+        let Ok(mut response) = request.send(body) else {
+            return (502, String::new());
+        };
+        let status = response.status().as_u16();
+        let text = response
+            .body_mut()
+            .with_config()
+            .limit(1 << 30)
+            .read_to_string();
+        let text = text.unwrap();
+        if lies.is_empty() {
+            return (status, text);
+        }
+        match serde_json::from_str::<Value>(&text) {
+            Ok(mut answer) => {
+                self.change(asked, &mut answer, lies);
+                (status, answer.to_string())
+            }
+            Err(_) => (status, text),
+        }
+    }
+
+    /// Changes answers by the lies about their methods.
+    fn change(&self, asked: &Value, answer: &mut Value, lies: &[Lie]) {
+        let known = self.lies.lock().unwrap().clone();
+        let calls = calls(asked);
+        let answers = match &mut *answer {
+            Value::Array(answers) => answers.iter_mut().collect(),
+            one => vec![one],
+        };
+        for answer in answers {
+            let call = calls.iter().find(|call| call["id"] == answer["id"]);
+            let Some(call) = call else { continue };
+            let method = call["method"].as_str().unwrap_or_default();
+            if let Some(Lie::Change(change)) = known.get(method) {
+                change(&call["params"], answer);
+            }
+        }
+        if let Value::Array(answers) = answer {
+            for lie in lies {
+                match lie {
+                    Lie::Reversed => answers.reverse(),
+                    Lie::Dropped(count) => answers.truncate(answers.len().saturating_sub(*count)),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Sends a byte at a time; did it come to the end?
+    fn drip(&self, mut stream: &TcpStream, bytes: &[u8]) -> bool {
+        for byte in bytes {
+            if stream.write_all(&[*byte]).is_err() || self.pass(Duration::from_millis(20)) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Lets time pass; has the proxy been closed?
+    fn pass(&self, wait: Duration) -> bool {
+        let begun = Instant::now();
+        let closed = self.closing.0.lock().unwrap();
+        let passing = |closed: &mut bool| !*closed && begun.elapsed() < wait;
+        let (closed, _) = self
+            .closing
+            .1
+            .wait_timeout_while(closed, wait, passing)
+            .unwrap();
+        *closed
+    }
+}
+
+/// The calls of a request: one, or those of a batch.
+fn calls(asked: &Value) -> Vec<&Value> {
+    match asked {
+        Value::Array(calls) => calls.iter().collect(),
+        one => vec![one],
+    }
+}
+
+/// The headers and the body of the next request, or nothing when the caller has gone.
+fn request(reader: &mut BufReader<&TcpStream>) -> Option<(BTreeMap<String, String>, Vec<u8>)> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+    let mut headers = BTreeMap::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+        match line.trim_end().split_once(": ") {
+            Some((name, value)) => headers.insert(name.to_ascii_lowercase(), value.to_owned()),
+            None => break,
+        };
+    }
+    let mut body = vec![0; headers.get("content-length")?.parse().ok()?];
+    reader.read_exact(&mut body).ok()?;
+    Some((headers, body))
+}
