@@ -10,7 +10,7 @@ mod pool;
 mod tests;
 mod watched;
 
-pub use watched::{Addresses, Looking};
+pub use watched::{Addresses, Looking, Pools};
 
 use super::{BlockRead, Head, Node, NodeError, Received, Watched};
 use crate::domain::asset::Mode;

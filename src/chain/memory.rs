@@ -11,7 +11,7 @@
 )]
 
 use super::{BlockRead, Head, MempoolRead, Node, NodeError, Received, Watched};
-use crate::domain::address::script;
+use crate::domain::address::{account, script};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Spent};
@@ -170,7 +170,9 @@ impl Memory {
     fn watches(&self, watched: &dyn Watched, address: &str) -> bool {
         match script(self.chain, address) {
             Some(script) => watched.has_script(&script),
-            None => account(address).is_some_and(|account| watched.has_account(&account)),
+            None => {
+                account(self.chain, address).is_some_and(|account| watched.has_account(&account))
+            }
         }
     }
 
@@ -195,14 +197,6 @@ impl Memory {
 /// Is this an output of one of these?
 fn is_of(spent: &Spent, txids: &[String]) -> bool {
     matches!(spent, Spent::Output(txid, _) if txids.contains(txid))
-}
-
-/// The bytes of an account, where this is one.
-pub(crate) fn account(address: &str) -> Option<[u8; 20]> {
-    let digits = address.strip_prefix("0x")?;
-    let byte = |at: usize| u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok();
-    let bytes: Option<Vec<u8>> = (0..20).map(byte).collect();
-    bytes?.try_into().ok()
 }
 
 /// A node of the chain.

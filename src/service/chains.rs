@@ -11,7 +11,9 @@ use crate::domain::asset::Chain;
 use crate::domain::following::{COMES_BACK_MS_MAX, Known, Rescan};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::store::{Reader, chain_blocks, chain_cursors, invoices, observations_on_chain, rescans};
+use crate::store::{
+    Reader, addresses, chain_blocks, chain_cursors, invoices, observations_on_chain, rescans,
+};
 use std::sync::Arc;
 
 impl Service {
@@ -25,6 +27,19 @@ impl Service {
         self.read(|db| {
             Ok(observations_on_chain::is_any_seen(db, chain)?
                 || invoices::is_any_waiting(db, chain)?)
+        })
+    }
+
+    /// Every live address that is watched on a chain.
+    pub fn each_watched_address(
+        &self,
+        chain: Chain,
+        mut each: impl FnMut(&str),
+    ) -> Result<(), Error> {
+        self.read(|db| {
+            Ok(addresses::each_live(db, chain, |address: String| {
+                each(&address)
+            })?)
         })
     }
 

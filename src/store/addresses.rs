@@ -33,6 +33,9 @@ values! {
     OF_OWNER(address: String) = "select address from addresses where invoice = :invoice and pool = :pool \
         union all \
         select address from addresses where customer = :customer and pool = :pool";
+    LIVE(address: String) = "select address from addresses where mode = 'live' and pool = :pool \
+        union all \
+        select address from pool_addresses where pool = :pool";
     OWNER(invoice: Option<i64>, customer: Option<i64>) =
         "select invoice, customer from addresses where mode = :mode and pool = :pool and address = :address";
 }
@@ -57,7 +60,20 @@ pub fn insert(
         ":index": taken.map(|taken| i64::try_from(taken.index).unwrap_or(i64::MAX)),
         ":script": address::script(chain, address),
     };
-    INSERT.insert(tx, params).map(drop)
+    INSERT.insert(tx, params)?;
+    if mode.is_live() {
+        tx.note(|changes| changes.addresses.push((chain, address.to_owned())));
+    }
+    Ok(())
+}
+
+/// Every live address of a chain's pool, also of those that are still to be handed out.
+pub fn each_live(
+    db: &Reader<'_>,
+    chain: Chain,
+    each: impl FnMut(String),
+) -> Result<(), StoreError> {
+    LIVE.each(db, named_params! { ":pool": chain.address_pool() }, each)
 }
 
 /// The address that somebody has on this chain.

@@ -54,6 +54,7 @@ pub fn import(tx: &Tx<'_>, chain: Chain, address: &str, now: Time) -> Result<boo
     let params =
         named_params! { ":pool": chain.address_pool(), ":address": address, ":imported_at": now };
     let added = IMPORT.run(tx, params)?;
+    tx.note(|changes| changes.addresses.push((chain, address.to_owned())));
     Ok(added == 1)
 }
 

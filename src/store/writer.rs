@@ -17,6 +17,7 @@ use super::health::Health;
 use super::lock::{Lock, Place};
 use super::memo::Memo;
 use super::{OnCommit, Reader, StoreError};
+use crate::domain::asset::Chain;
 use job::{Answer, Asked, Job, Once, Repeatable};
 use rusqlite::Connection;
 use std::cell::{Cell, RefCell};
@@ -53,6 +54,8 @@ pub struct Changes {
     pub servers: bool,
     /// Payouts or refunds were moved.
     pub transfers: bool,
+    /// Live addresses that were handed out or imported: they are watched before anybody hears of them.
+    pub addresses: Vec<(Chain, String)>,
     /// Anything may be different: another process wrote, or everything was put back.
     pub everything: bool,
 }

@@ -5,6 +5,9 @@
 
 #[cfg(test)]
 mod tests;
+mod thread;
+
+pub use thread::{Connect, Follower, Pace};
 
 use crate::chain::follow::{Addresses, Came, Looking, Manner, step};
 use crate::chain::{Node, NodeError};
@@ -13,12 +16,12 @@ use crate::domain::following::{ChainStep, Moves, Reached};
 use crate::domain::time::Time;
 use crate::service::chains::take::Part;
 use crate::service::{Error, Service};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 /// How a chain is followed.
 pub struct Watch {
-    /// What it works on.
-    pub service: Arc<Service>,
+    /// What it works on; not held, so that a node that never answers keeps no file open.
+    pub service: Weak<Service>,
     /// Which chain.
     pub chain: Chain,
     /// What is watched on it.
@@ -40,6 +43,24 @@ pub enum Failed {
     Node(NodeError),
     /// The file failed, or takes no writes.
     File(Error),
+    /// The server has stopped.
+    Closed,
+}
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failed::Node(error) => match error {
+                NodeError::Unreachable(text) => write!(out, "its node cannot be asked: {text}"),
+                NodeError::Limited(text) => write!(out, "its node limits what is asked: {text}"),
+                NodeError::Behind => out.write_str("its node does not have that block yet"),
+                NodeError::Lied(text) => write!(out, "its node is not believed: {text}"),
+                NodeError::Wrong(text) => write!(out, "its node is the wrong one: {text}"),
+            },
+            Failed::File(error) => write!(out, "{error}"),
+            Failed::Closed => out.write_str("the server has stopped"),
+        }
+    }
 }
 
 /// How a chain stands after a step.
@@ -56,13 +77,33 @@ pub enum Stands {
 }
 
 impl Watch {
+    /// What it works on, while that is there.
+    fn service(&self) -> Result<Arc<Service>, Failed> {
+        self.service.upgrade().ok_or(Failed::Closed)
+    }
+
+    /// Watches every address that the file has; those that are handed out later are told by each commit.
+    ///
+    /// # Errors
+    /// [`Failed`].
+    pub fn load(&self) -> Result<(), Failed> {
+        let insert = |address: &str| {
+            let watched = self.addresses.write();
+            let mut watched = watched.unwrap_or_else(PoisonError::into_inner);
+            watched.insert(self.chain, address);
+        };
+        let service = self.service()?;
+        let loaded = service.each_watched_address(self.chain, insert);
+        loaded.map_err(Failed::File)
+    }
+
     /// What the next step comes to, as far as the node and the file say; nothing is written.
     ///
     /// # Errors
     /// [`Failed`].
     pub fn work_out(&mut self, node: &mut dyn Node, now: Time) -> Result<Came, Failed> {
         let known = self
-            .service
+            .service()?
             .known_of_chain(now, self.chain, self.blocks_max)
             .map_err(Failed::File)?;
         self.was_rescan = !self.was_rescan && known.rescan.is_some();
@@ -89,7 +130,7 @@ impl Watch {
         let mut part = Part::FIRST;
         while part != Part::Done {
             part = self
-                .service
+                .service()?
                 .take_chain_step(now, &step, part, self.outputs_max)
                 .map_err(Failed::File)?;
         }

@@ -10,7 +10,7 @@
 use super::{Addresses, Came, Looking, Manner, step};
 use crate::chain::NodeError;
 use crate::chain::memory::{Memory, MemoryNode, Sent};
-use crate::domain::address::{script, simulated};
+use crate::domain::address::simulated;
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::following::{ChainStep, Forward, Gone, Known, Moves, Open, Reached, Rescan};
 use crate::domain::money::coin::Units;
@@ -39,10 +39,7 @@ impl Scene {
         let memory = Arc::new(Mutex::new(Memory::new(asset, network, NOW)));
         let ours = simulated(Mode::Live, chain, 1);
         let mut addresses = Addresses::default();
-        match script(chain, &ours) {
-            Some(script) => addresses.insert_script(&script),
-            None => addresses.insert_account(crate::chain::memory::account(&ours).unwrap()),
-        }
+        addresses.insert(chain, &ours);
         let node = MemoryNode::new(&memory);
         let known = Known {
             chain,

@@ -4,11 +4,13 @@
 
 use crate::chain::Watched;
 use crate::chain::filter::Filter;
+use crate::domain::address;
+use crate::domain::chain::Chain;
 use crate::domain::following::{Known, Open};
 use crate::domain::observation::Spent;
 use crate::domain::payment::PaymentState;
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Everything that is watched on the chains of one pool.
 #[derive(Default)]
@@ -23,16 +25,42 @@ pub struct Addresses {
 const ACCOUNTS_MAX: usize = 1000;
 
 impl Addresses {
-    /// Puts in a script.
-    pub fn insert_script(&mut self, script: &[u8]) {
-        self.filter.insert(script);
-    }
-
-    /// Puts in an account.
-    pub fn insert_account(&mut self, account: [u8; 20]) {
-        if self.filter.insert(&account) && self.accounts.len() <= ACCOUNTS_MAX {
+    /// Puts in an address of a chain; nothing where it is none, or the chain is not searched by scripts or accounts.
+    pub fn insert(&mut self, chain: Chain, address: &str) {
+        if let Some(script) = address::script(chain, address) {
+            self.filter.insert(&script);
+        } else if let Some(account) = address::account(chain, address)
+            && self.filter.insert(&account)
+            && self.accounts.len() <= ACCOUNTS_MAX
+        {
             self.accounts.push(account);
         }
+    }
+}
+
+/// What is watched on all chains: those of one pool share it.
+pub struct Pools(Vec<(&'static str, Arc<RwLock<Addresses>>)>);
+
+impl Default for Pools {
+    fn default() -> Pools {
+        let of = |chain: Chain| (chain.address_pool(), Arc::default());
+        Pools(Chain::of_each_pool().map(of).collect())
+    }
+}
+
+impl Pools {
+    /// What is watched on a chain.
+    pub fn of(&self, chain: Chain) -> Arc<RwLock<Addresses>> {
+        let pool = |(pool, _): &&(&'static str, _)| *pool == chain.address_pool();
+        let found = self.0.iter().find(pool);
+        found.map_or_else(Arc::default, |(_, addresses)| Arc::clone(addresses))
+    }
+
+    /// Watches an address from now on.
+    pub fn insert(&self, chain: Chain, address: &str) {
+        let addresses = self.of(chain);
+        let mut addresses = addresses.write().unwrap_or_else(PoisonError::into_inner);
+        addresses.insert(chain, address);
     }
 }
 

@@ -14,8 +14,7 @@
 use super::{Came, Failed, Watch};
 use crate::chain::NodeError;
 use crate::chain::follow::Addresses;
-use crate::chain::memory::{Memory, MemoryNode, Sent, account};
-use crate::domain::address::script;
+use crate::chain::memory::{Memory, MemoryNode, Sent};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Spent};
@@ -287,13 +286,10 @@ impl History {
 fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Watch {
     let mut addresses = Addresses::default();
     for address in ours {
-        match script(chain, address) {
-            Some(script) => addresses.insert_script(&script),
-            None => addresses.insert_account(account(address).unwrap()),
-        }
+        addresses.insert(chain, address);
     }
     Watch {
-        service: Arc::clone(service),
+        service: Arc::downgrade(service),
         chain,
         addresses: Arc::new(RwLock::new(addresses)),
         blocks_max: 7,
