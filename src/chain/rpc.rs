@@ -6,6 +6,7 @@
 //! holds a login, a path, a query or a header.
 
 mod answer;
+mod batches;
 mod endpoint;
 mod failure;
 mod limits;
@@ -16,6 +17,7 @@ pub use limits::Limits;
 
 use super::NodeError;
 use answer::{Answer, BatchSeed, OneSeed};
+use batches::Batches;
 use failure::{failed, is_limit, lied, limited, unread, wrong};
 use limits::BUFFER_BYTES;
 use serde::Serialize;
@@ -41,8 +43,7 @@ pub struct Rpc {
     /// Failures in a row.
     failures: u32,
     epoch: u64,
-    /// How many calls a request carries: fewer after the node refused, more again while it does not.
-    batch_calls: usize,
+    batches: Batches,
     calls: u64,
 }
 
@@ -70,7 +71,7 @@ impl Rpc {
             current: 0,
             failures: 0,
             epoch: 0,
-            batch_calls: limits.batch_calls_max.max(1),
+            batches: Batches::new(limits.batch_calls_max),
             calls: 0,
             limits,
         }
@@ -159,19 +160,38 @@ impl Rpc {
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut rest = calls;
         while !rest.is_empty() {
-            let (now, later) = rest.split_at(self.batch_calls.min(rest.len()));
+            let (now, later) = rest.split_at(self.batches.now().min(rest.len()));
             rest = later;
             match now {
                 // Alone it is not a batch: some nodes take none.
-                [(method, params)] => match self.call_seed(method, params, seed.clone()) {
-                    Ok(value) => outcomes.push(Ok(value)),
-                    Err(Failure::Method(error)) => outcomes.push(Err(error)),
-                    Err(Failure::Node(error)) => return Err(error),
+                [(method, params)] => outcomes.push(self.single(method, params, seed.clone())?),
+                [one, two] => match self.batched(now, seed.clone()) {
+                    Err(NodeError::Limited(_)) => {
+                        for (method, params) in [one, two] {
+                            outcomes.push(self.single(method, params, seed.clone())?);
+                        }
+                    }
+                    answered => outcomes.extend(answered?),
                 },
                 _ => outcomes.extend(self.batched(now, seed.clone())?),
             }
         }
         Ok(outcomes)
+    }
+
+    /// Makes one call of a batch by itself.
+    fn single<'de, S: DeserializeSeed<'de>>(
+        &mut self,
+        method: &str,
+        params: &impl Serialize,
+        seed: S,
+    ) -> Result<Result<S::Value, MethodError>, NodeError> {
+        self.batches.single();
+        match self.call_seed(method, params, seed) {
+            Ok(value) => Ok(Ok(value)),
+            Err(Failure::Method(error)) => Ok(Err(error)),
+            Err(Failure::Node(error)) => Err(error),
+        }
     }
 
     /// Makes these calls in one request.
@@ -194,13 +214,8 @@ impl Rpc {
         let outcomes = answers.and_then(|answers| in_order(first, calls.len(), answers));
         let outcomes = self.counted(outcomes);
         match &outcomes {
-            Ok(_) => {
-                let more = self.batch_calls.saturating_add(1);
-                self.batch_calls = more.min(self.limits.batch_calls_max.max(1));
-            }
-            Err(NodeError::Limited(_)) => {
-                self.batch_calls = calls.len().div_euclid(2).max(1);
-            }
+            Ok(_) => self.batches.taken(),
+            Err(NodeError::Limited(_)) => self.batches.refused(calls.len()),
             Err(_) => {}
         }
         let shown = |outcome: Result<_, _>| outcome.map_err(|error| self.method_error(error));
