@@ -14,6 +14,8 @@ use std::collections::{HashMap, HashSet};
 
 /// New transactions are fetched in groups of so many, each noted when it is read.
 const GROUP: usize = 1_000;
+/// The most groups in one step: a mempool that is larger is read in several.
+const GROUPS_MAX: usize = 50;
 
 /// What is known of a node's mempool.
 #[derive(Default)]
@@ -43,8 +45,13 @@ impl Mempool {
         self.known.retain(|txid| there.contains(txid));
         self.ours.retain(|txid, _| there.contains(txid));
         let new: Vec<HashBytes> = there.difference(&self.known).copied().collect();
-        for group in new.chunks(GROUP) {
+        for group in new.chunks(GROUP).take(GROUPS_MAX) {
             self.fetch(rpc, group, looking)?;
+        }
+        if new.chunks(GROUP).nth(GROUPS_MAX).is_some() {
+            let (known, all) = (self.known.len(), there.len());
+            let text = format!("of the {all} transactions in its mempool {known} are read by now");
+            return Err(NodeError::Limited(text));
         }
         let is_there =
             |txid: &&String| HashBytes::parse(txid).is_some_and(|txid| there.contains(&txid));

@@ -325,15 +325,12 @@ fn what_breaks_off_drips_or_has_no_end_costs_neither_time_nor_memory() {
     };
     for (lie, expected) in [
         (Lie::Status(429), "Limited"),
-        (Lie::Status(503), "Unreachable"),
         (Lie::Status(401), "Wrong"),
         (Lie::Truncated(50), "Unreachable"),
-        (Lie::Truncated(0), "Unreachable"),
         (Lie::Drip, "Unreachable"),
         (Lie::Hang, "Unreachable"),
         (Lie::Huge(8 * 1024 * 1024), "Limited"),
         (Lie::Body("[".repeat(500_000)), "Lied"),
-        (Lie::Body("<html>".to_owned()), "Lied"),
     ] {
         scene.fails(("getrawmempool", lie), expected, |scene| {
             scene.seen.mempool(&[], &scene.watch).map(drop)
@@ -386,4 +383,18 @@ fn a_head_that_goes_back_and_hashes_that_change_are_no_lies() {
         scene.seen.block_of(&scene.paid).unwrap().unwrap().height,
         102
     );
+}
+
+#[test]
+fn a_mempool_without_end_ends_the_step() {
+    let Some(mut scene) = scene(LIMITS) else {
+        return;
+    };
+    let many: Vec<String> = (0..60_000).map(|id| format!("{id:064x}")).collect();
+    scene.liar.lie("getrawmempool", Lie::result(json!(many)));
+    scene.liar.lie("getrawtransaction", Lie::NotFound);
+    let told = scene.seen.mempool(&[], &scene.watch);
+    assert!(matches!(told, Err(NodeError::Limited(_))), "{told:?}");
+    assert_eq!(scene.liar.asked("getrawtransaction"), 50_000);
+    scene.is_well();
 }

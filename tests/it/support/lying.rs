@@ -34,6 +34,8 @@ pub enum Lie {
     Huge(usize),
     /// The body is this text.
     Body(String),
+    /// What is asked for is not found, which costs the node behind nothing.
+    NotFound,
     /// No answer.
     Hang,
 }
@@ -257,6 +259,7 @@ impl Shared {
             match lie {
                 Lie::Status(status) => return (*status, String::new()),
                 Lie::Body(body) => return (200, body.clone()),
+                Lie::NotFound => return (200, not_found(asked)),
                 Lie::Huge(bytes) => {
                     let (id, text) = (&calls(asked)[0]["id"], "a".repeat(*bytes));
                     return (200, format!(r#"{{"id":{id},"result":"{text}"}}"#));
@@ -348,6 +351,16 @@ fn calls(asked: &Value) -> Vec<&Value> {
     match asked {
         Value::Array(calls) => calls.iter().collect(),
         one => vec![one],
+    }
+}
+
+/// The answer to each call that what it names is not there.
+fn not_found(asked: &Value) -> String {
+    let error = json!({ "code": -5, "message": "not found" });
+    let answer = |call: &Value| json!({ "id": call["id"], "error": error });
+    match asked {
+        Value::Array(calls) => Value::Array(calls.iter().map(answer).collect()).to_string(),
+        one => answer(one).to_string(),
     }
 }
 
