@@ -3,7 +3,9 @@
 //! What lives here: which part is given which other part. What does not: any rule. What always holds: a part stops
 //! before the parts that it needs.
 
+mod commits;
 mod control;
+mod following;
 pub(crate) mod open_files;
 mod parts;
 mod sandbox;
@@ -14,6 +16,7 @@ pub use crate::service::Error;
 pub use sandbox::Sandbox;
 
 use crate::chain::rates::RatesFrom;
+use crate::chain::setting::Nodes;
 use crate::clock::TimeSource;
 use crate::domain::server::order::ServerLimits;
 use crate::http::{AllowedHost, Limits, MetricsToken, PasswordLimits};
@@ -77,6 +80,8 @@ pub struct Config {
     pub rates: RatesFrom,
     /// How long a source of rates may take over one answer.
     pub rates_timeout_ms: u64,
+    /// The nodes of the chains that are followed; never in the sandbox.
+    pub nodes: Nodes,
     /// Where the time comes from; a sandbox goes by the system's.
     pub time: TimeSource,
 }
@@ -108,6 +113,7 @@ impl Config {
             password_limits: PasswordLimits::default(),
             rates: RatesFrom::Nowhere,
             rates_timeout_ms: 10_000,
+            nodes: Nodes::default(),
             time: TimeSource::System,
         }
     }

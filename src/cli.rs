@@ -6,6 +6,7 @@
 mod doctor;
 mod keeping;
 mod logging;
+mod nodes;
 mod operator;
 mod rates;
 mod server;
@@ -82,6 +83,10 @@ fn command() -> Command {
             "wallet",
             "Adds, lists and retires the public keys that live addresses are derived from",
         )))
+        .subcommand(nodes::rescan_command(with_settings(
+            "rescan",
+            "Has the blocks of a chain read again, by the server that follows it",
+        )))
         .subcommand(keeping::backup_command(with_settings(
             "backup",
             "Copies the file, also while it is in use, and checks the copy",
@@ -119,6 +124,7 @@ fn run(matches: &ArgMatches) -> Result<(), Error> {
         Some(("key", matches)) => operator::key(matches),
         Some(("user", matches)) => users::user(matches),
         Some(("wallet", matches)) => wallets::wallet(matches),
+        Some(("rescan", matches)) => nodes::rescan(matches),
         Some(("backup", matches)) => keeping::backup(matches),
         Some(("restore", matches)) => keeping::restore(matches),
         Some(("audit", matches)) => keeping::audit(matches),

@@ -3,6 +3,8 @@
 //! What lives here: every flag with its environment name, default and help, and reading them. What does not: what a
 //! setting means to the program. What always holds: a flag beats the environment, the environment beats the default.
 
+mod keyed;
+
 use clap::{Arg, ArgAction, ArgMatches};
 use std::ffi::OsString;
 
@@ -59,7 +61,8 @@ pub static SETTINGS: &[Setting] = &[
         default: Some("coffer.db"),
         help: "The file that holds everything; made on first use",
         commands: &[
-            "serve", "account", "key", "user", "wallet", "backup", "restore", "audit", "doctor",
+            "serve", "account", "key", "user", "wallet", "rescan", "backup", "restore", "audit",
+            "doctor",
         ],
     },
     Setting {
@@ -82,8 +85,8 @@ pub static SETTINGS: &[Setting] = &[
         default: Some("info"),
         help: "What is logged to standard error: error, warn, info, debug or trace",
         commands: &[
-            "serve", "sandbox", "account", "key", "user", "wallet", "backup", "restore", "audit",
-            "doctor",
+            "serve", "sandbox", "account", "key", "user", "wallet", "rescan", "backup", "restore",
+            "audit", "doctor",
         ],
     },
     Setting {
@@ -119,6 +122,34 @@ pub static SETTINGS: &[Setting] = &[
         value: Some("SOURCES"),
         default: Some("kraken,coinbase,binance,coingecko"),
         help: "Who is asked what coins cost, at least two, each with =URL of a mirror if need be; or fixed:FILE",
+        commands: &["serve", "doctor"],
+    },
+    Setting {
+        flag: "node",
+        value: Some("CHAIN=URL"),
+        default: None,
+        help: "Node that a chain is followed through, repeated for each; several urls with commas, best in the environment",
+        commands: &["serve", "doctor"],
+    },
+    Setting {
+        flag: "node-header",
+        value: Some("CHAIN=HEADER"),
+        default: None,
+        help: "Header that a chain's node is sent, like 'base=X-Api-Key: 123'; best given in the environment",
+        commands: &["serve", "doctor"],
+    },
+    Setting {
+        flag: "test-networks",
+        value: None,
+        default: None,
+        help: "Take nodes of test networks, whose coins are worth nothing",
+        commands: &["serve", "doctor"],
+    },
+    Setting {
+        flag: "token",
+        value: Some("COIN=CONTRACT"),
+        default: None,
+        help: "Contract of a token, like USDC-BASE, on a test network",
         commands: &["serve", "doctor"],
     },
     Setting {
@@ -218,9 +249,11 @@ impl Setting {
     /// The name in the environment; nothing where the environment is not asked: a sandbox that takes over the file of
     /// a configured server would be a surprise.
     pub fn env_name(&self) -> Option<String> {
+        if self.is_keyed() {
+            return self.keyed_env_name();
+        }
         let is_file_of_sandbox = self.flag == "file" && self.commands.contains(&"sandbox");
-        let name = || self.flag.to_ascii_uppercase().replace('-', "_");
-        (!is_file_of_sandbox).then(|| format!("COFFER_{}", name()))
+        (!is_file_of_sandbox).then(|| format!("COFFER_{}", keyed::in_environment(self.flag)))
     }
 
     /// The argument for the command line.
@@ -237,6 +270,7 @@ impl Setting {
             .help(format!("{}{env}{default}", self.help))
             .global(true);
         match self.value {
+            Some(value) if self.is_keyed() => arg.value_name(value).action(ArgAction::Append),
             Some(value) => arg.value_name(value).action(ArgAction::Set),
             None => arg.action(ArgAction::SetTrue),
         }

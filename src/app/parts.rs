@@ -3,9 +3,12 @@
 //! What always holds: a part stops before the parts that it needs, and the last user of the file closes it.
 
 use super::Config;
+use super::commits::on_commit;
 use super::control::SandboxControl;
+use super::following;
 use super::open_files;
 use super::sockets::{bind, listeners, url_of};
+use crate::chain::follow::Pools;
 use crate::clock::Clock;
 use crate::domain::render::Links;
 use crate::http::{self, Limits, Listener, SandboxSettings, Settings};
@@ -13,7 +16,7 @@ use crate::outbound::{Guard, Outbound};
 use crate::service::clock::clock_of;
 use crate::service::{Caches, Error, Service, begin_file, sandbox};
 use crate::store::file::FileRow;
-use crate::store::{Changes, Durability, Kind, OnCommit, Opening, Store};
+use crate::store::{Durability, Kind, Opening, Store};
 use crate::worker::command::{Command, Program};
 use crate::worker::command_job::{CommandJob, Runner};
 use crate::worker::deliver::Deliver;
@@ -22,6 +25,7 @@ use crate::worker::provision::Provision;
 use crate::worker::prune::Prune;
 use crate::worker::rates::Rates;
 use crate::worker::send::Send;
+use crate::worker::watch_chain::Follower;
 use crate::worker::watch_clock::WatchClock;
 use crate::worker::{Waker, Wakers, run};
 use std::net::SocketAddr;
@@ -40,6 +44,7 @@ pub(super) struct Parts {
     stop_beginning: watch::Sender<bool>,
     workers: Vec<JoinHandle<()>>,
     stop_workers: watch::Sender<bool>,
+    followers: Vec<Follower>,
 }
 
 /// A server that has just been started.
@@ -62,6 +67,8 @@ struct Shared {
     clock: Arc<Clock>,
     wakers: Wakers,
     outbound: Outbound,
+    /// What is watched on the chains that are followed.
+    pools: Arc<Pools>,
     /// How often a person has accepted the wall clock.
     clock_accepted: i64,
 }
@@ -112,6 +119,8 @@ impl Parts {
         let (stop_workers, stopped) = watch::channel(false);
         let watch = shared.start_watching_clock(&runtime, config.kind, &stopped);
         let rates = shared.start_asking_for_rates(&runtime, &config, &stopped);
+        let followers =
+            following::start(&config.nodes, &shared.service, &shared.pools, &shared.clock)?;
         let rest = shared.start_workers(&runtime, &config, &stopped);
         let workers = watch.into_iter().chain(rates).chain([rest]).collect();
         let serve = |(listener, limits): (Listener, Limits)| {
@@ -124,6 +133,7 @@ impl Parts {
             stop_beginning,
             workers,
             stop_workers,
+            followers,
         };
         Ok(Started {
             runtime,
@@ -138,11 +148,13 @@ impl Parts {
     /// Takes no more requests and starts no more commands. Answers under way and a running command have their time side
     /// by side. Workers finish the job in hand after the last answer, which may wait for them.
     pub(super) async fn stop(self) {
+        following::ask_to_stop(&self.followers);
         self.stop_beginning.send_replace(true);
         ended("the front", self.fronts).await;
         self.stop_workers.send_replace(true);
         ended("a command", self.commands).await;
         ended("a worker", self.workers).await;
+        following::wait(&self.followers);
     }
 }
 
@@ -159,7 +171,9 @@ impl Shared {
     /// Opens the file and puts the use cases on top of it; makes the runtime while the file is begun.
     fn open(opening: &Opening, config: &Config, url: &str) -> Result<(Shared, Runtime), Error> {
         let (wakers, caches) = (Wakers::default(), Arc::new(Caches::default()));
-        let store = Store::open(opening, on_commit(&wakers, &caches))?;
+        let pools = Arc::new(Pools::default());
+        let watched = (!config.nodes.of_chains.is_empty()).then(|| Arc::clone(&pools));
+        let store = Store::open(opening, on_commit(&wakers, &caches, watched))?;
         let begun = begin_file(&store, config.kind, |tx, row| match row.kind {
             Kind::Sandbox => sandbox::fill(tx, sandbox_clock(row).now()),
             Kind::Production => Ok(()),
@@ -190,12 +204,14 @@ impl Shared {
             check,
             config.server_limits,
             caches,
+            following::live(&config.nodes),
         ));
         let shared = Shared {
             service,
             clock: Arc::new(clock),
             wakers,
             outbound,
+            pools,
             clock_accepted,
         };
         Ok((shared, runtime))
@@ -328,6 +344,7 @@ impl Shared {
             clock,
             wakers,
             outbound,
+            pools: _,
             clock_accepted: _,
         } = self;
         let expire = Expire {
@@ -350,33 +367,6 @@ impl Shared {
             tokio::join!(expire, deliver, prune);
         })
     }
-}
-
-/// What a commit sets off: copies are dropped, workers are woken.
-fn on_commit(wakers: &Wakers, caches: &Arc<Caches>) -> OnCommit {
-    let (wakers, caches) = (wakers.clone(), Arc::clone(caches));
-    Box::new(move |changes: &Changes| {
-        caches.forget(changes);
-        if changes.everything {
-            wakers.wake_all();
-            return;
-        }
-        if changes.accounts || changes.keys {
-            wakers.rates.wake();
-        }
-        if changes.deliveries {
-            wakers.deliver.wake();
-        }
-        if changes.deadlines {
-            wakers.expire.wake();
-        }
-        if changes.servers {
-            wakers.provision.wake();
-        }
-        if changes.transfers {
-            wakers.send.wake();
-        }
-    })
 }
 
 /// The clock of a sandbox's file, which can be moved.

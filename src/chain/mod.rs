@@ -13,6 +13,7 @@ pub mod follow;
 #[cfg(test)]
 pub(crate) mod memory;
 pub mod rpc;
+pub mod setting;
 pub mod utxo;
 
 use crate::domain::asset::Asset;
@@ -34,6 +35,19 @@ pub enum NodeError {
     Lied(String),
     /// It is the node of another network, or refuses the login: a person has to look.
     Wrong(String),
+}
+
+impl std::fmt::Display for NodeError {
+    /// A sentence about the node, without its subject.
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NodeError::Unreachable(text) => write!(out, "cannot be asked: {text}"),
+            NodeError::Limited(text) => write!(out, "limits what is asked: {text}"),
+            NodeError::Behind => out.write_str("does not have that block yet"),
+            NodeError::Lied(text) => write!(out, "is not believed: {text}"),
+            NodeError::Wrong(text) => write!(out, "is the wrong one: {text}"),
+        }
+    }
 }
 
 /// The newest block that a node has, and what it says of itself.

@@ -4,6 +4,7 @@
 //! audit`).
 
 use super::keeping::{file, tell};
+use super::nodes::{nodes, of_chains, of_nodes};
 use super::print;
 use super::rates::of_rates;
 use super::server::{connections_max, listen, metrics_listen, metrics_token, rates};
@@ -52,7 +53,8 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     let inside = read_any(&path, &mut tell, |db| {
         let kind = file_row::load(db)?.map(|row| row.kind);
         let wanted = keys::any_live(db, now)?.then(|| coins_off::all(db));
-        Ok::<_, Error>((kind, check(db, now)?, wanted.transpose()?))
+        let chains = of_chains(db)?;
+        Ok::<_, Error>((kind, check(db, now)?, wanted.transpose()?, chains))
     });
     match inside {
         Err(error) => checked.push((
@@ -71,10 +73,12 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
                 mend: "`coffer serve` does not open it: name another with --file".into(),
             }],
         )),
-        Ok((_, found, coins_off)) => {
+        Ok((_, found, coins_off, chains)) => {
             checked.push(("file".to_owned(), Vec::new()));
             let found = found.into_iter();
             checked.extend(found.map(|(about, complaints)| (about.to_owned(), complaints)));
+            checked.push(chains);
+            checked.extend(of_nodes(&nodes(&values)?));
             checked.extend(of_rates(&rates(&values)?, coins_off.as_deref(), now));
         }
     }

@@ -1,6 +1,7 @@
 //! `coffer sandbox` and `coffer serve`.
 
 use super::logging::log_to_stderr;
+use super::nodes::nodes;
 use super::print;
 use crate::app::{Config, Server};
 use crate::chain::rates::RatesFrom;
@@ -65,6 +66,7 @@ pub(super) fn serve(matches: &ArgMatches) -> Result<(), Error> {
     config.link_invoices_per_minute = LINK_INVOICES_PER_MINUTE;
     config.creations_per_minute = parsed("rate-limit", &rate, "a whole number")?;
     config.rates = rates(&values)?;
+    config.nodes = nodes(&values)?;
     commands(&values, &mut config)?;
     serve_until_asked(&values, config, ready_line)
 }

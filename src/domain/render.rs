@@ -5,6 +5,7 @@
 //!
 //! Rendering fails only where `serde_json` does, and no type here makes it fail.
 
+pub mod chains;
 pub mod customer;
 pub(crate) mod deliveries;
 mod invoice_detail;

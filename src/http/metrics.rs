@@ -3,6 +3,7 @@
 //! What always holds: labels come from the routes alone, so no caller can make the page grow.
 
 use crate::domain::apikey;
+use crate::domain::render::chains::ChainView;
 use crate::domain::signature::is_same;
 use std::fmt;
 use std::str::FromStr;
@@ -55,6 +56,8 @@ pub(super) struct Gauges {
     pub(super) writes_refused: bool,
     /// Coins without a fresh rate, each counted once for each currency.
     pub(super) rates_missing: usize,
+    /// The chains that have nodes.
+    pub(super) chains: Vec<ChainView>,
 }
 
 /// How often each operation answered with each class of status.
@@ -112,6 +115,37 @@ impl Metrics {
         ));
         page.push_str("# HELP coffer_rates_missing Coins without a fresh rate in live mode, once for each currency; 0 where none is needed.\n# TYPE coffer_rates_missing gauge\n");
         page.push_str(&format!("coffer_rates_missing {}\n", gauges.rates_missing));
+        of_chains(&mut page, &gauges.chains);
         page
+    }
+}
+
+/// Adds how far each chain has been read.
+fn of_chains(page: &mut String, chains: &[ChainView]) {
+    type Number = fn(&ChainView) -> Option<i64>;
+    let gauges: [(&str, &str, Number); 3] = [
+        (
+            "coffer_chain_height",
+            "The last block that was read of a chain.",
+            |of| of.height.map(i64::from),
+        ),
+        (
+            "coffer_chain_lag_seconds",
+            "How long ago a chain has been looked at to its head.",
+            |of| of.lag_seconds,
+        ),
+        (
+            "coffer_chain_keeps_up",
+            "1 while the coins of a chain can be on offer.",
+            |of| Some(i64::from(of.keeps_up)),
+        ),
+    ];
+    for (name, help, number) in gauges {
+        page.push_str(&format!("# HELP {name} {help}\n# TYPE {name} gauge\n"));
+        for of in chains {
+            if let Some(number) = number(of) {
+                page.push_str(&format!("{name}{{chain=\"{}\"}} {number}\n", of.chain));
+            }
+        }
     }
 }

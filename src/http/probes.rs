@@ -46,7 +46,7 @@ pub(super) static RESOURCE: Resource = Resource {
             summary: "Should requests be sent here?",
             query: &[Param {
                 name: "verbose",
-                about: "Says what was looked at, a line each, with the rates of live mode, and whether the wall clock is believed.",
+                about: "Says what was looked at, a line each, with the rates and chains of live mode, and whether the wall clock is believed.",
                 kind: ParamKind::Any,
             }],
             answers: &[Answer {
@@ -94,7 +94,8 @@ async fn readyz(call: Call) -> Result<Reply, Error> {
             let doubt = call.front.clock.doubt();
             let clock = doubt.map_or("ok".to_owned(), |doubt| doubt.to_string());
             let rates = call.front.service.rates_in_short(call.now)?;
-            format!("file: ok\nwrites: ok\nrates: {rates}\nclock: {clock}\n")
+            let chains = call.front.service.chains_in_short(call.now)?;
+            format!("file: ok\nwrites: ok\nrates: {rates}\nchains: {chains}\nclock: {clock}\n")
         }
     };
     Ok(Reply::text(StatusCode::OK, "text/plain", page))
@@ -107,6 +108,7 @@ async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
         writes_waiting: service.writes_waiting(),
         writes_refused: service.check_writes().is_err(),
         rates_missing: service.rates_missing(call.now)?,
+        chains: service.chains(call.now)?,
     });
     Ok(Reply::text(
         StatusCode::OK,

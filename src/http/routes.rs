@@ -8,7 +8,7 @@ use super::route::{Resource, Route};
 use super::{files, merchant, operator, pages, probes, public, reseller, sandbox};
 
 /// Every resource, in the order of the document.
-pub(super) static RESOURCES: [&Resource; 42] = [
+pub(super) static RESOURCES: [&Resource; 43] = [
     &merchant::invoices::RESOURCE,
     &merchant::currencies::RESOURCE,
     &merchant::account::RESOURCE,
@@ -41,6 +41,7 @@ pub(super) static RESOURCES: [&Resource; 42] = [
     &operator::endpoints::RESOURCE,
     &operator::settings::RESOURCE,
     &operator::rates::RESOURCE,
+    &operator::chains::RESOURCE,
     &probes::RESOURCE,
     &sandbox::state::RESOURCE,
     &sandbox::faults::RESOURCE,

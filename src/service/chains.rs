@@ -3,7 +3,10 @@
 //! What lives here: what a step begins with, and what the operator is shown. What does not: taking a step (`take`), asking
 //! nodes. What always holds: what a step begins with is of one moment.
 
+pub mod live;
 mod places;
+mod shown;
+mod spare;
 pub mod take;
 
 use super::{Error, Service};
@@ -12,7 +15,7 @@ use crate::domain::following::{COMES_BACK_MS_MAX, Known, Rescan};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::store::{
-    Reader, addresses, chain_blocks, chain_cursors, invoices, observations_on_chain, rescans,
+    Reader, Tx, addresses, chain_blocks, chain_cursors, invoices, observations_on_chain, rescans,
 };
 use std::sync::Arc;
 
@@ -40,28 +43,31 @@ impl Service {
             Ok(addresses::each_live(db, chain, |address: String| {
                 each(&address)
             })?)
-        })
+        })?;
+        self.each_spare_address(chain, each)
     }
 
-    /// Orders that the blocks of a chain are read again, from this height on.
-    ///
-    /// # Errors
-    /// `invalid_request` where the chain is not followed, or has not come so far.
+    /// [`order_rescan`] for a thread that may wait.
     pub fn order_rescan(self: &Arc<Self>, now: Time, chain: Chain, from: u32) -> Result<(), Error> {
-        self.write_and_wait(move |_, tx| {
-            let Some(cursor) = chain_cursors::of(tx, chain)? else {
-                let problem = format!("{chain} is not followed yet: it has no node");
-                return Err(Refusal::field("chain", problem).into());
-            };
-            let height = cursor.reached.block.height;
-            if from > height {
-                let problem =
-                    format!("must be at most {height}, up to where {chain} has been read");
-                return Err(Refusal::field("from", problem).into());
-            }
-            Ok(rescans::insert(tx, chain, from, now)?)
-        })
+        self.write_and_wait(move |_, tx| order_rescan(tx, now, chain, from))
     }
+}
+
+/// Orders that the blocks of a chain are read again, from this height on.
+///
+/// # Errors
+/// `invalid_request` where the chain is not followed, or has not come so far.
+pub fn order_rescan(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(), Error> {
+    let Some(cursor) = chain_cursors::of(tx, chain)? else {
+        let problem = format!("{chain} is not followed yet: no server has reached a node of it");
+        return Err(Refusal::field("chain", problem).into());
+    };
+    let height = cursor.reached.block.height;
+    if from > height {
+        let problem = format!("must be at most {height}, up to where {chain} has been read");
+        return Err(Refusal::field("from", problem).into());
+    }
+    Ok(rescans::insert(tx, chain, from, now)?)
 }
 
 fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Known, Error> {

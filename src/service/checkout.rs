@@ -28,8 +28,8 @@ pub struct Checkout {
     pub coins: Vec<(&'static Asset, Units)>,
     /// What is still to be sent in the invoice's coin: where less has come than was due, and there is time.
     pub rest: Option<Units>,
-    /// Is nothing real paid here?
-    pub is_simulated: bool,
+    /// Are coins paid here that are worth nothing?
+    pub is_for_tests: bool,
 }
 
 impl Service {
@@ -92,7 +92,7 @@ impl Service {
             account,
             coins,
             rest,
-            is_simulated: self.is_simulated(invoice.mode),
+            is_for_tests: self.is_for_tests(invoice.mode),
             invoice,
         })
     }

@@ -10,7 +10,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
 use crate::domain::time::Time;
 use crate::store::addresses::Owner;
-use crate::store::{Reader, Tx, accounts, addresses, chains, customers};
+use crate::store::{Reader, Tx, accounts, addresses, customers};
 use std::sync::Arc;
 
 impl Service {
@@ -97,7 +97,7 @@ impl Service {
         let is_any = self.is_simulated(mode) || family.chain().row().imported;
         let mut found = Vec::new();
         for chain in family.chains() {
-            if is_any || chains::has_cursor(db, chain)? {
+            if is_any || self.followed_on(db, chain)?.is_some() {
                 found.push(chain);
             }
         }

@@ -23,8 +23,8 @@ pub struct OpenLink {
     pub account: Account,
     /// The link.
     pub link: PaymentLink,
-    /// Is nothing real paid here?
-    pub is_simulated: bool,
+    /// Are coins paid here that are worth nothing?
+    pub is_for_tests: bool,
 }
 
 /// The invoice that a link made: where its checkout is.
@@ -47,7 +47,7 @@ impl Service {
             Ok((link, account))
         })?;
         Ok(OpenLink {
-            is_simulated: self.is_simulated(link.mode),
+            is_for_tests: self.is_for_tests(link.mode),
             account,
             link,
         })

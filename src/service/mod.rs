@@ -54,6 +54,7 @@ use crate::domain::server::order::ServerLimits;
 use crate::store::accounts as accounts_table;
 use crate::store::file::{self, FileRow};
 use crate::store::{Changes, Durability, Kind, Opening, Reader, Store, StoreError, Tx};
+use chains::live::Live;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -73,6 +74,7 @@ pub struct Service {
     caches: Arc<Caches>,
     faults: faults::FaultSwitches,
     stock: stock::Stock,
+    live: Live,
 }
 
 /// Copies of what the file holds, for reading without asking it.
@@ -111,6 +113,7 @@ impl Service {
         webhook_check: WebhookCheck,
         server_limits: ServerLimits,
         caches: Arc<Caches>,
+        live: Live,
     ) -> Service {
         Service {
             store,
@@ -121,6 +124,7 @@ impl Service {
             caches,
             faults: faults::FaultSwitches::default(),
             stock: stock::Stock::default(),
+            live,
         }
     }
 

@@ -7,13 +7,12 @@ use super::audit_log::{self, Entry};
 use super::{Error, Json, Member, Service};
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::chain::CHAINS;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::operator::{Pool, PoolImport};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::store::addresses::Owner;
-use crate::store::wallets::{Taken, WalletRow};
-use crate::store::{Reader, Tx, accounts, addresses, chains, pool_addresses, wallets};
+use crate::store::wallets::Taken;
+use crate::store::{Reader, Tx, accounts, addresses, pool_addresses, wallets};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -24,16 +23,6 @@ const TAKEN_A_MINUTE_MAX: u32 = 10;
 pub const IMPORT_MAX: usize = 1000;
 
 impl Service {
-    /// The networks whose addresses are asked for in this mode: where nothing real is sent, those of test networks do as
-    /// well.
-    pub(super) fn networks(&self, mode: Mode) -> &'static [Network] {
-        if self.is_simulated(mode) {
-            &Network::BOTH
-        } else {
-            &[Network::Main]
-        }
-    }
-
     /// Is there something that hands out addresses of this chain, be it empty?
     pub(super) fn has_pool(
         &self,
@@ -47,19 +36,7 @@ impl Service {
         if chain.row().imported {
             return Ok(pool_addresses::is_used(db, chain)?);
         }
-        Ok(wallet_of(db, chain)?.is_some())
-    }
-
-    /// Can a live address of this very chain be handed out: is it watched, and has it a wallet? Where nothing real is paid it
-    /// always can.
-    pub(super) fn hands_out(
-        &self,
-        db: &Reader<'_>,
-        mode: Mode,
-        chain: Chain,
-    ) -> Result<bool, Error> {
-        let is_watched = || chains::has_cursor(db, chain);
-        Ok(self.is_simulated(mode) || is_watched()? && wallets::handing_out(db, chain)?.is_some())
+        Ok(self.wallet_of(db, chain)?.is_some())
     }
 
     /// Gives the next address of a chain to its owner, for ever; none where none is available just now.
@@ -113,7 +90,7 @@ impl Service {
         tx: &Tx<'_>,
         chain: Chain,
     ) -> Result<Option<(String, Option<Taken>)>, Error> {
-        let Some(row) = wallet_of(tx, chain)? else {
+        let Some(row) = self.wallet_of(tx, chain)? else {
             return Ok(None);
         };
         let Some(taken) = wallets::take(tx, &row)? else {
@@ -172,16 +149,6 @@ impl Service {
         })
         .await
     }
-}
-
-/// The wallet that hands out the addresses of a chain's pool, if a chain of that pool is watched.
-fn wallet_of(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, Error> {
-    for row in CHAINS.iter().filter(|row| row.pool == chain.address_pool()) {
-        if chains::has_cursor(db, row.chain)? {
-            return Ok(wallets::handing_out(db, chain)?);
-        }
-    }
-    Ok(None)
 }
 
 /// May an account take a further address of an imported pool? At most ten in a minute; and where other accounts are

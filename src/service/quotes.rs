@@ -135,7 +135,7 @@ impl Service {
         asset: &'static Asset,
     ) -> Result<(Quoted, Units), Error> {
         let refused = |problem: &str| unavailable(format!("{} {problem}", asset.id));
-        if !self.hands_out(tx, invoice.mode, asset.chain)? {
+        if !self.hands_out(tx, invoice.mode, asset)? {
             return Err(refused("is not configured for live payments").into());
         }
         let (mode, currency) = (invoice.mode, invoice.currency);
@@ -261,7 +261,7 @@ impl Service {
             if is_off || !scanned.is_on_offer(mode, asset, now) {
                 continue;
             }
-            if !self.hands_out(db, mode, asset.chain)? {
+            if !self.hands_out(db, mode, asset)? {
                 continue;
             }
             if let Ok(quoted) = self.rate(db, mode, asset, currency, now)? {

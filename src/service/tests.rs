@@ -5,12 +5,13 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::audit::audit;
+use super::chains::live::Live;
 use super::{Caches, Caller, Error, Faults, Service, begin_file, sandbox};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::id;
 use crate::domain::money::Currency;
 use crate::domain::observation::Observed;
-use crate::domain::rate::{Quoted, RateSource};
+use crate::domain::rate::Quoted;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
@@ -81,6 +82,7 @@ fn opened(file: &File, kind: Kind) -> Arc<Service> {
         check,
         ServerLimits::default(),
         caches,
+        Live::default(),
     ))
 }
 

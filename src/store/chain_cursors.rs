@@ -58,7 +58,7 @@ pub fn of(db: &Reader<'_>, chain: Chain) -> Result<Option<Cursor>, StoreError> {
 
 /// Where every chain has come to.
 pub fn all(db: &Reader<'_>) -> Result<Vec<Cursor>, StoreError> {
-    ALL.all(db, [])
+    ALL.all(db, &[])
 }
 
 /// Keeps where a chain has come to; its network stays what it is.

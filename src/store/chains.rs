@@ -13,10 +13,6 @@ values! {
     SCANNED(chain: Chain, scanned_to: Time) = "select chain, scanned_to from chains where mode = :mode";
 }
 
-values! {
-    HAS_CURSOR(found: bool) = "select exists (select 1 from chains where mode = :mode and chain = :chain) as found";
-}
-
 commands! {
     HOLD = "insert into chains (mode, chain, scanned_to) values (:mode, :chain, :scanned_to) \
         on conflict (mode, chain) do nothing";
@@ -47,12 +43,6 @@ pub fn release(tx: &Tx<'_>, chain: Chain) -> Result<(), StoreError> {
     RELEASE.run(tx, params)?;
     tx.note(|changes| changes.deadlines = true);
     Ok(())
-}
-
-/// Is a live chain watched? Who watches it notes here how far it has come.
-pub fn has_cursor(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
-    let params = named_params! { ":mode": Mode::Live, ":chain": chain };
-    HAS_CURSOR.only(db, params)
 }
 
 /// A live chain has been looked at up to this moment, or further.

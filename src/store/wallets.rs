@@ -3,12 +3,13 @@
 //! What does not live here: the addresses themselves (`addresses`). What always holds: an index is taken once, and
 //! is committed as taken before anybody is shown its address.
 
+use super::chain_cursors::{self, Cursor};
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::money::coin::Units;
 use crate::domain::time::Time;
-use crate::domain::wallet::{self, ExtendedKey, Wallet};
+use crate::domain::wallet::{self, ExtendedKey, Wallet, WalletNetwork};
 use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
 
@@ -95,9 +96,8 @@ rows! {
     ALL = select "from wallets where id is not null order by seq";
     BY_ID = select "from wallets where id = :id";
     BY_KEY = select "from wallets where mode = 'live' and pool = :pool and key = :key and chain_code = :chain_code";
-    /// Coins of test networks are worth nothing.
-    HANDING_OUT = select "from wallets where mode = 'live' and pool = :pool and network in ('main', 'any') \
-        and retired_at is null order by added_at desc, seq desc limit 1";
+    IN_USE = select "from wallets where mode = 'live' and pool = :pool and retired_at is null \
+        order by added_at desc, seq desc";
 }
 
 rows! {
@@ -142,9 +142,33 @@ pub fn take(tx: &Tx<'_>, row: &WalletRow) -> Result<Option<Taken>, StoreError> {
     Ok(Some(Taken { wallet, index }))
 }
 
-/// The wallet that hands out the live addresses of a chain: of those of its main network the one that was added last.
+/// The wallet that hands out the live addresses of a chain: of those of the network that its pool is followed on the one
+/// that was added last. Where it never was, that is the main network: coins of others are worth nothing.
 pub fn handing_out(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
-    HANDING_OUT.first(db, named_params! { ":pool": chain.address_pool() })
+    let mut followed = chain_cursors::all(db)?;
+    followed.retain(|cursor| cursor.chain.address_pool() == chain.address_pool());
+    let is_of = |network: WalletNetwork| {
+        let agrees = |of: &Cursor| network.agrees_with(of.chain, &of.network);
+        (followed.is_empty() && network.is_main()) || followed.iter().any(agrees)
+    };
+    let mut in_use = in_use(db, chain)?.into_iter();
+    Ok(in_use.find(|row| is_of(row.wallet.network)))
+}
+
+/// The wallet of a followed chain that was added last, where none of them is of the network that the chain is followed on.
+pub fn stranger(db: &Reader<'_>, cursor: &Cursor) -> Result<Option<WalletRow>, StoreError> {
+    let in_use = in_use(db, cursor.chain)?;
+    let agrees = |row: &WalletRow| {
+        row.wallet
+            .network
+            .agrees_with(cursor.chain, &cursor.network)
+    };
+    let is_strange = !in_use.iter().any(agrees);
+    Ok(in_use.into_iter().next().filter(|_| is_strange))
+}
+
+fn in_use(db: &Reader<'_>, chain: Chain) -> Result<Vec<WalletRow>, StoreError> {
+    IN_USE.all(db, named_params! { ":pool": chain.address_pool() })
 }
 
 /// Every wallet of live mode, retired ones too: they stay watched.

@@ -27,7 +27,7 @@ pub struct Frame<'a> {
     /// The shop at the top of the page.
     pub shop: Option<Shop<'a>>,
     /// Is no real money meant?
-    pub is_simulated: bool,
+    pub is_for_tests: bool,
     /// Seconds after which the page loads itself again.
     pub refresh_seconds: Option<u32>,
 }
@@ -262,7 +262,7 @@ mod tests {
             title: HOSTILE.to_owned(),
             root: HOSTILE.to_owned(),
             shop: Some(shop),
-            is_simulated: true,
+            is_for_tests: true,
             refresh_seconds: Some(10),
         };
         let page = Page { frame, body }.render().unwrap();

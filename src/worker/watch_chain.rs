@@ -50,13 +50,7 @@ pub enum Failed {
 impl std::fmt::Display for Failed {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Failed::Node(error) => match error {
-                NodeError::Unreachable(text) => write!(out, "its node cannot be asked: {text}"),
-                NodeError::Limited(text) => write!(out, "its node limits what is asked: {text}"),
-                NodeError::Behind => out.write_str("its node does not have that block yet"),
-                NodeError::Lied(text) => write!(out, "its node is not believed: {text}"),
-                NodeError::Wrong(text) => write!(out, "its node is the wrong one: {text}"),
-            },
+            Failed::Node(error) => write!(out, "its node {error}"),
             Failed::File(error) => write!(out, "{error}"),
             Failed::Closed => out.write_str("the server has stopped"),
         }
@@ -82,19 +76,38 @@ impl Watch {
         self.service.upgrade().ok_or(Failed::Closed)
     }
 
+    /// Has the file to be read, before anything is looked for?
+    fn is_stale(&self) -> bool {
+        let watched = self.addresses.read();
+        let watched = watched.unwrap_or_else(PoisonError::into_inner);
+        watched.wanted().is_some()
+    }
+
+    /// How many addresses are watched.
+    fn watched(&self) -> usize {
+        let watched = self.addresses.read();
+        let watched = watched.unwrap_or_else(PoisonError::into_inner);
+        watched.filter.len()
+    }
+
     /// Watches every address that the file has; those that are handed out later are told by each commit.
     ///
     /// # Errors
     /// [`Failed`].
     pub fn load(&self) -> Result<(), Failed> {
-        let insert = |address: &str| {
-            let watched = self.addresses.write();
-            let mut watched = watched.unwrap_or_else(PoisonError::into_inner);
-            watched.insert(self.chain, address);
+        let watched = || {
+            self.addresses
+                .write()
+                .unwrap_or_else(PoisonError::into_inner)
         };
-        let service = self.service()?;
-        let loaded = service.each_watched_address(self.chain, insert);
-        loaded.map_err(Failed::File)
+        let wanted = watched().wanted();
+        let insert = |address: &str| watched().insert(self.chain, address);
+        let loaded = self.service()?.each_watched_address(self.chain, insert);
+        loaded.map_err(Failed::File)?;
+        if let Some(change) = wanted {
+            watched().loaded(change);
+        }
+        Ok(())
     }
 
     /// What the next step comes to, as far as the node and the file say; nothing is written.

@@ -19,6 +19,10 @@ pub struct Addresses {
     pub filter: Filter,
     /// The accounts, while they are few.
     accounts: Vec<[u8; 20]>,
+    /// How often the file may have had others in it than were told.
+    changes: u64,
+    /// How many of these changes had come before it was read.
+    loaded: Option<u64>,
 }
 
 /// More accounts than this are not asked for by name by anybody.
@@ -35,6 +39,16 @@ impl Addresses {
         {
             self.accounts.push(account);
         }
+    }
+
+    /// Has the file to be read? Which change that will then include.
+    pub fn wanted(&self) -> Option<u64> {
+        (self.loaded != Some(self.changes)).then_some(self.changes)
+    }
+
+    /// The file was read, up to this change.
+    pub fn loaded(&mut self, change: u64) {
+        self.loaded = self.loaded.max(Some(change));
     }
 }
 
@@ -61,6 +75,15 @@ impl Pools {
         let addresses = self.of(chain);
         let mut addresses = addresses.write().unwrap_or_else(PoisonError::into_inner);
         addresses.insert(chain, address);
+    }
+
+    /// The file may have others in it by now than were told: it is read again before the next step of each chain. What is
+    /// watched stays watched.
+    pub fn doubt(&self) {
+        for (_, addresses) in &self.0 {
+            let mut addresses = addresses.write().unwrap_or_else(PoisonError::into_inner);
+            addresses.changes = addresses.changes.saturating_add(1);
+        }
     }
 }
 
@@ -117,5 +140,29 @@ impl Watched for Looking<'_> {
             (addresses.accounts.len() <= max.min(ACCOUNTS_MAX)).then(|| addresses.accounts.clone())
         };
         self.look(few)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{Chain, Pools};
+
+    #[test]
+    fn the_file_is_read_once_and_again_after_each_doubt() {
+        let pools = Pools::default();
+        let (base, bitcoin) = (pools.of(Chain::Base), pools.of(Chain::Bitcoin));
+        let first = base.read().unwrap().wanted().unwrap();
+        // One that comes while it is read is not forgotten.
+        pools.doubt();
+        base.write().unwrap().loaded(first);
+        let second = base.read().unwrap().wanted().unwrap();
+        base.write().unwrap().loaded(second);
+        // Read twice at once, by two chains of one pool.
+        base.write().unwrap().loaded(first);
+        assert_eq!(pools.of(Chain::Polygon).read().unwrap().wanted(), None);
+        assert!(bitcoin.read().unwrap().wanted().is_some());
+        pools.doubt();
+        assert!(base.read().unwrap().wanted().is_some());
     }
 }

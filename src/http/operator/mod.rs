@@ -4,6 +4,7 @@
 //! merchant's user reaches its own account only, by [`Call::scope`](super::request::Call::scope).
 
 pub(super) mod accounts;
+pub(super) mod chains;
 pub(super) mod deliveries;
 pub(super) mod endpoints;
 pub(super) mod exports;

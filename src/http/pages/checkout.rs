@@ -58,7 +58,7 @@ async fn show(call: Call) -> Result<Reply, Error> {
     );
     let frame = |refresh_seconds| Frame {
         refresh_seconds,
-        ..of_shop(&checkout.account, checkout.is_simulated, title)
+        ..of_shop(&checkout.account, checkout.is_for_tests, title)
     };
     let (ok, policy) = (StatusCode::OK, call.policy);
     match (invoice.status, &invoice.coin) {

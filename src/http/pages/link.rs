@@ -102,7 +102,7 @@ fn page(
     let OpenLink {
         account,
         link,
-        is_simulated,
+        is_for_tests,
     } = opened;
     let status = match problem {
         None => StatusCode::OK,
@@ -120,7 +120,7 @@ fn page(
         },
     };
     let title = format!("{} · {}", link.name, account.name);
-    let frame = of_shop(account, *is_simulated, title);
+    let frame = of_shop(account, *is_for_tests, title);
     reply(status, call.policy, frame, body)
 }
 

@@ -25,7 +25,7 @@ use hyper::header::{
 };
 
 /// The frame of a page that belongs to a shop, which stands at its top.
-fn of_shop<'a>(account: &'a Account, is_simulated: bool, title: String) -> Frame<'a> {
+fn of_shop<'a>(account: &'a Account, is_for_tests: bool, title: String) -> Frame<'a> {
     let logo = account.branding.logo_url.as_deref();
     Frame {
         title,
@@ -34,7 +34,7 @@ fn of_shop<'a>(account: &'a Account, is_simulated: bool, title: String) -> Frame
             name: &account.name,
             logo: logo.and_then(|url| Site::parse(url).ok()),
         }),
-        is_simulated,
+        is_for_tests,
         refresh_seconds: None,
     }
 }

@@ -132,7 +132,14 @@ impl Service {
         forward: Option<&Forward>,
     ) -> Result<(), Error> {
         if !is_ours(tx, seen)? {
-            return Ok(());
+            let (chain, address) = (seen.asset.chain, &seen.address);
+            if !self.live.spare.has(chain, address) {
+                return Ok(());
+            }
+            log::error!(
+                "{chain}: something came to {address}, which this file has handed out to nobody: \
+                 it is older than its wallet, or the key is used elsewhere, too"
+            );
         }
         let place = seen.place();
         match observations::at(tx, &place)? {

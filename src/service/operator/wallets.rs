@@ -11,7 +11,7 @@ use crate::domain::render::wallets::{WalletCheck, WalletView};
 use crate::domain::time::Time;
 use crate::domain::wallet::{self, Gaps, INDEX_END, NAME_CHARS_MAX, Reached, Said, Wallet};
 use crate::service::audit_log::{self, Entry};
-use crate::service::{Error, Json, Member, Service};
+use crate::service::{Error, Json, Member, Service, chains::live::check_network};
 use crate::store::backup::GAP;
 use crate::store::file::restored;
 use crate::store::wallets::{self, NewWallet, WalletRow};
@@ -265,6 +265,7 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json,
 /// `invalid_request` where it has handed out addresses that hold another script, or where its coins are worth something
 /// and those of the wanted one are not, or the other way round.
 fn known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
+    check_network(db, wallet)?;
     let known = wallets::by_key(db, wallet)?;
     match &known {
         Some(row) if row.wallet.network.is_main() != wallet.network.is_main() => {

@@ -8,8 +8,8 @@ use crate::chain::{Node, NodeError};
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
 use crate::service::random;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The longest pause after failures.
@@ -17,8 +17,8 @@ const BACK_OFF_MAX: Duration = Duration::from_secs(120);
 /// After the first failure; twice as long after each further one.
 const BACK_OFF: Duration = Duration::from_secs(1);
 
-/// Connects to a chain's node, anew: nothing is remembered of what it was told before.
-pub type Connect = Box<dyn FnMut() -> Box<dyn Node> + Send>;
+/// Connects to a chain's node, anew, after so many failures in a row: nothing is remembered of what it was told before.
+pub type Connect = Box<dyn FnMut(u32) -> Box<dyn Node> + Send>;
 
 /// How often a node is asked.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ impl Pace {
 /// A chain that is followed.
 pub struct Follower {
     stop: Sender<()>,
-    ended: Receiver<()>,
+    ended: Mutex<Receiver<()>>,
 }
 
 impl Follower {
@@ -76,6 +76,7 @@ impl Follower {
             // Nobody waits any more where this fails.
             let _ = end.send(());
         })?;
+        let ended = Mutex::new(ended);
         Ok(Follower { stop, ended })
     }
 
@@ -87,10 +88,8 @@ impl Follower {
 
     /// Waits until it has ended, so long at most; false where it has not: its node does not answer.
     pub fn has_ended(&self, within: Duration) -> bool {
-        !matches!(
-            self.ended.recv_timeout(within),
-            Err(RecvTimeoutError::Timeout)
-        )
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        !matches!(ended.recv_timeout(within), Err(RecvTimeoutError::Timeout))
     }
 }
 
@@ -108,17 +107,13 @@ struct Following {
 
 impl Following {
     fn run(&mut self, stopped: &Receiver<()>) {
-        let mut is_loaded = false;
         let mut connected: Option<Box<dyn Node>> = None;
         loop {
-            let stepped = if is_loaded {
-                let node = connected.get_or_insert_with(&mut self.connect);
-                self.watch.step(node.as_mut(), self.clock.now())
+            let stepped = if self.watch.is_stale() {
+                self.watch.load().map(|()| Stands::Behind)
             } else {
-                self.watch.load().map(|()| {
-                    is_loaded = true;
-                    Stands::Behind
-                })
+                let node = connected.get_or_insert_with(|| (self.connect)(self.failures));
+                self.watch.step(node.as_mut(), self.clock.now())
             };
             let pause = match stepped {
                 Ok(stands) => self.after(&stands),
@@ -139,6 +134,10 @@ impl Following {
     fn after(&mut self, stands: &Stands) -> Duration {
         let chain = self.watch.chain;
         self.failures = 0;
+        self.tell(match stands {
+            Stands::NodeLags(_) => Some("its node does not have what was read already".to_owned()),
+            Stands::Behind | Stands::AtHead(_) | Stands::Stopped => None,
+        });
         let is_expected = || {
             let service = self.watch.service().ok();
             service.is_none_or(|service| service.is_money_expected(chain).unwrap_or(true))
@@ -168,11 +167,19 @@ impl Following {
     /// How long until the next step, after one that failed.
     fn after_failure(&mut self, failed: &Failed) -> Duration {
         if !matches!(failed, Failed::Node(NodeError::Behind)) || self.failures > 2 {
+            self.tell(Some(failed.to_string()));
             self.say(failed.to_string(), None);
         }
         let doubled = BACK_OFF.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX));
         self.failures = self.failures.saturating_add(1).min(16);
         jittered(doubled.min(BACK_OFF_MAX))
+    }
+
+    /// Tells the operator how the chain is.
+    fn tell(&self, problem: Option<String>) {
+        if let Ok(service) = self.watch.service() {
+            service.hear_of_chain(self.watch.chain, problem, self.watch.watched());
+        }
     }
 
     /// Says what is wrong, once while it stays the same.
@@ -258,7 +265,7 @@ mod tests {
         let (asked, is_asked) = channel();
         let (answer, answered) = channel();
         let mut ends = Some((asked, answered));
-        let connect = Box::new(move || {
+        let connect = Box::new(move |_| {
             let (asked, answered) = ends.take().unwrap();
             Box::new(Hangs(asked, answered)) as Box<dyn Node>
         });

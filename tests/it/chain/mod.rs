@@ -1,6 +1,7 @@
 //! How chains are seen: what nodes are asked, and what of their answers is believed.
 
 mod evm;
+mod paid;
 mod rpc;
 mod utxo;
 mod utxo_behind_liar;

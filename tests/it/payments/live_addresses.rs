@@ -42,12 +42,24 @@ fn write(shop: &SetUp, sql: &str) {
     file.execute_batch(sql).unwrap();
 }
 
-/// As if a chain were watched from now on.
+/// Nodes that are not there.
+pub const NODES: [&str; 4] = [
+    "--node",
+    "bitcoin=http://127.0.0.1:1",
+    "--node",
+    "base=http://127.0.0.1:1",
+];
+
+/// As if a chain had been watched up to now.
 #[track_caller]
 pub fn watch(shop: &SetUp, chain: &str) {
+    let network = if chain == "base" { "8453" } else { "main" };
     write(
         shop,
-        &format!("insert into chains (mode, chain, scanned_to) values ('live', '{chain}', 0)"),
+        &format!(
+            "insert into chains (mode, chain, scanned_to) values ('live', '{chain}', 0);
+            insert into chain_cursors values ('{chain}', '{network}', 1, 'a', 0, 1, 'a', 1, 0, 0, null)"
+        ),
     );
 }
 
@@ -85,7 +97,7 @@ fn pair(family: &str, address: String) -> (String, String) {
 #[test]
 fn an_address_is_handed_out_where_a_chain_is_watched_and_has_a_wallet() {
     let shop = shop();
-    let (_server, url) = serve(&shop.file(), &[]);
+    let (_server, url) = serve(&shop.file(), &NODES);
     let of = |reference: &str| addresses(&shop, &url, reference);
     assert_eq!(of("early"), []);
     let bitcoin = add(&shop, "bitcoin", ZPUB);
@@ -133,7 +145,7 @@ fn hundreds_at_once_get_each_index_once_also_after_the_process_is_killed() {
     let number = AtomicU32::new(0);
     let mut handed_out = BTreeSet::new();
     for _ in 0..4 {
-        let (mut server, url) = serve(&shop.file(), &[]);
+        let (mut server, url) = serve(&shop.file(), &NODES);
         for _ in 0..2 {
             let made = fifty(|| {
                 let number = number.fetch_add(1, Ordering::SeqCst);
@@ -166,7 +178,7 @@ fn a_restored_file_goes_on_behind_a_gap_that_the_list_tells() {
     let evm = evm.as_str().unwrap();
     watch(&shop, "bitcoin");
     let copy = file.with_extension("copy");
-    let (mut server, url) = serve(&file, &[]);
+    let (mut server, url) = serve(&file, &NODES);
     addresses(&shop, &url, "early");
     coffer(&file, &["backup", copy.to_str().unwrap()]);
     addresses(&shop, &url, "late");
@@ -182,7 +194,7 @@ fn a_restored_file_goes_on_behind_a_gap_that_the_list_tells() {
         planned.contains(&line.replace(" go on", " would go on")),
         "{planned}"
     );
-    let (_server, url) = serve(&file, &[]);
+    let (_server, url) = serve(&file, &NODES);
     let made = addresses(&shop, &url, "later");
     assert_eq!(made, [pair("utxo", derived(Chain::Bitcoin, ZPUB, 1001))]);
     let listed = done(&wallet(&file, &["list"], ""));
@@ -196,7 +208,7 @@ fn a_live_coin_needs_its_own_chain_to_be_watched() {
     let shop = shop();
     add(&shop, "evm", EVM);
     watch(&shop, "base");
-    let (_server, url) = serve(&shop.file(), &[]);
+    let (_server, url) = serve(&shop.file(), &NODES);
     let create = |asset: &str| {
         let order = json!({ "amount": "20.00", "currency": "EUR", "asset": asset });
         let made = call(&url, &shop.live, "POST", "/v1/invoices", order);

@@ -2,6 +2,7 @@
 
 mod deploy;
 mod environment;
+mod nodes;
 mod readme;
 pub mod serve;
 mod stopping;

@@ -113,8 +113,14 @@ impl Served {
     /// Starts it so that it logs this much into a file.
     #[track_caller]
     pub fn start_logging(&self, filter: &str, to: &Path) -> Running {
+        self.start_logging_with(filter, to, &[])
+    }
+
+    /// [`Served::start_logging`] with these settings.
+    #[track_caller]
+    pub fn start_logging_with(&self, filter: &str, to: &Path, settings: &[&str]) -> Running {
         let file = std::fs::File::create(to).unwrap();
-        self.run(filter, file.into(), &[])
+        self.run(filter, file.into(), settings)
     }
 
     #[track_caller]

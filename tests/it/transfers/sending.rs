@@ -5,6 +5,7 @@ use coffer::domain::render::Links;
 use coffer::domain::server::order::ServerLimits;
 use coffer::domain::time::Time;
 use coffer::domain::transfer::{Sending, TransferKind, TransferStatus};
+use coffer::service::chains::live::Live;
 use coffer::service::operator::passwords::Hasher;
 use coffer::service::{Caches, Error, Service, open_beside};
 use coffer::store::Kind;
@@ -26,6 +27,7 @@ fn beside(shop: &Shop) -> Arc<Service> {
         Box::new(|_| Ok(())),
         ServerLimits::default(),
         caches,
+        Live::default(),
     ))
 }
 

@@ -1,0 +1,79 @@
+//! The chains that are followed: each by a thread of its own, through the nodes that the settings name.
+//!
+//! What always holds: nobody waits for a node, neither at the start nor at the end.
+
+use crate::chain::follow::Pools;
+use crate::chain::setting::Nodes;
+use crate::clock::Clock;
+use crate::service::chains::live::{Live, LiveChain};
+use crate::service::{Error, Service};
+use crate::store::Changes;
+use crate::worker::watch_chain::{Follower, Pace, Watch};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The most blocks that a step reads.
+const BLOCKS_MAX: u32 = 100;
+/// The most of what was seen that one transaction takes in, so that others are not kept waiting.
+const OUTPUTS_MAX: usize = 200;
+/// How long each chain has at the end to bring its step to an end, unless its node is silent: then nothing of it is lost.
+const END_WAIT: Duration = Duration::from_millis(100);
+
+/// What live mode knows of the nodes.
+pub(super) fn live(nodes: &Nodes) -> Live {
+    let chains = nodes.of_chains.iter().map(|node| LiveChain {
+        chain: node.chain,
+        node: node.shown(),
+        tokens: node.tokens().collect(),
+    });
+    Live::of(chains.collect(), nodes.test_networks)
+}
+
+/// What is watched hears of a commit, before anybody else does.
+pub(super) fn tell(pools: &Pools, changes: &Changes) {
+    if changes.everything {
+        pools.doubt();
+    }
+    for (chain, address) in &changes.addresses {
+        pools.insert(*chain, address);
+    }
+}
+
+/// Starts to follow every chain that has a node.
+pub(super) fn start(
+    nodes: &Nodes,
+    service: &Arc<Service>,
+    pools: &Pools,
+    clock: &Arc<Clock>,
+) -> Result<Vec<Follower>, Error> {
+    let start = |node: &crate::chain::setting::ChainNode| {
+        let chain = node.chain;
+        let watch = Watch {
+            service: Arc::downgrade(service),
+            chain,
+            addresses: pools.of(chain),
+            blocks_max: BLOCKS_MAX,
+            outputs_max: OUTPUTS_MAX,
+            test_networks: nodes.test_networks,
+            was_rescan: false,
+        };
+        log::info!("{chain}: followed through {}", node.shown());
+        let connect = Box::new(node.clone().connector());
+        let started = Follower::start(watch, connect, Arc::clone(clock), Pace::of(chain));
+        started.map_err(|error| Error::Failed(format!("{chain} cannot be followed: {error}")))
+    };
+    nodes.of_chains.iter().map(start).collect()
+}
+
+/// Asks every chain to end, without waiting.
+pub(super) fn ask_to_stop(followers: &[Follower]) {
+    followers.iter().for_each(Follower::ask_to_stop);
+}
+
+/// Gives each a moment to end.
+pub(super) fn wait(followers: &[Follower]) {
+    for follower in followers {
+        // One that does not holds no file, and loses nothing.
+        let _ = follower.has_ended(END_WAIT);
+    }
+}

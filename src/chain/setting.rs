@@ -1,0 +1,329 @@
+//! Which nodes are asked, as the operator says it: `--node`, `--node-header`, `--token`, `--test-networks`.
+//!
+//! What does not live here: how a node is asked. What always holds: a url and a header may each be a secret, and are in no
+//! text that comes out of here; of a url its scheme and host are shown.
+
+use super::Node;
+use super::evm::{Evm, Tokens};
+use super::rpc::{Endpoint, Limits, Rpc};
+use super::utxo::Utxo;
+use crate::domain::address::{self, Network};
+use crate::domain::asset::{Asset, AssetKind};
+use crate::domain::chain::Chain;
+use std::fmt;
+use std::str::FromStr;
+
+/// The most characters of a header's value.
+const HEADER_CHARS_MAX: usize = 4096;
+
+/// The nodes of one chain.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ChainNode {
+    /// Which chain.
+    pub chain: Chain,
+    endpoints: Vec<Endpoint>,
+    /// Sent with every request; a value may be a secret.
+    headers: Vec<(String, String)>,
+    tokens: Tokens,
+}
+
+/// The nodes of every chain that is followed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Nodes {
+    /// A chain each.
+    pub of_chains: Vec<ChainNode>,
+    /// May they be of networks whose coins are worth nothing?
+    pub test_networks: bool,
+}
+
+/// What was given, each with the key that it was given for.
+pub type Keyed = Vec<(String, String)>;
+
+impl fmt::Debug for ChainNode {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "ChainNode({} {:?})", self.chain, self.endpoints)
+    }
+}
+
+impl Nodes {
+    /// Reads the settings.
+    ///
+    /// # Errors
+    /// A text that names the flag and what it was given for, and repeats no url and no header.
+    pub fn read(
+        nodes: &Keyed,
+        headers: &Keyed,
+        tokens: &Keyed,
+        test_networks: bool,
+    ) -> Result<Nodes, String> {
+        let mut read = Nodes {
+            of_chains: Vec::new(),
+            test_networks,
+        };
+        for (key, urls) in nodes {
+            let wrong = |problem: String| format!("--node {key}: {problem}");
+            let chain = followed(key).map_err(wrong)?;
+            if read.of(chain).is_some() {
+                let once = "must be given once: several urls have commas between them";
+                return Err(wrong(once.to_owned()));
+            }
+            read.of_chains.push(ChainNode {
+                chain,
+                endpoints: Endpoint::parse_list(urls).map_err(wrong)?,
+                headers: Vec::new(),
+                tokens: Tokens::new(),
+            });
+        }
+        for (key, header) in headers {
+            let wrong = |problem: String| format!("--node-header {key}: {problem}");
+            let chain = followed(key).map_err(wrong)?;
+            let node = read.of(chain).ok_or_else(|| wrong(no_node(chain)))?;
+            node.headers.push(parsed_header(header).map_err(wrong)?);
+        }
+        for (key, contract) in tokens {
+            let wrong = |problem: String| format!("--token {key}: {problem}");
+            if !test_networks {
+                let problem = "is for test networks: elsewhere each token has its issuer's contract; \
+                    --test-networks takes it";
+                return Err(wrong(problem.to_owned()));
+            }
+            let (asset, contract) = token(key, contract).map_err(wrong)?;
+            let node = read.of(asset.chain);
+            let node = node.ok_or_else(|| wrong(no_node(asset.chain)))?;
+            node.tokens.insert(asset.id, contract);
+        }
+        Ok(read)
+    }
+
+    fn of(&mut self, chain: Chain) -> Option<&mut ChainNode> {
+        self.of_chains.iter_mut().find(|node| node.chain == chain)
+    }
+}
+
+impl ChainNode {
+    /// Its urls, of each the scheme and the host.
+    pub fn shown(&self) -> String {
+        let shown: Vec<&str> = self.endpoints.iter().map(Endpoint::shown).collect();
+        shown.join(", ")
+    }
+
+    /// The tokens whose contracts the operator names.
+    pub fn tokens(&self) -> impl Iterator<Item = &'static str> {
+        self.tokens.keys().copied()
+    }
+
+    /// The node, not asked yet, of which the url at this place is asked first.
+    pub fn node(&self, first: usize) -> Box<dyn Node> {
+        let mut endpoints = self.endpoints.clone();
+        endpoints.rotate_left(first.min(self.endpoints.len()));
+        let rpc = || Rpc::new(endpoints.clone(), self.headers.clone(), Limits::default());
+        match Utxo::new(self.chain, rpc()) {
+            Some(utxo) => Box::new(utxo),
+            None => Box::new(Evm::new(self.chain, rpc(), self.tokens.clone())),
+        }
+    }
+
+    /// Connects anew after so many failures in a row: after each third one to the next url.
+    pub fn connector(self) -> impl FnMut(u32) -> Box<dyn Node> + Send {
+        let mut first: usize = 0;
+        move |failures| {
+            let failures_max = Limits::default().failures_max;
+            if failures > 0 && failures.is_multiple_of(failures_max) {
+                first = first.saturating_add(1);
+                if first >= self.endpoints.len() {
+                    first = 0;
+                }
+            }
+            self.node(first)
+        }
+    }
+}
+
+/// The chains that are followed through nodes.
+fn all_followed() -> impl Iterator<Item = Chain> {
+    let is_followed = |chain: &Chain| {
+        chain.has_outputs() || chain.address_pool() == Chain::Ethereum.address_pool()
+    };
+    Chain::ALL.iter().copied().filter(is_followed)
+}
+
+fn followed(key: &str) -> Result<Chain, String> {
+    let chain = Chain::from_str(key).ok();
+    let chain = chain.filter(|chain| all_followed().any(|other| other == *chain));
+    chain.ok_or_else(|| {
+        let names: Vec<&str> = all_followed().map(Chain::as_str).collect();
+        format!("must be for one of {}", names.join(", "))
+    })
+}
+
+fn no_node(chain: Chain) -> String {
+    format!("{chain} has no node: name it by --node {chain}=URL")
+}
+
+/// A header, like `X-Api-Key: value`.
+fn parsed_header(text: &str) -> Result<(String, String), String> {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let (name, value) = text.split_once(':').unwrap_or_default();
+    let (name, value) = (name.trim(), value.trim());
+    let is_name = !name.is_empty() && name.bytes().all(is_of_name);
+    let is_value = (1..=HEADER_CHARS_MAX).contains(&value.len())
+        && value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_name && is_value {
+        Ok((name.to_owned(), value.to_owned()))
+    } else {
+        Err("must be a name and a value in printable ASCII, like 'X-Api-Key: value'".to_owned())
+    }
+}
+
+/// A token, and the twenty bytes of its contract.
+fn token(key: &str, contract: &str) -> Result<(&'static Asset, [u8; 20]), String> {
+    let asset = Asset::find(key).filter(|asset| asset.kind == AssetKind::Erc20);
+    let asset = asset.ok_or("must be for a token of an EVM chain, like USDC-BASE")?;
+    let parsed = address::parse_on(asset.chain, &Network::BOTH, contract.trim());
+    let canonical = parsed.map(|(_, canonical)| canonical);
+    let canonical = canonical.map_err(|problem| format!("the contract is {problem}"))?;
+    let account = address::account(asset.chain, &canonical);
+    Ok((asset, account.ok_or("the contract is no address")?))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{Keyed, Nodes};
+
+    fn keyed(given: &[(&str, &str)]) -> Keyed {
+        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        given.iter().map(own).collect()
+    }
+
+    const CONTRACT: &str = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
+
+    #[test]
+    fn what_is_a_secret_is_not_shown() {
+        let nodes = keyed(&[
+            ("litecoin", "http://coffer:secret@127.0.0.1:9332"),
+            (
+                "base",
+                "https://a.example/v2/secret, https://b.example/?key=secret",
+            ),
+        ]);
+        let headers = keyed(&[("base", "X-Api-Key: secret:with colon")]);
+        let tokens = keyed(&[("USDC-BASE", CONTRACT)]);
+        let read = Nodes::read(&nodes, &headers, &tokens, true).unwrap();
+        let shown: Vec<_> = read.of_chains.iter().map(super::ChainNode::shown).collect();
+        assert_eq!(
+            shown,
+            ["http://127.0.0.1", "https://a.example, https://b.example"]
+        );
+        assert!(!format!("{read:?}").contains("secret"), "{read:?}");
+        let [litecoin, base] = read.of_chains.as_slice() else {
+            unreachable!();
+        };
+        assert_eq!(litecoin.tokens().count(), 0);
+        assert_eq!(base.tokens().collect::<Vec<_>>(), ["USDC-BASE"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_being_repeated() {
+        let node = [("base", "http://a")];
+        for (nodes, headers, tokens, said) in [
+            (
+                &[("ripple", "http://secret")][..],
+                &[][..],
+                &[][..],
+                "--node ripple: must be for one of bitcoin, litecoin",
+            ),
+            (
+                &[("solana", "http://secret")],
+                &[],
+                &[],
+                "--node solana: must be for one of",
+            ),
+            (
+                &[("base", "secret")],
+                &[],
+                &[],
+                "--node base: must be a url like",
+            ),
+            (&[("base", "")], &[], &[], "--node base: must be a url like"),
+            (
+                &[("bitcoin", "electrum://secret")],
+                &[],
+                &[],
+                "--node bitcoin: must ",
+            ),
+            (
+                &[("base", "http://a"), ("base", "http://b")],
+                &[],
+                &[],
+                "--node base: must be given once",
+            ),
+            (
+                &[],
+                &[("base", "a: secret")],
+                &[],
+                "--node-header base: base has no node",
+            ),
+            (
+                &node,
+                &[("base", "secret")],
+                &[],
+                "--node-header base: must be a name and a value",
+            ),
+            (
+                &node,
+                &[("base", "a b: secret")],
+                &[],
+                "--node-header base: must be a name and a value",
+            ),
+            (
+                &node,
+                &[("base", "a: secret\r\nb: c")],
+                &[],
+                "--node-header base: must be a name and a value",
+            ),
+            (
+                &node,
+                &[("base", "a:")],
+                &[],
+                "--node-header base: must be a name and a value",
+            ),
+            (
+                &node,
+                &[],
+                &[("USDC", CONTRACT)],
+                "--token USDC: must be for a token of an EVM chain",
+            ),
+            (
+                &node,
+                &[],
+                &[("ETH", CONTRACT)],
+                "--token ETH: must be for a token of an EVM chain",
+            ),
+            (
+                &node,
+                &[],
+                &[("USDC-POLYGON", CONTRACT)],
+                "--token USDC-POLYGON: polygon has no node",
+            ),
+            (
+                &node,
+                &[],
+                &[("USDC-BASE", "0x1")],
+                "--token USDC-BASE: the contract is ",
+            ),
+        ] {
+            let read = Nodes::read(&keyed(nodes), &keyed(headers), &keyed(tokens), true);
+            let problem = read.unwrap_err();
+            assert!(problem.starts_with(said), "{problem}");
+            assert!(!problem.contains("secret"), "{problem}");
+        }
+        let read = Nodes::read(
+            &keyed(&node),
+            &Keyed::new(),
+            &keyed(&[("USDC-BASE", CONTRACT)]),
+            false,
+        );
+        assert!(read.unwrap_err().contains("--test-networks takes it"));
+    }
+}

@@ -1,0 +1,133 @@
+//! The nodes of chains on the command line: the settings, `coffer rescan`, and what `coffer doctor` finds of each node.
+//!
+//! What always holds: of a url scheme and host are printed, and nothing of a header.
+
+use super::doctor::Checked;
+use super::keeping::file;
+use super::print;
+use crate::chain::setting::Nodes;
+use crate::chain::{Node, NodeError};
+use crate::clock::Clock;
+use crate::config::Values;
+use crate::domain::chain::Chain;
+use crate::domain::refusal::Refusal;
+use crate::domain::wallet::WalletNetwork;
+use crate::service::chains::order_rescan;
+use crate::service::{Error, open_beside};
+use crate::store::doctor::Complaint;
+use crate::store::{Kind, Reader, chain_cursors, wallets};
+use clap::{Arg, ArgMatches, Command};
+use std::str::FromStr;
+
+/// The nodes that the settings name.
+pub(super) fn nodes(values: &Values<'_>) -> Result<Nodes, Error> {
+    let keyed = |flag| values.keyed(flag).map_err(Error::Failed);
+    let test_networks = values.switch("test-networks").map_err(Error::Failed)?;
+    let (headers, tokens) = (keyed("node-header")?, keyed("token")?);
+    Nodes::read(&keyed("node")?, &headers, &tokens, test_networks).map_err(Error::Failed)
+}
+
+/// `coffer rescan` with what is its own.
+pub(super) fn rescan_command(command: Command) -> Command {
+    let chain = Arg::new("chain").value_name("CHAIN").required(true);
+    let from = Arg::new("from").long("from").value_name("HEIGHT");
+    command
+        .arg(chain.help("The chain, like bitcoin"))
+        .arg(from.required(true).help("The first block to be read again"))
+}
+
+/// Runs `coffer rescan`.
+pub(super) fn rescan(matches: &ArgMatches) -> Result<(), Error> {
+    let text = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
+    let chain = Chain::from_str(&text("chain"))
+        .map_err(|problem| Refusal::field("chain", problem.to_string()))?;
+    let from: u32 = text("from")
+        .parse()
+        .map_err(|_| Refusal::field("from", "must be a height: a whole number from 0"))?;
+    let store = open_beside(&file("rescan", matches)?, Some(Kind::Production), false)?;
+    let now = Clock::new(0, None).now();
+    store.write_and_wait(move |tx| order_rescan(tx, now, chain, from))?;
+    print(&format!(
+        "{chain} is read again from block {from} on, by the server that follows it"
+    ))
+}
+
+/// Every node, asked for its network and its newest block.
+pub(super) fn of_nodes(nodes: &Nodes) -> Vec<Checked> {
+    let check = |one: &crate::chain::setting::ChainNode| {
+        let (chain, shown) = (one.chain, one.shown());
+        let mut node = one.node(0);
+        let asked = asked(node.as_mut(), chain, nodes.test_networks);
+        match asked {
+            Ok(state) => (format!("node of {chain} at {shown}: {state}"), Vec::new()),
+            Err((problem, mend)) => {
+                let about = format!("node of {chain} at {shown}: {problem}");
+                let mend = mend.to_owned();
+                (format!("node of {chain}"), vec![Complaint { about, mend }])
+            }
+        }
+    };
+    // Each on a thread of its own: one that hangs holds up no other.
+    std::thread::scope(|scope| {
+        let start = |one| scope.spawn(move || check(one));
+        let started: Vec<_> = nodes.of_chains.iter().map(start).collect();
+        let ended = started.into_iter().map(|one| one.join());
+        ended.filter_map(Result::ok).collect()
+    })
+}
+
+/// The chains that have been followed.
+pub(super) fn of_chains(db: &Reader<'_>) -> Result<Checked, Error> {
+    let mut complaints = Vec::new();
+    for cursor in chain_cursors::all(db)? {
+        let stranger = wallets::stranger(db, &cursor)?;
+        let (chain, network) = (cursor.chain, cursor.network);
+        if let Some(why) = cursor.stopped {
+            complaints.push(Complaint {
+                about: format!("{chain} is stopped: {why}"),
+                mend: format!(
+                    "look at what has happened, then `coffer rescan {chain} --from HEIGHT`"
+                ),
+            });
+        } else if let Some(row) = stranger {
+            let own = row.wallet.network;
+            complaints.push(Complaint {
+                about: format!("{chain} is followed on {network}, and its wallet is of {own}"),
+                mend: "`coffer wallet add` one of that network, or name another node".to_owned(),
+            });
+        }
+    }
+    Ok(("chains".to_owned(), complaints))
+}
+
+/// Its network and its newest block; or what is wrong, and what to do about it.
+fn asked(
+    node: &mut dyn Node,
+    chain: Chain,
+    test_networks: bool,
+) -> Result<String, (String, &'static str)> {
+    let said = |error: NodeError| {
+        let mend = match error {
+            NodeError::Wrong(_) => "name another url, or the right login, with --node",
+            NodeError::Unreachable(_) => "start it, or let this machine reach it",
+            NodeError::Limited(_) => "use a node of your own, or one that allows more requests",
+            NodeError::Behind | NodeError::Lied(_) => "try again, or use another node",
+        };
+        (error.to_string(), mend)
+    };
+    let network = node.network().map_err(said)?;
+    if !WalletNetwork::Main.agrees_with(chain, &network) && !test_networks {
+        let problem = format!("it is of the test network {network}");
+        return Err((problem, "use another node, or say --test-networks"));
+    }
+    let head = node.head().map_err(said)?;
+    if !head.is_complete {
+        let problem = format!("it has block {} and is not up to date", head.block.height);
+        return Err((
+            problem,
+            "wait until it has caught up, and let it reach its peers",
+        ));
+    }
+    let height = head.block.height;
+    Ok(format!("{network}, block {height} of {}", head.time))
+}

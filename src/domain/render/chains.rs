@@ -1,0 +1,39 @@
+//! The JSON of the chains that are followed, for the operator interface.
+//!
+//! What always holds: of a node its scheme and host are shown, and nothing else.
+
+use crate::domain::chain::Chain;
+use crate::domain::time::Time;
+use serde::Serialize;
+
+/// A chain that has a node.
+#[derive(Debug, Serialize)]
+#[serde(tag = "object", rename = "chain", rename_all = "camelCase")]
+pub struct ChainView {
+    /// Which.
+    pub chain: Chain,
+    /// Its node's urls, of each the scheme and the host.
+    pub node: String,
+    /// The network that it is followed on; none before its first step.
+    pub network: Option<String>,
+    /// The newest block of the node at the last step.
+    pub head_height: Option<u32>,
+    /// The last block that was read.
+    pub height: Option<u32>,
+    /// The last block that was read for good.
+    pub complete_height: Option<u32>,
+    /// How many blocks are still to be read.
+    pub lag_blocks: Option<u32>,
+    /// Up to when the chain has been looked at.
+    pub scanned_to: Option<Time>,
+    /// How long ago that is, in whole seconds.
+    pub lag_seconds: Option<i64>,
+    /// Are its coins on offer, as far as the chain goes?
+    pub keeps_up: bool,
+    /// What is wrong.
+    pub problem: Option<String>,
+    /// How many addresses are watched.
+    pub watched_addresses: usize,
+    /// The next block of the rescan that is under way.
+    pub rescan_at: Option<u32>,
+}

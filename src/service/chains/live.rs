@@ -1,0 +1,175 @@
+//! Which coins can be paid for real: those whose chain has a node and a wallet of the same network.
+//!
+//! What does not live here: how far a chain lags (`domain::scanned`), rates. What always holds: no address is handed out
+//! for a network that nobody looks at.
+
+use super::spare::Spare;
+use crate::domain::address::Network;
+use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
+use crate::domain::chain::CHAINS;
+use crate::domain::refusal::Refusal;
+use crate::domain::token::contract_of;
+use crate::domain::wallet::{Wallet, WalletNetwork};
+use crate::service::{Error, Service};
+use crate::store::wallets::{self, WalletRow};
+use crate::store::{Reader, chain_cursors, pool_addresses};
+use std::sync::{Mutex, PoisonError};
+
+/// A chain that is followed, as the settings say.
+#[derive(Clone, Debug)]
+pub struct LiveChain {
+    /// Which chain.
+    pub chain: Chain,
+    /// Its node's urls, of each the scheme and the host.
+    pub node: String,
+    /// The coins whose contracts the operator names.
+    pub tokens: Vec<&'static str>,
+}
+
+/// What whoever follows a chain said last.
+#[derive(Clone, Debug, Default)]
+pub struct Said {
+    /// What is wrong; nothing while all is well.
+    pub problem: Option<String>,
+    /// How many addresses are watched.
+    pub watched: usize,
+}
+
+/// How live mode is set up, and what is heard of its chains.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// The chains that have nodes.
+    chains: Vec<(LiveChain, Mutex<Said>)>,
+    test_networks: bool,
+    /// Addresses of wallets that nobody has.
+    pub(super) spare: Spare,
+}
+
+impl Live {
+    /// Set up with these chains; may they be of test networks?
+    pub fn of(chains: Vec<LiveChain>, test_networks: bool) -> Live {
+        let chains = chains.into_iter();
+        Live {
+            chains: chains.map(|one| (one, Mutex::default())).collect(),
+            test_networks,
+            spare: Spare::default(),
+        }
+    }
+
+    /// The chains that have nodes, each with what was said of it last.
+    pub(super) fn chains(&self) -> impl Iterator<Item = (&LiveChain, Said)> {
+        let said = |said: &Mutex<Said>| said.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.chains.iter().map(move |(one, of)| (one, said(of)))
+    }
+
+    fn of_chain(&self, chain: Chain) -> Option<&LiveChain> {
+        let found = self.chains.iter().find(|(one, _)| one.chain == chain);
+        found.map(|(one, _)| one)
+    }
+
+    /// Keeps what is said of a chain.
+    fn hear(&self, chain: Chain, said: Said) {
+        if let Some((_, of)) = self.chains.iter().find(|(one, _)| one.chain == chain) {
+            *of.lock().unwrap_or_else(PoisonError::into_inner) = said;
+        }
+    }
+}
+
+impl Service {
+    /// Hears how a chain is, from whoever follows it.
+    pub fn hear_of_chain(&self, chain: Chain, problem: Option<String>, watched: usize) {
+        self.live.hear(chain, Said { problem, watched });
+    }
+
+    /// The networks whose addresses are asked for in this mode: where nothing real is sent, those of test networks do as
+    /// well.
+    pub(in crate::service) fn networks(&self, mode: Mode) -> &'static [Network] {
+        if self.is_for_tests(mode) {
+            &Network::BOTH
+        } else {
+            &[Network::Main]
+        }
+    }
+
+    /// Are coins paid in this mode that are worth nothing?
+    pub(in crate::service) fn is_for_tests(&self, mode: Mode) -> bool {
+        self.is_simulated(mode) || self.live.test_networks
+    }
+
+    /// The network that a live chain is followed on; nothing where it has no node, was never reached, or has been stopped.
+    pub(in crate::service) fn followed_on(
+        &self,
+        db: &Reader<'_>,
+        chain: Chain,
+    ) -> Result<Option<String>, Error> {
+        if self.live.of_chain(chain).is_none() {
+            return Ok(None);
+        }
+        let cursor = chain_cursors::of(db, chain)?.filter(|cursor| cursor.stopped.is_none());
+        let network = cursor.map(|cursor| cursor.network);
+        let is_taken = |network: &String| {
+            self.live.test_networks || WalletNetwork::Main.agrees_with(chain, network)
+        };
+        Ok(network.filter(is_taken))
+    }
+
+    /// Can a live address be handed out for this very coin: is its chain followed, does the coin exist on that network, and is
+    /// there a wallet of it? Where nothing real is paid it always can.
+    pub(in crate::service) fn hands_out(
+        &self,
+        db: &Reader<'_>,
+        mode: Mode,
+        asset: &Asset,
+    ) -> Result<bool, Error> {
+        if self.is_simulated(mode) {
+            return Ok(true);
+        }
+        let chain = asset.chain;
+        let Some(network) = self.followed_on(db, chain)? else {
+            return Ok(false);
+        };
+        let is_named = |one: &LiveChain| one.tokens.contains(&asset.id);
+        let exists = asset.kind != AssetKind::Erc20
+            || contract_of(asset, &network).is_some()
+            || self.live.of_chain(chain).is_some_and(is_named);
+        if !exists {
+            return Ok(false);
+        }
+        if chain.row().imported {
+            return Ok(pool_addresses::has_more_than(db, chain, 0)?);
+        }
+        Ok(wallets::handing_out(db, chain)?.is_some())
+    }
+
+    /// The wallet that hands out the addresses of a chain's pool, if a chain of that pool is followed on its network.
+    pub(in crate::service) fn wallet_of(
+        &self,
+        db: &Reader<'_>,
+        chain: Chain,
+    ) -> Result<Option<WalletRow>, Error> {
+        for row in CHAINS.iter().filter(|row| row.pool == chain.address_pool()) {
+            if self.followed_on(db, row.chain)?.is_some() {
+                return Ok(wallets::handing_out(db, chain)?);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Refuses a wallet whose addresses are not of the network that a chain of its pool has been followed on.
+///
+/// # Errors
+/// `invalid_request` that names both networks.
+pub(in crate::service) fn check_network(db: &Reader<'_>, wallet: &Wallet) -> Result<(), Error> {
+    let pool = wallet.chain.address_pool();
+    for row in CHAINS.iter().filter(|row| row.pool == pool) {
+        let cursor = chain_cursors::of(db, row.chain)?;
+        let other = cursor.filter(|of| !wallet.network.agrees_with(row.chain, &of.network));
+        if let Some(other) = other {
+            let (chain, followed, own) = (row.chain, other.network, wallet.network);
+            let problem = format!("is {own}, but this file follows {chain} on {followed}");
+            return Err(Refusal::field("network", problem).into());
+        }
+    }
+    Ok(())
+}

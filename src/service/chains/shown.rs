@@ -1,0 +1,96 @@
+//! What the operator is shown of the chains that are followed.
+//!
+//! What always holds: it is what live mode goes by.
+
+use super::live::{LiveChain, Said};
+use crate::domain::asset::{ASSETS, Mode};
+use crate::domain::render::chains::ChainView;
+use crate::domain::scanned::Scanned;
+use crate::domain::time::{SECOND_MS, Time};
+use crate::service::{Error, Json, Service};
+use crate::store::{Kind, Reader, chain_cursors, chains, rescans, wallets};
+use serde_json::value::to_raw_value;
+
+impl Service {
+    /// Every chain that has a node.
+    pub fn chains(&self, now: Time) -> Result<Vec<ChainView>, Error> {
+        self.read_at_one_moment(|db| {
+            let scanned = chains::scanned(db)?;
+            let each = self.live.chains();
+            each.map(|(chain, said)| view(db, now, (chain, said), &scanned))
+                .collect()
+        })
+    }
+
+    /// Every chain that has a node, as the operator interface shows them.
+    pub fn chains_shown(&self, now: Time) -> Result<Vec<Json>, Error> {
+        let chains = self.chains(now)?;
+        chains.iter().map(|one| Ok(to_raw_value(one)?)).collect()
+    }
+
+    /// The chains in a line.
+    pub fn chains_in_short(&self, now: Time) -> Result<String, Error> {
+        if self.kind == Kind::Sandbox {
+            return Ok("simulated".to_owned());
+        }
+        let chains = self.chains(now)?;
+        if chains.is_empty() {
+            return Ok("none has a node".to_owned());
+        }
+        let say = |one: &ChainView| match (&one.problem, one.keeps_up) {
+            (Some(problem), _) => format!("{}: {problem}", one.chain),
+            (None, true) => format!("{} ok", one.chain),
+            (None, false) => format!("{} not read up to now", one.chain),
+        };
+        let said: Vec<String> = chains.iter().map(say).collect();
+        Ok(said.join("; "))
+    }
+}
+
+fn view(
+    db: &Reader<'_>,
+    now: Time,
+    (live, said): (&LiveChain, Said),
+    scanned: &Scanned,
+) -> Result<ChainView, Error> {
+    let chain = live.chain;
+    let cursor = chain_cursors::of(db, chain)?;
+    let mut problem = said.problem;
+    let mut view = ChainView {
+        chain,
+        node: live.node.clone(),
+        network: None,
+        head_height: None,
+        height: None,
+        complete_height: None,
+        lag_blocks: None,
+        scanned_to: scanned.to(chain),
+        lag_seconds: None,
+        keeps_up: false,
+        problem: None,
+        watched_addresses: said.watched,
+        rescan_at: rescans::of(db, chain)?.map(|rescan| rescan.next_height),
+    };
+    let lag_ms = view.scanned_to.map(|to| now.since_ms(to).max(0));
+    view.lag_seconds = lag_ms.map(|lag_ms| lag_ms / SECOND_MS);
+    if let Some(cursor) = cursor {
+        let height = cursor.reached.block.height;
+        view.head_height = Some(cursor.head_height);
+        view.height = Some(height);
+        view.complete_height = Some(cursor.complete.height);
+        view.lag_blocks = Some(cursor.head_height.saturating_sub(height));
+        let asset = ASSETS.iter().find(|asset| asset.chain == chain);
+        let is_young = asset.is_some_and(|asset| scanned.is_on_offer(Mode::Live, asset, now));
+        view.keeps_up = is_young && cursor.stopped.is_none();
+        if let Some(row) = wallets::stranger(db, &cursor)? {
+            problem = Some(format!(
+                "it is followed on {}, and its wallet is of {}: no address is handed out",
+                cursor.network, row.wallet.network
+            ));
+        }
+        problem = cursor.stopped.or(problem);
+        view.network = Some(cursor.network);
+    }
+    view.problem = problem;
+    Ok(view)
+}
