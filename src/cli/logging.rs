@@ -4,7 +4,7 @@
 //! counted, and the count is logged once somebody reads again.
 
 use env_logger::{Builder, Target};
-use log::{Log, Metadata, Record};
+use log::{LevelFilter, Log, Metadata, Record};
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fs::File;
 use std::io::Write;
@@ -25,7 +25,13 @@ pub(super) fn log_to_stderr(filter: &str) {
         return;
     };
     let target = Target::Pipe(Box::new(lines.clone()));
-    let inner = Builder::new().parse_filters(filter).target(target).build();
+    let mut builder = Builder::new();
+    builder.parse_filters(filter).target(target);
+    for client in ["ureq", "ureq_proto"] {
+        // It would tell whole requests, with the logins and keys in them.
+        builder.filter_module(client, LevelFilter::Off);
+    }
+    let inner = builder.build();
     let level = inner.filter();
     let logger = Logger {
         inner,
