@@ -223,103 +223,108 @@ mod tests {
         assert_eq!(base.tokens().collect::<Vec<_>>(), ["USDC-BASE"]);
     }
 
+    type Given = &'static [(&'static str, &'static str)];
+
+    const NODE: Given = &[("base", "http://a")];
+    /// Nodes, headers and tokens, and what is said of them.
+    const WRONG: &[(Given, Given, Given, &str)] = &[
+        (
+            &[("ripple", "http://secret")],
+            &[],
+            &[],
+            "--node ripple: must be for one of bitcoin, litecoin",
+        ),
+        (
+            &[("solana", "http://secret")],
+            &[],
+            &[],
+            "--node solana: must be for one of",
+        ),
+        (
+            &[("base", "secret")],
+            &[],
+            &[],
+            "--node base: must be a url like",
+        ),
+        (&[("base", "")], &[], &[], "--node base: must be a url like"),
+        (
+            &[("bitcoin", "electrum://secret")],
+            &[],
+            &[],
+            "--node bitcoin: must ",
+        ),
+        (
+            &[("base", "http://a"), ("base", "http://b")],
+            &[],
+            &[],
+            "--node base: must be given once",
+        ),
+        (
+            &[],
+            &[("base", "a: secret")],
+            &[],
+            "--node-header base: base has no node",
+        ),
+        (
+            NODE,
+            &[("base", "secret")],
+            &[],
+            "--node-header base: must be a name and a value",
+        ),
+        (
+            NODE,
+            &[("base", "a b: secret")],
+            &[],
+            "--node-header base: must be a name and a value",
+        ),
+        (
+            NODE,
+            &[("base", "a: secret\r\nb: c")],
+            &[],
+            "--node-header base: must be a name and a value",
+        ),
+        (
+            NODE,
+            &[("base", "a:")],
+            &[],
+            "--node-header base: must be a name and a value",
+        ),
+        (
+            NODE,
+            &[],
+            &[("USDC", CONTRACT)],
+            "--token USDC: must be for a token of an EVM chain",
+        ),
+        (
+            NODE,
+            &[],
+            &[("ETH", CONTRACT)],
+            "--token ETH: must be for a token of an EVM chain",
+        ),
+        (
+            NODE,
+            &[],
+            &[("USDC-POLYGON", CONTRACT)],
+            "--token USDC-POLYGON: polygon has no node",
+        ),
+        (
+            NODE,
+            &[],
+            &[("USDC-BASE", "0x1")],
+            "--token USDC-BASE: the contract is ",
+        ),
+    ];
+
     #[test]
     fn what_is_wrong_is_said_without_being_repeated() {
-        let node = [("base", "http://a")];
-        for (nodes, headers, tokens, said) in [
-            (
-                &[("ripple", "http://secret")][..],
-                &[][..],
-                &[][..],
-                "--node ripple: must be for one of bitcoin, litecoin",
-            ),
-            (
-                &[("solana", "http://secret")],
-                &[],
-                &[],
-                "--node solana: must be for one of",
-            ),
-            (
-                &[("base", "secret")],
-                &[],
-                &[],
-                "--node base: must be a url like",
-            ),
-            (&[("base", "")], &[], &[], "--node base: must be a url like"),
-            (
-                &[("bitcoin", "electrum://secret")],
-                &[],
-                &[],
-                "--node bitcoin: must ",
-            ),
-            (
-                &[("base", "http://a"), ("base", "http://b")],
-                &[],
-                &[],
-                "--node base: must be given once",
-            ),
-            (
-                &[],
-                &[("base", "a: secret")],
-                &[],
-                "--node-header base: base has no node",
-            ),
-            (
-                &node,
-                &[("base", "secret")],
-                &[],
-                "--node-header base: must be a name and a value",
-            ),
-            (
-                &node,
-                &[("base", "a b: secret")],
-                &[],
-                "--node-header base: must be a name and a value",
-            ),
-            (
-                &node,
-                &[("base", "a: secret\r\nb: c")],
-                &[],
-                "--node-header base: must be a name and a value",
-            ),
-            (
-                &node,
-                &[("base", "a:")],
-                &[],
-                "--node-header base: must be a name and a value",
-            ),
-            (
-                &node,
-                &[],
-                &[("USDC", CONTRACT)],
-                "--token USDC: must be for a token of an EVM chain",
-            ),
-            (
-                &node,
-                &[],
-                &[("ETH", CONTRACT)],
-                "--token ETH: must be for a token of an EVM chain",
-            ),
-            (
-                &node,
-                &[],
-                &[("USDC-POLYGON", CONTRACT)],
-                "--token USDC-POLYGON: polygon has no node",
-            ),
-            (
-                &node,
-                &[],
-                &[("USDC-BASE", "0x1")],
-                "--token USDC-BASE: the contract is ",
-            ),
-        ] {
+        for (nodes, headers, tokens, said) in WRONG {
             let read = Nodes::read(&keyed(nodes), &keyed(headers), &keyed(tokens), true);
             let problem = read.unwrap_err();
             assert!(problem.starts_with(said), "{problem}");
             assert!(!problem.contains("secret"), "{problem}");
         }
         let read = Nodes::read(
-            &keyed(&node),
+            &keyed(NODE),
             &Keyed::new(),
             &keyed(&[("USDC-BASE", CONTRACT)]),
             false,

@@ -191,6 +191,11 @@ fn litecoin_that_came_while_nobody_looked_pays_an_invoice_and_is_confirmed_by_it
     let seen = "select group_concat(txid || ' ' || state) from observations";
     till.served.until(seen, &[&format!("{txid} confirmed")]);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    comes_to_nobody_and_is_read_again(&till, &node, &txid, seen);
+}
+
+#[track_caller]
+fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, seen: &str) {
     // What comes to an address that this file has handed out to nobody is kept for a person to look at.
     let said = Said {
         script: Some(Script::Wpkh),
