@@ -96,7 +96,7 @@ rows! {
     ALL = select "from wallets where id is not null order by seq";
     BY_ID = select "from wallets where id = :id";
     BY_KEY = select "from wallets where mode = 'live' and pool = :pool and key = :key and chain_code = :chain_code";
-    IN_USE = select "from wallets where mode = 'live' and pool = :pool and retired_at is null \
+    IN_USE = select "from wallets where mode = 'live' and pool = :pool and id is not null and retired_at is null \
         order by added_at desc, seq desc";
 }
 

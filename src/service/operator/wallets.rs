@@ -263,9 +263,8 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &Wanted, now: Time) -> Result<Json,
 ///
 /// # Errors
 /// `invalid_request` where it has handed out addresses that hold another script, or where its coins are worth something
-/// and those of the wanted one are not, or the other way round.
+/// and those of the wanted one are not, or the other way round, or where its chain is followed on another network.
 fn known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
-    check_network(db, wallet)?;
     let known = wallets::by_key(db, wallet)?;
     match &known {
         Some(row) if row.wallet.network.is_main() != wallet.network.is_main() => {
@@ -281,7 +280,10 @@ fn known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
             let problem = format!("must be {script}, as the wallet {} has handed out", row.id);
             Err(Refusal::field("script", problem).into())
         }
-        Some(_) | None => Ok(known),
+        Some(_) | None => {
+            check_network(db, wallet)?;
+            Ok(known)
+        }
     }
 }
 

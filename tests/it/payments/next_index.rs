@@ -1,6 +1,6 @@
 //! The index that a wallet goes on from: moved by its owner, and never to one that was handed out or may have been.
 
-use super::live_addresses::{addresses, coffer, derived, shop, watch};
+use super::live_addresses::{NODES, addresses, coffer, derived, shop, watch};
 use crate::file::audit::findings;
 use crate::file::old_files::column;
 use crate::operator::wallets::{EVM, ZPUB, done, wallet};
@@ -86,7 +86,7 @@ fn an_index_that_was_mistyped_is_lowered_as_long_as_nothing_was_handed_out_behin
     let (said, next) = moved(&file, &["--next", "10"]);
     assert!(said.contains("\nnext index 2147483647 -> 10\n"), "{said}");
     assert_eq!(next, 10);
-    let (_server, url) = serve(&file, &[]);
+    let (_server, url) = serve(&file, &NODES);
     assert_eq!(addresses(&shop, &url, "ada"), index(10));
     // Nothing is said where nothing is moved.
     for args in [&[][..], &["--next", "11"], &["--next", "11"]] {
@@ -126,7 +126,7 @@ fn a_wallet_whose_last_index_is_handed_out_says_that_none_is_left() {
     let file = shop.file();
     watch(&shop, "bitcoin");
     moved(&file, &["--next", LAST, "--force"]);
-    let (_server, url) = serve(&file, &[]);
+    let (_server, url) = serve(&file, &NODES);
     assert_eq!(addresses(&shop, &url, "ada"), index(2_147_483_647));
     let (said, next) = moved(&file, &[]);
     assert!(said.contains("no index of it is left"), "{said}");
@@ -169,7 +169,7 @@ fn no_index_goes_back_below_what_a_restore_put_there() {
         refused(&file, &["--next", &below], &[&words]);
         assert_eq!(moved(&file, &["--next", &least.to_string()]).1, least);
     }
-    let (mut server, url) = serve(&file, &[]);
+    let (mut server, url) = serve(&file, &NODES);
     assert_eq!(addresses(&shop, &url, "ada"), index(2005));
     assert!(server.close());
     refused(
