@@ -10,8 +10,10 @@ use crate::support::process::{Process, sandbox};
 use crate::support::scratch::Scratch;
 use crate::support::{Answer, LIVE, TEST, agent, send};
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -47,6 +49,47 @@ pub fn column(file: &Path, statement: &str) -> Vec<String> {
     let mut rows = conn.prepare(statement).unwrap();
     let rows = rows.query_map([], |row| row.get(0)).unwrap();
     rows.map(Result::unwrap).collect()
+}
+
+/// A new file of an older version that has what a file has, as far as that version knew it.
+pub fn as_of(file: &Path, older: &Path, version: u8) -> Connection {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/migrations");
+    let mut migrations: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|one| one.unwrap().path())
+        .collect();
+    migrations.sort();
+    let conn = Connection::open(older).unwrap();
+    conn.execute_batch("pragma foreign_keys = off").unwrap();
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)
+        .unwrap();
+    for migration in migrations.iter().take(version.into()) {
+        conn.execute_batch(&fs::read_to_string(migration).unwrap())
+            .unwrap();
+    }
+    conn.pragma_update(None, "user_version", version).unwrap();
+    conn.execute("attach ?1 as now", [file.to_str().unwrap()])
+        .unwrap();
+    let names = |conn: &Connection, of: &str| -> Vec<String> {
+        let mut statement = conn.prepare(of).unwrap();
+        let names = statement.query_map([], |row| row.get("name")).unwrap();
+        names.map(Result::unwrap).collect()
+    };
+    for table in names(
+        &conn,
+        "select name from main.sqlite_schema where type = 'table' and name not like 'sqlite_%'",
+    ) {
+        let known = format!(
+            "select name from pragma_table_info('{table}', 'main') intersect select name from pragma_table_info('{table}', 'now')"
+        );
+        let known = names(&conn, &known).join(", ");
+        conn.execute_batch(&format!(
+            "delete from main.{table}; insert into main.{table} ({known}) select {known} from now.{table}"
+        ))
+        .unwrap();
+    }
+    conn.execute_batch("detach now").unwrap();
+    conn
 }
 
 fn audit(file: &Path) -> Output {

@@ -2,12 +2,11 @@
 
 use super::live_addresses::{NODES, addresses, coffer, derived, shop, watch};
 use crate::file::audit::findings;
-use crate::file::old_files::column;
+use crate::file::old_files::{as_of, column};
 use crate::operator::wallets::{EVM, ZPUB, done, wallet};
 use crate::process::serve::serve;
 use crate::support::operator_interface::OperatorInterface;
 use coffer::domain::asset::Chain;
-use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -203,19 +202,8 @@ fn an_older_file_is_lowered_where_no_restore_has_moved_its_index() {
     moved(&file, &["--next", "90000"]);
     let older = |change: &str, name: &str| {
         let older = file.with_extension(name);
-        let conn = Connection::open(&file).unwrap();
-        conn.execute_batch(&format!("vacuum into '{}'", older.display()))
-            .unwrap();
-        let conn = Connection::open(&older).unwrap();
-        let drop = "alter table wallets drop column least_index;";
-        let version: i64 = conn
-            .pragma_query_value(None, "user_version", |row| row.get(0))
-            .unwrap();
-        conn.execute_batch(&format!(
-            "{drop} {change}; pragma user_version = {}",
-            version - 1
-        ))
-        .unwrap();
+        let conn = as_of(&file, &older, 11);
+        conn.execute_batch(change).unwrap();
         conn.close().unwrap();
         assert_eq!(done(&wallet(&older, &["list"], "")).len(), 1);
         assert_eq!(findings(&older), Vec::<String>::new());
