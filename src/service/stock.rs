@@ -60,6 +60,12 @@ impl Stock {
         }
         let ahead = all.iter_mut().find(|ahead| ahead.wallet == row.wallet)?;
         ahead.ready = ahead.ready.split_off(&next);
+        // Its owner has lowered the index: what was derived is too far to be asked for soon.
+        let far = next.saturating_add(AHEAD);
+        if ahead.ready.keys().next().is_some_and(|first| *first > far) {
+            ahead.ready.clear();
+            ahead.derived_to = next;
+        }
         let from = ahead.derived_to.max(next);
         let least = next.saturating_add(AHEAD / 2).saturating_add(waiting);
         if from >= least.min(INDEX_END) {
@@ -152,6 +158,8 @@ mod tests {
             // Another process has moved it on.
             (5000, 0, 5000, 5000 + AHEAD),
             (INDEX_END - 3, 0, INDEX_END - 3, INDEX_END),
+            // Its owner has lowered it.
+            (10, 0, 10, 10 + AHEAD),
             (INDEX_END, 0, INDEX_END, INDEX_END),
         ] {
             stock.fill(&row(next), waiting);
