@@ -1,10 +1,13 @@
-"""Holds a running sandbox against its own documents, the interface's and that of its controls:
-document.py <url> <schemathesis> <folder for its notes>
+"""Holds running sandboxes against their own documents, the interface's and that of its controls:
+document.py <url>[,<url>...] <schemathesis> <folder for its notes>
 
 Each class of key calls everything that it opens, then everything else too; so does who has none. What changes the
-answers of all other operations is called by itself. The sandbox is reset before each run, and after the last.
+answers of all other operations is called by itself. Each sandbox takes the next run once it has ended one, and is reset
+before each run, and after the last.
 """
 
+import collections
+import concurrent.futures
 import json
 import pathlib
 import re
@@ -12,9 +15,10 @@ import subprocess
 import sys
 import urllib.request
 
-URL, SCHEMATHESIS, NOTES = sys.argv[1:]
+URLS, SCHEMATHESIS, NOTES = sys.argv[1].split(","), sys.argv[2], pathlib.Path(sys.argv[3])
 CONFIG = pathlib.Path(__file__).parent / "schemathesis.toml"
 PASSWORD = "a password of the sandbox"
+WITHOUT = "--exclude-operation-id="
 
 # Each by itself, with what it needs to begin with: the clock, pretended faults, going back, what ends sessions or
 # keys, and every switch.
@@ -39,128 +43,143 @@ APART = [
 HARMLESS = {"sandboxSnapshot", "createUser", "createKey", "createResellerToken"}
 
 
-def send(method, path, body=None, **headers):
-    """Sends JSON and answers the JSON and the headers; a refusal ends everything."""
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(URL + path, data, headers, method=method)
-    with urllib.request.urlopen(request) as answer:
-        text = answer.read()
-        return json.loads(text) if text else None, answer.headers
+class Sandbox:
+    """A running sandbox, and the folder for what is noted of it."""
 
+    def __init__(self, url, notes):
+        self.url, self.notes = url, notes
+        notes.mkdir(exist_ok=True)
+        self.document = self.documents()
 
-DOCUMENT = None
+    def send(self, method, path, body=None, **headers):
+        """Sends JSON and answers the JSON and the headers; a refusal ends everything."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        with urllib.request.urlopen(request) as answer:
+            text = answer.read()
+            return json.loads(text) if text else None, answer.headers
 
+    def documents(self):
+        """Both documents as one: what one of them makes the other acts on."""
+        whole, controls = (self.send("GET", path)[0] for path in ("/v1/openapi.json", "/sandbox/openapi.json"))
+        whole["paths"] |= controls["paths"]
+        for kind, parts in controls["components"].items():
+            whole["components"].setdefault(kind, {}).update(parts)
+        return whole
 
-def sign_in(email, password):
-    """The session of who signs in."""
-    body = {"email": email, "password": password}
-    _, headers = send("POST", "/dashboard/api/session", body)
-    return headers["Set-Cookie"].split(";")[0].split("=")[1]
+    def operations(self):
+        """Which security scheme each operation asks for; none: it is open."""
+        paths = self.document["paths"].values()
+        each = [operation for path in paths for operation in path.values()]
+        return {one["operationId"]: next(iter([*one["security"], {}][0]), "") for one in each}
 
+    def sign_in(self, email, password):
+        """The session of who signs in."""
+        body = {"email": email, "password": password}
+        _, headers = self.send("POST", "/dashboard/api/session", body)
+        return headers["Set-Cookie"].split(";")[0].split("=")[1]
 
-def begin():
-    """From the seed: the sessions, and the ids of the account and of one of each thing that can be acted on."""
-    send("POST", "/sandbox/reset")
-    seeded = {"Cookie": "coffer_session=" + sign_in("operator@sandbox.test", "sandbox")}
-    account = send("GET", "/dashboard/api/accounts", **seeded)[0]["data"][0]["id"]
-    sessions = {}
-    for role, of_account in (("operator", None), ("merchant", account)):
-        email = f"{role}@shop.test"
-        user = {"email": email, "password": PASSWORD, "role": role, "account": of_account}
-        send("POST", "/dashboard/api/users", user, **seeded)
-        sessions[role] = sign_in(email, PASSWORD)
-    send("PATCH", "/sandbox/account", {"endpoints": [{"url": URL + "/sandbox/inbox/shop"}]})
-    known = {"ACCOUNT": account}
-    for mode in ("test", "live"):
-        known |= make_one_of_each(mode)
-        deliveries = send("GET", f"/dashboard/api/accounts/{account}/deliveries?mode={mode}", **seeded)[0]["data"]
-        known |= {f"DELIVERY_{mode.upper()}": deliveries[0]["id"]}
-    return sessions, known
+    def begin(self):
+        """From the seed: the sessions, and the ids of the account and of one of each thing that can be acted on."""
+        self.send("POST", "/sandbox/reset")
+        seeded = {"Cookie": "coffer_session=" + self.sign_in("operator@sandbox.test", "sandbox")}
+        account = self.send("GET", "/dashboard/api/accounts", **seeded)[0]["data"][0]["id"]
+        sessions = {}
+        for role, of_account in (("operator", None), ("merchant", account)):
+            email = f"{role}@shop.test"
+            user = {"email": email, "password": PASSWORD, "role": role, "account": of_account}
+            self.send("POST", "/dashboard/api/users", user, **seeded)
+            sessions[role] = self.sign_in(email, PASSWORD)
+        self.send("PATCH", "/sandbox/account", {"endpoints": [{"url": self.url + "/sandbox/inbox/shop"}]})
+        known = {"ACCOUNT": account}
+        for mode in ("test", "live"):
+            known |= self.make_one_of_each(mode)
+            path = f"/dashboard/api/accounts/{account}/deliveries?mode={mode}"
+            deliveries = self.send("GET", path, **seeded)[0]["data"]
+            known |= {f"DELIVERY_{mode.upper()}": deliveries[0]["id"]}
+        return sessions, known
 
+    def make_one_of_each(self, mode):
+        """Ids of an open and a paid invoice, a payment seen, one of nobody's, a refund, a payout, and a customer."""
+        key = {"X-API-Key": f"sk_{mode}_sandbox"}
+        wanted = {"amount": "2000.00", "currency": "EUR", "asset": "LTC"}
+        opened, paid, seen = (self.send("POST", "/v1/invoices", wanted, **key)[0]["id"] for _ in range(3))
+        payment = self.send("POST", "/sandbox/payments", {"invoice": paid})[0]["id"]
+        self.send("POST", f"/sandbox/payments/{payment}", {"state": "confirmed"})
+        made = {
+            "OPEN": opened,
+            "PAID": paid,
+            "PAYMENT": self.send("POST", "/sandbox/payments", {"invoice": seen})[0]["id"],
+            "REFUND": self.send("POST", "/sandbox/refunds", {"invoice": paid, "amount": "5.00"})[0]["id"],
+        }
+        self.send("POST", "/v1/customers/ada/addresses", {}, **key)
+        nobodys = {"test": "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "live": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"}
+        nobody = {"address": nobodys[mode], "asset": "BTC", "amount": "0.001"}
+        made["UNMATCHED"] = self.send("POST", "/sandbox/payments", nobody)[0]["id"]
+        # Payouts are of live mode only.
+        if mode == "live":
+            wanted = {"amount": "50.00", "currency": "EUR"}
+            made["PAYOUT"] = self.send("POST", "/v1/payouts", wanted, **key)[0]["id"]
+            # Only one may be open, and a run asks for its own.
+            self.send("POST", f"/sandbox/payouts/{made['PAYOUT']}", {"action": "reject"})
+        return {f"{name}_{mode.upper()}": one for name, one in made.items()}
 
-def make_one_of_each(mode):
-    """Ids of an open and a paid invoice, a payment seen, one of nobody's, a refund, a payout; besides a customer."""
-    key = {"X-API-Key": f"sk_{mode}_sandbox"}
-    wanted = {"amount": "2000.00", "currency": "EUR", "asset": "LTC"}
-    opened, paid, seen = (send("POST", "/v1/invoices", wanted, **key)[0]["id"] for _ in range(3))
-    payment = send("POST", "/sandbox/payments", {"invoice": paid})[0]["id"]
-    send("POST", f"/sandbox/payments/{payment}", {"state": "confirmed"})
-    made = {
-        "OPEN": opened,
-        "PAID": paid,
-        "PAYMENT": send("POST", "/sandbox/payments", {"invoice": seen})[0]["id"],
-        "REFUND": send("POST", "/sandbox/refunds", {"invoice": paid, "amount": "5.00"})[0]["id"],
-    }
-    send("POST", "/v1/customers/ada/addresses", {}, **key)
-    nobodys = {"test": "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "live": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"}
-    nobody = {"address": nobodys[mode], "asset": "BTC", "amount": "0.001"}
-    made["UNMATCHED"] = send("POST", "/sandbox/payments", nobody)[0]["id"]
-    # Payouts are of live mode only.
-    if mode == "live":
-        made["PAYOUT"] = send("POST", "/v1/payouts", {"amount": "50.00", "currency": "EUR"}, **key)[0]["id"]
-        # Only one may be open, and a run asks for its own.
-        send("POST", f"/sandbox/payouts/{made['PAYOUT']}", {"action": "reject"})
-    return {f"{name}_{mode.upper()}": one for name, one in made.items()}
+    def done(self):
+        """How often each operation has done what it was asked."""
+        with urllib.request.urlopen(self.url + "/metrics") as answer:
+            text = answer.read().decode()
+        return {one: int(times) for one, times in re.findall(r'operation="(\w+)",status="2xx"} (\d+)', text)}
 
-
-def done():
-    """How often each operation has done what it was asked."""
-    with urllib.request.urlopen(URL + "/metrics") as answer:
-        text = answer.read().decode()
-    return {one: int(times) for one, times in re.findall(r'operation="(\w+)",status="2xx"} (\d+)', text)}
-
-
-def documents():
-    """Both documents as one: what one of them makes the other acts on."""
-    whole, controls = (send("GET", path)[0] for path in ("/v1/openapi.json", "/sandbox/openapi.json"))
-    whole["paths"] |= controls["paths"]
-    for kind, parts in controls["components"].items():
-        whole["components"].setdefault(kind, {}).update(parts)
-    return whole
-
-
-def operations():
-    """Which security scheme each operation asks for; none: it is open."""
-    paths = DOCUMENT["paths"].values()
-    each = [operation for path in paths for operation in path.values()]
-    return {one["operationId"]: next(iter([*one["security"], {}][0]), "") for one in each}
-
-
-def hold(title, credentials, *arguments, opens=None, tells_idle=False):
-    """One run; answers whether nothing was found. `credentials`: a secret key, a public one, a reseller's token and a
-    session, or none. `opens`: the security scheme of the operations that may do anything, beside open ones."""
-    sessions, known = begin()
-    names = ("SECRET", "PUBLIC", "RESELLER", "SESSION")
-    held = {name: sessions.get(one, one) for name, one in zip(names, credentials or ())}
-    text = CONFIG.read_text()
-    if not held:
-        before, _, after = text.partition("[auth.openapi]\n")
-        text = before + "[generation]\nwith-security-parameters = false\n\n" + after.partition("\n\n")[2]
-    for name, value in (held | known).items():
-        text = text.replace("${COFFER_" + name + "}", value)
-    config = pathlib.Path(NOTES) / "schemathesis.toml"
-    config.write_text(text)
-    print(f"\ndocument: {title}", flush=True)
-    document = pathlib.Path(NOTES) / "openapi.json"
-    document.write_text(json.dumps(DOCUMENT))
-    command = [SCHEMATHESIS, "--config-file", config, "run", document, "--url", URL, "--no-color"]
-    before = done()
-    run = subprocess.run([*command, *arguments], cwd=NOTES, text=True, stdout=subprocess.PIPE)
-    send("DELETE", "/sandbox/faults")
-    grown = {one for one, times in done().items() if times > before.get(one, 0)}
-    lines = [line.strip("= ") for line in run.stdout.splitlines()]
-    told = [line for line in lines if " generated, " in line or "No issues found" in line]
-    print("\n".join(told) if run.returncode == 0 else run.stdout, flush=True)
-    schemes = operations()
-    if opens is not None:
-        wrong = sorted(one for one in grown if schemes[one] not in ("", opens))
-        if wrong:
-            print(f"document: done, and should have been refused: {', '.join(wrong)}")
+    def hold(self, title, credentials, *arguments, opens=None, tells_idle=False):
+        """One run; answers whether nothing was found. `credentials`: a secret key, a public one, a reseller's token and
+        a session, or none. `opens`: the security scheme of the operations that may do anything, beside open ones."""
+        sessions, known = self.begin()
+        names = ("SECRET", "PUBLIC", "RESELLER", "SESSION")
+        held = {name: sessions.get(one, one) for name, one in zip(names, credentials or ())}
+        text = CONFIG.read_text()
+        if not held:
+            before, _, after = text.partition("[auth.openapi]\n")
+            text = before + "[generation]\nwith-security-parameters = false\n\n" + after.partition("\n\n")[2]
+        for name, value in (held | known).items():
+            text = text.replace("${COFFER_" + name + "}", value)
+        config = self.notes / "schemathesis.toml"
+        config.write_text(text)
+        document = self.notes / "openapi.json"
+        document.write_text(json.dumps(self.document))
+        command = [SCHEMATHESIS, "--config-file", config, "run", document, "--url", self.url, "--no-color"]
+        before = self.done()
+        run = subprocess.run([*command, *arguments], cwd=self.notes, text=True, capture_output=True)
+        self.send("DELETE", "/sandbox/faults")
+        grown = {one for one, times in self.done().items() if times > before.get(one, 0)}
+        lines = [line.strip("= ") for line in run.stdout.splitlines()]
+        short = [line for line in lines if " generated, " in line or "No issues found" in line]
+        told = ["", f"document: {title}", *(short if run.returncode == 0 else [run.stdout]), *run.stderr.splitlines()]
+        schemes = self.operations()
+        wrong = []
+        if opens is not None:
+            wrong = sorted(one for one in grown if schemes[one] not in ("", opens))
+            if wrong:
+                told.append(f"document: done, and should have been refused: {', '.join(wrong)}")
+        if tells_idle:
+            left_out = {argument.removeprefix(WITHOUT) for argument in arguments}
+            idle = sorted(one for one in schemes if one not in grown and one not in left_out)
+            told.append(f"have done nothing but refuse: {', '.join(idle)}")
+        # At once, as another sandbox tells of its own.
+        sys.stdout.write("\n".join([*told, ""]))
+        sys.stdout.flush()
         return run.returncode == 0 and not wrong
-    idle = sorted(one for one in schemes if one not in grown and f"--exclude-operation-id={one}" not in arguments)
-    if tells_idle:
-        print(f"have done nothing but refuse: {', '.join(idle)}")
-    return run.returncode == 0
+
+    def take(self, runs):
+        """Makes one run after another until none is left; answers whether nothing was found in any."""
+        good = True
+        try:
+            for title, credentials, arguments, more in runs:
+                good &= self.hold(title, credentials, *arguments, **more)
+        finally:
+            # After a refusal nobody begins another one.
+            collections.deque(runs, 0)
+        self.send("POST", "/sandbox/reset")
+        return good
 
 
 def only(operations):
@@ -170,35 +189,41 @@ def only(operations):
 
 def without(operations):
     """The arguments that leave these out."""
-    return [f"--exclude-operation-id={operation}" for operation in operations]
+    return [WITHOUT + operation for operation in operations]
 
 
-def main():
-    global DOCUMENT
-    DOCUMENT = documents()
+def all_runs():
+    """What is to be held, the longest first: a title, credentials, arguments, and what else `hold` is told."""
     spoiling = {one for group in APART for one in group} - HARMLESS
     test = ("sk_test_sandbox", "pk_test_sandbox", "rt_sandbox", "operator")
     live = ("sk_live_sandbox", "pk_live_sandbox", "rt_sandbox", "merchant")
     rest = without(sorted(spoiling))
     whole = ["--max-examples", "20", *rest]
-    good = hold("test keys, the reseller's token, an operator", test, *whole, tells_idle=True)
+    yield "test keys, the reseller's token, an operator", test, whole, {"tells_idle": True}
     whole = ["--max-examples", "10", *rest]
-    good &= hold("live keys, the reseller's token, a merchant's user", live, *whole, tells_idle=True)
+    yield "live keys, the reseller's token, a merchant's user", live, whole, {"tells_idle": True}
     # Payouts are of live mode, and an operator decides on them.
     of_payouts = ["createPayout", "getPayout", "movePayout", "sandboxMovePayout"]
     whole = ["--max-examples", "30", *only(of_payouts)]
-    good &= hold("payouts, with a live key and an operator", (*live[:3], "operator"), *whole)
+    yield "payouts, with a live key and an operator", (*live[:3], "operator"), whole, {}
     for group in APART:
         phases = "examples,coverage,fuzzing" + (",stateful" if len(group) > 1 else "")
-        good &= hold(" and ".join(group), test, "--max-examples", "50", "--phases", phases, *only(group))
+        yield " and ".join(group), test, ["--max-examples", "50", "--phases", phases, *only(group)], {}
     # One credential wherever any is asked for: right at some operations, of the wrong class or none at all others.
     schemes = {"sk": "apiKey", "pk": "publicKey", "rt": "reseller", "operator": "session", "merchant": "session"}
     light = ["--phases", "examples,fuzzing", "--max-examples", "3", *rest]
     for one in dict.fromkeys(test + live + ("unknown",)):
-        good &= hold(f"{one} everywhere", (one,) * 4, *light, opens=schemes.get(one.split("_")[0], "none"))
-    good &= hold("no key at all", None, *light, opens="none")
-    send("POST", "/sandbox/reset")
-    return 0 if good else 1
+        yield f"{one} everywhere", (one,) * 4, light, {"opens": schemes.get(one.split("_")[0], "none")}
+    yield "no key at all", None, light, {"opens": "none"}
+
+
+def main():
+    # Of a list, so that no two sandboxes get the same one.
+    runs = iter([*all_runs()])
+    sandboxes = [Sandbox(url, NOTES / f"sandbox{at}") for at, url in enumerate(URLS)]
+    with concurrent.futures.ThreadPoolExecutor(len(sandboxes)) as pool:
+        ends = [pool.submit(sandbox.take, runs) for sandbox in sandboxes]
+    return 0 if all([end.result() for end in ends]) else 1
 
 
 sys.exit(main())
