@@ -1,0 +1,271 @@
+//! nginx in front of Coffer, with the settings to copy: TLS, streams, bodies, and who the client is.
+
+use super::changed;
+use crate::support::process::Process;
+use crate::support::receiver::Receiver;
+use crate::support::scratch::Scratch;
+use crate::support::served::{NO_RATES, Served};
+use crate::support::tools;
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+
+const UNTESTED: &str = "nginx in front of Coffer";
+const SITE: &str = "https://pay.example.com";
+/// How often it is looked whether it listens.
+const LOOKS_MAX: usize = 1_000_000;
+const MAIN: &str = "daemon off; master_process off; pid nginx.pid; error_log error.log;
+    events {}
+    http {
+        client_body_temp_path bodies; proxy_temp_path answers;
+        fastcgi_temp_path a; uwsgi_temp_path b; scgi_temp_path c;
+        include coffer.conf;
+    }";
+
+/// nginx, until it is dropped.
+struct Nginx {
+    _process: Process,
+    scratch: Scratch,
+    https: String,
+    http: String,
+}
+
+impl Nginx {
+    /// Starts one in front of whoever listens there; nothing where the machine has none.
+    #[track_caller]
+    fn before(upstream: &str) -> Option<Nginx> {
+        tools::says("nginx", &["-v"], UNTESTED)?;
+        tools::says("curl", &["--version"], UNTESTED)?;
+        let scratch = Scratch::new();
+        let folder = scratch.path("");
+        let mut certificate = Command::new("openssl");
+        certificate.args(["req", "-x509", "-newkey", "ec", "-pkeyopt"]);
+        certificate.args(["ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]);
+        certificate.args(["-keyout", "key.pem", "-out", "certificate.pem", "-subj"]);
+        certificate.args([
+            "/CN=pay.example.com",
+            "-addext",
+            "subjectAltName=DNS:pay.example.com",
+        ]);
+        let made = tools::output(certificate.current_dir(&folder), UNTESTED)?;
+        assert!(made.status.success(), "{made:?}");
+        let (https, http) = (
+            Receiver::nobody().to_string(),
+            Receiver::nobody().to_string(),
+        );
+        let settings = changed(
+            "nginx.conf",
+            &[
+                ("127.0.0.1:8080", upstream),
+                ("listen 443 ", &format!("listen {https} ")),
+                ("listen 80;", &format!("listen {http};")),
+                // This machine may have no such addresses.
+                ("listen [::]:443 ssl http2;", ""),
+                ("listen [::]:80;", ""),
+                (
+                    "/etc/letsencrypt/live/pay.example.com/fullchain.pem",
+                    "certificate.pem",
+                ),
+                (
+                    "/etc/letsencrypt/live/pay.example.com/privkey.pem",
+                    "key.pem",
+                ),
+                ("/var/log/nginx/coffer.log", "coffer.log"),
+            ],
+        );
+        std::fs::write(scratch.path("coffer.conf"), settings).unwrap();
+        std::fs::write(scratch.path("main.conf"), MAIN).unwrap();
+        let mut command = Command::new("nginx");
+        command
+            .arg("-p")
+            .arg(&folder)
+            .args(["-c", "main.conf", "-e", "error.log"]);
+        let process = Process::start(&mut command);
+        let listens = |()| TcpStream::connect(&https).is_ok();
+        assert!(std::iter::repeat_n((), LOOKS_MAX).any(listens));
+        Some(Nginx {
+            _process: process,
+            scratch,
+            https,
+            http,
+        })
+    }
+
+    /// Calls it by its name, as a client at this address of the machine.
+    fn client(&self, from: &str, url: &str) -> Command {
+        let mut command = Command::new("curl");
+        for (port, address) in [("443", &self.https), ("80", &self.http)] {
+            let to = format!("pay.example.com:{port}:{address}");
+            command.args(["--connect-to", &to]);
+        }
+        command
+            .arg("--cacert")
+            .arg(self.scratch.path("certificate.pem"));
+        command.args(["--silent", "--show-error", "--interface", from]);
+        command.args(["--max-time", "60", url]);
+        command
+    }
+
+    /// What is answered: the status, and the rest.
+    #[track_caller]
+    fn calls(&self, from: &str, url: &str, arguments: &[&str]) -> (u16, String) {
+        let mut command = self.client(from, url);
+        let output = command
+            .args(["--include", "--write-out", "\n%{http_code}"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let (answer, status) = text.rsplit_once('\n').unwrap();
+        (status.parse().unwrap(), answer.to_owned())
+    }
+}
+
+/// Coffer as the settings of nginx ask for it, and where it listens.
+#[track_caller]
+fn serve(served: &Served) -> (Process, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(["serve", "--listen", "127.0.0.1:0", "--log", "off"]);
+    command.args(["--public-url", SITE, "--trusted-proxy", "127.0.0.1/32"]);
+    command.args(["--exit-with-parent", "--rates", NO_RATES, "--file"]);
+    let process = Process::start(command.arg(&served.file));
+    let line = process.line();
+    let (_, rest) = line.split_once(" listen=").unwrap();
+    let address = rest.split(' ').next().unwrap().to_owned();
+    (process, address)
+}
+
+#[test]
+fn a_shop_behind_nginx() {
+    let served = Served::new();
+    let (_coffer, address) = serve(&served);
+    let Some(nginx) = Nginx::before(&address) else {
+        return;
+    };
+    let here = "127.0.0.1";
+    let (key, invoices) = (
+        format!("X-API-Key: {}", served.key),
+        format!("{SITE}/v1/invoices"),
+    );
+    let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
+    let (status, made) = nginx.calls(here, &invoices, &["-H", &key, "-d", &body]);
+    assert_eq!(status, 201, "{made}");
+    assert!(
+        made.contains("strict-transport-security: max-age="),
+        "{made}"
+    );
+    let json = made.split("\r\n\r\n").last().unwrap();
+    let checkout: Value = serde_json::from_str(json).unwrap();
+    let checkout = checkout["checkoutUrl"].as_str().unwrap();
+    let (status, page) = nginx.calls(here, checkout, &[]);
+    assert_eq!(status, 200, "{page}");
+    assert!(page.contains("20.00") && page.contains("</html>"), "{page}");
+    // The token that opens it is not in the log.
+    let log = std::fs::read_to_string(nginx.scratch.path("coffer.log")).unwrap();
+    assert!(
+        log.contains("\"GET /checkout/") && !log.contains("token"),
+        "{log}"
+    );
+    for path in ["/metrics", "//metrics", "/%6detrics", "/x/../metrics"] {
+        let (status, answer) = nginx.calls(here, &format!("{SITE}{path}"), &["--path-as-is"]);
+        assert_eq!(
+            (status, answer.contains("coffer_")),
+            (404, false),
+            "{path}: {answer}"
+        );
+    }
+    let plain = checkout.replace("https://", "http://");
+    let (status, answer) = nginx.calls(here, &plain, &[]);
+    assert_eq!(status, 301, "{answer}");
+    assert!(
+        answer.contains(&format!("Location: {checkout}\r\n")),
+        "{answer}"
+    );
+    let (status, _) = nginx.calls(
+        here,
+        &invoices.replace("https", "http"),
+        &["-H", &key, "-d", &body],
+    );
+    assert_eq!(status, 403);
+}
+
+#[test]
+fn bodies_behind_nginx_are_as_large_as_coffer_takes_them() {
+    let served = Served::new();
+    let (_coffer, address) = serve(&served);
+    let Some(nginx) = Nginx::before(&address) else {
+        return;
+    };
+    let invoices = format!("{SITE}/v1/invoices");
+    let file = nginx.scratch.path("body");
+    let (known, unknown) = (served.key.as_str(), "sk_live_unknown");
+    let data = format!("@{}", file.display());
+    for (bytes, key, status, code) in [
+        (64 * 1024, known, 201, "unknown_field"),
+        (64 * 1024, unknown, 401, "unauthorized"),
+        (64 * 1024 + 1, known, 413, "payload_too_large"),
+        (10 * 1024 * 1024, unknown, 413, "payload_too_large"),
+    ] {
+        let start = r#"{"amount": 1, "currency": "EUR", "unknown_field": ""#;
+        let rest = "x".repeat(bytes - start.len() - 2);
+        std::fs::write(&file, format!("{start}{rest}\"}}")).unwrap();
+        let key = format!("X-API-Key: {key}");
+        let (found, answer) = nginx.calls(
+            "127.0.0.1",
+            &invoices,
+            &["-H", &key, "--data-binary", &data],
+        );
+        assert_eq!((found, answer.contains(code)), (status, true), "{answer}");
+    }
+}
+
+#[test]
+fn coffer_sees_the_client_behind_nginx() {
+    let served = Served::new();
+    let (_coffer, address) = serve(&served);
+    let Some(nginx) = Nginx::before(&address) else {
+        return;
+    };
+    let session = format!("{SITE}/dashboard/api/session");
+    let wrong = json!({ "email": "operator@shop.test", "password": "a guess" }).to_string();
+    let guess = |from: &str, says: &str| {
+        let says = format!("X-Forwarded-For: {says}");
+        nginx.calls(from, &session, &["-H", &says, "-d", &wrong]).0
+    };
+    // One client, whatever it says of itself, is slowed down after six guesses; another one is not.
+    let guesses = (1..=8).map(|n| guess("127.0.0.2", &format!("192.0.2.{n}")));
+    let guesses: Vec<u16> = guesses.collect();
+    assert_eq!(guesses, [401, 401, 401, 401, 401, 401, 429, 429]);
+    assert_eq!(guess("127.0.0.3", "127.0.0.2"), 401);
+}
+
+#[test]
+fn a_stream_is_passed_on_as_it_comes() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let Some(nginx) = Nginx::before(&listener.local_addr().unwrap().to_string()) else {
+        return;
+    };
+    let mut command = nginx.client("127.0.0.1", &format!("{SITE}/stream"));
+    command.arg("--no-buffer");
+    let client = Process::start_with(&mut command, Stdio::inherit());
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut asked = [0; 4096];
+    let count = stream.read(&mut asked).unwrap();
+    let asked = String::from_utf8_lossy(&asked[..count]).to_lowercase();
+    assert!(
+        asked.contains("\r\nx-forwarded-for: 127.0.0.1\r\n"),
+        "{asked}"
+    );
+    assert!(asked.contains("\r\nhost: pay.example.com\r\n"), "{asked}");
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    // The next event is not sent before this one has arrived.
+    for event in ["one", "two", "three"] {
+        let text = format!("data: {event}\n\n");
+        stream.write_all(text.as_bytes()).unwrap();
+        assert_eq!(client.line(), format!("data: {event}"));
+        assert_eq!(client.line(), "");
+    }
+}
