@@ -1,7 +1,10 @@
 //! What `examples/deploy` has, with what it is for: real nodes, a real proxy, real disks, real machines.
 
+mod guide;
+mod litestream;
 mod nginx;
 mod provisioner;
+mod services;
 mod signer;
 
 use std::path::{Path, PathBuf};
@@ -20,4 +23,23 @@ fn changed(name: &str, changes: &[(&str, &str)]) -> String {
         assert!(text.contains(old), "{old} is not in {name}");
         text.replace(old, new)
     })
+}
+
+/// The blocks of the page that are fenced as `sh`, each with what stands behind that: the terminal it is typed into, or
+/// when.
+fn blocks() -> Vec<(String, String)> {
+    let page = std::fs::read_to_string(example("README.md")).unwrap();
+    let blocks = page.split("\n```sh").skip(1).map(|rest| {
+        let (kind, rest) = rest.split_once('\n').unwrap();
+        let block = rest.split("```").next().unwrap();
+        (kind.trim().to_owned(), block.to_owned())
+    });
+    blocks.collect()
+}
+
+/// What a shell looks for programs in: where Coffer is first.
+fn path() -> String {
+    let coffer = Path::new(env!("CARGO_BIN_EXE_coffer")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    format!("{}:{path}", coffer.display())
 }

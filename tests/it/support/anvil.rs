@@ -160,6 +160,20 @@ impl Node {
         self.contract(TOKEN)
     }
 
+    /// Makes this address a contract of that token too, of which the account has a thousand.
+    #[track_caller]
+    pub fn token_at(&self, address: &str) {
+        let code = self.ask("eth_getCode", json!([self.token(), "latest"]));
+        self.ask("anvil_setCode", json!([address, code]));
+        // Where `balanceOf` has the account's: the second of the contract's variables.
+        let place = format!("{}{:064x}", word(ADDRESS), 1);
+        let bytes = |at: usize| u8::from_str_radix(&place[at..at + 2], 16).unwrap();
+        let place: Vec<u8> = (0..place.len()).step_by(2).map(bytes).collect();
+        let place = format!("0x{}", hex(&Keccak256::digest(place)));
+        let thousand = format!("0x{:064x}", 1_000_000_000);
+        self.ask("anvil_setStorageAt", json!([address, place, thousand]));
+    }
+
     /// Makes a contract that sends what it is paid on.
     #[track_caller]
     pub fn sender(&self) -> String {
@@ -197,10 +211,9 @@ pub fn word(address: &str) -> String {
 /// What a contract is sent: which function, by the first four bytes of the hash of its name and types, and its words.
 fn calldata(function: &str, words: &[String]) -> String {
     let hash = Keccak256::digest(function);
-    let selector: String = hash
-        .iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("0x{selector}{}", words.concat())
+    format!("0x{}{}", hex(&hash[..4]), words.concat())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

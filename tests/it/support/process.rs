@@ -2,7 +2,7 @@
 //!
 //! What always holds: whatever is started here is gone when its handle is dropped.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -63,6 +63,22 @@ impl Process {
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// Writes this to its standard input.
+    #[track_caller]
+    pub fn types(&mut self, text: &str) {
+        let input = self.child.stdin.as_mut().unwrap();
+        input.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Ends it as Ctrl-C does, and waits for its end; did it end well?
+    #[track_caller]
+    pub fn interrupt(&mut self) -> bool {
+        let number = self.id().to_string();
+        let told = Command::new("kill").args(["-INT", &number]).status();
+        assert!(told.unwrap().success());
+        self.child.wait().unwrap().success()
     }
 
     /// Closes its standard input and waits for its end; did it end well?

@@ -1,0 +1,37 @@
+//! The services of systemd: what they say is understood.
+
+use super::{changed, example};
+use crate::support::scratch::Scratch;
+use crate::support::tools;
+use std::process::Command;
+
+#[test]
+fn systemd_understands_every_service() {
+    let scratch = Scratch::new();
+    let entries = std::fs::read_dir(example("")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut command = Command::new("systemd-analyze");
+    command.args(["verify", "--man=no", "--recursive-errors=no"]);
+    let mut count = 0;
+    for name in names.filter(|name| name.ends_with(".service")) {
+        let text = changed(&name, &[]);
+        // It has to be on this machine.
+        let program = text.lines().find(|line| line.starts_with("ExecStart="));
+        let program = program.unwrap().split(' ').next().unwrap();
+        std::fs::write(
+            scratch.path(&name),
+            text.replace(program, "ExecStart=/bin/true"),
+        )
+        .unwrap();
+        command.arg(scratch.path(&name));
+        count += 1;
+    }
+    assert_eq!(count, 3);
+    let Some(output) = tools::output(&mut command, "whether systemd understands the services")
+    else {
+        return;
+    };
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    assert_eq!(said, "");
+}
