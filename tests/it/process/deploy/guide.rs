@@ -319,8 +319,8 @@ fn a_copy_is_gone_back_to(reader: &mut Reader, serve: &str) {
     ] {
         assert!(told.contains(part), "{told}");
     }
+    reader.does("down");
     reader.serves(serve);
-    reader.does("");
     reader.until_file_says("select count(*) from rescans where ended_at is not null", 1);
     reader.until_file_says(
         "select count(*) from observations where state = 'confirmed'",
