@@ -1,7 +1,7 @@
 -- rule 5: what was seen has exactly one owner; what was confirmed was booked as such
 with owned as (
   select observation from payments union all select observation from deposits
-  union all select observation from unmatched_payments union all select observation from own_transfers
+  union all select observation from unmatched_payments where outcome is not 'assigned' union all select observation from own_transfers
 )
 select format('observation %d of %s', o.seq, o.txid) as about, format('of %d owners', count(w.observation)) as found, 'of one owner' as should
 from observations o left join owned w on w.observation = o.seq

@@ -16,6 +16,7 @@ pub(crate) mod rates;
 pub mod sandbox;
 pub mod summary;
 mod transfers;
+pub mod unmatched;
 pub(crate) mod wallets;
 
 pub use invoice_detail::{invoice_detail, timeline_entry};

@@ -29,6 +29,24 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// What a person made of it.
+    ///
+    /// ```text
+    /// open ──assign──→ assigned      ──undo, until it has once been confirmed──→ open
+    ///   ├────return──→ returned      ──undo──→ open
+    ///   └────dismiss─→ dismissed     ──undo──→ open
+    /// ```
+    pub enum Resolution {
+        /// It was given to an invoice or to a customer.
+        Assigned = "assigned",
+        /// It was paid back.
+        Returned = "returned",
+        /// Nothing is to be done, for a reason.
+        Dismissed = "dismissed",
+    }
+}
+
 /// A payment that matched nothing.
 #[derive(Clone, Debug)]
 pub struct Unmatched {
@@ -60,8 +78,12 @@ pub struct Unmatched {
     pub invoice_id: Option<String>,
     /// The earlier of mempool sighting and block time.
     pub seen_at: Time,
-    /// When a person looked at it.
+    /// What a person made of it; nothing while nobody has.
+    pub outcome: Option<Resolution>,
+    /// When.
     pub resolved_at: Option<Time>,
-    /// What that came to.
+    /// Why.
     pub note: Option<String>,
+    /// The transaction that paid it back.
+    pub return_txid: Option<String>,
 }

@@ -33,7 +33,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::timeline;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Sending, TransferStatus};
-use crate::domain::unmatched::UnmatchedReason;
+use crate::domain::unmatched::{Resolution, UnmatchedReason};
 use crate::domain::user::Role;
 use crate::service::sandbox::payments::{SHOWN_STATES, Step};
 use answers::{headers, responses};
@@ -272,6 +272,7 @@ fn texts(name: &str) -> Vec<&'static str> {
         "PaymentState" => PaymentState::TEXTS.to_vec(),
         "SandboxPaymentState" => SHOWN_STATES.to_vec(),
         "UnmatchedReason" => UnmatchedReason::TEXTS.to_vec(),
+        "Resolution" => Resolution::TEXTS.to_vec(),
         "PaymentStep" => Step::TEXTS.to_vec(),
         "Role" => Role::TEXTS.to_vec(),
         "Sending" => Sending::TEXTS.to_vec(),

@@ -10,6 +10,7 @@ mod matching;
 mod payment;
 #[cfg(test)]
 mod tests;
+mod undo;
 
 use super::settle::Cause;
 use super::{Error, Service};

@@ -80,6 +80,8 @@ impl Service {
                 if invoice.picked_quote != Some(quote.seq) {
                     invoice_steps::picked(tx, invoice.seq, quote.seq, now)?;
                 }
+                // Whoever has asked for it can pay at it, whatever becomes of what a person gave.
+                quotes::by_person(tx, quote.seq, false)?;
                 quote
             }
             None => {
@@ -213,6 +215,7 @@ impl Service {
                     created_at: now,
                 };
                 quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
+                quotes::by_person(tx, quote.seq, true)?;
                 quote
             }
         };

@@ -43,6 +43,7 @@ rows! {
 commands! {
     INSERT = file "sql/deposits/insert.sql";
     FIX = file "sql/deposits/fix.sql";
+    REMOVE = "delete from deposits where seq = :seq and was_confirmed = 0";
 }
 
 /// Adds a deposit that was just detected; its `seq`.
@@ -111,5 +112,16 @@ pub fn list(
             let params = named_params! { ":account": account, ":mode": mode, ":ref": reference, ":limit": limit };
             LIST_OF_CUSTOMER.all(db, params)
         }
+    }
+}
+
+/// Removes a deposit that was given to its customer; it must never have been confirmed.
+pub fn remove(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
+    match REMOVE.run(tx, named_params! { ":seq": deposit.seq })? {
+        1 => Ok(()),
+        _ => Err(StoreError::Failed(format!(
+            "deposit {} was confirmed before",
+            deposit.seq
+        ))),
     }
 }

@@ -1,8 +1,8 @@
 //! The table `invoice_steps`: what happened to an invoice, in order.
 //!
-//! What always holds: no row is changed, and only one kind of row is removed: a coin's earlier pick, when the
-//! customer picks that coin again before anything else happens. So a customer who keeps picking adds no more rows
-//! than there are coins.
+//! What always holds: no row is changed, and only two kinds of row are removed: a coin's earlier pick, when the
+//! customer picks that coin again before anything else happens, so that a customer who keeps picking adds no more rows
+//! than there are coins; and what a person gave to the invoice, when that is undone.
 
 use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
@@ -32,6 +32,8 @@ commands! {
     PICKED_BEFORE = "delete from invoice_steps where invoice = :invoice and quote = :quote \
         and seq > ifnull((select max(seq) from invoice_steps where invoice = :invoice and quote is null), 0)";
     PICKED = "insert into invoice_steps (invoice, at, quote) values (:invoice, :at, :quote)";
+    REMOVE_PAYMENT = "delete from invoice_steps where payment = :payment";
+    REMOVE_QUOTE = "delete from invoice_steps where quote = :quote";
     STATUS = "insert into invoice_steps (invoice, at, status) values (:invoice, :at, :status)";
 }
 
@@ -58,6 +60,19 @@ pub fn picked(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), St
 pub fn picked_first(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), StoreError> {
     let params = named_params! { ":invoice": invoice, ":quote": quote, ":at": now };
     PICKED.run(tx, params).map(drop)
+}
+
+/// Forgets a payment that was given to its invoice, as that is undone.
+pub(super) fn remove_payment(tx: &Tx<'_>, payment: i64) -> Result<(), StoreError> {
+    let params = named_params! { ":payment": payment };
+    REMOVE_PAYMENT.run(tx, params).map(drop)
+}
+
+/// Forgets a quote that was made for such a payment.
+pub(super) fn remove_quote(tx: &Tx<'_>, quote: i64) -> Result<(), StoreError> {
+    REMOVE_QUOTE
+        .run(tx, named_params! { ":quote": quote })
+        .map(drop)
 }
 
 /// The status changed.

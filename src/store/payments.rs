@@ -42,6 +42,7 @@ commands! {
     INSERT = file "sql/payments/insert.sql";
     JUDGE_AGAIN = file "sql/payments/judge_again.sql";
     CONFIRM = "update payments set was_confirmed = 1 where seq = :seq";
+    REMOVE = "delete from payments where seq = :seq and was_confirmed = 0";
 }
 
 /// Adds a payment that was just seen; its `seq`.
@@ -105,6 +106,18 @@ pub fn came_to(
         CONFIRM.run(tx, params)?;
     }
     invoice_steps::payment(tx, (payment.invoice, payment.seq), state, now)
+}
+
+/// Removes a payment that was given to its invoice, with its steps; it must never have been confirmed.
+pub fn remove(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
+    invoice_steps::remove_payment(tx, payment.seq)?;
+    match REMOVE.run(tx, named_params! { ":seq": payment.seq })? {
+        1 => Ok(()),
+        _ => Err(StoreError::Failed(format!(
+            "payment {} was confirmed before",
+            payment.seq
+        ))),
+    }
 }
 
 /// The payments of an invoice, in the order they were recorded.

@@ -18,7 +18,7 @@ use crate::domain::server::state::{CommandState, ServerStatus};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::transfer::{Sending, TransferKind, TransferStatus};
-use crate::domain::unmatched::UnmatchedReason;
+use crate::domain::unmatched::{Resolution, UnmatchedReason};
 use crate::domain::user::Role;
 use crate::domain::wallet::{Script, WalletNetwork};
 use crate::store::Kind;
@@ -109,6 +109,7 @@ enum_as_text!(
     TransferStatus,
     Sending,
     UnmatchedReason,
+    Resolution,
     ServerType,
     ServerStatus,
     CommandState,

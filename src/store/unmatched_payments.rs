@@ -3,7 +3,7 @@
 use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::time::Time;
-use crate::domain::unmatched::{Unmatched, UnmatchedReason};
+use crate::domain::unmatched::{Resolution, Unmatched, UnmatchedReason};
 use rusqlite::named_params;
 
 /// A payment that has just matched nothing.
@@ -23,11 +23,12 @@ pub struct NewUnmatched<'a> {
 rows! {
     fn read(
         u.seq, u.id, u.observation, o.state, o.mode, o.asset, o.txid, o.position, o.address, o.amount, u.reason,
-        account_id = "a.id", invoice_id = "i.id", o.seen_at, u.resolved_at, u.note,
+        account_id = "a.id", invoice_id = "i.id", o.seen_at, u.outcome, u.resolved_at, u.note,
+        u.return_txid,
     ) -> Unmatched {
         Ok(Unmatched {
             seq, id, observation, state, mode, asset, txid, position, address, amount, reason, account_id,
-            invoice_id, seen_at, resolved_at, note,
+            invoice_id, seen_at, outcome, resolved_at, note, return_txid,
         })
     }
     BY_ID = select "from unmatched_payments u join observations o on o.seq = u.observation \
@@ -35,7 +36,7 @@ rows! {
         where u.id = :id";
     OF_OBSERVATION = select "from unmatched_payments u join observations o on o.seq = u.observation \
         left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
-        where u.observation = :observation";
+        where u.observation = :observation and u.outcome is not 'assigned'";
     PAGE = select "from unmatched_payments u join observations o on o.seq = u.observation \
         left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
         where u.seq < :before order by u.seq desc limit :limit";
@@ -47,8 +48,10 @@ rows! {
 commands! {
     INSERT = "insert into unmatched_payments (id, observation, reason, account, invoice) \
         values (:id, :observation, :reason, :account, :invoice)";
-    RESOLVE = "update unmatched_payments set resolved_at = ifnull(resolved_at, :now), note = :note where id = :id";
-    REMOVE = "delete from unmatched_payments where seq = :seq";
+    RESOLVE = "update unmatched_payments set outcome = :outcome, resolved_at = ifnull(resolved_at, :now), note = :note, \
+        return_txid = :return_txid where seq = :seq";
+    REOPEN = "update unmatched_payments set outcome = null, resolved_at = null, note = null, return_txid = null \
+        where seq = :seq";
 }
 
 /// Adds a payment that matched nothing.
@@ -68,7 +71,7 @@ pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Unmatched>, StoreError>
     BY_ID.first(db, named_params! { ":id": id })
 }
 
-/// The payment that an observation came to, where it matched nothing.
+/// The payment that an observation came to, where it matched nothing and was given to nobody.
 pub fn of_observation(db: &Reader<'_>, observation: i64) -> Result<Option<Unmatched>, StoreError> {
     OF_OBSERVATION.first(db, named_params! { ":observation": observation })
 }
@@ -84,13 +87,21 @@ pub fn page(
     query.all(db, named_params! { ":before": before, ":limit": limit })
 }
 
-/// Notes what looking at it came to; when it was looked at first stays. False where there is no such payment.
-pub fn resolve(tx: &Tx<'_>, id: &str, note: &str, now: Time) -> Result<bool, StoreError> {
-    let changed = RESOLVE.run(tx, named_params! { ":id": id, ":note": note, ":now": now })?;
-    Ok(changed == 1)
+/// Notes what a person made of it; when that was first stays.
+pub fn resolve(
+    tx: &Tx<'_>,
+    seq: i64,
+    outcome: Resolution,
+    (note, return_txid): (Option<&str>, Option<&str>),
+    now: Time,
+) -> Result<(), StoreError> {
+    let params = named_params! {
+        ":seq": seq, ":outcome": outcome, ":note": note, ":return_txid": return_txid, ":now": now,
+    };
+    RESOLVE.run(tx, params).map(drop)
 }
 
-/// Removes a payment that has come to be somebody's.
-pub fn remove(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
-    REMOVE.run(tx, named_params! { ":seq": seq }).map(drop)
+/// Nobody has made anything of it any more.
+pub fn reopen(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
+    REOPEN.run(tx, named_params! { ":seq": seq }).map(drop)
 }

@@ -1,4 +1,4 @@
-//! The JSON of a customer's addresses, of a deposit, and of a payment that matched nothing.
+//! The JSON of a customer's addresses, and of a deposit.
 //!
 //! What always holds: field names and their order are the interface's.
 
@@ -8,7 +8,6 @@ use crate::domain::customer::Family;
 use crate::domain::deposit::{Deposit, DepositStatus};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
-use crate::domain::unmatched::{Unmatched, UnmatchedReason};
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 
@@ -124,69 +123,5 @@ pub fn deposit(deposit: &Deposit, net: Cents) -> Rendered {
         net_eur: net,
         created_at: deposit.created_at,
         confirmed_at: deposit.confirmed_at,
-    })
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct UnmatchedView<'a> {
-    object: &'static str,
-    id: &'a str,
-    livemode: bool,
-    reason: UnmatchedReason,
-    account: Option<&'a str>,
-    invoice: Option<&'a str>,
-    chain: Chain,
-    asset: &'static str,
-    asset_symbol: &'static str,
-    address: &'a str,
-    txid: &'a str,
-    amount_crypto: String,
-    seen_at: Time,
-    resolved_at: Option<Time>,
-    note: Option<&'a str>,
-}
-
-/// A payment that matched nothing.
-pub fn unmatched(payment: &Unmatched) -> Rendered {
-    to_raw_value(&UnmatchedView {
-        object: "unmatched_payment",
-        id: &payment.id,
-        livemode: payment.mode.is_live(),
-        reason: payment.reason,
-        account: payment.account_id.as_deref(),
-        invoice: payment.invoice_id.as_deref(),
-        chain: payment.asset.chain,
-        asset: payment.asset.id,
-        asset_symbol: payment.asset.symbol,
-        address: &payment.address,
-        txid: &payment.txid,
-        amount_crypto: payment.asset.text(payment.amount),
-        seen_at: payment.seen_at,
-        resolved_at: payment.resolved_at,
-        note: payment.note.as_deref(),
-    })
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AssignmentView<'a> {
-    object: &'static str,
-    unmatched_payment: &'a str,
-    payment: Option<&'a str>,
-    deposit: Option<&'a str>,
-}
-
-/// What a payment that matched nothing has become: a payment or a deposit, by its id.
-pub fn assignment(
-    unmatched: &Unmatched,
-    payment: Option<&String>,
-    deposit: Option<&String>,
-) -> Rendered {
-    to_raw_value(&AssignmentView {
-        object: "unmatched_payment_assignment",
-        unmatched_payment: &unmatched.id,
-        payment: payment.map(String::as_str),
-        deposit: deposit.map(String::as_str),
     })
 }

@@ -3,6 +3,7 @@
 use crate::domain::customer::REF_CHARS_MAX;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::transfer::step::TXID_CHARS_MAX;
 use crate::domain::unmatched::NOTE_CHARS_MAX;
 use crate::http::auth::Operator;
 use crate::http::reply::Reply;
@@ -49,9 +50,10 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorService),
             method: "POST",
             path: "/dashboard/api/unmatched-payments/{id}",
-            summary: "Marks a payment that matched nothing as looked at; a second note takes the place of the first.",
+            summary: "Marks a payment that matched nothing as paid back, or as nothing to be done about; a second note takes the place of the first.",
             body: Some(Body::required("ResolveUnmatchedPayment")),
             answers: &[Answer::json(200, "The payment.", "UnmatchedPayment")],
+            refusals: &[Code::InvalidTransition],
             handler: Handler::Operator(|call, operator| Box::pin(resolve(call, operator))),
             ..PRIVATE
         },
@@ -71,6 +73,17 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             handler: Handler::Operator(|call, operator| Box::pin(assign(call, operator))),
             ..PRIVATE
         },
+        Route {
+            operation: "undoUnmatchedPayment",
+            tag: Some(Tag::OperatorService),
+            method: "POST",
+            path: "/dashboard/api/unmatched-payments/{id}/undo",
+            summary: "Undoes what was made of a payment that matched nothing; where it was given to somebody, until it has once been confirmed.",
+            answers: &[Answer::json(200, "The payment.", "UnmatchedPayment")],
+            refusals: &[Code::InvalidTransition],
+            handler: Handler::Operator(|call, operator| Box::pin(undo(call, operator))),
+            ..PRIVATE
+        },
     ],
     components: include_str!("unmatched.json"),
 };
@@ -82,20 +95,21 @@ async fn list(call: Call, _: Operator) -> Result<Reply, Error> {
         before: call.query.text("before").map(str::to_owned),
         limit: call.query.limit(LIMIT_DEFAULT),
     };
-    Reply::page(&call.front.service.unmatched_payments(&wanted)?)
+    Reply::page(&call.front.service.unmatched_payments(call.now, &wanted)?)
 }
 
 /// POST /dashboard/api/unmatched-payments/{id}
 async fn resolve(call: Call, operator: Operator) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
-    fields.only(&["note"])?;
+    fields.only(&["note", "returnTxid"])?;
     let note = fields.text("note", 1..=NOTE_CHARS_MAX)?;
-    let note = note.ok_or_else(|| Refusal::field("note", "must be given"))?;
+    let return_txid = fields.text("returnTxid", 1..=TXID_CHARS_MAX)?;
+    let words = (note.map(str::to_owned), return_txid.map(str::to_owned));
     let id = call.uuid("unmatched payment")?;
     call.front
         .service
-        .resolve_unmatched(call.now, &operator, &id, note.to_owned())
+        .resolve_unmatched(call.now, &operator, &id, words)
         .await
         .map(Reply::ok)
 }
@@ -128,6 +142,16 @@ async fn assign(call: Call, operator: Operator) -> Result<Reply, Error> {
     call.front
         .service
         .assign_unmatched(call.now, &operator, &id, to)
+        .await
+        .map(Reply::ok)
+}
+
+/// POST /dashboard/api/unmatched-payments/{id}/undo
+async fn undo(call: Call, operator: Operator) -> Result<Reply, Error> {
+    let id = call.uuid("unmatched payment")?;
+    call.front
+        .service
+        .undo_unmatched(call.now, &operator, &id)
         .await
         .map(Reply::ok)
 }

@@ -96,6 +96,23 @@ impl Service {
         self.is_simulated(mode) || self.live.test_networks
     }
 
+    /// Where a person looks a transaction up; nothing where no explorer knows it: it is simulated, or of a test network.
+    pub(in crate::service) fn explorer_url(
+        &self,
+        db: &Reader<'_>,
+        mode: Mode,
+        chain: Chain,
+        txid: &str,
+    ) -> Result<Option<String>, Error> {
+        if self.is_simulated(mode) {
+            return Ok(None);
+        }
+        let cursor = chain_cursors::of(db, chain)?;
+        let is_real =
+            cursor.is_none_or(|cursor| WalletNetwork::Main.agrees_with(chain, &cursor.network));
+        Ok(is_real.then(|| format!("{}{txid}", chain.row().explorer)))
+    }
+
     /// The network that a live chain is followed on; nothing where it has no node, was never reached, or has been stopped.
     pub(in crate::service) fn followed_on(
         &self,

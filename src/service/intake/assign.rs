@@ -6,13 +6,14 @@
 
 use super::Owned;
 use crate::domain::customer::Family;
+use crate::domain::id;
 use crate::domain::observation::Observed;
 use crate::domain::payment::PaymentState;
 use crate::domain::quote::unavailable;
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::unmatched::assignment;
 use crate::domain::time::Time;
-use crate::domain::unmatched::Unmatched;
-use crate::domain::{id, render};
+use crate::domain::unmatched::{Resolution, Unmatched};
 use crate::service::audit_log::{self, Entry};
 use crate::service::settle::Cause;
 use crate::service::{Error, Json, Member, Service};
@@ -41,7 +42,7 @@ impl Service {
     ///
     /// # Errors
     /// `not_found`, also where the payment is of one mode and whose it shall be of the other; `invalid_transition` where it is
-    /// gone from its chain, or where somebody has noted what came of it; `invalid_request` where it is worth too little or too much; `coin_unavailable` where the invoice
+    /// gone from its chain, or where something has come of it already; `invalid_request` where it is worth too little or too much; `coin_unavailable` where the invoice
     /// has no quote of the coin and can get none, or the customer's deposit cannot be priced: no rate is known.
     pub async fn assign_unmatched(
         self: &Arc<Self>,
@@ -58,12 +59,13 @@ impl Service {
                 let message = "it is gone from its chain, so it can be given to nobody";
                 return Err(Refusal::new(Code::InvalidTransition, message).into());
             }
-            if unmatched.resolved_at.is_some() {
-                let message = "somebody has noted what came of it, so it can be given to nobody";
+            if let Some(outcome) = unmatched.outcome {
+                let message = format!("it has been {outcome}: undo that first");
                 return Err(Refusal::new(Code::InvalidTransition, message).into());
             }
             let observed = observations::by_seq(tx, unmatched.observation)?;
-            unmatched_payments::remove(tx, unmatched.seq)?;
+            let assigned = Resolution::Assigned;
+            unmatched_payments::resolve(tx, unmatched.seq, assigned, (None, None), now)?;
             let assigned = match &to {
                 Assignee::Invoice(invoice) => service.to_invoice(tx, now, &observed, invoice),
                 Assignee::Customer(account, reference) => {
@@ -77,7 +79,7 @@ impl Service {
                 Owned::Deposit(deposit) => (None, Some(&deposit.id)),
                 Owned::Own(_) | Owned::Unmatched(_) => (None, None),
             };
-            Ok(render::customer::assignment(&unmatched, payment, deposit)?)
+            Ok(assignment(&unmatched, payment, deposit)?)
         })
         .await
     }
@@ -188,8 +190,7 @@ fn note(
         }
     };
     let detail = json!({
-        "unmatchedPayment": unmatched.id, "reason": unmatched.reason, "note": unmatched.note,
-        "chain": unmatched.asset.chain, "txid": unmatched.txid, "position": unmatched.position, "to": { (kind): of },
+        "unmatchedPayment": unmatched.id, "reason": unmatched.reason, "chain": unmatched.asset.chain, "txid": unmatched.txid, "position": unmatched.position, "to": { (kind): of },
     });
     let account = Some(assigned.account);
     let action = "unmatched_payment.assign";

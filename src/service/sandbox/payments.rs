@@ -18,6 +18,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::sandbox::{PaymentSeen, TransactionSeen};
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
+use crate::domain::unmatched::Resolution;
 use crate::service::intake::{self, Outcome, Owned};
 use crate::service::{Error, Json, Service};
 use crate::store::{
@@ -303,7 +304,9 @@ fn observed(db: &Reader<'_>, id: &str) -> Result<Option<Observed>, Error> {
         payment.observation
     } else if let Some(deposit) = deposits::by_id(db, id)? {
         deposit.observation
-    } else if let Some(unmatched) = unmatched_payments::by_id(db, id)? {
+    } else if let Some(unmatched) = unmatched_payments::by_id(db, id)?
+        && unmatched.outcome != Some(Resolution::Assigned)
+    {
         unmatched.observation
     } else if let Some(transfer) = own_transfers::by_id(db, id)? {
         transfer.observation

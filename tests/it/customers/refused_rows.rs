@@ -21,7 +21,7 @@ insert into unmatched_payments (id, observation, reason) values ('u', 3, 'unknow
 ";
 
 /// Each of these statements, with the part of the schema that refuses it.
-const REFUSED: [(&str, &str); 32] = [
+const REFUSED: [(&str, &str); 38] = [
     // A reference is one customer of an account and mode.
     ("insert into customers (account, mode, ref, created_at) values (1, 'test', 'ada', 1)", "UNIQUE"),
     ("insert into customers (account, mode, ref, created_at) values (1, 'test', '', 1)", "CHECK"),
@@ -58,14 +58,20 @@ const REFUSED: [(&str, &str); 32] = [
     ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, deposit, created_at)
         values ('n', 1, 'test', 'EUR', -1, 'fee', 'deposit', 'd', 100, 1, 0)", "UNIQUE"),
     // What matched nothing is there once, says whose address it is, and is looked at with a note.
-    ("insert into unmatched_payments select 2, 'v', observation, reason, account, invoice, resolved_at, note
-        from unmatched_payments", "UNIQUE"),
+    ("insert into unmatched_payments select 2, 'v', observation, reason, account, invoice, outcome, resolved_at, note,
+        return_txid from unmatched_payments", "UNIQUE"),
     ("update unmatched_payments set observation = 9", "FOREIGN KEY"),
     ("update unmatched_payments set reason = 'unquoted_coin'", "CHECK"),
     ("update unmatched_payments set reason = 'dust', account = 1", "CHECK"),
     ("update unmatched_payments set account = 1, invoice = 1", "CHECK"),
     ("update unmatched_payments set reason = 'too_large', invoice = 1", "CHECK"),
     ("update unmatched_payments set resolved_at = 1", "CHECK"),
+    ("update unmatched_payments set note = 'x'", "CHECK"),
+    ("update unmatched_payments set outcome = 'assigned'", "CHECK"),
+    ("update unmatched_payments set outcome = 'lost', resolved_at = 1, note = 'x'", "CHECK"),
+    ("update unmatched_payments set outcome = 'dismissed', resolved_at = 1", "CHECK"),
+    ("update unmatched_payments set outcome = 'returned', resolved_at = 1, note = 'x'", "CHECK"),
+    ("update unmatched_payments set outcome = 'dismissed', resolved_at = 1, note = 'x', return_txid = 't'", "CHECK"),
 ];
 
 #[test]
@@ -92,7 +98,9 @@ fn the_tables_of_customers_take_what_is_right() {
         "update deposits set was_confirmed = 0, fee = 100",
         "update deposits set fixed_at = null where was_confirmed = 0",
         "update unmatched_payments set reason = 'unquoted_coin', account = 1, invoice = 1",
-        "update unmatched_payments set resolved_at = 1, note = 'sent back'",
+        "update unmatched_payments set outcome = 'dismissed', resolved_at = 1, note = 'sent back'",
+        "update unmatched_payments set outcome = 'returned', note = null, return_txid = 't'",
+        "update unmatched_payments set outcome = 'assigned', return_txid = null",
     ] {
         assert_eq!(conn.execute(statement, []), Ok(1), "{statement}");
     }

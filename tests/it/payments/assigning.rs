@@ -1,63 +1,9 @@
 //! Payments that matched nothing, given by an operator to whom they are for.
 
+use super::operator::{NOBODY, Operator, id};
 use crate::file::audit::findings;
-use crate::support::{Answer, LIVE, Shop, TEST};
+use crate::support::{LIVE, TEST};
 use serde_json::{Value, json};
-
-/// An address of nobody's.
-const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
-
-/// A shop, and the operator's cookie.
-struct Operator {
-    shop: Shop,
-    cookie: String,
-}
-
-impl Operator {
-    fn open() -> Operator {
-        let shop = Shop::open();
-        let cookie = shop.signed_in("operator@sandbox.test");
-        Operator { shop, cookie }
-    }
-
-    /// Something that came to an address of nobody's; its id.
-    #[track_caller]
-    fn lost(&self, amount: &str) -> String {
-        let body = json!({ "address": NOBODY, "asset": "BTC", "amount": amount });
-        self.shop.pay(body)
-    }
-
-    fn assign(&self, id: &str, body: &Value) -> Answer {
-        let path = format!("/dashboard/api/unmatched-payments/{id}/assign");
-        self.shop.as_member(&self.cookie, "POST", &path, body)
-    }
-
-    /// Gives it away; the id of the payment or the deposit.
-    #[track_caller]
-    fn given(&self, id: &str, body: &Value) -> String {
-        let given = self.assign(id, body).expect(200).json();
-        assert_eq!(given["unmatchedPayment"], json!(id));
-        let owner = ["payment", "deposit"].map(|kind| given[kind].as_str());
-        assert!(owner[0].is_some() != owner[1].is_some(), "{given}");
-        owner[0].or(owner[1]).unwrap().to_owned()
-    }
-
-    #[track_caller]
-    fn is_right(&self) {
-        assert_eq!(findings(self.shop.file()), Vec::<String>::new());
-    }
-
-    /// How many payments matched nothing.
-    fn left(&self) -> String {
-        let sql = "select cast(count(*) as text) from unmatched_payments";
-        self.shop.read_beside(sql)
-    }
-}
-
-/// An invoice's id.
-fn id(invoice: &Value) -> &str {
-    invoice["id"].as_str().unwrap()
-}
 
 #[test]
 fn what_was_confirmed_is_booked_where_it_is_given() {
@@ -88,7 +34,7 @@ fn what_was_confirmed_is_booked_where_it_is_given() {
     assert_eq!(operator.left(), "0");
     let noted = shop.noted("unmatched_payment.assign");
     let detail = json!({
-        "unmatchedPayment": lost, "reason": "unknown_address", "note": null, "chain": "bitcoin", "txid": txid,
+        "unmatchedPayment": lost, "reason": "unknown_address", "chain": "bitcoin", "txid": txid,
         "position": 0, "to": { "invoice": invoice["id"] },
     });
     let by = "operator@sandbox.test".to_owned();
@@ -103,7 +49,7 @@ fn what_was_confirmed_is_booked_where_it_is_given() {
     assert_eq!(again.json()["id"], json!(payment));
     operator
         .assign(&lost, &json!({ "invoice": invoice["id"] }))
-        .refused(404, "not_found", None);
+        .refused(409, "invalid_transition", None);
     operator.is_right();
 }
 
@@ -364,7 +310,7 @@ fn two_who_give_it_away_at_once_give_it_once() {
         tasks.into_iter().map(|task| task.join().unwrap()).collect()
     });
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1);
-    assert_eq!(statuses.iter().filter(|status| **status == 404).count(), 3);
+    assert_eq!(statuses.iter().filter(|status| **status == 409).count(), 3);
     let paid = invoices
         .iter()
         .filter(|invoice| shop.read(id(invoice))["status"] == "confirmed");

@@ -120,8 +120,10 @@ fn what_matches_nothing_is_kept_and_books_nothing() {
         page["data"][2],
         json!({
             "object": "unmatched_payment", "id": strange["id"], "livemode": false, "reason": "unquoted_coin",
-            "account": merchant["id"], "invoice": id, "chain": "base", "asset": "USDC-BASE", "assetSymbol": "USDC",
-            "address": address, "txid": "0xa", "amountCrypto": "25", "seenAt": shop.now(), "resolvedAt": null, "note": null,
+            "account": merchant["id"], "invoice": id, "candidate": { "invoice": id }, "chain": "base", "asset": "USDC-BASE", "assetSymbol": "USDC",
+            "address": address, "txid": "0xa", "explorerUrl": null, "amountCrypto": "25", "worthEur": "23.00",
+            "worthUsd": "24.84", "state": "seen", "seenAt": shop.now(), "outcome": null, "resolvedAt": null, "note": null,
+            "returnTxid": null, "payment": null, "deposit": null, "canBeUndone": false,
         })
     );
     let shown = |field: &str| page["data"][1][field].clone();
@@ -179,7 +181,11 @@ fn an_operator_says_what_looking_at_it_came_to() {
     let noted = shop.noted("unmatched_payment.resolve");
     assert_eq!(
         (noted.len(), &noted[0].1, &noted[0].2),
-        (2, &Some(ids[1].clone()), &json!({ "note": "sent back" }))
+        (
+            2,
+            &Some(ids[1].clone()),
+            &json!({ "outcome": "dismissed", "note": "sent back", "returnTxid": null })
+        )
     );
 }
 

@@ -1,0 +1,83 @@
+//! An operator who looks at payments that matched nothing.
+
+use crate::file::audit::findings;
+use crate::support::{Answer, Shop};
+use serde_json::{Value, json};
+
+/// An address of nobody's.
+pub const NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
+
+/// A shop, and the operator's cookie.
+pub struct Operator {
+    pub shop: Shop,
+    pub cookie: String,
+}
+
+impl Operator {
+    pub fn open() -> Operator {
+        let shop = Shop::open();
+        let cookie = shop.signed_in("operator@sandbox.test");
+        Operator { shop, cookie }
+    }
+
+    /// Something that came to an address of nobody's; its id.
+    #[track_caller]
+    pub fn lost(&self, amount: &str) -> String {
+        let body = json!({ "address": NOBODY, "asset": "BTC", "amount": amount });
+        self.shop.pay(body)
+    }
+
+    pub fn assign(&self, id: &str, body: &Value) -> Answer {
+        let path = format!("/dashboard/api/unmatched-payments/{id}/assign");
+        self.shop.as_member(&self.cookie, "POST", &path, body)
+    }
+
+    /// Gives it away; the id of the payment or the deposit.
+    #[track_caller]
+    pub fn given(&self, id: &str, body: &Value) -> String {
+        let given = self.assign(id, body).expect(200).json();
+        assert_eq!(given["unmatchedPayment"], json!(id));
+        let owner = ["payment", "deposit"].map(|kind| given[kind].as_str());
+        assert!(owner[0].is_some() != owner[1].is_some(), "{given}");
+        owner[0].or(owner[1]).unwrap().to_owned()
+    }
+
+    #[track_caller]
+    pub fn is_right(&self) {
+        assert_eq!(findings(self.shop.file()), Vec::<String>::new());
+    }
+
+    /// One of them, as the operator reads it.
+    #[track_caller]
+    pub fn shown(&self, id: &str) -> Value {
+        let path = "/dashboard/api/unmatched-payments?limit=200";
+        let page = self.shop.as_member(&self.cookie, "GET", path, &Value::Null);
+        let page = page.expect(200).json();
+        let mut entries = page["data"].as_array().unwrap().iter();
+        entries.find(|entry| entry["id"] == id).unwrap().clone()
+    }
+
+    /// Notes what came of it.
+    pub fn resolve(&self, id: &str, body: &Value) -> Answer {
+        let path = format!("/dashboard/api/unmatched-payments/{id}");
+        self.shop.as_member(&self.cookie, "POST", &path, body)
+    }
+
+    pub fn undo(&self, id: &str) -> Answer {
+        let path = format!("/dashboard/api/unmatched-payments/{id}/undo");
+        self.shop
+            .as_member(&self.cookie, "POST", &path, &Value::Null)
+    }
+
+    /// How many payments matched nothing.
+    pub fn left(&self) -> String {
+        let sql =
+            "select cast(count(*) as text) from unmatched_payments where outcome is not 'assigned'";
+        self.shop.read_beside(sql)
+    }
+}
+
+/// An invoice's id.
+pub fn id(invoice: &Value) -> &str {
+    invoice["id"].as_str().unwrap()
+}

@@ -1,0 +1,295 @@
+//! What an operator makes of payments that matched nothing, and undoes.
+
+use super::operator::{NOBODY, Operator, id};
+use crate::support::TEST;
+use serde_json::{Value, json};
+
+/// A row as it is while nobody has made anything of it.
+fn is_open(shown: &Value) -> bool {
+    let fields = [
+        "outcome",
+        "resolvedAt",
+        "note",
+        "returnTxid",
+        "payment",
+        "deposit",
+    ];
+    fields.iter().all(|field| shown[field].is_null()) && shown["canBeUndone"] == false
+}
+
+#[test]
+fn what_was_given_to_an_invoice_is_taken_back_until_it_is_confirmed() {
+    let operator = Operator::open();
+    let shop = &operator.shop;
+    let invoice = shop.invoice("60.00", json!({ "asset": "LTC" }));
+    let before = shop.read(id(&invoice));
+    let lost = operator.lost("0.001");
+    let payment = operator.given(&lost, &json!({ "invoice": invoice["id"] }));
+    assert_eq!(shop.read(id(&invoice))["status"], "detected");
+    let shown = operator.shown(&lost);
+    assert_eq!(
+        [&shown["outcome"], &shown["payment"], &shown["canBeUndone"]],
+        [&json!("assigned"), &json!(payment), &json!(true)]
+    );
+    assert_eq!(shown["candidate"], Value::Null);
+    operator.is_right();
+    assert!(is_open(&operator.undo(&lost).expect(200).json()));
+    operator.is_right();
+    // All is as before: the invoice, its quotes, its timeline but for the statuses.
+    assert_eq!(shop.read(id(&invoice)), before);
+    let left = "select (select group_concat(asset) from quotes) || (select count(*) from payments) \
+        || (select count(*) from invoice_steps where payment is not null)";
+    assert_eq!(shop.read_beside(left), "LTC00");
+    assert_eq!(operator.left(), "1");
+    operator
+        .undo(&lost)
+        .refused(409, "invalid_transition", None);
+    // Given to another, and confirmed: other things stand on it.
+    let other = shop.invoice("60.00", json!({ "asset": "BTC" }));
+    let payment = operator.given(&lost, &json!({ "invoice": other["id"] }));
+    operator
+        .assign(&lost, &json!({ "invoice": invoice["id"] }))
+        .refused(409, "invalid_transition", None);
+    operator
+        .resolve(&lost, &json!({ "note": "x" }))
+        .refused(409, "invalid_transition", None);
+    shop.step(&payment, "confirmed");
+    assert_eq!(operator.shown(&lost)["canBeUndone"], false);
+    let refused = operator.undo(&lost);
+    refused.refused(409, "invalid_transition", None);
+    assert!(
+        refused.text.contains("has been confirmed"),
+        "{}",
+        refused.text
+    );
+    // Nor once it has been: what was booked was taken back, not rewritten.
+    shop.step(&payment, "orphaned");
+    operator
+        .undo(&lost)
+        .refused(409, "invalid_transition", None);
+    shop.step(&payment, "confirmed");
+    assert_eq!(shop.read(id(&other))["status"], "confirmed");
+    operator.is_right();
+    let noted = shop.noted("unmatched_payment.undo");
+    assert_eq!(noted.len(), 1);
+    assert_eq!(
+        (
+            &noted[0].1,
+            &noted[0].2["outcome"],
+            &noted[0].2["from"]["invoice"]
+        ),
+        (&Some(lost), &json!("assigned"), &invoice["id"])
+    );
+}
+
+#[test]
+fn a_quote_goes_with_the_last_of_what_it_was_made_for() {
+    let operator = Operator::open();
+    let shop = &operator.shop;
+    let invoice = shop.invoice("60.00", json!({ "asset": "ETH" }));
+    let quotes =
+        "select group_concat(asset || given || by_person) from (select * from quotes order by seq)";
+    let body =
+        json!({ "address": invoice["depositAddress"], "asset": "USDC-BASE", "amount": "10" });
+    let strays = [shop.pay(body.clone()), shop.pay(body.clone())];
+    let mine = json!({ "invoice": invoice["id"] });
+    // The first one makes a quote, at which the second and a third are payments.
+    let first = strays.each_ref().map(|stray| operator.given(stray, &mine));
+    assert_eq!(shop.read_beside(quotes), "ETH00,USDC-BASE01");
+    operator.undo(&strays[0]).expect(200);
+    assert_eq!(shop.read_beside(quotes), "ETH00,USDC-BASE01");
+    operator.is_right();
+    // What is undone can be done again.
+    operator.given(&strays[0], &mine);
+    for stray in &strays {
+        operator.undo(stray).expect(200);
+    }
+    assert_eq!(shop.read_beside(quotes), "ETH00");
+    operator.is_right();
+    assert_ne!(first[0], first[1]);
+    // Whoever has asked for the coin can pay in it, whatever is undone.
+    operator.given(&strays[0], &mine);
+    shop.step(&shop.read_beside("select max(id) from payments"), "dropped");
+    let path = format!("/v1/invoices/{}/select", id(&invoice));
+    let picked = shop.post(&path, Some(TEST), json!({ "asset": "USDC-BASE" }));
+    picked.expect(200);
+    operator.undo(&strays[0]).expect(200);
+    assert_eq!(shop.read_beside(quotes), "ETH00,USDC-BASE00");
+    assert_eq!(shop.read(id(&invoice))["asset"], "USDC-BASE");
+    operator.is_right();
+    let paid = shop.pay(body);
+    assert_eq!(shop.step(&paid, "confirmed")["state"], "confirmed");
+    operator.is_right();
+}
+
+#[test]
+fn an_invoice_whose_time_was_up_meanwhile_expires_when_it_is_undone() {
+    let operator = Operator::open();
+    let shop = &operator.shop;
+    for amount in ["0.001", "0.0005"] {
+        let invoice = shop.invoice("60.00", json!({}));
+        let lost = operator.lost(amount);
+        operator.given(&lost, &json!({ "invoice": invoice["id"] }));
+        shop.advance("2h");
+        operator.undo(&lost).expect(200);
+        assert_eq!(shop.read(id(&invoice))["status"], "expired");
+        assert_eq!(shop.read(id(&invoice))["asset"], Value::Null);
+        operator.is_right();
+    }
+    // What was dropped meanwhile can be undone, too, and comes back to nobody.
+    let invoice = shop.invoice("60.00", json!({}));
+    let lost = operator.lost("0.001");
+    let payment = operator.given(&lost, &json!({ "invoice": invoice["id"] }));
+    shop.step(&payment, "dropped");
+    operator.undo(&lost).expect(200);
+    shop.step(&lost, "seen");
+    assert_eq!(shop.read(id(&invoice))["status"], "created");
+    operator.is_right();
+}
+
+#[test]
+fn what_was_given_to_a_customer_is_taken_back_until_it_is_confirmed() {
+    let operator = Operator::open();
+    let shop = &operator.shop;
+    shop.addresses(TEST, "ada").expect(201);
+    let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
+    let ada = json!({ "account": account, "customer": "ada" });
+    let lost = operator.lost("0.001");
+    let deposit = operator.given(&lost, &ada);
+    assert_eq!(operator.shown(&lost)["deposit"], json!(deposit));
+    assert!(is_open(&operator.undo(&lost).expect(200).json()));
+    let path = format!("/v1/deposits/{deposit}");
+    shop.get(&path, Some(TEST)).refused(404, "not_found", None);
+    operator.is_right();
+    let deposit = operator.given(&lost, &ada);
+    shop.step(&deposit, "confirmed");
+    operator
+        .undo(&lost)
+        .refused(409, "invalid_transition", None);
+    let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
+    assert_eq!(balances["data"][0]["available"], "59.40");
+    operator.is_right();
+}
+
+#[test]
+fn what_was_paid_back_or_dismissed_can_be_undone() {
+    let operator = Operator::open();
+    let shop = &operator.shop;
+    let lost = operator.lost("0.001");
+    shop.step(&lost, "confirmed");
+    let txid = "AB".repeat(32);
+    let back = operator.resolve(
+        &lost,
+        &json!({ "returnTxid": txid, "note": "to the sender" }),
+    );
+    let back = back.expect(200).json();
+    assert_eq!(
+        [
+            &back["outcome"],
+            &back["returnTxid"],
+            &back["note"],
+            &back["canBeUndone"]
+        ],
+        [
+            &json!("returned"),
+            &json!(txid.to_lowercase()),
+            &json!("to the sender"),
+            &json!(true)
+        ]
+    );
+    let mine = json!({ "invoice": shop.invoice("60.00", json!({}))["id"] });
+    operator
+        .assign(&lost, &mine)
+        .refused(409, "invalid_transition", None);
+    operator
+        .resolve(&lost, &json!({ "note": "x" }))
+        .refused(409, "invalid_transition", None);
+    assert!(is_open(&operator.undo(&lost).expect(200).json()));
+    let dismissed = operator
+        .resolve(&lost, &json!({ "note": "a test of ours" }))
+        .expect(200)
+        .json();
+    assert_eq!(dismissed["outcome"], "dismissed");
+    operator
+        .resolve(&lost, &json!({ "returnTxid": "t" }))
+        .refused(409, "invalid_transition", None);
+    operator.undo(&lost).expect(200);
+    for (body, param) in [
+        (json!({}), "note"),
+        (json!({ "returnTxid": "" }), "returnTxid"),
+        (json!({ "returnTxid": "a b" }), "returnTxid"),
+        (json!({ "returnTxid": 1, "note": "x" }), "returnTxid"),
+        (json!({ "returnTxid": "x".repeat(129) }), "returnTxid"),
+    ] {
+        operator
+            .resolve(&lost, &body)
+            .refused(400, "invalid_request", Some(param));
+    }
+    for unknown in ["x", "01a1fd71-e3f0-740f-bd59-25d40e11c67b"] {
+        operator.undo(unknown).refused(404, "not_found", None);
+    }
+    let path = format!("/dashboard/api/unmatched-payments/{lost}/undo");
+    let merchant = shop.merchants_cookie();
+    shop.as_member(&merchant, "POST", &path, &Value::Null)
+        .refused(403, "forbidden", None);
+    shop.send("POST", &path, &[], "")
+        .refused(401, "unauthorized", None);
+    operator.is_right();
+    assert_eq!(shop.noted("unmatched_payment.undo").len(), 2);
+}
+
+#[test]
+fn a_row_says_what_it_is_worth_and_whose_address_it_came_to() {
+    let operator = Operator::open();
+    let shop = &operator.shop;
+    shop.addresses(TEST, "ada").expect(201);
+    let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
+    let invoice = shop.invoice("92.00", json!({ "asset": "USDC-BASE" }));
+    let address = &invoice["depositAddress"];
+    // The same key has the same address on every EVM chain: one press gives it.
+    let body = json!({ "address": address, "asset": "USDC-POLYGON", "amount": "100" });
+    let wrong_chain = shop.pay(body);
+    let shown = operator.shown(&wrong_chain);
+    assert_eq!(
+        [
+            &shown["worthEur"],
+            &shown["worthUsd"],
+            &shown["state"],
+            &shown["explorerUrl"]
+        ],
+        [
+            &json!("92.00"),
+            &json!("99.36"),
+            &json!("seen"),
+            &Value::Null
+        ]
+    );
+    assert_eq!(shown["candidate"], json!({ "invoice": invoice["id"] }));
+    shop.step(&wrong_chain, "confirmed");
+    operator.given(&wrong_chain, &shown["candidate"]);
+    assert_eq!(shop.read(id(&invoice))["status"], "confirmed");
+    assert_eq!(operator.shown(&wrong_chain)["candidate"], Value::Null);
+    // Nobody's, and what can be given to nobody.
+    let lost = operator.lost("0.001");
+    assert_eq!(operator.shown(&lost)["candidate"], Value::Null);
+    let bitcoin = shop.invoice("60.00", json!({ "asset": "BTC" }));
+    let dust =
+        json!({ "address": bitcoin["depositAddress"], "asset": "BTC", "amount": "0.00000001" });
+    assert_eq!(operator.shown(&shop.pay(dust))["candidate"], Value::Null);
+    let customer = shop.address_of(TEST, "ada", "utxo");
+    let outputs = json!([{ "address": customer, "asset": "BTC", "amount": "0.001" }]);
+    let body = json!({ "outputs": outputs, "coinbase": true });
+    let made = shop
+        .post("/sandbox/payments", None, body)
+        .expect(201)
+        .json();
+    let newly_made = made["data"][0]["id"].as_str().unwrap().to_owned();
+    let shown = operator.shown(&newly_made);
+    assert_eq!(
+        shown["candidate"],
+        json!({ "account": account, "customer": "ada" })
+    );
+    operator.given(&newly_made, &shown["candidate"]);
+    assert_eq!(NOBODY, operator.shown(&lost)["address"]);
+    operator.is_right();
+}
