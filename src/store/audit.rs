@@ -84,6 +84,7 @@ rows! {
     OWNERS = file "sql/audit/owners.sql";
     ADDRESSES = file "sql/audit/addresses.sql";
     MODES = file "sql/audit/modes.sql";
+    CHAINS = file "sql/audit/chains.sql";
 }
 
 rows! {
@@ -119,7 +120,7 @@ values! {
 type Found = (String, String, String);
 
 /// Rule and query; each row that comes is a finding.
-const CHECKS: [(u8, Query<Found>); 19] = [
+const CHECKS: [(u8, Query<Found>); 20] = [
     (6, INTEGRITY),
     (5, FOREIGN_KEYS),
     (1, RUNNING_SUMS),
@@ -139,6 +140,7 @@ const CHECKS: [(u8, Query<Found>); 19] = [
     (5, OWNERS),
     (5, ADDRESSES),
     (5, MODES),
+    (7, CHAINS),
 ];
 
 /// Runs every query, and looks whether the schema is the one that a new file has.

@@ -65,11 +65,12 @@ impl Step<'_> {
         };
         let found = self.in_blocks(&blocks);
         let missing = self.missing(&rescan.known, &blocks, &found)?;
-        let keep = if restarts {
-            self.kept_of(&blocks)
-        } else {
-            Vec::new()
-        };
+        let mut keep = self.kept_of(&blocks);
+        if !restarts {
+            // Deeper ones cannot be given up any more.
+            let oldest = known.kept.last().map_or(u32::MAX, |block| block.height);
+            keep.retain(|block| block.height >= oldest);
+        }
         let rescanned = Rescanned {
             from: rescan.next,
             is_last: to.block.height >= top,

@@ -1,6 +1,7 @@
 //! The file: its schema, its upgrades, its copies, who holds it, and what it survives.
 
 pub mod audit;
+mod audit_chains;
 mod durability;
 mod failing_disk;
 mod first_use;
