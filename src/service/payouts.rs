@@ -68,9 +68,9 @@ impl Service {
             Requester::Person(_) => render::transfer_for_operator,
             Requester::Key(_) => render::transfer,
         };
-        self.write(move |_, tx| {
+        self.write(move |service, tx| {
             once(tx, now, slot.as_ref(), &body, || {
-                let payout = checked(tx, now, account, mode, &Fields::of(&body))?;
+                let payout = checked(service, tx, now, account, mode, &Fields::of(&body))?;
                 let payout = request(tx, now, &actor, payout)?;
                 let json = render(&payout)?;
                 Ok((Outcome::Created, json.get().to_owned()))
@@ -82,6 +82,7 @@ impl Service {
 
 /// The checks in their documented order, then the payout, before it has a place in the file.
 fn checked(
+    service: &Service,
     tx: &Tx<'_>,
     now: Time,
     account: i64,
@@ -103,7 +104,7 @@ fn checked(
         let message = "a payout is under way; the next one can be requested when it is done";
         return Err(Refusal::new(Code::PayoutOpen, message).into());
     }
-    let to_address = address(tx, now, &account)?;
+    let to_address = payout_address(service, tx, now, &account)?;
     let amount = affordable(tx, &account, currency, wanted)?;
     within_the_day(tx, now, &account, currency, amount)?;
     Ok(Transfer {
@@ -152,8 +153,13 @@ fn read(fields: &Fields<'_>) -> Result<(Amount, Currency), Refusal> {
     Ok((Amount::Of(amount), currency))
 }
 
-/// Where the account is paid out to in its payout coin.
-fn address(db: &Reader<'_>, now: Time, account: &Account) -> Result<String, Error> {
+/// Where the account is paid out to in its payout coin: still an address of the network that is followed.
+fn payout_address(
+    service: &Service,
+    db: &Reader<'_>,
+    now: Time,
+    account: &Account,
+) -> Result<String, Error> {
     let asset = account.payout_asset;
     let found = payout_addresses::get(db, account.seq, asset.chain)?;
     let no_address = |message| Refusal::new(Code::NoAddress, message);
@@ -169,7 +175,8 @@ fn address(db: &Reader<'_>, now: Time, account: &Account) -> Result<String, Erro
             format!("the payout address was changed lately; it can be paid to from {until}");
         return Err(no_address(message).into());
     }
-    Ok(address)
+    let still = service.destination(db, Mode::Live, asset.chain, &address)?;
+    Ok(still.map_err(|problem| no_address(format!("the payout address {problem}")))?)
 }
 
 /// The amount, where it is not too small and the balance has it.

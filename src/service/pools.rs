@@ -5,7 +5,7 @@
 
 use super::audit_log::{self, Entry};
 use super::{Error, Json, Member, Service};
-use crate::domain::address::{self, Network};
+use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::operator::{Pool, PoolImport};
@@ -119,7 +119,7 @@ impl Service {
         let chain = Chain::imported()
             .find(|chain| chain.address_pool() == pool)
             .ok_or_else(|| Refusal::not_found("pool"))?;
-        let addresses = checked(self.networks(Mode::Live), chain, list)?;
+        let addresses = self.read(|db| checked(self, db, chain, list))?;
         let actor = member.user().email.clone();
         self.write(move |_, tx| {
             let mut added: usize = 0;
@@ -169,29 +169,27 @@ fn may_take(db: &Reader<'_>, now: Time, account: i64, chain: Chain) -> Result<bo
     Ok(pool_addresses::has_more_than(db, chain, taken)?)
 }
 
-/// The canonical texts of addresses on the networks of a chain that count.
-fn checked(networks: &[Network], chain: Chain, list: &[Value]) -> Result<Vec<String>, Refusal> {
+/// The canonical texts of addresses that live money can come to.
+fn checked(
+    service: &Service,
+    db: &Reader<'_>,
+    chain: Chain,
+    list: &[Value],
+) -> Result<Vec<String>, Error> {
     const NAME: &str = "addresses";
     if !(1..=IMPORT_MAX).contains(&list.len()) {
-        return Err(Refusal::field(
-            NAME,
-            format!("must have 1 to {IMPORT_MAX} entries"),
-        ));
+        let problem = format!("must have 1 to {IMPORT_MAX} entries");
+        return Err(Refusal::field(NAME, problem).into());
     }
     let read = |(at, item): (usize, &Value)| {
         let wrong = |problem: String| {
-            Refusal::of(
-                Code::InvalidRequest,
-                NAME,
-                format!("{NAME}[{at}] {problem}"),
-            )
+            let message = format!("{NAME}[{at}] {problem}");
+            Refusal::of(Code::InvalidRequest, NAME, message)
         };
-        let text = item
-            .as_str()
-            .ok_or_else(|| wrong("must be a string".to_owned()))?;
-        address::parse_on(chain, networks, text)
-            .map(|(_, canonical)| canonical)
-            .map_err(|problem| wrong(format!("is {problem}")))
+        let text = item.as_str();
+        let text = text.ok_or_else(|| wrong("must be a string".to_owned()))?;
+        let parsed = service.destination(db, Mode::Live, chain, text)?;
+        Ok(parsed.map_err(wrong)?)
     };
     list.iter().enumerate().map(read).collect()
 }

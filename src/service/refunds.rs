@@ -9,7 +9,7 @@ use super::sandbox::payments::by_id;
 use super::transfers::request;
 use super::{Error, Json, Scope, Service};
 use crate::domain::address;
-use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::asset::Asset;
 use crate::domain::fields::Fields;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::{AmountError, Cents, Total};
@@ -98,7 +98,7 @@ impl Service {
         let asset = asset(invoice, fields)?;
         let to_address = match (fields.text("toAddress", 1..=ADDRESS_CHARS_MAX)?, label) {
             (Some(text), _) => self
-                .destination(invoice.mode, asset.chain, text)
+                .destination(db, invoice.mode, asset.chain, text)?
                 .map_err(|problem| Refusal::field("toAddress", problem))?,
             (None, Some(label)) => address::test_address(asset.chain, label, 0),
             (None, None) => {
@@ -137,23 +137,6 @@ impl Service {
             approved_at: None,
             finalized_at: None,
         })
-    }
-
-    /// The canonical text of an address that money may be sent to. Where nothing real is sent, addresses of test
-    /// networks do as well.
-    ///
-    /// # Errors
-    /// The end of a sentence that begins with the field's name.
-    pub(super) fn destination(
-        &self,
-        mode: Mode,
-        chain: Chain,
-        text: &str,
-    ) -> Result<String, String> {
-        let parsed = address::parse_on(chain, self.networks(mode), text);
-        parsed
-            .map(|(_, canonical)| canonical)
-            .map_err(|problem| format!("is {problem}"))
     }
 }
 

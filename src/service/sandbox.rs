@@ -295,7 +295,7 @@ fn change_payout_address(
             Ok(())
         };
     };
-    let parsed = service.destination(Mode::Live, chain, text);
+    let parsed = service.destination(tx, Mode::Live, chain, text)?;
     let parsed = parsed.map_err(|problem| Refusal::field(NAME, problem))?;
     Ok(payout_addresses::put(tx, account.seq, chain, &parsed, now)?)
 }

@@ -4,7 +4,7 @@
 //! for a network that nobody looks at.
 
 use super::spare::Spare;
-use crate::domain::address::Network;
+use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
 use crate::domain::chain::CHAINS;
 use crate::domain::refusal::Refusal;
@@ -81,14 +81,33 @@ impl Service {
         self.live.hear(chain, Said { problem, watched });
     }
 
-    /// The networks whose addresses are asked for in this mode: where nothing real is sent, those of test networks do as
-    /// well.
-    pub(in crate::service) fn networks(&self, mode: Mode) -> &'static [Network] {
-        if self.is_for_tests(mode) {
-            &Network::BOTH
+    /// The canonical text of an address that money may be sent to. Where nothing real is sent, an address of any network does;
+    /// where test networks are followed, one of the chain's own network, as the coins of any other are not these.
+    ///
+    /// # Errors
+    /// The end of a sentence that begins with the field's name.
+    pub(in crate::service) fn destination(
+        &self,
+        db: &Reader<'_>,
+        mode: Mode,
+        chain: Chain,
+        text: &str,
+    ) -> Result<Result<String, String>, Error> {
+        let of_any = |networks: &[Network]| {
+            let parsed = address::parse_on(chain, networks, text);
+            parsed.map(|(_, canonical)| canonical)
+        };
+        let parsed = if self.is_simulated(mode) {
+            of_any(&Network::BOTH)
+        } else if !self.live.test_networks {
+            of_any(&[Network::Main])
         } else {
-            &[Network::Main]
-        }
+            match chain_cursors::of(db, chain)? {
+                Some(cursor) => address::parse_for(chain, &cursor.network, text),
+                None => of_any(&Network::BOTH),
+            }
+        };
+        Ok(parsed.map_err(|problem| format!("is {problem}")))
     }
 
     /// Are coins paid in this mode that are worth nothing?

@@ -143,7 +143,7 @@ impl Service {
             let text = fields
                 .text("address", 1..=128)?
                 .ok_or_else(|| Refusal::field("address", "must be given"))?;
-            let address = service.destination(Mode::Live, chain, text);
+            let address = service.destination(tx, Mode::Live, chain, text)?;
             let address = address.map_err(|problem| Refusal::field("address", problem))?;
             let account = accounts::by_seq(tx, scope.account())?;
             let existing = payout_addresses::get(tx, account.seq, chain)?;

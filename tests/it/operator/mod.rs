@@ -17,6 +17,7 @@ mod settings;
 mod setup_page;
 mod sign_in;
 mod summary;
+mod test_networks;
 mod tokens;
 mod transfers;
 mod users;

@@ -1,0 +1,119 @@
+//! A server of test networks: what is sent goes to addresses of the network that is followed, and every page says TEST.
+
+use crate::support::served::{Running, Served};
+use crate::support::{Answer, agent, send};
+use serde_json::{Value, json};
+
+const MAIN: &str = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq";
+const TESTNET: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
+const REGTEST: &str = "bcrt1q6rz28mcfaxtmd6v789l9rrlrusdprr9pz3cppk";
+const OF_A_KEY: &str = "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn";
+const ON_EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+
+/// A file that follows bitcoin on this network, and base on its test network.
+fn followed(network: &str) -> Served {
+    let served = Served::new();
+    let cursor = format!(
+        "insert into chain_cursors (chain, network, height, hash, time, complete_height, complete_hash, head_height,
+            head_time, stepped_at)
+          values ('bitcoin', '{network}', 9, 'h', 0, 9, 'h', 9, 0, 0), ('base', '84532', 9, 'h', 0, 9, 'h', 9, 0, 0);
+        insert into chain_blocks (chain, height, hash) values ('bitcoin', 9, 'h'), ('base', 9, 'h')"
+    );
+    served.open().execute_batch(&cursor).unwrap();
+    served
+}
+
+fn put(served: &Served, running: &Running, chain: &str, address: &str) -> Answer {
+    let path = format!(
+        "/dashboard/api/accounts/{}/payout-addresses/{chain}",
+        served.account
+    );
+    running.interface("PUT", &path, &json!({ "address": address }))
+}
+
+fn post(served: &Served, running: &Running, path: &str, body: &Value) -> Answer {
+    let key = [("X-API-Key", served.key.as_str())];
+    let url = format!("{}{path}", running.url);
+    send(&agent(), "POST", &url, &key, &body.to_string())
+}
+
+#[test]
+fn what_is_sent_goes_to_the_network_that_is_followed() {
+    for (network, taken, refused) in [
+        ("regtest", &[REGTEST, OF_A_KEY][..], &[MAIN, TESTNET][..]),
+        ("testnet4", &[TESTNET, OF_A_KEY], &[MAIN, REGTEST]),
+        ("main", &[MAIN], &[TESTNET, REGTEST, OF_A_KEY]),
+    ] {
+        let served = followed(network);
+        let running = served.start(&["--test-networks"]);
+        let body = json!({ "amount": "20.00", "currency": "EUR" });
+        let invoice = post(&served, &running, "/v1/invoices", &body)
+            .expect(201)
+            .json();
+        let refund = |address: &str| {
+            let body = json!({ "invoice": invoice["id"], "asset": "BTC", "toAddress": address });
+            let path = format!("/dashboard/api/accounts/{}/refunds", served.account);
+            running.interface("POST", &path, &body)
+        };
+        for address in taken {
+            put(&served, &running, "bitcoin", address).expect(200);
+            // It is an address: what is refused is that nothing was paid.
+            refund(address).refused(400, "invoice_not_refundable", None);
+        }
+        for address in refused {
+            let put = put(&served, &running, "bitcoin", address);
+            put.refused(400, "invalid_request", Some("address"));
+            refund(address).refused(400, "invalid_request", Some("toAddress"));
+        }
+        // Addresses that look the same everywhere, and of a chain that has not been followed yet.
+        put(&served, &running, "base", ON_EVM).expect(200);
+        let address = "rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg";
+        put(&served, &running, "litecoin", address).expect(200);
+        let page = send(
+            &agent(),
+            "GET",
+            invoice["checkoutUrl"].as_str().unwrap(),
+            &[],
+            "",
+        );
+        assert!(page.expect(200).text.contains("TEST"));
+    }
+}
+
+#[test]
+fn a_payout_address_of_another_network_is_paid_no_more() {
+    let served = followed("regtest");
+    for (address, settings, problem) in [
+        (
+            MAIN,
+            &["--test-networks"][..],
+            Some("is not an address on bitcoin"),
+        ),
+        (REGTEST, &["--test-networks"], None),
+        (REGTEST, &[], Some("is not an address on bitcoin")),
+    ] {
+        served
+            .open()
+            .execute_batch(&format!(
+                "insert or replace into payout_addresses (account, chain, address, changed_at)
+                   values (1, 'bitcoin', '{address}', 0);
+                 update accounts set payout_asset = 'BTC'"
+            ))
+            .unwrap();
+        let running = served.start(settings);
+        let asked = post(
+            &served,
+            &running,
+            "/v1/payouts",
+            &json!({ "amount": "20.00" }),
+        );
+        match problem {
+            Some(problem) => {
+                asked.refused(400, "no_address", None);
+                assert!(asked.text.contains(problem), "{}", asked.text);
+            }
+            // The next thing that is looked at.
+            None => assert!(!asked.text.contains("address"), "{}", asked.text),
+        }
+    }
+}
