@@ -11,6 +11,7 @@
 //! and each block that it is in 1, where that was not read anyway.
 
 mod answers;
+mod held;
 pub mod hex;
 mod logs;
 mod range;
@@ -18,7 +19,7 @@ mod received;
 mod traces;
 
 use super::rpc::{Failure, MethodError, Rpc};
-use super::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
+use super::{BlockRead, CarriedOut, Head, Held, MempoolRead, Node, NodeError, Watched};
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
 use crate::domain::observation::Block;
 use crate::domain::time::{SECOND_MS, Time};
@@ -245,7 +246,7 @@ impl Evm {
         })
     }
 
-    fn find(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+    fn find(&mut self, txid: &str) -> Result<Option<CarriedOut>, NodeError> {
         self.identified()?;
         let Some(txid) = Word::parse(txid) else {
             return Ok(None);
@@ -257,13 +258,21 @@ impl Evm {
         let height = receipt.block_number.place();
         let height = height.filter(|_| receipt.transaction_hash == txid);
         let height = height.ok_or_else(|| lied("it answers the receipt of another transaction"))?;
+        let is_done = match receipt.status {
+            Number::Small(1) => true,
+            Number::Small(0) => false,
+            _ => return Err(lied("a receipt tells of no status that there is")),
+        };
         // What it found may be of a block that was given up.
         let header = self.header(height)?;
         let canonical = header.filter(|header| header.hash == receipt.block_hash);
-        let block = canonical
-            .map(|header| block_of_header(&header))
-            .transpose()?;
-        Ok(block.map(|(block, _)| block))
+        let canonical = canonical.map(|header| block_of_header(&header));
+        let carried = canonical.transpose()?.map(|(block, time)| CarriedOut {
+            block,
+            time,
+            is_done,
+        });
+        Ok(carried)
     }
 }
 
@@ -318,8 +327,18 @@ impl Node for Evm {
     }
 
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        let block = self.find(txid);
-        self.judged(block)
+        let carried = self.carried_out(txid)?;
+        Ok(carried.map(|carried| carried.block))
+    }
+
+    fn carried_out(&mut self, txid: &str) -> Result<Option<CarriedOut>, NodeError> {
+        let carried = self.find(txid);
+        self.judged(carried)
+    }
+
+    fn held(&mut self, accounts: &[String], height: u32) -> Result<Option<Vec<Held>>, NodeError> {
+        let held = self.read_held(accounts, height);
+        self.judged(held)
     }
 
     fn has_traces(&self) -> Option<bool> {

@@ -5,6 +5,7 @@
 //! where it follows the one before.
 
 mod again;
+mod claims;
 mod pool;
 #[cfg(test)]
 mod tests;
@@ -85,9 +86,10 @@ pub fn step(
         Some(cursor) => match step.stands(&cursor.block, &head)? {
             Stands::Lagging => return Ok(Came::Lagging(reached(&head))),
             Stands::Reorganised => (Vec::new(), step.back()?),
-            Stands::Same => match &known.rescan {
-                Some(_) if manner.rescans => step.read_again(cursor, &head)?,
-                Some(_) | None => step.forward(cursor, &head)?,
+            Stands::Same => match (step.asked_besides(), &known.rescan) {
+                (Some(moves), _) => (Vec::new(), moves),
+                (None, Some(_)) if manner.rescans => step.read_again(cursor, &head)?,
+                (None, Some(_) | None) => step.forward(cursor, &head)?,
             },
         },
     };

@@ -109,6 +109,26 @@ pub struct MempoolRead {
     pub vanished: Vec<String>,
 }
 
+/// What became of a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CarriedOut {
+    /// The block of the active chain that it is in.
+    pub block: Block,
+    /// The block's own time.
+    pub time: Time,
+    /// Did it do what it should? Else it moved nothing.
+    pub is_done: bool,
+}
+
+/// What an account had in its chain's own coin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// How much.
+    pub amount: Units,
+    /// Had it ever sent anything by then?
+    pub has_sent: bool,
+}
+
 /// What is looked for.
 pub trait Watched {
     /// May this be the script of an output of ours? True for all that are, and seldom for one that is not.
@@ -173,6 +193,23 @@ pub trait Node: Send {
     /// # Errors
     /// [`NodeError`].
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError>;
+
+    /// What became of a transaction, where it is in a block of the active chain. None also on chains where nothing is claimed.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    fn carried_out(&mut self, _txid: &str) -> Result<Option<CarriedOut>, NodeError> {
+        Ok(None)
+    }
+
+    /// What these accounts had behind the block of this height, in their order. None where the node does not tell that of a
+    /// block so old, and on chains without accounts.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    fn held(&mut self, _accounts: &[String], _height: u32) -> Result<Option<Vec<Held>>, NodeError> {
+        Ok(None)
+    }
 
     /// Does it tell of money that contracts send? None while that is not known, and on chains where there is no such
     /// money.

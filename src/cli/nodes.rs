@@ -15,9 +15,13 @@ use crate::domain::wallet::WalletNetwork;
 use crate::service::chains::order_rescan;
 use crate::service::{Error, open_beside};
 use crate::store::doctor::Complaint;
+use crate::store::unexplained::{self, Unexplained};
 use crate::store::{Kind, Reader, chain_cursors, wallets};
 use clap::{Arg, ArgMatches, Command};
 use std::str::FromStr;
+
+/// The most addresses that are told of which have more than is known.
+const UNEXPLAINED_MAX: u32 = 20;
 
 /// The nodes that the settings name.
 pub(super) fn nodes(values: &Values<'_>) -> Result<Nodes, Error> {
@@ -82,6 +86,11 @@ pub(super) fn of_chains(db: &Reader<'_>) -> Result<Checked, Error> {
     for cursor in chain_cursors::all(db)? {
         let stranger = wallets::stranger(db, &cursor)?;
         let (chain, network) = (cursor.chain, cursor.network);
+        complaints.extend(
+            unexplained::of(db, chain, UNEXPLAINED_MAX)?
+                .iter()
+                .map(unclaimed),
+        );
         if let Some(why) = cursor.stopped {
             complaints.push(Complaint {
                 about: format!("{chain} is stopped: {why}"),
@@ -98,6 +107,22 @@ pub(super) fn of_chains(db: &Reader<'_>) -> Result<Checked, Error> {
         }
     }
     Ok(("chains".to_owned(), complaints))
+}
+
+/// An address that has more than anybody saw come.
+fn unclaimed(found: &Unexplained) -> Complaint {
+    let (asset, chain, address) = (found.asset, found.asset.chain, &found.address);
+    let (balance, known) = (asset.text(found.balance), asset.text(found.known));
+    let id = asset.id;
+    Complaint {
+        about: format!(
+            "{address} on {chain} has {balance} {id}, and {known} is known to have come to it"
+        ),
+        mend: format!(
+            "find the transaction in which a contract sent the rest, and claim it: \
+             POST /dashboard/api/chains/{chain}/claims"
+        ),
+    }
 }
 
 /// Its network and its newest block; or what is wrong, and what to do about it.
@@ -129,5 +154,13 @@ fn asked(
         ));
     }
     let height = head.block.height;
-    Ok(format!("{network}, block {height} of {}", head.time))
+    let untold = if node.has_traces() == Some(false) {
+        "; it has no trace_block, so what contracts send is not seen: it can be claimed by its transaction"
+    } else {
+        ""
+    };
+    Ok(format!(
+        "{network}, block {height} of {}{untold}",
+        head.time
+    ))
 }

@@ -4,8 +4,11 @@
 //! confirmations an amount needs. What does not: asking nodes (`chain`), and what money is for (`service`). What always
 //! holds: a step names the block that it began behind, so that it is taken there and nowhere else.
 
+use super::asset::Asset;
 use super::chain::{Chain, Depth};
+use super::claim::Claim;
 use super::money::Cents;
+use super::money::coin::Units;
 use super::observation::{Block, Observation, Spent};
 use super::payment::PaymentState;
 use super::time::{DAY_MS, Time};
@@ -75,6 +78,10 @@ pub struct Known {
     pub stopped: Option<String>,
     /// The rescan that is under way.
     pub rescan: Option<Rescan>,
+    /// The claim whose turn it is, and how much is known to have come to its address in blocks that are final.
+    pub claim: Option<(Claim, Units)>,
+    /// The addresses of which it is time to look what they have, where no node tells what contracts send.
+    pub walk: Option<Walk>,
 }
 
 /// A transaction that is gone, as another one spends what it spent.
@@ -126,6 +133,39 @@ pub struct Rescanned {
     pub missing: Vec<(String, u32)>,
 }
 
+/// What a node said of a claim's transaction.
+#[derive(Clone, Debug)]
+pub struct Claimed {
+    /// The claim, by its `seq`.
+    pub claim: i64,
+    /// The final block in which it did what it should; or why that is not borne out.
+    pub found: Result<Reached, String>,
+}
+
+/// Addresses of which is looked what they have.
+#[derive(Clone, Debug)]
+pub struct Walk {
+    /// The coin.
+    pub asset: &'static Asset,
+    /// The addresses.
+    pub accounts: Vec<String>,
+    /// Behind which address they begin.
+    pub from: String,
+    /// Behind which address the next look begins.
+    pub after: String,
+}
+
+/// What addresses have.
+#[derive(Clone, Debug)]
+pub struct Looked {
+    /// Which addresses.
+    pub walk: Walk,
+    /// What each of them has; nothing where the node did not tell.
+    pub held: Option<Vec<Units>>,
+    /// Behind the block of this height.
+    pub height: u32,
+}
+
 /// What a step came to.
 #[derive(Clone, Debug)]
 pub enum Moves {
@@ -146,6 +186,10 @@ pub enum Moves {
     Forward(Box<Forward>),
     /// A part of a rescan.
     Rescanned(Box<Rescanned>),
+    /// A claim was looked into.
+    Claimed(Box<Claimed>),
+    /// What addresses have was looked at.
+    Looked(Box<Looked>),
 }
 
 /// One step along a chain.
@@ -177,7 +221,11 @@ impl ChainStep {
             .iter()
             .fold(0, |sum: usize, more| sum.saturating_add(*more)),
             Moves::Rescanned(rescanned) => rescanned.found.len(),
-            Moves::Started { .. } | Moves::BackTo(_) | Moves::Stopped(_) => 0,
+            Moves::Started { .. }
+            | Moves::BackTo(_)
+            | Moves::Stopped(_)
+            | Moves::Claimed(_)
+            | Moves::Looked(_) => 0,
         }
     }
 }

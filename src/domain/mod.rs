@@ -8,6 +8,7 @@ pub mod address;
 pub mod apikey;
 pub mod asset;
 pub mod chain;
+pub mod claim;
 pub mod customer;
 pub mod deposit;
 pub mod email;

@@ -14,6 +14,12 @@ use serde::{Deserialize, Serialize};
 /// The most of what was seen in one transaction that is written in one step.
 pub const OUTPUTS_MAX: usize = 200;
 
+/// Positions on EVM chains from here on are of what contracts sent, by its ordinal in the transaction; those of logs end
+/// before.
+pub const CONTRACTS_FROM: u32 = 1_000_000;
+/// From here on of what was claimed to have been sent so: no transaction sends so often.
+pub const CLAIMS_FROM: u32 = 1_500_000;
+
 /// Where money was seen: for ever the same, whatever block its transaction is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {

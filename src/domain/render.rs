@@ -6,6 +6,7 @@
 //! Rendering fails only where `serde_json` does, and no type here makes it fail.
 
 pub mod chains;
+pub(crate) mod claims;
 pub mod customer;
 pub(crate) mod deliveries;
 mod invoice_detail;

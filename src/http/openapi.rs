@@ -18,6 +18,7 @@ use super::routes::{RESOURCES, routes};
 use crate::domain::account::AccountStatus;
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
+use crate::domain::claim::ClaimOutcome;
 use crate::domain::customer::Family;
 use crate::domain::deposit::DepositStatus;
 use crate::domain::event::{DeliveryState, EventType, Format};
@@ -273,6 +274,7 @@ fn texts(name: &str) -> Vec<&'static str> {
         "SandboxPaymentState" => SHOWN_STATES.to_vec(),
         "UnmatchedReason" => UnmatchedReason::TEXTS.to_vec(),
         "Resolution" => Resolution::TEXTS.to_vec(),
+        "ClaimOutcome" => ClaimOutcome::TEXTS.to_vec(),
         "PaymentStep" => Step::TEXTS.to_vec(),
         "Role" => Role::TEXTS.to_vec(),
         "Sending" => Sending::TEXTS.to_vec(),

@@ -3,6 +3,8 @@
 //! What lives here: what a step begins with, and what the operator is shown. What does not: taking a step (`take`), asking
 //! nodes. What always holds: what a step begins with is of one moment.
 
+mod balances;
+mod claims;
 pub mod live;
 mod places;
 mod shown;
@@ -15,7 +17,8 @@ use crate::domain::following::{COMES_BACK_MS_MAX, Known, Rescan};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
 use crate::store::{
-    Reader, Tx, addresses, chain_blocks, chain_cursors, invoices, observations_on_chain, rescans,
+    Reader, Tx, addresses, chain_blocks, chain_cursors, claims as claimed, invoices,
+    observations_on_chain, rescans,
 };
 use std::sync::Arc;
 
@@ -83,6 +86,18 @@ fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Kn
         let again = observations_on_chain::in_blocks(db, chain, range_from(next))?;
         open.extend(again.into_iter().filter(|one| one.state.is_confirmed()));
     }
+    let claim = match (claimed::next(db, chain)?, &cursor) {
+        (Some(claim), Some(cursor)) => {
+            let known = balances::known_to_have_come(
+                db,
+                claim.asset,
+                &claim.address,
+                cursor.complete.height,
+            )?;
+            Some((claim, known))
+        }
+        (Some(_) | None, _) => None,
+    };
     let rescan = match rescans::of(db, chain)? {
         None => None,
         Some(rescan) => Some(Rescan {
@@ -101,5 +116,7 @@ fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Kn
         cursor: cursor.map(|cursor| cursor.reached),
         open,
         rescan,
+        claim,
+        walk: balances::due(db, now, chain)?,
     })
 }

@@ -75,10 +75,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// What is there, if it could be booked.
-    ///
-    /// # Errors
-    /// Why it could not.
+    /// What is there, if it could be booked; else why it could not.
     pub(super) fn booked(self) -> Result<Owned, Error> {
         match self.refusal {
             Some(refusal) => Err(refusal.into()),

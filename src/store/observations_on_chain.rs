@@ -6,9 +6,10 @@
 use super::observations::unreadable_spends;
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
-use crate::domain::asset::Chain;
+use crate::domain::asset::{Asset, Chain};
 use crate::domain::following::Open;
 use crate::domain::money::Cents;
+use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Place};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
@@ -61,6 +62,8 @@ values! {
     UNBOOKED(txid: String, position: u32, state: PaymentState) = "select txid, position, state from observations \
         where mode = 'live' and chain = :chain and vanished_at is not null and state = 'confirmed' \
         and block_height is null limit :limit";
+    CAME_TO(amount: Units) = "select amount from observations where mode = 'live' and chain = :chain \
+        and block_height <= :height and asset = :asset and address = :address and state <> 'dropped'";
     ANY_SEEN(found: bool) = "select exists (select 1 from observations \
         where mode = 'live' and chain = :chain and state = 'seen') as found";
     COUNT_SEEN(count: i64) =
@@ -143,6 +146,19 @@ pub fn given_up(
 pub fn unbooked(db: &Reader<'_>, chain: Chain, limit: usize) -> Result<Places, StoreError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     UNBOOKED.all(db, named_params! { ":chain": chain, ":limit": limit })
+}
+
+/// What has come to an address in a coin, in blocks up to this height.
+pub fn came_to(
+    db: &Reader<'_>,
+    asset: &Asset,
+    address: &str,
+    height: u32,
+) -> Result<Vec<Units>, StoreError> {
+    let params = named_params! {
+        ":chain": asset.chain, ":asset": asset.id, ":address": address, ":height": height,
+    };
+    CAME_TO.all(db, params)
 }
 
 /// Is anything seen and not confirmed?

@@ -6,6 +6,7 @@
 use crate::domain::account::AccountStatus;
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::claim::ClaimOutcome;
 use crate::domain::deposit::DepositStatus;
 use crate::domain::event::{DeliveryState, EventType, Format};
 use crate::domain::ledger::{LedgerKind, RefType};
@@ -110,6 +111,7 @@ enum_as_text!(
     Sending,
     UnmatchedReason,
     Resolution,
+    ClaimOutcome,
     ServerType,
     ServerStatus,
     CommandState,

@@ -170,7 +170,7 @@ impl Watch {
             Moves::Stopped(why) => log::error!(
                 "{chain}: stopped: {why}. Look at what has happened, then `coffer rescan {chain} --from HEIGHT`"
             ),
-            Moves::Forward(_) | Moves::Rescanned(_) => {}
+            Moves::Forward(_) | Moves::Rescanned(_) | Moves::Claimed(_) | Moves::Looked(_) => {}
         }
     }
 }
@@ -187,8 +187,11 @@ fn stands(step: &ChainStep) -> Stands {
             }
         }
         Moves::Stopped(_) => Stands::Stopped,
-        Moves::Started { .. } | Moves::BackTo(_) | Moves::Forward(_) | Moves::Rescanned(_) => {
-            Stands::Behind
-        }
+        Moves::Started { .. }
+        | Moves::BackTo(_)
+        | Moves::Forward(_)
+        | Moves::Rescanned(_)
+        | Moves::Claimed(_)
+        | Moves::Looked(_) => Stands::Behind,
     }
 }

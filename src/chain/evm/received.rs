@@ -11,10 +11,7 @@ use crate::chain::{NodeError, Received, Watched};
 use crate::domain::address::of_account;
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
-use crate::domain::observation::Spent;
-
-/// Where the positions of what contracts sent begin; those of logs end before.
-const CONTRACTS_FROM: u32 = 1_000_000;
+use crate::domain::observation::{CONTRACTS_FROM, Spent};
 
 /// Why a transaction is looked at.
 #[derive(Debug, Default)]

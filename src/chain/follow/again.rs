@@ -5,7 +5,7 @@
 use super::{Forward, Head, NodeError, Step, last};
 use crate::chain::BlockRead;
 use crate::domain::following::{Moves, Open, Reached, Rescan, Rescanned};
-use crate::domain::observation::{Block, Observation};
+use crate::domain::observation::{Block, CLAIMS_FROM, CONTRACTS_FROM, Observation};
 use std::collections::HashSet;
 
 impl Step<'_> {
@@ -91,6 +91,13 @@ impl Step<'_> {
         Ok(is_same.then_some(Block { height, hash }))
     }
 
+    /// Is what is at this position not told by the node, be it there or not: what contracts send, where it has no traces, and
+    /// what a person has claimed.
+    fn is_untold(&self, position: u32) -> bool {
+        position >= CLAIMS_FROM
+            || position >= CONTRACTS_FROM && self.node.has_traces() == Some(false)
+    }
+
     /// What is known to be in these blocks, and is not.
     fn missing(
         &mut self,
@@ -113,6 +120,9 @@ impl Step<'_> {
             }
             // Blocks of outputs are whole; lists that nodes make of accounts may be short without a word.
             if !self.chain().has_outputs() && self.node.block_of(&open.txid)?.is_some() {
+                if self.is_untold(open.position) {
+                    continue;
+                }
                 let (txid, height) = (&open.txid, block.height);
                 let what = format!("it does not tell of {txid} in block {height}, and has it");
                 return Err(NodeError::Lied(what));

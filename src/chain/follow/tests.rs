@@ -42,6 +42,8 @@ impl Scene {
         addresses.insert(chain, &ours);
         let node = MemoryNode::new(&memory);
         let known = Known {
+            claim: None,
+            walk: None,
             chain,
             network: None,
             cursor: None,
@@ -135,7 +137,7 @@ impl Scene {
                 known.cursor = Some(forward.to.clone());
                 known.complete = forward.complete.clone().or(known.complete.take());
             }
-            Moves::Stopped(_) | Moves::Rescanned(_) => {}
+            Moves::Stopped(_) | Moves::Rescanned(_) | Moves::Claimed(_) | Moves::Looked(_) => {}
         }
     }
 

@@ -36,4 +36,22 @@ pub struct ChainView {
     pub watched_addresses: usize,
     /// The next block of the rescan that is under way.
     pub rescan_at: Option<u32>,
+    /// Addresses that have more than is known to have come to them; the first hundred.
+    pub unexplained: Vec<UnexplainedView>,
+}
+
+/// An address that has more than is known to have come to it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnexplainedView {
+    /// The address.
+    pub address: String,
+    /// The coin.
+    pub asset: &'static str,
+    /// What it has, in whole coins.
+    pub balance_crypto: String,
+    /// What is known to have come to it.
+    pub known_crypto: String,
+    /// Behind the block of this height.
+    pub height: u32,
 }

@@ -1,16 +1,18 @@
-//! Where what was seen is: what of a transaction stands in which state, what it takes the place of, and whether it is ours.
+//! Where what was seen is: what of a transaction stands in which state, what it takes the place of, and whether it is ours;
+//! and whether a step begins where its chain stands.
 //!
 //! What always holds: nothing is written here, and what gave its place to something else is not looked at any more.
 
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::following::Forward;
+use crate::domain::following::{ChainStep, Forward, Moves};
 use crate::domain::observation::{Observation, Place};
 use crate::domain::payment::PaymentState;
 use crate::service::Error;
-use crate::store::{Reader, addresses, observations, pool_addresses};
+use crate::store::chain_cursors::Cursor;
+use crate::store::{Reader, addresses, observations, pool_addresses, rescans};
 
 /// Positions from here on are of what gave its place to something else.
-const GAVE_WAY: u32 = 1 << 31;
+pub(super) const GAVE_WAY: u32 = 1 << 31;
 
 /// What is in this state at the places of a transaction.
 pub(super) fn places(
@@ -50,8 +52,7 @@ pub(super) fn replaced_by(
 }
 
 /// Is the address one of ours? What passed the filter may be another's.
-pub(super) fn is_ours(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
-    let (chain, address) = (seen.asset.chain, &seen.address);
+pub(super) fn is_ours(db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, Error> {
     Ok(addresses::owner(db, Mode::Live, chain, address)?.is_some()
         || pool_addresses::has(db, chain, address)?)
 }
@@ -63,5 +64,31 @@ pub(super) fn place_of(chain: Chain, txid: String, position: u32) -> Place {
         chain,
         txid,
         position,
+    }
+}
+
+/// Does a step begin where the chain stands?
+pub(super) fn begins_there(
+    db: &Reader<'_>,
+    step: &ChainStep,
+    cursor: Option<&Cursor>,
+) -> Result<bool, Error> {
+    let stands_at = cursor.map(|cursor| &cursor.reached.block);
+    let is_stopped = cursor.is_some_and(|cursor| cursor.stopped.is_some());
+    if stands_at != step.from.as_ref() {
+        return Ok(false);
+    }
+    match &step.moves {
+        Moves::Rescanned(rescanned) => {
+            let rescan = rescans::of(db, step.chain)?;
+            let is_next = rescan.is_some_and(|rescan| rescan.next_height == rescanned.from);
+            Ok(is_next && is_stopped == rescanned.restarts)
+        }
+        Moves::Started { .. }
+        | Moves::BackTo(_)
+        | Moves::Stopped(_)
+        | Moves::Forward(_)
+        | Moves::Claimed(_)
+        | Moves::Looked(_) => Ok(!is_stopped),
     }
 }

@@ -3,13 +3,17 @@
 //! What always holds: it is what live mode goes by.
 
 use super::live::{LiveChain, Said};
-use crate::domain::asset::{ASSETS, Mode};
-use crate::domain::render::chains::ChainView;
+use crate::domain::asset::{ASSETS, Chain, Mode};
+use crate::domain::render::chains::{ChainView, UnexplainedView};
 use crate::domain::scanned::Scanned;
 use crate::domain::time::{SECOND_MS, Time};
 use crate::service::{Error, Json, Service};
+use crate::store::unexplained::{self, Unexplained};
 use crate::store::{Kind, Reader, chain_cursors, chains, rescans, wallets};
 use serde_json::value::to_raw_value;
+
+/// The most addresses that are shown of those that have more than is known.
+const UNEXPLAINED_MAX: u32 = 100;
 
 impl Service {
     /// Every chain that has a node.
@@ -70,6 +74,7 @@ fn view(
         problem: None,
         watched_addresses: said.watched,
         rescan_at: rescans::of(db, chain)?.map(|rescan| rescan.next_height),
+        unexplained: unexplained(db, chain)?,
     };
     let lag_ms = view.scanned_to.map(|to| now.since_ms(to).max(0));
     view.lag_seconds = lag_ms.map(|lag_ms| lag_ms / SECOND_MS);
@@ -91,6 +96,24 @@ fn view(
         problem = cursor.stopped.or(problem);
         view.network = Some(cursor.network);
     }
-    view.problem = problem;
+    let unexplained = view.unexplained.len();
+    view.problem = problem.or_else(|| {
+        (unexplained > 0).then(|| {
+            format!("{unexplained} addresses have more than is known to have come to them: see unexplained")
+        })
+    });
     Ok(view)
+}
+
+/// What nobody has seen come.
+fn unexplained(db: &Reader<'_>, chain: Chain) -> Result<Vec<UnexplainedView>, Error> {
+    let found = unexplained::of(db, chain, UNEXPLAINED_MAX)?.into_iter();
+    let shown = |found: Unexplained| UnexplainedView {
+        address: found.address,
+        asset: found.asset.id,
+        balance_crypto: found.asset.text(found.balance),
+        known_crypto: found.asset.text(found.known),
+        height: found.height,
+    };
+    Ok(found.map(shown).collect())
 }

@@ -3,7 +3,9 @@
 //! What does not live here: working the step out. What always holds: until the cursor has moved, the same step can be taken
 //! again and finds everything known; whatever is in a block above the cursor counts as in none.
 
-use super::places::{is_ours, place_of, places, replaced_by};
+use super::balances;
+use super::claims::as_claimed;
+use super::places::{begins_there, is_ours, place_of, places, replaced_by};
 use crate::domain::asset::Chain;
 use crate::domain::chain::Depth;
 use crate::domain::following::{
@@ -15,9 +17,7 @@ use crate::domain::time::Time;
 use crate::service::intake::Step;
 use crate::service::{Error, Service};
 use crate::store::chain_cursors::{self, Cursor};
-use crate::store::{
-    Reader, Tx, chain_blocks, chains, observations, observations_on_chain, rescans,
-};
+use crate::store::{Tx, chain_blocks, chains, observations, observations_on_chain, rescans};
 use std::sync::Arc;
 
 /// Which transaction of a step is next.
@@ -101,7 +101,11 @@ impl Service {
                 let found = rescanned.found.get(item);
                 return found.map_or(Ok(()), |seen| self.found(tx, now, seen, None));
             }
-            Moves::Started { .. } | Moves::BackTo(_) | Moves::Stopped(_) => return Ok(()),
+            Moves::Started { .. }
+            | Moves::BackTo(_)
+            | Moves::Stopped(_)
+            | Moves::Claimed(_)
+            | Moves::Looked(_) => return Ok(()),
         };
         if let Some(txid) = forward.present.get(item) {
             for place in places(tx, chain, txid, PaymentState::Dropped)? {
@@ -131,7 +135,7 @@ impl Service {
         seen: &Observation,
         forward: Option<&Forward>,
     ) -> Result<(), Error> {
-        if !is_ours(tx, seen)? {
+        if !is_ours(tx, seen.asset.chain, &seen.address)? {
             let (chain, address) = (seen.asset.chain, &seen.address);
             if !self.live.spare.has(chain, address) {
                 return Ok(());
@@ -141,6 +145,7 @@ impl Service {
                  it is older than its wallet, or the key is used elsewhere, too"
             );
         }
+        let seen = &as_claimed(tx, seen)?;
         let place = seen.place();
         match observations::at(tx, &place)? {
             Some(known) => {
@@ -253,6 +258,14 @@ impl Service {
             }
             Moves::Forward(forward) => self.go_forward(tx, now, cursor, forward)?,
             Moves::Rescanned(rescanned) => self.rescanned(tx, now, cursor, rescanned)?,
+            Moves::Claimed(claimed) => {
+                self.end_claim(tx, now, claimed)?;
+                chain_cursors::put(tx, &cursor)?;
+            }
+            Moves::Looked(looked) => {
+                balances::looked(tx, now, looked)?;
+                chain_cursors::put(tx, &cursor)?;
+            }
         }
         for block in &step.keep {
             chain_blocks::keep(tx, chain, block)?;
@@ -355,25 +368,6 @@ impl Service {
             }
         }
         Ok(Part::Done)
-    }
-}
-
-/// Does a step begin where the chain stands?
-fn begins_there(db: &Reader<'_>, step: &ChainStep, cursor: Option<&Cursor>) -> Result<bool, Error> {
-    let stands_at = cursor.map(|cursor| &cursor.reached.block);
-    let is_stopped = cursor.is_some_and(|cursor| cursor.stopped.is_some());
-    if stands_at != step.from.as_ref() {
-        return Ok(false);
-    }
-    match &step.moves {
-        Moves::Rescanned(rescanned) => {
-            let rescan = rescans::of(db, step.chain)?;
-            let is_next = rescan.is_some_and(|rescan| rescan.next_height == rescanned.from);
-            Ok(is_next && is_stopped == rescanned.restarts)
-        }
-        Moves::Started { .. } | Moves::BackTo(_) | Moves::Stopped(_) | Moves::Forward(_) => {
-            Ok(!is_stopped)
-        }
     }
 }
 

@@ -68,18 +68,18 @@ impl Service {
                 }
                 payments::remove(tx, &payment)?;
                 quotes::remove_unused(tx, payment.quote)?;
-                let from = json!({ "invoice": invoice.id, "payment": payment.id });
+                let detail = json!({ "invoice": invoice.id, "payment": payment.id });
                 let account = invoice.account;
                 self.settle(tx, now, invoice, Cause::Other)?;
-                Ok((Some(account), from))
+                Ok((Some(account), detail))
             }
             Owned::Deposit(deposit) => {
                 if deposit.was_confirmed {
                     return Err(booked("the deposit"));
                 }
                 deposits::remove(tx, &deposit)?;
-                let from = json!({ "customer": deposit.customer_ref, "deposit": deposit.id });
-                Ok((Some(deposit.account), from))
+                let detail = json!({ "customer": deposit.customer_ref, "deposit": deposit.id });
+                Ok((Some(deposit.account), detail))
             }
             Owned::Own(_) | Owned::Unmatched(_) => Err(Error::Failed(format!(
                 "unmatched payment {} was given to nobody",

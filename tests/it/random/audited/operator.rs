@@ -6,7 +6,7 @@ use super::{Operation, operation};
 use crate::support::Answer;
 use serde_json::{Value, json};
 
-pub(super) static OPERATIONS: [Operation; 12] = [
+pub(super) static OPERATIONS: [Operation; 13] = [
     operation("cancel an invoice", 15, cancel),
     operation("cancel it in the sandbox", 5, cancel_in_sandbox),
     operation("adjust the books", 8, adjust),
@@ -15,6 +15,7 @@ pub(super) static OPERATIONS: [Operation; 12] = [
     operation("import addresses", 5, import),
     operation("resolve what matched nothing", 3, resolve),
     operation("give away what matched nothing", 20, assign),
+    operation("undo what was made of what matched nothing", 10, undo),
     operation("switch something", 10, switch),
     operation("close and open", 2, close_and_open),
     operation("replace the endpoints", 3, endpoints),
@@ -116,6 +117,15 @@ fn assign(caller: &mut Caller) -> Option<Answer> {
         caller.scene.payments.add(side, id, &mut caller.dice);
     }
     Some(answer)
+}
+
+fn undo(caller: &mut Caller) -> Option<Answer> {
+    let path = "/dashboard/api/unmatched-payments";
+    let list = caller.operator("GET", path, &Value::Null);
+    let list = list.expect(200).json();
+    let all = list["data"].as_array().filter(|all| !all.is_empty())?;
+    let id = all[caller.dice.roll(all.len())]["id"].as_str()?;
+    Some(caller.operator("POST", &format!("{path}/{id}/undo"), &Value::Null))
 }
 
 fn switch(caller: &mut Caller) -> Option<Answer> {

@@ -1,0 +1,44 @@
+//! What accounts have, as a node tells it.
+//!
+//! What always holds: it is asked of a block that is final, so that no answer is of a block that was given up.
+
+use super::hex::Number;
+use super::logs::quantity;
+use super::{Evm, lied};
+use crate::chain::{Held, NodeError};
+use crate::domain::money::coin::Units;
+
+impl Evm {
+    /// [`Node::held`](crate::chain::Node::held).
+    pub(super) fn read_held(
+        &mut self,
+        accounts: &[String],
+        height: u32,
+    ) -> Result<Option<Vec<Held>>, NodeError> {
+        self.identified()?;
+        let methods = ["eth_getBalance", "eth_getTransactionCount"];
+        let calls: Vec<_> = accounts
+            .iter()
+            .flat_map(|account| methods.map(|method| (method, (account, quantity(height)))))
+            .collect();
+        let answers = self.rpc.batch::<Number>(&calls)?;
+        let mut told = Vec::with_capacity(answers.len());
+        for answer in answers {
+            // Nodes keep the balances of the newest blocks only.
+            let Ok(number) = answer else {
+                return Ok(None);
+            };
+            told.push(number);
+        }
+        let mut held = Vec::with_capacity(accounts.len());
+        for pair in told.chunks_exact(methods.len()) {
+            let [amount, sent] = pair else { continue };
+            let amount = amount.small().map(Units);
+            held.push(Held {
+                amount: amount.ok_or_else(|| lied("an account has more than there is"))?,
+                has_sent: !sent.is_zero(),
+            });
+        }
+        Ok(Some(held))
+    }
+}

@@ -1,0 +1,84 @@
+//! What addresses have that nobody has seen come: the sign of money that a contract sent, where no node tells of that.
+//!
+//! What does not live here: asking the node (`chain`), and claiming such money (`claims`). What always holds: nothing is
+//! booked by it.
+
+use super::claims::native;
+use crate::domain::asset::{Asset, Chain};
+use crate::domain::following::{Looked, Walk};
+use crate::domain::money::coin::Units;
+use crate::domain::time::{MINUTE_MS, Time};
+use crate::service::Error;
+use crate::store::unexplained::{self, Unexplained};
+use crate::store::{Reader, Tx, observations_on_chain};
+
+/// How many addresses are looked at at once.
+const ACCOUNTS_MAX: usize = 50;
+/// How long after a look the next one is.
+const LOOK_EVERY_MS: i64 = 10 * MINUTE_MS;
+
+/// The addresses whose turn it is; none before it is time again.
+pub(super) fn due(db: &Reader<'_>, now: Time, chain: Chain) -> Result<Option<Walk>, Error> {
+    let Ok(asset) = native(chain) else {
+        return Ok(None);
+    };
+    let walk = unexplained::walk(db, chain)?;
+    let (from, looked_at) = walk.unwrap_or((String::new(), Time(0)));
+    if now.since_ms(looked_at) < LOOK_EVERY_MS {
+        return Ok(None);
+    }
+    let accounts = unexplained::next(db, chain, &from, ACCOUNTS_MAX)?;
+    let is_last = accounts.len() < ACCOUNTS_MAX;
+    // Behind the last of all comes the first again.
+    let after = accounts.last().filter(|_| !is_last).cloned();
+    Ok(Some(Walk {
+        asset,
+        accounts,
+        from,
+        after: after.unwrap_or_default(),
+    }))
+}
+
+/// What those addresses have: more than is known, or not.
+pub(super) fn looked(tx: &Tx<'_>, now: Time, looked: &Looked) -> Result<(), Error> {
+    let Looked { walk, held, height } = looked;
+    let (asset, chain) = (walk.asset, walk.asset.chain);
+    let Some(held) = held else {
+        return Ok(unexplained::looked(tx, chain, &walk.from, now)?);
+    };
+    for (address, balance) in walk.accounts.iter().zip(held) {
+        let known = known_to_have_come(tx, asset, address, *height)?;
+        if *balance > known {
+            let found = Unexplained {
+                asset,
+                address: address.clone(),
+                balance: *balance,
+                known,
+                height: *height,
+            };
+            log::warn!(
+                "{chain}: {address} has {} {}, and only {} is known to have come to it: a contract may have sent the \
+                 rest, and it can be claimed by its transaction",
+                asset.text(*balance),
+                asset.id,
+                asset.text(known)
+            );
+            unexplained::put(tx, &found, now)?;
+        } else {
+            unexplained::remove(tx, chain, address)?;
+        }
+    }
+    Ok(unexplained::looked(tx, chain, &walk.after, now)?)
+}
+
+/// How much is known to have come to an address in a coin, in blocks up to this height.
+pub(super) fn known_to_have_come(
+    db: &Reader<'_>,
+    asset: &Asset,
+    address: &str,
+    height: u32,
+) -> Result<Units, Error> {
+    let came = observations_on_chain::came_to(db, asset, address, height)?;
+    let mut amounts = came.into_iter();
+    Ok(amounts.try_fold(Units::ZERO, Units::plus)?)
+}

@@ -1,0 +1,300 @@
+//! Payments that a person claims: a contract sent them, and the chain's node does not tell of that.
+//!
+//! What lives here: taking a claim down, and taking in what its node bears out. What does not: asking the node (`chain`).
+//! What always holds: a claim books nothing by itself: what is borne out comes in by `intake`, like anything that is seen,
+//! and nothing that is known comes in twice.
+
+use super::places::{GAVE_WAY, is_ours};
+use crate::domain::address;
+use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain, Mode};
+use crate::domain::claim::{Claim, ClaimOutcome, OPEN_MAX, ORDINAL_MAX};
+use crate::domain::fields::Fields;
+use crate::domain::following::{Claimed, Reached};
+use crate::domain::id;
+use crate::domain::money::coin::Units;
+use crate::domain::observation::{CLAIMS_FROM, CONTRACTS_FROM, Observation, Observed};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::claims::claim as rendered;
+use crate::domain::time::Time;
+use crate::domain::wallet;
+use crate::service::audit_log::{self, Entry};
+use crate::service::{Error, Json, Member, Service};
+use crate::store::{Reader, Tx, claims, observations, unexplained};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The longest of its texts, in characters.
+const TEXT_CHARS_MAX: usize = 128;
+
+impl Service {
+    /// Takes a claim down; its chain's node is asked with the next step.
+    ///
+    /// # Errors
+    /// `not_found` where there is no such chain; `invalid_request` that names the field, also where the chain is not
+    /// followed, or no contract sends a coin of ours on it; `invalid_transition` where that is known already, the same
+    /// claim waits, or too many do.
+    pub async fn claim_payment(
+        self: &Arc<Self>,
+        now: Time,
+        member: &Member,
+        chain: &str,
+        body: Map<String, Value>,
+    ) -> Result<Json, Error> {
+        let (actor, chain) = (member.actor(), chain_of(chain)?);
+        self.write(move |service, tx| {
+            // A private key looks like a transaction's id, and in that field there is nothing else.
+            let is_other = |(name, _): &(&String, &Value)| name.as_str() != "txid";
+            let others = body.iter().filter(is_other);
+            let others = others.map(|(name, value)| (name.clone(), value.clone()));
+            wallet::refuse_secrets_in(&others.collect())?;
+            let asset = native(chain)?;
+            let Some(network) = service.followed_on(tx, chain)? else {
+                let problem = format!("{chain} is not followed");
+                return Err(Refusal::field("chain", problem).into());
+            };
+            let claim = read(&Fields::of(&body), now, asset, &network, actor)?;
+            check(tx, &claim)?;
+            claims::insert(tx, &claim)?;
+            note(tx, now, "claim.ask", &claim, &Value::Null)?;
+            service.claim_shown(tx, &claim)
+        })
+        .await
+    }
+
+    /// The newest claims of a chain.
+    ///
+    /// # Errors
+    /// `not_found` where there is no such chain.
+    pub fn claims(&self, chain: &str, limit: u32) -> Result<Vec<Json>, Error> {
+        let chain = chain_of(chain)?;
+        self.read_at_one_moment(|db| {
+            let newest = claims::newest(db, chain, limit)?;
+            newest
+                .iter()
+                .map(|claim| self.claim_shown(db, claim))
+                .collect()
+        })
+    }
+
+    fn claim_shown(&self, db: &Reader<'_>, claim: &Claim) -> Result<Json, Error> {
+        let explorer = self.explorer_url(db, Mode::Live, claim.asset.chain, &claim.txid)?;
+        Ok(rendered(claim, explorer.as_deref())?)
+    }
+
+    /// Its node has been asked for a claim's transaction: what that came to.
+    pub(super) fn end_claim(&self, tx: &Tx<'_>, now: Time, claimed: &Claimed) -> Result<(), Error> {
+        let claim = claims::by_seq(tx, claimed.claim)?;
+        let Some(claim) = claim.filter(|claim| claim.outcome.is_none()) else {
+            return Ok(());
+        };
+        let ended = match &claimed.found {
+            Ok(reached) => self.take_claimed(tx, now, &claim, reached)?,
+            Err(why) => Err(why.clone()),
+        };
+        let (outcome, reason) = match ended {
+            Ok((outcome, observation)) => {
+                claims::end(tx, claim.seq, outcome, (None, Some(observation)), now)?;
+                (outcome, None)
+            }
+            Err(why) => {
+                claims::end(
+                    tx,
+                    claim.seq,
+                    ClaimOutcome::Refused,
+                    (Some(&why), None),
+                    now,
+                )?;
+                (ClaimOutcome::Refused, Some(why))
+            }
+        };
+        let detail = json!({ "outcome": outcome, "reason": reason });
+        note(tx, now, "claim.end", &claim, &detail)
+    }
+
+    /// Takes in what the node has borne out: as which observation; or why it cannot be.
+    fn take_claimed(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        claim: &Claim,
+        reached: &Reached,
+    ) -> Result<Result<(ClaimOutcome, i64), String>, Error> {
+        if let Some(known) = known(tx, claim)? {
+            return Ok(Ok((ClaimOutcome::Known, known)));
+        }
+        let of_transaction = in_place(tx, claim.asset.chain, &claim.txid)?;
+        let claimed = of_transaction.map(|observed| observed.seen.position);
+        let last = claimed.filter(|position| *position >= CLAIMS_FROM).max();
+        let seen = Observation {
+            mode: Mode::Live,
+            asset: claim.asset,
+            txid: claim.txid.clone(),
+            position: last.map_or(CLAIMS_FROM, |last| last.saturating_add(1)),
+            address: claim.address.clone(),
+            amount: claim.amount,
+            seen_at: reached.time,
+            block: Some(reached.block.clone()),
+            spends: Vec::new(),
+        };
+        let observed = tx.attempt(|| self.observe(tx, now, &seen, None).map(drop))?;
+        match observed {
+            Ok(()) => {
+                let observed = observations::at(tx, &seen.place())?;
+                let none = || Error::Failed(format!("claim {} was not taken in", claim.id));
+                let seq = observed.ok_or_else(none)?.seq;
+                // The next look says whether there is still more.
+                unexplained::remove(tx, claim.asset.chain, &claim.address)?;
+                Ok(Ok((ClaimOutcome::Recorded, seq)))
+            }
+            Err(Error::Refused(refusal)) => Ok(Err(refusal.message)),
+            Err(failed) => Err(failed),
+        }
+    }
+}
+
+/// What a body claims.
+fn read(
+    fields: &Fields<'_>,
+    now: Time,
+    asset: &'static Asset,
+    network: &str,
+    asked_by: String,
+) -> Result<Claim, Refusal> {
+    fields.only(&["txid", "asset", "address", "amount", "ordinal"])?;
+    let given = |name: &'static str| {
+        let text = fields.text(name, 1..=TEXT_CHARS_MAX)?;
+        text.ok_or_else(|| Refusal::field(name, "must be given"))
+    };
+    let id = asset.id;
+    if fields
+        .text("asset", 1..=TEXT_CHARS_MAX)?
+        .is_some_and(|other| other != id)
+    {
+        let problem = format!("must be {id}: each transfer of a token is seen by its log");
+        return Err(Refusal::field("asset", problem));
+    }
+    let txid = asset.chain.canonical_txid(given("txid")?);
+    // What is no id in hexadecimal stays as it was.
+    let digits = txid.strip_prefix("0x").filter(|digits| digits.len() == 64);
+    if !digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit())) {
+        return Err(Refusal::field(
+            "txid",
+            "must be 0x and 64 hexadecimal digits",
+        ));
+    }
+    let address = address::parse_for(asset.chain, network, given("address")?);
+    let address = address.map_err(|problem| Refusal::field("address", format!("is {problem}")))?;
+    let amount = Units::parse(given("amount")?, asset.decimals);
+    let amount = amount.map_err(|problem| Refusal::field("amount", problem))?;
+    if amount == Units::ZERO {
+        return Err(Refusal::field("amount", "must be more than zero"));
+    }
+    let ordinal = fields.integer("ordinal", 1..=i64::from(ORDINAL_MAX))?;
+    Ok(Claim {
+        seq: 0,
+        id: id::new(now).to_string(),
+        txid,
+        asset,
+        address,
+        amount,
+        ordinal: ordinal
+            .and_then(|ordinal| u32::try_from(ordinal).ok())
+            .unwrap_or(1),
+        asked_by,
+        asked_at: now,
+        outcome: None,
+        ended_at: None,
+        reason: None,
+    })
+}
+
+/// Is there something to ask its node for?
+fn check(db: &Reader<'_>, claim: &Claim) -> Result<(), Error> {
+    let chain = claim.asset.chain;
+    if !is_ours(db, chain, &claim.address)? {
+        let problem = "is no address that this file has handed out";
+        return Err(Refusal::field("address", problem).into());
+    }
+    let problem = if known(db, claim)?.is_some() {
+        "it is known already: another equal one in this transaction is claimed with the next ordinal"
+    } else if claims::is_open(db, claim)? {
+        "it is claimed already: its node is asked with the next step of the chain"
+    } else if claims::count_open(db, chain)? >= OPEN_MAX {
+        "too many claims wait for the chain's node already: claim it later"
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::new(Code::InvalidTransition, problem).into())
+}
+
+/// What was seen, at the place at which a person's claim had it taken in before the node told of it.
+pub(super) fn as_claimed<'s>(
+    tx: &Tx<'_>,
+    seen: &'s Observation,
+) -> Result<Cow<'s, Observation>, Error> {
+    let is_of_contract = (CONTRACTS_FROM..CLAIMS_FROM).contains(&seen.position);
+    if !is_of_contract || observations::at(tx, &seen.place())?.is_some() {
+        return Ok(Cow::Borrowed(seen));
+    }
+    let claimed = claims::meet(tx, seen)?.map(|position| Observation {
+        position,
+        ..seen.clone()
+    });
+    Ok(claimed.map_or(Cow::Borrowed(seen), Cow::Owned))
+}
+
+/// What is at the places of a transaction.
+fn in_place(
+    db: &Reader<'_>,
+    chain: Chain,
+    txid: &str,
+) -> Result<impl Iterator<Item = Observed>, Error> {
+    let of_transaction = observations::of_transaction(db, Mode::Live, chain, txid)?;
+    let all = of_transaction.into_iter();
+    Ok(all.filter(|observed| observed.seen.position < GAVE_WAY))
+}
+
+/// The observation that is what is claimed, where there is one: of equal ones in its transaction the one of its ordinal.
+fn known(db: &Reader<'_>, claim: &Claim) -> Result<Option<i64>, Error> {
+    let is_it = |of: &Observed| {
+        of.seen.asset == claim.asset
+            && of.seen.address == claim.address
+            && of.seen.amount == claim.amount
+    };
+    let mut equal = in_place(db, claim.asset.chain, &claim.txid)?.filter(is_it);
+    let before = usize::try_from(claim.ordinal.saturating_sub(1)).unwrap_or(usize::MAX);
+    Ok(equal.nth(before).map(|observed| observed.seq))
+}
+
+/// The coin that contracts of a chain send without a log, where it is one of ours.
+pub(super) fn native(chain: Chain) -> Result<&'static Asset, Refusal> {
+    let is_native = |asset: &&Asset| asset.chain == chain && asset.kind == AssetKind::Native;
+    let found = ASSETS.iter().find(is_native);
+    let found = found.filter(|_| chain.address_pool() == Chain::Ethereum.address_pool());
+    found.ok_or_else(|| {
+        let problem = format!("must be ethereum: on {chain} all that is sent in our coins is seen");
+        Refusal::field("chain", problem)
+    })
+}
+
+/// The chain of a path.
+fn chain_of(text: &str) -> Result<Chain, Refusal> {
+    text.parse().map_err(|_| Refusal::not_found("chain"))
+}
+
+/// Writes into the audit log what was claimed, and what came of it.
+fn note(tx: &Tx<'_>, now: Time, action: &str, claim: &Claim, came: &Value) -> Result<(), Error> {
+    let asset = claim.asset;
+    let detail = json!({
+        "chain": asset.chain, "txid": claim.txid, "asset": asset.id, "address": claim.address,
+        "amount": asset.text(claim.amount), "ordinal": claim.ordinal, "came": came,
+    });
+    let noted = Entry {
+        action,
+        account: None,
+        object: Some(&claim.id),
+        detail: &detail,
+    };
+    audit_log::record(tx, now, &claim.asked_by, &noted)
+}

@@ -1,0 +1,282 @@
+//! Money that a contract sent, at a node that does not tell what contracts do: an operator claims it by its transaction.
+
+use super::evm::fixtures::{between, refusal};
+use crate::file::audit::findings;
+use crate::operator::wallets::{EVM, done, wallet};
+use crate::support::anvil::{ADDRESS, Node, word};
+use crate::support::receiver::Receiver;
+use crate::support::served::{Running, Served};
+use crate::support::{Answer, agent, send};
+use serde_json::{Value, json};
+use std::process::Command;
+
+/// An address of nobody's.
+const NOBODY: &str = "0x1111111111111111111111111111111111111111";
+/// A hundredth of an ether, in wei.
+const TEN: u128 = 10_000_000_000_000_000;
+const CLAIMS: &str = "/dashboard/api/chains/ethereum/claims";
+
+/// A shop on a test network of ethereum, behind whose node no traces are told.
+struct Shop {
+    anvil: Node,
+    blind: Receiver,
+    served: Served,
+    rates: String,
+}
+
+impl Shop {
+    fn open() -> Option<Shop> {
+        let anvil = Node::of(11_155_111, "claiming what a contract sent")?;
+        let blind = between(&anvil, |method, _, answer| match method {
+            "trace_block" => refusal(-32601, "Method not found"),
+            _ => answer,
+        });
+        let served = Served::new();
+        let rates = served.path("rates.json");
+        std::fs::write(&rates, r#"{"ETH": {"EUR": "2000", "USD": "2200"}}"#).unwrap();
+        done(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
+        Some(Shop {
+            rates: format!("fixed:{}", rates.display()),
+            anvil,
+            blind,
+            served,
+        })
+    }
+
+    /// Starts it with this node, and waits until it has read as far as is final there.
+    #[track_caller]
+    fn start(&self, node: &str) -> Running {
+        let node = format!("ethereum={node}");
+        let running =
+            self.served
+                .start(&["--rates", &self.rates, "--test-networks", "--node", &node]);
+        let last = self.anvil.height().saturating_sub(8);
+        let read = format!(
+            "select (exists (select 1 from chain_cursors where complete_height >= {last})) || \
+                (exists (select 1 from rate_figures)) || (exists (select 1 from claims where outcome is null))"
+        );
+        self.served.until(&read, &["110"]);
+        running
+    }
+
+    #[track_caller]
+    fn invoice(&self, running: &Running) -> Value {
+        let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "ETH" }).to_string();
+        let key = [("X-API-Key", self.served.key.as_str())];
+        let url = format!("{}/v1/invoices", running.url);
+        send(&agent(), "POST", &url, &key, &body).expect(201).json()
+    }
+
+    #[track_caller]
+    fn status(&self, invoice: &Value) -> String {
+        let sql = "select status from invoices where id = ?1";
+        let id = invoice["id"].as_str().unwrap();
+        self.served
+            .open()
+            .query_row(sql, [id], |row| row.get(0))
+            .unwrap()
+    }
+
+    /// What was seen, by transaction: positions, amounts and states.
+    #[track_caller]
+    fn seen(&self) -> String {
+        let sql =
+            "select coalesce(group_concat(position || ' ' || amount || ' ' || state, ', '), '')
+            from (select * from observations order by txid, position)";
+        self.served
+            .open()
+            .query_row(sql, [], |row| row.get(0))
+            .unwrap()
+    }
+
+    #[track_caller]
+    fn is_right(&self) {
+        assert_eq!(findings(&self.served.file), Vec::<String>::new());
+    }
+}
+
+fn claim(running: &Running, body: &Value) -> Answer {
+    running.interface("POST", CLAIMS, body)
+}
+
+/// What came of the claims, the newest first.
+#[track_caller]
+fn outcomes(running: &Running) -> Vec<(String, String)> {
+    let listed = running.interface("GET", CLAIMS, &Value::Null).expect(200);
+    let listed = listed.json()["data"].clone();
+    let text = |claim: &Value, field: &str| claim[field].as_str().unwrap_or_default().to_owned();
+    let all = listed.as_array().unwrap().iter();
+    all.map(|claim| (text(claim, "outcome"), text(claim, "reason")))
+        .collect()
+}
+
+/// Two invoices, of which a contract pays the first, and the transactions: that one, one that fails, and one that is not
+/// final yet. Nobody sees any of it, but that something is there.
+#[track_caller]
+fn is_sent_unseen(shop: &Shop) -> ([Value; 2], [Value; 3]) {
+    let (anvil, blind) = (&shop.anvil, shop.blind.url());
+    let sender = anvil.sender();
+    let mut running = shop.start(&blind);
+    let invoices = [(); 2].map(|()| shop.invoice(&running));
+    let one = invoices[0]["depositAddress"].as_str().unwrap();
+    running.process.kill();
+    drop(running);
+    let paid = anvil.call(&sender, "delegate(address)", &[word(one)], TEN);
+    let failed = json!({
+        "from": ADDRESS, "to": sender, "data": "0xdeadbeef", "gas": "0x200000", "value": "0x1",
+    });
+    let failed = anvil.ask("eth_sendTransaction", json!([failed]));
+    assert_eq!(anvil.receipt(&failed)["status"], "0x0");
+    anvil.mine(20);
+    let young = anvil.pay(NOBODY, 1);
+    let mut running = shop.start(&blind);
+    running.process.kill();
+    drop(running);
+    // It was looked at what addresses have, before that was read. It is time again.
+    let looks = "update balance_walks set looked_at = 0";
+    assert_eq!(shop.served.open().execute(looks, []), Ok(1));
+    let running = shop.start(&blind);
+    assert_eq!(shop.status(&invoices[0]), "awaiting_payment");
+    assert_eq!(shop.seen(), "");
+    let alarm = "select group_concat(address || ' ' || balance || ' ' || known) from unexplained";
+    let told = format!("{one} {TEN} 0");
+    shop.served.until(alarm, &[&told]);
+    let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+    let shown = chains.expect(200).json()["data"][0].clone();
+    let unexplained = &shown["unexplained"][0];
+    assert_eq!(unexplained["balanceCrypto"], "0.01", "{shown}");
+    let problem = shown["problem"].as_str().unwrap();
+    assert!(problem.contains("see unexplained"), "{shown}");
+    (invoices, [paid, failed, young])
+}
+
+/// Read again by a node without traces, then by one that tells: it stays the one that it is.
+#[track_caller]
+fn stays_what_it_is(shop: &Shop, seen: &str) {
+    for node in [&shop.blind.url(), &shop.anvil.url] {
+        let running = shop.start(node);
+        let came = outcomes(&running);
+        assert_eq!(came[0].0, "refused", "{came:?}");
+        let mut rescan = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        rescan.args(["rescan", "ethereum", "--from", "1", "--file"]);
+        assert!(rescan.arg(&shop.served.file).status().unwrap().success());
+        drop(running);
+        let running = shop.start(node);
+        let open = "select count(*) || '' from rescans where ended_at is null";
+        shop.served.until(open, &["0"]);
+        drop(running);
+        assert_eq!(shop.seen(), seen);
+        shop.is_right();
+    }
+    let met = "select met_position || '' from claims where outcome = 'recorded'";
+    shop.served.until(met, &["1000000"]);
+}
+
+#[test]
+fn what_a_contract_sent_is_claimed_once_and_books_like_any_other() {
+    let Some(shop) = Shop::open() else { return };
+    let blind = shop.blind.url();
+    let (invoices, [paid, failed, young]) = is_sent_unseen(&shop);
+    let [one, two] = invoices
+        .each_ref()
+        .map(|invoice| &invoice["depositAddress"]);
+    let of = |txid: &Value, address: &Value| json!({ "txid": txid, "address": address, "amount": "0.01" });
+    let right = of(&paid, one);
+    let mut running = shop.start(&blind);
+    let asked = claim(&running, &right).expect(201).json();
+    assert_eq!(asked["outcome"], Value::Null);
+    claim(&running, &right).refused(409, "invalid_transition", None);
+    let unknown = json!(format!("0x{:064x}", 7));
+    // The last came to the other: what that has is told by the node.
+    for wrong in [
+        of(&failed, one),
+        of(&unknown, one),
+        of(&young, one),
+        of(&paid, two),
+    ] {
+        claim(&running, &wrong).expect(201);
+    }
+    running.process.kill();
+    drop(running);
+    let mut running = shop.start(&blind);
+    let came = outcomes(&running);
+    let parts = [
+        "so much more cannot have",
+        "final",
+        "knows no such",
+        "failed in block",
+        "",
+    ];
+    assert_eq!(came.len(), parts.len(), "{came:?}");
+    for ((outcome, reason), part) in came.iter().zip(parts) {
+        assert_eq!(outcome == "recorded", part.is_empty(), "{came:?}");
+        assert!(reason.contains(part), "{came:?}");
+    }
+    let first = "select status from invoices order by seq limit 1";
+    shop.served.until(first, &["confirmed"]);
+    let seen = format!("1500000 {TEN} confirmed");
+    assert_eq!(shop.seen(), seen);
+    assert_eq!(shop.status(&invoices[1]), "awaiting_payment");
+    let alarms = "select count(*) || '' from unexplained";
+    shop.served.until(alarms, &["0"]);
+    shop.is_right();
+    // It is known now; and a second one like it there was none.
+    claim(&running, &right).refused(409, "invalid_transition", None);
+    let mut again = right.clone();
+    again["ordinal"] = 2.into();
+    claim(&running, &again).expect(201);
+    running.process.kill();
+    drop(running);
+    stays_what_it_is(&shop, &seen);
+    let noted = "select count(*) || '' from audit_log where action in ('claim.ask', 'claim.end')";
+    shop.served.until(noted, &["12"]);
+}
+
+#[test]
+fn what_cannot_be_claimed_is_refused_by_the_name_of_its_field() {
+    let Some(shop) = Shop::open() else { return };
+    let running = shop.start(&shop.blind.url());
+    let invoice = shop.invoice(&running);
+    let txid = format!("0x{:064x}", 7);
+    let right = json!({ "txid": txid, "address": invoice["depositAddress"], "amount": "0.01" });
+    for (field, value) in [
+        ("txid", Value::Null),
+        ("txid", json!("0x1")),
+        ("txid", json!("z".repeat(66))),
+        (
+            "address",
+            json!("bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"),
+        ),
+        (
+            "address",
+            json!("0x1111111111111111111111111111111111111111"),
+        ),
+        ("amount", json!("0")),
+        ("amount", json!("-1")),
+        ("amount", json!("0.0000000000000000001")),
+        ("amount", json!("1e3")),
+        ("amount", json!(1)),
+        ("ordinal", json!(0)),
+        ("ordinal", json!(1001)),
+        ("asset", json!("USDC-ERC20")),
+        ("more", json!(1)),
+    ] {
+        let mut body = right.clone();
+        body[field] = value;
+        claim(&running, &body).refused(400, "invalid_request", Some(field));
+    }
+    for chain in ["base", "bitcoin"] {
+        let path = format!("/dashboard/api/chains/{chain}/claims");
+        let answer = running.interface("POST", &path, &right);
+        answer.refused(400, "invalid_request", Some("chain"));
+    }
+    for (method, body) in [("GET", &Value::Null), ("POST", &right)] {
+        let answer = running.interface(method, "/dashboard/api/chains/none/claims", body);
+        answer.refused(404, "not_found", None);
+        let url = format!("{}{CLAIMS}", running.url);
+        let body = right.to_string();
+        let body = if method == "GET" { "" } else { &body };
+        send(&agent(), method, &url, &[], body).refused(401, "unauthorized", None);
+    }
+    assert!(outcomes(&running).is_empty());
+}
