@@ -26,7 +26,7 @@ fn systemd_understands_every_service() {
         command.arg(scratch.path(&name));
         count += 1;
     }
-    assert_eq!(count, 3);
+    assert_eq!(count, 2);
     let Some(output) = tools::output(&mut command, "whether systemd understands the services")
     else {
         return;
