@@ -183,7 +183,8 @@ impl Node for Utxo {
                 hash: info.bestblockhash.0,
             },
             time,
-            is_complete: !is_first_download && info.headers == info.blocks && is_connected,
+            // Nodes that were told to take back a block may count fewer headers than blocks for a while.
+            is_complete: !is_first_download && info.headers <= info.blocks && is_connected,
             finalized: None,
         })
     }
