@@ -54,7 +54,38 @@ impl Step<'_> {
                 forward.gone.push(Gone { txid, by });
             }
         }
+        self.go_with_what_they_spend(&in_blocks, forward);
         Ok(())
+    }
+
+    /// What spends of a transaction that is gone is gone with it.
+    fn go_with_what_they_spend(&self, in_blocks: &HashSet<String>, forward: &mut Forward) {
+        let gone = forward.gone.iter();
+        let gone = gone.map(|gone| (gone.txid.clone(), gone.by.clone()));
+        let mut gone_by: HashMap<String, String> = gone.collect();
+        let open = self.known.open.iter();
+        let can_go = |open: &&Open| is_unconfirmed(open) && !in_blocks.contains(&open.txid);
+        let mut rest: Vec<&Open> = open.filter(can_go).collect();
+        let mut before = 0;
+        // As often as a transaction is gone for one that went in the round before.
+        while before < gone_by.len() {
+            before = gone_by.len();
+            rest.retain(|open| {
+                let mut parents_by = open.spends.iter().filter_map(|spent| match spent {
+                    Spent::Output(parent, _) => gone_by.get(parent),
+                    Spent::Address(_) | Spent::Coinbase => None,
+                });
+                let by = parents_by.next().cloned();
+                let (Some(by), false) = (by, gone_by.contains_key(&open.txid)) else {
+                    return !gone_by.contains_key(&open.txid);
+                };
+                let txid = open.txid.clone();
+                forward.present.retain(|present| *present != txid);
+                gone_by.insert(txid.clone(), by.clone());
+                forward.gone.push(Gone { txid, by });
+                false
+            });
+        }
     }
 
     fn read_mempool(
