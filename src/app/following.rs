@@ -56,6 +56,7 @@ pub(super) fn start(
             outputs_max: OUTPUTS_MAX,
             test_networks: nodes.test_networks,
             was_rescan: false,
+            rescan_problem: None,
         };
         log::info!("{chain}: followed through {}", node.shown());
         let connect = Box::new(node.clone().connector());

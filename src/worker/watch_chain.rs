@@ -34,6 +34,8 @@ pub struct Watch {
     pub test_networks: bool,
     /// Was the last step a part of a rescan? Every other one is.
     pub was_rescan: bool,
+    /// Why the rescan that is under way cannot go on, where the node will never be able to tell more.
+    pub rescan_problem: Option<String>,
 }
 
 /// Why a step was not taken.
@@ -127,7 +129,14 @@ impl Watch {
             rescans: self.was_rescan,
         };
         let looking = Looking::of(&self.addresses, &known);
-        step(node, &known, &looking, manner).map_err(Failed::Node)
+        let came = step(node, &known, &looking, manner);
+        if self.was_rescan || known.rescan.is_none() {
+            self.rescan_problem = match &came {
+                Err(error @ NodeError::Wrong(_)) if self.was_rescan => Some(error.to_string()),
+                Ok(_) | Err(_) => None,
+            };
+        }
+        came.map_err(Failed::Node)
     }
 
     /// One step. Where it fails, the node has to be connected to anew: it has told what is new in its mempool.

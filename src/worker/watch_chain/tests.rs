@@ -296,6 +296,7 @@ fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Watch {
         outputs_max: 2,
         test_networks: false,
         was_rescan: false,
+        rescan_problem: None,
     }
 }
 

@@ -71,6 +71,7 @@ impl Follower {
                 pace,
                 failures: 0,
                 said: None,
+                said_of_rescan: None,
             };
             following.run(&stopped);
             // Nobody waits any more where this fails.
@@ -103,6 +104,8 @@ struct Following {
     failures: u32,
     /// What was said last of what is wrong; nothing while all is well.
     said: Option<String>,
+    /// What was said last of a rescan that cannot go on.
+    said_of_rescan: Option<String>,
 }
 
 impl Following {
@@ -166,6 +169,11 @@ impl Following {
 
     /// How long until the next step, after one that failed.
     fn after_failure(&mut self, failed: &Failed) -> Duration {
+        if let (true, Some(_)) = (self.watch.was_rescan, &self.watch.rescan_problem) {
+            // The chain is followed on all the same.
+            self.tell(None);
+            return jittered(BACK_OFF);
+        }
         if !matches!(failed, Failed::Node(NodeError::Behind)) || self.failures > 2 {
             self.tell(Some(failed.to_string()));
             self.say(failed.to_string(), None);
@@ -175,8 +183,17 @@ impl Following {
         jittered(doubled.min(BACK_OFF_MAX))
     }
 
-    /// Tells the operator how the chain is.
-    fn tell(&self, problem: Option<String>) {
+    /// Tells the operator how the chain is, and of a rescan that cannot go on.
+    fn tell(&mut self, problem: Option<String>) {
+        let rescan = self.watch.rescan_problem.as_ref();
+        let rescan = rescan.map(|why| format!("the rescan: its node {why}"));
+        if rescan != self.said_of_rescan {
+            if let Some(text) = &rescan {
+                log::warn!("{}: {text}", self.watch.chain);
+            }
+            self.said_of_rescan.clone_from(&rescan);
+        }
+        let problem = problem.or(rescan);
         if let Ok(service) = self.watch.service() {
             service.hear_of_chain(self.watch.chain, problem, self.watch.watched());
         }
@@ -261,6 +278,7 @@ mod tests {
             outputs_max: 1,
             test_networks: false,
             was_rescan: false,
+            rescan_problem: None,
         };
         let (asked, is_asked) = channel();
         let (answer, answered) = channel();
