@@ -1,9 +1,13 @@
 //! How chains are seen: what nodes are asked, and what of their answers is believed.
 
+mod bitcoind;
 mod claimed;
+mod counter;
 mod evm;
 mod paid;
+mod paid_outputs;
 mod rpc;
+mod till;
 mod utxo;
 mod utxo_behind_liar;
 mod watch;

@@ -259,7 +259,7 @@ fn a_node_without_an_index_knows_where_unspent_outputs_are() {
 
 #[test]
 fn a_pruned_node_is_enough_and_may_be_away_for_a_while() {
-    let Some(mut node) = node(&["-prune=1"]) else {
+    let Some(node) = node(&["-prune=1"]) else {
         return;
     };
     let address = node.address("bech32");

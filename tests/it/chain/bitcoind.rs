@@ -1,0 +1,173 @@
+//! A real bitcoind in regtest: what is different about the newest of bitcoin's nodes.
+//!
+//! What does not live here: what becomes of payments (`paid_outputs`). What always holds: where the machine has no such
+//! node, that is said.
+
+use super::counter::{Counter, nobody};
+use super::watch::{LIMITS, Watch, told, told_in, utxo};
+use crate::support::payer::Payer;
+use crate::support::regtest::Regtest;
+use coffer::chain::{Node, NodeError};
+use coffer::domain::chain::Chain;
+use serde_json::{Value, json};
+
+const UNTESTED: &str = "what is different about the newest of bitcoin's nodes";
+
+/// An error comes with the status of a success where the call says that it is of JSON-RPC 2.0, as Coffer's do; and outputs
+/// have one address, not a list.
+#[test]
+fn the_shapes_of_the_newest_answers_are_read() {
+    let Some(node) = Regtest::bitcoind(&[], UNTESTED) else {
+        return;
+    };
+    let mut payer = Payer::with_coins(&node, 2);
+    let unknown = "ab".repeat(32);
+    let mut call = json!({ "id": 7, "method": "getrawtransaction", "params": [unknown, 1] });
+    let (status, answer) = node.answer(call.clone());
+    assert_eq!((status, answer["error"]["code"].as_i64()), (500, Some(-5)));
+    call["jsonrpc"] = json!("2.0");
+    let (status, answer) = node.answer(call.clone());
+    assert_eq!((status, answer["error"]["code"].as_i64()), (200, Some(-5)));
+    assert_eq!(answer.get("result"), None);
+    let (status, answers) = node.answer(json!([call, call]));
+    assert_eq!((status, answers.as_array().unwrap().len()), (200, 2));
+
+    let mut seen = utxo(Chain::Bitcoin, &node.url(), LIMITS);
+    assert_eq!(seen.network(), Ok("regtest".to_owned()));
+    assert_eq!(seen.block_of(&unknown), Ok(None));
+    assert_eq!(seen.hash_at(1_000), Ok(None));
+    let wrong = node.url().replace("regtest", "guessed");
+    let refused = utxo(Chain::Bitcoin, &wrong, LIMITS).network();
+    assert!(matches!(refused, Err(NodeError::Wrong(_))), "{refused:?}");
+    let refused = utxo(Chain::Litecoin, &node.url(), LIMITS).network();
+    let text = "it is a node of bitcoin (regtest)".to_owned();
+    assert_eq!(refused, Err(NodeError::Wrong(text)));
+
+    let nobody = nobody(&node);
+    let watch = Watch::addresses(Chain::Bitcoin, &[&nobody]);
+    let made = payer.pay(&[(&nobody, 12_345_678)]);
+    let read = node.call("getrawtransaction", json!([made.txid, 1]));
+    let script = &read["vout"][0]["scriptPubKey"];
+    assert_eq!(
+        (&script["address"], script.get("addresses")),
+        (&json!(nobody), None)
+    );
+    let expected = vec![(made.txid.clone(), 0, nobody.clone(), 12_345_678)];
+    let waiting = seen.mempool(&[], &watch).unwrap();
+    assert_eq!(told(&waiting.received), expected);
+    assert!(waiting.received[0].first_seen.is_some());
+    assert_eq!(seen.block_of(&made.txid), Ok(None));
+    payer.mine(3);
+    let head = seen.head().unwrap();
+    assert!(head.is_complete);
+    let mined = head.block.height - 2;
+    let blocks = seen.blocks(mined, head.block.height, &watch).unwrap();
+    assert_eq!((blocks.len(), told_in(&blocks)), (3, expected));
+    // Without an index it knows where unspent outputs are.
+    let error = node.try_call("getrawtransaction", json!([made.txid, 1]));
+    assert_eq!(error.unwrap_err()["code"], -5);
+    let place = seen.block_of(&made.txid).unwrap().unwrap();
+    assert_eq!(
+        (place.height, place.hash),
+        (mined, blocks[0].block.hash.clone())
+    );
+    let gone = seen
+        .mempool(std::slice::from_ref(&made.txid), &watch)
+        .unwrap();
+    assert_eq!(
+        (gone.received, gone.vanished),
+        (Vec::new(), vec![made.txid])
+    );
+}
+
+#[test]
+fn an_index_finds_what_is_valid_no_more() {
+    let Some(node) = Regtest::bitcoind(&["-txindex=1"], UNTESTED) else {
+        return;
+    };
+    let mut payer = Payer::with_coins(&node, 1);
+    let mut seen = utxo(Chain::Bitcoin, &node.url(), LIMITS);
+    let nobody = nobody(&node);
+    let paid = payer.pay(&[(&nobody, 100_000)]);
+    let lost = payer.mine(1).remove(0);
+    assert_eq!(seen.block_of(&paid.txid).unwrap().unwrap().hash, lost);
+    node.call("invalidateblock", json!([lost]));
+    let other = payer.replace(&paid, &[(&nobody, 50_000)]);
+    let found = payer.mine(2).remove(0);
+    assert_eq!(seen.block_of(&paid.txid), Ok(None));
+    assert_eq!(seen.block_of(&other.txid).unwrap().unwrap().hash, found);
+    node.call("reconsiderblock", json!([lost]));
+    node.call("invalidateblock", json!([found]));
+    assert_eq!(seen.block_of(&paid.txid).unwrap().unwrap().hash, lost);
+    assert_eq!(seen.block_of(&other.txid), Ok(None));
+}
+
+/// A transaction without a fee reaches the mempool with the one that pays for it (BIP 431), and its output is a taproot one.
+#[test]
+fn a_package_pays_an_invoice_at_a_taproot_address() {
+    let Some(node) = Regtest::bitcoind(&[], UNTESTED) else {
+        return;
+    };
+    let mut counter = Counter::open(&node, "BTC", "tr");
+    let dues = counter.invoices(2);
+    let [first, second] = &dues[..] else {
+        unreachable!("two were made")
+    };
+    assert!(first.address.starts_with("bcrt1p"), "{}", first.address);
+    let price = first.amount;
+    counter.payer.with_packages();
+    let free = counter.payer.make_free(&[(&first.address, price)]);
+    let rest = free.rest.clone().unwrap();
+    let pays = counter.payer.spend(vec![rest], &[(&second.address, price)]);
+    let taken = node.call("submitpackage", json!([[free.raw, pays.raw]]));
+    assert_eq!(taken["package_msg"], "success", "{taken}");
+    counter.looks(&[(first, "detected", price), (second, "detected", price)]);
+    // The whole package gives way to another one.
+    let other = counter.payer.replace(&free, &[(&first.address, price / 2)]);
+    counter.looks(&[
+        (first, "detected", price / 2),
+        (second, "awaiting_payment", 0),
+    ]);
+    counter.confirms();
+    counter.looks(&[
+        (first, "underpaid", price / 2),
+        (second, "awaiting_payment", 0),
+    ]);
+    let booked = "select group_concat(txid, ' ') from observations where state <> 'dropped'";
+    counter.has(booked, &other.txid);
+    counter.agrees();
+}
+
+#[test]
+fn a_node_that_has_pruned_what_is_to_be_read_again_is_followed_all_the_same() {
+    let Some(node) = Regtest::bitcoind(&["-fastprune", "-prune=1"], UNTESTED) else {
+        return;
+    };
+    let mut counter = Counter::open(&node, "BTC", "wpkh");
+    counter.payer.mine(700);
+    // What it prunes before that was read would have to come from another node.
+    drop(counter.begin());
+    let pruned = node.call("pruneblockchain", json!([400]));
+    assert!(pruned.as_u64().unwrap() > 1, "{pruned}");
+    let mut seen = utxo(Chain::Bitcoin, &node.url(), LIMITS);
+    let text = "it has pruned the block at height 1".to_owned();
+    assert_eq!(
+        seen.blocks(1, 1, &Watch::default()),
+        Err(NodeError::Wrong(text))
+    );
+    let dues = counter.invoices(1);
+    counter.till.coffer(&["rescan", "bitcoin", "--from", "1"]);
+    counter.payer.pay(&[(&dues[0].address, dues[0].amount)]);
+    let running = counter.begin();
+    // It has caught up since the rescan was tried, and still says so.
+    let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+    let bitcoin = chains.expect(200).json()["data"][0].take();
+    let problem = "the rescan: its node is the wrong one: it has pruned the block at height 1";
+    assert_eq!(
+        (&bitcoin["problem"], &bitcoin["keepsUp"]),
+        (&json!(problem), &json!(true))
+    );
+    drop(running);
+    counter.confirms();
+    counter.looks(&[(&dues[0], "confirmed", dues[0].amount)]);
+}

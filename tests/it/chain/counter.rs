@@ -1,0 +1,366 @@
+//! A shop that is paid through a node whose chain has its money in outputs: its till, its wallet with all keys, who pays
+//! there, and how its books are held beside the chain.
+//!
+//! What always holds: every payment that is looked for has been sent before the server is started, so the first look of a
+//! new server finds it.
+
+use super::till::Till;
+use crate::file::audit::findings;
+use crate::operator::wallets::{done, wallet};
+use crate::support::payer::{Coin, Payer, decimal, outpoint, units};
+use crate::support::regtest::Regtest;
+use crate::support::served::Running;
+use bitcoin::NetworkKind;
+use bitcoin::bip32::{ChildNumber, DerivationPath, Xpriv, Xpub};
+use bitcoin::secp256k1::{Secp256k1, SecretKey};
+use coffer::domain::address;
+use coffer::domain::chain::Depth;
+use coffer::domain::following::needed;
+use coffer::domain::money::Cents;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The price of every invoice, in cents.
+const PRICE: Cents = Cents(2_000);
+/// How many payments one history makes at most.
+const COINS: usize = 40;
+
+/// The shop.
+pub struct Counter<'a> {
+    pub till: Till,
+    pub node: &'a Regtest,
+    pub payer: Payer<'a>,
+    /// The id of the coin.
+    coin: &'static str,
+    /// How outputs of its wallet are written: `wpkh` or `tr`.
+    script: &'static str,
+    /// The private key of the wallet, which the shop never has.
+    account: Xpriv,
+    /// Addresses of the wallet that were paid and that the shop has given to nobody.
+    strays: Vec<String>,
+}
+
+/// What somebody is to pay.
+pub struct Due {
+    pub invoice: Value,
+    pub address: String,
+    pub amount: u64,
+}
+
+/// An output on a chain, or one in the books: transaction, position, address, amount.
+type Outputs = BTreeMap<Place, (String, u64)>;
+
+/// A transaction, and the position in it.
+type Place = (String, u32);
+
+impl<'a> Counter<'a> {
+    /// Opens a shop on a fresh node.
+    #[track_caller]
+    pub fn open(node: &'a Regtest, coin: &'static str, script: &'static str) -> Counter<'a> {
+        let payer = Payer::with_coins(node, COINS);
+        let till = Till::new(&["--node", &format!("{}={}", node.chain, node.url())]);
+        let customers = "update accounts set customers_enabled = 1";
+        till.served.open().execute(customers, []).unwrap();
+        let secp = Secp256k1::new();
+        let purpose = if script == "tr" { 86 } else { 84 };
+        let path: DerivationPath = format!("m/{purpose}'/1'/0'").parse().unwrap();
+        let master = Xpriv::new_master(NetworkKind::Test, &[7; 32]).unwrap();
+        let account = master.derive_priv(&secp, &path).unwrap();
+        let public = Xpub::from_priv(&secp, &account).to_string();
+        let chain = node.chain.to_string();
+        let add = [
+            "add",
+            &chain,
+            "--yes",
+            "--script",
+            script,
+            "--network",
+            "regtest",
+        ];
+        let added = done(&wallet(&till.served.file, &add, &public));
+        let counter = Counter {
+            till,
+            node,
+            payer,
+            coin,
+            script,
+            account,
+            strays: Vec::new(),
+        };
+        counter.are_the_nodes_own(&added[0], &public);
+        let running = counter.till.start();
+        counter.till.until_known(&chain, coin);
+        assert_eq!(counter.till.offers(&running), [coin]);
+        counter
+    }
+
+    /// The addresses that an owner compares are those that the node itself derives.
+    #[track_caller]
+    fn are_the_nodes_own(&self, added: &Value, public: &str) {
+        let descriptor = format!("{}({public}/0/*)", self.script);
+        let read = self.node.try_call("getdescriptorinfo", json!([descriptor]));
+        // Litecoin's nodes know no keys of this spelling of other networks.
+        let read = read.unwrap();
+        let derived = self
+            .node
+            .call("deriveaddresses", json!([read["descriptor"], 2]));
+        assert_eq!(added["addresses"], derived, "{added}");
+    }
+
+    /// So many invoices, all of one price.
+    #[track_caller]
+    pub fn invoices(&self, count: usize) -> Vec<Due> {
+        let running = self.begin();
+        let made = (0..count).map(|_| {
+            let invoice = self.till.invoice(&running, self.coin);
+            Due {
+                address: invoice["depositAddress"].as_str().unwrap().to_owned(),
+                amount: units(&invoice["amountExpected"]),
+                invoice,
+            }
+        });
+        made.collect()
+    }
+
+    /// The address of a customer; none where customers have none on this chain.
+    #[track_caller]
+    pub fn customer(&self, name: &str) -> Option<String> {
+        self.node.chain.row().customers?;
+        let running = self.begin();
+        let path = format!("/v1/customers/{name}/addresses");
+        let customer = self.till.call(&running, "POST", &path, "{}");
+        let addresses = customer["addresses"].as_array().unwrap();
+        let ours = addresses.iter().find(|entry| entry["family"] == "utxo");
+        Some(ours.unwrap()["address"].as_str().unwrap().to_owned())
+    }
+
+    /// An address that the wallet has and the shop has given to nobody.
+    #[track_caller]
+    pub fn stray(&mut self, index: u32) -> String {
+        let script = self.payer.script_of(&self.key(index)).to_bytes();
+        let stray = address::of_script(self.node.chain, "regtest", &script).unwrap();
+        self.strays.push(stray.clone());
+        stray
+    }
+
+    /// Starts a server, and waits until it has seen what the node has now.
+    #[track_caller]
+    pub fn begin(&self) -> Running {
+        let chain = self.node.chain;
+        let tip = self.node.text("getbestblockhash", json!([]));
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_millis();
+        let running = self.till.start();
+        let seen = format!(
+            "select coalesce((select c.hash = '{tip}' and s.scanned_to >= {since} \
+            from chain_cursors c, chains s \
+            where c.chain = '{chain}' and s.chain = '{chain}' and s.mode = 'live'), 0) || ''"
+        );
+        self.till.served.until(&seen, &["1"]);
+        running
+    }
+
+    /// A new server sees these invoices so, each with its status and what it received; then it is killed.
+    #[track_caller]
+    pub fn looks(&self, expected: &[(&Due, &str, u64)]) {
+        let running = self.begin();
+        for (due, status, received) in expected {
+            let id = due.invoice["id"].as_str().unwrap();
+            let stored = format!("select status from invoices where id = '{id}'");
+            self.till.served.until(&stored, &[status]);
+            let read = self
+                .till
+                .call(&running, "GET", &format!("/v1/invoices/{id}"), "");
+            let received = Some(*received)
+                .filter(|received| *received > 0)
+                .map(decimal);
+            assert_eq!(
+                (&read["status"], read["amountReceived"].as_str()),
+                (&json!(status), received.as_deref()),
+                "{read}"
+            );
+        }
+    }
+
+    /// The file's own answer to a query, as soon as it is one of these.
+    #[track_caller]
+    pub fn has(&self, query: &str, expected: &str) {
+        let _running = self.begin();
+        self.till.served.until(query, &[expected]);
+    }
+
+    /// The types of the events of an invoice, in their order.
+    #[track_caller]
+    pub fn events(&self, due: &Due) -> String {
+        let query = "select group_concat(substr(type, 9), ' ') from \
+            (select type from events where object_id = ?1 order by seq)";
+        let id = due.invoice["id"].as_str().unwrap();
+        self.till
+            .served
+            .open()
+            .query_row(query, [id], |row| row.get(0))
+            .unwrap()
+    }
+
+    /// How many blocks make a payment of the price confirmed.
+    pub fn depth(&self) -> usize {
+        match needed(self.node.chain, Some(PRICE)) {
+            Depth::Blocks(blocks) => usize::try_from(blocks).unwrap(),
+            Depth::Final => unreachable!("chains with outputs have no final blocks"),
+        }
+    }
+
+    /// Mines until what waits is confirmed; the hashes.
+    #[track_caller]
+    pub fn confirms(&self) -> Vec<String> {
+        self.payer.mine(self.depth())
+    }
+
+    /// What an address of the wallet was paid, to be spent.
+    #[track_caller]
+    pub fn coin(&self, txid: &str, position: u32, address: &str, amount: u64) -> Coin {
+        let script = self.node.script(address);
+        let mut keys = (0..100).map(|index| self.key(index));
+        let key = keys.find(|key| self.payer.script_of(key).to_hex_string() == script);
+        Coin {
+            at: outpoint(txid, position),
+            amount,
+            key: key.unwrap(),
+        }
+    }
+
+    /// The key of the wallet's address at an index.
+    fn key(&self, index: u32) -> SecretKey {
+        let path = [0, index].map(|step| ChildNumber::from_normal_idx(step).unwrap());
+        let child = self.account.derive_priv(&Secp256k1::new(), &path);
+        child.unwrap().private_key
+    }
+
+    /// The books have each output that the chain and the mempool have, once, and nothing else.
+    #[track_caller]
+    pub fn agrees(&self) {
+        assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
+        let scripts = self.scripts();
+        let (on_chain, spent) = self.on_chain(&scripts);
+        let file = self.till.served.open();
+        let mut booked = Outputs::new();
+        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+        let query = "select txid, position, address, amount, concat_ws(' ', \
+                iif(exists (select 1 from payments where observation = o.seq), 'payment', null), \
+                iif(exists (select 1 from deposits where observation = o.seq), 'deposit', null), \
+                iif(exists (select 1 from own_transfers where observation = o.seq), 'own', null), \
+                iif(exists (select 1 from unmatched_payments where observation = o.seq), 'unmatched', null)) \
+            from observations o where mode = 'live' and state <> 'dropped'";
+        let mut rows = file.prepare(query).unwrap();
+        let mut rows = rows.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            let place = (row.get_unwrap(0), row.get_unwrap(1));
+            let amount: u64 = row.get_unwrap::<_, String>(3).parse().unwrap();
+            *sums.entry(row.get_unwrap(4)).or_default() += amount;
+            booked.insert(place, (row.get_unwrap(2), amount));
+        }
+        assert_eq!(booked, on_chain);
+        let owners: BTreeSet<&str> = sums.keys().map(String::as_str).collect();
+        let expected = ["payment", "deposit", "own", "unmatched"];
+        assert!(
+            owners.is_subset(&expected.into()),
+            "each has one owner: {sums:?}"
+        );
+        let total: u64 = on_chain.values().map(|(_, amount)| amount).sum();
+        assert_eq!(sums.values().sum::<u64>(), total);
+        self.is_what_the_node_holds(&scripts, &on_chain, &spent);
+        self.tell(&sums, total);
+    }
+
+    #[expect(clippy::print_stderr, reason = "whoever runs this by hand reads it")]
+    fn tell(&self, sums: &BTreeMap<String, u64>, total: u64) {
+        let chain = self.node.chain;
+        eprintln!("{chain}: the chain says {total}, the books {sums:?}");
+    }
+
+    /// What of it is in blocks and not spent is what the node says that these scripts hold.
+    #[track_caller]
+    fn is_what_the_node_holds(
+        &self,
+        scripts: &BTreeMap<String, String>,
+        on_chain: &Outputs,
+        spent: &BTreeSet<Place>,
+    ) {
+        let waiting = self.node.call("getrawmempool", json!([]));
+        assert_eq!(waiting, json!([]), "at the end all is in blocks");
+        let wanted: Vec<String> = scripts
+            .keys()
+            .map(|script| format!("raw({script})"))
+            .collect();
+        let held = self.node.call("scantxoutset", json!(["start", wanted]));
+        let unspent = on_chain.iter().filter(|(place, _)| !spent.contains(place));
+        let unspent: u64 = unspent.map(|(_, (_, amount))| amount).sum();
+        assert_eq!(units(&held["total_amount"]), unspent);
+    }
+
+    /// The scripts of all addresses that are ours, as the node reads them.
+    #[track_caller]
+    fn scripts(&self) -> BTreeMap<String, String> {
+        let file = self.till.served.open();
+        let mut rows = file
+            .prepare("select address from addresses where mode = 'live'")
+            .unwrap();
+        let addresses = rows.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        let addresses = addresses
+            .map(Result::unwrap)
+            .chain(self.strays.iter().cloned());
+        addresses
+            .map(|address| (self.node.script(&address), address))
+            .collect()
+    }
+
+    /// What these scripts were ever paid, on the active chain and in the mempool; and which of it was spent.
+    #[track_caller]
+    fn on_chain(&self, scripts: &BTreeMap<String, String>) -> (Outputs, BTreeSet<Place>) {
+        let (mut found, mut spent) = (Outputs::new(), BTreeSet::new());
+        let mut read = |transaction: &Value| {
+            let txid = transaction["txid"].as_str().unwrap();
+            for output in transaction["vout"].as_array().unwrap() {
+                let script = output["scriptPubKey"]["hex"].as_str().unwrap_or_default();
+                let amount = output.get("value").map_or(0, units);
+                if let Some(address) = scripts.get(script).filter(|_| amount > 0) {
+                    let place = (txid.to_owned(), position(&output["n"]).unwrap());
+                    found.insert(place, (address.clone(), amount));
+                }
+            }
+            for input in transaction["vin"].as_array().unwrap() {
+                if let (Some(from), Some(at)) = (input["txid"].as_str(), position(&input["vout"])) {
+                    spent.insert((from.to_owned(), at));
+                }
+            }
+        };
+        let tip = self.node.call("getblockcount", json!([])).as_u64().unwrap();
+        for height in 1..=tip {
+            let hash = self.node.text("getblockhash", json!([height]));
+            let block = self.node.call("getblock", json!([hash, 2]));
+            block["tx"].as_array().unwrap().iter().for_each(&mut read);
+        }
+        for txid in self
+            .node
+            .call("getrawmempool", json!([]))
+            .as_array()
+            .unwrap()
+        {
+            read(&self.node.call("getrawtransaction", json!([txid, 1])));
+        }
+        (found, spent)
+    }
+}
+
+fn position(number: &Value) -> Option<u32> {
+    u32::try_from(number.as_u64()?).ok()
+}
+
+/// An address of nobody's.
+pub fn nobody(node: &Regtest) -> String {
+    let script = [&[0x00, 0x14][..], &[0xee; 20]].concat();
+    address::of_script(node.chain, "regtest", &script).unwrap()
+}

@@ -1,0 +1,305 @@
+//! Invoices that are paid on a real chain whose money lies in outputs, with everything that can become of a payment.
+//!
+//! What lives here: one history, which every kind of node goes through. What does not: what is different about a kind of
+//! node (`bitcoind`, `utxo`). What always holds: the server is killed whenever it has seen what the node has, so that each
+//! step of the history is seen by another one; at the end the books have each output that the chain has, once.
+
+use super::counter::{Counter, nobody};
+use crate::support::payer::{FEE, Made};
+use crate::support::regtest::Regtest;
+use serde_json::{Value, json};
+
+const UNTESTED: &str = "what becomes of payments on chains whose money lies in outputs";
+
+#[test]
+fn litecoin_comes_and_goes_and_the_books_agree_with_the_chain() {
+    if let Some(node) = Regtest::litecoind(&[], UNTESTED) {
+        goes_through(&node, "LTC");
+    }
+}
+
+#[test]
+fn bitcoin_comes_and_goes_and_the_books_agree_with_the_chain() {
+    // What prunes, and has no index of transactions, is what a small shop has.
+    if let Some(node) = Regtest::bitcoind(&["-prune=550"], UNTESTED) {
+        goes_through(&node, "BTC");
+    }
+}
+
+/// The whole history.
+#[track_caller]
+fn goes_through(node: &Regtest, coin: &'static str) {
+    let mut counter = Counter::open(node, coin, "wpkh");
+    simple_payments(&mut counter);
+    replacements(&mut counter);
+    reorganisations(&mut counter);
+    late_payments(&mut counter);
+    money_of_our_own(&mut counter);
+    what_is_no_sale(&mut counter);
+    counter.agrees();
+    // All blocks that there are, read again, come to the same.
+    let said = counter
+        .till
+        .coffer(&["rescan", &node.chain.to_string(), "--from", "1"]);
+    assert!(said.contains("is read again from block 1 on"), "{said}");
+    counter.has(
+        "select count(*) || '' from rescans where ended_at is not null",
+        "1",
+    );
+    counter.agrees();
+}
+
+/// To the unit, less and topped up, more, several in one transaction, a second time.
+#[track_caller]
+fn simple_payments(counter: &mut Counter<'_>) {
+    let dues = counter.invoices(7);
+    let [exact, under, over, one, other, beside, second] = &dues[..] else {
+        unreachable!("seven were made")
+    };
+    let customer = counter.customer("ada");
+    let price = exact.amount;
+    for (due, amount) in [
+        (exact, price),
+        (under, price / 2),
+        (over, 2 * price),
+        (second, price),
+    ] {
+        counter.payer.pay(&[(&due.address, amount)]);
+    }
+    counter
+        .payer
+        .pay(&[(&one.address, price), (&other.address, price)]);
+    let mut to = vec![(beside.address.as_str(), price)];
+    to.extend(
+        customer
+            .as_ref()
+            .map(|customer| (customer.as_str(), 3 * price)),
+    );
+    counter.payer.pay(&to);
+    counter.looks(&[
+        (exact, "detected", price),
+        (under, "detected", price / 2),
+        (over, "detected", 2 * price),
+        (one, "detected", price),
+        (other, "detected", price),
+        (beside, "detected", price),
+        (second, "detected", price),
+    ]);
+    let deposits = "select count(*) || ' ' || total(was_confirmed) from deposits";
+    let has_customers = customer.is_some();
+    counter.has(deposits, if has_customers { "1 0.0" } else { "0 0.0" });
+    // It is away while they are mined, and so is the shop.
+    counter.confirms();
+    counter.node.end();
+    counter.node.begin();
+    counter.looks(&[
+        (exact, "confirmed", price),
+        (under, "underpaid", price / 2),
+        (over, "overpaid", 2 * price),
+        (one, "confirmed", price),
+        (other, "confirmed", price),
+        (beside, "confirmed", price),
+        (second, "confirmed", price),
+    ]);
+    counter.has(deposits, if has_customers { "1 1.0" } else { "0 0.0" });
+    let rest = price - price / 2;
+    counter
+        .payer
+        .pay(&[(&under.address, rest), (&second.address, price)]);
+    counter.looks(&[(under, "detected", price), (second, "confirmed", 2 * price)]);
+    counter.confirms();
+    counter.looks(&[(under, "confirmed", price), (second, "overpaid", 2 * price)]);
+    assert_eq!(counter.events(exact), "created detected confirmed");
+    assert_eq!(
+        counter.events(under),
+        "created detected underpaid detected confirmed"
+    );
+    assert_eq!(
+        counter.events(second),
+        "created detected confirmed overpaid"
+    );
+}
+
+/// By one that pays the same for more speed, more, less, somebody else.
+#[track_caller]
+fn replacements(counter: &mut Counter<'_>) {
+    let dues = counter.invoices(6);
+    let [same, more, less, lost, parent, child] = &dues[..] else {
+        unreachable!("six were made")
+    };
+    let price = same.amount;
+    let simple = dues.iter().take(5);
+    let made: Vec<Made> = simple
+        .map(|due| counter.payer.pay(&[(&due.address, price)]))
+        .collect();
+    // Another one spends what the last of them pays back, and goes with it.
+    let rest = made[4].rest.clone().unwrap();
+    let on_top = counter.payer.spend(vec![rest], &[(&child.address, price)]);
+    counter.payer.send(&on_top);
+    let seen = dues.iter().map(|due| (due, "detected", price));
+    counter.looks(&seen.collect::<Vec<_>>());
+    let nobody = nobody(counter.node);
+    counter.payer.replace(&made[0], &[(&same.address, price)]);
+    counter
+        .payer
+        .replace(&made[1], &[(&more.address, 2 * price)]);
+    counter
+        .payer
+        .replace(&made[2], &[(&less.address, price / 2)]);
+    counter.payer.replace(&made[3], &[(&nobody, price)]);
+    counter.payer.replace(&made[4], &[(&parent.address, price)]);
+    counter.looks(&[
+        (same, "detected", price),
+        (more, "detected", 2 * price),
+        (less, "detected", price / 2),
+        (lost, "awaiting_payment", 0),
+        (parent, "detected", price),
+        (child, "awaiting_payment", 0),
+    ]);
+    counter.confirms();
+    counter.looks(&[
+        (same, "confirmed", price),
+        (more, "overpaid", 2 * price),
+        (less, "underpaid", price / 2),
+        (lost, "awaiting_payment", 0),
+        (parent, "confirmed", price),
+        (child, "awaiting_payment", 0),
+    ]);
+    assert_eq!(counter.events(same), "created detected confirmed");
+    // It is paid after all.
+    counter.payer.pay(&[(&lost.address, price)]);
+    counter.confirms();
+    counter.looks(&[(lost, "confirmed", price)]);
+}
+
+/// Blocks are given up: what was in them waits again, is in other blocks, comes back with them, or is gone for good.
+#[track_caller]
+fn reorganisations(counter: &mut Counter<'_>) {
+    let dues = counter.invoices(3);
+    let [waits, gone, moved] = &dues[..] else {
+        unreachable!("three were made")
+    };
+    let price = waits.amount;
+    let made: Vec<Made> = dues
+        .iter()
+        .map(|due| counter.payer.pay(&[(&due.address, price)]))
+        .collect();
+    let first = counter.confirms().remove(0);
+    let all = |status| {
+        dues.iter()
+            .map(move |due| (due, status, price))
+            .collect::<Vec<_>>()
+    };
+    counter.looks(&all("confirmed"));
+
+    counter.node.call("invalidateblock", json!([first]));
+    let elsewhere = nobody(counter.node);
+    let thief = counter.payer.replace(&made[1], &[(&elsewhere, price)]);
+    let second = counter.payer.mine_only(&[]);
+    // In another block, and at another place in it.
+    counter.payer.mine_only(&[&thief.txid, &made[2].txid]);
+    for _ in 0..counter.depth() {
+        counter.payer.mine_only(&[]);
+    }
+    counter.looks(&[
+        (waits, "detected", price),
+        (gone, "failed", 0),
+        (moved, "confirmed", price),
+    ]);
+    counter.confirms();
+    counter.looks(&[(waits, "confirmed", price), (gone, "failed", 0)]);
+
+    // The first branch wins after all, and loses again.
+    counter.node.call("invalidateblock", json!([second]));
+    counter.node.call("reconsiderblock", json!([first]));
+    counter.looks(&all("confirmed"));
+    counter.node.call("invalidateblock", json!([first]));
+    counter.node.call("reconsiderblock", json!([second]));
+    counter.looks(&[
+        (waits, "confirmed", price),
+        (gone, "failed", 0),
+        (moved, "confirmed", price),
+    ]);
+}
+
+/// After it was cancelled.
+#[track_caller]
+fn late_payments(counter: &mut Counter<'_>) {
+    let dues = counter.invoices(1);
+    let [late] = &dues[..] else {
+        unreachable!("one was made")
+    };
+    let running = counter.begin();
+    let (account, id) = (
+        &counter.till.served.account,
+        late.invoice["id"].as_str().unwrap(),
+    );
+    let path = format!("/dashboard/api/accounts/{account}/invoices/{id}/cancel");
+    running.interface("POST", &path, &Value::Null).expect(200);
+    drop(running);
+    // The node tells seconds: its clock is ahead, so that none of them is before the invoice was cancelled.
+    let block = counter.node.text("getbestblockhash", json!([]));
+    let header = counter.node.call("getblockheader", json!([block]));
+    let later = header["time"].as_u64().unwrap() + 3_600;
+    counter.node.call("setmocktime", json!([later]));
+    counter.payer.pay(&[(&late.address, late.amount)]);
+    counter.confirms();
+    counter.looks(&[(late, "paid_late", late.amount)]);
+    counter.node.call("setmocktime", json!([0]));
+}
+
+/// What the wallet's owner moves from one address of ours to another is no sale, mined or not, seen before or not.
+#[track_caller]
+fn money_of_our_own(counter: &mut Counter<'_>) {
+    let dues = counter.invoices(3);
+    let [paid, swept, unpaid] = &dues[..] else {
+        unreachable!("three were made")
+    };
+    let ours = counter
+        .customer("bob")
+        .unwrap_or_else(|| unpaid.address.clone());
+    let price = paid.amount;
+    let first = counter.payer.pay(&[(&paid.address, price)]);
+    counter.looks(&[(paid, "detected", price)]);
+    let coin = counter.coin(&first.txid, 0, &paid.address, price);
+    let moves = counter
+        .payer
+        .spend(vec![coin], &[(&unpaid.address, price - FEE)]);
+    counter.payer.send(&moves);
+    counter.looks(&[(paid, "detected", price), (unpaid, "awaiting_payment", 0)]);
+    // Both in one block, before anybody has looked.
+    let second = counter.payer.pay(&[(&swept.address, price)]);
+    let coin = counter.coin(&second.txid, 0, &swept.address, price);
+    let moves = counter.payer.spend(vec![coin], &[(&ours, price - FEE)]);
+    counter.payer.send(&moves);
+    counter.confirms();
+    counter.looks(&[
+        (paid, "confirmed", price),
+        (swept, "confirmed", price),
+        (unpaid, "awaiting_payment", 0),
+    ]);
+    counter.has("select count(*) || '' from own_transfers", "2");
+}
+
+/// Newly made money, dust, nothing at all, and what came to an address that this file gave to nobody.
+#[track_caller]
+fn what_is_no_sale(counter: &mut Counter<'_>) {
+    let dues = counter.invoices(2);
+    let [made, dust] = &dues[..] else {
+        unreachable!("two were made")
+    };
+    let stray = counter.stray(900);
+    counter
+        .node
+        .call("generatetoaddress", json!([1, made.address]));
+    // No node relays so little, but whoever finds a block may put it in.
+    let tiny = counter
+        .payer
+        .make(&[(&dust.address, 0), (&dust.address, 7)]);
+    counter.payer.mine_only(&[&tiny.raw]);
+    counter.payer.pay(&[(&stray, 50_000)]);
+    counter.confirms();
+    let unmatched = "select group_concat(reason, ' ') from (select reason from unmatched_payments order by reason)";
+    counter.has(unmatched, "coinbase dust unknown_address");
+    counter.looks(&[(made, "awaiting_payment", 0), (dust, "awaiting_payment", 0)]);
+}

@@ -1,0 +1,119 @@
+//! A shop on test networks that takes real money, as far as a test has any.
+//!
+//! What does not live here: nodes and wallets, which each test adds. What always holds: its rates are fixed.
+
+use crate::support::receiver::{Does, Message, Receiver};
+use crate::support::served::{Running, Served};
+use crate::support::{agent, send};
+use serde_json::{Value, json};
+use std::process::Command;
+
+const RATES: &str = r#"{"BTC": {"EUR": "50000", "USD": "55000"}, "LTC": {"EUR": "80", "USD": "90"},
+    "ETH": {"EUR": "2000", "USD": "2200"}, "USDC": {"EUR": "1", "USD": "1"}}"#;
+
+/// A shop on test networks, and who hears of its invoices.
+pub struct Till {
+    pub served: Served,
+    settings: Vec<String>,
+    receiver: Receiver,
+}
+
+impl Till {
+    /// With these settings besides.
+    pub fn new(settings: &[&str]) -> Till {
+        let served = Served::new();
+        let rates = served.path("rates.json");
+        std::fs::write(&rates, RATES).unwrap();
+        let rates = format!("fixed:{}", rates.display());
+        let common = [
+            "--rates",
+            &rates,
+            "--test-networks",
+            "--webhook-allow",
+            "127.0.0.0/8",
+        ];
+        let settings = settings.iter().chain(&common);
+        Till {
+            settings: settings.map(|text| (*text).to_owned()).collect(),
+            receiver: Receiver::that(Does::Answer(200)),
+            served,
+        }
+    }
+
+    pub fn settings(&self) -> Vec<&str> {
+        self.settings.iter().map(String::as_str).collect()
+    }
+
+    #[track_caller]
+    pub fn start(&self) -> Running {
+        self.served.start(&self.settings())
+    }
+
+    /// Waits until a coin is known to be followed, and has a rate.
+    #[track_caller]
+    pub fn until_known(&self, chain: &str, symbol: &str) {
+        let known = format!(
+            "select exists (select 1 from chain_cursors where chain = '{chain}') || \
+                exists (select 1 from rate_figures where coin = '{symbol}')"
+        );
+        self.served.until(&known, &["11"]);
+    }
+
+    /// An invoice of 20 EUR in this coin.
+    #[track_caller]
+    pub fn invoice(&self, running: &Running, asset: &str) -> Value {
+        let body = json!({
+            "amount": "20.00", "currency": "EUR", "asset": asset, "webhookUrl": self.receiver.url(),
+        });
+        let made = self.call(running, "POST", "/v1/invoices", &body.to_string());
+        assert_eq!(made["warnings"], Value::Null, "{made}");
+        made
+    }
+
+    #[track_caller]
+    pub fn call(&self, running: &Running, method: &str, path: &str, body: &str) -> Value {
+        let url = format!("{}{path}", running.url);
+        let answer = send(
+            &agent(),
+            method,
+            &url,
+            &[("X-API-Key", self.served.key.as_str())],
+            body,
+        );
+        assert!(answer.status < 300, "{path}: {}", answer.text);
+        answer.json()
+    }
+
+    /// Waits for an event of an invoice.
+    #[track_caller]
+    pub fn hears(&self, kind: &str, invoice: &Value) -> Message {
+        let is_it = |message: &&Message| {
+            let told = message.json();
+            told["type"] == kind && told["data"]["object"]["id"] == invoice["id"]
+        };
+        (1..)
+            .find_map(|count| self.receiver.wait(count).iter().find(is_it).cloned())
+            .unwrap()
+    }
+
+    /// What a command says of the file.
+    #[track_caller]
+    pub fn coffer(&self, args: &[&str]) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        let output = command
+            .args(args)
+            .arg("--file")
+            .arg(&self.served.file)
+            .output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    }
+
+    #[track_caller]
+    pub fn offers(&self, running: &Running) -> Vec<String> {
+        let listed = self.call(running, "GET", "/v1/currencies", "");
+        let listed = listed["data"].as_array().unwrap().iter();
+        listed
+            .map(|coin| coin["id"].as_str().unwrap().to_owned())
+            .collect()
+    }
+}
