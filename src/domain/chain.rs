@@ -8,6 +8,7 @@ use super::address::{self, Encoding};
 use super::customer::Family;
 use super::money::coin::Units;
 use super::text_enum::text_enum;
+use serde::{Serialize, Serializer};
 
 /// How many blocks make a payment final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,16 @@ pub enum Depth {
     Blocks(u32),
     /// The chain itself says that the block is final.
     Final,
+}
+
+impl Serialize for Depth {
+    /// A number of blocks, or `final`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Depth::Blocks(blocks) => serializer.serialize_u32(*blocks),
+            Depth::Final => serializer.serialize_str("final"),
+        }
+    }
 }
 
 /// What is different about a chain.
@@ -195,6 +206,12 @@ impl Chain {
         }
     }
 
+    /// Where a person looks a transaction up; nothing on test networks, whose transactions are not there.
+    pub fn explorer_url(self, network: &str, txid: &str) -> Option<String> {
+        let row = self.row();
+        (network == row.networks.0).then(|| format!("{}{txid}", row.explorer))
+    }
+
     /// The first chain of each pool.
     pub fn of_each_pool() -> impl Iterator<Item = Chain> {
         let first = |row: &&&Row| {
@@ -259,6 +276,19 @@ mod tests {
             }
         }
         assert_eq!(Chain::Solana.canonical_txid(&large), large);
+    }
+
+    #[test]
+    fn only_what_is_worth_something_is_looked_up() {
+        let url = |network| Chain::Litecoin.explorer_url(network, "ab");
+        assert_eq!(
+            url("main").as_deref(),
+            Some("https://litecoinspace.org/tx/ab")
+        );
+        assert_eq!(url("regtest"), None);
+        let url = Chain::Ethereum.explorer_url("1", "0xab");
+        assert_eq!(url.as_deref(), Some("https://etherscan.io/tx/0xab"));
+        assert_eq!(Chain::Ethereum.explorer_url("11155111", "0xab"), None);
     }
 
     #[test]

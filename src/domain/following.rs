@@ -1,13 +1,12 @@
 //! Following a chain: how far it has come, and what one step along it came to.
 //!
-//! What lives here: plain data that is worked out from what nodes say and from what the file knows, and how many
-//! confirmations an amount needs. What does not: asking nodes (`chain`), and what money is for (`service`). What always
-//! holds: a step names the block that it began behind, so that it is taken there and nowhere else.
+//! What lives here: plain data that is worked out from what nodes say and from what the file knows. What does not: asking
+//! nodes (`chain`), what money is for (`service`), and how deep it has to be (`confirmations`). What always holds: a step
+//! names the block that it began behind, so that it is taken there and nowhere else.
 
 use super::asset::Asset;
-use super::chain::{Chain, Depth};
+use super::chain::Chain;
 use super::claim::Claim;
-use super::money::Cents;
 use super::money::coin::Units;
 use super::observation::{Block, Observation, Spent};
 use super::payment::PaymentState;
@@ -17,8 +16,6 @@ use super::time::{DAY_MS, Time};
 pub const VANISHED_MS_MAX: i64 = DAY_MS;
 /// How long it is then asked for, should it come back: as long as nodes keep what pays little.
 pub const COMES_BACK_MS_MAX: i64 = 14 * DAY_MS;
-/// Up to this price, or sum, the fewest confirmations do; from the second on, the most are needed.
-const TIERS: [Cents; 2] = [Cents(25_000), Cents(250_000)];
 
 /// A block, and its own time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,77 +223,6 @@ impl ChainStep {
             | Moves::Stopped(_)
             | Moves::Claimed(_)
             | Moves::Looked(_) => 0,
-        }
-    }
-}
-
-/// How deep the block of a payment has to be, by the larger of the price and what is unconfirmed; of what has no price, the
-/// deepest.
-pub fn needed(chain: Chain, at_stake: Option<Cents>) -> Depth {
-    let [few, more, most] = chain.row().confirmations;
-    let [small, large] = TIERS;
-    match at_stake {
-        Some(worth) if worth < small => few,
-        Some(worth) if worth < large => more,
-        Some(_) | None => most,
-    }
-}
-
-/// Is what is in a block of this height confirmed? `complete` is up to where the chain is final, where it has no outputs.
-pub fn is_deep_enough(needed: Depth, height: u32, cursor: u32, complete: Option<u32>) -> bool {
-    if complete.is_some_and(|complete| height <= complete) {
-        return true;
-    }
-    match needed {
-        Depth::Blocks(blocks) => {
-            let depth = cursor
-                .checked_sub(height)
-                .map(|more| more.saturating_add(1));
-            depth.is_some_and(|depth| depth >= blocks)
-        }
-        Depth::Final => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Cents, Chain, Depth, is_deep_enough, needed};
-
-    #[test]
-    fn more_money_needs_more_confirmations() {
-        for (chain, cents, blocks) in [
-            (Chain::Bitcoin, Some(24_999), Depth::Blocks(1)),
-            (Chain::Bitcoin, Some(25_000), Depth::Blocks(2)),
-            (Chain::Bitcoin, Some(249_999), Depth::Blocks(2)),
-            (Chain::Bitcoin, Some(250_000), Depth::Blocks(6)),
-            (Chain::Bitcoin, None, Depth::Blocks(6)),
-            (Chain::Litecoin, Some(0), Depth::Blocks(3)),
-            (Chain::Polygon, Some(30_000), Depth::Blocks(64)),
-            (Chain::Ethereum, Some(900_000), Depth::Final),
-            (Chain::Solana, Some(1), Depth::Final),
-        ] {
-            assert_eq!(needed(chain, cents.map(Cents)), blocks, "{chain} {cents:?}");
-        }
-    }
-
-    #[test]
-    fn its_own_block_is_the_first_confirmation_and_what_is_final_needs_no_more() {
-        let two = Depth::Blocks(2);
-        for (needed, height, cursor, complete, expected) in [
-            (Depth::Blocks(1), 7, 7, None, true),
-            (two, 7, 7, None, false),
-            (two, 7, 8, None, true),
-            (two, 9, 8, None, false),
-            (two, 7, 7, Some(7), true),
-            (Depth::Final, 7, 900, None, false),
-            (Depth::Final, 7, 900, Some(6), false),
-            (Depth::Final, 7, 900, Some(7), true),
-        ] {
-            assert_eq!(
-                is_deep_enough(needed, height, cursor, complete),
-                expected,
-                "{needed:?} {height} {cursor} {complete:?}"
-            );
         }
     }
 }

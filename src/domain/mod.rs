@@ -9,6 +9,7 @@ pub mod apikey;
 pub mod asset;
 pub mod chain;
 pub mod claim;
+pub mod confirmations;
 pub mod customer;
 pub mod deposit;
 pub mod email;

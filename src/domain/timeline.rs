@@ -3,9 +3,11 @@
 //! What lives here: replaying what is stored. What does not: the words and sums for a status (`reason`). What
 //! always holds: the numbers beside a status are those of the moment at which it was computed.
 
+mod depth;
 mod reason;
 
 use super::asset::Asset;
+use super::confirmations::OnChain;
 use super::invoice::Invoice;
 use super::ledger::Entry as Booked;
 use super::ledger::LedgerKind;
@@ -83,6 +85,8 @@ pub struct History<'a> {
     pub quotes: &'a [Quote],
     /// Its payments, oldest first.
     pub payments: &'a [Payment],
+    /// How each of them stands on its chain, in the same order.
+    pub on_chain: &'a [OnChain],
     /// Its steps, oldest first.
     pub steps: &'a [Step],
     /// What its payments booked, oldest first, each with its payment.
@@ -146,6 +150,8 @@ pub struct Paid {
     pub on_time: bool,
     /// The transaction.
     pub txid: String,
+    /// How it stands on its chain: how deep it is, at its last step only.
+    pub on_chain: OnChain,
 }
 
 /// An entry of the ledger.
@@ -260,6 +266,7 @@ pub fn timeline(history: &History<'_>, now: Time) -> Vec<Entry> {
         let place = entries.iter().rposition(|entry| entry.at <= refund.at);
         entries.insert(place.map_or(0, |place| place.saturating_add(1)), refund);
     }
+    depth::tell(&mut entries, history);
     entries
 }
 
@@ -323,6 +330,7 @@ fn paid(
         value: payment.value,
         on_time: payment.on_time,
         txid: payment.txid.clone(),
+        on_chain: OnChain::default(),
     };
     let text = payment_text(&paid, invoice.currency, priced_at);
     Entry {

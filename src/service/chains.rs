@@ -5,11 +5,14 @@
 
 mod balances;
 mod claims;
+mod depth;
 pub mod live;
 mod places;
 mod shown;
 mod spare;
 pub mod take;
+
+pub(in crate::service) use depth::Depths;
 
 use super::{Error, Service};
 use crate::domain::asset::Chain;

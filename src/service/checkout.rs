@@ -7,8 +7,10 @@ use super::payments::still_due;
 use super::{Error, Json, Scope, Service};
 use crate::domain::account::Account;
 use crate::domain::asset::Asset;
+use crate::domain::confirmations::OnChain;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
+use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::quote;
 use crate::domain::rate::Quoted;
 use crate::domain::refusal::{Code, Refusal};
@@ -28,9 +30,14 @@ pub struct Checkout {
     pub coins: Vec<(&'static Asset, Units)>,
     /// What is still to be sent in the invoice's coin: where less has come than was due, and there is time.
     pub rest: Option<Units>,
+    /// The newest payments that are seen on a real chain and not confirmed, oldest first.
+    pub unconfirmed: Vec<(Payment, OnChain)>,
     /// Are coins paid here that are worth nothing?
     pub is_for_tests: bool,
 }
+
+/// The most payments that a customer sees of an invoice: a sender can make as many as it likes.
+const UNCONFIRMED_MAX: usize = 5;
 
 impl Service {
     /// May a page of this origin use the caller's public key? Programs send no origin.
@@ -75,13 +82,14 @@ impl Service {
     /// `not_found`, the same for an invoice that is not there and for a token that is not its own.
     pub fn checkout(&self, now: Time, id: &str, token: &str) -> Result<Checkout, Error> {
         let id = self.opened(id, token)?;
-        let (account, offered, invoice, rest) = self.read(|db| {
+        let (account, offered, invoice, rest, unconfirmed) = self.read_at_one_moment(|db| {
             let invoice = invoices::by_id(db, &id)?.ok_or_else(unknown)?;
             let account = accounts::by_seq(db, invoice.account)?;
             let (mode, currency) = (invoice.mode, invoice.currency);
             let offered = self.offered(db, now, mode, currency, account.spread)?;
             let rest = rest(db, &invoice, now)?;
-            Ok((account, offered, invoice, rest))
+            let unconfirmed = self.unconfirmed(db, &invoice)?;
+            Ok((account, offered, invoice, rest, unconfirmed))
         })?;
         let due = |(asset, quoted): (&'static Asset, Quoted)| {
             let due = quote::amount_due(asset, quoted.rate, invoice.amount).ok()?;
@@ -92,6 +100,7 @@ impl Service {
             account,
             coins,
             rest,
+            unconfirmed,
             is_for_tests: self.is_for_tests(invoice.mode),
             invoice,
         })
@@ -112,6 +121,22 @@ impl Service {
         let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(unknown))?;
         let customer = Scope::of(invoice.account, invoice.mode);
         self.select(now, &customer, &id, asset).await.map(drop)
+    }
+
+    /// The newest payments of an invoice that are seen on a real chain and not confirmed, oldest first.
+    fn unconfirmed(
+        &self,
+        db: &Reader<'_>,
+        invoice: &Invoice,
+    ) -> Result<Vec<(Payment, OnChain)>, Error> {
+        if self.is_simulated(invoice.mode) {
+            return Ok(Vec::new());
+        }
+        let mut seen = payments::of_invoice(db, invoice.seq)?;
+        seen.retain(|payment| payment.state == PaymentState::Seen);
+        let seen = seen.split_off(seen.len().saturating_sub(UNCONFIRMED_MAX));
+        let on_chain = self.depths().of_each(db, &seen)?;
+        Ok(seen.into_iter().zip(on_chain).collect())
     }
 
     /// The id of the invoice that this token opens.

@@ -3,6 +3,7 @@
 //! What does not live here: the steps of a deposit (`intake`). What always holds: a simulated deposit is observed
 //! by the same code as one on a chain.
 
+use super::chains::Depths;
 use super::customers::known;
 use super::intake::Owned;
 use super::{Error, Json, Scope, Service};
@@ -17,7 +18,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::store::addresses::Owner;
-use crate::store::{Tx, addresses, deposits};
+use crate::store::{Reader, Tx, addresses, deposits};
 use std::sync::Arc;
 
 /// What a customer is said to have paid.
@@ -76,7 +77,7 @@ impl Service {
             let seen = seen.ok_or_else(|| Refusal::field("amount", "must be more than zero"))?;
             let paid = service.advance_owned(tx, now, seen.booked()?, PaymentState::Confirmed)?;
             match paid {
-                Owned::Deposit(deposit) => shown(&deposit),
+                Owned::Deposit(deposit) => shown(tx, &mut service.depths(), &deposit),
                 Owned::Payment(_) | Owned::Own(_) | Owned::Unmatched(_) => Err(Error::Failed(
                     "the address is not the customer's".to_owned(),
                 )),
@@ -90,21 +91,25 @@ impl Service {
     /// # Errors
     /// `not_found` where it is not the caller's.
     pub fn deposit(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
-        let found = self.read(|db| Ok::<_, Error>(deposits::by_id(db, id)?))?;
         let mine =
             |deposit: &Deposit| deposit.account == scope.account() && deposit.mode == scope.mode();
-        let found = found.filter(mine);
-        shown(&found.ok_or_else(|| Refusal::not_found("deposit"))?)
+        self.read_at_one_moment(|db| {
+            let found = deposits::by_id(db, id)?.filter(mine);
+            let found = found.ok_or_else(|| Refusal::not_found("deposit"))?;
+            shown(db, &mut self.depths(), &found)
+        })
     }
 
     /// The newest deposits.
     pub fn deposits(&self, scope: &Scope, wanted: &Wanted) -> Result<Vec<Json>, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         let customer = wanted.customer.as_deref();
-        let found = self.read(|db| {
-            Ok::<_, Error>(deposits::list(db, account, mode, customer, wanted.limit)?)
-        })?;
-        found.iter().map(shown).collect()
+        self.read_at_one_moment(|db| {
+            let found = deposits::list(db, account, mode, customer, wanted.limit)?;
+            let mut depths = self.depths();
+            let shown = |one| shown(db, &mut depths, one);
+            found.iter().map(shown).collect()
+        })
     }
 }
 
@@ -128,6 +133,11 @@ fn taken_at(
 }
 
 /// A deposit as it is answered.
-fn shown(deposit: &Deposit) -> Result<Json, Error> {
-    Ok(render::customer::deposit(deposit, deposit.net()?)?)
+fn shown(db: &Reader<'_>, depths: &mut Depths<'_>, deposit: &Deposit) -> Result<Json, Error> {
+    let on_chain = depths.of(db, deposit)?;
+    Ok(render::customer::deposit(
+        deposit,
+        deposit.net()?,
+        &on_chain,
+    )?)
 }

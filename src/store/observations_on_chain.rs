@@ -32,7 +32,16 @@ rows! {
     IN_BLOCKS = select "from observations where mode = 'live' and chain = :chain and block_height between :from and :to";
 }
 
-/// An observation that may be confirmed, and the larger of the price and of what is unconfirmed where it has a price.
+/// Whose money is unconfirmed: all of it together says how deep each part of it has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Payer {
+    /// An invoice's, by its `seq`.
+    Invoice(i64),
+    /// A customer's, by its `seq`.
+    Customer(i64),
+}
+
+/// An observation that may be confirmed.
 pub struct Waiting {
     /// Order of insertion.
     pub seq: i64,
@@ -42,13 +51,16 @@ pub struct Waiting {
     pub position: u32,
     /// The height of its block.
     pub height: u32,
-    /// What is at stake.
-    pub at_stake: Option<Cents>,
+    /// Whose it is; nothing where it has no price.
+    pub payer: Option<Payer>,
 }
 
 rows! {
-    fn read_waiting(seq, txid, position, height, at_stake) -> Waiting {
-        Ok(Waiting { seq, txid, position, height, at_stake })
+    fn read_waiting(
+        seq, txid, position, height, invoice: Option<i64>, customer: Option<i64>,
+    ) -> Waiting {
+        let payer = invoice.map(Payer::Invoice).or(customer.map(Payer::Customer));
+        Ok(Waiting { seq, txid, position, height, payer })
     }
     WAITING = file "sql/observations_on_chain/waiting.sql";
 }
@@ -66,6 +78,12 @@ values! {
         and block_height <= :height and asset = :asset and address = :address and state <> 'dropped'";
     ANY_SEEN(found: bool) = "select exists (select 1 from observations \
         where mode = 'live' and chain = :chain and state = 'seen') as found";
+    /// The larger of the price and of all that is unconfirmed.
+    STAKE_OF_INVOICE(at_stake: Cents) = "select max(i.amount, (select coalesce(sum(p.value), 0) \
+        from payments p join observations o on o.seq = p.observation where p.invoice = i.seq and o.state = 'seen')) \
+        as at_stake from invoices i where i.seq = :invoice";
+    STAKE_OF_CUSTOMER(at_stake: Cents) = "select coalesce(sum(d.gross), 0) as at_stake \
+        from deposits d join observations o on o.seq = d.observation where d.customer = :customer and o.state = 'seen'";
     COUNT_SEEN(count: i64) =
         "select count(*) as count from observations where mode = 'live' and chain = :chain and state = 'seen'";
 }
@@ -120,6 +138,16 @@ pub fn waiting(
 ) -> Result<Vec<Waiting>, StoreError> {
     let params = named_params! { ":chain": chain, ":height": height, ":after": after };
     WAITING.all(db, params)
+}
+
+/// What is at stake: of an invoice the larger of its price and of all that is unconfirmed, of a customer the latter.
+pub fn at_stake(db: &Reader<'_>, payer: Payer) -> Result<Cents, StoreError> {
+    match payer {
+        Payer::Invoice(invoice) => STAKE_OF_INVOICE.only(db, named_params! { ":invoice": invoice }),
+        Payer::Customer(customer) => {
+            STAKE_OF_CUSTOMER.only(db, named_params! { ":customer": customer })
+        }
+    }
 }
 
 /// Places, each with the state of what was seen there.

@@ -152,8 +152,22 @@ pub struct State<'a> {
     pub description: Option<&'a str>,
     /// Terms, and what they are here.
     pub facts: Vec<(&'static str, String)>,
+    /// What was seen and is not confirmed.
+    pub unconfirmed: Vec<Unconfirmed<'a>>,
     /// The way on, or back.
     pub way_out: Option<WayOut<'a>>,
+}
+
+/// A payment that was seen and is not confirmed.
+pub struct Unconfirmed<'a> {
+    /// How much of which coin.
+    pub amount: String,
+    /// How far it has come.
+    pub depth: String,
+    /// The transaction.
+    pub txid: &'a str,
+    /// Where a person looks it up.
+    pub explorer: Option<Site<'a>>,
 }
 
 /// A payment link.
@@ -209,7 +223,7 @@ pub struct SetupDone<'a> {
 mod tests {
     use super::{
         Choose, Coin, Coins, Frame, Link, Moment, Page, Pay, Price, Problem, Setup, SetupDone,
-        Shop, State, WayOut,
+        Shop, State, Unconfirmed, WayOut,
     };
     use crate::domain::url::{Destination, Site};
     use askama::Template;
@@ -248,6 +262,15 @@ mod tests {
             invoice_id: HOSTILE,
             token: HOSTILE,
             coins: vec![coin(), coin()],
+        }
+    }
+
+    fn unconfirmed(explorer: Option<Site<'static>>) -> Unconfirmed<'static> {
+        Unconfirmed {
+            amount: HOSTILE.to_owned(),
+            depth: HOSTILE.to_owned(),
+            txid: HOSTILE,
+            explorer,
         }
     }
 
@@ -326,9 +349,10 @@ mod tests {
             message: HOSTILE,
             description: Some(HOSTILE),
             facts: vec![(HOSTILE, HOSTILE.to_owned()), (HOSTILE, HOSTILE.to_owned())],
+            unconfirmed: [None, Site::parse(URL).ok()].map(unconfirmed).into(),
             way_out: way_out(),
         };
-        shows(state, 3 + 4 + 2);
+        shows(state, 3 + 4 + 6 + 2);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use super::Rendered;
 use crate::domain::asset::{Asset, AssetKind, Chain};
+use crate::domain::confirmations::OnChain;
 use crate::domain::customer::Family;
 use crate::domain::deposit::{Deposit, DepositStatus};
 use crate::domain::money::{Cents, Currency};
@@ -99,10 +100,12 @@ struct DepositView<'a> {
     net_eur: Cents,
     created_at: Time,
     confirmed_at: Option<Time>,
+    #[serde(flatten)]
+    on_chain: &'a OnChain,
 }
 
-/// A deposit, of which `net` is left for the merchant.
-pub fn deposit(deposit: &Deposit, net: Cents) -> Rendered {
+/// A deposit, of which `net` is left for the merchant, and how it stands on its chain.
+pub fn deposit(deposit: &Deposit, net: Cents, on_chain: &OnChain) -> Rendered {
     to_raw_value(&DepositView {
         object: "deposit",
         id: &deposit.id,
@@ -123,5 +126,6 @@ pub fn deposit(deposit: &Deposit, net: Cents) -> Rendered {
         net_eur: net,
         created_at: deposit.created_at,
         confirmed_at: deposit.confirmed_at,
+        on_chain,
     })
 }

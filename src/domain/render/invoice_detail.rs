@@ -4,6 +4,7 @@
 
 use super::rates::PricedBy;
 use super::{Links, Rendered};
+use crate::domain::confirmations::OnChain;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::Cents;
 use crate::domain::payment::{Payment, PaymentState};
@@ -56,13 +57,15 @@ struct PaymentView<'a> {
     on_time: bool,
     seen_at: Time,
     confirmed_at: Option<Time>,
+    #[serde(flatten)]
+    on_chain: &'a OnChain,
 }
 
-/// An invoice with all that is known of it.
+/// An invoice with all that is known of it; each payment with how it stands on its chain.
 pub fn invoice_detail(
     invoice: &Invoice,
     quotes: &[Quote],
-    payments: &[Payment],
+    payments: &[(Payment, OnChain)],
     sums: Sums,
     links: &Links,
 ) -> Rendered {
@@ -92,8 +95,8 @@ pub fn invoice_detail(
     })
 }
 
-impl<'a> From<&'a Payment> for PaymentView<'a> {
-    fn from(of: &'a Payment) -> PaymentView<'a> {
+impl<'a> From<&'a (Payment, OnChain)> for PaymentView<'a> {
+    fn from((of, on_chain): &'a (Payment, OnChain)) -> PaymentView<'a> {
         PaymentView {
             id: &of.id,
             state: of.state,
@@ -108,6 +111,7 @@ impl<'a> From<&'a Payment> for PaymentView<'a> {
             on_time: of.on_time,
             seen_at: of.seen_at,
             confirmed_at: of.confirmed_at,
+            on_chain,
         }
     }
 }
@@ -148,6 +152,8 @@ struct PaidView<'a> {
     value: Cents,
     on_time: bool,
     txid: &'a str,
+    #[serde(flatten)]
+    on_chain: &'a OnChain,
 }
 
 #[derive(Serialize)]
@@ -188,6 +194,7 @@ pub fn timeline_entry(entry: &Entry) -> Rendered {
             value: paid.value,
             on_time: paid.on_time,
             txid: &paid.txid,
+            on_chain: &paid.on_chain,
         }),
         booking: entry.booking.as_ref().map(|booking| BookingView {
             id: &booking.id,

@@ -136,6 +136,7 @@ fn told_of(
         invoice: &invoice(),
         quotes: &quotes,
         payments: &payments,
+        on_chain: &[],
         steps: &steps,
         booked,
         refunds: &[],

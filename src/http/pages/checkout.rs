@@ -2,16 +2,19 @@
 
 use super::form::Form;
 use super::{moment, of_shop, reply, said, see_other, way_out};
+use crate::domain::confirmations::OnChain;
 use crate::domain::invoice::{Coin, Invoice};
 use crate::domain::money::coin::Units;
+use crate::domain::payment::Payment;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::InvoiceStatus;
+use crate::domain::url::Site;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{FRAMED_PAGE, Handler, PAGE, Resource, Route};
 use crate::service::Error;
 use crate::service::checkout::Checkout;
-use crate::web::templates::{self, Choose, Coins, Frame, Pay, State, WayOut};
+use crate::web::templates::{self, Choose, Coins, Frame, Pay, State, Unconfirmed, WayOut};
 use hyper::StatusCode;
 
 /// Seconds after which a page on which a coin is to be chosen looks whether there is still time.
@@ -75,7 +78,7 @@ async fn show(call: Call) -> Result<Reply, Error> {
             reply(ok, policy, frame(Some(WAITING_SECONDS)), top_up)
         }
         (InvoiceStatus::Detected, _) => {
-            reply(ok, policy, frame(Some(WAITING_SECONDS)), state(invoice))
+            reply(ok, policy, frame(Some(WAITING_SECONDS)), state(&checkout))
         }
         (
             InvoiceStatus::Underpaid
@@ -86,7 +89,11 @@ async fn show(call: Call) -> Result<Reply, Error> {
             | InvoiceStatus::Cancelled
             | InvoiceStatus::Failed,
             _,
-        ) => reply(ok, policy, frame(None), state(invoice)),
+        ) => {
+            let waits = !checkout.unconfirmed.is_empty();
+            let again = waits.then_some(WAITING_SECONDS);
+            reply(ok, policy, frame(again), state(&checkout))
+        }
     }
 }
 
@@ -174,7 +181,8 @@ fn send<'a>(invoice: &'a Invoice, coin: &'a Coin, due: Units) -> Pay<'a> {
 }
 
 /// Something came, or nothing will.
-fn state(invoice: &Invoice) -> State<'_> {
+fn state(checkout: &Checkout) -> State<'_> {
+    let invoice = &checkout.invoice;
     let (heading, message) = told(invoice.status);
     let price = format!("{} {}", invoice.amount, invoice.currency);
     let of_coin =
@@ -192,12 +200,29 @@ fn state(invoice: &Invoice) -> State<'_> {
             .into_iter()
             .filter_map(|(term, text)| Some((term, text?)))
             .collect(),
+        unconfirmed: checkout
+            .unconfirmed
+            .iter()
+            .filter_map(unconfirmed)
+            .collect(),
         way_out: if invoice.status.is_paid() {
             way_out(invoice.redirect_url.as_deref(), "Go back to the shop", "go")
         } else {
             back(invoice)
         },
     }
+}
+
+/// A payment that is not confirmed, where it is known how deep it is.
+fn unconfirmed((payment, on_chain): &(Payment, OnChain)) -> Option<Unconfirmed<'_>> {
+    let asset = payment.asset;
+    let explorer = on_chain.explorer_url.as_deref();
+    Some(Unconfirmed {
+        amount: format!("{} {}", asset.text(payment.amount), asset.symbol),
+        depth: on_chain.text()?,
+        txid: &payment.txid,
+        explorer: explorer.and_then(|url| Site::parse(url).ok()),
+    })
 }
 
 /// The way back for who does not pay.

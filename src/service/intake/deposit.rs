@@ -159,7 +159,8 @@ impl Service {
         };
         book_step(tx, now, &booking, step)?;
         if confirms {
-            let object = render::customer::deposit(&deposit, deposit.net()?)?;
+            let on_chain = self.depths().of(tx, &deposit)?;
+            let object = render::customer::deposit(&deposit, deposit.net()?, &on_chain)?;
             let subject = Subject {
                 account: deposit.account,
                 mode: deposit.mode,

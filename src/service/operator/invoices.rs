@@ -123,6 +123,8 @@ impl Service {
             );
             let judged: Vec<Judged> = payments.iter().map(Judged::from).collect();
             let sums = Sums::of(&invoice.terms(), &judged);
+            let on_chain = self.depths().of_each(db, &payments)?;
+            let payments: Vec<_> = payments.into_iter().zip(on_chain).collect();
             Ok(render::invoice_detail(
                 &invoice,
                 &quotes,
@@ -148,10 +150,12 @@ impl Service {
                 Some(&invoice.id),
                 REFUNDS_MAX,
             )?;
+            let payments = payments::of_invoice(db, invoice.seq)?;
             let history = History {
                 invoice: &invoice,
                 quotes: &quotes::of_invoice(db, invoice.seq)?,
-                payments: &payments::of_invoice(db, invoice.seq)?,
+                on_chain: &self.depths().of_each(db, &payments)?,
+                payments: &payments,
                 steps: &invoice_steps::of_invoice(db, invoice.seq)?,
                 booked: &ledger::of_invoice(db, invoice.seq)?,
                 refunds: &refunds,

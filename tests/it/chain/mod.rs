@@ -2,6 +2,7 @@
 
 mod bitcoind;
 mod claimed;
+mod confirmations;
 mod counter;
 mod evm;
 mod paid;

@@ -12,7 +12,7 @@ use coffer::domain::wallet::{Said, Script, WalletNetwork, read};
 use serde_json::{Value, json};
 
 /// An account's key of regtest, and its first address, as litecoind itself derives it.
-const TPUB: &str = "tpubDC8msFGeGuwnKG9Upg7DM2b4DaRqg3CUZa5g8v2SRQ6K4NSkxUgd7HsL2XVWbVm39yBA4LAxysQAm397zwQSQoQgewGiYZqrA9DsP4zbQ1M";
+pub(super) const TPUB: &str = "tpubDC8msFGeGuwnKG9Upg7DM2b4DaRqg3CUZa5g8v2SRQ6K4NSkxUgd7HsL2XVWbVm39yBA4LAxysQAm397zwQSQoQgewGiYZqrA9DsP4zbQ1M";
 const FIRST_ADDRESS: &str = "rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg";
 
 #[test]

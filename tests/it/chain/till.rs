@@ -15,7 +15,7 @@ const RATES: &str = r#"{"BTC": {"EUR": "50000", "USD": "55000"}, "LTC": {"EUR": 
 pub struct Till {
     pub served: Served,
     settings: Vec<String>,
-    receiver: Receiver,
+    pub receiver: Receiver,
 }
 
 impl Till {

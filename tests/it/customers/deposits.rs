@@ -83,7 +83,8 @@ fn a_simulated_deposit_is_confirmed_booked_and_told() {
         "{{\"object\":\"deposit\",\"id\":\"{id}\",\"customer\":\"ada\",\"livemode\":false,\"status\":\"confirmed\",\
          \"family\":\"utxo\",\"chain\":\"bitcoin\",\"asset\":\"BTC\",\"assetSymbol\":\"BTC\",\"address\":\"{address}\",\
          \"txid\":\"{txid}\",\"amountCrypto\":\"0.001\",\"rate\":\"60000\",\"currency\":\"EUR\",\"grossEur\":\"60.00\",\
-         \"feeEur\":\"0.60\",\"netEur\":\"59.40\",\"createdAt\":\"{now}\",\"confirmedAt\":\"{now}\"}}"
+         \"feeEur\":\"0.60\",\"netEur\":\"59.40\",\"createdAt\":\"{now}\",\"confirmedAt\":\"{now}\",\
+         \"confirmations\":null,\"confirmationsNeeded\":null,\"explorerUrl\":null}}"
     );
     assert_eq!(made.text, expected);
     let read = shop.get(&format!("/v1/deposits/{id}"), Some(TEST));

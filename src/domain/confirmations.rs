@@ -1,0 +1,150 @@
+//! Confirmations: how deep in its chain a payment is, and how deep it has to be.
+//!
+//! What lives here: counting both, and saying them. What does not: which payment is in which block (`observation`), and what
+//! a confirmation books (`service`). What always holds: what is shown as enough is confirmed by the next step along its chain.
+
+use super::chain::{Chain, Depth};
+use super::money::Cents;
+use serde::Serialize;
+
+/// Up to this price, or sum, the fewest confirmations do; from the second on, the most are needed.
+const TIERS: [Cents; 2] = [Cents(25_000), Cents(250_000)];
+
+/// How what was seen stands on its chain; nothing of it where that is simulated, or no node tells of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OnChain {
+    /// How many blocks confirm it, its own one counted, 0 in the mempool; nothing once it is confirmed, or gone.
+    pub confirmations: Option<u32>,
+    /// How many it needs; nothing once it is confirmed, or gone.
+    pub confirmations_needed: Option<Depth>,
+    /// Where a person looks its transaction up; nothing on test networks.
+    pub explorer_url: Option<String>,
+}
+
+impl OnChain {
+    /// How far it has come, in words; nothing once it is confirmed, or gone.
+    pub fn text(&self) -> Option<String> {
+        let count = self.confirmations?;
+        Some(match self.confirmations_needed? {
+            Depth::Blocks(needed) => format!("{count} of {needed} confirmations"),
+            Depth::Final if count == 0 => {
+                "not in a block yet, which then has to be final".to_owned()
+            }
+            Depth::Final if count == 1 => "1 confirmation, until its block is final".to_owned(),
+            Depth::Final => format!("{count} confirmations, until its block is final"),
+        })
+    }
+}
+
+/// How deep the block of a payment has to be, by the larger of the price and what is unconfirmed; of what has no price, the
+/// deepest.
+pub fn needed(chain: Chain, at_stake: Option<Cents>) -> Depth {
+    let [few, more, most] = chain.row().confirmations;
+    let [small, large] = TIERS;
+    match at_stake {
+        Some(worth) if worth < small => few,
+        Some(worth) if worth < large => more,
+        Some(_) | None => most,
+    }
+}
+
+/// How many confirmations a block of this height has, where the chain has been read up to `cursor`: its own block is the
+/// first. None where the chain has not been read so far.
+pub fn count(height: u32, cursor: u32) -> u32 {
+    let more = cursor.checked_sub(height);
+    more.map_or(0, |more| more.saturating_add(1))
+}
+
+/// Is what is in a block of this height confirmed? `complete` is up to where the chain is final, where it has no outputs.
+pub fn is_deep_enough(needed: Depth, height: u32, cursor: u32, complete: Option<u32>) -> bool {
+    if complete.is_some_and(|complete| height <= complete) {
+        return true;
+    }
+    match needed {
+        Depth::Blocks(blocks) => count(height, cursor) >= blocks.max(1),
+        Depth::Final => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cents, Chain, Depth, OnChain, count, is_deep_enough, needed};
+
+    #[test]
+    fn more_money_needs_more_confirmations() {
+        for (chain, cents, blocks) in [
+            (Chain::Bitcoin, Some(24_999), Depth::Blocks(1)),
+            (Chain::Bitcoin, Some(25_000), Depth::Blocks(2)),
+            (Chain::Bitcoin, Some(249_999), Depth::Blocks(2)),
+            (Chain::Bitcoin, Some(250_000), Depth::Blocks(6)),
+            (Chain::Bitcoin, None, Depth::Blocks(6)),
+            (Chain::Litecoin, Some(0), Depth::Blocks(3)),
+            (Chain::Polygon, Some(30_000), Depth::Blocks(64)),
+            (Chain::Ethereum, Some(900_000), Depth::Final),
+            (Chain::Solana, Some(1), Depth::Final),
+        ] {
+            assert_eq!(needed(chain, cents.map(Cents)), blocks, "{chain} {cents:?}");
+        }
+    }
+
+    #[test]
+    fn its_own_block_is_the_first_confirmation_and_what_is_final_needs_no_more() {
+        let two = Depth::Blocks(2);
+        for (needed, height, cursor, complete, expected) in [
+            (Depth::Blocks(1), 7, 7, None, true),
+            (two, 7, 7, None, false),
+            (two, 7, 8, None, true),
+            (two, 9, 8, None, false),
+            (Depth::Blocks(0), 9, 8, None, false),
+            (two, 7, 7, Some(7), true),
+            (Depth::Final, 7, 900, None, false),
+            (Depth::Final, 7, 900, Some(6), false),
+            (Depth::Final, 7, 900, Some(7), true),
+        ] {
+            assert_eq!(
+                is_deep_enough(needed, height, cursor, complete),
+                expected,
+                "{needed:?} {height} {cursor} {complete:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_what_is_counted() {
+        let shown = [(9, 8), (8, 8), (7, 8), (0, u32::MAX)].map(|(height, cursor)| {
+            let on_chain = OnChain {
+                confirmations: Some(count(height, cursor)),
+                confirmations_needed: Some(Depth::Blocks(3)),
+                explorer_url: None,
+            };
+            on_chain.text().unwrap_or_default()
+        });
+        assert_eq!(
+            shown,
+            [
+                "0 of 3 confirmations",
+                "1 of 3 confirmations",
+                "2 of 3 confirmations",
+                "4294967295 of 3 confirmations"
+            ]
+        );
+        let until_final = [0, 1, 12].map(|count| {
+            let on_chain = OnChain {
+                confirmations: Some(count),
+                confirmations_needed: Some(Depth::Final),
+                explorer_url: None,
+            };
+            on_chain.text().unwrap_or_default()
+        });
+        assert_eq!(
+            until_final,
+            [
+                "not in a block yet, which then has to be final",
+                "1 confirmation, until its block is final",
+                "12 confirmations, until its block is final"
+            ]
+        );
+        assert_eq!(OnChain::default().text(), None);
+    }
+}

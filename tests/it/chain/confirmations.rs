@@ -1,0 +1,293 @@
+//! How many blocks confirm a payment, and how many it needs: on the checkout page, in the invoice's details, in its
+//! timeline and in a deposit, as real nodes go on.
+//!
+//! What always holds: all of them show the same.
+
+use super::paid::TPUB;
+use super::till::Till;
+use crate::file::audit::findings;
+use crate::operator::wallets::{EVM, done, wallet};
+use crate::support::anvil::Node;
+use crate::support::litecoind::Litecoind;
+use crate::support::served::Running;
+use crate::support::{agent, send};
+use serde_json::{Value, json};
+
+const NULL: Value = Value::Null;
+
+/// A till, what runs of it, and its chain.
+struct Counter<'t> {
+    till: &'t Till,
+    chain: &'static str,
+    running: Running,
+}
+
+impl<'t> Counter<'t> {
+    #[track_caller]
+    fn open(till: &'t Till, chain: &'static str, symbol: &str) -> Counter<'t> {
+        let running = till.start();
+        till.until_known(chain, symbol);
+        Counter {
+            till,
+            chain,
+            running,
+        }
+    }
+
+    /// An invoice of this price.
+    #[track_caller]
+    fn invoice(&self, price: &str, currency: &str, asset: &str) -> Value {
+        let body = json!({
+            "amount": price, "currency": currency, "asset": asset, "webhookUrl": self.till.receiver.url(),
+        });
+        let made = self.call("POST", "/v1/invoices", &body);
+        assert_eq!(made["warnings"], NULL, "{made}");
+        made
+    }
+
+    #[track_caller]
+    fn call(&self, method: &str, path: &str, body: &Value) -> Value {
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        self.till.call(&self.running, method, path, &body)
+    }
+
+    /// Starts anew, so that the chain is looked at now, and waits until it has been read up to this block.
+    #[track_caller]
+    fn looks(&mut self, height: u32) {
+        self.running.process.kill();
+        self.running = self.till.start();
+        let chain = self.chain;
+        let query = format!("select height || '' from chain_cursors where chain = '{chain}'");
+        self.till.served.until(&query, &[&height.to_string()]);
+    }
+
+    /// The customer's page of an invoice.
+    #[track_caller]
+    fn page(&self, invoice: &Value) -> String {
+        let url = invoice["checkoutUrl"].as_str().unwrap();
+        let path = url.split_once("/checkout/").unwrap().1;
+        let url = format!("{}/checkout/{path}", self.running.url);
+        send(&agent(), "GET", &url, &[], "").expect(200).text
+    }
+
+    #[track_caller]
+    fn of_operator(&self, invoice: &Value, what: &str) -> Value {
+        let (account, id) = (&self.till.served.account, invoice["id"].as_str().unwrap());
+        let path = format!("/dashboard/api/accounts/{account}/invoices/{id}{what}");
+        self.running
+            .interface("GET", &path, &NULL)
+            .expect(200)
+            .json()
+    }
+
+    /// How many confirmations the one payment of an invoice has and needs, wherever that is shown.
+    #[track_caller]
+    fn shows(&self, invoice: &Value, count: u32, needed: Value) {
+        let payment = self.of_operator(invoice, "")["payments"][0].clone();
+        let both =
+            |of: &Value| [&of["confirmations"], &of["confirmationsNeeded"]].map(Value::clone);
+        assert_eq!(both(&payment), [json!(count), needed.clone()], "{payment}");
+        let text = match &needed {
+            Value::Number(needed) => format!("{count} of {needed} confirmations"),
+            _ if count == 1 => "1 confirmation, until its block is final".to_owned(),
+            _ => format!("{count} confirmations, until its block is final"),
+        };
+        let page = self.page(invoice);
+        assert!(page.contains(&format!("{text}, in transaction")), "{page}");
+        assert!(page.contains(payment["txid"].as_str().unwrap()), "{page}");
+        assert!(page.contains("http-equiv=\"refresh\""), "{page}");
+        let told = self.steps(invoice);
+        let last = told.last().unwrap();
+        assert_eq!(both(&last["payment"]), both(&payment));
+        let words = last["text"].as_str().unwrap();
+        assert!(words.ends_with(&format!("; {text}")), "{words}");
+    }
+
+    /// The steps of an invoice's payments.
+    #[track_caller]
+    fn steps(&self, invoice: &Value) -> Vec<Value> {
+        let timeline = self.of_operator(invoice, "/timeline")["data"].clone();
+        let told = timeline.as_array().unwrap().iter();
+        told.filter(|entry| entry["kind"] == "payment")
+            .cloned()
+            .collect()
+    }
+
+    /// Every deposit: where it stands, how many confirmations it has and needs.
+    #[track_caller]
+    fn deposits(&self) -> Vec<Value> {
+        let listed = self.call("GET", "/v1/deposits", &NULL)["data"].clone();
+        let one = |of: &Value| {
+            let path = format!("/v1/deposits/{}", of["id"].as_str().unwrap());
+            assert_eq!(&self.call("GET", &path, &NULL), of);
+            json!([of["status"], of["confirmations"], of["confirmationsNeeded"]])
+        };
+        listed.as_array().unwrap().iter().map(one).collect()
+    }
+
+    /// It is confirmed, and no confirmations are counted any more.
+    #[track_caller]
+    fn is_paid(&self, invoice: &Value) {
+        self.till.hears("invoice.confirmed", invoice);
+        let payment = self.of_operator(invoice, "")["payments"][0].clone();
+        assert_eq!(payment["state"], "confirmed");
+        for of in [&payment, &self.steps(invoice).last().unwrap()["payment"]] {
+            assert_eq!(
+                [&of["confirmations"], &of["confirmationsNeeded"]],
+                [&NULL; 2]
+            );
+        }
+        let page = self.page(invoice);
+        assert!(!page.contains("confirmation"), "{page}");
+        assert!(!page.contains("http-equiv=\"refresh\""), "{page}");
+    }
+}
+
+#[test]
+fn litecoin_counts_up_to_three_blocks_or_to_twelve_where_the_price_is_large() {
+    let Some(node) = Litecoind::start(&[], "counting confirmations in litecoin") else {
+        return;
+    };
+    node.mine(101);
+    let till = Till::new(&["--node", &format!("litecoin={}", node.url())]);
+    let add = [
+        "add",
+        "litecoin",
+        "--yes",
+        "--script",
+        "wpkh",
+        "--network",
+        "regtest",
+    ];
+    done(&wallet(&till.served.file, &add, TPUB));
+    let mut counter = Counter::open(&till, "litecoin", "LTC");
+    let [small, large] = ["20.00", "2500.00"].map(|price| counter.invoice(price, "EUR", "LTC"));
+    for invoice in [&small, &large] {
+        let text = |name: &str| invoice[name].as_str().unwrap();
+        node.pay(text("depositAddress"), text("amountExpected"));
+    }
+    counter.looks(101);
+    for (invoice, needed) in [(&small, 3), (&large, 12)] {
+        till.hears("invoice.detected", invoice);
+        counter.shows(invoice, 0, json!(needed));
+    }
+    node.mine(1);
+    counter.looks(102);
+    counter.shows(&small, 1, json!(3));
+    counter.shows(&large, 1, json!(12));
+    assert!(counter.page(&small).contains("TEST."));
+    let payment = counter.of_operator(&small, "")["payments"][0].clone();
+    assert_eq!(
+        payment["explorerUrl"], NULL,
+        "it is not on the explorers of the main network"
+    );
+    node.mine(1);
+    counter.looks(103);
+    counter.shows(&small, 2, json!(3));
+    node.mine(1);
+    counter.looks(104);
+    counter.is_paid(&small);
+    counter.shows(&large, 3, json!(12));
+    node.mine(8);
+    counter.looks(112);
+    counter.shows(&large, 11, json!(12));
+    node.mine(1);
+    counter.looks(113);
+    counter.is_paid(&large);
+    drop(counter);
+    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+}
+
+#[test]
+fn ethereum_waits_for_the_final_block_where_the_price_or_the_sum_is_large() {
+    let Some(node) = Node::of(1, "counting confirmations on ethereum") else {
+        return;
+    };
+    let till = Till::new(&["--node", &format!("ethereum={}", node.url)]);
+    done(&wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
+    let mut counter = Counter::open(&till, "ethereum", "ETH");
+    let account = format!("/dashboard/api/accounts/{}", till.served.account);
+    let enabled = json!({ "customersEnabled": true });
+    counter
+        .running
+        .interface("PATCH", &account, &enabled)
+        .expect(200);
+    let small = counter.invoice("20.00", "EUR", "ETH");
+    let large = counter.invoice("2500.00", "EUR", "ETH");
+    let families = counter.call("POST", "/v1/customers/ada/addresses", &NULL);
+    let customer = families["addresses"][0]["address"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let first = node.height();
+    for (invoice, milli) in [(&small, 10), (&large, 1250)] {
+        let address = invoice["depositAddress"].as_str().unwrap();
+        node.pay(address, milli * 10_u128.pow(15));
+    }
+    // 400 EUR.
+    let txid = node.pay(&customer, 2 * 10_u128.pow(17));
+    counter.looks(first + 3);
+    for invoice in [&small, &large] {
+        till.hears("invoice.detected", invoice);
+    }
+    counter.shows(&small, 3, json!(6));
+    counter.shows(&large, 2, json!("final"));
+    assert_eq!(counter.deposits(), [json!(["detected", 1, 12])]);
+    let listed = counter.call("GET", "/v1/deposits", &NULL)["data"][0].clone();
+    let url = format!("https://etherscan.io/tx/{}", txid.as_str().unwrap());
+    assert_eq!(listed["explorerUrl"], url);
+    let payment = counter.of_operator(&small, "")["payments"][0].clone();
+    let url = format!(
+        "https://etherscan.io/tx/{}",
+        payment["txid"].as_str().unwrap()
+    );
+    assert_eq!(payment["explorerUrl"], url);
+    assert!(counter.page(&small).contains(&format!("href=\"{url}\"")));
+    // 2400 EUR more: all that is unconfirmed of that customer waits for as much.
+    node.pay(&customer, 12 * 10_u128.pow(17));
+    is_confirmed_as_it_gets_final(&node, &mut counter, first, [&small, &large]);
+    drop(counter);
+    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+}
+
+#[track_caller]
+fn is_confirmed_as_it_gets_final(
+    node: &Node,
+    counter: &mut Counter<'_>,
+    first: u32,
+    [small, large]: [&Value; 2],
+) {
+    counter.looks(first + 4);
+    let both = [
+        json!(["detected", 1, "final"]),
+        json!(["detected", 2, "final"]),
+    ];
+    assert_eq!(counter.deposits(), both);
+    node.mine(2);
+    counter.looks(first + 6);
+    counter.is_paid(small);
+    node.mine(3);
+    counter.looks(first + 9);
+    counter.shows(large, 8, json!("final"));
+    node.mine(1);
+    counter.looks(first + 10);
+    counter.is_paid(large);
+    node.mine(2);
+    counter.looks(first + 12);
+    let confirmed = "select group_concat(state) from (select state from observations)";
+    counter
+        .till
+        .served
+        .until(confirmed, &["confirmed,confirmed,confirmed,confirmed"]);
+    assert_eq!(
+        counter.deposits(),
+        [
+            json!(["confirmed", NULL, NULL]),
+            json!(["confirmed", NULL, NULL])
+        ]
+    );
+}
