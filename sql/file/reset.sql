@@ -32,6 +32,7 @@ delete from endpoints;
 delete from keys;
 delete from payout_addresses;
 delete from coins_off;
+delete from confirmation_tiers;
 delete from rate_figures;
 delete from rate_sources;
 delete from rates_known;

@@ -1,4 +1,4 @@
-select o.seq as seq, o.txid as txid, o.position as position, o.block_height as height, p.invoice as invoice,
+select o.seq as seq, o.txid as txid, o.position as position, o.block_height as height, o.asset as asset, p.invoice as invoice,
   d.customer as customer
 from observations o
   left join payments p on p.observation = o.seq

@@ -3,12 +3,11 @@
 //! What lives here: counting both, and saying them. What does not: which payment is in which block (`observation`), and what
 //! a confirmation books (`service`). What always holds: what is shown as enough is confirmed by the next step along its chain.
 
-use super::chain::{Chain, Depth};
-use super::money::Cents;
-use serde::Serialize;
+mod tiers;
 
-/// Up to this price, or sum, the fewest confirmations do; from the second on, the most are needed.
-const TIERS: [Cents; 2] = [Cents(25_000), Cents(250_000)];
+use super::chain::Depth;
+use serde::Serialize;
+pub use tiers::{Tier, Tiers};
 
 /// How what was seen stands on its chain; nothing of it where that is simulated, or no node tells of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -37,18 +36,6 @@ impl OnChain {
     }
 }
 
-/// How deep the block of a payment has to be, by the larger of the price and what is unconfirmed; of what has no price, the
-/// deepest.
-pub fn needed(chain: Chain, at_stake: Option<Cents>) -> Depth {
-    let [few, more, most] = chain.row().confirmations;
-    let [small, large] = TIERS;
-    match at_stake {
-        Some(worth) if worth < small => few,
-        Some(worth) if worth < large => more,
-        Some(_) | None => most,
-    }
-}
-
 /// How many confirmations a block of this height has, where the chain has been read up to `cursor`: its own block is the
 /// first. None where the chain has not been read so far.
 pub fn count(height: u32, cursor: u32) -> u32 {
@@ -69,24 +56,7 @@ pub fn is_deep_enough(needed: Depth, height: u32, cursor: u32, complete: Option<
 
 #[cfg(test)]
 mod tests {
-    use super::{Cents, Chain, Depth, OnChain, count, is_deep_enough, needed};
-
-    #[test]
-    fn more_money_needs_more_confirmations() {
-        for (chain, cents, blocks) in [
-            (Chain::Bitcoin, Some(24_999), Depth::Blocks(1)),
-            (Chain::Bitcoin, Some(25_000), Depth::Blocks(2)),
-            (Chain::Bitcoin, Some(249_999), Depth::Blocks(2)),
-            (Chain::Bitcoin, Some(250_000), Depth::Blocks(6)),
-            (Chain::Bitcoin, None, Depth::Blocks(6)),
-            (Chain::Litecoin, Some(0), Depth::Blocks(3)),
-            (Chain::Polygon, Some(30_000), Depth::Blocks(64)),
-            (Chain::Ethereum, Some(900_000), Depth::Final),
-            (Chain::Solana, Some(1), Depth::Final),
-        ] {
-            assert_eq!(needed(chain, cents.map(Cents)), blocks, "{chain} {cents:?}");
-        }
-    }
+    use super::{Depth, OnChain, count, is_deep_enough};
 
     #[test]
     fn its_own_block_is_the_first_confirmation_and_what_is_final_needs_no_more() {

@@ -12,7 +12,6 @@ use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
 use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::quote;
-use crate::domain::rate::Quoted;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
@@ -26,14 +25,24 @@ pub struct Checkout {
     pub account: Account,
     /// The invoice.
     pub invoice: Invoice,
-    /// The coins that take this price, each with what would be due in it.
-    pub coins: Vec<(&'static Asset, Units)>,
+    /// The coins that take this price.
+    pub coins: Vec<Due>,
     /// What is still to be sent in the invoice's coin: where less has come than was due, and there is time.
     pub rest: Option<Units>,
     /// The newest payments that are seen on a real chain and not confirmed, oldest first.
     pub unconfirmed: Vec<(Payment, OnChain)>,
     /// Are coins paid here that are worth nothing?
     pub is_for_tests: bool,
+}
+
+/// A coin that takes an invoice's price.
+pub struct Due {
+    /// Which coin.
+    pub asset: &'static Asset,
+    /// What would be due in it.
+    pub amount: Units,
+    /// Is it paid on a test network, while live invoices are for real?
+    pub is_on_test_network: bool,
 }
 
 /// The most payments that a customer sees of an invoice: a sender can make as many as it likes.
@@ -82,27 +91,33 @@ impl Service {
     /// `not_found`, the same for an invoice that is not there and for a token that is not its own.
     pub fn checkout(&self, now: Time, id: &str, token: &str) -> Result<Checkout, Error> {
         let id = self.opened(id, token)?;
-        let (account, offered, invoice, rest, unconfirmed) = self.read_at_one_moment(|db| {
+        self.read_at_one_moment(|db| {
             let invoice = invoices::by_id(db, &id)?.ok_or_else(unknown)?;
             let account = accounts::by_seq(db, invoice.account)?;
             let (mode, currency) = (invoice.mode, invoice.currency);
             let offered = self.offered(db, now, mode, currency, account.spread)?;
             let rest = rest(db, &invoice, now)?;
-            let unconfirmed = self.unconfirmed(db, &invoice)?;
-            Ok((account, offered, invoice, rest, unconfirmed))
-        })?;
-        let due = |(asset, quoted): (&'static Asset, Quoted)| {
-            let due = quote::amount_due(asset, quoted.rate, invoice.amount).ok()?;
-            Some((asset, due))
-        };
-        let coins = offered.into_iter().filter_map(due).collect();
-        Ok(Checkout {
-            account,
-            coins,
-            rest,
-            unconfirmed,
-            is_for_tests: self.is_for_tests(invoice.mode),
-            invoice,
+            let mut coins = Vec::new();
+            for (asset, quoted) in offered {
+                if let Ok(amount) = quote::amount_due(asset, quoted.rate, invoice.amount) {
+                    let network = self.test_network(db, mode, asset.chain)?;
+                    let is_on_test_network = network.is_some();
+                    coins.push(Due {
+                        asset,
+                        amount,
+                        is_on_test_network,
+                    });
+                }
+            }
+            let chain = invoice.coin.as_ref().map(|coin| coin.asset.chain);
+            Ok(Checkout {
+                account,
+                coins,
+                rest,
+                unconfirmed: self.unconfirmed(db, &invoice)?,
+                is_for_tests: self.is_for_tests(db, mode, chain)?,
+                invoice,
+            })
         })
     }
 

@@ -41,15 +41,13 @@ impl Service {
     /// # Errors
     /// `not_found` where there is none, or it is switched off.
     pub fn open_link(&self, id: &str) -> Result<OpenLink, Error> {
-        let (link, account) = self.read(|db| {
+        self.read_at_one_moment(|db| {
             let link = opened(db, id)?;
-            let account = accounts::by_seq(db, link.account)?;
-            Ok((link, account))
-        })?;
-        Ok(OpenLink {
-            is_for_tests: self.is_for_tests(link.mode),
-            account,
-            link,
+            Ok(OpenLink {
+                is_for_tests: self.is_for_tests(db, link.mode, None)?,
+                account: accounts::by_seq(db, link.account)?,
+                link,
+            })
         })
     }
 

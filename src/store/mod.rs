@@ -17,6 +17,7 @@ pub mod chain_cursors;
 pub mod chains;
 pub mod claims;
 pub mod coins_off;
+pub mod confirmation_tiers;
 pub mod customers;
 pub mod deliveries;
 pub mod delivery_pages;

@@ -51,16 +51,18 @@ pub struct Waiting {
     pub position: u32,
     /// The height of its block.
     pub height: u32,
+    /// The coin.
+    pub asset: &'static Asset,
     /// Whose it is; nothing where it has no price.
     pub payer: Option<Payer>,
 }
 
 rows! {
     fn read_waiting(
-        seq, txid, position, height, invoice: Option<i64>, customer: Option<i64>,
+        seq, txid, position, height, asset, invoice: Option<i64>, customer: Option<i64>,
     ) -> Waiting {
         let payer = invoice.map(Payer::Invoice).or(customer.map(Payer::Customer));
-        Ok(Waiting { seq, txid, position, height, payer })
+        Ok(Waiting { seq, txid, position, height, asset, payer })
     }
     WAITING = file "sql/observations_on_chain/waiting.sql";
 }

@@ -86,6 +86,8 @@ pub struct Coin {
     pub id: &'static str,
     /// Its name.
     pub name: &'static str,
+    /// Is it one of a test network?
+    pub is_for_tests: bool,
     /// How much of it would be due.
     pub due: String,
     /// Its symbol.
@@ -255,6 +257,7 @@ mod tests {
         let coin = || Coin {
             id: HOSTILE,
             name: HOSTILE,
+            is_for_tests: true,
             due: HOSTILE.to_owned(),
             symbol: HOSTILE,
         };

@@ -27,6 +27,7 @@ struct DetailView<'a> {
     sums: Sums,
     quotes: Vec<QuoteView<'a>>,
     payments: Vec<PaymentView<'a>>,
+    test_network: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -61,9 +62,10 @@ struct PaymentView<'a> {
     on_chain: &'a OnChain,
 }
 
-/// An invoice with all that is known of it; each payment with how it stands on its chain.
+/// An invoice with all that is known of it, each payment with how it stands on its chain; and the test network on which its
+/// coin is paid.
 pub fn invoice_detail(
-    invoice: &Invoice,
+    (invoice, test_network): (&Invoice, Option<&str>),
     quotes: &[Quote],
     payments: &[(Payment, OnChain)],
     sums: Sums,
@@ -92,6 +94,7 @@ pub fn invoice_detail(
             })
             .collect(),
         payments: payments.iter().map(PaymentView::from).collect(),
+        test_network,
     })
 }
 

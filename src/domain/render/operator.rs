@@ -7,12 +7,14 @@ use super::Rendered;
 use crate::domain::account::{Account, Endpoint};
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::confirmations::Tiers;
 use crate::domain::event::{EventType, Format};
 use crate::domain::money::Cents;
 use crate::domain::time::Time;
 use crate::domain::user::{Role, User};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
+use std::collections::BTreeMap;
 
 /// A key.
 #[derive(Serialize)]
@@ -88,6 +90,8 @@ pub(crate) struct Secret<'a> {
 #[serde(tag = "object", rename = "settings")]
 pub(crate) struct Settings {
     pub(crate) maintenance: bool,
+    /// Of every coin, by its id.
+    pub(crate) confirmations: BTreeMap<&'static str, Tiers>,
 }
 
 #[derive(Serialize)]

@@ -131,12 +131,13 @@ fn choose<'a>(checkout: &'a Checkout, token: &'a str) -> Choose<'a> {
 /// The coins to pick one of, all but `picked`.
 fn coins<'a>(checkout: &'a Checkout, token: &'a str, picked: Option<&Coin>) -> Coins<'a> {
     let others = checkout.coins.iter();
-    let others = others.filter(|(asset, _)| picked.is_none_or(|coin| coin.asset != *asset));
-    let coins = others.map(|(asset, due)| templates::Coin {
-        id: asset.id,
-        name: asset.name,
-        due: asset.text(*due),
-        symbol: asset.symbol,
+    let others = others.filter(|due| picked.is_none_or(|coin| coin.asset != due.asset));
+    let coins = others.map(|due| templates::Coin {
+        id: due.asset.id,
+        name: due.asset.name,
+        is_for_tests: due.is_on_test_network,
+        due: due.asset.text(due.amount),
+        symbol: due.asset.symbol,
     });
     Coins {
         invoice_id: &checkout.invoice.id,

@@ -4,36 +4,45 @@
 //! numbers that confirming goes by, so no block writes anything for it.
 
 use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::confirmations::{OnChain, count, needed};
+use crate::domain::chain::Depth;
+use crate::domain::confirmations::{OnChain, Tiers, count};
 use crate::domain::deposit::Deposit;
 use crate::domain::money::Cents;
 use crate::domain::payment::{Payment, PaymentState};
 use crate::service::{Error, Service};
 use crate::store::chain_cursors::{self, Cursor};
 use crate::store::observations_on_chain::{self, Payer};
-use crate::store::{Reader, observations};
+use crate::store::{Reader, confirmation_tiers, observations};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
-/// What is at stake, each payer looked at once.
+/// How many confirmations are needed: each payer's stake, and each coin's tiers, are read once.
 #[derive(Default)]
-pub(super) struct Stakes(HashMap<Payer, Cents>);
+pub(super) struct Needs {
+    stakes: HashMap<Payer, Cents>,
+    tiers: HashMap<&'static str, Tiers>,
+}
 
-impl Stakes {
-    /// What is at stake of this payer; nothing where it is nobody's, which has no price.
+impl Needs {
+    /// How many a payment in this coin needs; where it is nobody's, it has no price.
     pub(super) fn of(
         &mut self,
         db: &Reader<'_>,
+        asset: &'static Asset,
         payer: Option<Payer>,
-    ) -> Result<Option<Cents>, Error> {
-        let Some(payer) = payer else {
-            return Ok(None);
+    ) -> Result<Depth, Error> {
+        let at_stake = match payer {
+            None => None,
+            Some(payer) => Some(match self.stakes.entry(payer) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => *new.insert(observations_on_chain::at_stake(db, payer)?),
+            }),
         };
-        if let Some(known) = self.0.get(&payer) {
-            return Ok(Some(*known));
-        }
-        let at_stake = observations_on_chain::at_stake(db, payer)?;
-        self.0.insert(payer, at_stake);
-        Ok(Some(at_stake))
+        let tiers = match self.tiers.entry(asset.id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(confirmation_tiers::of(db, asset)?),
+        };
+        Ok(tiers.needed(at_stake))
     }
 }
 
@@ -77,7 +86,7 @@ impl<'a> From<&'a Deposit> for Shown<'a> {
 pub(in crate::service) struct Depths<'a> {
     service: &'a Service,
     cursors: HashMap<Chain, Option<Cursor>>,
-    stakes: Stakes,
+    needs: Needs,
 }
 
 impl Service {
@@ -86,7 +95,7 @@ impl Service {
         Depths {
             service: self,
             cursors: HashMap::new(),
-            stakes: Stakes::default(),
+            needs: Needs::default(),
         }
     }
 }
@@ -131,11 +140,14 @@ impl Depths<'_> {
         }
         let block = observations::by_seq(db, shown.observation)?.seen.block;
         let height = cursor.reached.block.height;
-        let at_stake = self.stakes.of(db, Some(shown.payer))?;
+        let needed = self.needs.of(db, shown.asset, Some(shown.payer))?;
         Ok(OnChain {
             confirmations: Some(block.map_or(0, |block| count(block.height, height))),
-            confirmations_needed: Some(needed(chain, at_stake)),
+            confirmations_needed: Some(needed),
             explorer_url,
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

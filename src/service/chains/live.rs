@@ -11,6 +11,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::token::contract_of;
 use crate::domain::wallet::{Wallet, WalletNetwork};
 use crate::service::{Error, Service};
+use crate::store::chain_cursors::Cursor;
 use crate::store::wallets::{self, WalletRow};
 use crate::store::{Reader, chain_cursors, pool_addresses};
 use std::sync::{Mutex, PoisonError};
@@ -110,9 +111,41 @@ impl Service {
         Ok(parsed.map_err(|problem| format!("is {problem}")))
     }
 
-    /// Are coins paid in this mode that are worth nothing?
-    pub(in crate::service) fn is_for_tests(&self, mode: Mode) -> bool {
-        self.is_simulated(mode) || self.live.test_networks
+    /// The test network that a chain is followed on; nothing where its coins are worth something, or it is simulated.
+    pub(in crate::service) fn test_network(
+        &self,
+        db: &Reader<'_>,
+        mode: Mode,
+        chain: Chain,
+    ) -> Result<Option<String>, Error> {
+        if self.is_simulated(mode) {
+            return Ok(None);
+        }
+        let network = chain_cursors::of(db, chain)?.map(|cursor| cursor.network);
+        Ok(network.filter(|network| !WalletNetwork::Main.agrees_with(chain, network)))
+    }
+
+    /// Is what is paid on this chain worth nothing; where none is named, on every chain? A chain that was never reached is of
+    /// the networks that the settings allow.
+    pub(in crate::service) fn is_for_tests(
+        &self,
+        db: &Reader<'_>,
+        mode: Mode,
+        chain: Option<Chain>,
+    ) -> Result<bool, Error> {
+        if self.is_simulated(mode) {
+            return Ok(true);
+        }
+        let mut cursors = chain_cursors::all(db)?;
+        cursors.retain(|cursor| match chain {
+            Some(chain) => cursor.chain == chain,
+            None => self.live.of_chain(cursor.chain).is_some(),
+        });
+        let is_main = |of: &Cursor| WalletNetwork::Main.agrees_with(of.chain, &of.network);
+        Ok(match cursors.as_slice() {
+            [] => self.live.test_networks,
+            reached => !reached.iter().any(is_main),
+        })
     }
 
     /// Where a person looks a transaction up; nothing where no explorer knows it: it is simulated, or of a test network.

@@ -5,11 +5,11 @@
 
 use super::balances;
 use super::claims::as_claimed;
-use super::depth::Stakes;
+use super::depth::Needs;
 use super::places::{begins_there, is_ours, place_of, places, replaced_by};
 use crate::domain::asset::Chain;
 use crate::domain::chain::Depth;
-use crate::domain::confirmations::{is_deep_enough, needed};
+use crate::domain::confirmations::is_deep_enough;
 use crate::domain::following::{ChainStep, Forward, Moves, Reached, Rescanned};
 use crate::domain::observation::{Block, OUTPUTS_MAX, Observation, Place};
 use crate::domain::payment::PaymentState;
@@ -354,9 +354,9 @@ impl Service {
         }
         let height = cursor.reached.block.height;
         let complete = (!chain.has_outputs()).then_some(cursor.complete.height);
-        let (mut taken, mut stakes): (usize, _) = (0, Stakes::default());
+        let (mut taken, mut needs): (usize, _) = (0, Needs::default());
         for waiting in observations_on_chain::waiting(tx, chain, height, after)? {
-            let needed = needed(chain, stakes.of(tx, waiting.payer)?);
+            let needed = needs.of(tx, waiting.asset, waiting.payer)?;
             if !is_deep_enough(needed, waiting.height, height, complete) {
                 continue;
             }

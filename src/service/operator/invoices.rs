@@ -125,8 +125,12 @@ impl Service {
             let sums = Sums::of(&invoice.terms(), &judged);
             let on_chain = self.depths().of_each(db, &payments)?;
             let payments: Vec<_> = payments.into_iter().zip(on_chain).collect();
+            let network = match &invoice.coin {
+                Some(coin) => self.test_network(db, invoice.mode, coin.asset.chain)?,
+                None => None,
+            };
             Ok(render::invoice_detail(
-                &invoice,
+                (&invoice, network.as_deref()),
                 &quotes,
                 &payments,
                 sums,

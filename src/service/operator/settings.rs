@@ -1,8 +1,9 @@
-//! Settings of the whole service: maintenance, and which coins are switched on.
+//! Settings of the whole service: maintenance, how many confirmations payments need, and which coins are switched on.
 //!
 //! What always holds: a coin that is off is offered to nobody; what was quoted before can still be paid.
 
 use crate::domain::asset::{ASSETS, Asset};
+use crate::domain::confirmations::Tiers;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
 use crate::domain::render;
@@ -10,7 +11,7 @@ use crate::domain::render::operator::Settings;
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::{Error, Json, Member, Service};
-use crate::store::{Reader, coins_off, file};
+use crate::store::{Reader, Tx, coins_off, confirmation_tiers, file};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 impl Service {
     /// The service's settings.
     pub fn settings(&self) -> Result<Json, Error> {
-        self.read(settings)
+        self.read_at_one_moment(settings)
     }
 
     /// Changes the service's settings.
@@ -34,12 +35,23 @@ impl Service {
         let actor = member.actor();
         self.write(move |_, tx| {
             let fields = Fields::of(&body);
-            fields.only(&["maintenance"])?;
-            let maintenance = fields
-                .flag("maintenance")?
-                .ok_or_else(|| Refusal::field("maintenance", "must be given"))?;
-            file::set_maintenance(tx, maintenance)?;
-            let detail = json!({ "maintenance": maintenance });
+            fields.only(&["maintenance", "confirmations"])?;
+            let maintenance = fields.flag("maintenance")?;
+            let confirmations = fields.object("confirmations")?;
+            let mut detail = Map::new();
+            if let Some(maintenance) = maintenance {
+                file::set_maintenance(tx, maintenance)?;
+                detail.insert("maintenance".to_owned(), maintenance.into());
+            }
+            if let Some(coins) = confirmations {
+                let set = set_confirmations(tx, coins)?;
+                detail.insert("confirmations".to_owned(), set.into());
+            }
+            if detail.is_empty() {
+                let problem = "must be given, or confirmations";
+                return Err(Refusal::field("maintenance", problem).into());
+            }
+            let detail = Value::Object(detail);
             let noted = Entry {
                 action: "settings.change",
                 account: None,
@@ -100,10 +112,40 @@ impl Service {
     }
 }
 
+/// Sets how many confirmations the payments of each of these coins need, null for what its chain's need; what they need
+/// now.
+fn set_confirmations(tx: &Tx<'_>, coins: &Map<String, Value>) -> Result<Map<String, Value>, Error> {
+    if coins.is_empty() {
+        let problem = "must name a coin, like {\"BTC\": [{\"confirmations\": 6}]}";
+        return Err(Refusal::field("confirmations", problem).into());
+    }
+    let mut set = Map::new();
+    for (id, value) in coins {
+        let name = format!("confirmations.{id}");
+        let asset = Asset::find(id).ok_or_else(|| {
+            let known = Asset::ids().join(", ");
+            Refusal::field(&name, format!("is no coin; coins are {known}"))
+        })?;
+        let tiers = match value {
+            Value::Null => None,
+            value => Some(Tiers::read(asset, &name, value)?),
+        };
+        confirmation_tiers::set(tx, asset, tiers.as_ref())?;
+        let now = confirmation_tiers::of(tx, asset)?;
+        set.insert(id.clone(), serde_json::to_value(now)?);
+    }
+    Ok(set)
+}
+
 /// The settings as they are answered.
 fn settings(db: &Reader<'_>) -> Result<Json, Error> {
     let maintenance = file::load(db)?.is_some_and(|file| file.maintenance);
-    Ok(to_raw_value(&Settings { maintenance })?)
+    let tiers = |asset: &'static Asset| Ok((asset.id, confirmation_tiers::of(db, asset)?));
+    let confirmations: Result<_, Error> = ASSETS.iter().map(tiers).collect();
+    Ok(to_raw_value(&Settings {
+        maintenance,
+        confirmations: confirmations?,
+    })?)
 }
 
 /// A coin as it is answered.

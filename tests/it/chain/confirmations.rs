@@ -192,14 +192,43 @@ fn litecoin_counts_up_to_three_blocks_or_to_twelve_where_the_price_is_large() {
     counter.looks(104);
     counter.is_paid(&small);
     counter.shows(&large, 3, json!(12));
+    assert_eq!(counter.of_operator(&large, "")["testNetwork"], "regtest");
     node.mine(8);
     counter.looks(112);
     counter.shows(&large, 11, json!(12));
     node.mine(1);
     counter.looks(113);
     counter.is_paid(&large);
+    follows_what_the_operator_sets(&node, &mut counter, &small);
     drop(counter);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
+}
+
+#[track_caller]
+fn follows_what_the_operator_sets(node: &Litecoind, counter: &mut Counter<'_>, paid: &Value) {
+    let set = |counter: &Counter<'_>, confirmations: u32| {
+        let body = json!({ "confirmations": { "LTC": [{ "confirmations": confirmations }] } });
+        let answer = counter
+            .running
+            .interface("PUT", "/dashboard/api/settings", &body);
+        answer.expect(200);
+    };
+    let invoice = counter.invoice("20.00", "EUR", "LTC");
+    node.pay(invoice["depositAddress"].as_str().unwrap(), "0.25");
+    node.mine(4);
+    // As many as never come here.
+    set(counter, 200);
+    counter.looks(117);
+    counter.till.hears("invoice.detected", &invoice);
+    counter.shows(&invoice, 4, json!(200));
+    let payment = counter.of_operator(paid, "")["payments"][0].clone();
+    assert_eq!(payment["state"], "confirmed", "nothing is taken back");
+    set(counter, 5);
+    counter.shows(&invoice, 4, json!(5));
+    set(counter, 4);
+    // The next look, without a further block.
+    counter.looks(117);
+    counter.is_paid(&invoice);
 }
 
 #[test]
@@ -246,7 +275,11 @@ fn ethereum_waits_for_the_final_block_where_the_price_or_the_sum_is_large() {
         payment["txid"].as_str().unwrap()
     );
     assert_eq!(payment["explorerUrl"], url);
-    assert!(counter.page(&small).contains(&format!("href=\"{url}\"")));
+    let page = counter.page(&small);
+    assert!(page.contains(&format!("href=\"{url}\"")), "{page}");
+    // Test networks are allowed, but this is none.
+    assert!(!page.contains("TEST."), "{page}");
+    assert_eq!(counter.of_operator(&small, "")["testNetwork"], NULL);
     // 2400 EUR more: all that is unconfirmed of that customer waits for as much.
     node.pay(&customer, 12 * 10_u128.pow(17));
     is_confirmed_as_it_gets_final(&node, &mut counter, first, [&small, &large]);

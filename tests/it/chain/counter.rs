@@ -15,7 +15,7 @@ use bitcoin::bip32::{ChildNumber, DerivationPath, Xpriv, Xpub};
 use bitcoin::secp256k1::{Secp256k1, SecretKey};
 use coffer::domain::address;
 use coffer::domain::chain::Depth;
-use coffer::domain::following::needed;
+use coffer::domain::confirmations::Tiers;
 use coffer::domain::money::Cents;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -207,7 +207,7 @@ impl<'a> Counter<'a> {
 
     /// How many blocks make a payment of the price confirmed.
     pub fn depth(&self) -> usize {
-        match needed(self.node.chain, Some(PRICE)) {
+        match Tiers::of(self.node.chain).needed(Some(PRICE)) {
             Depth::Blocks(blocks) => usize::try_from(blocks).unwrap(),
             Depth::Final => unreachable!("chains with outputs have no final blocks"),
         }

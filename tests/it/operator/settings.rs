@@ -35,6 +35,93 @@ fn maintenance_pauses_live_invoices() {
 }
 
 #[test]
+fn confirmations_are_set_for_each_coin_and_noted() {
+    let interface = OperatorInterface::open();
+    let path = "/dashboard/api/settings";
+    let read = || {
+        let answer = interface.send(&interface.operator, "GET", path, &NULL);
+        answer.expect(200).json()["confirmations"].clone()
+    };
+    let set = |body: Value| interface.send(&interface.operator, "PUT", path, &body);
+    let by_default = read();
+    assert_eq!(by_default.as_object().unwrap().len(), COINS.len());
+    let tiers = |few: u32, more: u32, most: Value| {
+        json!([
+            { "below": "250.00", "confirmations": few },
+            { "below": "2500.00", "confirmations": more },
+            { "confirmations": most },
+        ])
+    };
+    for (asset, expected) in [
+        ("BTC", tiers(1, 2, json!(6))),
+        ("LTC", tiers(3, 6, json!(12))),
+        ("DOGE", tiers(10, 20, json!(40))),
+        ("ETH", tiers(6, 12, json!("final"))),
+        ("USDT-ERC20", tiers(6, 12, json!("final"))),
+        ("USDC-BASE", tiers(10, 30, json!("final"))),
+        ("USDC-POLYGON", tiers(32, 64, json!("final"))),
+    ] {
+        assert_eq!(by_default[asset], expected, "{asset}");
+    }
+    // Two coins at once; the others stay, as does all else.
+    let own = json!([{ "below": "1000.00", "confirmations": 1 }, { "confirmations": 100 }]);
+    let at_once = json!([{ "confirmations": "final" }]);
+    let both = json!({ "confirmations": { "BTC": own, "ETH": at_once } });
+    assert_eq!(
+        set(both.clone()).expect(200).json()["confirmations"]["BTC"],
+        own
+    );
+    let mut expected = by_default.clone();
+    expected["BTC"] = own.clone();
+    expected["ETH"] = at_once;
+    assert_eq!(read(), expected);
+    let noted = interface.shop.noted("settings.change");
+    assert_eq!(noted.len(), 1);
+    assert_eq!(noted[0].2, both);
+    what_is_wrong_changes_nothing(&interface, &own);
+    assert_eq!(read(), expected);
+    let null = json!({ "confirmations": { "BTC": null, "ETH": null } });
+    set(null).expect(200);
+    assert_eq!(read(), by_default);
+    let merchant = interface.send(&interface.merchant, "PUT", path, &both);
+    merchant.refused(403, "forbidden", None);
+    // A sandbox that begins anew begins with the defaults.
+    set(both).expect(200);
+    interface
+        .shop
+        .post("/sandbox/reset", None, json!({}))
+        .expect(200);
+}
+
+/// What is wrong in one coin changes none, and is named.
+#[track_caller]
+fn what_is_wrong_changes_nothing(interface: &OperatorInterface, own: &Value) {
+    for (confirmations, field) in [
+        (json!({}), "confirmations"),
+        (json!([]), "confirmations"),
+        (json!({ "XMR": own }), "confirmations.XMR"),
+        (json!({ "BTC": [] }), "confirmations.BTC"),
+        (
+            json!({ "LTC": own, "BTC": [{}] }),
+            "confirmations.BTC[0].confirmations",
+        ),
+        (
+            json!({ "BTC": [{ "confirmations": 101 }] }),
+            "confirmations.BTC[0].confirmations",
+        ),
+        (
+            json!({ "BTC": [{ "below": "250.00", "confirmations": 1 }] }),
+            "confirmations.BTC[0].below",
+        ),
+    ] {
+        let body = json!({ "maintenance": true, "confirmations": confirmations });
+        let path = "/dashboard/api/settings";
+        let answer = interface.send(&interface.operator, "PUT", path, &body);
+        answer.refused(400, "invalid_request", Some(field));
+    }
+}
+
+#[test]
 fn a_coin_that_is_off_is_offered_to_nobody_and_what_was_quoted_stays_payable() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;

@@ -1,0 +1,288 @@
+//! How many confirmations a coin's payments need, by how much is at stake.
+//!
+//! What lives here: the tiers of a coin, read strictly. What does not: what is at stake. What always holds: more money never
+//! needs fewer confirmations, and the last tier takes all that the others leave.
+
+use crate::domain::asset::Asset;
+use crate::domain::chain::{Chain, Depth};
+use crate::domain::fields::Fields;
+use crate::domain::money::Cents;
+use crate::domain::refusal::Refusal;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Unless the operator says otherwise, the fewest confirmations do below the first of these sums, and from the second on the
+/// most are needed.
+const BELOW: [Option<Cents>; 3] = [Some(Cents(25_000)), Some(Cents(250_000)), None];
+/// The most tiers of a coin.
+const TIERS_MAX: usize = 10;
+/// The most confirmations on a chain that says itself what is final, which ends the waiting before.
+const CONFIRMATIONS_MAX: u32 = 100_000;
+
+/// One tier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Tier {
+    /// For what is worth less than this, in the currency of the invoice; nothing: for all the rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub below: Option<Cents>,
+    /// How many confirmations are needed, or that the block is final.
+    #[serde(rename = "confirmations")]
+    pub needed: Depth,
+}
+
+/// The tiers of a coin, the least money first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Tiers(Vec<Tier>);
+
+impl Tiers {
+    /// Those of a chain where the operator has not said otherwise.
+    pub fn of(chain: Chain) -> Tiers {
+        let needed = chain.row().confirmations;
+        let tiers = BELOW.into_iter().zip(needed);
+        Tiers(
+            tiers
+                .map(|(below, needed)| Tier { below, needed })
+                .collect(),
+        )
+    }
+
+    /// Those that were stored, the least money first.
+    pub fn stored(tiers: Vec<Tier>) -> Tiers {
+        Tiers(tiers)
+    }
+
+    /// Each of them, the least money first.
+    pub fn each(&self) -> &[Tier] {
+        &self.0
+    }
+
+    /// How many confirmations are needed where so much is at stake; of what has no price, as many as the most need.
+    pub fn needed(&self, at_stake: Option<Cents>) -> Depth {
+        let takes = |tier: &&Tier| match (tier.below, at_stake) {
+            (None, _) => true,
+            (Some(below), Some(worth)) => worth < below,
+            (Some(_), None) => false,
+        };
+        let tier = self.0.iter().find(takes).or(self.0.last());
+        tier.map_or(Depth::Final, |tier| tier.needed)
+    }
+
+    /// Reads a coin's tiers as they are sent; `name` is what the field is called.
+    ///
+    /// # Errors
+    /// `invalid_request` that names the field.
+    pub fn read(asset: &Asset, name: &str, value: &Value) -> Result<Tiers, Refusal> {
+        let list = value.as_array().filter(|list| !list.is_empty());
+        let list = list.filter(|list| list.len() <= TIERS_MAX).ok_or_else(|| {
+            let problem = format!("must be a JSON array of 1 to {TIERS_MAX} tiers");
+            Refusal::field(name, problem)
+        })?;
+        let mut tiers: Vec<Tier> = Vec::with_capacity(list.len());
+        let last = list.len().saturating_sub(1);
+        for (at, value) in list.iter().enumerate() {
+            let name = format!("{name}[{at}]");
+            let tier = tier(asset, &name, value)?;
+            if tier.below.is_none() != (at == last) {
+                let problem = if at == last {
+                    "must not be given in the last tier, which takes all that is left"
+                } else {
+                    "must be given in every tier but the last, as a text like \"250.00\""
+                };
+                return Err(Refusal::field(&format!("{name}.below"), problem));
+            }
+            if let Some(before) = tiers.last() {
+                follows(&name, before, &tier)?;
+            }
+            tiers.push(tier);
+        }
+        Ok(Tiers(tiers))
+    }
+}
+
+/// One tier as it is sent.
+fn tier(asset: &Asset, name: &str, value: &Value) -> Result<Tier, Refusal> {
+    let object = value.as_object();
+    let object = object.ok_or_else(|| Refusal::field(name, "must be a JSON object"))?;
+    let fields = Fields::of(object);
+    if let Some(unknown) = fields.unknown(&["below", "confirmations"]).first() {
+        let problem = "is not known here; fields are below, confirmations";
+        return Err(Refusal::field(&format!("{name}.{unknown}"), problem));
+    }
+    let below = fields.get("below").map(|value| {
+        let amount = value.as_str().and_then(|text| Cents::parse(text).ok());
+        amount.ok_or_else(|| {
+            let problem = "must be an amount above zero as a text, like \"250.00\"";
+            Refusal::field(&format!("{name}.below"), problem)
+        })
+    });
+    let needed = depth(asset, fields.get("confirmations"));
+    let needed = needed.map_err(|problem| {
+        let field = format!("{name}.confirmations");
+        Refusal::field(&field, problem)
+    })?;
+    Ok(Tier {
+        below: below.transpose()?,
+        needed,
+    })
+}
+
+/// A number of confirmations, or `final`; what would be right, where it is neither.
+fn depth(asset: &Asset, value: Option<&Value>) -> Result<Depth, String> {
+    let (chain, horizon) = (asset.chain, asset.chain.row().horizon);
+    let most = match horizon {
+        Depth::Blocks(blocks) => blocks,
+        Depth::Final => CONFIRMATIONS_MAX,
+    };
+    let number = value.and_then(Value::as_number);
+    let number = number.and_then(|number| number.as_str().parse::<u32>().ok());
+    if let Some(blocks) = number.filter(|blocks| (1..=most).contains(blocks)) {
+        return Ok(Depth::Blocks(blocks));
+    }
+    if horizon == Depth::Final {
+        if value.and_then(Value::as_str) == Some("final") {
+            return Ok(Depth::Final);
+        }
+        return Err(format!(
+            "must be a whole number from 1 to {most}, or \"final\""
+        ));
+    }
+    Err(format!(
+        "must be a whole number from 1 to {most}, up to which {chain} is watched"
+    ))
+}
+
+/// More money than in the tier before, and no fewer confirmations.
+fn follows(name: &str, before: &Tier, tier: &Tier) -> Result<(), Refusal> {
+    if let (Some(less), Some(more)) = (before.below, tier.below)
+        && more <= less
+    {
+        let problem = format!("must be more than the {less} of the tier before");
+        return Err(Refusal::field(&format!("{name}.below"), problem));
+    }
+    let is_fewer = match (before.needed, tier.needed) {
+        (Depth::Blocks(before), Depth::Blocks(blocks)) => blocks < before,
+        (Depth::Final, Depth::Blocks(_)) => true,
+        (Depth::Blocks(_) | Depth::Final, Depth::Final) => false,
+    };
+    if is_fewer {
+        let problem = "must not be fewer than in the tier before: that is for less money";
+        return Err(Refusal::field(&format!("{name}.confirmations"), problem));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asset, Cents, Chain, Depth, Tiers};
+    use crate::domain::asset::ASSETS;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn more_money_needs_more_confirmations() {
+        let [one, two, most] = [Some(24_999), Some(25_000), None];
+        for (chain, cents, blocks) in [
+            (Chain::Bitcoin, one, Depth::Blocks(1)),
+            (Chain::Bitcoin, two, Depth::Blocks(2)),
+            (Chain::Bitcoin, Some(249_999), Depth::Blocks(2)),
+            (Chain::Bitcoin, Some(250_000), Depth::Blocks(6)),
+            (Chain::Bitcoin, most, Depth::Blocks(6)),
+            (Chain::Litecoin, Some(0), Depth::Blocks(3)),
+            (Chain::Polygon, Some(30_000), Depth::Blocks(64)),
+            (Chain::Ethereum, Some(900_000), Depth::Final),
+            (Chain::Solana, Some(1), Depth::Final),
+        ] {
+            let needed = Tiers::of(chain).needed(cents.map(Cents));
+            assert_eq!(needed, blocks, "{chain} {cents:?}");
+        }
+    }
+
+    /// What is read of a coin's tiers: the same again, or which field is wrong.
+    fn read(id: &str, value: &Value) -> Result<Value, Option<String>> {
+        let asset = Asset::find(id).unwrap_or(&ASSETS[0]);
+        let tiers = Tiers::read(asset, "c", value).map_err(|refusal| refusal.param)?;
+        Ok(json!(tiers))
+    }
+
+    #[test]
+    fn what_is_shown_can_be_sent_back() {
+        for asset in &ASSETS {
+            let shown = json!(Tiers::of(asset.chain));
+            assert_eq!(read(asset.id, &shown), Ok(shown), "{}", asset.id);
+        }
+        let one = json!([{ "confirmations": 100 }]);
+        assert_eq!(read("BTC", &one), Ok(one));
+        let nulls = json!([{ "below": "0.01", "confirmations": 1 }, { "below": null, "confirmations": "final" }]);
+        let shown = json!([{ "below": "0.01", "confirmations": 1 }, { "confirmations": "final" }]);
+        assert_eq!(read("ETH", &nulls), Ok(shown));
+    }
+
+    /// Asserts that each of these is refused, and which field is named.
+    #[track_caller]
+    fn names(wrong: &[(&str, Value, &str)]) {
+        for (id, value, field) in wrong {
+            let field = Some((*field).to_owned());
+            assert_eq!(read(id, value), Err(field), "{id} {value}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_number_of_confirmations_is_named() {
+        let one = |id, needed: Value, field| (id, json!([{ "confirmations": needed }]), field);
+        let field = "c[0].confirmations";
+        names(&[
+            ("BTC", json!([]), "c"),
+            ("BTC", json!({}), "c"),
+            ("BTC", json!(6), "c"),
+            (
+                "BTC",
+                Value::Array(vec![json!({ "confirmations": 6 }); 11]),
+                "c",
+            ),
+            ("BTC", json!([6]), "c[0]"),
+            ("BTC", json!([{ "confirmations": 6, "k": 6 }]), "c[0].k"),
+            ("BTC", json!([{}]), field),
+            one("BTC", json!(0), field),
+            one("BTC", json!(-1), field),
+            one("BTC", json!(1.5), field),
+            one("BTC", json!("6"), field),
+            one("BTC", json!("final"), field),
+            one("BTC", json!(101), field),
+            one("LTC", json!(201), field),
+            one("DOGE", json!(401), field),
+            one("ETH", json!(100_001), field),
+            one("ETH", json!("Final"), field),
+        ]);
+    }
+
+    #[test]
+    fn a_wrong_sum_or_order_is_named() {
+        let tier = |below: Value, needed: Value| json!({ "below": below, "confirmations": needed });
+        let last = || json!({ "confirmations": 6 });
+        let with = |first: Value| json!([first, last()]);
+        let same = [
+            tier(json!("2.00"), json!(1)),
+            tier(json!("2.00"), json!(2)),
+            last(),
+        ];
+        names(&[
+            ("BTC", with(last()), "c[0].below"),
+            ("BTC", json!([tier(json!("1.00"), json!(1))]), "c[0].below"),
+            ("BTC", with(tier(json!("0"), json!(1))), "c[0].below"),
+            ("BTC", with(tier(json!("-1.00"), json!(1))), "c[0].below"),
+            ("BTC", with(tier(json!("1.001"), json!(1))), "c[0].below"),
+            ("BTC", with(tier(json!(250), json!(1))), "c[0].below"),
+            (
+                "BTC",
+                with(tier(json!("1.00"), json!(7))),
+                "c[1].confirmations",
+            ),
+            ("BTC", json!(same), "c[1].below"),
+            (
+                "ETH",
+                with(tier(json!("1.00"), json!("final"))),
+                "c[1].confirmations",
+            ),
+        ]);
+    }
+}

@@ -1,0 +1,242 @@
+//! How many confirmations are needed at each edge of each tier, and that just as many confirm.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::arithmetic_side_effects,
+    reason = "a test fails by panicking"
+)]
+
+use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::chain::Depth;
+use crate::domain::confirmations::{OnChain, Tiers};
+use crate::domain::following::{ChainStep, Moves, Reached};
+use crate::domain::invoice::Invoice;
+use crate::domain::money::Currency;
+use crate::domain::money::coin::Units;
+use crate::domain::observation::{Block, Observation};
+use crate::domain::payment::PaymentState;
+use crate::service::Service;
+use crate::service::chains::take::Part;
+use crate::service::tests::{File, NOW, done, live, real, seeded, write};
+use crate::store::chain_cursors::{self, Cursor};
+use crate::store::{confirmation_tiers, invoices, payments, quotes};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The block that everything is in.
+const HEIGHT: u32 = 1000;
+
+fn litecoin() -> &'static Asset {
+    Asset::find("LTC").unwrap()
+}
+
+/// A shop whose live mode is real, and the sandbox beside it that prices its coins.
+struct Shop {
+    simulated: Arc<Service>,
+    real: Arc<Service>,
+    /// Transactions that were sent.
+    sent: usize,
+    _file: File,
+}
+
+impl Shop {
+    fn new() -> Shop {
+        let (simulated, file) = seeded();
+        Shop {
+            real: real(&file),
+            simulated,
+            sent: 0,
+            _file: file,
+        }
+    }
+
+    /// An invoice of this price in litecoin.
+    #[track_caller]
+    fn invoice(&self, price: &str, currency: &str) -> Invoice {
+        let (service, caller) = (&self.simulated, live(&self.simulated));
+        let body = json!({ "amount": price, "currency": currency, "asset": "LTC" });
+        let body = body.as_object().unwrap().clone();
+        let made = done(service.create_invoice(NOW, &caller, body, None)).unwrap();
+        let made: Value = serde_json::from_str(&made.1).unwrap();
+        let id = made.get("id").and_then(Value::as_str).unwrap().to_owned();
+        write(service, move |_, tx| Ok(invoices::by_id(tx, &id)?.unwrap()))
+    }
+
+    /// Somebody pays so many cents of an invoice, in the one block.
+    #[track_caller]
+    fn pays(&mut self, invoice: &Invoice, cents: i64) {
+        self.sent = self.sent.saturating_add(1);
+        let (of, txid) = (invoice.seq, format!("t{}", self.sent));
+        let rate_in_tenths = match invoice.currency {
+            Currency::Eur => 800,
+            Currency::Usd => 864,
+        };
+        write(&self.real, move |service, tx| {
+            let quote = quotes::of_invoice(tx, of)?.remove(0);
+            let worth = u128::try_from(cents).unwrap();
+            let units = (worth * 10_000_000 + rate_in_tenths / 2) / rate_in_tenths;
+            let seen = Observation {
+                mode: Mode::Live,
+                asset: litecoin(),
+                txid,
+                position: 0,
+                address: quote.address,
+                amount: Units(units),
+                seen_at: NOW,
+                block: Some(Block {
+                    height: HEIGHT,
+                    hash: "h".to_owned(),
+                }),
+                spends: Vec::new(),
+            };
+            service.observe(tx, NOW, &seen, None)?.unwrap().booked()?;
+            let all = payments::of_invoice(tx, of)?;
+            assert_eq!(all.last().unwrap().value.0, cents);
+            Ok(())
+        });
+    }
+
+    /// The chain is read until the one block has so many confirmations.
+    #[track_caller]
+    fn reaches(&self, confirmations: u32) {
+        let block = Block {
+            height: HEIGHT.saturating_add(confirmations).saturating_sub(1),
+            hash: "h".to_owned(),
+        };
+        let reached = Reached {
+            block: block.clone(),
+            time: NOW,
+        };
+        let cursor = Cursor {
+            chain: Chain::Litecoin,
+            network: "main".to_owned(),
+            reached: reached.clone(),
+            complete: block.clone(),
+            head_height: block.height,
+            head_time: NOW,
+            stepped_at: NOW,
+            stopped: None,
+        };
+        write(&self.real, move |_, tx| {
+            Ok(chain_cursors::put(tx, &cursor)?)
+        });
+        let step = Arc::new(ChainStep {
+            chain: Chain::Litecoin,
+            network: "main".to_owned(),
+            head: reached,
+            from: None,
+            keep: Vec::new(),
+            moves: Moves::BackTo(block),
+        });
+        let mut part = Part::Confirm(0);
+        while part != Part::Done {
+            part = self.real.take_chain_step(NOW, &step, part, 1).unwrap();
+        }
+    }
+
+    /// How each payment of an invoice stands on its chain, and whether it is confirmed.
+    #[track_caller]
+    fn stands(&self, invoice: &Invoice) -> Vec<(OnChain, bool)> {
+        let stands = self.real.read(|db| {
+            let payments = payments::of_invoice(db, invoice.seq)?;
+            let on_chain = self.real.depths().of_each(db, &payments)?;
+            let states = payments.iter().map(|one| one.state);
+            Ok(on_chain
+                .into_iter()
+                .zip(states.map(PaymentState::is_confirmed))
+                .collect())
+        });
+        stands.unwrap()
+    }
+
+    /// That each payment of an invoice needs so many confirmations, and is confirmed by these and by none fewer.
+    #[track_caller]
+    fn needs(&self, invoice: &Invoice, needed: u32) {
+        for fewer in 1..needed {
+            self.reaches(fewer);
+            for (on_chain, is_confirmed) in self.stands(invoice) {
+                assert!(!is_confirmed, "{fewer} of {needed}");
+                assert_eq!(on_chain.confirmations, Some(fewer));
+                assert_eq!(on_chain.confirmations_needed, Some(Depth::Blocks(needed)));
+                let url = on_chain.explorer_url.unwrap();
+                assert!(url.starts_with("https://litecoinspace.org/tx/t"), "{url}");
+            }
+        }
+        self.reaches(needed);
+        for (on_chain, is_confirmed) in self.stands(invoice) {
+            assert!(is_confirmed, "{needed}");
+            assert_eq!(
+                (on_chain.confirmations, on_chain.confirmations_needed),
+                (None, None)
+            );
+        }
+    }
+}
+
+#[test]
+fn every_edge_of_every_tier_in_both_currencies_by_the_price_and_by_the_sum() {
+    for currency in ["EUR", "USD"] {
+        for (price, paid, needed) in [
+            // The price.
+            ("249.99", &[24_999][..], 3),
+            ("250.00", &[25_000], 6),
+            ("2499.99", &[249_999], 6),
+            ("2500.00", &[250_000], 12),
+            // The price, where less has come.
+            ("249.99", &[2], 3),
+            ("250.00", &[2], 6),
+            ("2500.00", &[2], 12),
+            // More than the price.
+            ("1.00", &[24_999], 3),
+            ("1.00", &[25_000], 6),
+            ("249.99", &[249_999], 6),
+            ("250.00", &[250_000], 12),
+            // All that is unconfirmed together.
+            ("20.00", &[12_500, 12_499], 3),
+            ("20.00", &[12_500, 12_500], 6),
+            ("249.99", &[24_999, 2], 6),
+            ("20.00", &[83_333, 83_333, 83_333], 6),
+            ("20.00", &[83_333, 83_333, 83_334], 12),
+        ] {
+            let mut shop = Shop::new();
+            let invoice = shop.invoice(price, currency);
+            for cents in paid {
+                shop.pays(&invoice, *cents);
+            }
+            shop.needs(&invoice, needed);
+        }
+    }
+}
+
+#[test]
+fn what_the_operator_sets_holds_at_once_and_takes_nothing_back() {
+    let mut shop = Shop::new();
+    let [one, two] = ["100.00", "200.00"].map(|price| shop.invoice(price, "EUR"));
+    shop.pays(&one, 10_000);
+    shop.pays(&two, 20_000);
+    let set = |tiers: Value| {
+        let tiers = Tiers::read(litecoin(), "LTC", &tiers).unwrap();
+        write(&shop.real, move |_, tx| {
+            Ok(confirmation_tiers::set(tx, litecoin(), Some(&tiers))?)
+        });
+    };
+    let needed = |invoice: &Invoice| shop.stands(invoice).remove(0).0.confirmations_needed;
+    shop.reaches(2);
+    assert_eq!([needed(&one), needed(&two)], [Some(Depth::Blocks(3)); 2]);
+    set(json!([{ "below": "100.01", "confirmations": 2 }, { "confirmations": 200 }]));
+    assert_eq!(
+        [needed(&one), needed(&two)],
+        [Some(Depth::Blocks(2)), Some(Depth::Blocks(200))]
+    );
+    shop.reaches(2);
+    assert_eq!(
+        [needed(&one), needed(&two)],
+        [None, Some(Depth::Blocks(200))]
+    );
+    set(json!([{ "confirmations": 150 }]));
+    shop.reaches(149);
+    assert!(shop.stands(&one).remove(0).1);
+    assert!(!shop.stands(&two).remove(0).1);
+    shop.reaches(150);
+    assert!(shop.stands(&two).remove(0).1);
+}
