@@ -121,6 +121,8 @@ impl Store {
         conn.pragma_update(None, "wal_autocheckpoint", 0)?;
         // Once it is begun anew, the log is cut off to this.
         conn.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
+        // The schema was read through the map. The pages that the writer works on stay in its own memory.
+        conn.pragma_update(None, "mmap_size", 0)?;
         let place = Arc::new(Place::of(path, &conn)?);
         let health = Arc::new(Health::default());
         let readers = Readers::new(path, Arc::clone(&place), Arc::clone(&health));
@@ -321,12 +323,11 @@ pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "temp_store", "memory")
 }
 
-/// A connection that can write too. The pages that it works on stay in its own memory: they need not be mapped as well.
+/// A connection that can write too.
 fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     prepare(&conn)?;
-    conn.pragma_update(None, "mmap_size", 0)?;
     Ok(conn)
 }
 

@@ -23,7 +23,7 @@ use rusqlite::Connection;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -110,7 +110,7 @@ impl<E: From<StoreError>> WriteError<E> {
 
 /// The handle that jobs are submitted through; dropping it finishes what waits and closes the connection.
 pub(super) struct Writer {
-    jobs: Option<SyncSender<Box<dyn Job>>>,
+    jobs: Option<Sender<Box<dyn Job>>>,
     waiting: Arc<AtomicUsize>,
     health: Arc<Health>,
     thread: Option<JoinHandle<()>>,
@@ -123,7 +123,7 @@ impl Writer {
         health: Arc<Health>,
         on_commit: OnCommit,
     ) -> Result<Writer, StoreError> {
-        let (jobs, queue) = sync_channel::<Box<dyn Job>>(WAITING_MAX);
+        let (jobs, queue) = channel::<Box<dyn Job>>();
         let waiting = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&waiting);
         let heard = Arc::clone(&health);
@@ -182,13 +182,14 @@ impl Writer {
         self.health.check()?;
         let (answer, answered) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(StoreError::closed)?;
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        jobs.try_send(job(answer)).map_err(|error| {
+        // Counted here: a channel that refuses by itself has memory for all of them from its start.
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
-            match error {
-                TrySendError::Full(_) => StoreError::Overloaded,
-                TrySendError::Disconnected(_) => StoreError::closed(),
-            }
+            return Err(StoreError::Overloaded);
+        }
+        jobs.send(job(answer)).map_err(|_| {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            StoreError::closed()
         })?;
         Ok(answered)
     }
