@@ -20,7 +20,7 @@
 //! | [`config`] | SETTINGS: every flag with its environment name, default and help | |
 //! | [`cli`] | the commands and what they print | all |
 //! | [`app`] | wiring: opens, starts, stops in the reverse order; [`Server`] and [`Sandbox`] in-process | all |
-//! | `main` | argv in, one command run, exit code out | cli |
+//! | `main` | argv in, one command run, exit code out; `main.ld` is the order of functions in the program | cli |
 //!
 //! A short statement stands in the module of its table, a long one is a file, `sql/<table>/<verb>.sql`; a macro ties both
 //! to the names of their columns and makes a test of them. Outside `src`, too: `sql/migrations` is the schema,

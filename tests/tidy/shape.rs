@@ -15,6 +15,7 @@ const TOP: &[&str] = &[
     "Cargo.toml",
     "LICENSE",
     "README.md",
+    "build.rs",
     "examples",
     "sql",
     "src",
