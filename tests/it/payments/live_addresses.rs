@@ -61,7 +61,8 @@ pub fn watch(shop: &SetUp, chain: &str) {
         shop,
         &format!(
             "insert into chains (mode, chain, scanned_to) values ('live', '{chain}', 0);
-            insert into chain_cursors values ('{chain}', '{network}', 1, 'a', 0, 1, 'a', 1, 0, 0, null)"
+            insert into chain_cursors values ('{chain}', '{network}', 1, 'a', 0, 1, 'a', 1, 0, 0, null);
+            insert into chain_blocks values ('{chain}', 1, 'a')"
         ),
     );
 }
@@ -353,7 +354,7 @@ fn a_customer_is_told_of_the_chains_that_are_watched_only() {
     watch(&shop, "polygon");
     assert_eq!(told(&shop.live, "GET"), expected(&["base", "polygon"]));
     // Nobody sees any more what is paid.
-    write(&shop, "delete from chain_cursors");
+    write(&shop, "delete from chain_blocks; delete from chain_cursors");
     assert_eq!(told(&shop.live, "GET"), None);
     // What is simulated is seen on every chain.
     let all = told(&shop.test, "POST").unwrap();
