@@ -19,12 +19,9 @@
 )]
 
 mod bare;
-mod blocks;
 mod book;
-mod chains;
 mod client;
 mod growth;
-mod litecoind;
 mod machine;
 mod naive;
 mod plan;
@@ -44,10 +41,9 @@ use std::process::ExitCode;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const HELP: &str = "\
-usage: cargo run --release --example load [-- --quick] [--json | --chains]
+usage: cargo run --release --example load [-- --quick] [--json]
   --quick  the same table from shorter and fewer rounds, in less than a minute
-  --json   as one JSON object
-  --chains what live chains cost instead: minutes, as a million addresses are derived";
+  --json   as one JSON object";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -55,8 +51,6 @@ fn main() -> ExitCode {
     let done = match arguments.as_slice() {
         [bare::COMMAND] => bare::serve(),
         [naive::COMMAND, file] => naive::serve(file.as_ref()),
-        ["--chains"] => of_chains(false),
-        ["--chains", "--quick"] | ["--quick", "--chains"] => of_chains(true),
         flags
             if flags
                 .iter()
@@ -73,11 +67,6 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Measures what live chains cost, and prints it.
-fn of_chains(quick: bool) -> Result<(), Failure> {
-    chains::measure(&Place::make()?, quick)
 }
 
 /// Measures everything and prints it.
