@@ -183,7 +183,8 @@ impl Step<'_> {
     /// Reads the next blocks, then what is in none, then again what has become final.
     fn forward(&mut self, cursor: &Reached, head: &Head) -> Result<(Vec<Block>, Moves), NodeError> {
         let most = cursor.block.height.saturating_add(self.manner.blocks_max);
-        let blocks = self.blocks(&cursor.block, head.block.height.min(most))?;
+        let to = head.block.height.min(most);
+        let blocks = self.blocks(&cursor.block, to, self.watched)?;
         let to = blocks.last().map_or_else(|| cursor.clone(), last);
         let is_at_head = to.block.height >= head.block.height;
         if is_at_head && to.block != head.block {
@@ -217,12 +218,17 @@ impl Step<'_> {
 
     /// The blocks behind one, up to a height, as far as they were read; none where there are none. The first is the child of
     /// that one; only chains with accounts leave out some in between.
-    fn blocks(&mut self, behind: &Block, to: u32) -> Result<Vec<BlockRead>, NodeError> {
+    fn blocks(
+        &mut self,
+        behind: &Block,
+        to: u32,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
         let from = behind.height.saturating_add(1);
         if from > to {
             return Ok(Vec::new());
         }
-        let blocks = self.node.blocks(from, to, self.watched)?;
+        let blocks = self.node.blocks(from, to, watched)?;
         let mut before = behind;
         for read in &blocks {
             let (height, after) = (read.block.height, before.height);

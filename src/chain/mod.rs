@@ -137,8 +137,13 @@ pub trait Watched {
     fn has_account(&self, account: &[u8; 20]) -> bool;
     /// Is this an output whose spending we want to know of: one that an unconfirmed payment spends, or one of our own?
     fn has_output(&self, txid: &str, position: u32) -> bool;
-    /// The watched accounts, where they are few enough to be asked for by name: at most this many.
+    /// The watched accounts to be asked for by name: those that somebody has, where they are at most this many, and of those
+    /// that nobody has as many as fit besides, the likeliest first.
     fn accounts(&self, max: usize) -> Option<Vec<[u8; 20]>>;
+    /// The same for what is read for good: with all that nobody has, where they can be named at all; so it may be more.
+    fn all_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+        self.accounts(max)
+    }
 }
 
 /// A node of one chain. All times come in: what a node tells is as old as it says.

@@ -4,7 +4,7 @@
 //! audit`).
 
 use super::keeping::{file, tell};
-use super::nodes::{nodes, of_chains, of_nodes};
+use super::nodes::{nodes, of_chains, of_nodes, of_wallets};
 use super::print;
 use super::rates::of_rates;
 use super::server::{connections_max, listen, metrics_listen, metrics_token, rates};
@@ -53,7 +53,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     let inside = read_any(&path, &mut tell, |db| {
         let kind = file_row::load(db)?.map(|row| row.kind);
         let wanted = keys::any_live(db, now)?.then(|| coins_off::all(db));
-        let chains = of_chains(db)?;
+        let chains = [of_wallets(db)?, of_chains(db)?];
         Ok::<_, Error>((kind, check(db, now)?, wanted.transpose()?, chains))
     });
     match inside {
@@ -77,7 +77,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
             checked.push(("file".to_owned(), Vec::new()));
             let found = found.into_iter();
             checked.extend(found.map(|(about, complaints)| (about.to_owned(), complaints)));
-            checked.push(chains);
+            checked.extend(chains);
             checked.extend(of_nodes(&nodes(&values)?));
             checked.extend(of_rates(&rates(&values)?, coins_off.as_deref(), now));
         }

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::config::Values;
 use crate::domain::chain::Chain;
 use crate::domain::refusal::Refusal;
-use crate::domain::wallet::WalletNetwork;
+use crate::domain::wallet::{WalletNetwork, stopped_mend, stopped_problem};
 use crate::service::chains::order_rescan;
 use crate::service::{Error, open_beside};
 use crate::store::doctor::Complaint;
@@ -123,6 +123,19 @@ fn unclaimed(found: &Unexplained) -> Complaint {
              POST /dashboard/api/chains/{chain}/claims"
         ),
     }
+}
+
+/// The wallets, retired ones too.
+pub(super) fn of_wallets(db: &Reader<'_>) -> Result<Checked, Error> {
+    let all = wallets::all(db)?;
+    let stopped = all.iter().filter_map(|row| {
+        let index = row.stopped_index?;
+        Some(Complaint {
+            about: stopped_problem(&row.id, index),
+            mend: stopped_mend(row.wallet.chain.address_pool(), index),
+        })
+    });
+    Ok(("wallets".to_owned(), stopped.collect()))
 }
 
 /// Its network and its newest block; or what is wrong, and what to do about it.

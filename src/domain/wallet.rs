@@ -32,6 +32,23 @@ pub const INDEX_END: u32 = 0x8000_0000;
 /// The longest name of a wallet, in characters.
 pub const NAME_CHARS_MAX: usize = 80;
 
+/// What it means that something came to an index of a wallet that was not handed out yet.
+pub fn stopped_problem(id: &str, index: u32) -> String {
+    format!(
+        "the wallet {id} is stopped: something came to its index {index}, which this file has not handed out: \
+         this file is older than the wallet, or the key is used elsewhere"
+    )
+}
+
+/// What lets such a wallet go on.
+pub fn stopped_mend(chain: &str, index: u32) -> String {
+    format!(
+        "look up the last index that was handed out elsewhere, then `coffer wallet add {chain} --next N` with the same \
+         key, N at least {}",
+        index.saturating_add(1)
+    )
+}
+
 text_enum! {
     /// What the outputs of a wallet's addresses hold, on chains whose outputs hold scripts.
     pub enum Script {

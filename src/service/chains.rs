@@ -3,6 +3,7 @@
 //! What lives here: what a step begins with, and what the operator is shown. What does not: taking a step (`take`), asking
 //! nodes. What always holds: what a step begins with is of one moment.
 
+mod astray;
 mod balances;
 mod claims;
 mod depth;
@@ -39,7 +40,7 @@ impl Service {
         })
     }
 
-    /// Every live address that is watched on a chain.
+    /// Every live address of a chain that somebody has, or that is imported.
     pub fn each_watched_address(
         &self,
         chain: Chain,
@@ -49,8 +50,7 @@ impl Service {
             Ok(addresses::each_live(db, chain, |address: String| {
                 each(&address)
             })?)
-        })?;
-        self.each_spare_address(chain, each)
+        })
     }
 
     /// [`order_rescan`] for a thread that may wait.

@@ -135,6 +135,8 @@ mod tests {
             created_at: Time(0),
             added_at: Time(0),
             retired_at: None,
+            stopped_at: None,
+            stopped_index: None,
         }
     }
 

@@ -5,7 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::audit::audit;
-use super::chains::live::Live;
+use super::chains::live::{Live, LiveChain};
 use super::{Caches, Caller, Error, Faults, Service, begin_file, sandbox};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::id;
@@ -19,7 +19,8 @@ use crate::domain::time::Time;
 use crate::store::addresses::Owner;
 use crate::store::open::with_suffix;
 use crate::store::{
-    Durability, Kind, Opening, Store, Tx, accounts, customers, invoices, observations, quotes,
+    Durability, Kind, Opening, Store, Tx, accounts, audit_log, customers, invoices, observations,
+    quotes,
 };
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -57,8 +58,22 @@ pub(crate) fn real(file: &File) -> Arc<Service> {
     opened(file, Kind::Production)
 }
 
+/// The same, with nodes of these chains.
+pub(crate) fn with_nodes(file: &File, chains: &[Chain]) -> Arc<Service> {
+    let chains = chains.iter().map(|chain| LiveChain {
+        chain: *chain,
+        node: "http://node".to_owned(),
+        tokens: Vec::new(),
+    });
+    opened_with(file, Kind::Production, Live::of(chains.collect(), false))
+}
+
 /// A service of this kind on a sandbox's file.
 fn opened(file: &File, kind: Kind) -> Arc<Service> {
+    opened_with(file, kind, Live::default())
+}
+
+fn opened_with(file: &File, kind: Kind, live: Live) -> Arc<Service> {
     let opening = Opening {
         path: file.0.clone(),
         durability: Durability::Process,
@@ -82,7 +97,7 @@ fn opened(file: &File, kind: Kind) -> Arc<Service> {
         check,
         ServerLimits::default(),
         caches,
-        Live::default(),
+        live,
     ))
 }
 
@@ -110,6 +125,18 @@ pub(crate) fn write<T: Send + 'static>(
     work: impl FnOnce(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
 ) -> T {
     service.write_and_wait(work).unwrap()
+}
+
+/// Does what writes, if it is not refused.
+#[track_caller]
+pub(crate) fn tried<T: Send + 'static>(
+    service: &Arc<Service>,
+    work: impl FnOnce(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
+) -> Result<T, Refusal> {
+    match service.write_and_wait(work) {
+        Ok(done) => Ok(done),
+        failed => Err(refused(failed)),
+    }
 }
 
 /// Why something was refused.
@@ -169,6 +196,18 @@ pub(crate) fn found_by_audit(service: &Arc<Service>) -> Vec<String> {
     let audited = service.read(|db| audit(db, &mut |finding| found.push(format!("{finding:?}"))));
     audited.unwrap();
     found
+}
+
+/// What the audit log has of an action, newest first: to what it was done, and the detail.
+#[track_caller]
+pub(crate) fn noted(service: &Arc<Service>, action: &str) -> Vec<(Option<String>, Value)> {
+    let entries = service.read(|db| Ok(audit_log::page(db, None, i64::MAX, 1000)?));
+    let of_action = entries
+        .unwrap()
+        .into_iter()
+        .filter(|of| of.action == action);
+    let told = |of: audit_log::Entry| (of.object_id, serde_json::from_str(&of.detail).unwrap());
+    of_action.map(told).collect()
 }
 
 /// What was seen on a live chain.

@@ -45,6 +45,10 @@ pub struct WalletRow {
     pub added_at: Time,
     /// When it was retired.
     pub retired_at: Option<Time>,
+    /// When something came to an index that was not handed out yet: since then it hands out nothing.
+    pub stopped_at: Option<Time>,
+    /// The highest such index.
+    pub stopped_index: Option<u32>,
 }
 
 /// A wallet to be stored.
@@ -78,6 +82,8 @@ values! {
     SIMULATED(seq: i64, next_index: i64) = "select seq, next_index from wallets \
         where mode = :mode and pool = :pool and network = 'simulated'";
     HIGHEST(highest: Option<u32>) = "select max(wallet_index) as highest from addresses where wallet = :wallet";
+    HANDED_OUT(wallet_index: u32) =
+        "select wallet_index from addresses where wallet = :wallet order by wallet_index";
     /// Which of its indexes something came to, in order.
     USED(wallet_index: u32) = file "sql/wallets/used.sql";
 }
@@ -85,16 +91,18 @@ values! {
 rows! {
     fn read(
         seq, id, name, pool: String, network, script, key, chain_code, first_index, next_index, least_index, created_at,
-        added_at, retired_at,
+        added_at, retired_at, stopped_at, stopped_index,
     ) -> WalletRow {
         let chain = wallet::chain_named(&pool).map_err(|_| FromSqlError::Other("a pool that has no wallets".into()))?;
         let wallet = Wallet { chain, network, script, key: ExtendedKey { key, chain_code } };
         Ok(WalletRow {
-            seq, id, name, wallet, first_index, next_index, least_index, created_at, added_at, retired_at,
+            seq, id, name, wallet, first_index, next_index, least_index, created_at, added_at, retired_at, stopped_at,
+            stopped_index,
         })
     }
     ALL = select "from wallets where id is not null order by seq";
     BY_ID = select "from wallets where id = :id";
+    BY_SEQ = select "from wallets where seq = :seq and id is not null";
     BY_KEY = select "from wallets where mode = 'live' and pool = :pool and key = :key and chain_code = :chain_code";
     IN_USE = select "from wallets where mode = 'live' and pool = :pool and id is not null and retired_at is null \
         order by added_at desc, seq desc";
@@ -114,7 +122,10 @@ commands! {
     INSERT = file "sql/wallets/insert.sql";
     RESUME = "update wallets set retired_at = null, network = :network, script = :script, name = ifnull(:name, name), \
         added_at = max(:now, (select max(added_at) + 1 from wallets w where w.pool = wallets.pool)), \
-        first_index = min(first_index, :next), next_index = :next where seq = :seq";
+        first_index = min(first_index, :next), next_index = :next, least_index = :least, stopped_at = null, \
+        stopped_index = null where seq = :seq";
+    STOP = "update wallets set stopped_at = ifnull(stopped_at, :now), \
+        stopped_index = max(ifnull(stopped_index, 0), :index) where seq = :seq";
     RETIRE = "update wallets set retired_at = :now where seq = :seq";
 }
 
@@ -132,9 +143,11 @@ pub fn take_simulated(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<Taken, St
     Ok(Taken { wallet, index })
 }
 
-/// Takes the next index of a wallet that was read in this transaction; none where it is retired, and where none is left.
+/// Takes the next index of a wallet that was read in this transaction; none where it is retired or stopped, and where none
+/// is left.
 pub fn take(tx: &Tx<'_>, row: &WalletRow) -> Result<Option<Taken>, StoreError> {
-    if row.retired_at.is_some() || row.next_index >= wallet::INDEX_END {
+    let hands_out = row.retired_at.is_none() && row.stopped_at.is_none();
+    if !hands_out || row.next_index >= wallet::INDEX_END {
         return Ok(None);
     }
     TAKE.run(tx, named_params! { ":seq": row.seq })?;
@@ -143,8 +156,19 @@ pub fn take(tx: &Tx<'_>, row: &WalletRow) -> Result<Option<Taken>, StoreError> {
 }
 
 /// The wallet that hands out the live addresses of a chain: of those of the network that its pool is followed on the one
-/// that was added last. Where it never was, that is the main network: coins of others are worth nothing.
+/// that was added last. Where it never was, that is the main network: coins of others are worth nothing. None takes the
+/// place of one that is stopped: an older copy may not know that an older wallet was retired.
 pub fn handing_out(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
+    Ok(in_turn(db, chain)?.filter(|row| row.stopped_at.is_none()))
+}
+
+/// The wallet that would hand out the live addresses of a chain, and is stopped.
+pub fn stopped(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
+    Ok(in_turn(db, chain)?.filter(|row| row.stopped_at.is_some()))
+}
+
+/// The wallet that hands out the live addresses of a chain, unless it is stopped.
+fn in_turn(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>, StoreError> {
     let mut followed = chain_cursors::all(db)?;
     followed.retain(|cursor| cursor.chain.address_pool() == chain.address_pool());
     let is_of = |network: WalletNetwork| {
@@ -181,6 +205,11 @@ pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<WalletRow>, StoreError>
     BY_ID.first(db, named_params! { ":id": id })
 }
 
+/// The wallet with this `seq`.
+pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Option<WalletRow>, StoreError> {
+    BY_SEQ.first(db, named_params! { ":seq": seq })
+}
+
 /// The wallet that has this key and chain code.
 pub fn by_key(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, StoreError> {
     let params = named_params! {
@@ -205,10 +234,11 @@ pub fn insert(tx: &Tx<'_>, new: &NewWallet<'_>, now: Time) -> Result<(), StoreEr
     INSERT.insert(tx, params).map(drop)
 }
 
-/// Lets a wallet hand out again, from this index on, which is above all that was handed out.
+/// Lets a wallet hand out again, from this index on, which is above all that was handed out, and that was paid.
 pub fn resume(tx: &Tx<'_>, seq: i64, new: &NewWallet<'_>, now: Time) -> Result<(), StoreError> {
     let params = named_params! {
         ":seq": seq, ":network": new.wallet.network, ":script": new.wallet.script, ":next": new.next_index,
+        ":least": new.least_index,
         ":name": new.name, ":now": now,
     };
     RESUME.run(tx, params).map(drop)
@@ -218,6 +248,21 @@ pub fn resume(tx: &Tx<'_>, seq: i64, new: &NewWallet<'_>, now: Time) -> Result<(
 pub fn retire(tx: &Tx<'_>, seq: i64, now: Time) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":now": now };
     RETIRE.run(tx, params).map(drop)
+}
+
+/// Stops a wallet: something came to an index that it had not handed out.
+pub fn stop(tx: &Tx<'_>, seq: i64, index: u32, now: Time) -> Result<(), StoreError> {
+    let params = named_params! { ":seq": seq, ":index": index, ":now": now };
+    STOP.run(tx, params).map(drop)
+}
+
+/// The indexes of a wallet that are in `addresses`, in order, each handed to `tell`.
+pub fn each_handed_out(
+    db: &Reader<'_>,
+    wallet: &WalletRow,
+    tell: impl FnMut(u32),
+) -> Result<(), StoreError> {
+    HANDED_OUT.each(db, named_params! { ":wallet": wallet.seq }, tell)
 }
 
 /// The indexes of a wallet to whose addresses something came, in order, each handed to `tell`.

@@ -112,6 +112,20 @@ impl Watch {
         Ok(())
     }
 
+    /// Looks for some more of the addresses that nobody has yet; true once it does for all of them.
+    ///
+    /// # Errors
+    /// [`Failed`].
+    pub fn look_ahead(&self) -> Result<bool, Failed> {
+        let (chain, addresses) = (self.chain, &self.addresses);
+        let look_for = |address: &str, distance: u32| {
+            let mut watched = addresses.write().unwrap_or_else(PoisonError::into_inner);
+            watched.insert_spare(chain, address, distance);
+        };
+        let looked = self.service()?.look_ahead(chain, look_for);
+        looked.map_err(Failed::File)
+    }
+
     /// What the next step comes to, as far as the node and the file say; nothing is written.
     ///
     /// # Errors

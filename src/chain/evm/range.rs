@@ -13,7 +13,7 @@ use super::{block_of_header, has_no_traces, is_unknown_block, lied};
 use crate::chain::{BlockRead, NodeError, Received, Watched};
 use std::collections::BTreeMap;
 
-/// The most accounts that are asked for by name.
+/// The most accounts that are asked for by name in one call.
 const NAMES_MAX: usize = 500;
 /// The most blocks whose traces are fetched in one request: those of one may have ten megabytes.
 const TRACED_MAX: usize = 2;
@@ -140,8 +140,16 @@ impl Evm {
         }
         let hash = blocks.get(&last).map(|block| block.header.hash);
         let hash = hash.ok_or(NodeError::Behind)?;
-        let topics = topics(names);
-        let calls = filters((from, last), hash, &contracts, &topics);
+        let topics: Vec<_> = match names {
+            None => vec![topics(None)],
+            Some(names) => names
+                .chunks(NAMES_MAX)
+                .map(|some| topics(Some(some)))
+                .collect(),
+        };
+        let each = topics.iter();
+        let calls = each.flat_map(|topics| filters((from, last), hash, &contracts, topics));
+        let calls: Vec<_> = calls.collect();
         let outcomes = match self.rpc.batch::<Vec<Log>>(&calls) {
             Err(error @ NodeError::Limited(_)) => return Ok(Asked::TooMuch(error)),
             outcomes => outcomes?,

@@ -2,6 +2,7 @@
 //!
 //! What always holds: what a node tells of no more is given up only where it says that the transaction is in no block.
 
+use super::watched::Thorough;
 use super::{Forward, Head, NodeError, Step, last};
 use crate::chain::BlockRead;
 use crate::domain::following::{Moves, Open, Reached, Rescan, Rescanned};
@@ -21,7 +22,7 @@ impl Step<'_> {
         };
         let most = complete.height.saturating_add(self.manner.blocks_max);
         let to = finalized.min(most).min(forward.to.block.height);
-        let blocks = self.blocks(complete, to)?;
+        let blocks = self.blocks(complete, to, &Thorough(self.watched))?;
         let Some(reached) = blocks.last().map(last) else {
             return Ok(Vec::new());
         };
@@ -54,7 +55,8 @@ impl Step<'_> {
             return Ok((Vec::new(), begun_anew(rescan, restarts)));
         };
         let most = behind.height.saturating_add(self.manner.blocks_max);
-        let blocks = self.blocks(&behind, top.min(most))?;
+        let watched = Thorough(self.watched);
+        let blocks = self.blocks(&behind, top.min(most), &watched)?;
         let to = match blocks.last() {
             Some(read) => last(read),
             // There is nothing to read from there on.

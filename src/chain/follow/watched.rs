@@ -17,8 +17,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub struct Addresses {
     /// Scripts, or accounts.
     pub filter: Filter,
-    /// The accounts, while they are few.
+    /// The accounts that somebody has, while they are few.
     accounts: Vec<[u8; 20]>,
+    /// Accounts that nobody has, and how far from the next one to be handed out they are.
+    spare: HashMap<[u8; 20], u32>,
     /// How often the file may have had others in it than were told.
     changes: u64,
     /// How many of these changes had come before it was read.
@@ -27,18 +29,47 @@ pub struct Addresses {
 
 /// More accounts than this are not asked for by name by anybody.
 const ACCOUNTS_MAX: usize = 1000;
+/// More accounts that nobody has are not asked for by name: three wallets', with a thousand each, and room for a restored one.
+const SPARE_MAX: usize = 4000;
 
 impl Addresses {
     /// Puts in an address of a chain; nothing where it is none, or the chain is not searched by scripts or accounts.
     pub fn insert(&mut self, chain: Chain, address: &str) {
         if let Some(script) = address::script(chain, address) {
             self.filter.insert(&script);
-        } else if let Some(account) = address::account(chain, address)
-            && self.filter.insert(&account)
-            && self.accounts.len() <= ACCOUNTS_MAX
-        {
-            self.accounts.push(account);
+        } else if let Some(account) = address::account(chain, address) {
+            let is_new = self.filter.insert(&account) || self.spare.remove(&account).is_some();
+            if is_new && self.accounts.len() <= ACCOUNTS_MAX {
+                self.accounts.push(account);
+            }
         }
+    }
+
+    /// Puts in an address that nobody has, so far from the next one that is handed out.
+    pub fn insert_spare(&mut self, chain: Chain, address: &str, distance: u32) {
+        if let Some(account) = address::account(chain, address) {
+            if self.filter.insert(&account) && self.spare.len() <= SPARE_MAX {
+                self.spare.insert(account, distance);
+            }
+        } else {
+            self.insert(chain, address);
+        }
+    }
+
+    /// The accounts that somebody has, where they are so few, and so many of the others, the nearest first.
+    fn by_name(&self, max: usize, spare_max: usize) -> Option<Vec<[u8; 20]>> {
+        if self.accounts.len() > max.min(ACCOUNTS_MAX) {
+            return None;
+        }
+        let mut nearest: Vec<_> = self.spare.iter().collect();
+        nearest.sort_unstable_by_key(|(account, distance)| (**distance, **account));
+        let nearest = nearest.into_iter().take(spare_max);
+        let accounts = self.accounts.iter().copied();
+        Some(
+            accounts
+                .chain(nearest.map(|(account, _)| *account))
+                .collect(),
+        )
     }
 
     /// Has the file to be read? Which change that will then include.
@@ -136,17 +167,100 @@ impl Watched for Looking<'_> {
     }
 
     fn accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
-        let few = |addresses: &Addresses| {
-            (addresses.accounts.len() <= max.min(ACCOUNTS_MAX)).then(|| addresses.accounts.clone())
+        self.look(|addresses| addresses.by_name(max, max.saturating_sub(addresses.accounts.len())))
+    }
+
+    fn all_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+        let all = |addresses: &Addresses| {
+            let are_few = addresses.spare.len() <= SPARE_MAX;
+            addresses.by_name(max, SPARE_MAX).filter(|_| are_few)
         };
-        self.look(few)
+        self.look(all)
+    }
+}
+
+/// The same, for what is read for good: accounts that nobody has are all looked for.
+pub(super) struct Thorough<'a>(pub(super) &'a dyn Watched);
+
+impl Watched for Thorough<'_> {
+    fn has_script(&self, script: &[u8]) -> bool {
+        self.0.has_script(script)
+    }
+
+    fn has_account(&self, account: &[u8; 20]) -> bool {
+        self.0.has_account(account)
+    }
+
+    fn has_output(&self, txid: &str, position: u32) -> bool {
+        self.0.has_output(txid, position)
+    }
+
+    fn accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+        self.0.all_accounts(max)
+    }
+
+    fn all_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+        self.0.all_accounts(max)
     }
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Chain, Pools};
+    use super::{Addresses, Chain, Known, Looking, Pools, RwLock};
+    use crate::chain::Watched;
+    use crate::domain::address::{self, simulated};
+    use crate::domain::asset::Mode;
+
+    #[test]
+    fn what_nobody_has_is_named_behind_what_somebody_has_and_in_full_for_good() {
+        let known = Known {
+            chain: Chain::Base,
+            network: None,
+            cursor: None,
+            complete: None,
+            kept: Vec::new(),
+            open: Vec::new(),
+            stopped: None,
+            rescan: None,
+            claim: None,
+            walk: None,
+        };
+        let account = |index: u64| {
+            let text = simulated(Mode::Live, Chain::Base, index);
+            (address::account(Chain::Base, &text).unwrap(), text)
+        };
+        let watched = RwLock::new(Addresses::default());
+        let named = |max: usize| Looking::of(&watched, &known).accounts(max);
+        let all = |max: usize| Looking::of(&watched, &known).all_accounts(max);
+        // The nearest is put in last.
+        for distance in (0..1000_u32).rev() {
+            let (_, text) = account(u64::from(distance));
+            let mut watched = watched.write().unwrap();
+            watched.insert_spare(Chain::Base, &text, distance);
+        }
+        let first = |count: u64| (0..count).map(|index| account(index).0).collect::<Vec<_>>();
+        assert_eq!(named(500), Some(first(500)));
+        assert_eq!(all(500), Some(first(1000)));
+        // One that is handed out is asked for first, and once.
+        watched.write().unwrap().insert(Chain::Base, &account(7).1);
+        watched.write().unwrap().insert(Chain::Base, &account(7).1);
+        let names = named(3).unwrap();
+        assert_eq!(names, [account(7).0, account(0).0, account(1).0]);
+        assert_eq!(all(3).unwrap().len(), 1000);
+        assert_eq!((named(0), all(0)), (None, None));
+        assert!(Looking::of(&watched, &known).has_account(&account(999).0));
+        // More than a wallet that was restored has: by contract, for good.
+        for index in 1000..=4001_u32 {
+            let (_, text) = account(u64::from(index));
+            watched
+                .write()
+                .unwrap()
+                .insert_spare(Chain::Base, &text, index);
+        }
+        assert_eq!(named(3).unwrap().len(), 3);
+        assert_eq!(all(500), None);
+    }
 
     #[test]
     fn the_file_is_read_once_and_again_after_each_doubt() {

@@ -28,6 +28,11 @@ pub(crate) struct WalletView<'a> {
     pub(crate) created_at: Time,
     pub(crate) added_at: Time,
     pub(crate) retired_at: Option<Time>,
+    pub(crate) stopped_at: Option<Time>,
+    /// The highest index that something came to and that was not handed out.
+    pub(crate) stopped_index: Option<u32>,
+    /// Why it is stopped.
+    pub(crate) problem: Option<String>,
 }
 
 /// What a key would be as a wallet.

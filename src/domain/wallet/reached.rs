@@ -18,6 +18,8 @@ pub struct Reached {
     pub least: u32,
     /// The highest index that was handed out.
     pub highest: Option<u32>,
+    /// The highest index that something came to and that was not handed out: the wallet hands out nothing below it.
+    pub stopped: Option<u32>,
 }
 
 impl Reached {
@@ -27,10 +29,17 @@ impl Reached {
     /// # Errors
     /// `invalid_request` that says the lowest or the highest index that would be right.
     pub fn go_on(&self, wanted: Option<u32>, is_sure: bool) -> Result<u32, Refusal> {
+        let refused = |problem: String| Err(Refusal::field("next", problem));
+        if let Some(index) = self.stopped.filter(|index| wanted.unwrap_or(self.next) <= *index) {
+            let least = index.saturating_add(1);
+            return refused(format!(
+                "must be at least {least}, as something came to index {index}, which this file has not handed out; and \
+                 above every index that was handed out elsewhere"
+            ));
+        }
         let Some(wanted) = wanted else {
             return Ok(self.next);
         };
-        let refused = |problem: String| Err(Refusal::field("next", problem));
         let most = self.next.saturating_add(JUMP_MAX);
         if wanted > most && !is_sure {
             let last = INDEX_END.saturating_sub(1);
@@ -79,7 +88,30 @@ mod tests {
             next,
             least,
             highest,
+            stopped: None,
         }
+    }
+
+    #[test]
+    fn a_stopped_wallet_goes_on_behind_what_stopped_it() {
+        let stopped = Reached {
+            stopped: Some(20),
+            ..reached(7, 21, Some(6))
+        };
+        for wanted in [None, Some(0), Some(7), Some(20)] {
+            let refusal = stopped.go_on(wanted, true).unwrap_err().to_string();
+            let says = "must be at least 21, as something came to index 20";
+            assert!(refusal.contains(says), "{wanted:?}: {refusal}");
+        }
+        assert_eq!(stopped.go_on(Some(21), false).unwrap(), 21);
+        assert!(stopped.go_on(Some(8 + JUMP_MAX), false).is_err());
+        // A restore has moved it on, beyond that index.
+        let moved = Reached {
+            next: 1007,
+            ..stopped
+        };
+        assert_eq!(moved.go_on(None, false).unwrap(), 1007);
+        assert!(moved.go_on(Some(20), false).is_err());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::domain::asset::{ASSETS, Chain, Mode};
 use crate::domain::render::chains::{ChainView, UnexplainedView};
 use crate::domain::scanned::Scanned;
 use crate::domain::time::{SECOND_MS, Time};
+use crate::domain::wallet::stopped_problem;
 use crate::service::{Error, Json, Service};
 use crate::store::unexplained::{self, Unexplained};
 use crate::store::{Kind, Reader, chain_cursors, chains, rescans, wallets};
@@ -91,6 +92,13 @@ fn view(
             problem = Some(format!(
                 "it is followed on {}, and its wallet is of {}: no address is handed out",
                 cursor.network, row.wallet.network
+            ));
+        }
+        if let Some(row) = wallets::stopped(db, chain)? {
+            let index = row.stopped_index.unwrap_or_default();
+            problem = Some(format!(
+                "{}; no address is handed out",
+                stopped_problem(&row.id, index)
             ));
         }
         problem = cursor.stopped.or(problem);

@@ -135,15 +135,8 @@ impl Service {
         seen: &Observation,
         forward: Option<&Forward>,
     ) -> Result<(), Error> {
-        if !is_ours(tx, seen.asset.chain, &seen.address)? {
-            let (chain, address) = (seen.asset.chain, &seen.address);
-            if !self.live.spare.has(chain, address) {
-                return Ok(());
-            }
-            log::error!(
-                "{chain}: something came to {address}, which this file has handed out to nobody: \
-                 it is older than its wallet, or the key is used elsewhere, too"
-            );
+        if !is_ours(tx, seen.asset.chain, &seen.address)? && !self.is_astray(tx, now, seen)? {
+            return Ok(());
         }
         let seen = &as_claimed(tx, seen)?;
         let place = seen.place();

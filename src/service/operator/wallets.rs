@@ -78,10 +78,12 @@ impl Wanted {
     fn place(&self, db: &Reader<'_>, known: Option<&WalletRow>) -> Result<(Reached, u32), Error> {
         let (reached, wanted) = match known {
             Some(row) => {
+                let behind = row.stopped_index.map(|index| index.saturating_add(1));
                 let reached = Reached {
                     next: row.next_index,
-                    least: row.least_index,
+                    least: row.least_index.max(behind.unwrap_or_default()),
                     highest: wallets::highest(db, row)?,
+                    stopped: row.stopped_index,
                 };
                 (reached, self.next)
             }
@@ -91,6 +93,7 @@ impl Wanted {
                     next: from,
                     least: from,
                     highest: None,
+                    stopped: None,
                 };
                 (reached, self.next.map(|next| next.max(from)))
             }
@@ -331,6 +334,11 @@ fn view(db: &Reader<'_>, row: &WalletRow) -> Result<Json, Error> {
         created_at: row.created_at,
         added_at: row.added_at,
         retired_at: row.retired_at,
+        stopped_at: row.stopped_at,
+        stopped_index: row.stopped_index,
+        problem: row
+            .stopped_index
+            .map(|index| wallet::stopped_problem(&row.id, index)),
     })?)
 }
 

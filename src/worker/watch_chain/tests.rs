@@ -11,6 +11,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod astray;
+
 use super::{Came, Failed, Watch};
 use crate::chain::NodeError;
 use crate::chain::follow::Addresses;

@@ -112,12 +112,13 @@ impl Following {
     fn run(&mut self, stopped: &Receiver<()>) {
         let mut connected: Option<Box<dyn Node>> = None;
         loop {
-            let stepped = if self.watch.is_stale() {
-                self.watch.load().map(|()| Stands::Behind)
-            } else {
+            let stepped = self.prepared().and_then(|is_prepared| {
+                if !is_prepared {
+                    return Ok(Stands::Behind);
+                }
                 let node = connected.get_or_insert_with(|| (self.connect)(self.failures));
                 self.watch.step(node.as_mut(), self.clock.now())
-            };
+            });
             let pause = match stepped {
                 Ok(stands) => self.after(&stands),
                 Err(Failed::Closed) => return,
@@ -130,6 +131,15 @@ impl Following {
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
             }
+        }
+    }
+
+    /// Is everything looked for that is to be? If not, some more is now.
+    fn prepared(&self) -> Result<bool, Failed> {
+        if self.watch.is_stale() {
+            self.watch.load().map(|()| false)
+        } else {
+            self.watch.look_ahead()
         }
     }
 

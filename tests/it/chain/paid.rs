@@ -7,6 +7,7 @@ use crate::operator::wallets::{EVM, done, wallet};
 use crate::support::anvil::Node;
 use crate::support::litecoind::Litecoind;
 use crate::support::receiver::Receiver;
+use crate::support::served::Running;
 use coffer::domain::asset::Chain;
 use coffer::domain::wallet::{Said, Script, WalletNetwork, read};
 use serde_json::{Value, json};
@@ -90,13 +91,14 @@ fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, 
         script: Some(Script::Wpkh),
         network: Some(WalletNetwork::Regtest),
     };
-    let later = read(Chain::Litecoin, TPUB, &said).unwrap().receiving();
-    let later = later.unwrap().derive(900).unwrap().address;
-    let stray = node.pay(&later, "0.5");
+    let branch = read(Chain::Litecoin, TPUB, &said).unwrap().receiving();
+    let at = |index| branch.as_ref().unwrap().derive(index).unwrap().address;
+    let stray = node.pay(&at(900), "0.5");
     let running = till.start();
     let unmatched = "select coalesce((select txid from observations \
         where seq in (select observation from unmatched_payments)), '')";
     till.served.until(unmatched, &[&stray]);
+    goes_on_behind(till, &running, &at(901));
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let seen = format!("{seen} where address = '{FIRST_ADDRESS}'");
@@ -121,6 +123,57 @@ fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, 
         "{said}"
     );
     assert!(!said.contains("coffer:regtest"), "{said}");
+}
+
+/// The wallet of which index 900 was paid is stopped, which is said everywhere, until it goes on behind that index.
+#[track_caller]
+fn goes_on_behind(till: &Till, running: &Running, address: &str) {
+    assert_eq!(till.offers(running), Vec::<String>::new());
+    let why = "something came to its index 900, which this file has not handed out: \
+        this file is older than the wallet, or the key is used elsewhere";
+    let listed = done(&wallet(&till.served.file, &["list"], ""));
+    let problem = listed[0]["problem"].as_str().unwrap();
+    assert!(problem.ends_with(why), "{problem}");
+    let shown = running.interface("GET", "/dashboard/api/wallets", &Value::Null);
+    assert_eq!(shown.expect(200).json()["data"], json!(listed));
+    let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+    assert!(chains.text.contains(why), "{}", chains.text);
+    let said = till.coffer(&[&["doctor"][..], &till.settings()[..5]].concat());
+    assert!(
+        said.contains(&format!("wrong: {problem}; mend: ")),
+        "{said}"
+    );
+    assert!(
+        said.contains("`coffer wallet add litecoin --next N` with the same key, N at least 901")
+    );
+    let noted = running.interface("GET", "/dashboard/api/audit-log", &Value::Null);
+    assert_eq!(
+        noted.text.matches("\"wallet.stop\"").count(),
+        1,
+        "{}",
+        noted.text
+    );
+    let add = |next| {
+        let add = [
+            "add",
+            "litecoin",
+            "--yes",
+            "--script",
+            "wpkh",
+            "--network",
+            "regtest",
+        ];
+        wallet(
+            &till.served.file,
+            &[&add[..], &["--next", next]].concat(),
+            TPUB,
+        )
+    };
+    let refused = String::from_utf8(add("900").stderr).unwrap();
+    assert!(refused.contains("next must be at least 901"), "{refused}");
+    done(&add("901"));
+    assert_eq!(till.offers(running), ["LTC"]);
+    assert_eq!(till.invoice(running, "LTC")["depositAddress"], address);
 }
 
 #[test]

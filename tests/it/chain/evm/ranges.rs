@@ -1,10 +1,31 @@
 //! Ranges of blocks: what they cost, and how they shrink where a node refuses.
 
-use super::fixtures::{ONE, Ours, Scene, between, kind, received, refusal};
-use coffer::chain::Node;
+use super::fixtures::{ONE, Ours, Scene, TWO, between, bytes, kind, received, refusal};
+use coffer::chain::{Node, Watched};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Accounts that are all named, however many.
+struct Named(Vec<[u8; 20]>);
+
+impl Watched for Named {
+    fn has_script(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn has_account(&self, account: &[u8; 20]) -> bool {
+        self.0.contains(account)
+    }
+
+    fn has_output(&self, _: &str, _: u32) -> bool {
+        false
+    }
+
+    fn accounts(&self, _: usize) -> Option<Vec<[u8; 20]>> {
+        Some(self.0.clone())
+    }
+}
 
 #[test]
 fn a_range_costs_four_calls_and_more_only_where_there_is_money() {
@@ -91,6 +112,30 @@ fn a_node_that_takes_no_names_is_asked_by_contract() {
     let height = scene.anvil.height();
     let blocks = node.blocks(height, height, &scene.ours).unwrap();
     assert_eq!(received(blocks).len(), 1);
+}
+
+#[test]
+fn more_names_than_a_call_takes_are_asked_for_in_several() {
+    let Some(scene) = Scene::open(1) else { return };
+    let from = scene.anvil.height() + 1;
+    scene.anvil.pay_token(&scene.token, ONE, 5);
+    scene.anvil.pay_token(&scene.token, TWO, 7);
+    let mut named: Vec<[u8; 20]> = (1..=1200_u16)
+        .map(|number| {
+            let mut account = [0; 20];
+            account[..2].copy_from_slice(&number.to_be_bytes());
+            account
+        })
+        .collect();
+    (named[3], named[1100]) = (bytes(ONE), bytes(TWO));
+    let mut node = scene.node();
+    node.network().unwrap();
+    let calls = node.rpc().requests();
+    let blocks = node.blocks(from, from + 1, &Named(named)).unwrap();
+    let amounts: Vec<_> = received(blocks).iter().map(|came| came.amount.0).collect();
+    assert_eq!(amounts, [5, 7]);
+    // Two blocks, three times two calls for logs, and two receipts.
+    assert_eq!(node.rpc().requests() - calls, 2 + 3 * 2 + 2);
 }
 
 #[test]
