@@ -7,20 +7,26 @@ use crate::chain::follow::Pools;
 use crate::service::Caches;
 use crate::store::{Changes, OnCommit};
 use crate::worker::Wakers;
+use crate::worker::watch_chain::ChainWakers;
 use std::sync::Arc;
 
-/// What a commit sets off: new addresses are watched, copies are dropped, workers are woken.
+/// What a commit sets off: new addresses are watched, copies are dropped, workers are woken, and whoever follows a chain.
 pub(super) fn on_commit(
     wakers: &Wakers,
     caches: &Arc<Caches>,
     watched: Option<Arc<Pools>>,
+    chain_wakers: &Arc<ChainWakers>,
 ) -> OnCommit {
-    let (wakers, caches) = (wakers.clone(), Arc::clone(caches));
+    let (wakers, caches, chain_wakers) =
+        (wakers.clone(), Arc::clone(caches), Arc::clone(chain_wakers));
     Box::new(move |changes: &Changes| {
         if let Some(pools) = &watched {
             following::tell(pools, changes);
         }
         caches.forget(changes);
+        for chain in &changes.expected {
+            chain_wakers.wake(*chain);
+        }
         if changes.everything {
             wakers.wake_all();
             return;

@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::service::chains::live::{Live, LiveChain};
 use crate::service::{Error, Service};
 use crate::store::Changes;
-use crate::worker::watch_chain::{Follower, Pace, Watch};
+use crate::worker::watch_chain::{ChainWakers, Follower, Pace, Watch};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub(super) fn tell(pools: &Pools, changes: &Changes) {
 pub(super) fn start(
     nodes: &Nodes,
     service: &Arc<Service>,
-    pools: &Pools,
+    (pools, chain_wakers): (&Pools, &ChainWakers),
     clock: &Arc<Clock>,
 ) -> Result<Vec<Follower>, Error> {
     let start = |node: &crate::chain::setting::ChainNode| {
@@ -60,7 +60,14 @@ pub(super) fn start(
         };
         log::info!("{chain}: followed through {}", node.shown());
         let connect = Box::new(node.clone().connector());
-        let started = Follower::start(watch, connect, Arc::clone(clock), Pace::of(chain));
+        let clock = Arc::clone(clock);
+        let started = Follower::start(
+            watch,
+            connect,
+            clock,
+            Pace::of(chain),
+            chain_wakers.of(chain),
+        );
         started.map_err(|error| Error::Failed(format!("{chain} cannot be followed: {error}")))
     };
     nodes.of_chains.iter().map(start).collect()

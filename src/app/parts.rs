@@ -25,7 +25,7 @@ use crate::worker::provision::Provision;
 use crate::worker::prune::Prune;
 use crate::worker::rates::Rates;
 use crate::worker::send::Send;
-use crate::worker::watch_chain::Follower;
+use crate::worker::watch_chain::{ChainWakers, Follower};
 use crate::worker::watch_clock::WatchClock;
 use crate::worker::{Waker, Wakers, run};
 use std::net::SocketAddr;
@@ -69,6 +69,8 @@ struct Shared {
     outbound: Outbound,
     /// What is watched on the chains that are followed.
     pools: Arc<Pools>,
+    /// What wakes whoever follows a chain.
+    chain_wakers: Arc<ChainWakers>,
     /// How often a person has accepted the wall clock.
     clock_accepted: i64,
 }
@@ -119,8 +121,8 @@ impl Parts {
         let (stop_workers, stopped) = watch::channel(false);
         let watch = shared.start_watching_clock(&runtime, config.kind, &stopped);
         let rates = shared.start_asking_for_rates(&runtime, &config, &stopped);
-        let followers =
-            following::start(&config.nodes, &shared.service, &shared.pools, &shared.clock)?;
+        let told = (shared.pools.as_ref(), shared.chain_wakers.as_ref());
+        let followers = following::start(&config.nodes, &shared.service, told, &shared.clock)?;
         let rest = shared.start_workers(&runtime, &config, &stopped);
         let workers = watch.into_iter().chain(rates).chain([rest]).collect();
         let serve = |(listener, limits): (Listener, Limits)| {
@@ -171,9 +173,9 @@ impl Shared {
     /// Opens the file and puts the use cases on top of it; makes the runtime while the file is begun.
     fn open(opening: &Opening, config: &Config, url: &str) -> Result<(Shared, Runtime), Error> {
         let (wakers, caches) = (Wakers::default(), Arc::new(Caches::default()));
-        let pools = Arc::new(Pools::default());
+        let (pools, chain_wakers) = (Arc::new(Pools::default()), Arc::new(ChainWakers::default()));
         let watched = (!config.nodes.of_chains.is_empty()).then(|| Arc::clone(&pools));
-        let store = Store::open(opening, on_commit(&wakers, &caches, watched))?;
+        let store = Store::open(opening, on_commit(&wakers, &caches, watched, &chain_wakers))?;
         let begun = begin_file(&store, config.kind, |tx, row| match row.kind {
             Kind::Sandbox => sandbox::fill(tx, sandbox_clock(row).now()),
             Kind::Production => Ok(()),
@@ -212,6 +214,7 @@ impl Shared {
             wakers,
             outbound,
             pools,
+            chain_wakers,
             clock_accepted,
         };
         Ok((shared, runtime))
@@ -345,6 +348,7 @@ impl Shared {
             wakers,
             outbound,
             pools: _,
+            chain_wakers: _,
             clock_accepted: _,
         } = self;
         let expire = Expire {

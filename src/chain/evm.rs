@@ -341,6 +341,10 @@ impl Node for Evm {
         self.judged(held)
     }
 
+    fn requests(&self) -> u64 {
+        self.rpc.requests()
+    }
+
     fn has_traces(&self) -> Option<bool> {
         self.traces
     }

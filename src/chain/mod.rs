@@ -7,6 +7,7 @@
 
 pub mod rates;
 
+pub mod cost;
 pub mod evm;
 pub mod filter;
 pub mod follow;
@@ -214,6 +215,11 @@ pub trait Node: Send {
     /// [`NodeError`].
     fn held(&mut self, _accounts: &[String], _height: u32) -> Result<Option<Vec<Held>>, NodeError> {
         Ok(None)
+    }
+
+    /// How many requests have been made to it so far; each of a batch counts, as those who sell them count.
+    fn requests(&self) -> u64 {
+        0
     }
 
     /// Does it tell of money that contracts send? None while that is not known, and on chains where there is no such

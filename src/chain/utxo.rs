@@ -268,6 +268,10 @@ impl Node for Utxo {
         self.identified()?;
         self.place_of(txid)
     }
+
+    fn requests(&self) -> u64 {
+        self.rpc.requests()
+    }
 }
 
 /// An error that no caller has a use for.

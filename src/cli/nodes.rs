@@ -5,11 +5,14 @@
 use super::doctor::Checked;
 use super::keeping::file;
 use super::print;
-use crate::chain::setting::Nodes;
+use crate::chain::cost::Cost;
+use crate::chain::follow::Looking;
+use crate::chain::setting::{ChainNode, Nodes};
 use crate::chain::{Node, NodeError};
 use crate::clock::Clock;
 use crate::config::Values;
 use crate::domain::chain::Chain;
+use crate::domain::following::Known;
 use crate::domain::refusal::Refusal;
 use crate::domain::wallet::{WalletNetwork, stopped_mend, stopped_problem};
 use crate::service::chains::order_rescan;
@@ -17,8 +20,13 @@ use crate::service::{Error, open_beside};
 use crate::store::doctor::Complaint;
 use crate::store::unexplained::{self, Unexplained};
 use crate::store::{Kind, Reader, chain_cursors, wallets};
+use crate::worker::watch_chain::Pace;
 use clap::{Arg, ArgMatches, Command};
 use std::str::FromStr;
+use std::sync::RwLock;
+
+/// So deep in the chain outputs are mostly spent: without an index a node does not find their transactions.
+const INDEXED_DEPTH: u32 = 1000;
 
 /// The most addresses that are told of which have more than is known.
 const UNEXPLAINED_MAX: u32 = 20;
@@ -58,7 +66,7 @@ pub(super) fn rescan(matches: &ArgMatches) -> Result<(), Error> {
 
 /// Every node, asked for its network and its newest block.
 pub(super) fn of_nodes(nodes: &Nodes) -> Vec<Checked> {
-    let check = |one: &crate::chain::setting::ChainNode| {
+    let check = |one: &ChainNode| {
         let (chain, shown) = (one.chain, one.shown());
         let mut node = one.node(0);
         let asked = asked(node.as_mut(), chain, nodes.test_networks);
@@ -76,8 +84,27 @@ pub(super) fn of_nodes(nodes: &Nodes) -> Vec<Checked> {
         let start = |one| scope.spawn(move || check(one));
         let started: Vec<_> = nodes.of_chains.iter().map(start).collect();
         let ended = started.into_iter().map(|one| one.join());
-        ended.filter_map(Result::ok).collect()
+        let asked = ended.filter_map(Result::ok);
+        asked.chain(nodes.of_chains.iter().map(requests)).collect()
     })
+}
+
+/// How often a node is asked a day, at these settings; nothing that could be wrong.
+fn requests(node: &ChainNode) -> Checked {
+    let chain = node.chain;
+    let (otherwise, expected) = Pace::requests_a_day(chain);
+    let pace = Pace::of(chain);
+    let (seldom, often) = (pace.otherwise.as_secs(), pace.expected.as_secs());
+    let besides = if Cost::of(chain).each_transaction {
+        "besides one for each of the chain's transactions, so the node should be your own"
+    } else {
+        "besides one or two for each payment; public nodes often allow about 100000 a day for nothing, and some much less"
+    };
+    let about = format!(
+        "requests to {chain}: about {otherwise} a day (every {seldom} s), {expected} while money is expected all day (every \
+         {often} s), {besides}"
+    );
+    (about, Vec::new())
 }
 
 /// The chains that have been followed.
@@ -167,6 +194,16 @@ fn asked(
         ));
     }
     let height = head.block.height;
+    if chain == Chain::Dogecoin {
+        // Whether it has an index shows in a block whose transactions are asked for one by one, and whose outputs are spent.
+        let (nobody, known) = (RwLock::default(), Known::nothing(chain));
+        let nobody = Looking::of(&nobody, &known);
+        let old = height.saturating_sub(INDEXED_DEPTH);
+        if let Err(error) = node.blocks(old, old, &nobody) {
+            let mend = "start it with txindex=1 and without pruning: its blocks show the ids of transactions only";
+            return Err((error.to_string(), mend));
+        }
+    }
     let untold = if node.has_traces() == Some(false) {
         "; it has no trace_block, so what contracts send is not seen: it can be claimed by its transaction"
     } else {

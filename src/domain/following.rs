@@ -81,6 +81,24 @@ pub struct Known {
     pub walk: Option<Walk>,
 }
 
+impl Known {
+    /// A chain of which nothing is known.
+    pub const fn nothing(chain: Chain) -> Known {
+        Known {
+            chain,
+            network: None,
+            cursor: None,
+            complete: None,
+            kept: Vec::new(),
+            open: Vec::new(),
+            stopped: None,
+            rescan: None,
+            claim: None,
+            walk: None,
+        }
+    }
+}
+
 /// A transaction that is gone, as another one spends what it spent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gone {

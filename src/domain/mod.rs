@@ -29,6 +29,7 @@ pub mod quote;
 pub mod rate;
 pub mod refusal;
 pub mod render;
+pub mod requests;
 pub mod retry;
 pub mod scanned;
 pub mod server;

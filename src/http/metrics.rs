@@ -120,28 +120,37 @@ impl Metrics {
     }
 }
 
-/// Adds how far each chain has been read.
+/// Adds how far each chain has been read, and what that took.
 fn of_chains(page: &mut String, chains: &[ChainView]) {
     type Number = fn(&ChainView) -> Option<i64>;
-    let gauges: [(&str, &str, Number); 3] = [
+    let all: [(&str, &str, &str, Number); 4] = [
+        (
+            "coffer_chain_requests_total",
+            "counter",
+            "Requests to the nodes of a chain; each of a batch counts.",
+            |of| i64::try_from(of.requests).ok(),
+        ),
         (
             "coffer_chain_height",
+            "gauge",
             "The last block that was read of a chain.",
             |of| of.height.map(i64::from),
         ),
         (
             "coffer_chain_lag_seconds",
+            "gauge",
             "How long ago a chain has been looked at to its head.",
             |of| of.lag_seconds,
         ),
         (
             "coffer_chain_keeps_up",
+            "gauge",
             "1 while the coins of a chain can be on offer.",
             |of| Some(i64::from(of.keeps_up)),
         ),
     ];
-    for (name, help, number) in gauges {
-        page.push_str(&format!("# HELP {name} {help}\n# TYPE {name} gauge\n"));
+    for (name, kind, help, number) in all {
+        page.push_str(&format!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
         for of in chains {
             if let Some(number) = number(of) {
                 page.push_str(&format!("{name}{{chain=\"{}\"}} {number}\n", of.chain));

@@ -10,7 +10,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
 use crate::domain::time::Time;
 use crate::store::addresses::Owner;
-use crate::store::{Reader, Tx, accounts, addresses, customers};
+use crate::store::{Reader, Tx, accounts, addresses, chains, customers};
 use std::sync::Arc;
 
 impl Service {
@@ -37,6 +37,9 @@ impl Service {
             };
             for family in Family::ALL {
                 service.complete(tx, now, &customer, *family)?;
+                for chain in family.chains() {
+                    chains::expect(tx, mode, chain);
+                }
             }
             service.shown(tx, &customer)
         })

@@ -20,7 +20,9 @@ use crate::domain::status::status;
 use crate::domain::time::Time;
 use crate::store::addresses::Owner;
 use crate::store::wallets::Taken;
-use crate::store::{Reader, Tx, accounts, addresses, coins_off, invoice_steps, payments, quotes};
+use crate::store::{
+    Reader, Tx, accounts, addresses, chains, coins_off, invoice_steps, payments, quotes,
+};
 use std::sync::Arc;
 
 impl Service {
@@ -125,6 +127,7 @@ impl Service {
             created_at: now,
         };
         quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
+        chains::expect(tx, invoice.mode, asset.chain);
         Ok(quote)
     }
 

@@ -19,8 +19,8 @@ use crate::domain::time::Time;
 use crate::store::addresses::Owner;
 use crate::store::open::with_suffix;
 use crate::store::{
-    Durability, Kind, Opening, Store, Tx, accounts, audit_log, customers, invoices, observations,
-    quotes,
+    Durability, Kind, OnCommit, Opening, Store, Tx, accounts, audit_log, customers, invoices,
+    observations, quotes,
 };
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -48,9 +48,22 @@ pub(crate) fn done<T>(use_case: impl Future<Output = T>) -> T {
 
 /// A seeded sandbox without a front, and its file.
 pub(crate) fn seeded() -> (Arc<Service>, File) {
+    heard(Box::new(|_| {}))
+}
+
+/// The same, whose commits are heard of.
+fn heard(on_commit: OnCommit) -> (Arc<Service>, File) {
     let name = format!("coffer-seeded-{}.db", id::new(NOW));
     let file = File(std::env::temp_dir().join(name));
-    (opened(&file, Kind::Sandbox), file)
+    let service = opened_with(&file, Kind::Sandbox, Live::default(), on_commit);
+    (service, file)
+}
+
+/// The same, that tells of each chain on which money becomes expected.
+pub(crate) fn expecting(tell: impl Fn(Chain) + Send + Sync + 'static) -> (Arc<Service>, File) {
+    heard(Box::new(move |changes| {
+        changes.expected.iter().for_each(|chain| tell(*chain));
+    }))
 }
 
 /// A service beside a seeded sandbox's, on the same file, for which live mode is real.
@@ -65,15 +78,20 @@ pub(crate) fn with_nodes(file: &File, chains: &[Chain]) -> Arc<Service> {
         node: "http://node".to_owned(),
         tokens: Vec::new(),
     });
-    opened_with(file, Kind::Production, Live::of(chains.collect(), false))
+    opened_with(
+        file,
+        Kind::Production,
+        Live::of(chains.collect(), false),
+        Box::new(|_| {}),
+    )
 }
 
 /// A service of this kind on a sandbox's file.
 fn opened(file: &File, kind: Kind) -> Arc<Service> {
-    opened_with(file, kind, Live::default())
+    opened_with(file, kind, Live::default(), Box::new(|_| {}))
 }
 
-fn opened_with(file: &File, kind: Kind, live: Live) -> Arc<Service> {
+fn opened_with(file: &File, kind: Kind, live: Live, on_commit: OnCommit) -> Arc<Service> {
     let opening = Opening {
         path: file.0.clone(),
         durability: Durability::Process,
@@ -81,7 +99,7 @@ fn opened_with(file: &File, kind: Kind, live: Live) -> Arc<Service> {
         kind: None,
         exclusive: false,
     };
-    let store = Store::open(&opening, Box::new(|_| {})).unwrap();
+    let store = Store::open(&opening, on_commit).unwrap();
     let row = begin_file(&store, Kind::Sandbox, |tx, _| sandbox::fill(tx, NOW)).unwrap();
     let row = row().unwrap();
     let links = Links {

@@ -45,6 +45,13 @@ pub fn release(tx: &Tx<'_>, chain: Chain) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// From now on somebody may pay on a chain: whoever follows it hears of that with the commit.
+pub fn expect(tx: &Tx<'_>, mode: Mode, chain: Chain) {
+    if mode.is_live() {
+        tx.note(|changes| changes.expected.push(chain));
+    }
+}
+
 /// A live chain has been looked at up to this moment, or further.
 pub fn reach(tx: &Tx<'_>, chain: Chain, to: Time) -> Result<(), StoreError> {
     let params = named_params! { ":mode": Mode::Live, ":chain": chain, ":scanned_to": to };

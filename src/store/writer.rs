@@ -56,6 +56,8 @@ pub struct Changes {
     pub transfers: bool,
     /// Live addresses that were handed out or imported: they are watched before anybody hears of them.
     pub addresses: Vec<(Chain, String)>,
+    /// Live chains on which money is expected that may not have been before.
+    pub expected: Vec<Chain>,
     /// Anything may be different: another process wrote, or everything was put back.
     pub everything: bool,
 }

@@ -6,8 +6,10 @@
 #[cfg(test)]
 mod tests;
 mod thread;
+mod waker;
 
 pub use thread::{Connect, Follower, Pace};
+pub use waker::{ChainWaker, ChainWakers};
 
 use crate::chain::follow::{Addresses, Came, Looking, Manner, step};
 use crate::chain::{Node, NodeError};

@@ -41,18 +41,7 @@ impl Scene {
         let mut addresses = Addresses::default();
         addresses.insert(chain, &ours);
         let node = MemoryNode::new(&memory);
-        let known = Known {
-            claim: None,
-            walk: None,
-            chain,
-            network: None,
-            cursor: None,
-            complete: None,
-            kept: Vec::new(),
-            open: Vec::new(),
-            stopped: None,
-            rescan: None,
-        };
+        let known = Known::nothing(chain);
         let mut scene = Scene {
             memory,
             node,

@@ -214,18 +214,7 @@ mod tests {
 
     #[test]
     fn what_nobody_has_is_named_behind_what_somebody_has_and_in_full_for_good() {
-        let known = Known {
-            chain: Chain::Base,
-            network: None,
-            cursor: None,
-            complete: None,
-            kept: Vec::new(),
-            open: Vec::new(),
-            stopped: None,
-            rescan: None,
-            claim: None,
-            walk: None,
-        };
+        let known = Known::nothing(Chain::Base);
         let account = |index: u64| {
             let text = simulated(Mode::Live, Chain::Base, index);
             (address::account(Chain::Base, &text).unwrap(), text)

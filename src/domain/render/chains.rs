@@ -34,6 +34,10 @@ pub struct ChainView {
     pub problem: Option<String>,
     /// How many addresses are watched.
     pub watched_addresses: usize,
+    /// How many requests were made to its nodes since the start.
+    pub requests: u64,
+    /// How many a day that makes; none in the first ten minutes.
+    pub requests_per_day: Option<u64>,
     /// The next block of the rescan that is under way.
     pub rescan_at: Option<u32>,
     /// Addresses that have more than is known to have come to them; the first hundred.

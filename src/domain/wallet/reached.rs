@@ -30,7 +30,10 @@ impl Reached {
     /// `invalid_request` that says the lowest or the highest index that would be right.
     pub fn go_on(&self, wanted: Option<u32>, is_sure: bool) -> Result<u32, Refusal> {
         let refused = |problem: String| Err(Refusal::field("next", problem));
-        if let Some(index) = self.stopped.filter(|index| wanted.unwrap_or(self.next) <= *index) {
+        if let Some(index) = self
+            .stopped
+            .filter(|index| wanted.unwrap_or(self.next) <= *index)
+        {
             let least = index.saturating_add(1);
             return refused(format!(
                 "must be at least {least}, as something came to index {index}, which this file has not handed out; and \

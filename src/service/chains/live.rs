@@ -8,6 +8,8 @@ use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
 use crate::domain::chain::CHAINS;
 use crate::domain::refusal::Refusal;
+use crate::domain::requests::Requests;
+use crate::domain::time::Time;
 use crate::domain::token::contract_of;
 use crate::domain::wallet::{Wallet, WalletNetwork};
 use crate::service::{Error, Service};
@@ -34,6 +36,8 @@ pub struct Said {
     pub problem: Option<String>,
     /// How many addresses are watched.
     pub watched: usize,
+    /// What its nodes have been asked.
+    pub requests: Requests,
 }
 
 /// How live mode is set up, and what is heard of its chains.
@@ -69,9 +73,9 @@ impl Live {
     }
 
     /// Keeps what is said of a chain.
-    fn hear(&self, chain: Chain, said: Said) {
+    fn hear(&self, chain: Chain, say: impl FnOnce(&mut Said)) {
         if let Some((_, of)) = self.chains.iter().find(|(one, _)| one.chain == chain) {
-            *of.lock().unwrap_or_else(PoisonError::into_inner) = said;
+            say(&mut of.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 }
@@ -79,7 +83,14 @@ impl Live {
 impl Service {
     /// Hears how a chain is, from whoever follows it.
     pub fn hear_of_chain(&self, chain: Chain, problem: Option<String>, watched: usize) {
-        self.live.hear(chain, Said { problem, watched });
+        self.live.hear(chain, |said| {
+            (said.problem, said.watched) = (problem, watched);
+        });
+    }
+
+    /// Hears that so many requests more were made to a chain's nodes.
+    pub fn hear_of_requests(&self, now: Time, chain: Chain, more: u64) {
+        self.live.hear(chain, |said| said.requests.count(now, more));
     }
 
     /// The canonical text of an address that money may be sent to. Where nothing real is sent, an address of any network does;

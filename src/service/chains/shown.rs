@@ -74,6 +74,8 @@ fn view(
         keeps_up: false,
         problem: None,
         watched_addresses: said.watched,
+        requests: said.requests.total(),
+        requests_per_day: said.requests.a_day(now),
         rescan_at: rescans::of(db, chain)?.map(|rescan| rescan.next_height),
         unexplained: unexplained(db, chain)?,
     };

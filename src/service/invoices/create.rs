@@ -18,7 +18,7 @@ use crate::service::idempotency::{Outcome, Slot, once};
 use crate::service::settle::judge;
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::addresses::Owner;
-use crate::store::{Tx, accounts, addresses, file, invoice_steps, invoices, quotes};
+use crate::store::{Tx, accounts, addresses, chains, file, invoice_steps, invoices, quotes};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -179,6 +179,7 @@ impl Service {
             if quotes::insert(tx, seq, quote)? != quote.seq {
                 return Err(Error::Failed("a quote got another number".to_owned()));
             }
+            chains::expect(tx, invoice.mode, quote.asset.chain);
             invoice_steps::picked_first(tx, seq, quote.seq, now)?;
             invoice_steps::status(tx, seq, invoice.status, now)?;
         }

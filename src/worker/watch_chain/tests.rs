@@ -285,7 +285,7 @@ impl History {
 }
 
 /// Whoever follows a chain, just started.
-fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Watch {
+pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Watch {
     let mut addresses = Addresses::default();
     for address in ours {
         addresses.insert(chain, address);

@@ -3,12 +3,18 @@
 //! What lives here: when the next step is, and how it ends. What does not: a step. What always holds: whoever stops it waits
 //! no longer than a moment, whatever its node does.
 
+#[cfg(test)]
+mod tests;
+
+use super::waker::{ChainWaker, Pause};
 use super::{Failed, Stands, Watch};
+use crate::chain::cost::Cost;
 use crate::chain::{Node, NodeError};
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
+use crate::domain::time::{MINUTE_MS, Time};
 use crate::service::random;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +22,9 @@ use std::time::Duration;
 const BACK_OFF_MAX: Duration = Duration::from_secs(120);
 /// After the first failure; twice as long after each further one.
 const BACK_OFF: Duration = Duration::from_secs(1);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// So long money is expected after somebody was shown where to pay, whoever that was.
+const EXPECTED_MS: i64 = 15 * MINUTE_MS;
 
 /// Connects to a chain's node, anew, after so many failures in a row: nothing is remembered of what it was told before.
 pub type Connect = Box<dyn FnMut(u32) -> Box<dyn Node> + Send>;
@@ -42,12 +51,26 @@ impl Pace {
             otherwise: Duration::from_secs(otherwise),
         }
     }
+
+    /// How many requests a day it makes to follow a chain: while no money is expected, and while some is.
+    pub fn requests_a_day(chain: Chain) -> (u64, u64) {
+        let (pace, cost) = (Pace::of(chain), Cost::of(chain));
+        let polls = |every: Duration| DAY.as_secs().checked_div(every.as_secs()).unwrap_or(0);
+        let (otherwise, expected) = (polls(pace.otherwise), polls(pace.expected));
+        (cost.a_day(otherwise), cost.a_day(expected))
+    }
 }
 
-/// A chain that is followed.
+/// A chain that is followed, until this is dropped.
 pub struct Follower {
-    stop: Sender<()>,
+    waker: Arc<ChainWaker>,
     ended: Mutex<Receiver<()>>,
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.ask_to_stop();
+    }
 }
 
 impl Follower {
@@ -60,31 +83,23 @@ impl Follower {
         connect: Connect,
         clock: Arc<Clock>,
         pace: Pace,
+        waker: Arc<ChainWaker>,
     ) -> std::io::Result<Follower> {
-        let ((stop, stopped), (end, ended)) = (channel(), channel());
+        let (end, ended) = channel();
+        let own = Arc::clone(&waker);
         let thread = std::thread::Builder::new().name(format!("chain {}", watch.chain));
         thread.spawn(move || {
-            let mut following = Following {
-                watch,
-                connect,
-                clock,
-                pace,
-                failures: 0,
-                said: None,
-                said_of_rescan: None,
-            };
-            following.run(&stopped);
+            Following::new(watch, connect, clock, pace, own).run();
             // Nobody waits any more where this fails.
             let _ = end.send(());
         })?;
         let ended = Mutex::new(ended);
-        Ok(Follower { stop, ended })
+        Ok(Follower { waker, ended })
     }
 
     /// Asks it to end, without waiting.
     pub fn ask_to_stop(&self) {
-        // It has ended where this fails.
-        let _ = self.stop.send(());
+        self.waker.ask_to_stop();
     }
 
     /// Waits until it has ended, so long at most; false where it has not: its node does not answer.
@@ -100,6 +115,11 @@ struct Following {
     connect: Connect,
     clock: Arc<Clock>,
     pace: Pace,
+    waker: Arc<ChainWaker>,
+    /// The node that is asked, and how many of its requests have been counted.
+    connected: Option<(Box<dyn Node>, u64)>,
+    /// When somebody was last shown where to pay, by the time since the system was started.
+    asked_at: Option<Time>,
     /// Failures in a row.
     failures: u32,
     /// What was said last of what is wrong; nothing while all is well.
@@ -109,29 +129,65 @@ struct Following {
 }
 
 impl Following {
-    fn run(&mut self, stopped: &Receiver<()>) {
-        let mut connected: Option<Box<dyn Node>> = None;
-        loop {
-            let stepped = self.prepared().and_then(|is_prepared| {
-                if !is_prepared {
-                    return Ok(Stands::Behind);
-                }
-                let node = connected.get_or_insert_with(|| (self.connect)(self.failures));
-                self.watch.step(node.as_mut(), self.clock.now())
-            });
-            let pause = match stepped {
-                Ok(stands) => self.after(&stands),
-                Err(Failed::Closed) => return,
-                Err(failed) => {
-                    connected = None;
-                    self.after_failure(&failed)
-                }
-            };
-            match stopped.recv_timeout(pause) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+    fn new(
+        watch: Watch,
+        connect: Connect,
+        clock: Arc<Clock>,
+        pace: Pace,
+        waker: Arc<ChainWaker>,
+    ) -> Following {
+        Following {
+            watch,
+            connect,
+            clock,
+            pace,
+            waker,
+            connected: None,
+            asked_at: None,
+            failures: 0,
+            said: None,
+            said_of_rescan: None,
+        }
+    }
+
+    fn run(&mut self) {
+        let (clock, waker) = (Arc::clone(&self.clock), Arc::clone(&self.waker));
+        while let Some(pause) = self.turn() {
+            if !waker.rest(&clock, pause) {
+                return;
             }
         }
+    }
+
+    /// One step, and how long to rest after it; nothing where the server has stopped.
+    fn turn(&mut self) -> Option<Pause> {
+        if self.waker.take_money() {
+            self.asked_at = Some(self.clock.uptime());
+        }
+        match self.stepped() {
+            Ok(stands) => Some(self.after(&stands)),
+            Err(Failed::Closed) => None,
+            Err(failed) => {
+                self.connected = None;
+                Some(Pause::of(self.after_failure(&failed)))
+            }
+        }
+    }
+
+    fn stepped(&mut self) -> Result<Stands, Failed> {
+        if !self.prepared()? {
+            return Ok(Stands::Behind);
+        }
+        let connect = || ((self.connect)(self.failures), 0);
+        let (node, counted) = self.connected.get_or_insert_with(connect);
+        let now = self.clock.now();
+        let stepped = self.watch.step(node.as_mut(), now);
+        let more = node.requests().saturating_sub(*counted);
+        *counted = node.requests();
+        if let Ok(service) = self.watch.service() {
+            service.hear_of_requests(now, self.watch.chain, more);
+        }
+        stepped
     }
 
     /// Is everything looked for that is to be? If not, some more is now.
@@ -144,37 +200,51 @@ impl Following {
     }
 
     /// How long until the next step, after one that was taken.
-    fn after(&mut self, stands: &Stands) -> Duration {
+    fn after(&mut self, stands: &Stands) -> Pause {
         let chain = self.watch.chain;
         self.failures = 0;
         self.tell(match stands {
             Stands::NodeLags(_) => Some("its node does not have what was read already".to_owned()),
             Stands::Behind | Stands::AtHead(_) | Stands::Stopped => None,
         });
-        let is_expected = || {
-            let service = self.watch.service().ok();
-            service.is_none_or(|service| service.is_money_expected(chain).unwrap_or(true))
-        };
         match stands {
-            Stands::Behind => Duration::ZERO,
+            Stands::Behind => Pause::of(Duration::ZERO),
             Stands::AtHead(head) => {
-                let pause = if is_expected() {
+                if self.said.take().is_some() {
+                    log::info!("{chain}: caught up, block {}", head.block.height);
+                }
+                let most = if self.is_expected() {
                     self.pace.expected
                 } else {
                     self.pace.otherwise
                 };
-                if self.said.take().is_some() {
-                    log::info!("{chain}: caught up, block {}", head.block.height);
+                Pause {
+                    most,
+                    expected: Some(self.pace.expected),
                 }
-                pause
             }
             Stands::NodeLags(head) => {
                 let text = "its node lags: it does not have what was read already".to_owned();
                 self.say(text, Some(head.block.height));
-                self.pace.expected
+                Pause::of(self.pace.expected)
             }
-            Stands::Stopped => self.pace.expected,
+            Stands::Stopped => Pause::of(self.pace.expected),
         }
+    }
+
+    /// Is money expected: may something be paid in time, is something seen and not confirmed, or was somebody shown a moment
+    /// ago where to pay?
+    fn is_expected(&self) -> bool {
+        let uptime = self.clock.uptime();
+        if self
+            .asked_at
+            .is_some_and(|at| uptime.since_ms(at) < EXPECTED_MS)
+        {
+            return true;
+        }
+        let service = self.watch.service().ok();
+        let chain = self.watch.chain;
+        service.is_none_or(|service| service.is_money_expected(chain).unwrap_or(true))
     }
 
     /// How long until the next step, after one that failed.
@@ -227,95 +297,4 @@ fn jittered(pause: Duration) -> Duration {
     let [dice] = random::<1>().unwrap_or([0]);
     let share = pause.checked_div(1024).unwrap_or_default();
     pause.saturating_sub(share.saturating_mul(u32::from(dice)))
-}
-
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-mod tests {
-    use super::{BACK_OFF_MAX, Follower, Pace, jittered};
-    use crate::chain::follow::Pools;
-    use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
-    use crate::clock::Clock;
-    use crate::domain::asset::Chain;
-    use crate::domain::observation::Block;
-    use crate::service::tests::seeded;
-    use crate::worker::watch_chain::Watch;
-    use std::sync::Arc;
-    use std::sync::mpsc::{Receiver, Sender, channel};
-    use std::time::Duration;
-
-    /// A node that says that it was asked, and answers when it is told to: never.
-    struct Hangs(Sender<()>, Receiver<()>);
-
-    impl Node for Hangs {
-        fn network(&mut self) -> Result<String, NodeError> {
-            self.0.send(()).unwrap();
-            // Nobody answers: the other end is dropped at last.
-            let _ = self.1.recv();
-            Err(NodeError::Behind)
-        }
-
-        fn head(&mut self) -> Result<Head, NodeError> {
-            Err(NodeError::Behind)
-        }
-
-        fn hash_at(&mut self, _: u32) -> Result<Option<String>, NodeError> {
-            Err(NodeError::Behind)
-        }
-
-        fn blocks(&mut self, _: u32, _: u32, _: &dyn Watched) -> Result<Vec<BlockRead>, NodeError> {
-            Err(NodeError::Behind)
-        }
-
-        fn mempool(&mut self, _: &[String], _: &dyn Watched) -> Result<MempoolRead, NodeError> {
-            Err(NodeError::Behind)
-        }
-
-        fn block_of(&mut self, _: &str) -> Result<Option<Block>, NodeError> {
-            Err(NodeError::Behind)
-        }
-    }
-
-    #[test]
-    fn nobody_waits_for_a_node_that_hangs_and_it_holds_no_file() {
-        let (service, _file) = seeded();
-        let chain = Chain::Bitcoin;
-        let watch = Watch {
-            service: Arc::downgrade(&service),
-            chain,
-            addresses: Pools::default().of(chain),
-            blocks_max: 1,
-            outputs_max: 1,
-            test_networks: false,
-            was_rescan: false,
-            rescan_problem: None,
-        };
-        let (asked, is_asked) = channel();
-        let (answer, answered) = channel();
-        let mut ends = Some((asked, answered));
-        let connect = Box::new(move |_| {
-            let (asked, answered) = ends.take().unwrap();
-            Box::new(Hangs(asked, answered)) as Box<dyn Node>
-        });
-        let clock = Arc::new(Clock::new(0, None));
-        let follower = Follower::start(watch, connect, clock, Pace::of(chain)).unwrap();
-        is_asked.recv().unwrap();
-        follower.ask_to_stop();
-        assert!(!follower.has_ended(Duration::ZERO));
-        assert_eq!(Arc::strong_count(&service), 1);
-        // Once it is told anything, it ends.
-        drop(answer);
-        assert!(follower.has_ended(Duration::MAX));
-    }
-
-    #[test]
-    fn a_pause_is_up_to_a_quarter_shorter() {
-        for _ in 0..100 {
-            let pause = jittered(BACK_OFF_MAX);
-            assert!(
-                pause <= BACK_OFF_MAX && pause >= BACK_OFF_MAX * 3 / 4,
-                "{pause:?}"
-            );
-        }
-    }
 }

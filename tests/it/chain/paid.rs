@@ -45,6 +45,25 @@ fn litecoin_that_came_while_nobody_looked_pays_an_invoice_and_is_confirmed_by_it
     let txid = node.pay(FIRST_ADDRESS, "0.25");
     let running = till.start();
     till.hears("invoice.detected", &invoice);
+    is_shown(&running);
+    node.mine(3);
+    till.hears("invoice.confirmed", &invoice);
+    let path = format!("/v1/invoices/{}", invoice["id"].as_str().unwrap());
+    let paid = till.call(&running, "GET", &path, "");
+    assert_eq!(
+        (&paid["status"], &paid["amountReceived"]),
+        (&json!("confirmed"), &json!("0.25"))
+    );
+    drop(running);
+    let seen = "select group_concat(txid || ' ' || state) from observations";
+    till.served.until(seen, &[&format!("{txid} confirmed")]);
+    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    comes_to_nobody_and_is_read_again(&till, &node, &txid, seen);
+}
+
+/// How far the chain has been read is shown, and what that took.
+#[track_caller]
+fn is_shown(running: &Running) {
     let chains = running.interface("GET", "/dashboard/api/chains", &Value::Null);
     let chains = chains.expect(200).json()["data"].clone();
     assert_eq!(
@@ -63,25 +82,19 @@ fn litecoin_that_came_while_nobody_looked_pays_an_invoice_and_is_confirmed_by_it
     );
     assert_eq!(chains[0]["node"], "http://127.0.0.1");
     assert_eq!(chains[0]["height"], 101);
+    assert!(chains[0]["requests"].as_u64() > Some(0), "{chains}");
+    assert_eq!(chains[0]["requestsPerDay"], Value::Null);
+    let counted = running.interface("GET", "/metrics", &Value::Null).text;
+    let counted = counted
+        .lines()
+        .find_map(|line| line.strip_prefix("coffer_chain_requests_total{chain=\"litecoin\"} "));
+    assert!(counted.unwrap().parse::<u64>().unwrap() > 0);
     let ready = running.interface("GET", "/readyz?verbose", &Value::Null);
     assert!(
         ready.text.contains("chains: litecoin ok\n"),
         "{}",
         ready.text
     );
-    node.mine(3);
-    till.hears("invoice.confirmed", &invoice);
-    let path = format!("/v1/invoices/{}", invoice["id"].as_str().unwrap());
-    let paid = till.call(&running, "GET", &path, "");
-    assert_eq!(
-        (&paid["status"], &paid["amountReceived"]),
-        (&json!("confirmed"), &json!("0.25"))
-    );
-    drop(running);
-    let seen = "select group_concat(txid || ' ' || state) from observations";
-    till.served.until(seen, &[&format!("{txid} confirmed")]);
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    comes_to_nobody_and_is_read_again(&till, &node, &txid, seen);
 }
 
 #[track_caller]
@@ -123,6 +136,8 @@ fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, 
         "{said}"
     );
     assert!(!said.contains("coffer:regtest"), "{said}");
+    let requests = "ok: requests to litecoin: about 18432 a day (every 30 s), 52992 while money is expected all day";
+    assert!(said.contains(requests), "{said}");
 }
 
 /// The wallet of which index 900 was paid is stopped, which is said everywhere, until it goes on behind that index.

@@ -1,7 +1,9 @@
 //! Ranges of blocks: what they cost, and how they shrink where a node refuses.
 
 use super::fixtures::{ONE, Ours, Scene, TWO, between, bytes, kind, received, refusal};
+use coffer::chain::cost::Cost;
 use coffer::chain::{Node, Watched};
+use coffer::domain::chain::Chain;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,10 +55,21 @@ fn a_range_costs_four_calls_and_more_only_where_there_is_money() {
     let calls = node.rpc().requests();
     node.head().unwrap();
     assert_eq!(node.rpc().requests() - calls, 2);
+    // What is asked for at the head, as doctor counts it.
+    let calls = node.rpc().requests();
+    node.network().unwrap();
+    node.head().unwrap();
+    node.hash_at(first).unwrap();
+    node.blocks(first, paid - 1, &scene.ours).unwrap();
+    let cost = Cost::of(Chain::Base);
+    assert_eq!(node.rpc().requests() - calls, cost.a_poll);
+    // What is final: two blocks, three times two calls for logs, then the chain id, the head and the block read last.
+    assert_eq!(2 + 3 * 2 + 4, cost.a_final);
+    let calls = node.rpc().requests();
     // With nobody to look for, only the blocks at its ends.
     let nobody = Ours(Vec::new());
     assert_eq!(node.blocks(first, last, &nobody).unwrap().len(), 2);
-    assert_eq!(node.rpc().requests() - calls, 4);
+    assert_eq!(node.rpc().requests() - calls, 2);
 }
 
 #[test]
@@ -134,7 +147,7 @@ fn more_names_than_a_call_takes_are_asked_for_in_several() {
     let blocks = node.blocks(from, from + 1, &Named(named)).unwrap();
     let amounts: Vec<_> = received(blocks).iter().map(|came| came.amount.0).collect();
     assert_eq!(amounts, [5, 7]);
-    // Two blocks, three times two calls for logs, and two receipts.
+    // Two blocks, three times two calls for logs, and two receipts; a wallet with its thousand ahead costs that.
     assert_eq!(node.rpc().requests() - calls, 2 + 3 * 2 + 2);
 }
 

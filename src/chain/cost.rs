@@ -1,0 +1,95 @@
+//! What it costs to follow a chain, in requests: each of a batch counts, as those who sell them count.
+//!
+//! What does not live here: how often a node is asked. What always holds: it is about what is counted, as long as the chain
+//! goes on evenly and nobody is paid.
+
+use crate::domain::asset::{ASSETS, AssetKind};
+use crate::domain::chain::Chain;
+
+/// What a node is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Each time that it is asked for what is new.
+    pub a_poll: u64,
+    /// For each block.
+    pub a_block: u64,
+    /// So many blocks there are a day, about.
+    blocks_a_day: u64,
+    /// For each range that has become final, and is read again.
+    pub a_final: u64,
+    /// So many such ranges there are a day at most: never more than polls.
+    finals_a_day: u64,
+    /// Is each transaction of the chain asked for, too?
+    pub each_transaction: bool,
+}
+
+impl Cost {
+    /// What a chain costs; of EVM chains with one wallet, of which a thousand addresses ahead are looked for.
+    pub fn of(chain: Chain) -> Cost {
+        let (blocks_a_day, finals_a_day) = match chain {
+            Chain::Bitcoin => (144, 0),
+            Chain::Litecoin => (576, 0),
+            Chain::Dogecoin => (1440, 0),
+            // Eight blocks with their transactions at once, and 64 without; each jump of what is final begins anew.
+            Chain::Ethereum | Chain::Base => (blocks(chain), 900),
+            Chain::Polygon | Chain::Tron | Chain::Solana => (blocks(chain), u64::MAX),
+        };
+        let has_native = ASSETS
+            .iter()
+            .any(|asset| asset.chain == chain && asset.kind == AssetKind::Native);
+        let (a_poll, a_block, a_final) = match (chain.has_outputs(), has_native) {
+            // Its state 4, the block that was read last 1, the mempool 1; of a block its hash and itself.
+            (true, _) => (6, 2, 0),
+            // The chain id 1, the newest and the final block 2, the block that was read last 1, two blocks and two calls for
+            // logs; of what is final two blocks, two calls for logs for each 500 addresses, and a look at the head.
+            (false, false) => (8, 0, 12),
+            // Is it traced 1, no blocks without their transactions; each block and its traces, twice.
+            (false, true) => (7, 4, 11),
+        };
+        Cost {
+            a_poll,
+            a_block,
+            blocks_a_day,
+            a_final,
+            finals_a_day,
+            each_transaction: chain.has_outputs(),
+        }
+    }
+
+    /// How many requests a day that makes, where it is asked so often a day.
+    pub fn a_day(&self, polls: u64) -> u64 {
+        let finals = self.finals_a_day.min(polls).saturating_mul(self.a_final);
+        let blocks = self.blocks_a_day.saturating_mul(self.a_block);
+        polls
+            .saturating_mul(self.a_poll)
+            .saturating_add(finals)
+            .saturating_add(blocks)
+    }
+}
+
+/// How many blocks there are a day.
+fn blocks(chain: Chain) -> u64 {
+    if chain == Chain::Ethereum {
+        7200
+    } else {
+        43_200
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Chain, Cost};
+
+    #[test]
+    fn a_day_costs_polls_blocks_and_what_is_final() {
+        for (chain, polls, a_day) in [
+            (Chain::Bitcoin, 2880, 2880 * 6 + 144 * 2),
+            (Chain::Base, 1440, 1440 * 8 + 900 * 12),
+            (Chain::Base, 100, 100 * 8 + 100 * 12),
+            (Chain::Polygon, 5760, 5760 * 20),
+            (Chain::Ethereum, 1440, 1440 * 7 + 900 * 11 + 7200 * 4),
+        ] {
+            assert_eq!(Cost::of(chain).a_day(polls), a_day, "{chain} {polls}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! How often a node is asked.
+//!
+//! What always holds: what is told for a day was counted, in the last day or since the count began.
+
+use super::time::{HOUR_MS, MINUTE_MS, Time};
+use std::collections::VecDeque;
+
+/// The hours that are looked at: the one that is under way, and those before it.
+const HOURS: i64 = 24;
+/// What was counted in less time says nothing of a day.
+const SPAN_MS_MIN: i64 = 10 * MINUTE_MS;
+
+/// What was asked, by the hour.
+#[derive(Clone, Debug, Default)]
+pub struct Requests {
+    /// When the first was counted.
+    since: Option<Time>,
+    total: u64,
+    /// Each hour since 1970 in which something was asked, and how much; the oldest first.
+    hours: VecDeque<(i64, u64)>,
+}
+
+impl Requests {
+    /// So many more were made.
+    pub fn count(&mut self, now: Time, more: u64) {
+        self.since.get_or_insert(now);
+        self.total = self.total.saturating_add(more);
+        let hour = hour(now);
+        match self.hours.back_mut() {
+            Some((last, count)) if *last >= hour => *count = count.saturating_add(more),
+            Some(_) | None => self.hours.push_back((hour, more)),
+        }
+        while self
+            .hours
+            .front()
+            .is_some_and(|(first, _)| is_old(*first, hour))
+        {
+            self.hours.pop_front();
+        }
+    }
+
+    /// All that were counted.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// How many a day that makes, by those of the last day, or of the time since the first where that is less; nothing in
+    /// the first ten minutes.
+    pub fn a_day(&self, now: Time) -> Option<u64> {
+        let this = hour(now);
+        let begun = Time(
+            this.saturating_sub(HOURS)
+                .saturating_add(1)
+                .saturating_mul(HOUR_MS),
+        );
+        let span_ms = now.since_ms(self.since?.max(begun));
+        if span_ms < SPAN_MS_MIN {
+            return None;
+        }
+        let young = self.hours.iter().filter(|(hour, _)| !is_old(*hour, this));
+        let counted: u64 = young.map(|(_, count)| count).sum();
+        let day_ms = u128::try_from(HOURS.saturating_mul(HOUR_MS)).ok()?;
+        let made = u128::from(counted).saturating_mul(day_ms);
+        u64::try_from(made.checked_div(u128::try_from(span_ms).ok()?)?).ok()
+    }
+}
+
+fn hour(at: Time) -> i64 {
+    at.0.div_euclid(HOUR_MS)
+}
+
+/// Is an hour so long ago that it is not looked at?
+fn is_old(hour: i64, now: i64) -> bool {
+    now.saturating_sub(hour) >= HOURS
+}
+
+#[cfg(test)]
+#[expect(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
+mod tests {
+    use super::{HOUR_MS, MINUTE_MS, Requests, Time};
+
+    const START: Time = Time(1_795_253_400_000);
+
+    /// After so long a day's worth is told; as much is asked every minute.
+    #[track_caller]
+    fn after(minutes: i64, a_minute: u64) -> (Option<u64>, Requests) {
+        let mut requests = Requests::default();
+        for minute in 0..minutes {
+            requests.count(START.plus_ms(minute * MINUTE_MS), a_minute);
+        }
+        let now = START.plus_ms(minutes * MINUTE_MS);
+        (requests.a_day(now), requests)
+    }
+
+    #[test]
+    fn a_days_worth_is_told_by_what_was_counted() {
+        assert_eq!(Requests::default().a_day(START), None);
+        assert_eq!(after(9, 10).0, None);
+        for minutes in [10, 60, 24 * 60, 3 * 24 * 60, 3 * 24 * 60 + 17] {
+            let (a_day, requests) = after(minutes, 10);
+            assert_eq!(a_day, Some(10 * 24 * 60), "{minutes}");
+            assert_eq!(requests.total(), 10 * u64::try_from(minutes).unwrap_or(0));
+            assert!(requests.hours.len() <= 24);
+        }
+    }
+
+    #[test]
+    fn what_was_asked_two_days_ago_counts_no_more() {
+        let (_, mut requests) = after(60, 1000);
+        let later = START.plus_ms(48 * HOUR_MS);
+        requests.count(later, 5);
+        assert!(
+            requests
+                .a_day(later.plus_ms(HOUR_MS))
+                .is_some_and(|a_day| a_day < 10)
+        );
+        // A clock that is set back takes nothing away.
+        requests.count(START, 1);
+        assert_eq!(requests.total(), 60_006);
+        assert_eq!(requests.a_day(START), None);
+    }
+}

@@ -1,0 +1,98 @@
+//! The thread of a chain: who waits for it, and how often it asks.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test fails by panicking"
+)]
+
+mod pace;
+
+use super::{BACK_OFF_MAX, EXPECTED_MS, Follower, Following, Pace, jittered};
+use crate::chain::follow::Pools;
+use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
+use crate::clock::Clock;
+use crate::domain::asset::Chain;
+use crate::domain::observation::Block;
+use crate::service::tests::seeded;
+use crate::worker::watch_chain::{ChainWakers, Watch};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+/// A node that says that it was asked, and answers when it is told to: never.
+struct Hangs(Sender<()>, Receiver<()>);
+
+impl Node for Hangs {
+    fn network(&mut self) -> Result<String, NodeError> {
+        self.0.send(()).unwrap();
+        // Nobody answers: the other end is dropped at last.
+        let _ = self.1.recv();
+        Err(NodeError::Behind)
+    }
+
+    fn head(&mut self) -> Result<Head, NodeError> {
+        Err(NodeError::Behind)
+    }
+
+    fn hash_at(&mut self, _: u32) -> Result<Option<String>, NodeError> {
+        Err(NodeError::Behind)
+    }
+
+    fn blocks(&mut self, _: u32, _: u32, _: &dyn Watched) -> Result<Vec<BlockRead>, NodeError> {
+        Err(NodeError::Behind)
+    }
+
+    fn mempool(&mut self, _: &[String], _: &dyn Watched) -> Result<MempoolRead, NodeError> {
+        Err(NodeError::Behind)
+    }
+
+    fn block_of(&mut self, _: &str) -> Result<Option<Block>, NodeError> {
+        Err(NodeError::Behind)
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_node_that_hangs_and_it_holds_no_file() {
+    let (service, _file) = seeded();
+    let chain = Chain::Bitcoin;
+    let watch = Watch {
+        service: Arc::downgrade(&service),
+        chain,
+        addresses: Pools::default().of(chain),
+        blocks_max: 1,
+        outputs_max: 1,
+        test_networks: false,
+        was_rescan: false,
+        rescan_problem: None,
+    };
+    let (asked, is_asked) = channel();
+    let (answer, answered) = channel();
+    let mut ends = Some((asked, answered));
+    let connect = Box::new(move |_| {
+        let (asked, answered) = ends.take().unwrap();
+        Box::new(Hangs(asked, answered)) as Box<dyn Node>
+    });
+    let clock = Arc::new(Clock::new(0, None));
+    let waker = ChainWakers::default().of(chain);
+    let follower = Follower::start(watch, connect, clock, Pace::of(chain), waker).unwrap();
+    is_asked.recv().unwrap();
+    follower.ask_to_stop();
+    assert!(!follower.has_ended(Duration::ZERO));
+    assert_eq!(Arc::strong_count(&service), 1);
+    // Once it is told anything, it ends.
+    drop(answer);
+    assert!(follower.has_ended(Duration::MAX));
+}
+
+#[test]
+fn a_pause_is_up_to_a_quarter_shorter() {
+    for _ in 0..100 {
+        let pause = jittered(BACK_OFF_MAX);
+        assert!(
+            pause <= BACK_OFF_MAX && pause >= BACK_OFF_MAX * 3 / 4,
+            "{pause:?}"
+        );
+    }
+}

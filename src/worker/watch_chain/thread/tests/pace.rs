@@ -1,0 +1,258 @@
+//! How often a node is asked, and how that is counted: under a clock that stands still, and nobody sleeps.
+
+use super::{ChainWakers, EXPECTED_MS, Follower, Following, Pace};
+use crate::chain::memory::{Memory, MemoryNode};
+use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
+use crate::clock::{Clock, ManualTime, TimeSource};
+use crate::domain::asset::{Asset, Chain};
+use crate::domain::observation::Block;
+use crate::domain::time::{DAY_MS, MINUTE_MS, SECOND_MS};
+use crate::service::Service;
+use crate::service::tests::{File, NOW, done, expecting, invoice_address, live, with_nodes};
+use crate::worker::watch_chain::tests::watch;
+use crate::worker::watch_chain::waker::Pause;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A node that counts what it is asked, and says when it is asked for its newest block.
+struct Counted {
+    of: MemoryNode,
+    asked: u64,
+    heads: Sender<()>,
+}
+
+impl Node for Counted {
+    fn network(&mut self) -> Result<String, NodeError> {
+        self.asked += 1;
+        self.of.network()
+    }
+
+    fn head(&mut self) -> Result<Head, NodeError> {
+        self.asked += 1;
+        // Whoever counts may have counted enough.
+        let _ = self.heads.send(());
+        self.of.head()
+    }
+
+    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+        self.asked += 1;
+        self.of.hash_at(height)
+    }
+
+    fn blocks(
+        &mut self,
+        from: u32,
+        to: u32,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
+        self.asked += 1;
+        self.of.blocks(from, to, watched)
+    }
+
+    fn mempool(
+        &mut self,
+        unconfirmed: &[String],
+        watched: &dyn Watched,
+    ) -> Result<MempoolRead, NodeError> {
+        self.asked += 1;
+        self.of.mempool(unconfirmed, watched)
+    }
+
+    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+        self.asked += 1;
+        self.of.block_of(txid)
+    }
+
+    fn requests(&self) -> u64 {
+        self.asked
+    }
+}
+
+/// A shop, a chain, and whoever follows it.
+struct Scene {
+    service: Arc<Service>,
+    memory: Arc<Mutex<Memory>>,
+    chain_wakers: Arc<ChainWakers>,
+    time: Arc<ManualTime>,
+    heads: Receiver<()>,
+    following: Following,
+    _file: File,
+}
+
+impl Scene {
+    fn new(asset: &str) -> Scene {
+        let asset = Asset::find(asset).unwrap();
+        let chain = asset.chain;
+        let chain_wakers = Arc::new(ChainWakers::default());
+        let own = Arc::clone(&chain_wakers);
+        let (service, file) = expecting(move |chain| own.wake(chain));
+        let memory = Memory::new(asset, chain.row().networks.0, NOW);
+        let memory = Arc::new(Mutex::new(memory));
+        let (asked, heads) = channel();
+        let of = Arc::clone(&memory);
+        let connect = Box::new(move |_| {
+            Box::new(Counted {
+                of: MemoryNode::new(&of),
+                asked: 0,
+                heads: asked.clone(),
+            }) as Box<dyn Node>
+        });
+        let time = Arc::new(ManualTime::new(NOW));
+        let clock = Clock::steady(TimeSource::Manual(Arc::clone(&time)), NOW);
+        let watch = watch(&service, chain, &[]);
+        let (pace, waker) = (Pace::of(chain), chain_wakers.of(chain));
+        let following = Following::new(watch, connect, Arc::new(clock), pace, waker);
+        Scene {
+            service,
+            memory,
+            chain_wakers,
+            time,
+            heads,
+            following,
+            _file: file,
+        }
+    }
+
+    fn chain(&self) -> Chain {
+        self.following.watch.chain
+    }
+
+    /// Steps until there is nothing to do, in seconds: how long then, and how long where money becomes expected.
+    fn rests(&mut self) -> (u64, Option<u64>) {
+        loop {
+            let pause = self.following.turn().unwrap();
+            if !pause.most.is_zero() {
+                return (
+                    pause.most.as_secs(),
+                    pause.expected.map(|most| most.as_secs()),
+                );
+            }
+        }
+    }
+
+    /// Is the rest over at once, although it may be an hour?
+    fn is_woken(&self) -> bool {
+        let hour = Pause {
+            most: Duration::from_secs(3600),
+            expected: Some(Duration::ZERO),
+        };
+        self.following.waker.rest(&self.following.clock, hour)
+    }
+}
+
+#[test]
+fn a_coin_that_is_picked_is_looked_for_at_once_and_often() {
+    for (asset, quick, slow) in [("BTC", 10, 30), ("LTC", 10, 30), ("ETH", 15, 60)] {
+        let mut scene = Scene::new(asset);
+        assert_eq!(scene.rests(), (slow, Some(quick)), "{asset}");
+        scene.time.pass(MINUTE_MS);
+        assert_eq!(scene.rests(), (slow, Some(quick)));
+        invoice_address(&scene.service, asset);
+        assert!(scene.is_woken());
+        for other in [Chain::Dogecoin, Chain::Base] {
+            assert!(
+                !scene.chain_wakers.of(other).take_money(),
+                "{asset} is none of {other}"
+            );
+        }
+        assert_eq!(scene.rests(), (quick, Some(quick)));
+        // As long as it can be paid, and no longer.
+        scene.time.pass(EXPECTED_MS);
+        assert_eq!(scene.rests(), (quick, Some(quick)));
+        let service = &scene.service;
+        let late = NOW.plus_ms(30 * DAY_MS);
+        let chain = scene.chain();
+        assert!(done(service.expire_invoices(late)).is_ok());
+        scene.time.pass(30 * DAY_MS);
+        scene.memory.lock().unwrap().mine(late, |_| true);
+        scene.rests();
+        done(service_of(&scene).expire_invoices(late.plus_ms(DAY_MS))).unwrap();
+        assert_eq!(scene.rests(), (slow, Some(quick)), "{chain}");
+    }
+}
+
+fn service_of(scene: &Scene) -> Arc<Service> {
+    Arc::clone(&scene.service)
+}
+
+#[test]
+fn what_a_customer_may_send_is_looked_for_often_for_a_while_each_time_the_address_is_asked_for() {
+    for (asset, quick, slow) in [("BTC", 10, 30), ("ETH", 15, 60)] {
+        let mut scene = Scene::new(asset);
+        assert_eq!(scene.rests(), (slow, Some(quick)));
+        for _ in 0..2 {
+            let caller = live(&scene.service);
+            let asked = scene.service.make_customer_addresses(NOW, &caller, "ada");
+            done(asked).unwrap();
+            assert!(scene.is_woken());
+            assert_eq!(scene.rests(), (quick, Some(quick)));
+            scene.time.pass(EXPECTED_MS - SECOND_MS);
+            assert_eq!(scene.rests(), (quick, Some(quick)));
+            scene.time.pass(SECOND_MS);
+            assert_eq!(scene.rests(), (slow, Some(quick)));
+        }
+    }
+}
+
+#[test]
+fn whoever_wakes_the_thread_and_one_that_failed_rests_all_the_same() {
+    let Scene {
+        chain_wakers,
+        heads,
+        following,
+        service,
+        _file: _kept,
+        ..
+    } = Scene::new("BTC");
+    let chain = following.watch.chain;
+    let pace = Pace {
+        expected: Duration::ZERO,
+        otherwise: Duration::from_secs(3600),
+    };
+    let Following {
+        watch,
+        connect,
+        clock,
+        ..
+    } = following;
+    let waker = chain_wakers.of(chain);
+    // Whatever is woken, a pause after a failure is as long as it was.
+    waker.wake();
+    let short = Pause::of(Duration::from_millis(1));
+    assert!(waker.rest(&clock, short));
+    assert!(waker.take_money() && !waker.take_money());
+    let follower = Follower::start(watch, connect, clock, pace, Arc::clone(&waker)).unwrap();
+    // It begins, reads to the head, and rests for an hour.
+    heads.recv().unwrap();
+    heads.recv().unwrap();
+    chain_wakers.wake(chain);
+    heads.recv().unwrap();
+    follower.ask_to_stop();
+    assert!(follower.has_ended(Duration::MAX));
+    drop(service);
+}
+
+#[test]
+fn what_a_node_is_asked_is_counted_also_where_it_fails() {
+    let mut scene = Scene::new("BTC");
+    let service = with_nodes(&scene._file, &[Chain::Bitcoin]);
+    scene.following.watch.service = Arc::downgrade(&service);
+    let shown = |now| {
+        let chains = service.chains(now).unwrap();
+        (chains[0].requests, chains[0].requests_per_day)
+    };
+    assert_eq!(shown(NOW), (0, None));
+    scene.rests();
+    let (first, a_day) = shown(NOW);
+    assert!(first > 0 && a_day.is_none());
+    scene.rests();
+    let each = shown(NOW).0 - first;
+    // It is of another network, which is asked each time, by a new connection.
+    scene.memory.lock().unwrap().network = "test".to_owned();
+    scene.rests();
+    scene.rests();
+    assert_eq!(shown(NOW).0, first + each + 2);
+    let later = NOW.plus_ms(12 * 60 * MINUTE_MS);
+    assert_eq!(shown(later).1, Some(2 * shown(later).0));
+}

@@ -1,0 +1,107 @@
+//! Wakes whoever follows a chain: to end, or to look because money is expected now.
+//!
+//! What always holds: whoever rests is never woken sooner than it allows, however often somebody wakes it.
+
+use crate::clock::Clock;
+use crate::domain::asset::Chain;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long to rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// So long at most.
+    pub most: Duration,
+    /// So long only, where money becomes expected; nothing: that changes nothing.
+    pub expected: Option<Duration>,
+}
+
+impl Pause {
+    /// So long, whatever is expected.
+    pub const fn of(most: Duration) -> Pause {
+        Pause {
+            most,
+            expected: None,
+        }
+    }
+}
+
+/// The waker of one chain.
+#[derive(Default)]
+pub struct ChainWaker {
+    woken: Mutex<Woken>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Woken {
+    stop: bool,
+    money: bool,
+}
+
+impl ChainWaker {
+    fn woken(&self) -> MutexGuard<'_, Woken> {
+        self.woken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Money is expected that may not have been before.
+    pub fn wake(&self) {
+        self.woken().money = true;
+        self.changed.notify_all();
+    }
+
+    /// It is to end.
+    pub(super) fn ask_to_stop(&self) {
+        self.woken().stop = true;
+        self.changed.notify_all();
+    }
+
+    /// Has it been woken for money, since this was asked last?
+    pub(super) fn take_money(&self) -> bool {
+        std::mem::take(&mut self.woken().money)
+    }
+
+    /// Rests; false where it is to end.
+    pub(super) fn rest(&self, clock: &Clock, pause: Pause) -> bool {
+        let since = clock.stopwatch();
+        let mut woken = self.woken();
+        loop {
+            let most = match pause.expected {
+                Some(expected) if woken.money => expected.min(pause.most),
+                Some(_) | None => pause.most,
+            };
+            let passed = Duration::from_millis(u64::try_from(since.ms()).unwrap_or_default());
+            let left = most.saturating_sub(passed);
+            if woken.stop || left.is_zero() {
+                return !woken.stop;
+            }
+            let rested = self.changed.wait_timeout(woken, left);
+            woken = rested.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// The chain_wakers of all chains.
+pub struct ChainWakers(Vec<(Chain, Arc<ChainWaker>)>);
+
+impl Default for ChainWakers {
+    fn default() -> ChainWakers {
+        let waker = |chain: &Chain| (*chain, Arc::default());
+        ChainWakers(Chain::ALL.iter().map(waker).collect())
+    }
+}
+
+impl ChainWakers {
+    /// The waker of a chain.
+    pub fn of(&self, chain: Chain) -> Arc<ChainWaker> {
+        let found = self.0.iter().find(|(of, _)| *of == chain);
+        found.map_or_else(Arc::default, |(_, waker)| Arc::clone(waker))
+    }
+
+    /// Money is expected on a chain that may not have been before.
+    pub fn wake(&self, chain: Chain) {
+        if let Some((_, waker)) = self.0.iter().find(|(of, _)| *of == chain) {
+            waker.wake();
+        }
+    }
+}
