@@ -34,7 +34,11 @@ pub fn says(tool: &str, arguments: &[&str], untested: &str) -> Option<String> {
 pub fn named(variable: &str, tool: &str, untested: &str) -> Option<OsString> {
     let named = std::env::var_os(variable).filter(|program| !program.is_empty());
     let program = named.clone().unwrap_or_else(|| tool.into());
-    match Command::new(&program).arg("-version").output() {
+    // Without the second, bitcoind writes settings into the home folder before it says anything.
+    match Command::new(&program)
+        .args(["-version", "-nosettings"])
+        .output()
+    {
         Ok(said) => {
             assert!(said.status.success(), "{program:?}: {said:?}");
             Some(program)
