@@ -160,7 +160,12 @@ impl Watch {
     /// # Errors
     /// [`Failed`].
     pub fn step(&mut self, node: &mut dyn Node, now: Time) -> Result<Stands, Failed> {
-        let step = match self.work_out(node, now)? {
+        let before = node.requests();
+        let came = self.work_out(node, now);
+        // They are counted before anybody hears of what they were for.
+        let more = node.requests().saturating_sub(before);
+        self.service()?.hear_of_requests(now, self.chain, more);
+        let step = match came? {
             Came::Step(step) => Arc::new(*step),
             Came::Lagging(head) => return Ok(Stands::NodeLags(head)),
             Came::Stopped => return Ok(Stands::Stopped),

@@ -116,8 +116,8 @@ struct Following {
     clock: Arc<Clock>,
     pace: Pace,
     waker: Arc<ChainWaker>,
-    /// The node that is asked, and how many of its requests have been counted.
-    connected: Option<(Box<dyn Node>, u64)>,
+    /// The node that is asked.
+    connected: Option<Box<dyn Node>>,
     /// When somebody was last shown where to pay, by the time since the system was started.
     asked_at: Option<Time>,
     /// Failures in a row.
@@ -178,16 +178,9 @@ impl Following {
         if !self.prepared()? {
             return Ok(Stands::Behind);
         }
-        let connect = || ((self.connect)(self.failures), 0);
-        let (node, counted) = self.connected.get_or_insert_with(connect);
-        let now = self.clock.now();
-        let stepped = self.watch.step(node.as_mut(), now);
-        let more = node.requests().saturating_sub(*counted);
-        *counted = node.requests();
-        if let Ok(service) = self.watch.service() {
-            service.hear_of_requests(now, self.watch.chain, more);
-        }
-        stepped
+        let connect = || (self.connect)(self.failures);
+        let node = self.connected.get_or_insert_with(connect);
+        self.watch.step(node.as_mut(), self.clock.now())
     }
 
     /// Is everything looked for that is to be? If not, some more is now.
