@@ -2,8 +2,9 @@
 
 use crate::support::receiver::{Does, Receiver};
 use crate::support::scratch::Scratch;
-use crate::support::served::Served;
+use crate::support::served::{Running, Served};
 use serde_json::Value;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -11,48 +12,99 @@ const CHAINS: [&str; 6] = [
     "bitcoin", "litecoin", "dogecoin", "ethereum", "base", "polygon",
 ];
 const SECRET: &str = "correct-horse";
+/// How often it is looked whether something has come about.
+const LOOKS_MAX: usize = 100_000;
 
-/// Each of them has a minute for an answer; the server is ready before, and has ended before.
-#[test]
-fn nobody_waits_for_six_nodes_that_never_answer() {
-    let node = Receiver::that(Does::Hang);
-    let served = Served::new();
-    let url = node
-        .url()
-        .replace("http://", &format!("http://coffer:{SECRET}@"));
-    let nodes = CHAINS.map(|chain| format!("{chain}={url}?key={SECRET}"));
+/// How long a stopping server with nothing under way may take, by its interface.
+const STOPPING: Duration = Duration::from_secs(2);
+
+/// A server with a node of each chain at this url.
+#[track_caller]
+fn with_nodes_at(served: &Served, url: &str, log: &Path) -> Running {
+    let nodes = CHAINS.map(|chain| format!("{chain}={url}"));
     let header = format!("base=X-Api-Key: {SECRET}");
     let mut settings = vec!["--node-header", header.as_str()];
     for node in &nodes {
         settings.extend(["--node", node.as_str()]);
     }
-    let log = served.path("log");
-    let mut running = served.start_logging_with("trace", &log, &settings);
-    node.wait(CHAINS.len());
-    let told = running.interface("GET", "/dashboard/api/chains", &Value::Null);
-    let chains = told.json()["data"].as_array().unwrap().len();
-    assert_eq!(
-        (chains, told.json()["data"][0]["keepsUp"] == false),
-        (6, true)
-    );
-    assert!(!told.text.contains(SECRET), "{}", told.text);
-    running
-        .interface("GET", "/readyz", &Value::Null)
-        .expect(200);
+    served.start_logging_with("trace", log, &settings)
+}
+
+/// The url of a node, with a secret wherever one can be.
+fn secret(url: &str) -> String {
+    let url = url.replace("http://", &format!("http://coffer:{SECRET}@"));
+    format!("{url}?key={SECRET}")
+}
+
+/// Asks it to end, and sees that it does so by itself and in time.
+#[track_caller]
+fn ends_in_time(running: &mut Running) {
     let number = running.process.id().to_string();
     let told = Command::new("kill").args(["-TERM", &number]).status();
     let begun = Instant::now();
-    assert!(told.unwrap().success() && running.process.close());
-    assert!(
-        begun.elapsed() < Duration::from_secs(30),
-        "it waited for its nodes"
-    );
-    let logged = std::fs::read_to_string(&log).unwrap();
-    assert!(
-        logged.contains("bitcoin: followed through http://127.0.0.1"),
-        "{logged}"
-    );
+    assert!(told.unwrap().success() && running.process.ends());
+    let took = begun.elapsed();
+    assert!(took <= STOPPING, "it waited for its nodes: {took:?}");
+}
+
+/// What was logged says where each node is, and nothing that is secret.
+#[track_caller]
+fn tells_no_secret(log: &Path) {
+    let logged = std::fs::read_to_string(log).unwrap();
+    for chain in CHAINS {
+        let followed = format!("{chain}: followed through http://127.");
+        assert!(logged.contains(&followed), "{logged}");
+    }
     assert!(!logged.contains(SECRET), "{logged}");
+}
+
+/// Each of them has a minute for an answer that never comes, or never ends: the server is ready before, and has ended before.
+#[test]
+fn nobody_waits_for_six_nodes_that_never_answer_or_never_end_an_answer() {
+    for does in [Does::Hang, Does::Begin] {
+        let node = Receiver::that(does);
+        let served = Served::new();
+        let log = served.path("log");
+        let mut running = with_nodes_at(&served, &secret(&node.url()), &log);
+        // It has been ready since before: none of these is ever answered.
+        node.wait(CHAINS.len());
+        let told = running.interface("GET", "/dashboard/api/chains", &Value::Null);
+        let chains = told.json()["data"].as_array().unwrap().len();
+        assert_eq!(
+            (chains, told.json()["data"][0]["keepsUp"] == false),
+            (6, true)
+        );
+        assert!(!told.text.contains(SECRET), "{}", told.text);
+        running
+            .interface("GET", "/readyz", &Value::Null)
+            .expect(200);
+        ends_in_time(&mut running);
+        tells_no_secret(&log);
+    }
+}
+
+#[test]
+fn nobody_waits_for_six_nodes_that_are_not_there() {
+    let served = Served::new();
+    let log = served.path("log");
+    let url = format!("http://{}", Receiver::nobody());
+    let mut running = with_nodes_at(&served, &secret(&url), &log);
+    running
+        .interface("GET", "/readyz", &Value::Null)
+        .expect(200);
+    // Each of them rests, to try once more.
+    let chains = || running.interface("GET", "/dashboard/api/chains", &Value::Null);
+    let failed = |chain: &Value| chain["problem"].is_string();
+    let have_all_failed = || {
+        chains().json()["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(failed)
+    };
+    assert!((0..LOOKS_MAX).any(|_| have_all_failed()));
+    ends_in_time(&mut running);
+    tells_no_secret(&log);
 }
 
 #[test]

@@ -81,6 +81,15 @@ impl Process {
         self.child.wait().unwrap().success()
     }
 
+    /// Waits until it has ended by itself; did it end well?
+    pub fn ends(&mut self) -> bool {
+        // Its standard input is left open: `wait` would close it, by which it ends too.
+        let input = self.child.stdin.take();
+        let ended = self.child.wait().unwrap().success();
+        drop(input);
+        ended
+    }
+
     /// Closes its standard input and waits for its end; did it end well?
     pub fn close(&mut self) -> bool {
         drop(self.child.stdin.take());

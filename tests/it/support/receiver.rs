@@ -25,6 +25,8 @@ pub enum Does {
     Slow(Duration),
     /// Says nothing until the caller gives up.
     Hang,
+    /// Begins an answer, and says no more of it until the caller gives up.
+    Begin,
     /// Closes the connection without an answer.
     Close,
 }
@@ -168,6 +170,12 @@ impl Shared {
                     status_line(200, "")
                 }
                 Does::Hang => {
+                    let _ = stream.read_to_end(&mut Vec::new());
+                    return;
+                }
+                Does::Begin => {
+                    let answer = "HTTP/1.1 200 Status\r\ncontent-length: 1000\r\n\r\n{\"id\":";
+                    let _ = stream.write_all(answer.as_bytes());
                     let _ = stream.read_to_end(&mut Vec::new());
                     return;
                 }
