@@ -16,8 +16,8 @@ use std::time::Duration;
 const BLOCKS_MAX: u32 = 100;
 /// The most of what was seen that one transaction takes in, so that others are not kept waiting.
 const OUTPUTS_MAX: usize = 200;
-/// How long each chain has at the end to bring its step to an end, unless its node is silent: then nothing of it is lost.
-const END_WAIT: Duration = Duration::from_millis(100);
+/// How long all chains together have at the end to bring their steps to an end. What waits for a node loses nothing by it.
+const END_WAIT: Duration = Duration::from_millis(300);
 
 /// What live mode knows of the nodes.
 pub(super) fn live(nodes: &Nodes) -> Live {
@@ -57,6 +57,7 @@ pub(super) fn start(
             test_networks: nodes.test_networks,
             was_rescan: false,
             rescan_problem: None,
+            is_connected: false,
         };
         log::info!("{chain}: followed through {}", node.shown());
         let connect = Box::new(node.clone().connector());
@@ -80,8 +81,10 @@ pub(super) fn ask_to_stop(followers: &[Follower]) {
 
 /// Gives each a moment to end.
 pub(super) fn wait(followers: &[Follower]) {
+    let chains = u32::try_from(followers.len()).unwrap_or(u32::MAX);
+    let share = END_WAIT.checked_div(chains).unwrap_or_default();
     for follower in followers {
         // One that does not holds no file, and loses nothing.
-        let _ = follower.has_ended(END_WAIT);
+        let _ = follower.has_ended(share);
     }
 }

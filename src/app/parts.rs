@@ -330,7 +330,8 @@ impl Shared {
         let (from, waker) = (config.rates.clone(), self.wakers.rates.clone());
         let timeout_ms = config.rates_timeout_ms;
         (config.kind == Kind::Production).then(|| {
-            let rates = Rates::new(service, Arc::clone(&clock), from, timeout_ms, waker.clone());
+            let wakers = (waker.clone(), Arc::clone(&self.chain_wakers));
+            let rates = Rates::new(service, Arc::clone(&clock), from, timeout_ms, wakers);
             runtime.spawn(run(rates, clock, waker, stop.clone()))
         })
     }

@@ -46,8 +46,8 @@ pub enum Came {
     Step(Box<ChainStep>),
     /// The node does not have what has been read already: nothing to do but wait, for it or for another one.
     Lagging(Reached),
-    /// The chain has been stopped, and nobody has asked for a rescan.
-    Stopped,
+    /// The chain has been stopped for this reason, and nobody has asked for a rescan.
+    Stopped(String),
 }
 
 /// What a step asks, and what it knows.
@@ -68,8 +68,8 @@ pub fn step(
     watched: &dyn Watched,
     manner: Manner,
 ) -> Result<Came, NodeError> {
-    if known.stopped.is_some() && known.rescan.is_none() {
-        return Ok(Came::Stopped);
+    if let (Some(why), None) = (&known.stopped, &known.rescan) {
+        return Ok(Came::Stopped(why.clone()));
     }
     let network = node.network()?;
     check_network(known, &network, manner.test_networks)?;

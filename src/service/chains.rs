@@ -40,6 +40,11 @@ impl Service {
         })
     }
 
+    /// How much of what was seen on a chain is in blocks above this height.
+    pub fn seen_above(&self, chain: Chain, height: u32) -> Result<i64, Error> {
+        self.read(|db| Ok(observations_on_chain::count_above(db, chain, height)?))
+    }
+
     /// Every live address of a chain that somebody has, or that is imported.
     pub fn each_watched_address(
         &self,

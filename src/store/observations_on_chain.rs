@@ -86,6 +86,8 @@ values! {
         as at_stake from invoices i where i.seq = :invoice";
     STAKE_OF_CUSTOMER(at_stake: Cents) = "select coalesce(sum(d.gross), 0) as at_stake \
         from deposits d join observations o on o.seq = d.observation where d.customer = :customer and o.state = 'seen'";
+    COUNT_ABOVE(count: i64) = "select count(*) as count from observations \
+        where mode = 'live' and chain = :chain and block_height > :height";
     COUNT_SEEN(count: i64) =
         "select count(*) as count from observations where mode = 'live' and chain = :chain and state = 'seen'";
 }
@@ -194,6 +196,11 @@ pub fn came_to(
 /// Is anything seen and not confirmed?
 pub fn is_any_seen(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
     ANY_SEEN.only(db, named_params! { ":chain": chain })
+}
+
+/// How much is in blocks above this height.
+pub fn count_above(db: &Reader<'_>, chain: Chain, height: u32) -> Result<i64, StoreError> {
+    COUNT_ABOVE.only(db, named_params! { ":chain": chain, ":height": height })
 }
 
 /// How much is seen and not confirmed.

@@ -3,6 +3,7 @@
 //! What does not live here: how a source is asked (`chain::rates`), what follows from what it tells (`domain::rate`).
 //! What always holds: a source that is slow holds up no other, and nothing that is under way holds up the end.
 
+use super::watch_chain::ChainWakers;
 use super::{Next, Waker, Worker};
 use crate::chain::rates::{Asker, Failure, RatesFrom, Upstream, read_file};
 use crate::clock::Clock;
@@ -29,6 +30,8 @@ pub struct Rates {
     clock: Arc<Clock>,
     asker: Asker,
     waker: Waker,
+    /// Who waits for the end of the first round.
+    chain_wakers: Arc<ChainWakers>,
     sources: Vec<Asked>,
     file: Option<Watched>,
     answers: UnboundedSender<Answer>,
@@ -69,13 +72,13 @@ struct Answer {
 }
 
 impl Rates {
-    /// A worker that this waker wakes, also when an answer has come.
+    /// A worker that this waker wakes, also when an answer has come; whoever follows a chain hears of the first round's end.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
         from: RatesFrom,
         timeout_ms: u64,
-        waker: Waker,
+        (waker, chain_wakers): (Waker, Arc<ChainWakers>),
     ) -> Rates {
         let (answers, answered) = unbounded_channel();
         let (sources, file) = match from {
@@ -102,6 +105,7 @@ impl Rates {
             clock,
             asker: Asker::new(timeout_ms),
             waker,
+            chain_wakers,
             sources: sources.into_iter().map(asked).collect(),
             file: file.map(watched),
             answers,
@@ -353,10 +357,15 @@ impl Worker for Rates {
         self.begin().await?;
         self.keep_answers().await?;
         if !self.service.needs_rates(now)? {
+            self.chain_wakers.hear_of_rates();
             return Ok(Next::Idle);
         }
         self.ask(now);
         self.look_at_file(now).await?;
+        if !self.is_busy() {
+            // All have answered, or failed.
+            self.chain_wakers.hear_of_rates();
+        }
         Ok(self.next(now))
     }
 

@@ -38,6 +38,8 @@ pub struct Watch {
     pub was_rescan: bool,
     /// Why the rescan that is under way cannot go on, where the node will never be able to tell more.
     pub rescan_problem: Option<String>,
+    /// Has a node answered since it last failed?
+    pub is_connected: bool,
 }
 
 /// Why a step was not taken.
@@ -64,14 +66,14 @@ impl std::fmt::Display for Failed {
 /// How a chain stands after a step.
 #[derive(Clone, Debug)]
 pub enum Stands {
-    /// There is more to do at once.
-    Behind,
+    /// There is more to do at once; so many blocks are to be read.
+    Behind(u32),
     /// The node's newest block has been read, and its mempool.
     AtHead(Reached),
     /// The node does not have what has been read already.
     NodeLags(Reached),
-    /// It is not followed: a person has to look.
-    Stopped,
+    /// It is not followed, for this reason: a person has to look.
+    Stopped(String),
 }
 
 impl Watch {
@@ -168,7 +170,11 @@ impl Watch {
         let step = match came? {
             Came::Step(step) => Arc::new(*step),
             Came::Lagging(head) => return Ok(Stands::NodeLags(head)),
-            Came::Stopped => return Ok(Stands::Stopped),
+            Came::Stopped(why) => return Ok(Stands::Stopped(why)),
+        };
+        let touched = match &step.moves {
+            Moves::BackTo(fork) => self.touched(fork.height)?,
+            _ => 0,
         };
         let mut part = Part::FIRST;
         while part != Part::Done {
@@ -177,30 +183,40 @@ impl Watch {
                 .take_chain_step(now, &step, part, self.outputs_max)
                 .map_err(Failed::File)?;
         }
-        self.say(&step);
+        self.say(&step, touched);
         Ok(stands(&step))
     }
 
+    /// How many payments and the like are in blocks above this height.
+    fn touched(&self, height: u32) -> Result<i64, Failed> {
+        let touched = self.service()?.seen_above(self.chain, height);
+        touched.map_err(Failed::File)
+    }
+
     /// What the operator should hear of.
-    fn say(&self, step: &ChainStep) {
+    fn say(&mut self, step: &ChainStep, touched: i64) {
         let chain = self.chain;
+        if !std::mem::replace(&mut self.is_connected, true) {
+            let (network, height) = (&step.network, step.head.block.height);
+            log::info!("{chain}: connected to {network}, whose newest block is {height}");
+        }
         match &step.moves {
             Moves::Started { to, .. } => {
-                let (network, height) = (&step.network, to.block.height);
-                log::info!("{chain}: connected to {network}, followed from block {height} on");
+                log::info!("{chain}: followed from block {} on", to.block.height);
             }
             Moves::BackTo(fork) => {
                 let from = step.from.as_ref().map_or(0, |from| from.height);
                 let depth = from.saturating_sub(fork.height);
                 log::warn!(
-                    "{chain}: reorganised, {depth} blocks given up behind {}",
+                    "{chain}: reorganised behind block {}: depth {depth}, payments touched {touched}",
                     fork.height
                 );
             }
-            Moves::Stopped(why) => log::error!(
-                "{chain}: stopped: {why}. Look at what has happened, then `coffer rescan {chain} --from HEIGHT`"
-            ),
-            Moves::Forward(_) | Moves::Rescanned(_) | Moves::Claimed(_) | Moves::Looked(_) => {}
+            Moves::Stopped(_)
+            | Moves::Forward(_)
+            | Moves::Rescanned(_)
+            | Moves::Claimed(_)
+            | Moves::Looked(_) => {}
         }
     }
 }
@@ -213,15 +229,18 @@ fn stands(step: &ChainStep) -> Stands {
             if is_read && complete {
                 Stands::AtHead(step.head.clone())
             } else {
-                Stands::Behind
+                Stands::Behind(0)
             }
         }
-        Moves::Stopped(_) => Stands::Stopped,
+        Moves::Forward(forward) => {
+            let (head, to) = (step.head.block.height, forward.to.block.height);
+            Stands::Behind(head.saturating_sub(to))
+        }
+        Moves::Stopped(why) => Stands::Stopped(why.clone()),
         Moves::Started { .. }
         | Moves::BackTo(_)
-        | Moves::Forward(_)
         | Moves::Rescanned(_)
         | Moves::Claimed(_)
-        | Moves::Looked(_) => Stands::Behind,
+        | Moves::Looked(_) => Stands::Behind(0),
     }
 }

@@ -221,7 +221,7 @@ fn a_chain_is_given_up_right_behind_its_first_block_too() {
     scene.mine(160);
     assert!(matches!(scene.step().moves, Moves::Stopped(_)));
     scene.known.stopped = Some("deep".to_owned());
-    assert!(matches!(scene.came(), Ok(Came::Stopped)));
+    assert!(matches!(scene.came(), Ok(Came::Stopped(_))));
 }
 
 #[test]

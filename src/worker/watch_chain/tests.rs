@@ -205,7 +205,7 @@ impl History {
         let step = match came {
             Came::Step(step) => Arc::new(*step),
             Came::Lagging(_) => return,
-            Came::Stopped => panic!("it stopped"),
+            Came::Stopped(_) => panic!("it stopped"),
         };
         let mut part = Part::FIRST;
         while part != Part::Done {
@@ -299,6 +299,7 @@ pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Wa
         test_networks: false,
         was_rescan: false,
         rescan_problem: None,
+        is_connected: false,
     }
 }
 

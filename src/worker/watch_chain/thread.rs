@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::domain::asset::Chain;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::service::random;
+use log::Level;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,6 +24,8 @@ const BACK_OFF_MAX: Duration = Duration::from_secs(120);
 /// After the first failure; twice as long after each further one.
 const BACK_OFF: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long the first step waits for rates, where they are asked for and no answer comes.
+const FOR_RATES: Duration = Duration::from_secs(10);
 /// So long money is expected after somebody was shown where to pay, whoever that was.
 const EXPECTED_MS: i64 = 15 * MINUTE_MS;
 
@@ -36,6 +39,8 @@ pub struct Pace {
     pub expected: Duration,
     /// Otherwise.
     pub otherwise: Duration,
+    /// How long the first step waits, at most, until the first rates are there: what it takes in is booked at those.
+    pub for_rates: Duration,
 }
 
 impl Pace {
@@ -49,6 +54,7 @@ impl Pace {
         Pace {
             expected: Duration::from_secs(expected),
             otherwise: Duration::from_secs(otherwise),
+            for_rates: FOR_RATES,
         }
     }
 
@@ -176,7 +182,14 @@ impl Following {
 
     fn stepped(&mut self) -> Result<Stands, Failed> {
         if !self.prepared()? {
-            return Ok(Stands::Behind);
+            return Ok(Stands::Behind(0));
+        }
+        let begins = || log::debug!("{}: waits for the first rates", self.watch.chain);
+        if !self
+            .waker
+            .wait_for_rates(&self.clock, self.pace.for_rates, begins)
+        {
+            return Err(Failed::Closed);
         }
         let connect = || (self.connect)(self.failures);
         let node = self.connected.get_or_insert_with(connect);
@@ -198,10 +211,16 @@ impl Following {
         self.failures = 0;
         self.tell(match stands {
             Stands::NodeLags(_) => Some("its node does not have what was read already".to_owned()),
-            Stands::Behind | Stands::AtHead(_) | Stands::Stopped => None,
+            Stands::Behind(_) | Stands::AtHead(_) | Stands::Stopped(_) => None,
         });
         match stands {
-            Stands::Behind => Pause::of(Duration::ZERO),
+            Stands::Behind(left) => {
+                if *left > 0 {
+                    let more = format!(", {left} blocks are to be read");
+                    self.say(Level::Warn, "lagging".to_owned(), &more);
+                }
+                Pause::of(Duration::ZERO)
+            }
             Stands::AtHead(head) => {
                 if self.said.take().is_some() {
                     log::info!("{chain}: caught up, block {}", head.block.height);
@@ -217,11 +236,18 @@ impl Following {
                 }
             }
             Stands::NodeLags(head) => {
-                let text = "its node lags: it does not have what was read already".to_owned();
-                self.say(text, Some(head.block.height));
+                let what = "lagging: its node does not have what was read already".to_owned();
+                let more = format!("; its newest block is {}", head.block.height);
+                self.say(Level::Warn, what, &more);
                 Pause::of(self.pace.expected)
             }
-            Stands::Stopped => Pause::of(self.pace.expected),
+            Stands::Stopped(why) => {
+                let more = format!(
+                    ". Look at what has happened, then `coffer rescan {chain} --from HEIGHT`"
+                );
+                self.say(Level::Error, format!("stopped: {why}"), &more);
+                Pause::of(self.pace.expected)
+            }
         }
     }
 
@@ -249,7 +275,8 @@ impl Following {
         }
         if !matches!(failed, Failed::Node(NodeError::Behind)) || self.failures > 2 {
             self.tell(Some(failed.to_string()));
-            self.say(failed.to_string(), None);
+            self.say(Level::Warn, failed.to_string(), "");
+            self.watch.is_connected = false;
         }
         let doubled = BACK_OFF.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX));
         self.failures = self.failures.saturating_add(1).min(16);
@@ -272,15 +299,11 @@ impl Following {
         }
     }
 
-    /// Says what is wrong, once while it stays the same.
-    fn say(&mut self, text: String, head: Option<u32>) {
-        let chain = self.watch.chain;
-        if self.said.as_ref() != Some(&text) {
-            match head {
-                Some(head) => log::warn!("{chain}: {text}; its newest block is {head}"),
-                None => log::warn!("{chain}: {text}"),
-            }
-            self.said = Some(text);
+    /// Says what is wrong, once while it stays the same, whatever there is to say besides.
+    fn say(&mut self, level: Level, what: String, more: &str) {
+        if self.said.as_ref() != Some(&what) {
+            log::log!(level, "{}: {what}{more}", self.watch.chain);
+            self.said = Some(what);
         }
     }
 }

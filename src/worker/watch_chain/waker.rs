@@ -1,4 +1,4 @@
-//! Wakes whoever follows a chain: to end, or to look because money is expected now.
+//! Wakes whoever follows a chain: to end, to look because money is expected now, or to begin because rates are known.
 //!
 //! What always holds: whoever rests is never woken sooner than it allows, however often somebody wakes it.
 
@@ -37,6 +37,8 @@ pub struct ChainWaker {
 struct Woken {
     stop: bool,
     money: bool,
+    /// The first rates are there, or there are none to wait for.
+    rates: bool,
 }
 
 impl ChainWaker {
@@ -50,6 +52,12 @@ impl ChainWaker {
         self.changed.notify_all();
     }
 
+    /// The first rates are there, or none are to be waited for.
+    pub fn hear_of_rates(&self) {
+        self.woken().rates = true;
+        self.changed.notify_all();
+    }
+
     /// It is to end.
     pub(super) fn ask_to_stop(&self) {
         self.woken().stop = true;
@@ -59,6 +67,32 @@ impl ChainWaker {
     /// Has it been woken for money, since this was asked last?
     pub(super) fn take_money(&self) -> bool {
         std::mem::take(&mut self.woken().money)
+    }
+
+    /// Waits until the first rates are there, so long at most, and never again; says so where it has to, by `begins`. False
+    /// where it is to end.
+    pub(super) fn wait_for_rates(
+        &self,
+        clock: &Clock,
+        most: Duration,
+        begins: impl FnOnce(),
+    ) -> bool {
+        let since = clock.stopwatch();
+        let mut woken = self.woken();
+        if !woken.rates {
+            begins();
+        }
+        while !woken.stop && !woken.rates {
+            let passed = Duration::from_millis(u64::try_from(since.ms()).unwrap_or_default());
+            let left = most.saturating_sub(passed);
+            if left.is_zero() {
+                woken.rates = true;
+                break;
+            }
+            let waited = self.changed.wait_timeout(woken, left);
+            woken = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        !woken.stop
     }
 
     /// Rests; false where it is to end.
@@ -96,6 +130,13 @@ impl ChainWakers {
     pub fn of(&self, chain: Chain) -> Arc<ChainWaker> {
         let found = self.0.iter().find(|(of, _)| *of == chain);
         found.map_or_else(Arc::default, |(_, waker)| Arc::clone(waker))
+    }
+
+    /// The first rates are there, or none are to be waited for.
+    pub fn hear_of_rates(&self) {
+        for (_, waker) in &self.0 {
+            waker.hear_of_rates();
+        }
     }
 
     /// Money is expected on a chain that may not have been before.

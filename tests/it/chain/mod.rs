@@ -5,6 +5,8 @@ mod claimed;
 mod confirmations;
 mod counter;
 mod evm;
+mod first_rates;
+mod logged;
 mod paid;
 mod paid_outputs;
 mod rpc;

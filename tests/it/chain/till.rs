@@ -6,6 +6,7 @@ use crate::support::receiver::{Does, Message, Receiver};
 use crate::support::served::{Running, Served};
 use crate::support::{agent, send};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::process::Command;
 
 const RATES: &str = r#"{"BTC": {"EUR": "50000", "USD": "55000"}, "LTC": {"EUR": "80", "USD": "90"},
@@ -47,6 +48,19 @@ impl Till {
     #[track_caller]
     pub fn start(&self) -> Running {
         self.served.start(&self.settings())
+    }
+
+    /// Starts it so that it logs everything.
+    #[track_caller]
+    pub fn start_logging(&self) -> Running {
+        let settings = self.settings();
+        self.served
+            .start_logging_with("trace", &self.log(), &settings)
+    }
+
+    /// Where that is.
+    pub fn log(&self) -> PathBuf {
+        self.served.path("log")
     }
 
     /// Waits until a coin is known to be followed, and has a rate.

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 
 /// The sources, in the order of the setting.
 pub const SOURCES: [&str; 4] = ["kraken", "coinbase", "binance", "coingecko"];
@@ -15,16 +15,27 @@ pub const SOURCES: [&str; 4] = ["kraken", "coinbase", "binance", "coingecko"];
 pub enum Tells {
     /// What a bitcoin costs in EUR, and nothing else; in USD a tenth more.
     Bitcoin(u64),
+    /// What an ether costs in EUR, and nothing else: binance and coingecko only.
+    Ether(u64),
     /// This status.
     Status(u16),
+    /// What it is told to next, and not before.
+    Held,
     /// Nothing, and keeps the connection open until the other side goes.
     Nothing,
+}
+
+/// What each source tells, and who hears that it is another thing.
+#[derive(Default)]
+struct Told {
+    by: Mutex<HashMap<&'static str, Tells>>,
+    changed: Condvar,
 }
 
 /// All four, on one port.
 pub struct Exchanges {
     address: SocketAddr,
-    told: Arc<Mutex<HashMap<&'static str, Tells>>>,
+    told: Arc<Told>,
     asked: Arc<Mutex<HashMap<&'static str, usize>>>,
 }
 
@@ -35,7 +46,10 @@ impl Exchanges {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let exchanges = Exchanges {
             address: listener.local_addr().unwrap(),
-            told: Arc::new(Mutex::new(SOURCES.into_iter().zip(tells).collect())),
+            told: Arc::new(Told {
+                by: Mutex::new(SOURCES.into_iter().zip(tells).collect()),
+                changed: Condvar::new(),
+            }),
             asked: Arc::default(),
         };
         let (told, asked) = (Arc::clone(&exchanges.told), Arc::clone(&exchanges.asked));
@@ -56,7 +70,8 @@ impl Exchanges {
 
     /// From now on a source does this.
     pub fn tell(&self, source: &'static str, tells: Tells) {
-        self.told.lock().unwrap().insert(source, tells);
+        self.told.by.lock().unwrap().insert(source, tells);
+        self.told.changed.notify_all();
     }
 
     /// How often a source was asked so far.
@@ -65,11 +80,7 @@ impl Exchanges {
     }
 }
 
-fn answer(
-    mut stream: TcpStream,
-    told: &Mutex<HashMap<&'static str, Tells>>,
-    asked: &Mutex<HashMap<&'static str, usize>>,
-) {
+fn answer(mut stream: TcpStream, told: &Told, asked: &Mutex<HashMap<&'static str, usize>>) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
     let first = lines.next().and_then(Result::ok).unwrap_or_default();
     while lines
@@ -83,10 +94,14 @@ fn answer(
         return;
     };
     *asked.lock().unwrap().entry(source).or_default() += 1;
-    let tells = told.lock().unwrap()[source].clone();
+    let is_held = |by: &mut HashMap<&str, Tells>| matches!(by[source], Tells::Held);
+    let by = told.by.lock().unwrap();
+    let tells = told.changed.wait_while(by, is_held).unwrap()[source].clone();
     let (status, body) = match tells {
         Tells::Status(status) => (status, String::new()),
         Tells::Bitcoin(eur) => (200, body(source, path, eur)),
+        Tells::Ether(eur) => (200, of_ether(source, eur)),
+        Tells::Held => unreachable!("it was waited for something else"),
         Tells::Nothing => {
             // Ends when the other side hangs up.
             let _ = stream.read_to_end(&mut Vec::new());
@@ -99,6 +114,15 @@ fn answer(
         stream,
         "HTTP/1.1 {status} Said\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
     );
+}
+
+/// The answer of the sources that are asked for all coins at once by their usual names.
+fn of_ether(source: &str, eur: u64) -> String {
+    if source == "binance" {
+        return format!(r#"[{{"symbol":"ETHEUR","price":"{eur}.00000000"}}]"#);
+    }
+    let usd = eur + eur / 10;
+    format!(r#"{{"ethereum":{{"eur":{eur}.00,"usd":{usd}}}}}"#)
 }
 
 /// The answer as the source documents it.

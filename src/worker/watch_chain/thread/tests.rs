@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::domain::asset::Chain;
 use crate::domain::observation::Block;
 use crate::service::tests::seeded;
-use crate::worker::watch_chain::{ChainWakers, Watch};
+use crate::worker::watch_chain::{ChainWaker, ChainWakers, Watch};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -66,6 +66,7 @@ fn nobody_waits_for_a_node_that_hangs_and_it_holds_no_file() {
         test_networks: false,
         was_rescan: false,
         rescan_problem: None,
+        is_connected: false,
     };
     let (asked, is_asked) = channel();
     let (answer, answered) = channel();
@@ -76,6 +77,7 @@ fn nobody_waits_for_a_node_that_hangs_and_it_holds_no_file() {
     });
     let clock = Arc::new(Clock::new(0, None));
     let waker = ChainWakers::default().of(chain);
+    waker.hear_of_rates();
     let follower = Follower::start(watch, connect, clock, Pace::of(chain), waker).unwrap();
     is_asked.recv().unwrap();
     follower.ask_to_stop();

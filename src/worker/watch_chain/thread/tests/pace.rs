@@ -1,6 +1,6 @@
 //! How often a node is asked, and how that is counted: under a clock that stands still, and nobody sleeps.
 
-use super::{ChainWakers, EXPECTED_MS, Follower, Following, Pace};
+use super::{ChainWaker, ChainWakers, EXPECTED_MS, Follower, Following, Pace};
 use crate::chain::memory::{Memory, MemoryNode};
 use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
 use crate::clock::{Clock, ManualTime, TimeSource};
@@ -102,6 +102,7 @@ impl Scene {
         let clock = Clock::steady(TimeSource::Manual(Arc::clone(&time)), NOW);
         let watch = watch(&service, chain, &[]);
         let (pace, waker) = (Pace::of(chain), chain_wakers.of(chain));
+        chain_wakers.hear_of_rates();
         let following = Following::new(watch, connect, Arc::new(clock), pace, waker);
         Scene {
             service,
@@ -209,6 +210,7 @@ fn whoever_wakes_the_thread_and_one_that_failed_rests_all_the_same() {
     let pace = Pace {
         expected: Duration::ZERO,
         otherwise: Duration::from_secs(3600),
+        for_rates: Duration::ZERO,
     };
     let Following {
         watch,
@@ -255,4 +257,41 @@ fn what_a_node_is_asked_is_counted_also_where_it_fails() {
     assert_eq!(shown(NOW).0, first + each + 2);
     let later = NOW.plus_ms(12 * 60 * MINUTE_MS);
     assert_eq!(shown(later).1, Some(2 * shown(later).0));
+}
+
+#[test]
+fn the_first_step_waits_for_the_first_rates_but_not_forever_nor_at_the_end() {
+    let clock = Clock::steady(TimeSource::Manual(Arc::new(ManualTime::new(NOW))), NOW);
+    let hour = Duration::from_secs(3600);
+    let waiting = |waker: &ChainWaker, most| {
+        let mut began = false;
+        let goes_on = waker.wait_for_rates(&clock, most, || began = true);
+        (goes_on, began)
+    };
+    // None come.
+    let waker = ChainWaker::default();
+    assert_eq!(waiting(&waker, Duration::ZERO), (true, true));
+    assert_eq!(waiting(&waker, hour), (true, false), "it waits once");
+    // They come, while it waits or before.
+    for asks_to_end in [false, true] {
+        let waker = ChainWaker::default();
+        let (begun, begins) = channel();
+        std::thread::scope(|scope| {
+            let waits = || waker.wait_for_rates(&clock, hour, || begun.send(()).unwrap());
+            let waits = scope.spawn(waits);
+            begins.recv().unwrap();
+            // What else wakes it does not end that.
+            waker.wake();
+            match asks_to_end {
+                true => waker.ask_to_stop(),
+                false => waker.hear_of_rates(),
+            }
+            assert_eq!(waits.join().unwrap(), !asks_to_end);
+        });
+    }
+    let wakers = ChainWakers::default();
+    wakers.hear_of_rates();
+    for chain in Chain::ALL {
+        assert_eq!(waiting(&wakers.of(*chain), hour), (true, false), "{chain}");
+    }
 }

@@ -1,0 +1,100 @@
+//! Money that came while no rate was known yet: what is read first is booked at the first rates, not at none.
+
+use crate::operator::wallets::{EVM, done, wallet};
+use crate::support::anvil::Node;
+use crate::support::exchanges::{Exchanges, Tells};
+use crate::support::served::{Running, Served};
+use crate::support::{agent, send};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// How often it is looked whether something has come about.
+const LOOKS_MAX: usize = 500_000;
+
+/// A shop whose customers pay in ether.
+struct Shop {
+    served: Served,
+    settings: Vec<String>,
+}
+
+impl Shop {
+    #[track_caller]
+    fn open(node: &Node, exchanges: &Exchanges) -> Shop {
+        let served = Served::new();
+        let customers = "update accounts set customers_enabled = 1";
+        served.open().execute(customers, []).unwrap();
+        done(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
+        let node = format!("ethereum={}", node.url);
+        let rates = exchanges.setting(&["binance", "coingecko"]);
+        let settings = ["--test-networks", "--node", &node, "--rates", &rates];
+        Shop {
+            served,
+            settings: settings.map(str::to_owned).to_vec(),
+        }
+    }
+
+    #[track_caller]
+    fn start(&self) -> Running {
+        let settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();
+        self.served.start(&settings)
+    }
+
+    #[track_caller]
+    fn start_logging(&self, log: &Path) -> Running {
+        let settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();
+        self.served.start_logging_with("debug", log, &settings)
+    }
+
+    /// Where a customer pays.
+    #[track_caller]
+    fn address(&self, running: &Running) -> String {
+        let url = format!("{}/v1/customers/ada/addresses", running.url);
+        let key = [("X-API-Key", self.served.key.as_str())];
+        let given = send(&agent(), "POST", &url, &key, "{}").expect(201).json();
+        let addresses = given["addresses"].as_array().unwrap();
+        let ours = addresses.iter().find(|entry| entry["family"] == "evm");
+        ours.unwrap()["address"].as_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn what_is_read_first_waits_for_the_first_rates_and_is_booked_at_them() {
+    let Some(node) = Node::of(11_155_111, "the rates of what is read first") else {
+        return;
+    };
+    let exchanges = Exchanges::open([1_500; 4].map(Tells::Ether));
+    let shop = Shop::open(&node, &exchanges);
+    let mut running = shop.start();
+    let on_offer =
+        "select exists (select 1 from chain_cursors) || exists (select 1 from rate_figures)";
+    shop.served.until(on_offer, &["11"]);
+    let address = shop.address(&running);
+    running.process.kill();
+    drop(running);
+    let forgets = "delete from rate_figures; delete from rate_sources; delete from rates_known";
+    shop.served.open().execute_batch(forgets).unwrap();
+    node.pay(&address, 10_u128.pow(17));
+    exchanges.tell("binance", Tells::Held);
+    exchanges.tell("coingecko", Tells::Held);
+    let log = shop.served.path("log");
+    let running = shop.start_logging(&log);
+    let waits = |_| {
+        std::thread::yield_now();
+        let logged = std::fs::read_to_string(&log).unwrap();
+        logged.contains("ethereum: waits for the first rates")
+    };
+    assert!((0..LOOKS_MAX).any(waits));
+    let seen = "select count(*) from observations";
+    let seen = shop.served.open().query_row(seen, [], |row| row.get(0));
+    assert_eq!(seen, Ok(0), "nothing is taken in before the first rates");
+    exchanges.tell("binance", Tells::Ether(2_000));
+    exchanges.tell("coingecko", Tells::Ether(2_000));
+    shop.served
+        .until("select count(*) || '' from deposits", &["1"]);
+    let unmatched = running.interface("GET", "/dashboard/api/unmatched-payments", &Value::Null);
+    assert_eq!(unmatched.expect(200).json()["data"], json!([]));
+    let url = format!("{}/v1/deposits", running.url);
+    let key = [("X-API-Key", shop.served.key.as_str())];
+    let listed = send(&agent(), "GET", &url, &key, "").expect(200).json();
+    assert_eq!(listed["data"][0]["grossEur"], "200.00", "{listed}");
+}

@@ -1,0 +1,127 @@
+//! What the log says of a chain: connected, lagging, caught up, reorganised, stopped.
+//!
+//! What always holds: each is said once at each start, and nothing of what goes to a node.
+
+use super::paid::TPUB;
+use super::till::Till;
+use crate::operator::wallets::{done, wallet};
+use crate::support::litecoind::Litecoind;
+use crate::support::served::Running;
+use serde_json::json;
+
+/// How often it is looked whether something was logged.
+const LOOKS_MAX: usize = 2_000_000;
+
+/// Starts it, and waits until it has logged this.
+#[track_caller]
+fn until_said(till: &Till, said: &str) -> Running {
+    let running = till.start_logging();
+    let is_said = |_| {
+        std::thread::yield_now();
+        std::fs::read_to_string(till.log()).unwrap().contains(said)
+    };
+    let found = (0..LOOKS_MAX).any(is_said);
+    assert!(found, "{}", std::fs::read_to_string(till.log()).unwrap());
+    running
+}
+
+/// Ends it; what it has said of the chain, but for where its node is.
+#[track_caller]
+fn said(till: &Till, running: Running) -> Vec<String> {
+    let logged = running.logged(&till.log());
+    for sent in [
+        "coffer:regtest",
+        "Y29mZmVyOnJlZ3Rlc3Q",
+        "getblock",
+        "jsonrpc",
+    ] {
+        assert!(!logged.contains(sent), "{logged}");
+    }
+    let lines = logged
+        .lines()
+        .filter_map(|line| line.split_once("litecoin: "));
+    // Where these come from a file, it depends on who is first.
+    let lines = lines.filter(|(_, said)| *said != "waits for the first rates");
+    let mut lines = lines.map(|(_, said)| said.to_owned());
+    assert_eq!(
+        lines.next().as_deref(),
+        Some("followed through http://127.0.0.1")
+    );
+    lines.collect()
+}
+
+#[test]
+fn the_log_says_once_what_has_become_of_a_chain() {
+    let Some(node) = Litecoind::start(&[], "what the log says of a chain") else {
+        return;
+    };
+    node.mine(101);
+    let till = Till::new(&["--node", &format!("litecoin={}", node.url())]);
+    let add = [
+        "add",
+        "litecoin",
+        "--yes",
+        "--script",
+        "wpkh",
+        "--network",
+        "regtest",
+    ];
+    done(&wallet(&till.served.file, &add, TPUB));
+    let running = until_said(&till, "followed from");
+    till.until_known("litecoin", "LTC");
+    let invoice = till.invoice(&running, "LTC");
+    let connected = |height: u32| format!("connected to regtest, whose newest block is {height}");
+    assert_eq!(
+        said(&till, running),
+        [connected(101), "followed from block 101 on".to_owned()]
+    );
+    node.pay(invoice["depositAddress"].as_str().unwrap(), "0.25");
+    let mined = node.mine(1);
+    let running = till.start_logging();
+    let seen = "select coalesce((select block_height from observations), '') || ''";
+    till.served.until(seen, &["102"]);
+    assert_eq!(said(&till, running), [connected(102)]);
+    is_reorganised_and_catches_up(&till, &node, &mined[0]);
+    goes_back_and_is_reorganised_too_deep(&till, &node);
+}
+
+#[track_caller]
+fn is_reorganised_and_catches_up(till: &Till, node: &Litecoind, given_up: &str) {
+    let connected = |height: u32| format!("connected to regtest, whose newest block is {height}");
+    node.call("invalidateblock", json!([given_up]));
+    node.mine(2);
+    let running = until_said(till, "reorganised");
+    let at_head = "select height || '' from chain_cursors";
+    till.served.until(at_head, &["103"]);
+    let reorganised = "reorganised behind block 101: depth 1, payments touched 1".to_owned();
+    assert_eq!(said(till, running), [connected(103), reorganised]);
+    node.mine(150);
+    let running = until_said(till, "caught up");
+    let caught_up = [
+        connected(253),
+        "lagging, 50 blocks are to be read".to_owned(),
+        "caught up, block 253".to_owned(),
+    ];
+    assert_eq!(said(till, running), caught_up);
+}
+
+#[track_caller]
+fn goes_back_and_is_reorganised_too_deep(till: &Till, node: &Litecoind) {
+    let newest = node.text("getbestblockhash", json!([]));
+    node.call("invalidateblock", json!([newest]));
+    let running = until_said(till, "lagging");
+    let lagging =
+        "lagging: its node does not have what was read already; its newest block is 252".to_owned();
+    assert_eq!(said(till, running), [lagging]);
+    let below = node.text("getblockhash", json!([50]));
+    node.call("invalidateblock", json!([below]));
+    node.mine(210);
+    let stopped = "stopped: litecoin was reorganised deeper than it is watched: its block 70 is not the one that was \
+        read. Look at what has happened, then `coffer rescan litecoin --from HEIGHT`";
+    let connected = "connected to regtest, whose newest block is 259";
+    let running = until_said(till, "stopped: ");
+    assert_eq!(said(till, running), [connected, stopped]);
+    // Nobody has looked.
+    let running = until_said(till, "stopped: ");
+    assert_eq!(said(till, running), [stopped]);
+}
