@@ -1,6 +1,11 @@
 //! What the writer does about the disk: it checkpoints the log into the file, finds out whether there is room
 //! again, and checks that the file is still in its place.
 //!
+//! Where Litestream copies the file, that reads the log and checkpoints it: a log that somebody else has moved and begun
+//! anew between two of its reads makes it miss what was in between, and its copy is damaged. So the log is left to it. Past
+//! the point at which it would have done it, it does not run; then the log is cut off as a whole, which it notices when it
+//! starts.
+//!
 //! What does not live here: whether writes are taken in (`health`). What always holds: after a disk has failed,
 //! nothing is checkpointed.
 
@@ -8,12 +13,16 @@ use super::Thread;
 use crate::store::health::Refusing;
 use crate::store::lock::Found;
 use crate::store::open::{BUSY_TIMEOUT, with_suffix};
+use crate::store::statement::values;
 use rusqlite::config::DbConfig;
 use std::path::Path;
 use std::time::Duration;
 
 /// Pages in the log past which they are moved into the file.
 const LOG_PAGES_MAX: i64 = 1000;
+/// Pages in the log past which it is cut off although that is left to Litestream, which does it from 500 MB on at the latest:
+/// so it no longer runs. 1 GiB of the usual pages.
+const LEFT_PAGES_MAX: i64 = if cfg!(test) { 4 } else { 256 } * 1024;
 /// How large the log's file may stay: one that a long read made grow beyond this is cut off.
 pub(in crate::store) const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
 /// Changes a row and takes the change back: to commit it, the log must take a page.
@@ -22,14 +31,23 @@ const PROBE: &str = "begin immediate;
   update file set maintenance = 1 - maintenance;
   commit";
 
+values! {
+    /// Does Litestream copy the file? Its tables are made when it starts for the first time, and stay.
+    IS_COPIED(found: bool) = "select exists (select 1 from sqlite_schema where name = '_litestream_lock') as found";
+}
+
 impl Thread {
     /// Moves the log into the file for the last time, unless the disk has failed.
     pub(super) fn close(&self) {
         if self.file.alone && !self.health.needs_restart() {
-            let moved = self
-                .file
-                .conn
-                .execute_batch("pragma wal_checkpoint(truncate)");
+            let moved = self.is_copied().and_then(|is_copied| {
+                if is_copied {
+                    // Closing the file does it, where nobody else has it open.
+                    return Ok(());
+                }
+                let conn = &self.file.conn;
+                conn.execute_batch("pragma wal_checkpoint(truncate)")
+            });
             if let Err(error) = moved {
                 self.health.hear(&error);
                 log::warn!("the last checkpoint failed: {error}");
@@ -86,8 +104,17 @@ impl Thread {
     pub(super) fn look_at_disk(&self) {
         self.look_for_room();
         if self.may_checkpoint() && self.is_log_large() {
-            self.tell_of(self.cut_log());
+            let cut = self.is_copied().and_then(|is_copied| match is_copied {
+                true => Ok(()),
+                false => self.cut_log(),
+            });
+            self.tell_of(cut);
         }
+    }
+
+    /// Does Litestream copy the file? Asked before the log is moved, and nothing is committed in between.
+    fn is_copied(&self) -> rusqlite::Result<bool> {
+        Ok(IS_COPIED.first_on(&self.file.conn, &[])? == Some(true))
     }
 
     /// Is the log's file larger than it may stay?
@@ -112,6 +139,11 @@ impl Thread {
             .and_then(|(written, moved)| {
                 if written < LOG_PAGES_MAX || moved == written {
                     Ok(())
+                } else if self.is_copied()? {
+                    match written < LEFT_PAGES_MAX {
+                        true => Ok(()),
+                        false => self.cut_log(),
+                    }
                 } else if self.is_log_large() {
                     self.cut_log()
                 } else {
