@@ -181,6 +181,12 @@ fn asked(
         (error.to_string(), mend)
     };
     let network = node.network().map_err(said)?;
+    let (main, tests) = chain.row().networks;
+    if network != main && !tests.contains(&network.as_str()) {
+        let problem =
+            format!("it is the wrong one: of another network ({network:?}), not of {chain}");
+        return Err((problem, "name another url with --node"));
+    }
     if !WalletNetwork::Main.agrees_with(chain, &network) && !test_networks {
         let problem = format!("it is of the test network {network}");
         return Err((problem, "use another node, or say --test-networks"));

@@ -2,6 +2,8 @@
 
 pub mod anvil;
 pub mod browser;
+pub mod came;
+pub mod dice;
 pub mod exchanges;
 pub mod links;
 pub mod litecoind;

@@ -3,7 +3,6 @@
 //!
 //! What always holds: all of them show the same.
 
-use super::paid::TPUB;
 use super::till::Till;
 use crate::file::audit::findings;
 use crate::operator::wallets::{EVM, done, wallet};
@@ -153,17 +152,7 @@ fn litecoin_counts_up_to_three_blocks_or_to_twelve_where_the_price_is_large() {
         return;
     };
     node.mine(101);
-    let till = Till::new(&["--node", &format!("litecoin={}", node.url())]);
-    let add = [
-        "add",
-        "litecoin",
-        "--yes",
-        "--script",
-        "wpkh",
-        "--network",
-        "regtest",
-    ];
-    done(&wallet(&till.served.file, &add, TPUB));
+    let till = Till::of_outputs("litecoin", &node.url());
     let mut counter = Counter::open(&till, "litecoin", "LTC");
     let [small, large] = ["20.00", "2500.00"].map(|price| counter.invoice(price, "EUR", "LTC"));
     for invoice in [&small, &large] {

@@ -2,9 +2,7 @@
 //!
 //! What always holds: each is said once at each start, and nothing of what goes to a node.
 
-use super::paid::TPUB;
 use super::till::Till;
-use crate::operator::wallets::{done, wallet};
 use crate::support::litecoind::Litecoind;
 use crate::support::served::Running;
 use serde_json::json;
@@ -56,17 +54,7 @@ fn the_log_says_once_what_has_become_of_a_chain() {
         return;
     };
     node.mine(101);
-    let till = Till::new(&["--node", &format!("litecoin={}", node.url())]);
-    let add = [
-        "add",
-        "litecoin",
-        "--yes",
-        "--script",
-        "wpkh",
-        "--network",
-        "regtest",
-    ];
-    done(&wallet(&till.served.file, &add, TPUB));
+    let till = Till::of_outputs("litecoin", &node.url());
     let running = until_said(&till, "followed from");
     till.until_known("litecoin", "LTC");
     let invoice = till.invoice(&running, "LTC");

@@ -1,9 +1,9 @@
 //! Real money, as far as a test has any: a served shop, a node, a wallet of public keys, and invoices that are paid on the
 //! chain.
 
-use super::till::Till;
+use super::till::{TPUB, Till};
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, done, wallet};
+use crate::operator::wallets::{done, wallet};
 use crate::support::anvil::Node;
 use crate::support::litecoind::Litecoind;
 use crate::support::receiver::Receiver;
@@ -12,8 +12,7 @@ use coffer::domain::asset::Chain;
 use coffer::domain::wallet::{Said, Script, WalletNetwork, read};
 use serde_json::{Value, json};
 
-/// An account's key of regtest, and its first address, as litecoind itself derives it.
-pub(super) const TPUB: &str = "tpubDC8msFGeGuwnKG9Upg7DM2b4DaRqg3CUZa5g8v2SRQ6K4NSkxUgd7HsL2XVWbVm39yBA4LAxysQAm397zwQSQoQgewGiYZqrA9DsP4zbQ1M";
+/// The first address of [`TPUB`], as litecoind itself derives it.
 const FIRST_ADDRESS: &str = "rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg";
 
 #[test]
@@ -22,17 +21,7 @@ fn litecoin_that_came_while_nobody_looked_pays_an_invoice_and_is_confirmed_by_it
         return;
     };
     node.mine(101);
-    let till = Till::new(&["--node", &format!("litecoin={}", node.url())]);
-    let add = [
-        "add",
-        "litecoin",
-        "--yes",
-        "--script",
-        "wpkh",
-        "--network",
-        "regtest",
-    ];
-    done(&wallet(&till.served.file, &add, TPUB));
+    let till = Till::of_outputs("litecoin", &node.url());
     let mut running = till.start();
     till.until_known("litecoin", "LTC");
     assert_eq!(till.offers(&running), ["LTC"]);
@@ -168,22 +157,7 @@ fn goes_on_behind(till: &Till, running: &Running, address: &str) {
         "{}",
         noted.text
     );
-    let add = |next| {
-        let add = [
-            "add",
-            "litecoin",
-            "--yes",
-            "--script",
-            "wpkh",
-            "--network",
-            "regtest",
-        ];
-        wallet(
-            &till.served.file,
-            &[&add[..], &["--next", next]].concat(),
-            TPUB,
-        )
-    };
+    let add = |next| till.adds("litecoin", TPUB, &["--next", next]);
     let refused = String::from_utf8(add("900").stderr).unwrap();
     assert!(refused.contains("next must be at least 901"), "{refused}");
     done(&add("901"));
@@ -197,12 +171,7 @@ fn a_coin_and_a_token_of_one_chain_pay_an_invoice_each() {
         return;
     };
     let token = node.token();
-    let (url, contract) = (
-        format!("ethereum={}", node.url),
-        format!("USDC-ERC20={token}"),
-    );
-    let till = Till::new(&["--node", &url, "--token", &contract]);
-    done(&wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
+    let till = Till::of_accounts("ethereum", &node.url, ("USDC-ERC20", &token));
     let mut running = till.start();
     till.until_known("ethereum", "USDC");
     // Tether has no contract there.

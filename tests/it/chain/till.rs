@@ -1,16 +1,21 @@
 //! A shop on test networks that takes real money, as far as a test has any.
 //!
-//! What does not live here: nodes and wallets, which each test adds. What always holds: its rates are fixed.
+//! What does not live here: nodes, which each test starts. What always holds: its rates are fixed, and of its wallets it
+//! has public keys only.
 
+use crate::operator::wallets::{EVM, done, wallet};
 use crate::support::receiver::{Does, Message, Receiver};
 use crate::support::served::{Running, Served};
 use crate::support::{agent, send};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Output};
+
+/// An account's key of regtest.
+pub const TPUB: &str = "tpubDC8msFGeGuwnKG9Upg7DM2b4DaRqg3CUZa5g8v2SRQ6K4NSkxUgd7HsL2XVWbVm39yBA4LAxysQAm397zwQSQoQgewGiYZqrA9DsP4zbQ1M";
 
 const RATES: &str = r#"{"BTC": {"EUR": "50000", "USD": "55000"}, "LTC": {"EUR": "80", "USD": "90"},
-    "ETH": {"EUR": "2000", "USD": "2200"}, "USDC": {"EUR": "1", "USD": "1"}}"#;
+    "DOGE": {"EUR": "4", "USD": "5"}, "ETH": {"EUR": "2000", "USD": "2200"}, "USDC": {"EUR": "1", "USD": "1"}}"#;
 
 /// A shop on test networks, and who hears of its invoices.
 pub struct Till {
@@ -39,6 +44,33 @@ impl Till {
             receiver: Receiver::that(Does::Answer(200)),
             served,
         }
+    }
+
+    /// One that takes the coin of a chain whose money lies in outputs, through the node at this url; its wallet is that of
+    /// [`TPUB`].
+    #[track_caller]
+    pub fn of_outputs(chain: &str, url: &str) -> Till {
+        let till = Till::new(&["--node", &format!("{chain}={url}")]);
+        done(&till.adds(chain, TPUB, &[]));
+        till
+    }
+
+    /// One that takes the coins of an EVM chain, and this token of this contract, through the node at this url.
+    #[track_caller]
+    pub fn of_accounts(chain: &str, url: &str, (asset, contract): (&str, &str)) -> Till {
+        let (url, contract) = (format!("{chain}={url}"), format!("{asset}={contract}"));
+        let till = Till::new(&["--node", &url, "--token", &contract]);
+        done(&wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
+        till
+    }
+
+    /// Adds a wallet of regtest, or adds it again: what the command says.
+    #[track_caller]
+    pub fn adds(&self, chain: &str, key: &str, besides: &[&str]) -> Output {
+        let script = if chain == "dogecoin" { "pkh" } else { "wpkh" };
+        let script = ["--script", script, "--network", "regtest"];
+        let add = [&["add", chain, "--yes"][..], &script, besides].concat();
+        wallet(&self.served.file, &add, key)
     }
 
     pub fn settings(&self) -> Vec<&str> {

@@ -14,6 +14,7 @@ mod paper;
 mod reference;
 mod several;
 
+use crate::support::dice::Dice;
 use crate::support::{Answer, LIVE, Shop, TEST};
 use coffer::domain::time::Time;
 use paper::{COINS, Coin, cents};
@@ -26,24 +27,9 @@ const STEPS: usize = 150;
 /// Invoices of one history.
 const INVOICES: usize = 5;
 
-/// A generator that is the same everywhere (SplitMix64).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % u64::try_from(sides).unwrap()).unwrap()
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.roll(from.len())]
-    }
-
-    fn coin(&mut self) -> &'static Coin {
-        &COINS[self.roll(COINS.len())]
-    }
+/// Any coin.
+fn coin(dice: &mut Dice) -> &'static Coin {
+    &COINS[dice.roll(COINS.len())]
 }
 
 /// A shop, what it should be like, and how it came there.
@@ -90,7 +76,7 @@ impl History {
             fee_bps: 100,
             ..World::default()
         };
-        let (dice, steps) = (Dice(seed), Vec::new());
+        let (dice, steps) = (Dice::new(seed), Vec::new());
         History {
             seed,
             dice,
@@ -133,7 +119,7 @@ impl History {
         let currency = self.dice.pick(&["EUR", "USD"]);
         let live = self.dice.roll(2) == 0;
         let ttl = self.dice.pick(&[60, 120, 300]);
-        let coin = (self.dice.roll(2) == 0).then(|| self.dice.coin());
+        let coin = (self.dice.roll(2) == 0).then(|| coin(&mut self.dice));
         self.note(format!(
             "create {amount} {currency} live {live} ttl {ttl} {coin:?}"
         ));
@@ -168,7 +154,7 @@ impl History {
     }
 
     fn select(&mut self, at: usize) {
-        let coin = self.dice.coin();
+        let coin = coin(&mut self.dice);
         self.note(format!("select {at} {}", coin.id));
         let invoice = &self.world.invoices[at];
         let path = format!("/v1/invoices/{}/select", invoice.id);
@@ -187,7 +173,7 @@ impl History {
 
     fn simulate(&mut self, at: usize) {
         let case = self.dice.pick(&["exact", "under", "over"]);
-        let wanted = (self.dice.roll(3) == 0).then(|| self.dice.coin());
+        let wanted = (self.dice.roll(3) == 0).then(|| coin(&mut self.dice));
         self.note(format!("simulate {at} {case} {wanted:?}"));
         let invoice = &self.world.invoices[at];
         let path = format!("/v1/invoices/{}/simulate", invoice.id);
@@ -247,7 +233,7 @@ impl History {
         let quoted = (!invoice.quotes.is_empty()).then(|| self.dice.pick(&invoice.quotes));
         let known = (!invoice.payments.is_empty()).then(|| self.dice.roll(invoice.payments.len()));
         let wanted = match self.dice.roll(4) {
-            0 => Some(self.dice.coin()),
+            0 => Some(coin(&mut self.dice)),
             1 => quoted,
             2 if self.dice.roll(4) == 0 && known.is_some() => {
                 return self.pay_again(at, known.unwrap());

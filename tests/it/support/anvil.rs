@@ -124,6 +124,23 @@ impl Node {
         self.is_held.set(is_held);
     }
 
+    /// The newest blocks, so many, are no more; the transactions that were in them, each with its signed bytes.
+    #[track_caller]
+    pub fn gives_up(&self, blocks: u32) -> Vec<(Value, Value)> {
+        let height = self.height();
+        let mut given_up = Vec::new();
+        for height in height + 1 - blocks..=height {
+            let number = json!([format!("{height:#x}"), false]);
+            let block = self.ask("eth_getBlockByNumber", number);
+            for txid in block["transactions"].as_array().unwrap() {
+                let raw = self.ask("eth_getRawTransactionByHash", json!([txid]));
+                given_up.push((txid.clone(), raw));
+            }
+        }
+        self.ask("anvil_reorg", json!([blocks, []]));
+        given_up
+    }
+
     /// What an address has, in wei.
     #[track_caller]
     pub fn balance(&self, address: &str) -> u128 {
@@ -190,8 +207,8 @@ impl Node {
     /// Sends a token from the account; the transaction's id.
     #[track_caller]
     pub fn pay_token(&self, token: &str, to: &str, units: u128) -> Value {
-        let words = [word(to), format!("{units:064x}")];
-        self.call(token, "transfer(address,uint256)", &words, 0)
+        let data = sends(to, units);
+        self.transact(json!({ "to": token, "data": data }))
     }
 
     /// What an address has of a token, in its base units.
@@ -200,6 +217,12 @@ impl Node {
         let data = calldata("balanceOf(address)", &[word(address)]);
         self.number("eth_call", json!([{ "to": token, "data": data }, "latest"]))
     }
+}
+
+/// What a token is sent to send some of it.
+pub fn sends(to: &str, units: u128) -> String {
+    let words = [word(to), format!("{units:064x}")];
+    calldata("transfer(address,uint256)", &words)
 }
 
 /// An address as the parameter of a contract's function.

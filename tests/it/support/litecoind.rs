@@ -3,6 +3,8 @@
 //! What does not live here: starting it (`regtest`).
 
 use super::regtest::Regtest;
+use coffer::domain::address::script;
+use coffer::domain::chain::Chain;
 use serde_json::json;
 use std::ops::Deref;
 
@@ -32,6 +34,18 @@ impl Litecoind {
         self.text("getnewaddress", json!(["", kind]))
     }
 
+    /// Its own text of an address of the chain that it is taken for: that of the same script.
+    #[track_caller]
+    pub fn own(&self, chain: &str, address: &str) -> String {
+        if chain == "litecoin" {
+            return address.to_owned();
+        }
+        let script = script(chain.parse::<Chain>().unwrap(), address).unwrap();
+        let hex: String = script.iter().map(|byte| format!("{byte:02x}")).collect();
+        let read = self.call("decodescript", json!([hex]));
+        read["addresses"][0].as_str().unwrap().to_owned()
+    }
+
     /// Mines blocks that pay its wallet; their hashes.
     #[track_caller]
     pub fn mine(&self, blocks: u32) -> Vec<String> {
@@ -41,6 +55,13 @@ impl Litecoind {
         mined
             .map(|hash| hash.as_str().unwrap().to_owned())
             .collect()
+    }
+
+    /// Gives its wallet a hundred and sixty coinbases that can be spent, and none that a reorganisation makes unripe again.
+    #[track_caller]
+    pub fn fund(&self) {
+        self.mine(160);
+        self.call("generatetodescriptor", json!([101, "raw(51)"]));
     }
 
     /// Pays an address; the transaction, which may be replaced.

@@ -4,9 +4,11 @@
 //! What always holds: without a lie an answer is the node's own, digit for digit; dropping the proxy closes its port and
 //! its connections, also those that hang.
 
+use super::litecoind::Litecoind;
+use super::receiver::read;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -120,8 +122,8 @@ impl Liar {
         }
     }
 
-    /// In front of a node that knows only what dogecoin's nodes know: `getblock` takes no number, and the first block is
-    /// that of dogecoin's regtest.
+    /// In front of a node that knows only what dogecoin's nodes know: `getblock` takes no number and does not count the
+    /// transactions, nothing is said of the initial download, and the first block is that of dogecoin's regtest.
     #[track_caller]
     pub fn dogecoin(url: &str) -> Liar {
         const FIRST: &str = "3d2160a3b5dc4a9d62e7e66a295f70313ac808440ef7400d6c0772171ce973a5";
@@ -135,7 +137,12 @@ impl Liar {
                         "id": answer["id"], "result": null, "error": { "code": -1, "message": message }
                     });
                 }
+                lacks(answer, "nTx");
             }),
+        );
+        liar.lie(
+            "getblockchaininfo",
+            Lie::change(|_, answer| lacks(answer, "initialblockdownload")),
         );
         liar.lie(
             "getblockhash",
@@ -146,6 +153,14 @@ impl Liar {
             }),
         );
         liar
+    }
+
+    /// [`Liar::dogecoin`] before a litecoind, and its url.
+    #[track_caller]
+    pub fn as_dogecoin(node: &Litecoind) -> (Option<Liar>, String) {
+        let liar = Liar::dogecoin(&node.url());
+        let url = liar.url();
+        (Some(liar), url)
     }
 
     /// The url of the proxy, with the node's login.
@@ -194,7 +209,7 @@ impl Shared {
     /// Serves one connection until it is closed.
     fn talk(&self, mut stream: &TcpStream) {
         let mut reader = BufReader::new(stream);
-        while let Some((headers, body)) = request(&mut reader) {
+        while let Some((_, headers, body)) = read(&mut reader) {
             let Ok(asked) = serde_json::from_slice::<Value>(&body) else {
                 return;
             };
@@ -346,6 +361,13 @@ impl Shared {
     }
 }
 
+/// This field is not in the result.
+fn lacks(answer: &mut Value, field: &str) {
+    if let Some(result) = answer["result"].as_object_mut() {
+        result.remove(field);
+    }
+}
+
 /// The calls of a request: one, or those of a batch.
 fn calls(asked: &Value) -> Vec<&Value> {
     match asked {
@@ -362,22 +384,4 @@ fn not_found(asked: &Value) -> String {
         Value::Array(calls) => Value::Array(calls.iter().map(answer).collect()).to_string(),
         one => answer(one).to_string(),
     }
-}
-
-/// The headers and the body of the next request, or nothing when the caller has gone.
-fn request(reader: &mut BufReader<&TcpStream>) -> Option<(BTreeMap<String, String>, Vec<u8>)> {
-    let mut line = String::new();
-    reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-    let mut headers = BTreeMap::new();
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-        match line.trim_end().split_once(": ") {
-            Some((name, value)) => headers.insert(name.to_ascii_lowercase(), value.to_owned()),
-            None => break,
-        };
-    }
-    let mut body = vec![0; headers.get("content-length")?.parse().ok()?];
-    reader.read_exact(&mut body).ok()?;
-    Some((headers, body))
 }

@@ -209,7 +209,19 @@ fn said(status: u16, headers: &str, body: &str) -> String {
 
 /// The next request, or nothing when the caller has gone.
 fn request(stream: &TcpStream) -> Option<Message> {
-    let mut reader = BufReader::new(stream);
+    let (path, headers, body) = read(&mut BufReader::new(stream))?;
+    Some(Message {
+        at: Instant::now(),
+        path,
+        headers,
+        body: String::from_utf8(body).ok()?,
+    })
+}
+
+/// The path, the headers and the body of the next request, or nothing when the caller has gone.
+pub fn read(
+    reader: &mut BufReader<&TcpStream>,
+) -> Option<(String, BTreeMap<String, String>, Vec<u8>)> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
     let path = line.split(' ').nth(1)?.to_owned();
@@ -224,10 +236,5 @@ fn request(stream: &TcpStream) -> Option<Message> {
     }
     let mut body = vec![0; headers.get("content-length")?.parse().ok()?];
     reader.read_exact(&mut body).ok()?;
-    Some(Message {
-        at: Instant::now(),
-        path,
-        headers,
-        body: String::from_utf8(body).ok()?,
-    })
+    Some((path, headers, body))
 }

@@ -1,9 +1,10 @@
 //! What happens on the chains and with the time: payments to invoices, customers and nobody, their steps, the clock.
 
 use super::merchant::ASSETS;
-use super::scene::{Caller, Dice, id};
+use super::scene::{Caller, id};
 use super::{Operation, operation};
 use crate::support::Answer;
+use crate::support::dice::Dice;
 use serde_json::{Value, json};
 
 /// An address of nobody's.

@@ -1,5 +1,6 @@
 //! Where everything is done: a shop with two accounts, what there is in it so far, and those who do it.
 
+use crate::support::dice::Dice;
 use crate::support::operator_interface::OTHER_ACCOUNT;
 use crate::support::{Answer, LIVE, Shop, TEST, agent, send};
 use coffer::Config;
@@ -134,27 +135,6 @@ impl Scene {
     }
 }
 
-/// A generator that is the same everywhere (SplitMix64).
-pub(super) struct Dice(u64);
-
-impl Dice {
-    pub(super) fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % u64::try_from(sides).unwrap()).unwrap()
-    }
-
-    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.roll(from.len())]
-    }
-
-    /// Once in so many times.
-    pub(super) fn once_in(&mut self, times: usize) -> bool {
-        self.roll(times) == 0
-    }
-}
-
 /// Whoever does something: a connection of its own, and dice.
 pub(super) struct Caller<'a> {
     pub(super) scene: &'a Scene,
@@ -173,7 +153,7 @@ impl<'a> Caller<'a> {
             .wrapping_add(number);
         Caller {
             scene,
-            dice: Dice(seed),
+            dice: Dice::new(seed),
             agent: agent(),
             place,
             doing: "",

@@ -1,0 +1,374 @@
+//! Coffer is killed in the middle of blocks with more money than one transaction takes in, again and again, while the chain
+//! is reorganised: in the end what the node says came to our addresses is in the file, once, unit by unit.
+//!
+//! `COFFER_KILLS` says how often it is killed in the middle of a block on each chain; the test itself does it a few times.
+
+use super::till::Till;
+use crate::file::audit::findings;
+use crate::support::anvil::{Node, word};
+use crate::support::came::{Came, booked, sum};
+use crate::support::dice::Dice;
+use crate::support::litecoind::Litecoind;
+use crate::support::lying::Liar;
+use crate::support::payer;
+use crate::support::regtest::Regtest;
+use rusqlite::Connection;
+use serde_json::{Map, json};
+use std::collections::BTreeSet;
+
+/// Kills in the middle of a block, unless the environment says how many.
+const KILLS: usize = 2;
+/// Invoices that are paid in each block; less than may be made at once.
+const INVOICES: usize = 90;
+/// Payments of each of them in a block of outputs.
+const TIMES: usize = 3;
+/// Payments that one call of the token makes.
+const BATCH: usize = 60;
+/// Blocks until all is deep enough.
+const DEEP: u32 = 50;
+
+/// A chain, and whoever pays on it.
+trait Payer {
+    /// Pays each of these at least once and all of them more than two hundred times, in one block.
+    fn pays(&mut self, dice: &mut Dice, to: &[String]);
+    /// Gives up so many blocks for others; what was in them comes back, or does not.
+    fn reorganises(&mut self, dice: &mut Dice, depth: u32);
+    fn buries(&self, blocks: u32);
+    fn height(&self) -> u32;
+    /// What it says came to these.
+    fn came(&self, to: &BTreeSet<String>) -> Came;
+}
+
+/// What each of those who are paid is paid, in base units.
+fn units(dice: &mut Dice) -> u64 {
+    20_000 + u64::try_from(dice.roll(3_000_000)).unwrap()
+}
+
+#[track_caller]
+fn tip(node: &Regtest) -> u32 {
+    u32::try_from(node.call("getblockcount", json!([])).as_u64().unwrap()).unwrap()
+}
+
+#[track_caller]
+fn takes_back(node: &Regtest, depth: u32) {
+    let hash = node.call("getblockhash", json!([tip(node) + 1 - depth]));
+    node.call("invalidateblock", json!([hash]));
+}
+
+/// A litecoind, and which chain's node it is taken for.
+struct Wallet {
+    node: Litecoind,
+    chain: &'static str,
+    asset: &'static str,
+}
+
+impl Payer for Wallet {
+    fn pays(&mut self, dice: &mut Dice, to: &[String]) {
+        for _ in 0..TIMES {
+            let mut amounts = Map::new();
+            for address in to {
+                let amount = format!("0.{:08}", units(dice));
+                amounts.insert(self.node.own(self.chain, address), amount.into());
+            }
+            self.node.call("sendmany", json!(["", amounts]));
+        }
+        self.node.mine(1);
+    }
+
+    fn reorganises(&mut self, _: &mut Dice, depth: u32) {
+        takes_back(&self.node, depth);
+        self.node.mine(depth + 1);
+    }
+
+    fn buries(&self, blocks: u32) {
+        self.node.mine(blocks);
+    }
+
+    fn height(&self) -> u32 {
+        tip(&self.node)
+    }
+
+    fn came(&self, to: &BTreeSet<String>) -> Came {
+        let to = to.iter().map(|to| self.node.own(self.chain, to)).collect();
+        self.node.came_to(&to, self.asset)
+    }
+}
+
+/// A bitcoind, which has no wallet.
+struct Bitcoin<'a> {
+    node: &'a Regtest,
+    payer: payer::Payer<'a>,
+    reorganised: usize,
+}
+
+impl Payer for Bitcoin<'_> {
+    fn pays(&mut self, dice: &mut Dice, to: &[String]) {
+        for _ in 0..TIMES {
+            let paid = to.iter().map(|address| (address.as_str(), units(dice)));
+            let paid: Vec<_> = paid.collect();
+            self.payer.pay(&paid);
+        }
+        self.payer.mine(1);
+    }
+
+    fn reorganises(&mut self, _: &mut Dice, depth: u32) {
+        takes_back(self.node, depth);
+        // Whoever finds the others is somebody else each time: the same blocks would not be taken again.
+        self.reorganised += 1;
+        let script = 0x52 + self.reorganised % 14;
+        let script = format!("raw({script:x})");
+        self.node
+            .call("generatetodescriptor", json!([depth + 1, script]));
+    }
+
+    fn buries(&self, blocks: u32) {
+        self.payer.mine(usize::try_from(blocks).unwrap());
+    }
+
+    fn height(&self) -> u32 {
+        tip(self.node)
+    }
+
+    fn came(&self, to: &BTreeSet<String>) -> Came {
+        self.node.came_to(to, "BTC")
+    }
+}
+
+/// A node of an EVM chain, and a token there; its own coin, where that is taken.
+struct Accounts {
+    node: Node,
+    token: String,
+    asset: &'static str,
+    coin: &'static str,
+}
+
+impl Payer for Accounts {
+    fn pays(&mut self, dice: &mut Dice, to: &[String]) {
+        let mut sent = Vec::new();
+        self.node.in_one_block(|| {
+            for part in [to; 8].concat().chunks(BATCH) {
+                let number = |number: usize| format!("{number:064x}");
+                let mut words = vec![number(64), number(96 + 32 * part.len()), number(part.len())];
+                words.extend(part.iter().map(|address| word(address)));
+                words.push(number(part.len()));
+                words.extend(part.iter().map(|_| number(10_000 + dice.roll(10_000))));
+                let function = "batch(address[],uint256[])";
+                sent.push(self.node.call(&self.token, function, &words, 0));
+            }
+            for _ in 0..10 {
+                if !self.coin.is_empty() {
+                    let wei = 10_000_000_000_000 + dice.roll(1 << 50);
+                    let to = &to[dice.roll(to.len())];
+                    sent.push(self.node.pay(to, u128::try_from(wei).unwrap()));
+                }
+            }
+        });
+        for txid in &sent {
+            let receipt = self.node.mined(txid);
+            assert_eq!(receipt["blockNumber"], format!("{:#x}", self.height()));
+        }
+    }
+
+    fn reorganises(&mut self, dice: &mut Dice, depth: u32) {
+        let kept = self.node.gives_up(depth);
+        // The first ones come back, each in a block of its own; the others never do.
+        for (_, raw) in &kept[..dice.roll(kept.len() + 1)] {
+            let txid = self.node.ask("eth_sendRawTransaction", json!([raw]));
+            self.node.receipt(&txid);
+        }
+        self.node.mine(1);
+    }
+
+    fn buries(&self, blocks: u32) {
+        // Its clock goes behind ours when it is reorganised, and what is gone is given up once a later block is final.
+        self.node.ask("evm_increaseTime", json!([120]));
+        self.node.mine(blocks);
+    }
+
+    fn height(&self) -> u32 {
+        self.node.height()
+    }
+
+    fn came(&self, to: &BTreeSet<String>) -> Came {
+        let came = self
+            .node
+            .came_to(to, (self.coin, (self.asset, &self.token)));
+        // What lies there in the end says the same.
+        let sums = (sum(&came, "ETH"), sum(&came, self.asset));
+        assert_eq!(self.node.lies_at(to, &self.token), sums);
+        came
+    }
+}
+
+/// What a query of the file answers.
+#[track_caller]
+fn number(file: &Connection, query: &str) -> u32 {
+    file.query_row(query, [], |row| row.get(0)).unwrap()
+}
+
+/// Plays until it was killed so often in the middle of a block.
+#[track_caller]
+#[expect(clippy::print_stderr, reason = "whoever runs this by hand reads it")]
+fn plays(till: &Till, chain: &str, assets: &[&str], payer: &mut impl Payer) {
+    let said = std::env::var("COFFER_KILLS").ok();
+    let kills = said.map_or(KILLS, |said| said.parse().unwrap());
+    let file = till.served.open();
+    let mut running = till.start();
+    let symbol = assets[0].split('-').next().unwrap();
+    till.until_known(chain, symbol);
+    let mut to: Vec<String> = (0..INVOICES)
+        .map(|at| {
+            let made = till.invoice(&running, assets[at % assets.len()]);
+            made["depositAddress"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    running.process.kill();
+    let mut dice = Dice::new(7);
+    let (mut in_the_middle, mut rounds, mut reorganised) = (0, 0, 0);
+    while in_the_middle < kills {
+        rounds += 1;
+        assert!(
+            rounds < 3 * kills + 10,
+            "it was never in the middle of a block"
+        );
+        if dice.roll(3) == 0 {
+            payer.reorganises(&mut dice, 1 + u32::from(usize::is_multiple_of(rounds, 2)));
+            reorganised += 1;
+        }
+        payer.pays(&mut dice, &to);
+        let seen = number(&file, "select count(*) from observations");
+        let mut running = till.start();
+        let more = format!("select (count(*) > {seen}) || '' from observations");
+        till.served.until(&more, &["1"]);
+        running.process.kill();
+        let read = number(&file, "select height from chain_cursors");
+        in_the_middle += usize::from(read < payer.height());
+        // And once more at any moment at all.
+        let mut running = till.start();
+        for _ in 0..dice.roll(2_000) {
+            std::thread::yield_now();
+        }
+        running.process.kill();
+        let mut running = till.start();
+        let height = payer.height();
+        let all = format!("select (height = {height}) || '' from chain_cursors");
+        till.served.until(&all, &["1"]);
+        running.process.kill();
+    }
+    let count = agrees(till, payer, to.drain(..).collect());
+    assert!(count >= 200 * kills / 2, "{count}");
+    eprintln!(
+        "{chain}: killed {in_the_middle} times in the middle of a block and {} times besides, {reorganised} \
+            reorganisations; {count} payments came, each is in the file once",
+        2 * rounds
+    );
+}
+
+/// In the end everything is in the file once, as the node says it came; how much.
+#[track_caller]
+fn agrees(till: &Till, payer: &impl Payer, to: BTreeSet<String>) -> usize {
+    let file = till.served.open();
+    payer.buries(DEEP);
+    let mut running = till.start();
+    let height = payer.height();
+    let rest = format!(
+        "select (height = {height} and not exists (select 1 from observations where state = 'seen')) || ''
+            from chain_cursors"
+    );
+    till.served.until(&rest, &["1"]);
+    assert!(running.process.close());
+    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    let (came, booked) = (payer.came(&to), booked(&file));
+    let wrong: Vec<_> = came
+        .iter()
+        .filter(|(place, value)| booked.get(*place) != Some(*value))
+        .collect();
+    assert!(wrong.is_empty(), "not in the file as it came: {wrong:?}");
+    let wrong: Vec<_> = booked
+        .keys()
+        .filter(|place| !came.contains_key(*place))
+        .collect();
+    assert!(wrong.is_empty(), "in the file, and never came: {wrong:?}");
+    came.len()
+}
+
+#[track_caller]
+fn on_outputs(
+    chain: &'static str,
+    asset: &'static str,
+    url: impl Fn(&Litecoind) -> (Option<Liar>, String),
+) {
+    let untested = format!("kills in the middle of a block of {chain}");
+    let Some(node) = Litecoind::start(&["-txindex=1"], &untested) else {
+        return;
+    };
+    node.fund();
+    let (_liar, url) = url(&node);
+    let till = Till::of_outputs(chain, &url);
+    plays(&till, chain, &[asset], &mut Wallet { node, chain, asset });
+}
+
+#[track_caller]
+fn on_accounts(id: u64, chain: &str, asset: &'static str, coin: &'static str) {
+    let Some(node) = Node::of(id, &format!("kills in the middle of a block of {chain}")) else {
+        return;
+    };
+    let token = node.token();
+    // What is given up later is not the token itself.
+    node.mine(5);
+    let till = Till::of_accounts(chain, &node.url, (asset, &token));
+    let assets = [asset, asset, coin];
+    let assets = if coin.is_empty() {
+        &assets[..1]
+    } else {
+        &assets
+    };
+    let mut payer = Accounts {
+        node,
+        token,
+        asset,
+        coin,
+    };
+    plays(&till, chain, assets, &mut payer);
+}
+
+#[test]
+fn litecoin_is_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
+    on_outputs("litecoin", "LTC", |node| (None, node.url()));
+}
+
+#[test]
+fn dogecoin_is_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
+    on_outputs("dogecoin", "DOGE", Liar::as_dogecoin);
+}
+
+#[test]
+fn bitcoin_is_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
+    let untested = "kills in the middle of a block of bitcoin";
+    let Some(node) = Regtest::bitcoind(&[], untested) else {
+        return;
+    };
+    let payer = payer::Payer::with_coins(&node, 150);
+    let till = Till::of_outputs("bitcoin", &node.url());
+    let mut payer = Bitcoin {
+        node: &node,
+        payer,
+        reorganised: 0,
+    };
+    plays(&till, "bitcoin", &["BTC"], &mut payer);
+}
+
+#[test]
+fn coins_and_tokens_of_ethereum_are_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
+    on_accounts(11_155_111, "ethereum", "USDC-ERC20", "ETH");
+}
+
+#[test]
+fn tokens_of_base_are_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
+    on_accounts(84_532, "base", "USDC-BASE", "");
+}
+
+#[test]
+fn tokens_of_polygon_are_neither_lost_nor_doubled_by_a_kill_in_the_middle_of_a_block() {
+    on_accounts(80_002, "polygon", "USDC-POLYGON", "");
+}

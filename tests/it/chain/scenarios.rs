@@ -1,0 +1,275 @@
+//! All that may happen to an invoice on a chain, played on each kind of chain by one driver, with the real binary: what it
+//! says of each invoice, and whether its file and the node agree, unit by unit.
+//!
+//! What does not live here: kills in the middle of a block (`killed`), and what is read of a node's answers.
+
+mod payers;
+
+use super::till::Till;
+use crate::file::audit::findings;
+use crate::support::came::{Came, booked};
+use crate::support::served::Running;
+use rusqlite::Connection;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A chain, and whoever pays on it.
+trait Payer {
+    /// The chain, the coin that is asked for, and its symbol.
+    fn names(&self) -> [&'static str; 3];
+    /// Twenty euros of the coin, in base units.
+    fn twenty(&self) -> u128;
+    /// Pays all of these in one transaction, which is in the next block.
+    fn sends(&self, to: &[(&str, u128)]) -> String;
+    fn buries(&self, blocks: u32);
+    fn height(&self) -> u32;
+    /// Can something be seen that is in no block?
+    fn waits(&self) -> bool;
+    /// A transaction that waits is replaced by one that pays this; where nothing is seen that waits, one that was in a block
+    /// which is given up.
+    fn replaces(&self, txid: &str, to: &[(&str, u128)]);
+    /// The newest block is given up. Its transactions come back, in another order; but the last one, this one, never does.
+    fn reorganises(&self, gone: &str);
+    /// What else comes there, and is nobody's: to this address, at which the coin is asked for.
+    fn strays(&self, to: &str);
+    /// What it says came to these; and, where it says no more than that of some of it, what lies there in the end.
+    fn came(&self, to: &BTreeSet<String>, booked: &Came) -> Came;
+}
+
+/// Invoices by name, and where they are paid.
+struct Play<'a, P> {
+    till: &'a Till,
+    payer: &'a P,
+    invoices: BTreeMap<&'static str, Value>,
+}
+
+impl<P: Payer> Play<'_, P> {
+    fn to(&self, name: &str) -> &str {
+        self.invoices[name]["depositAddress"].as_str().unwrap()
+    }
+
+    /// Pays an invoice so many twentieths of what it asks for.
+    fn pays(&self, name: &str, twentieths: u128) -> String {
+        let units = self.payer.twenty() * twentieths / 20;
+        self.payer.sends(&[(self.to(name), units)])
+    }
+
+    /// Runs the server until it has read the newest block, and this query of the file says yes; what it says of each invoice.
+    #[track_caller]
+    fn looks(&self, until: &str) -> BTreeMap<&'static str, String> {
+        let mut running = self.till.start();
+        let height = self.payer.height();
+        let read = format!("select (height = {height} and {until}) || '' from chain_cursors");
+        self.till.served.until(&read, &["1"]);
+        let told = self.invoices.iter().map(|(name, invoice)| {
+            let path = format!("/v1/invoices/{}", invoice["id"].as_str().unwrap());
+            let told = self.till.call(&running, "GET", &path, "");
+            (*name, told["status"].as_str().unwrap().to_owned())
+        });
+        let told = told.collect();
+        running.process.kill();
+        told
+    }
+
+    /// The first payments; how much was seen.
+    #[track_caller]
+    fn begins(&self, customer: Option<&str>) -> usize {
+        let (payer, twenty) = (self.payer, self.payer.twenty());
+        for (name, twentieths) in [
+            ("exact", 20),
+            ("topped up", 10),
+            ("under", 10),
+            ("over", 30),
+            ("second", 20),
+            ("late", 20),
+        ] {
+            self.pays(name, twentieths);
+        }
+        payer.sends(&[(self.to("one"), twenty), (self.to("two"), twenty)]);
+        let mut mixed = vec![(self.to("mixed"), twenty)];
+        mixed.extend(customer.map(|to| (to, twenty / 4)));
+        payer.sends(&mixed);
+        payer.strays(self.to("stray"));
+        payer.buries(1);
+        let strays = usize::from(!payer.waits());
+        let count = 6 + 2 + mixed.len() + strays;
+        for (name, status) in self.looks(&seen(count)) {
+            match name {
+                "back" | "gone" | "stray" | "more" | "less" | "else" => {
+                    assert_eq!(status, "awaiting_payment", "{name}");
+                }
+                // Where each is in a block of its own, some are deep enough by now.
+                "late" => assert!(
+                    ["expired", "paid_late"].contains(&status.as_str()),
+                    "{status}"
+                ),
+                _ if payer.waits() => assert_eq!(status, "detected", "{name}"),
+                _ => assert_ne!(status, "awaiting_payment", "{name}"),
+            }
+        }
+        count
+    }
+
+    /// A second time, and what was missing; then blocks are given up. How much was seen by then.
+    #[track_caller]
+    fn is_given_up(&self, count: usize) -> usize {
+        self.pays("topped up", 10);
+        self.pays("second", 5);
+        self.pays("back", 20);
+        let gone = self.pays("gone", 20);
+        self.payer.buries(1);
+        let told = self.looks(&seen(count + 4));
+        for name in ["back", "gone"] {
+            assert_eq!(told[name], "detected", "{name}");
+        }
+        self.payer.reorganises(&gone);
+        let count = count + 3;
+        let told = self.looks(&in_blocks(count));
+        assert_eq!(told["back"], "detected");
+        count
+    }
+
+    /// What waits is replaced by what pays more, less, or somebody else.
+    #[track_caller]
+    fn replaces(&self, count: usize) -> usize {
+        let (payer, twenty) = (self.payer, self.payer.twenty());
+        let waiting = REPLACED.map(|name| (name, self.pays(name, 20)));
+        let told = self.looks(&self.has(count + 3));
+        for (name, txid) in &waiting {
+            assert_eq!(told[name], "detected", "{name}");
+            let more = [(self.to("more"), twenty * 2)];
+            let less = [(self.to("less"), twenty / 2)];
+            match *name {
+                "more" => payer.replaces(txid, &more),
+                "less" => payer.replaces(txid, &less),
+                _ => payer.replaces(txid, &[]),
+            }
+        }
+        let count = count + 2;
+        let told = self.looks(&self.has(count));
+        assert_eq!((&*told["more"], &*told["less"]), ("detected", "detected"));
+        // What was in a block that was given up is waited for until a later one is final.
+        if payer.waits() {
+            assert_eq!(told["else"], "awaiting_payment");
+        }
+        count
+    }
+
+    /// So much was seen. What is in no block any more may come back, until a later block is final where nothing waits.
+    fn has(&self, count: usize) -> String {
+        if self.payer.waits() {
+            seen(count)
+        } else {
+            in_blocks(count)
+        }
+    }
+}
+
+/// How much of what was seen is in blocks.
+fn in_blocks(count: usize) -> String {
+    format!("{SEEN} and block_height is not null) = {count}")
+}
+
+/// How much was seen.
+fn seen(count: usize) -> String {
+    format!("{SEEN}) = {count}")
+}
+
+/// So much of it.
+const SEEN: &str = "(select count(*) from observations where state != 'dropped'";
+
+/// Nothing is unconfirmed.
+const REST: &str = "not exists (select 1 from observations where state = 'seen')";
+
+/// What is asked for before anything is paid.
+const NAMES: [&str; 15] = [
+    "exact",
+    "topped up",
+    "under",
+    "over",
+    "second",
+    "one",
+    "two",
+    "mixed",
+    "late",
+    "back",
+    "gone",
+    "stray",
+    "more",
+    "less",
+    "else",
+];
+/// Of these, what is replaced.
+const REPLACED: [&str; 3] = ["more", "less", "else"];
+
+/// The address of a customer.
+#[track_caller]
+fn customer(till: &Till, running: &Running) -> String {
+    let made = till.call(running, "POST", "/v1/customers/ada/addresses", "");
+    let mut addresses = made["addresses"].as_array().unwrap().iter();
+    let evm = addresses.find(|one| one["family"] == "evm").unwrap();
+    evm["address"].as_str().unwrap().to_owned()
+}
+
+/// The time of an invoice is up, as if it had been made two hours ago.
+#[track_caller]
+fn is_over(file: &Connection, invoice: &Value) {
+    let hours = 2 * 3_600_000;
+    for sql in [
+        format!(
+            "update quotes set created_at = created_at - {hours}
+                where invoice = (select seq from invoices where id = ?1)"
+        ),
+        format!(
+            "update invoices set created_at = created_at - {hours}, expires_at = expires_at - {hours} where id = ?1"
+        ),
+    ] {
+        file.execute(&sql, [invoice["id"].as_str()]).unwrap();
+    }
+}
+
+#[track_caller]
+fn plays(till: &Till, payer: &impl Payer) {
+    let [chain, asset, symbol] = payer.names();
+    let file = till.served.open();
+    let enabled = "update accounts set customers_enabled = 1";
+    file.execute(enabled, []).unwrap();
+    let mut running = till.start();
+    till.until_known(chain, symbol);
+    // Customers have no address on litecoin and dogecoin.
+    let customer = (!payer.waits()).then(|| customer(till, &running));
+    let invoices = NAMES.map(|name| (name, till.invoice(&running, asset)));
+    let play = Play {
+        till,
+        payer,
+        invoices: invoices.into(),
+    };
+    running.process.kill();
+    is_over(&file, &play.invoices["late"]);
+    let count = play.begins(customer.as_deref());
+    let count = play.is_given_up(count);
+    let count = play.replaces(count);
+    // The node goes on while nobody looks.
+    payer.buries(50);
+    let told = play.looks(REST);
+    for (name, status) in &told {
+        let right = match *name {
+            "exact" | "topped up" | "one" | "two" | "mixed" | "back" => "confirmed",
+            "over" | "second" | "more" => "overpaid",
+            "under" | "less" => "underpaid",
+            "late" => "paid_late",
+            _ => "awaiting_payment",
+        };
+        assert_eq!(status, right, "{name}");
+    }
+    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    let customers = usize::from(customer.is_some());
+    let mut to: BTreeSet<String> = NAMES.iter().map(|name| play.to(name).to_owned()).collect();
+    to.extend(customer);
+    let booked = booked(&file);
+    assert_eq!(booked.len(), count);
+    assert_eq!(payer.came(&to, &booked), booked);
+    let owners = "select (select count(*) from deposits) || ' ' || (select count(*) from unmatched_payments)";
+    let right = format!("{customers} {}", usize::from(!payer.waits()));
+    till.served.until(owners, &[&right]);
+}

@@ -1,0 +1,293 @@
+//! Who pays: with a litecoind, also as a node of dogecoin, and with an anvil of each chain.
+
+use super::{Payer, plays};
+use crate::chain::till::Till;
+use crate::support::anvil::{ADDRESS, Node, sends, word};
+use crate::support::came::{Came, sum};
+use crate::support::litecoind::Litecoind;
+use crate::support::lying::Liar;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+
+/// An address of nobody's.
+const NOBODY: &str = "0x1111111111111111111111111111111111111111";
+
+/// A node of outputs, which coffer knows as one of this chain.
+struct Outputs {
+    node: Litecoind,
+    names: [&'static str; 3],
+    twenty: u128,
+}
+
+/// Base units as the node writes them.
+fn coins(units: u128) -> String {
+    format!("{}.{:08}", units / 100_000_000, units % 100_000_000)
+}
+
+/// Coins of the node in base units.
+#[track_caller]
+fn units(value: &Value) -> u128 {
+    format!("{:.8}", value.as_f64().unwrap())
+        .replace('.', "")
+        .parse()
+        .unwrap()
+}
+
+impl Outputs {
+    #[track_caller]
+    fn own(&self, address: &str) -> String {
+        self.node.own(self.names[0], address)
+    }
+}
+
+impl Payer for Outputs {
+    fn names(&self) -> [&'static str; 3] {
+        self.names
+    }
+
+    fn twenty(&self) -> u128 {
+        self.twenty
+    }
+
+    fn sends(&self, to: &[(&str, u128)]) -> String {
+        let paid = to
+            .iter()
+            .map(|(to, units)| (self.own(to), json!(coins(*units))));
+        let paid: Map<String, Value> = paid.collect();
+        self.node
+            .text("sendmany", json!(["", paid, 1, "", [], true]))
+    }
+
+    fn buries(&self, blocks: u32) {
+        self.node.mine(blocks);
+    }
+
+    fn height(&self) -> u32 {
+        u32::try_from(self.node.call("getblockcount", json!([])).as_u64().unwrap()).unwrap()
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn replaces(&self, txid: &str, to: &[(&str, u128)]) {
+        let old = self.node.call("gettransaction", json!([txid, true, true]));
+        let (mut inputs, mut value) = (Vec::new(), 0);
+        for input in old["decoded"]["vin"].as_array().unwrap() {
+            inputs.push(json!({ "txid": input["txid"], "vout": input["vout"], "sequence": 0 }));
+            let before = self
+                .node
+                .call("gettransaction", json!([input["txid"], true, true]));
+            let at = usize::try_from(input["vout"].as_u64().unwrap()).unwrap();
+            value += units(&before["decoded"]["vout"][at]["value"]);
+        }
+        let fee = 1_000_000;
+        let paid: u128 = to.iter().map(|(_, units)| units).sum();
+        let mut outputs: Map<String, Value> = Map::new();
+        for (to, units) in to {
+            outputs.insert(self.own(to), json!(coins(*units)));
+        }
+        outputs.insert(
+            self.node.address("bech32"),
+            json!(coins(value - paid - fee)),
+        );
+        let raw = self
+            .node
+            .text("createrawtransaction", json!([inputs, outputs]));
+        let signed = self.node.call("signrawtransactionwithwallet", json!([raw]));
+        self.node
+            .text("sendrawtransaction", json!([signed["hex"], 0]));
+    }
+
+    fn reorganises(&self, gone: &str) {
+        let hash = self.node.text("getbestblockhash", json!([]));
+        self.node.call("invalidateblock", json!([hash]));
+        self.replaces(gone, &[]);
+        self.node.mine(2);
+    }
+
+    fn strays(&self, _: &str) {}
+
+    fn came(&self, to: &BTreeSet<String>, _: &Came) -> Came {
+        let to = to.iter().map(|address| self.own(address)).collect();
+        self.node.came_to(&to, self.names[1])
+    }
+}
+
+/// A node of an EVM chain, and a token there; without traces of what contracts send, where it says so.
+struct Accounts {
+    node: Node,
+    token: String,
+    names: [&'static str; 3],
+}
+
+impl Payer for Accounts {
+    fn names(&self) -> [&'static str; 3] {
+        self.names
+    }
+
+    fn twenty(&self) -> u128 {
+        20_000_000
+    }
+
+    fn sends(&self, to: &[(&str, u128)]) -> String {
+        if let [(to, units)] = to {
+            return self
+                .node
+                .pay_token(&self.token, to, *units)
+                .as_str()
+                .unwrap()
+                .to_owned();
+        }
+        let number = |number: u128| format!("{number:064x}");
+        let count = u128::try_from(to.len()).unwrap();
+        let mut words = vec![number(64), number(96 + 32 * count), number(count)];
+        words.extend(to.iter().map(|(to, _)| word(to)));
+        words.push(number(count));
+        words.extend(to.iter().map(|(_, units)| number(*units)));
+        let sent = self
+            .node
+            .call(&self.token, "batch(address[],uint256[])", &words, 0);
+        sent.as_str().unwrap().to_owned()
+    }
+
+    fn buries(&self, blocks: u32) {
+        // Its clock goes behind ours when it is reorganised, and what is gone is given up once a later block is final.
+        self.node.ask("evm_increaseTime", json!([120]));
+        self.node.mine(blocks);
+    }
+
+    fn height(&self) -> u32 {
+        self.node.height()
+    }
+
+    fn waits(&self) -> bool {
+        false
+    }
+
+    fn replaces(&self, txid: &str, to: &[(&str, u128)]) {
+        let known = self.node.ask("eth_getTransactionByHash", json!([txid]));
+        let height = known["blockNumber"].as_str().unwrap();
+        let height = u32::from_str_radix(height.trim_start_matches("0x"), 16).unwrap();
+        let given_up = self.node.gives_up(self.height() + 1 - height);
+        self.node.in_one_block(|| {
+            // All wait again, until one of them is offered for more.
+            for (_, raw) in &given_up {
+                self.node.ask("eth_sendRawTransaction", json!([raw]));
+            }
+            let (to, units) = to.first().unwrap_or(&(NOBODY, 1));
+            let more = json!({
+                "nonce": known["nonce"], "to": self.token, "data": sends(to, *units), "from": ADDRESS,
+                "gas": known["gas"], "gasPrice": format!("{:#x}", 1_000_000_000_000_u64),
+            });
+            self.node.ask("eth_sendTransaction", json!([more]));
+        });
+        let receipt = self.node.ask("eth_getTransactionReceipt", json!([txid]));
+        assert_eq!(receipt, Value::Null, "it was replaced");
+    }
+
+    fn reorganises(&self, gone: &str) {
+        // Each transaction has a block of its own, and an empty one came last.
+        let given_up = self.node.gives_up(5);
+        for (txid, raw) in given_up.iter().filter(|(txid, _)| txid != gone) {
+            assert_eq!(self.node.ask("eth_sendRawTransaction", json!([raw])), *txid);
+            self.node.mined(txid);
+        }
+        self.node.mine(1);
+    }
+
+    fn strays(&self, to: &str) {
+        let unlisted = self.node.token();
+        self.node.pay_token(&unlisted, to, 20_000_000);
+        let units = format!("{:064x}", 20_000_000);
+        let failed = self
+            .node
+            .call(&self.token, "fail(address,uint256)", &[word(to), units], 0);
+        assert_eq!(self.node.receipt(&failed)["status"], "0x0");
+        // A coin that was not asked for there, or that is none of ours.
+        if self.names[0] == "ethereum" {
+            let sender = self.node.sender();
+            let words = [word(to), word(NOBODY)];
+            self.node
+                .call(&sender, "split(address,address)", &words, 1 << 60);
+        } else {
+            self.sends(&[(to, 1)]);
+        }
+    }
+
+    fn came(&self, to: &BTreeSet<String>, booked: &Came) -> Came {
+        let [chain, asset, _] = self.names;
+        let coin = if chain == "ethereum" { "ETH" } else { "" };
+        let mut came = self.node.came_to(to, (coin, (asset, &self.token)));
+        came.retain(|_, (asset, _)| !asset.is_empty());
+        // What contracts send is in no transaction's own words: it lies there.
+        let sent = booked
+            .iter()
+            .filter(|((_, position), _)| *position >= 1_000_000);
+        came.extend(sent.map(|(place, value)| (place.clone(), value.clone())));
+        let sums = (sum(&came, "ETH"), sum(&came, asset));
+        assert_eq!(self.node.lies_at(to, &self.token), sums);
+        came
+    }
+}
+
+#[track_caller]
+fn on_outputs(
+    names: [&'static str; 3],
+    twenty: u128,
+    url: impl Fn(&Litecoind) -> (Option<Liar>, String),
+) {
+    let untested = format!("what may happen to an invoice on {}", names[0]);
+    let Some(node) = Litecoind::start(&["-txindex=1"], &untested) else {
+        return;
+    };
+    node.fund();
+    let (_liar, url) = url(&node);
+    let till = Till::of_outputs(names[0], &url);
+    plays(
+        &till,
+        &Outputs {
+            node,
+            names,
+            twenty,
+        },
+    );
+}
+
+#[track_caller]
+fn on_accounts(id: u64, names: [&'static str; 3]) {
+    let untested = format!("what may happen to an invoice on {}", names[0]);
+    let Some(node) = Node::of(id, &untested) else {
+        return;
+    };
+    let token = node.token();
+    let till = Till::of_accounts(names[0], &node.url, (names[1], &token));
+    plays(&till, &Accounts { node, token, names });
+}
+
+#[test]
+fn all_that_may_happen_to_an_invoice_happens_on_litecoin() {
+    let direct = |node: &Litecoind| (None, node.url());
+    on_outputs(["litecoin", "LTC", "LTC"], 25_000_000, direct);
+}
+
+#[test]
+fn all_that_may_happen_to_an_invoice_happens_on_dogecoin() {
+    let names = ["dogecoin", "DOGE", "DOGE"];
+    on_outputs(names, 500_000_000, Liar::as_dogecoin);
+}
+
+#[test]
+fn all_that_may_happen_to_an_invoice_happens_on_ethereum() {
+    on_accounts(11_155_111, ["ethereum", "USDC-ERC20", "USDC"]);
+}
+
+#[test]
+fn all_that_may_happen_to_an_invoice_happens_on_base() {
+    on_accounts(84_532, ["base", "USDC-BASE", "USDC"]);
+}
+
+#[test]
+fn all_that_may_happen_to_an_invoice_happens_on_polygon() {
+    on_accounts(80_002, ["polygon", "USDC-POLYGON", "USDC"]);
+}

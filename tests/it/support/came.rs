@@ -1,0 +1,130 @@
+//! What came to addresses, asked twice: of a node, with no code of ours in between, and of Coffer's file.
+//!
+//! What always holds: in the file each of it has exactly one owner, and is confirmed.
+
+use super::anvil;
+use super::regtest::Regtest;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// By transaction and position: the coin, and how much, in base units.
+pub type Came = BTreeMap<(String, u32), (String, u128)>;
+
+/// The first four words of the log of a token that is sent.
+const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+
+/// What the file of a Coffer that has come to rest says: payments, deposits, own transfers and what matched nothing.
+#[track_caller]
+pub fn booked(file: &Connection) -> Came {
+    let sql = "select o.txid, o.position, o.asset, o.amount, o.state,
+            (select count(*) from payments where observation = o.seq)
+            + (select count(*) from deposits where observation = o.seq)
+            + (select count(*) from own_transfers where observation = o.seq)
+            + (select count(*) from unmatched_payments where observation = o.seq)
+        from observations o where o.mode = 'live' and o.state != 'dropped'";
+    let mut query = file.prepare(sql).unwrap();
+    let mut rows = query.query([]).unwrap();
+    let mut came = Came::new();
+    while let Some(row) = rows.next().unwrap() {
+        let place: (String, u32) = (row.get(0).unwrap(), row.get(1).unwrap());
+        let amount: String = row.get(3).unwrap();
+        let (state, owners): (String, u32) = (row.get(4).unwrap(), row.get(5).unwrap());
+        assert_eq!((state.as_str(), owners), ("confirmed", 1), "{place:?}");
+        let value = (row.get(2).unwrap(), amount.parse().unwrap());
+        assert!(came.insert(place, value).is_none());
+    }
+    came
+}
+
+impl Regtest {
+    /// What it says came to these addresses and lies there: what is at addresses of ours is never spent in a test.
+    #[track_caller]
+    pub fn came_to(&self, addresses: &BTreeSet<String>, asset: &str) -> Came {
+        let wanted: Vec<String> = addresses
+            .iter()
+            .map(|address| format!("addr({address})"))
+            .collect();
+        let found = self.call("scantxoutset", json!(["start", wanted]));
+        let unspent = found["unspents"].as_array().unwrap().iter();
+        let came = unspent.map(|output| {
+            let txid = output["txid"].as_str().unwrap().to_owned();
+            let position = u32::try_from(output["vout"].as_u64().unwrap()).unwrap();
+            let coins = format!("{:.8}", output["amount"].as_f64().unwrap());
+            let units = coins.replace('.', "").parse().unwrap();
+            ((txid, position), (asset.to_owned(), units))
+        });
+        came.collect()
+    }
+}
+
+impl anvil::Node {
+    /// What its blocks say came to these addresses: coins in transactions of their own, and a token by the logs of each
+    /// transaction.
+    #[track_caller]
+    pub fn came_to(
+        &self,
+        addresses: &BTreeSet<String>,
+        (coin, token): (&str, (&str, &str)),
+    ) -> Came {
+        let ours: BTreeSet<String> = addresses.iter().map(|one| one.to_lowercase()).collect();
+        let (asset, contract) = token;
+        let contract = contract.to_lowercase();
+        let mut came = Came::new();
+        for height in 1..=self.height() {
+            let number = json!(format!("{height:#x}"));
+            let block = self.ask("eth_getBlockByNumber", json!([number, true]));
+            let receipts = self.ask("eth_getBlockReceipts", json!([number]));
+            let transactions = block["transactions"].as_array().unwrap();
+            for (sent, receipt) in transactions.iter().zip(receipts.as_array().unwrap()) {
+                assert_eq!(sent["hash"], receipt["transactionHash"]);
+                let txid = text(&sent["hash"]);
+                if receipt["status"] != "0x1" {
+                    continue;
+                }
+                let mut comes = |to: &str, position: usize, asset: &str, amount: &Value| {
+                    let amount = number_of(amount);
+                    if ours.contains(to) && amount > 0 {
+                        let place = (txid.clone(), u32::try_from(position).unwrap());
+                        came.insert(place, (asset.to_owned(), amount));
+                    }
+                };
+                comes(&text(&sent["to"]), 0, coin, &sent["value"]);
+                for (at, log) in receipt["logs"].as_array().unwrap().iter().enumerate() {
+                    if text(&log["address"]) == contract && log["topics"][0] == TRANSFER {
+                        let to = format!("0x{}", &text(&log["topics"][2])[26..]);
+                        comes(&to, at + 1, asset, &log["data"]);
+                    }
+                }
+            }
+        }
+        came
+    }
+
+    /// What lies at these addresses: coins, and of a token.
+    #[track_caller]
+    pub fn lies_at(&self, addresses: &BTreeSet<String>, token: &str) -> (u128, u128) {
+        let coins = addresses.iter().map(|address| self.balance(address));
+        let tokens = addresses
+            .iter()
+            .map(|address| self.token_balance(token, address));
+        (coins.sum(), tokens.sum())
+    }
+}
+
+/// The sum of what came in a coin.
+pub fn sum(came: &Came, asset: &str) -> u128 {
+    let of_coin = came.values().filter(|(coin, _)| coin == asset);
+    of_coin.map(|(_, amount)| amount).sum()
+}
+
+/// A text, in small letters; nothing where it is none.
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_lowercase()
+}
+
+#[track_caller]
+fn number_of(value: &Value) -> u128 {
+    let digits = value.as_str().unwrap().trim_start_matches("0x");
+    u128::from_str_radix(digits.trim_start_matches('0'), 16).unwrap_or(0)
+}
