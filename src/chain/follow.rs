@@ -85,7 +85,13 @@ pub fn step(
         Some(cursor) if known.stopped.is_some() => step.read_again(cursor, &head)?,
         Some(cursor) => match step.stands(&cursor.block, &head)? {
             Stands::Lagging => return Ok(Came::Lagging(reached(&head))),
-            Stands::Reorganised => (Vec::new(), step.back()?),
+            Stands::Reorganised => match step.back()? {
+                // One that stands still on a branch that was given up knows no more than one that lags.
+                Moves::Stopped(_) if head.block.height < cursor.block.height => {
+                    return Ok(Came::Lagging(reached(&head)));
+                }
+                moves => (Vec::new(), moves),
+            },
             Stands::Same => match (step.asked_besides(), &known.rescan) {
                 (Some(moves), _) => (Vec::new(), moves),
                 (None, Some(_)) if manner.rescans => step.read_again(cursor, &head)?,

@@ -5,7 +5,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
     reason = "a test fails by panicking"
 )]
@@ -206,7 +205,18 @@ pub(crate) struct MemoryNode {
     pub(crate) behind: usize,
     /// Does it answer with empty lists for what is not final?
     pub(crate) hides: bool,
+    /// The blocks and the mempool that it has stopped at, while others go on.
+    stuck: Option<(Vec<Mined>, Vec<Sent>)>,
     told: HashSet<String>,
+}
+
+/// What a node has.
+struct View<'a> {
+    memory: &'a Memory,
+    has: &'a [Mined],
+    /// Blocks that others have already.
+    later: &'a [Mined],
+    pool: &'a [Sent],
 }
 
 impl MemoryNode {
@@ -215,24 +225,40 @@ impl MemoryNode {
             of: Arc::clone(of),
             behind: 0,
             hides: false,
+            stuck: None,
             told: HashSet::new(),
         }
     }
 
-    fn with<T>(&self, ask: impl FnOnce(&Memory, &[Mined]) -> T) -> T {
+    /// From now on it stays where it is, or no longer.
+    pub(crate) fn stick(&mut self, is_stuck: bool) {
         let memory = self.of.lock().unwrap();
-        let has = memory.active.len().saturating_sub(self.behind).max(1);
-        ask(&memory, &memory.active[..has])
+        self.stuck = is_stuck.then(|| (memory.active.clone(), memory.mempool.clone()));
+    }
+
+    fn with<T>(&self, ask: impl FnOnce(View<'_>) -> T) -> T {
+        let memory = self.of.lock().unwrap();
+        let (active, pool) = match &self.stuck {
+            Some((active, pool)) => (active, pool),
+            None => (&memory.active, &memory.mempool),
+        };
+        let (has, later) = active.split_at(active.len().saturating_sub(self.behind).max(1));
+        ask(View {
+            memory: &memory,
+            has,
+            later,
+            pool,
+        })
     }
 }
 
 impl Node for MemoryNode {
     fn network(&mut self) -> Result<String, NodeError> {
-        Ok(self.with(|memory, _| memory.network.clone()))
+        Ok(self.with(|view| view.memory.network.clone()))
     }
 
     fn head(&mut self) -> Result<Head, NodeError> {
-        Ok(self.with(|memory, has| {
+        Ok(self.with(|View { memory, has, .. }| {
             let tip = has.last().unwrap();
             Head {
                 block: tip.block.clone(),
@@ -246,7 +272,7 @@ impl Node for MemoryNode {
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         let at = usize::try_from(height).unwrap();
-        Ok(self.with(|_, has| has.get(at).map(|mined| mined.block.hash.clone())))
+        Ok(self.with(|view| view.has.get(at).map(|mined| mined.block.hash.clone())))
     }
 
     fn blocks(
@@ -256,7 +282,7 @@ impl Node for MemoryNode {
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let hides = self.hides;
-        Ok(self.with(|memory, has| {
+        Ok(self.with(|View { memory, has, .. }| {
             let finalized = u32::try_from(has.len()).unwrap() - 1;
             let finalized = finalized.saturating_sub(memory.final_behind);
             let read = has
@@ -294,15 +320,12 @@ impl Node for MemoryNode {
         watched: &dyn Watched,
     ) -> Result<MempoolRead, NodeError> {
         let told = self.told.clone();
-        let (read, now) = self.with(|memory, has| {
+        let (read, now) = self.with(|view| {
+            let memory = view.memory;
             // What others have in blocks already waits for this one.
-            let later = memory
-                .active
-                .iter()
-                .skip(has.len())
-                .flat_map(|mined| &mined.sent);
+            let later = view.later.iter().flat_map(|mined| &mined.sent);
             let pool: HashMap<&str, &Sent> = later
-                .chain(&memory.mempool)
+                .chain(view.pool)
                 .map(|sent| (sent.txid.as_str(), sent))
                 .collect();
             let mut read = MempoolRead::default();
@@ -326,8 +349,8 @@ impl Node for MemoryNode {
     }
 
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        Ok(self.with(|_, has| {
-            let mut blocks = has.iter();
+        Ok(self.with(|view| {
+            let mut blocks = view.has.iter();
             let found = blocks.find(|mined| mined.sent.iter().any(|sent| sent.txid == txid));
             found.map(|mined| mined.block.clone())
         }))

@@ -207,6 +207,32 @@ fn a_node_that_is_behind_lags_and_only_another_hash_is_a_reorganisation() {
 }
 
 #[test]
+fn a_node_that_stands_still_on_a_branch_that_was_given_up_stops_no_chain() {
+    let mut scene = Scene::new("ETH", 20);
+    scene.mine(2);
+    scene.forward();
+    let mut still = MemoryNode::new(&scene.memory);
+    still.stick(true);
+    scene.give_up(4);
+    scene.mine(10);
+    let is_final = |scene: &Scene| scene.known.complete.as_ref().map(|block| block.height);
+    while is_final(&scene) != Some(20) {
+        let step = scene.step();
+        scene.took(&step);
+    }
+    scene.known.kept.retain(|block| block.height >= 20);
+    // What is final goes another way than the node does, at a height that both have.
+    std::mem::swap(&mut scene.node, &mut still);
+    assert!(matches!(scene.came(), Ok(Came::Lagging(at)) if at.block.height == 22));
+    std::mem::swap(&mut scene.node, &mut still);
+    assert_eq!(scene.forward().to.block.height, 28);
+    // A node that knows more than was read, and none of it, stops the chain.
+    scene.give_up(15);
+    scene.mine(16);
+    assert!(matches!(scene.step().moves, Moves::Stopped(_)));
+}
+
+#[test]
 fn a_chain_is_given_up_right_behind_its_first_block_too() {
     let mut scene = Scene::new("BTC", 300);
     scene.give_up(30);
