@@ -20,16 +20,28 @@ use crate::store::addresses::Owner;
 use crate::store::open::with_suffix;
 use crate::store::{
     Durability, Kind, OnCommit, Opening, Store, Tx, accounts, audit_log, customers, invoices,
-    observations, quotes,
+    observations, own_transfers, quotes, unmatched_payments,
 };
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 /// Long after the beginning of time, so that the seed's times are valid.
 pub(crate) const NOW: Time = Time(1_795_253_400_000);
 
 /// A file that is removed at the end.
 pub(crate) struct File(PathBuf);
+
+impl File {
+    /// Nothing of this name is there yet.
+    pub(crate) fn new() -> File {
+        let name = format!("coffer-seeded-{}.db", id::new(NOW));
+        File(std::env::temp_dir().join(name))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
 
 impl Drop for File {
     fn drop(&mut self) {
@@ -53,9 +65,9 @@ pub(crate) fn seeded() -> (Arc<Service>, File) {
 
 /// The same, whose commits are heard of.
 fn heard(on_commit: OnCommit) -> (Arc<Service>, File) {
-    let name = format!("coffer-seeded-{}.db", id::new(NOW));
-    let file = File(std::env::temp_dir().join(name));
-    let service = opened_with(&file, Kind::Sandbox, Live::default(), on_commit);
+    let file = File::new();
+    let kinds = (Kind::Sandbox, Kind::Sandbox);
+    let service = opened(&file, kinds, Live::default(), on_commit);
     (service, file)
 }
 
@@ -68,30 +80,37 @@ pub(crate) fn expecting(tell: impl Fn(Chain) + Send + Sync + 'static) -> (Arc<Se
 
 /// A service beside a seeded sandbox's, on the same file, for which live mode is real.
 pub(crate) fn real(file: &File) -> Arc<Service> {
-    opened(file, Kind::Production)
+    with_nodes(file, &[])
 }
 
 /// The same, with nodes of these chains.
 pub(crate) fn with_nodes(file: &File, chains: &[Chain]) -> Arc<Service> {
+    let kinds = (Kind::Sandbox, Kind::Production);
+    opened(file, kinds, nodes(chains), Box::new(|_| {}))
+}
+
+/// A service with nodes of these chains on a file made for production, which has a sandbox's account.
+pub(crate) fn in_production(file: &File, chains: &[Chain]) -> Arc<Service> {
+    let kinds = (Kind::Production, Kind::Production);
+    opened(file, kinds, nodes(chains), Box::new(|_| {}))
+}
+
+fn nodes(chains: &[Chain]) -> Live {
     let chains = chains.iter().map(|chain| LiveChain {
         chain: *chain,
         node: "http://node".to_owned(),
         tokens: Vec::new(),
     });
-    opened_with(
-        file,
-        Kind::Production,
-        Live::of(chains.collect(), false),
-        Box::new(|_| {}),
-    )
+    Live::of(chains.collect(), false)
 }
 
-/// A service of this kind on a sandbox's file.
-fn opened(file: &File, kind: Kind) -> Arc<Service> {
-    opened_with(file, kind, Live::default(), Box::new(|_| {}))
-}
-
-fn opened_with(file: &File, kind: Kind, live: Live, on_commit: OnCommit) -> Arc<Service> {
+/// A service on a file, each of a kind.
+fn opened(
+    file: &File,
+    (of_file, kind): (Kind, Kind),
+    live: Live,
+    on_commit: OnCommit,
+) -> Arc<Service> {
     let opening = Opening {
         path: file.0.clone(),
         durability: Durability::Process,
@@ -100,7 +119,7 @@ fn opened_with(file: &File, kind: Kind, live: Live, on_commit: OnCommit) -> Arc<
         exclusive: false,
     };
     let store = Store::open(&opening, on_commit).unwrap();
-    let row = begin_file(&store, Kind::Sandbox, |tx, _| sandbox::fill(tx, NOW)).unwrap();
+    let row = begin_file(&store, of_file, |tx, _| sandbox::fill(tx, NOW)).unwrap();
     let row = row().unwrap();
     let links = Links {
         public_url: "http://127.0.0.1".to_owned(),
@@ -176,9 +195,14 @@ pub(crate) fn live(service: &Arc<Service>) -> Arc<Caller> {
 /// A live invoice of 60.00; its id.
 #[track_caller]
 pub(crate) fn live_invoice(service: &Arc<Service>) -> String {
+    live_invoice_at(service, &live(service), NOW)
+}
+
+#[track_caller]
+fn live_invoice_at(service: &Arc<Service>, caller: &Caller, now: Time) -> String {
     let body = json!({ "amount": "60.00", "currency": "EUR" });
     let body = body.as_object().unwrap().clone();
-    let made = done(service.create_invoice(NOW, &live(service), body, None));
+    let made = done(service.create_invoice(now, caller, body, None));
     let made: Value = serde_json::from_str(&made.unwrap().1).unwrap();
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }
@@ -195,16 +219,32 @@ pub(crate) fn customer_address(service: &Arc<Service>, chain: Chain) -> String {
     })
 }
 
-/// A live invoice with a coin picked: the address that it is paid at.
+/// A live invoice of this moment with a coin picked: the address that it is paid at; none where the coin is not on offer.
 #[track_caller]
-pub(crate) fn invoice_address(service: &Arc<Service>, asset: &str) -> String {
-    let id = live_invoice(service);
-    let caller = live(service);
-    done(service.select(NOW, &caller, &id, asset.to_owned())).unwrap();
-    write(service, move |_, tx| {
+pub(crate) fn invoice_address(
+    service: &Arc<Service>,
+    caller: &Caller,
+    now: Time,
+    asset: &str,
+) -> Option<String> {
+    let id = live_invoice_at(service, caller, now);
+    done(service.select(now, caller, &id, asset.to_owned())).ok()?;
+    let quote = write(service, move |_, tx| {
         let invoice = invoices::by_id(tx, &id)?.unwrap();
-        Ok(quotes::of_invoice(tx, invoice.seq)?.remove(0).address)
-    })
+        Ok(quotes::of_invoice(tx, invoice.seq)?.remove(0))
+    });
+    Some(quote.address)
+}
+
+/// Did what was seen come to something that nobody owns, or to a move of our own?
+#[track_caller]
+pub(crate) fn is_nobodys(service: &Arc<Service>, observation: i64) -> bool {
+    let owner = service.read(|db| {
+        let unmatched = unmatched_payments::of_observation(db, observation)?;
+        let own = own_transfers::of_observation(db, observation)?;
+        Ok::<_, Error>(unmatched.is_some() || own.is_some())
+    });
+    owner.unwrap()
 }
 
 /// What the audit finds.
@@ -244,8 +284,7 @@ pub(crate) fn on_chain(service: &Arc<Service>, chain: Chain) -> Vec<Observed> {
 
 /// The live balances.
 #[track_caller]
-pub(crate) fn real_books(service: &Arc<Service>) -> Vec<String> {
-    let caller = live(service);
-    let balances = service.balances(&caller).unwrap();
+pub(crate) fn real_books(service: &Arc<Service>, caller: &Caller) -> Vec<String> {
+    let balances = service.balances(caller).unwrap();
     balances.iter().map(|one| one.get().to_owned()).collect()
 }

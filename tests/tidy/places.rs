@@ -60,7 +60,9 @@ pub fn environment(tree: &Tree) -> Vec<String> {
                 .path
                 .get(2)
                 .is_some_and(|last| ENVIRONMENT.contains(&last.as_str()));
-        (reads && !matches!(file.room(), "config" | "main"))
+        // How long a test goes on is no setting.
+        let is_test = file.path.ends_with("/tests.rs");
+        (reads && !is_test && !matches!(file.room(), "config" | "main"))
             .then_some("only config.rs and main.rs read the environment: make it a line of SETTINGS and take the value as an argument")
     })
 }
@@ -277,7 +279,11 @@ mod tests {
         );
         finds(
             environment,
-            &[("src/config.rs", reads), ("src/main.rs", reads)],
+            &[
+                ("src/config.rs", reads),
+                ("src/main.rs", reads),
+                ("src/app/tests.rs", reads),
+            ],
             &[],
         );
     }

@@ -2,9 +2,11 @@
 //!
 //! What always holds: the money is in exactly one observation, whatever becomes of the wallet.
 
-use super::{Memory, MemoryNode, Sent, Units};
+use super::{XPUB, ZPUB};
 use crate::chain::follow::Addresses;
+use crate::chain::memory::{Memory, MemoryNode, Sent};
 use crate::domain::asset::{Asset, Chain};
+use crate::domain::money::coin::Units;
 use crate::domain::observation::Spent;
 use crate::domain::time::Time;
 use crate::domain::wallet::{Said, Wallet, read};
@@ -16,9 +18,6 @@ use crate::service::tests::{
 use crate::worker::watch_chain::Watch;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, RwLock};
-
-const ZPUB: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
-const XPUB: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt";
 
 /// A chain, and whoever follows it.
 struct Followed {

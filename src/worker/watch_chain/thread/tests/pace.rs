@@ -149,7 +149,8 @@ fn a_coin_that_is_picked_is_looked_for_at_once_and_often() {
         assert_eq!(scene.rests(), (slow, Some(quick)), "{asset}");
         scene.time.pass(MINUTE_MS);
         assert_eq!(scene.rests(), (slow, Some(quick)));
-        invoice_address(&scene.service, asset);
+        let merchant = live(&scene.service);
+        assert!(invoice_address(&scene.service, &merchant, NOW, asset).is_some());
         assert!(scene.is_woken());
         for other in [Chain::Dogecoin, Chain::Base] {
             assert!(

@@ -1,0 +1,379 @@
+//! One history of a chain: payments, replacements, reorganisations, nodes that lag, hide and stand still, and a process that
+//! is killed at any commit.
+//!
+//! What always holds: it depends on its seed alone.
+
+use super::Counts;
+use super::dice::Dice;
+use super::shop::{Copied, Shop};
+use crate::chain::NodeError;
+use crate::chain::memory::{Memory, MemoryNode, Sent};
+use crate::domain::asset::Chain;
+use crate::domain::money::coin::Units;
+use crate::domain::observation::{Block, Spent};
+use crate::domain::payment::PaymentState;
+use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
+use crate::service::chains::take::Part;
+use crate::service::tests::{NOW, done, found_by_audit, is_nobodys, on_chain};
+use crate::worker::watch_chain::{Came, Failed, Watch};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// What has come: by transaction and position, to which address, how much, in which block.
+type Outputs = BTreeMap<(String, u32), (String, u128, Block)>;
+
+/// A chain, whoever follows it, and what pays.
+pub(super) struct History {
+    pub(super) seed: u64,
+    pub(super) now: Time,
+    pub(super) shop: Shop,
+    pub(super) counts: Counts,
+    dice: Dice,
+    memory: Arc<Mutex<Memory>>,
+    watch: Watch,
+    nodes: Vec<MemoryNode>,
+    /// Makes outputs to spend.
+    made: u32,
+    /// Transactions that were sent, to be spent and replaced.
+    sent: Vec<Sent>,
+    /// An older copy of the file.
+    copy: Option<Copied>,
+    /// Addresses that the file does not know of, as it is such a copy.
+    unknown: Vec<String>,
+}
+
+impl History {
+    pub(super) fn new(asset: &str, seed: u64) -> History {
+        let shop = Shop::new(asset);
+        let network = shop.asset.chain.row().networks.0;
+        let memory = Arc::new(Mutex::new(Memory::new(shop.asset, network, NOW)));
+        for _ in 0..12 {
+            memory.lock().unwrap().mine(NOW, |_| false);
+        }
+        let mut history = History {
+            seed,
+            now: NOW,
+            dice: Dice::new(seed),
+            nodes: Vec::new(),
+            memory,
+            watch: watch(&shop),
+            shop,
+            counts: Counts::default(),
+            made: 0,
+            sent: Vec::new(),
+            copy: None,
+            unknown: Vec::new(),
+        };
+        history.restart();
+        history.follows(false);
+        history.follows(false);
+        history.shop.open();
+        for _ in 0..4 {
+            history.sells();
+        }
+        assert_eq!(history.shop.ours.len(), 5);
+        history.restart();
+        history
+    }
+
+    /// The process is gone, and is started again: of all that it knew, the file is left.
+    fn restart(&mut self) {
+        self.watch = watch(&self.shop);
+        self.nodes = (0..2).map(|_| MemoryNode::new(&self.memory)).collect();
+    }
+
+    /// Somebody buys something; the address is watched before anybody is told of it.
+    fn sells(&mut self) {
+        if let Some(address) = self.shop.sell(self.now) {
+            let mut watched = self.watch.addresses.write().unwrap();
+            watched.insert(self.shop.asset.chain, &address);
+            self.counts.addresses += 1;
+        }
+    }
+
+    fn chain(&self) -> Chain {
+        self.watch.chain
+    }
+
+    /// Something happens on the chain.
+    pub(super) fn happens(&mut self) {
+        self.now = self.now.plus_ms(MINUTE_MS);
+        let now = self.now;
+        if self.dice.once_in(3) {
+            self.expires();
+        }
+        match self.dice.roll(24) {
+            0..=7 => self.pays(),
+            8..=9 => self.replaces(),
+            10..=11 => self.forks(),
+            12 => self.sells(),
+            13 => {
+                let (at, is_stuck) = (self.dice.roll(self.nodes.len()), self.dice.once_in(2));
+                self.nodes[at].stick(is_stuck);
+                self.counts.nodes_stuck += usize::from(is_stuck);
+            }
+            14 if self.copy.is_none() => self.copy = Some(self.shop.copied()),
+            _ => {
+                let dice = &mut self.dice;
+                let mut memory = self.memory.lock().unwrap();
+                memory.mine(now, |_| !dice.once_in(3));
+            }
+        }
+    }
+
+    /// An output that was not spent before.
+    fn new_output(&mut self) -> Spent {
+        self.made += 1;
+        Spent::Output(format!("{:064x}", u64::from(self.made) << 32), 0)
+    }
+
+    /// Somebody pays us, and perhaps others, in one transaction; sometimes with money that came to us.
+    fn pays(&mut self) {
+        let mut spends = vec![self.new_output()];
+        if self.dice.once_in(8) && !self.sent.is_empty() {
+            let of = self.dice.roll(self.sent.len());
+            spends.push(Spent::Output(self.sent[of].txid.clone(), 0));
+        }
+        if !self.chain().has_outputs() {
+            let of = self.dice.roll(12 * self.shop.ours.len());
+            let stranger = || format!("0x{:040x}", self.made);
+            let from = self.shop.ours.get(of).cloned();
+            spends = vec![Spent::Address(from.unwrap_or_else(stranger))];
+        }
+        let sent = self.transaction(spends);
+        self.sent.push(sent.clone());
+        self.memory.lock().unwrap().send(sent);
+    }
+
+    fn transaction(&mut self, spends: Vec<Spent>) -> Sent {
+        self.counts.transactions += 1;
+        let outputs = 1 + self.dice.roll(3);
+        let pays = (0..outputs).map(|at| {
+            let to = self.dice.roll(self.shop.ours.len() + 1);
+            let stranger = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa".to_owned();
+            let to = self.shop.ours.get(to).cloned().unwrap_or(stranger);
+            // Nothing, dust, too little, enough, too much, and as much as needs many confirmations.
+            let sixty = self.shop.sixty();
+            let units = [0, 1, sixty / 2, sixty, sixty, sixty * 3 / 2, sixty * 30];
+            let units = Units(self.dice.pick(&units));
+            (u32::try_from(at).unwrap(), to, units)
+        });
+        let pays = pays.collect();
+        Sent {
+            txid: self.memory.lock().unwrap().id(),
+            spends,
+            pays,
+            at: self.now,
+        }
+    }
+
+    /// What waits is replaced by something else that spends the same.
+    fn replaces(&mut self) {
+        let waits: Vec<Sent> = self.memory.lock().unwrap().mempool.clone();
+        if waits.is_empty() || !self.chain().has_outputs() {
+            return;
+        }
+        self.counts.replacements += 1;
+        let old = waits[self.dice.roll(waits.len())].clone();
+        let mut new = self.transaction(old.spends.clone());
+        if self.dice.once_in(2) {
+            new.pays.clone_from(&old.pays);
+        }
+        self.sent.push(new.clone());
+        self.memory.lock().unwrap().send(new);
+    }
+
+    /// Blocks are given up for others; what was in them comes again, or never does.
+    fn forks(&mut self) {
+        self.counts.forks += 1;
+        let depth = 1 + self.dice.roll(4);
+        // What is final stays.
+        let may_be_shorter = self.chain().has_outputs();
+        let (now, dice) = (self.now, &mut self.dice);
+        let mut memory = self.memory.lock().unwrap();
+        memory.give_up(depth, |_| !dice.once_in(5));
+        if !may_be_shorter {
+            // What a contract does may come to something else in another block.
+            for sent in &mut memory.mempool {
+                if dice.once_in(6) {
+                    sent.pays[0].2 = Units(sent.pays[0].2.0 / 2);
+                }
+            }
+        }
+        let fewer = usize::from(may_be_shorter && dice.once_in(6));
+        for _ in 0..depth + 1 - 2 * fewer {
+            memory.mine(now, |_| !dice.once_in(3));
+        }
+    }
+
+    /// One step of whoever follows the chain, by one node or the other; the process is killed at any commit.
+    pub(super) fn follows(&mut self, kills: bool) {
+        let at = self.dice.roll(self.nodes.len());
+        let (behind, hides) = (self.dice.roll(6), self.dice.once_in(4));
+        self.nodes[at].behind = if kills { behind.saturating_sub(3) } else { 0 };
+        self.nodes[at].hides = kills && hides;
+        let came = match self.watch.work_out(&mut self.nodes[at], self.now) {
+            Ok(came) => came,
+            Err(Failed::Node(NodeError::Behind | NodeError::Lied(_))) => return,
+            Err(failed) => panic!("{failed:?}"),
+        };
+        let step = match came {
+            Came::Step(step) => Arc::new(*step),
+            Came::Lagging(_) => return,
+            Came::Stopped(_) => panic!("it stopped"),
+        };
+        let mut part = Part::FIRST;
+        while part != Part::Done {
+            if kills && self.dice.once_in(6) {
+                self.counts.kills += 1;
+                return self.restart();
+            }
+            part = self
+                .shop
+                .service
+                .take_chain_step(self.now, &step, part, self.watch.outputs_max)
+                .unwrap();
+        }
+    }
+
+    /// Everything comes to rest: what waits is in a block, that is deep, and it has been read.
+    pub(super) fn rests(&mut self) {
+        for node in &mut self.nodes {
+            node.stick(false);
+        }
+        for _ in 0..2 {
+            for _ in 0..40 {
+                self.memory.lock().unwrap().mine(self.now, |_| true);
+            }
+            self.catches_up();
+            // What is nowhere any more is dropped by then.
+            self.now = self.now.plus_ms(DAY_MS + MINUTE_MS);
+        }
+        self.catches_up();
+    }
+
+    /// Reads up to the newest block, and whatever is to be read again; and then what is final.
+    #[track_caller]
+    pub(super) fn catches_up(&mut self) {
+        let service = Arc::clone(&self.shop.service);
+        let mut rest = 0;
+        for _ in 0..400 {
+            self.follows(false);
+            let known = service.known_of_chain(self.now, self.chain(), 1).unwrap();
+            let head = self.memory.lock().unwrap().tip().block.clone();
+            let is_read = known.cursor.is_some_and(|cursor| cursor.block == head);
+            rest += usize::from(is_read && known.rescan.is_none());
+            if rest == 16 {
+                return self.expires();
+            }
+        }
+        panic!("seed {}: it does not catch up", self.seed);
+    }
+
+    /// Invoices whose time is up are closed, as a worker does it.
+    fn expires(&self) {
+        while done(self.shop.service.expire_invoices(self.now)).unwrap() > 0 {}
+    }
+
+    /// The whole chain is read again, while the process is killed.
+    pub(super) fn reads_again(&mut self) {
+        let (service, chain) = (Arc::clone(&self.shop.service), self.chain());
+        service.order_rescan(self.now, chain, 0).unwrap();
+        for _ in 0..10 {
+            self.follows(true);
+        }
+        for node in &mut self.nodes {
+            node.stick(false);
+        }
+        self.catches_up();
+    }
+
+    /// Was a copy of the file taken?
+    pub(super) fn has_copy(&self) -> bool {
+        self.copy.is_some()
+    }
+
+    /// Goes on from the older copy of the file.
+    pub(super) fn restored(mut self) -> History {
+        let copy = self.copy.take().unwrap();
+        let (shop, unknown) = self.shop.restored(&copy);
+        let mut restored = History {
+            watch: watch(&shop),
+            shop,
+            unknown,
+            ..self
+        };
+        // The addresses are those that the file and its wallet know of.
+        restored.watch.addresses = Arc::default();
+        restored
+            .nodes
+            .iter_mut()
+            .for_each(|node| *node = MemoryNode::new(&node.of));
+        restored.watch.load().unwrap();
+        while !restored.watch.look_ahead().unwrap() {}
+        restored.counts.restored += 1;
+        restored
+    }
+
+    /// What is on the chain is in the file, each with its block; what is in the file besides is gone.
+    #[track_caller]
+    pub(super) fn compares(&mut self) -> Outputs {
+        let seed = self.seed;
+        let memory = self.memory.lock().unwrap();
+        let ours = |to: &String| self.shop.ours.contains(to);
+        let paid = memory
+            .outputs()
+            .into_iter()
+            .filter(|(_, _, to, units, _)| ours(to) && *units != Units::ZERO);
+        let right: Outputs = paid
+            .map(|(txid, at, to, units, block)| ((txid, at), (to, units.0, block)))
+            .collect();
+        let (mut stored, mut of_file) = (Outputs::new(), BTreeMap::new());
+        let mut unknown = 0;
+        for observed in on_chain(&self.shop.service, self.chain()) {
+            let seen = observed.seen;
+            let place = (seen.txid.clone(), seen.position);
+            of_file.insert(place.clone(), (observed.seq, observed.state));
+            if observed.state == PaymentState::Dropped {
+                continue;
+            }
+            let about = format!("{seen:?}");
+            assert_eq!(
+                observed.state,
+                PaymentState::Confirmed,
+                "seed {seed}: {about}"
+            );
+            let is_unknown = self.unknown.contains(&seen.address);
+            assert!(
+                !is_unknown || is_nobodys(&self.shop.service, observed.seq),
+                "seed {seed}: {about} is of an address that the file does not know"
+            );
+            unknown += usize::from(is_unknown);
+            let value = (seen.address, seen.amount.0, seen.block.unwrap());
+            assert!(
+                stored.insert(place, value).is_none(),
+                "seed {seed}: {about}"
+            );
+        }
+        for (place, value) in &right {
+            let known = of_file.get(place);
+            assert_eq!(
+                stored.get(place),
+                Some(value),
+                "seed {seed}: {place:?} is {known:?}"
+            );
+        }
+        for (place, value) in &stored {
+            assert_eq!(Some(value), right.get(place), "seed {seed}: {place:?}");
+        }
+        let findings = found_by_audit(&self.shop.service);
+        assert!(findings.is_empty(), "seed {seed}: {findings:#?}");
+        (self.counts.outputs, self.counts.unknown) = (stored.len(), unknown);
+        stored
+    }
+}
+
+/// Whoever follows the chain of a shop, just started.
+fn watch(shop: &Shop) -> Watch {
+    super::watch(&shop.service, shop.asset.chain, &shop.ours)
+}

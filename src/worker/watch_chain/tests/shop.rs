@@ -1,0 +1,139 @@
+//! The shop of a history: a file with a wallet of public keys, its invoices and its customer, and older copies of it.
+//!
+//! What always holds: what it hands out is in `ours`, also after it went on from a copy that does not know of it.
+
+use super::{XPUB, ZPUB};
+use crate::domain::asset::Asset;
+use crate::domain::money::Currency;
+use crate::domain::rate::{Figure, Source, Told};
+use crate::domain::time::Time;
+use crate::service::backup::{backup, restore};
+use crate::service::operator::wallets::{Wanted, add};
+use crate::service::tests::{
+    File, NOW, customer_address, done, in_production, invoice_address, live, real_books, seeded,
+    write,
+};
+use crate::service::{Caller, Service};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Where money is expected.
+pub(super) struct Shop {
+    pub(super) service: Arc<Service>,
+    pub(super) asset: &'static Asset,
+    /// What was handed out.
+    pub(super) ours: Vec<String>,
+    merchant: Arc<Caller>,
+    file: File,
+}
+
+/// A copy of the file, and how much of what was handed out it knows.
+pub(super) struct Copied {
+    file: File,
+    knows: usize,
+}
+
+impl Shop {
+    /// One that takes this coin, and has handed out nothing.
+    pub(super) fn new(asset: &str) -> Shop {
+        let asset = Asset::find(asset).unwrap();
+        let file = File::new();
+        // Keys like a sandbox's are taken there only.
+        let merchant = live(&seeded().0);
+        let service = in_production(&file, &[asset.chain]);
+        let key = if asset.chain.has_outputs() {
+            ZPUB
+        } else {
+            XPUB
+        };
+        let body = json!({ "chain": asset.chain.address_pool(), "key": key });
+        let wanted = Wanted::of(body.as_object().unwrap()).unwrap();
+        write(&service, move |_, tx| {
+            add(tx, "test", &wanted, NOW).map(drop)
+        });
+        Shop {
+            service,
+            asset,
+            ours: Vec::new(),
+            merchant,
+            file,
+        }
+    }
+
+    /// Opens: a customer has an address, which is the first one.
+    pub(super) fn open(&mut self) {
+        self.price(NOW);
+        let address = customer_address(&self.service, self.asset.chain);
+        self.ours.push(address);
+    }
+
+    /// An invoice of sixty euros, where the coin is on offer; its address.
+    pub(super) fn sell(&mut self, now: Time) -> Option<String> {
+        self.price(now);
+        let address = invoice_address(&self.service, &self.merchant, now, self.asset.id)?;
+        self.ours.push(address.clone());
+        Some(address)
+    }
+
+    /// The merchant's balances.
+    pub(super) fn books(&self) -> Vec<String> {
+        real_books(&self.service, &self.merchant)
+    }
+
+    /// What is worth sixty euros, in base units.
+    pub(super) fn sixty(&self) -> u128 {
+        if self.asset.chain.has_outputs() {
+            100_000
+        } else {
+            30_000_000_000_000_000
+        }
+    }
+
+    /// Says what the coin is worth now.
+    fn price(&self, now: Time) {
+        let rate = if self.asset.chain.has_outputs() {
+            "60000"
+        } else {
+            "2000"
+        };
+        let figure = Figure {
+            source: Source::File,
+            rate: rate.parse().unwrap(),
+            via: String::new(),
+            at: now,
+        };
+        let told = Told {
+            coin: self.asset.symbol,
+            currency: Currency::Eur,
+            figure,
+        };
+        done(self.service.keep_told(now, Source::File, now, vec![told])).unwrap();
+    }
+
+    /// A copy of the file as it is now, as `coffer backup` takes it.
+    pub(super) fn copied(&self) -> Copied {
+        let file = File::new();
+        backup(self.file.path(), file.path(), false, &mut |_| {}).unwrap();
+        let knows = self.ours.len();
+        Copied { file, knows }
+    }
+
+    /// A shop that goes on from a copy, as `coffer restore` makes it, and the addresses that it does not know.
+    #[track_caller]
+    pub(super) fn restored(&self, copy: &Copied) -> (Shop, Vec<String>) {
+        let file = File::new();
+        let mut findings = Vec::new();
+        let mut report = |finding| findings.push(format!("{finding:?}"));
+        let (from, to) = (copy.file.path(), file.path());
+        restore(from, to, false, false, &mut |_| {}, &mut report).unwrap();
+        assert_eq!(findings, Vec::<String>::new());
+        let shop = Shop {
+            service: in_production(&file, &[self.asset.chain]),
+            asset: self.asset,
+            ours: self.ours.clone(),
+            merchant: Arc::clone(&self.merchant),
+            file,
+        };
+        (shop, self.ours[copy.knows..].to_vec())
+    }
+}
