@@ -36,6 +36,9 @@ pub(super) fn command(command: Command) -> Command {
     ))
 }
 
+/// A log of so many bytes is read by somebody without end, or by Litestream no more.
+const LOG_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
 /// Runs `coffer doctor`.
 pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     let path = file("doctor", matches)?;
@@ -50,6 +53,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
         accept(&path, now)?;
     }
     checked.push(of_modes(&path));
+    checked.push(of_log(&path));
     let inside = read_any(&path, &mut tell, |db| {
         let kind = file_row::load(db)?.map(|row| row.kind);
         let wanted = keys::any_live(db, now)?.then(|| coins_off::all(db));
@@ -136,6 +140,18 @@ fn of_modes(path: &Path) -> Checked {
         })
     });
     ("who can read the file".to_owned(), open.collect())
+}
+
+/// A log that nobody moves into the file grows.
+fn of_log(path: &Path) -> Checked {
+    let log = with_suffix(path, "-wal");
+    let bytes = std::fs::metadata(&log).map_or(0, |found| found.len());
+    let complaint = (bytes > LOG_BYTES_MAX).then(|| Complaint {
+        about: format!("{} has {} MiB", log.display(), bytes >> 20),
+        mend: "see who reads the file for so long; if Litestream copies it, whether that runs"
+            .to_owned(),
+    });
+    ("log".to_owned(), complaint.into_iter().collect())
 }
 
 /// Each connection is an open file.

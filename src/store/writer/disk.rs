@@ -105,10 +105,10 @@ impl Thread {
         self.look_for_room();
         if self.may_checkpoint() && self.is_log_large() {
             let cut = self.is_copied().and_then(|is_copied| match is_copied {
-                true => Ok(()),
+                true => Ok(false),
                 false => self.cut_log(),
             });
-            self.tell_of(cut);
+            self.tell_of(cut.map(drop));
         }
     }
 
@@ -140,12 +140,14 @@ impl Thread {
                 if written < LOG_PAGES_MAX || moved == written {
                     Ok(())
                 } else if self.is_copied()? {
-                    match written < LEFT_PAGES_MAX {
-                        true => Ok(()),
-                        false => self.cut_log(),
+                    if written >= LEFT_PAGES_MAX && self.cut_log()? {
+                        log::warn!(
+                            "the write-ahead log had {written} pages and was cut off: Litestream, which copies the file, does not run"
+                        );
                     }
+                    Ok(())
                 } else if self.is_log_large() {
-                    self.cut_log()
+                    self.cut_log().map(drop)
                 } else {
                     self.pages("pragma wal_checkpoint(passive)").map(drop)
                 }
@@ -157,13 +159,13 @@ impl Thread {
         self.file.alone && self.health.refusing().is_none()
     }
 
-    /// Moves all of the log and cuts it off. With the file's other users it has to be exclusive for a moment; it waits
-    /// for none of them.
-    fn cut_log(&self) -> rusqlite::Result<()> {
+    /// Moves all of the log and cuts it off; true where it did. With the file's other users it has to be exclusive for a
+    /// moment; it waits for none of them.
+    fn cut_log(&self) -> rusqlite::Result<bool> {
         self.file.conn.busy_timeout(Duration::ZERO)?;
         let cut = self.pages("pragma wal_checkpoint(truncate)");
         self.file.conn.busy_timeout(BUSY_TIMEOUT)?;
-        cut.map(drop)
+        cut.map(|(left, _)| left == 0)
     }
 
     /// Runs a checkpoint; how many pages the log has, and how many of them are in the file.

@@ -111,6 +111,27 @@ fn the_doctor_names_files_that_others_can_read() {
 }
 
 #[test]
+fn the_doctor_names_a_log_that_nobody_moves_into_the_file() {
+    let folder = Scratch::new();
+    let (file, log) = (folder.path("shop.db"), folder.path("shop.db-wal"));
+    let name = file.to_str().unwrap();
+    done("022", &["account", "create", "Shop", "--file", name]);
+    for (bytes, said) in [
+        (1 << 28, "ok: log".to_owned()),
+        (
+            (1 << 28) + 1,
+            format!("wrong: {} has 256 MiB", log.display()),
+        ),
+    ] {
+        // Nothing is in it, and the disk has none of these.
+        std::fs::File::create(&log).unwrap().set_len(bytes).unwrap();
+        let output = masked("077", &["doctor", "--file", name]).output().unwrap();
+        let told = String::from_utf8(output.stdout).unwrap();
+        assert!(told.contains(&said), "{told}");
+    }
+}
+
+#[test]
 fn the_ready_file_replaces_nothing_that_is_no_file() {
     let folder = Scratch::new();
     let (pipe, link) = (folder.path("pipe"), folder.path("link"));

@@ -1,6 +1,7 @@
 //! What `examples/deploy` has, with what it is for: real nodes, a real proxy, real disks, real machines.
 
 mod guide;
+mod litestream;
 mod nginx;
 mod provisioner;
 mod services;

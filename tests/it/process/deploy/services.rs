@@ -26,7 +26,10 @@ fn systemd_understands_every_service() {
         command.arg(scratch.path(&name));
         count += 1;
     }
-    assert_eq!(count, 2);
+    assert_eq!(count, 3);
+    let beside = scratch.path("coffer.service.d");
+    std::fs::create_dir(&beside).unwrap();
+    std::fs::copy(example("litestream.conf"), beside.join("litestream.conf")).unwrap();
     let Some(output) = tools::output(&mut command, "whether systemd understands the services")
     else {
         return;

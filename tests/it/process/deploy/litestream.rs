@@ -1,0 +1,219 @@
+//! Litestream beside Coffer: under load, with both killed in the middle, and the way back on another machine.
+
+use super::{blocks, changed, path};
+use crate::file::audit::findings;
+use crate::support::process::Process;
+use crate::support::served::Served;
+use crate::support::{agent, send, tools};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Mutex;
+
+const UNTESTED: &str = "replication by Litestream";
+/// Who creates invoices at once.
+const CLIENTS: usize = 4;
+/// How many invoices each part of the load makes at least.
+const INVOICES: usize = 100;
+/// How often it is looked whether something has come about.
+const LOOKS_MAX: usize = 1_000_000;
+
+/// What was acknowledged: an invoice and its address.
+type Acknowledged = Mutex<Vec<(String, String)>>;
+
+/// Litestream with its settings, which copies into a folder of this name.
+struct Litestream {
+    settings: PathBuf,
+    socket: PathBuf,
+    file: PathBuf,
+}
+
+impl Litestream {
+    #[track_caller]
+    fn set_up(served: &Served, replica: &str) -> Litestream {
+        let (socket, replica) = (served.path("sock"), served.path(replica));
+        let text = changed(
+            "litestream.yml",
+            &[
+                ("/var/lib/coffer/coffer.db", served.file.to_str().unwrap()),
+                ("/var/lib/coffer/litestream.sock", socket.to_str().unwrap()),
+                ("/mnt/elsewhere/coffer", replica.to_str().unwrap()),
+            ],
+        );
+        let settings = served.path("litestream.yml");
+        std::fs::write(&settings, text).unwrap();
+        Litestream {
+            settings,
+            socket,
+            file: served.file.clone(),
+        }
+    }
+
+    fn start(&self) -> Process {
+        let mut command = Command::new("litestream");
+        command.args(["replicate", "-config"]).arg(&self.settings);
+        Process::start(command.arg("-log-level").arg("error"))
+    }
+
+    /// Waits until everything that is in the file is in its copy too.
+    #[track_caller]
+    fn sync(&self) {
+        let synced = |()| {
+            let mut command = Command::new("litestream");
+            command.args(["sync", "-wait", "-socket"]).arg(&self.socket);
+            command.arg(&self.file).output().unwrap().status.success()
+        };
+        // It may not listen yet.
+        assert!(std::iter::repeat_n((), 1000).any(synced));
+    }
+}
+
+/// A key for invoices that are simulated, which need no node.
+#[track_caller]
+fn test_key(served: &Served) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(["key", "create", &served.account, "--mode", "test", "--file"]);
+    let output = command.arg(&served.file).output().unwrap();
+    let made: Value = serde_json::from_slice(&output.stdout).unwrap();
+    made["key"].as_str().unwrap().to_owned()
+}
+
+/// Creates invoices with an address each until Coffer is gone.
+fn creates(url: &str, key: &str, acknowledged: &Acknowledged) {
+    let agent = agent();
+    let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC" }).to_string();
+    loop {
+        let request = agent.post(url).header("X-API-Key", key);
+        let sent = request.send(&body);
+        let read = |mut response: ureq::http::Response<ureq::Body>| {
+            let text = response.body_mut().read_to_string().ok()?;
+            let made: Value = serde_json::from_str(&text).ok()?;
+            let of = |field: &str| made[field].as_str().map(str::to_owned);
+            Some((of("id")?, of("depositAddress")?))
+        };
+        let Some(made) = sent.ok().and_then(read) else {
+            return;
+        };
+        acknowledged.lock().unwrap().push(made);
+    }
+}
+
+/// Waits until so many are acknowledged.
+#[track_caller]
+fn until(acknowledged: &Acknowledged, count: usize) {
+    let is_there = |()| {
+        std::thread::yield_now();
+        acknowledged.lock().unwrap().len() >= count
+    };
+    assert!(std::iter::repeat_n((), 100 * LOOKS_MAX).any(is_there));
+}
+
+/// The ids of the invoices in a file.
+#[track_caller]
+fn invoices(file: &Path) -> HashSet<String> {
+    let file = Connection::open(file).unwrap();
+    let mut found = file.prepare("select id from invoices").unwrap();
+    let ids = found.query_map([], |row| row.get(0)).unwrap();
+    ids.map(Result::unwrap).collect()
+}
+
+/// Does what the page says of a new machine.
+#[track_caller]
+fn back(folder: &Path, file: &Path) -> Output {
+    let blocks = blocks();
+    let (_, block) = blocks.iter().find(|(kind, _)| kind == "lost").unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-euc", block]).current_dir(folder);
+    command.env("COFFER_FILE", file).env("PATH", path());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    output
+}
+
+#[test]
+fn what_was_acknowledged_before_the_last_sync_survives_the_machine() {
+    let Some(_) = tools::says("litestream", &["version"], UNTESTED) else {
+        return;
+    };
+    let served = Served::new();
+    let key = test_key(&served);
+    let litestream = Litestream::set_up(&served, "replica");
+    let mut running = served.start(&["--rate-limit", "0"]);
+    let mut copying = litestream.start();
+    let (acknowledged, url) = (
+        Acknowledged::default(),
+        format!("{}/v1/invoices", running.url),
+    );
+    let before = std::thread::scope(|scope| {
+        for _ in 0..CLIENTS {
+            scope.spawn(|| creates(&url, &key, &acknowledged));
+        }
+        until(&acknowledged, INVOICES);
+        let before = acknowledged.lock().unwrap().clone();
+        litestream.sync();
+        until(&acknowledged, before.len() + INVOICES);
+        // The machine is gone, with everything on it.
+        running.process.kill();
+        copying.kill();
+        before
+    });
+    drop(running);
+    let folder = served.file.parent().unwrap();
+    for name in ["shop.db", "shop.db-wal", "shop.db-shm", "shop.db-lock"] {
+        std::fs::remove_file(folder.join(name)).unwrap();
+    }
+    std::fs::remove_dir_all(folder.join(".shop.db-litestream")).unwrap();
+    let told = String::from_utf8(back(folder, &served.file).stdout).unwrap();
+    assert!(
+        told.contains("test litecoin addresses go on from index "),
+        "{told}"
+    );
+    let known = invoices(&served.file);
+    let lost: Vec<_> = before
+        .iter()
+        .filter(|(id, _)| !known.contains(id))
+        .collect();
+    assert_eq!(lost, Vec::<&(String, String)>::new());
+    let acknowledged = acknowledged.into_inner().unwrap();
+    let handed_out = acknowledged.into_iter().map(|(_, address)| address);
+    goes_on(&served, &key, &handed_out.collect());
+}
+
+/// The file that was restored is served and copied again, and hands out no address a second time: not even one that the
+/// copy does not know of.
+#[track_caller]
+fn goes_on(served: &Served, key: &str, handed_out: &HashSet<String>) {
+    let litestream = Litestream::set_up(served, "another");
+    let running = served.start(&[]);
+    let mut copying = litestream.start();
+    let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC" }).to_string();
+    let url = format!("{}/v1/invoices", running.url);
+    let made = send(&agent(), "POST", &url, &[("X-API-Key", key)], &body)
+        .expect(201)
+        .json();
+    assert!(
+        !handed_out.contains(made["depositAddress"].as_str().unwrap()),
+        "{made}"
+    );
+    litestream.sync();
+    copying.kill();
+    drop(running);
+    let again = served.path("again.db");
+    let mut restore = Command::new("litestream");
+    restore
+        .args(["restore", "-config"])
+        .arg(&litestream.settings)
+        .arg("-o");
+    assert!(
+        restore
+            .arg(&again)
+            .arg(&served.file)
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(invoices(&again).contains(made["id"].as_str().unwrap()));
+    assert_eq!(findings(&again), Vec::<String>::new());
+}
