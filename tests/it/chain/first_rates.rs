@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// How often it is looked whether something has come about.
-const LOOKS_MAX: usize = 500_000;
+const LOOKS_MAX: usize = 5_000_000;
 
 /// A shop whose customers pay in ether.
 struct Shop {
@@ -77,18 +77,10 @@ fn what_is_read_first_waits_for_the_first_rates_and_is_booked_at_them() {
     exchanges.tell("binance", Tells::Held);
     exchanges.tell("coingecko", Tells::Held);
     let log = shop.served.path("log");
-    let running = shop.start_logging(&log);
-    let waits = |_| {
-        std::thread::yield_now();
-        let logged = std::fs::read_to_string(&log).unwrap();
-        logged.contains("ethereum: waits for the first rates")
-    };
-    assert!((0..LOOKS_MAX).any(waits));
-    let seen = "select count(*) from observations";
-    let seen = shop.served.open().query_row(seen, [], |row| row.get(0));
-    assert_eq!(seen, Ok(0), "nothing is taken in before the first rates");
-    exchanges.tell("binance", Tells::Ether(2_000));
-    exchanges.tell("coingecko", Tells::Ether(2_000));
+    let running = std::thread::scope(|scope| {
+        scope.spawn(|| tells_once_it_waits(&shop, &log, &exchanges));
+        shop.start_logging(&log)
+    });
     shop.served
         .until("select count(*) || '' from deposits", &["1"]);
     let unmatched = running.interface("GET", "/dashboard/api/unmatched-payments", &Value::Null);
@@ -97,4 +89,21 @@ fn what_is_read_first_waits_for_the_first_rates_and_is_booked_at_them() {
     let key = [("X-API-Key", shop.served.key.as_str())];
     let listed = send(&agent(), "GET", &url, &key, "").expect(200).json();
     assert_eq!(listed["data"][0]["grossEur"], "200.00", "{listed}");
+}
+
+/// The sources answer when what is read first waits for them, and nothing has been taken in.
+#[track_caller]
+fn tells_once_it_waits(shop: &Shop, log: &Path, exchanges: &Exchanges) {
+    let waits = |_| {
+        std::thread::yield_now();
+        let logged = std::fs::read_to_string(log).unwrap_or_default();
+        logged.contains("ethereum: waits for the first rates")
+    };
+    assert!((0..LOOKS_MAX).any(waits));
+    let seen = "select count(*) from observations";
+    let seen = shop.served.open().query_row(seen, [], |row| row.get(0));
+    assert_eq!(seen, Ok(0), "nothing is taken in before the first rates");
+    for source in ["binance", "coingecko"] {
+        exchanges.tell(source, Tells::Ether(2_000));
+    }
 }

@@ -1,5 +1,6 @@
 //! Nodes that hang, are not there, or are named wrongly; and that nothing secret of them is told.
 
+use crate::support::exchanges::{Exchanges, SOURCES, Tells};
 use crate::support::receiver::{Does, Receiver};
 use crate::support::scratch::Scratch;
 use crate::support::served::{Running, Served};
@@ -105,6 +106,29 @@ fn nobody_waits_for_six_nodes_that_are_not_there() {
     assert!((0..LOOKS_MAX).any(|_| have_all_failed()));
     ends_in_time(&mut running);
     tells_no_secret(&log);
+}
+
+/// What is read first waits for them, and has not begun.
+#[test]
+fn nobody_waits_for_sources_of_rates_that_never_answer() {
+    let exchanges = Exchanges::open([(); 4].map(|()| Tells::Nothing));
+    let node = Receiver::that(Does::Hang);
+    let served = Served::new();
+    let log = served.path("log");
+    let (node_url, rates) = (secret(&node.url()), exchanges.setting(&SOURCES));
+    let nodes = format!("bitcoin={node_url}");
+    let settings = ["--node", &nodes, "--rates", &rates];
+    let mut running = served.start_logging_with("debug", &log, &settings);
+    running
+        .interface("GET", "/readyz", &Value::Null)
+        .expect(200);
+    let waits = |_| {
+        std::thread::yield_now();
+        let logged = std::fs::read_to_string(&log).unwrap();
+        logged.contains("bitcoin: waits for the first rates")
+    };
+    assert!((0..LOOKS_MAX).any(waits));
+    ends_in_time(&mut running);
 }
 
 #[test]
