@@ -123,7 +123,7 @@ impl Metrics {
 /// Adds how far each chain has been read, and what that took.
 fn of_chains(page: &mut String, chains: &[ChainView]) {
     type Number = fn(&ChainView) -> Option<i64>;
-    let all: [(&str, &str, &str, Number); 4] = [
+    let all: [(&str, &str, &str, Number); 6] = [
         (
             "coffer_chain_requests_total",
             "counter",
@@ -137,6 +137,12 @@ fn of_chains(page: &mut String, chains: &[ChainView]) {
             |of| of.height.map(i64::from),
         ),
         (
+            "coffer_chain_head_height",
+            "gauge",
+            "The newest block of a chain that its node has told of.",
+            |of| of.head_height.map(i64::from),
+        ),
+        (
             "coffer_chain_lag_seconds",
             "gauge",
             "How long ago a chain has been looked at to its head.",
@@ -147,6 +153,12 @@ fn of_chains(page: &mut String, chains: &[ChainView]) {
             "gauge",
             "1 while the coins of a chain can be on offer.",
             |of| Some(i64::from(of.keeps_up)),
+        ),
+        (
+            "coffer_chain_watched_addresses",
+            "gauge",
+            "Addresses that are looked for on a chain.",
+            |of| i64::try_from(of.watched_addresses).ok(),
         ),
     ];
     for (name, kind, help, number) in all {

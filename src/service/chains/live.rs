@@ -170,10 +170,10 @@ impl Service {
         if self.is_simulated(mode) {
             return Ok(None);
         }
-        let cursor = chain_cursors::of(db, chain)?;
-        let is_real =
-            cursor.is_none_or(|cursor| WalletNetwork::Main.agrees_with(chain, &cursor.network));
-        Ok(is_real.then(|| format!("{}{txid}", chain.row().explorer)))
+        // A chain that was never followed is taken for the main one.
+        let followed_on = chain_cursors::of(db, chain)?.map(|cursor| cursor.network);
+        let network = followed_on.as_deref().unwrap_or(chain.row().networks.0);
+        Ok(chain.explorer_url(network, txid))
     }
 
     /// The network that a live chain is followed on; nothing where it has no node, was never reached, or has been stopped.

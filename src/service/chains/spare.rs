@@ -13,12 +13,15 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// So many indexes below the next one are looked for, as far as nobody has them. More are skipped by a slip only.
-const BELOW: u32 = 100_000;
+/// So many indexes below the next one are looked for, as far as nobody has them. More are skipped by a slip only, and each
+/// takes some 50 µs to derive at every start.
+const BELOW: u32 = 1_000_000;
 /// So many from the next one on.
 const ABOVE: u32 = 1000;
 /// So many are derived at once: whoever follows a chain can be stopped in between.
 const AT_ONCE: u32 = 500;
+/// More that are to be derived take seconds, in which nothing is read of the chain: the log says so.
+const LONG: usize = 20_000;
 
 /// Those of every wallet whose chain is followed: eight bytes for each address.
 #[derive(Debug, Default)]
@@ -82,10 +85,22 @@ impl Spare {
             .find(|of| of.wallet == row.seq)
             .map(|of| of.next);
         if before.is_none_or(|before| before > row.next_index) {
-            let from = row.next_index.saturating_sub(BELOW).max(row.first_index);
+            // Also those below the first one here: they were given elsewhere, and money may still come.
+            let from = row.next_index.saturating_sub(BELOW);
             let mut missing = unused(from..row.next_index)?;
             missing.push(row.next_index..end);
             missing.reverse();
+            let (pool, count) = (
+                row.wallet.chain.address_pool(),
+                missing.iter().map(Range::len).sum::<usize>(),
+            );
+            if count > LONG {
+                log::info!(
+                    "{pool}: wallet {} has {count} indexes that nobody was given; their addresses are derived before \
+                     more blocks are read",
+                    row.id
+                );
+            }
             let mut all = self.all();
             let known = all.iter().position(|of| of.wallet == row.seq);
             // What was derived before is looked for, and stays known.

@@ -39,8 +39,8 @@ struct Till {
 }
 
 impl Till {
-    /// The coins are of one pool.
-    fn new(pool: &'static str, key: &'static str, coins: &[&str]) -> Till {
+    /// The coins are of one pool; its wallet begins with this index.
+    fn new(pool: &'static str, key: &'static str, coins: &[&str], next: u32) -> Till {
         let coins: Vec<_> = coins.iter().map(|id| Asset::find(id).unwrap()).collect();
         let file = seeded().1;
         let chains: Vec<Chain> = coins.iter().map(|asset| asset.chain).collect();
@@ -66,7 +66,7 @@ impl Till {
             service,
             now: NOW,
         };
-        till.add(&json!({})).unwrap();
+        till.add(&json!({ "next": next })).unwrap();
         till.follow();
         till
     }
@@ -213,7 +213,7 @@ fn watch(service: &Arc<Service>, chain: Chain, addresses: &Arc<RwLock<Addresses>
 #[test]
 fn money_above_the_next_index_is_kept_and_stops_the_wallet_until_it_goes_on_behind() {
     for mines in [false, true] {
-        let mut till = Till::new("bitcoin", ZPUB, &["BTC"]);
+        let mut till = Till::new("bitcoin", ZPUB, &["BTC"], 0);
         till.hands_out();
         // A thousand above are looked for, and no more.
         till.pays(0, 1000, mines);
@@ -274,8 +274,23 @@ fn money_above_the_next_index_is_kept_and_stops_the_wallet_until_it_goes_on_behi
 }
 
 #[test]
+fn what_was_given_elsewhere_before_a_wallet_began_is_looked_for() {
+    let mut till = Till::new("bitcoin", ZPUB, &["BTC"], 4000);
+    for (index, mines) in [(0, true), (1500, false), (3999, true)] {
+        till.pays(0, index, mines);
+    }
+    till.follow();
+    till.hands_out();
+    till.has(0, &[0, 1500, 3999]);
+    till.pays(0, 4000, true);
+    till.follow();
+    till.is_stopped(4000);
+    till.has(0, &[0, 1500, 3999, 4000]);
+}
+
+#[test]
 fn a_wallet_of_several_chains_is_stopped_once() {
-    let mut till = Till::new("evm", XPUB, &["ETH", "USDC-BASE"]);
+    let mut till = Till::new("evm", XPUB, &["ETH", "USDC-BASE"], 0);
     till.hands_out();
     till.pays(0, 3, true);
     till.pays(1, 3, true);
