@@ -19,9 +19,12 @@
 )]
 
 mod bare;
+mod blocks;
 mod book;
+mod chains;
 mod client;
 mod growth;
+mod litecoind;
 mod machine;
 mod naive;
 mod plan;
@@ -41,9 +44,10 @@ use std::process::ExitCode;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const HELP: &str = "\
-usage: cargo run --release --example load [-- --quick] [--json]
+usage: cargo run --release --example load [-- --quick] [--json | --chains]
   --quick  the same table from shorter and fewer rounds, in less than a minute
-  --json   as one JSON object";
+  --json   as one JSON object
+  --chains what live chains cost instead: minutes, as a million addresses are derived";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -51,6 +55,8 @@ fn main() -> ExitCode {
     let done = match arguments.as_slice() {
         [bare::COMMAND] => bare::serve(),
         [naive::COMMAND, file] => naive::serve(file.as_ref()),
+        ["--chains"] => of_chains(false),
+        ["--chains", "--quick"] | ["--quick", "--chains"] => of_chains(true),
         flags
             if flags
                 .iter()
@@ -67,6 +73,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Measures what live chains cost, and prints it.
+fn of_chains(quick: bool) -> Result<(), Failure> {
+    chains::measure(&Place::make()?, quick)
 }
 
 /// Measures everything and prints it.

@@ -4,7 +4,8 @@
 
 use crate::machine::{Memory, cpu_of, memory_of};
 use crate::{Failure, wire};
-use std::io::{BufRead, BufReader};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -64,6 +65,48 @@ impl Place {
             command.arg("--file").arg(self.file(name));
         }
         Server::start(command.env("TMPDIR", &self.folder))
+    }
+
+    /// A server on the file with this name, with these settings besides.
+    pub fn serve(&self, name: &str, settings: &[String]) -> Result<Server, Failure> {
+        let mut command = Command::new(&self.coffer);
+        command.args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--exit-with-parent",
+            "--log",
+            "error",
+        ]);
+        command.arg("--file").arg(self.file(name)).args(settings);
+        Server::start(&mut command)
+    }
+
+    /// A command on the file with this name, which reads `input`; the last that it says.
+    pub fn run(&self, name: &str, arguments: &[&str], input: &str) -> Result<Value, Failure> {
+        let mut command = Command::new(&self.coffer);
+        command
+            .args(arguments)
+            .args(["--log", "error", "--file"])
+            .arg(self.file(name));
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            stdin.write_all(input.as_bytes())?;
+        }
+        let output = child.wait_with_output()?;
+        if !output.status.success() {
+            return Err(format!("coffer {} failed", arguments.join(" ")).into());
+        }
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+
+    /// A copy of a file that nobody has open.
+    pub fn copy(&self, name: &str, copy: &str) -> Result<(), Failure> {
+        std::fs::copy(self.file(name), self.file(copy))?;
+        Ok(())
     }
 
     /// This program again, as one of the servers it compares with.

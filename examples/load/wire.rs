@@ -12,11 +12,16 @@ const KEY: &str = "sk_test_sandbox";
 /// What an answer fits into at first.
 pub const BUFFER_BYTES: usize = 64 * 1024;
 
-/// The bytes of a request.
+/// The bytes of a request to a sandbox.
 pub fn request(method: &str, path: &str, body: &str) -> Vec<u8> {
+    request_as(KEY, method, path, body)
+}
+
+/// The bytes of a request with this key.
+pub fn request_as(key: &str, method: &str, path: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
-        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {KEY}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
     )
     .into_bytes()
 }
