@@ -15,7 +15,7 @@ use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Spent};
 use crate::domain::time::Time;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 /// A transaction: what it spends, and what it pays by position.
@@ -207,7 +207,6 @@ pub(crate) struct MemoryNode {
     pub(crate) hides: bool,
     /// The blocks and the mempool that it has stopped at, while others go on.
     stuck: Option<(Vec<Mined>, Vec<Sent>)>,
-    told: HashSet<String>,
 }
 
 /// What a node has.
@@ -226,7 +225,6 @@ impl MemoryNode {
             behind: 0,
             hides: false,
             stuck: None,
-            told: HashSet::new(),
         }
     }
 
@@ -319,8 +317,7 @@ impl Node for MemoryNode {
         unconfirmed: &[String],
         watched: &dyn Watched,
     ) -> Result<MempoolRead, NodeError> {
-        let told = self.told.clone();
-        let (read, now) = self.with(|view| {
+        let read = self.with(|view| {
             let memory = view.memory;
             // What others have in blocks already waits for this one.
             let later = view.later.iter().flat_map(|mined| &mined.sent);
@@ -329,22 +326,22 @@ impl Node for MemoryNode {
                 .map(|sent| (sent.txid.as_str(), sent))
                 .collect();
             let mut read = MempoolRead::default();
-            for sent in pool.values().filter(|sent| !told.contains(&sent.txid)) {
+            for sent in pool.values() {
                 let mut received = memory.received(sent, watched);
                 for one in &mut received {
                     one.first_seen = Some(sent.at);
                 }
-                read.received.extend(received);
+                if !unconfirmed.contains(&sent.txid) {
+                    read.received.extend(received);
+                }
                 read.spent.extend(spent(sent, watched));
             }
             let gone = unconfirmed
                 .iter()
                 .filter(|txid| !pool.contains_key(txid.as_str()));
             read.vanished = gone.cloned().collect();
-            let now: HashSet<String> = pool.keys().map(|txid| (*txid).to_owned()).collect();
-            (read, now)
+            read
         });
-        self.told = now;
         Ok(read)
     }
 

@@ -102,12 +102,14 @@ pub struct BlockRead {
 /// What of the mempool concerns us.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MempoolRead {
-    /// What came to watched addresses in transactions that were not known before.
+    /// What came to watched addresses in transactions that the caller did not ask about.
     pub received: Vec<Received>,
-    /// Outputs that are watched and are spent by transactions that were not known before.
+    /// Outputs that are watched, and the transactions that spend them.
     pub spent: Vec<(Spent, String)>,
     /// Which of the transactions that the caller asked about are there no more.
     pub vanished: Vec<String>,
+    /// Is there more in it that was not looked at yet? The next question goes on with that.
+    pub is_partial: bool,
 }
 
 /// What became of a transaction.

@@ -161,20 +161,16 @@ impl Rpc {
         let mut rest = calls;
         while !rest.is_empty() {
             let (now, later) = rest.split_at(self.batches.now().min(rest.len()));
-            rest = later;
             match now {
                 // Alone it is not a batch: some nodes take none.
                 [(method, params)] => outcomes.push(self.single(method, params, seed.clone())?),
-                [one, two] => match self.batched(now, seed.clone()) {
-                    Err(NodeError::Limited(_)) => {
-                        for (method, params) in [one, two] {
-                            outcomes.push(self.single(method, params, seed.clone())?);
-                        }
-                    }
+                _ => match self.batched(now, seed.clone()) {
+                    // The same calls again, half as many at once.
+                    Err(NodeError::Limited(_)) => continue,
                     answered => outcomes.extend(answered?),
                 },
-                _ => outcomes.extend(self.batched(now, seed.clone())?),
             }
+            rest = later;
         }
         Ok(outcomes)
     }
@@ -212,14 +208,17 @@ impl Rpc {
         };
         let answers = self.exchange(&body, seed);
         let outcomes = answers.and_then(|answers| in_order(first, calls.len(), answers));
-        let outcomes = self.counted(outcomes);
-        match &outcomes {
-            Ok(_) => self.batches.taken(),
-            Err(NodeError::Limited(_)) => self.batches.refused(calls.len()),
-            Err(_) => {}
-        }
+        let outcomes = match outcomes {
+            // No failure yet: fewer may be taken.
+            Err(limited @ NodeError::Limited(_)) => {
+                self.batches.refused(calls.len());
+                return Err(self.blotted(limited));
+            }
+            outcomes => self.counted(outcomes)?,
+        };
+        self.batches.taken();
         let shown = |outcome: Result<_, _>| outcome.map_err(|error| self.method_error(error));
-        Ok(outcomes?.into_iter().map(shown).collect())
+        Ok(outcomes.into_iter().map(shown).collect())
     }
 
     /// Sends a body and reads what comes back.

@@ -123,18 +123,23 @@ impl ChainNode {
         }
     }
 
-    /// Connects anew after so many failures in a row: after each third one to the next url.
-    pub fn connector(self) -> impl FnMut(u32) -> Box<dyn Node> + Send {
-        let mut first: usize = 0;
+    /// The node to ask after so many failures in a row; nothing where that is the one that was asked before, which knows what
+    /// it was told and how much it may be asked for at once. After each third failure it is the next url's.
+    pub fn connector(self) -> impl FnMut(u32) -> Option<Box<dyn Node>> + Send {
+        let mut asked: Option<usize> = None;
         move |failures| {
             let failures_max = Limits::default().failures_max;
-            if failures > 0 && failures.is_multiple_of(failures_max) {
-                first = first.saturating_add(1);
-                if first >= self.endpoints.len() {
-                    first = 0;
+            let turns = failures > 0 && failures.is_multiple_of(failures_max);
+            let url = match asked {
+                None => 0,
+                Some(url) if turns && self.endpoints.len() > 1 => {
+                    let next = url.saturating_add(1);
+                    next.checked_rem(self.endpoints.len()).unwrap_or(0)
                 }
-            }
-            self.node(first)
+                Some(_) => return None,
+            };
+            asked = Some(url);
+            Some(self.node(url))
         }
     }
 }
@@ -221,6 +226,29 @@ mod tests {
         };
         assert_eq!(litecoin.tokens().count(), 0);
         assert_eq!(base.tokens().collect::<Vec<_>>(), ["USDC-BASE"]);
+    }
+
+    /// After how many failures in a row another url is asked.
+    fn turns(urls: &str) -> Vec<u32> {
+        let read = Nodes::read(
+            &keyed(&[("litecoin", urls)]),
+            &keyed(&[]),
+            &keyed(&[]),
+            false,
+        );
+        let read = read.unwrap();
+        let node = read.of_chains.into_iter().next().unwrap();
+        let mut connect = node.connector();
+        (0..60)
+            .filter(|failures| connect(*failures).is_some())
+            .collect()
+    }
+
+    #[test]
+    fn one_url_is_kept_and_of_several_the_next_takes_over_for_ever() {
+        assert_eq!(turns("http://a"), [0]);
+        let each_third: Vec<u32> = (0..60).step_by(3).collect();
+        assert_eq!(turns("http://a,http://b"), each_third);
     }
 
     type Given = &'static [(&'static str, &'static str)];

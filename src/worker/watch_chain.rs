@@ -157,7 +157,7 @@ impl Watch {
         came.map_err(Failed::Node)
     }
 
-    /// One step. Where it fails, the node has to be connected to anew: it has told what is new in its mempool.
+    /// One step. Where it fails, the node may be asked again, and tells again what did not reach the file.
     ///
     /// # Errors
     /// [`Failed`].

@@ -119,7 +119,7 @@ impl Step<'_> {
         }
         claim(waiting, &read.spent);
         // A block that came meanwhile has taken from the mempool what is in no block that was read.
-        if self.node.head()?.block != head.block {
+        if read.is_partial || self.node.head()?.block != head.block {
             return Ok(());
         }
         let vanished: HashSet<&String> = read.vanished.iter().collect();

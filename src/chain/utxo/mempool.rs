@@ -48,11 +48,6 @@ impl Mempool {
         for group in new.chunks(GROUP).take(GROUPS_MAX) {
             self.fetch(rpc, group, looking)?;
         }
-        if new.chunks(GROUP).nth(GROUPS_MAX).is_some() {
-            let (known, all) = (self.known.len(), there.len());
-            let text = format!("of the {all} transactions in its mempool {known} are read by now");
-            return Err(NodeError::Limited(text));
-        }
         let is_there =
             |txid: &&String| HashBytes::parse(txid).is_some_and(|txid| there.contains(&txid));
         let asked: HashSet<&str> = unconfirmed.iter().map(String::as_str).collect();
@@ -62,6 +57,7 @@ impl Mempool {
                 .filter(|txid| !is_there(txid))
                 .cloned()
                 .collect(),
+            is_partial: new.chunks(GROUP).nth(GROUPS_MAX).is_some(),
             ..MempoolRead::default()
         };
         for one in self.ours.values() {

@@ -29,8 +29,8 @@ const FOR_RATES: Duration = Duration::from_secs(10);
 /// So long money is expected after somebody was shown where to pay, whoever that was.
 const EXPECTED_MS: i64 = 15 * MINUTE_MS;
 
-/// Connects to a chain's node, anew, after so many failures in a row: nothing is remembered of what it was told before.
-pub type Connect = Box<dyn FnMut(u32) -> Box<dyn Node> + Send>;
+/// The node to ask, after so many failures in a row; nothing where that is the one that was asked before.
+pub type Connect = Box<dyn FnMut(u32) -> Option<Box<dyn Node>> + Send>;
 
 /// How often a node is asked.
 #[derive(Clone, Copy, Debug)]
@@ -170,20 +170,26 @@ impl Following {
         if self.waker.take_money() {
             self.asked_at = Some(self.clock.uptime());
         }
-        match self.stepped() {
+        let stepped = match self.prepared() {
+            // Nothing was asked: the node is as it was.
+            Ok(false) => return Some(Pause::of(Duration::ZERO)),
+            Ok(true) => self.stepped(),
+            Err(failed) => Err(failed),
+        };
+        match stepped {
             Ok(stands) => Some(self.after(&stands)),
             Err(Failed::Closed) => None,
             Err(failed) => {
-                self.connected = None;
-                Some(Pause::of(self.after_failure(&failed)))
+                let pause = self.after_failure(&failed);
+                if let Some(other) = (self.connect)(self.failures) {
+                    self.connected = Some(other);
+                }
+                Some(Pause::of(pause))
             }
         }
     }
 
     fn stepped(&mut self) -> Result<Stands, Failed> {
-        if !self.prepared()? {
-            return Ok(Stands::Behind(0));
-        }
         let begins = || log::debug!("{}: waits for the first rates", self.watch.chain);
         if !self
             .waker
@@ -191,8 +197,12 @@ impl Following {
         {
             return Err(Failed::Closed);
         }
-        let connect = || (self.connect)(self.failures);
-        let node = self.connected.get_or_insert_with(connect);
+        if self.connected.is_none() {
+            self.connected = (self.connect)(0);
+        }
+        let Some(node) = self.connected.as_mut() else {
+            return Err(Failed::Closed);
+        };
         self.watch.step(node.as_mut(), self.clock.now())
     }
 
@@ -208,7 +218,9 @@ impl Following {
     /// How long until the next step, after one that was taken.
     fn after(&mut self, stands: &Stands) -> Pause {
         let chain = self.watch.chain;
-        self.failures = 0;
+        if !self.watch.was_rescan {
+            self.failures = 0;
+        }
         self.tell(match stands {
             Stands::NodeLags(_) => Some("its node does not have what was read already".to_owned()),
             Stands::Behind(_) | Stands::AtHead(_) | Stands::Stopped(_) => None,
@@ -279,7 +291,7 @@ impl Following {
             self.watch.is_connected = false;
         }
         let doubled = BACK_OFF.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX));
-        self.failures = self.failures.saturating_add(1).min(16);
+        self.failures = self.failures.saturating_add(1);
         jittered(doubled.min(BACK_OFF_MAX))
     }
 

@@ -73,7 +73,7 @@ fn nobody_waits_for_a_node_that_hangs_and_it_holds_no_file() {
     let mut ends = Some((asked, answered));
     let connect = Box::new(move |_| {
         let (asked, answered) = ends.take().unwrap();
-        Box::new(Hangs(asked, answered)) as Box<dyn Node>
+        Some(Box::new(Hangs(asked, answered)) as Box<dyn Node>)
     });
     let clock = Arc::new(Clock::new(0, None));
     let waker = ChainWakers::default().of(chain);

@@ -92,11 +92,11 @@ impl Scene {
         let (asked, heads) = channel();
         let of = Arc::clone(&memory);
         let connect = Box::new(move |_| {
-            Box::new(Counted {
+            Some(Box::new(Counted {
                 of: MemoryNode::new(&of),
                 asked: 0,
                 heads: asked.clone(),
-            }) as Box<dyn Node>
+            }) as Box<dyn Node>)
         });
         let time = Arc::new(ManualTime::new(NOW));
         let clock = Clock::steady(TimeSource::Manual(Arc::clone(&time)), NOW);
