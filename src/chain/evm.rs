@@ -16,6 +16,7 @@ pub mod hex;
 mod logs;
 mod range;
 mod received;
+mod traced;
 mod traces;
 
 use super::rpc::{Failure, MethodError, Rpc};
@@ -28,7 +29,7 @@ use answers::{Header, Receipt};
 use hex::{Account, Bytes, Number, Word};
 use logs::quantity;
 use serde::Serialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
 /// Contracts that take the place of those of [`CONTRACTS`](crate::domain::token::CONTRACTS) on test networks, by the id of
@@ -37,10 +38,6 @@ pub type Tokens = BTreeMap<&'static str, [u8; 20]>;
 
 /// How many blocks are read at once, until the node refuses so many.
 const SPAN_MAX: u32 = 64;
-/// After so many refusals in a row for no reason that is known, so many blocks are read without their traces.
-const TRACE_REFUSALS_MAX: u32 = 3;
-const UNTRACED_BLOCKS: u32 = 256;
-
 /// A node of an EVM chain.
 pub struct Evm {
     chain: Chain,
@@ -51,7 +48,8 @@ pub struct Evm {
     native: Option<&'static Asset>,
     known: Option<Known>,
     traces: Option<bool>,
-    trace_refusals: u32,
+    /// How often the traces of a block, by its height, were refused for no reason that is known.
+    trace_refusals: BTreeMap<u32, u32>,
     /// Below this height no traces are asked for.
     untraced_below: u32,
     /// Transactions whose receipts did not fit, and how often.
@@ -83,7 +81,7 @@ impl Evm {
             native: ASSETS.iter().find(is_native),
             known: None,
             traces: None,
-            trace_refusals: 0,
+            trace_refusals: BTreeMap::new(),
             untraced_below: 0,
             doubts: BTreeMap::new(),
             span: SPAN_MAX,
@@ -150,17 +148,6 @@ impl Evm {
         let tokens = known.tokens.clone();
         self.known = Some(known);
         Ok(tokens)
-    }
-
-    fn forget_traces(&mut self) {
-        (self.traces, self.trace_refusals, self.untraced_below) = (None, 0, 0);
-    }
-
-    /// From here on it does not tell what contracts send, up to this height.
-    fn untraced(&mut self, below: u32, reason: &str) {
-        let chain = self.chain;
-        log::warn!("{chain}: what contracts send is not seen: {reason}");
-        (self.traces, self.trace_refusals, self.untraced_below) = (Some(false), 0, below);
     }
 
     /// Makes one call whose answer is not to be refused.
@@ -282,19 +269,11 @@ impl Node for Evm {
         let known = self.judged(known)?;
         let network = known.network.clone();
         (self.span, self.is_by_name) = (SPAN_MAX, true);
-        self.forget_traces();
-        if self.native.is_some() {
-            match self.rpc.call::<IgnoredAny>("trace_block", &["latest"]) {
-                Ok(_) => self.traces = Some(true),
-                Err(Failure::Method(error)) if has_no_traces(&error) => {
-                    self.untraced(u32::MAX, &error.message);
-                }
-                // The login was good a moment ago: it is not good for this.
-                Err(Failure::Node(NodeError::Wrong(text))) => self.untraced(u32::MAX, &text),
-                // It is asked again with the first block.
-                Err(_) => {}
-            }
+        let is_it = |of: &Known| of.network == known.network && of.shown == known.shown;
+        if !self.known.as_ref().is_some_and(is_it) {
+            self.forget_traces();
         }
+        self.look_for_traces();
         self.known = Some(known);
         Ok(network)
     }
@@ -363,22 +342,6 @@ fn block_of_header(header: &Header) -> Result<(Block, Time), NodeError> {
     let time = time.ok_or_else(|| lied("it answers a block of no time that there is"))?;
     let hash = header.hash.to_string();
     Ok((Block { height, hash }, time))
-}
-
-/// Does the node not tell of traces at all, or not us? The codes are those of JSON-RPC and EIP-1474.
-fn has_no_traces(error: &MethodError) -> bool {
-    const WORDS: [&str; 8] = [
-        "method",
-        "unsupported",
-        "not supported",
-        "not available",
-        "not allowed",
-        "not enabled",
-        "disabled",
-        "upgrade",
-    ];
-    let text = error.message.to_ascii_lowercase();
-    matches!(error.code, -32601 | -32004) || WORDS.iter().any(|word| text.contains(word))
 }
 
 /// Does the node say that it does not have a block?

@@ -3,13 +3,14 @@
 //! What does not live here: single blocks and who the node is (`evm`), what a receipt says (`received`). What always holds:
 //! every answer about a block names that block's hash, and a range of which one does not is read again later.
 
+use super::Evm;
 use super::answers::{Full, Header, Log, Receipt, Trace, Transaction};
 use super::hex::Word;
 use super::logs::{filters, quantity, topics};
 use super::received::{Hint, Sought};
+use super::traced::is_no_method;
 use super::traces::{self, Sent};
-use super::{Evm, TRACE_REFUSALS_MAX, UNTRACED_BLOCKS};
-use super::{block_of_header, has_no_traces, is_unknown_block, lied};
+use super::{block_of_header, is_unknown_block, lied};
 use crate::chain::{BlockRead, NodeError, Received, Watched};
 use std::collections::BTreeMap;
 
@@ -226,11 +227,16 @@ impl Evm {
                     self.untraced(u32::MAX, &text);
                     return Ok(());
                 }
-                outcomes => outcomes?,
+                Err(error) => {
+                    let height = some.first().map_or(from, |(height, _)| height);
+                    return self.trace_refused(*height, *last, error);
+                }
+                Ok(outcomes) => outcomes,
             };
             for ((height, block), outcome) in some.iter().zip(outcomes) {
                 let sent = match outcome {
-                    Err(error) if has_no_traces(&error) => {
+                    // Of one block, words may say anything.
+                    Err(error) if is_no_method(&error) => {
                         self.untraced(u32::MAX, &error.message);
                         return Ok(());
                     }
@@ -240,15 +246,9 @@ impl Evm {
                 };
                 let sent = match sent {
                     Ok(sent) => sent,
-                    Err(error) => {
-                        self.trace_refusals = self.trace_refusals.saturating_add(1);
-                        if self.trace_refusals < TRACE_REFUSALS_MAX {
-                            return Err(error);
-                        }
-                        self.untraced(last.saturating_add(UNTRACED_BLOCKS), &format!("{error:?}"));
-                        return Ok(());
-                    }
+                    Err(error) => return self.trace_refused(**height, *last, error),
                 };
+                self.trace_refusals.remove(*height);
                 let ours = sent.into_iter();
                 for sent in ours.filter(|sent| sought.watched.has_account(&sent.to.0)) {
                     let hint = hints.entry((**height, sent.txid)).or_default();
@@ -257,7 +257,7 @@ impl Evm {
                 }
             }
         }
-        (self.traces, self.trace_refusals) = (Some(true), 0);
+        self.traces = Some(true);
         Ok(())
     }
 

@@ -9,15 +9,14 @@ use crate::domain::following::{Claimed, Looked, Moves, Reached};
 use crate::domain::money::coin::Units;
 
 impl Step<'_> {
-    /// What is asked besides the chain's blocks just now: of a claim, or what addresses have, where the node does not tell
-    /// what contracts send.
+    /// What is asked besides the chain's blocks just now: of a claim, or what addresses have. That is asked of a node that
+    /// tells what contracts send, too: it may have failed to for some block.
     pub(super) fn asked_besides(&mut self) -> Option<Moves> {
         let known = self.known;
         if let Some((claim, sum)) = &known.claim {
             return Some(self.claimed(claim, *sum));
         }
-        let is_blind = self.node.has_traces() == Some(false);
-        let walk = known.walk.as_ref().filter(|_| is_blind)?;
+        let walk = known.walk.as_ref()?;
         let height = known
             .complete
             .as_ref()
