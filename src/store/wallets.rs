@@ -126,6 +126,7 @@ commands! {
         stopped_index = null where seq = :seq";
     STOP = "update wallets set stopped_at = ifnull(stopped_at, :now), \
         stopped_index = max(ifnull(stopped_index, 0), :index) where seq = :seq";
+    KEEP_ABOVE = "update wallets set least_index = :index + 1 where seq = :seq and least_index <= :index";
     RETIRE = "update wallets set retired_at = :now where seq = :seq";
 }
 
@@ -254,6 +255,12 @@ pub fn retire(tx: &Tx<'_>, seq: i64, now: Time) -> Result<(), StoreError> {
 pub fn stop(tx: &Tx<'_>, seq: i64, index: u32, now: Time) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":index": index, ":now": now };
     STOP.run(tx, params).map(drop)
+}
+
+/// A wallet never goes back to this index, which is below its next one.
+pub fn keep_above(tx: &Tx<'_>, seq: i64, index: u32) -> Result<(), StoreError> {
+    let params = named_params! { ":seq": seq, ":index": index };
+    KEEP_ABOVE.run(tx, params).map(drop)
 }
 
 /// The indexes of a wallet that are in `addresses`, in order, each handed to `tell`.

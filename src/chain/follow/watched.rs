@@ -9,7 +9,7 @@ use crate::domain::chain::Chain;
 use crate::domain::following::{Known, Open};
 use crate::domain::observation::Spent;
 use crate::domain::payment::PaymentState;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Everything that is watched on the chains of one pool.
@@ -18,9 +18,11 @@ pub struct Addresses {
     /// Scripts, or accounts.
     pub filter: Filter,
     /// The accounts that somebody has, while they are few.
-    accounts: Vec<[u8; 20]>,
+    accounts: BTreeSet<[u8; 20]>,
     /// Accounts that nobody has, and how far from the next one to be handed out they are.
     spare: HashMap<[u8; 20], u32>,
+    /// Are there, or were there ever, more of these than are kept by name?
+    spare_is_cut: bool,
     /// How often the file may have had others in it than were told.
     changes: u64,
     /// How many of these changes had come before it was read.
@@ -38,9 +40,10 @@ impl Addresses {
         if let Some(script) = address::script(chain, address) {
             self.filter.insert(&script);
         } else if let Some(account) = address::account(chain, address) {
-            let is_new = self.filter.insert(&account) || self.spare.remove(&account).is_some();
-            if is_new && self.accounts.len() <= ACCOUNTS_MAX {
-                self.accounts.push(account);
+            self.filter.insert(&account);
+            self.spare.remove(&account);
+            if self.accounts.len() <= ACCOUNTS_MAX {
+                self.accounts.insert(account);
             }
         }
     }
@@ -48,7 +51,10 @@ impl Addresses {
     /// Puts in an address that nobody has, so far from the next one that is handed out.
     pub fn insert_spare(&mut self, chain: Chain, address: &str, distance: u32) {
         if let Some(account) = address::account(chain, address) {
-            if self.filter.insert(&account) && self.spare.len() <= SPARE_MAX {
+            if self.spare.len() >= SPARE_MAX {
+                self.spare_is_cut = true;
+                self.filter.insert(&account);
+            } else if self.filter.insert(&account) {
                 self.spare.insert(account, distance);
             }
         } else {
@@ -172,8 +178,8 @@ impl Watched for Looking<'_> {
 
     fn all_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         let all = |addresses: &Addresses| {
-            let are_few = addresses.spare.len() <= SPARE_MAX;
-            addresses.by_name(max, SPARE_MAX).filter(|_| are_few)
+            let named = addresses.by_name(max, SPARE_MAX);
+            named.filter(|_| !addresses.spare_is_cut)
         };
         self.look(all)
     }
@@ -248,6 +254,14 @@ mod tests {
                 .insert_spare(Chain::Base, &text, index);
         }
         assert_eq!(named(3).unwrap().len(), 3);
+        assert_eq!(all(500), None);
+        // Of those beyond, too, one that is handed out is asked for by name; and nobody takes what is left for all.
+        for index in 10..=4001 {
+            let address = account(index).1;
+            watched.write().unwrap().insert(Chain::Base, &address);
+            let few = watched.read().unwrap().accounts.len() <= 500;
+            assert!(!few || named(500).unwrap().contains(&account(index).0));
+        }
         assert_eq!(all(500), None);
     }
 

@@ -14,7 +14,7 @@ pub const JUMP_MAX: u32 = 100_000;
 pub struct Reached {
     /// The index that is handed out next.
     pub next: u32,
-    /// What is below may have been handed out after the copy that the file is.
+    /// What is below may have been handed out after the copy that the file is, or elsewhere: something came to it.
     pub least: u32,
     /// The highest index that was handed out.
     pub highest: Option<u32>,
@@ -66,7 +66,7 @@ impl Reached {
                 format!("this wallet has handed out index {highest}")
             }
             Some(_) | None => {
-                "what is below may have been handed out after the copy that this file was restored from"
+                "what is below may have been handed out after the copy that this file was restored from, or elsewhere"
                     .to_owned()
             }
         };

@@ -26,7 +26,12 @@ impl Service {
         let Some(row) = wallets::by_seq(tx, wallet)? else {
             return Ok(false);
         };
-        if index < row.next_index || row.stopped_index >= Some(index) {
+        if index < row.next_index {
+            // Somebody has it: the wallet never goes back to it.
+            wallets::keep_above(tx, row.seq, index)?;
+            return Ok(true);
+        }
+        if row.stopped_index >= Some(index) {
             return Ok(true);
         }
         wallets::stop(tx, row.seq, index, now)?;

@@ -5,7 +5,7 @@
 //! outside of every transaction, and somebody looks for each of them before it is known here.
 
 use crate::domain::asset::Chain;
-use crate::domain::wallet::INDEX_END;
+use crate::domain::wallet::{INDEX_END, Wallet};
 use crate::service::{Error, Service};
 use crate::store::wallets::{self, WalletRow};
 use std::collections::hash_map::RandomState;
@@ -38,11 +38,13 @@ struct Around {
     /// The wallet, by its `seq`.
     wallet: i64,
     pool: &'static str,
+    /// What derives them.
+    derives: Wallet,
     /// Its next index, when it was looked at last.
     next: u32,
     /// From there on, indexes below this one are derived, or are still to be.
     to: u32,
-    /// What is still to be derived, the next one last.
+    /// What is still to be derived, first from the last one: those above, which are paid sooner than those below.
     missing: Vec<Range<u32>>,
     /// Fingerprints of the addresses from an index on.
     runs: Vec<(u32, Vec<u64>)>,
@@ -72,24 +74,23 @@ impl Spare {
     }
 
     /// What is to be derived next of a wallet; nothing where all is there. `unused` is asked once for each wallet, and where
-    /// one went back.
+    /// one went back, or looks otherwise.
     fn next(
         &self,
         row: &WalletRow,
         unused: impl FnOnce(Range<u32>) -> Result<Vec<Range<u32>>, Error>,
     ) -> Result<Option<Range<u32>>, Error> {
         let end = row.next_index.saturating_add(ABOVE).min(INDEX_END);
-        let before = self
+        let goes_on = |of: &Around| of.next <= row.next_index && of.derives == row.wallet;
+        if !self
             .all()
             .iter()
-            .find(|of| of.wallet == row.seq)
-            .map(|of| of.next);
-        if before.is_none_or(|before| before > row.next_index) {
+            .any(|of| of.wallet == row.seq && goes_on(of))
+        {
             // Also those below the first one here: they were given elsewhere, and money may still come.
             let from = row.next_index.saturating_sub(BELOW);
             let mut missing = unused(from..row.next_index)?;
             missing.push(row.next_index..end);
-            missing.reverse();
             let (pool, count) = (
                 row.wallet.chain.address_pool(),
                 missing.iter().map(Range::len).sum::<usize>(),
@@ -108,6 +109,7 @@ impl Spare {
             all.push(Around {
                 wallet: row.seq,
                 pool: row.wallet.chain.address_pool(),
+                derives: row.wallet,
                 next: row.next_index,
                 to: end,
                 missing,
@@ -121,7 +123,7 @@ impl Spare {
         of.next = row.next_index;
         if of.to < end {
             let from = of.to.max(row.next_index.saturating_sub(BELOW));
-            of.missing.insert(0, from..end);
+            of.missing.push(from..end);
             of.to = end;
         }
         of.missing.retain(|range| !range.is_empty());
@@ -261,11 +263,11 @@ mod tests {
         let unused = [3..5, 10..2000];
         assert_eq!(
             ranges(&spare, 3000, &unused),
-            [3..5, 10..2000, 3000..3000 + ABOVE]
+            [3000..3000 + ABOVE, 10..2000, 3..5]
         );
         assert_eq!(ranges(&spare, 3000, &[]), []);
         // It went back: an index had been mistyped.
-        assert_eq!(ranges(&spare, 50, &[7..9]), [7..9, 50..50 + ABOVE]);
+        assert_eq!(ranges(&spare, 50, &[7..9]), [50..50 + ABOVE, 7..9]);
         assert_eq!(ranges(&spare, 3000, &[]), [1050..3000 + ABOVE]);
         // What was handed out meanwhile, or skipped.
         assert_eq!(ranges(&spare, 3001, &[]), [4000..4001]);

@@ -9,7 +9,7 @@ use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::Spent;
 use crate::domain::time::Time;
-use crate::domain::wallet::{Said, Wallet, read};
+use crate::domain::wallet::{Said, Script, Wallet, read};
 use crate::service::Service;
 use crate::service::operator::wallets::{Wanted, add, retire};
 use crate::service::tests::{
@@ -39,8 +39,8 @@ struct Till {
 }
 
 impl Till {
-    /// The coins are of one pool; its wallet begins with this index.
-    fn new(pool: &'static str, key: &'static str, coins: &[&str], next: u32) -> Till {
+    /// The coins are of one pool; this is said of its wallet.
+    fn new(pool: &'static str, key: &'static str, coins: &[&str], besides: Value) -> Till {
         let coins: Vec<_> = coins.iter().map(|id| Asset::find(id).unwrap()).collect();
         let file = seeded().1;
         let chains: Vec<Chain> = coins.iter().map(|asset| asset.chain).collect();
@@ -62,11 +62,11 @@ impl Till {
             addresses,
             pool,
             key,
-            wallet: read(chain, key, &Said::default()).unwrap(),
+            wallet: wallet_of(chain, key, &besides),
             service,
             now: NOW,
         };
-        till.add(&json!({ "next": next })).unwrap();
+        till.add(&besides).unwrap();
         till.follow();
         till
     }
@@ -203,6 +203,20 @@ impl Till {
     }
 }
 
+/// The wallet that is added, where this is said besides.
+fn wallet_of(chain: Chain, key: &str, besides: &Value) -> Wallet {
+    let script = besides["script"].as_str().map(|script| match script {
+        "pkh" => Script::Pkh,
+        "wpkh" => Script::Wpkh,
+        other => panic!("no script is {other}"),
+    });
+    let said = Said {
+        script,
+        ..Said::default()
+    };
+    read(chain, key, &said).unwrap()
+}
+
 fn watch(service: &Arc<Service>, chain: Chain, addresses: &Arc<RwLock<Addresses>>) -> Watch {
     Watch {
         addresses: Arc::clone(addresses),
@@ -213,7 +227,7 @@ fn watch(service: &Arc<Service>, chain: Chain, addresses: &Arc<RwLock<Addresses>
 #[test]
 fn money_above_the_next_index_is_kept_and_stops_the_wallet_until_it_goes_on_behind() {
     for mines in [false, true] {
-        let mut till = Till::new("bitcoin", ZPUB, &["BTC"], 0);
+        let mut till = Till::new("bitcoin", ZPUB, &["BTC"], json!({}));
         till.hands_out();
         // A thousand above are looked for, and no more.
         till.pays(0, 1000, mines);
@@ -275,13 +289,16 @@ fn money_above_the_next_index_is_kept_and_stops_the_wallet_until_it_goes_on_behi
 
 #[test]
 fn what_was_given_elsewhere_before_a_wallet_began_is_looked_for() {
-    let mut till = Till::new("bitcoin", ZPUB, &["BTC"], 4000);
+    let mut till = Till::new("bitcoin", ZPUB, &["BTC"], json!({ "next": 4000 }));
     for (index, mines) in [(0, true), (1500, false), (3999, true)] {
         till.pays(0, index, mines);
     }
     till.follow();
     till.hands_out();
     till.has(0, &[0, 1500, 3999]);
+    // It never goes back to an index that somebody has.
+    let problem = till.add(&json!({ "next": 3999 })).unwrap_err();
+    assert!(problem.contains("must be at least 4000"), "{problem}");
     till.pays(0, 4000, true);
     till.follow();
     till.is_stopped(4000);
@@ -289,8 +306,20 @@ fn what_was_given_elsewhere_before_a_wallet_began_is_looked_for() {
 }
 
 #[test]
+fn a_wallet_that_is_added_again_with_another_script_is_looked_ahead_of_anew() {
+    let mut till = Till::new("bitcoin", XPUB, &["BTC"], json!({ "script": "pkh" }));
+    till.add(&json!({ "script": "wpkh" })).unwrap();
+    till.wallet = wallet_of(Chain::Bitcoin, XPUB, &json!({ "script": "wpkh" }));
+    till.follow();
+    till.pays(0, 20, true);
+    till.follow();
+    till.is_stopped(20);
+    till.has(0, &[20]);
+}
+
+#[test]
 fn a_wallet_of_several_chains_is_stopped_once() {
-    let mut till = Till::new("evm", XPUB, &["ETH", "USDC-BASE"], 0);
+    let mut till = Till::new("evm", XPUB, &["ETH", "USDC-BASE"], json!({}));
     till.hands_out();
     till.pays(0, 3, true);
     till.pays(1, 3, true);
