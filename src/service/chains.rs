@@ -67,7 +67,8 @@ impl Service {
 /// Orders that the blocks of a chain are read again, from this height on.
 ///
 /// # Errors
-/// `invalid_request` where the chain is not followed, or has not come so far.
+/// `invalid_request` where the chain is not followed, has not come so far, or has been stopped and is to go on above blocks
+/// that were given up.
 pub fn order_rescan(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(), Error> {
     let Some(cursor) = chain_cursors::of(tx, chain)? else {
         let problem = format!("{chain} is not followed yet: no server has reached a node of it");
@@ -76,6 +77,16 @@ pub fn order_rescan(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(
     let height = cursor.reached.block.height;
     if from > height {
         let problem = format!("must be at most {height}, up to where {chain} has been read");
+        return Err(Refusal::field("from", problem).into());
+    }
+    if cursor.stopped.is_some()
+        && let Some(given_up) = chain_blocks::newest_first(tx, chain)?.last()
+        && from > given_up.height
+    {
+        let lowest = given_up.height;
+        let problem = format!(
+            "must be at most {lowest}, as the block that was read at {lowest} is on the chain no more"
+        );
         return Err(Refusal::field("from", problem).into());
     }
     Ok(rescans::insert(tx, chain, from, now)?)

@@ -3,6 +3,7 @@
 //! What always holds: each is said once at each start, and nothing of what goes to a node.
 
 use super::till::Till;
+use crate::file::audit::findings;
 use crate::support::litecoind::Litecoind;
 use crate::support::served::Running;
 use serde_json::json;
@@ -112,4 +113,15 @@ fn goes_back_and_is_reorganised_too_deep(till: &Till, node: &Litecoind) {
     // Nobody has looked.
     let running = until_said(till, "stopped: ");
     assert_eq!(said(till, running), [stopped]);
+    // It goes on from where all that was given up is read again, and from nowhere above.
+    let ordered = "select count(*) || ' ' || ifnull(min(from_height), '') from rescans";
+    till.coffer(&["rescan", "litecoin", "--from", "71"]);
+    till.served.until(ordered, &["0 "]);
+    till.coffer(&["rescan", "litecoin", "--from", "70"]);
+    till.served.until(ordered, &["1 70"]);
+    let running = till.start();
+    let at_head = "select height || ' ' || ifnull(stopped, '') from chain_cursors";
+    till.served.until(at_head, &["259 "]);
+    drop(running);
+    assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }
