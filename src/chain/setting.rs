@@ -113,10 +113,10 @@ impl ChainNode {
     }
 
     /// The node, not asked yet, of which the url at this place is asked first.
-    pub fn node(&self, first: usize) -> Box<dyn Node> {
+    pub fn node(&self, first: usize, limits: Limits) -> Box<dyn Node> {
         let mut endpoints = self.endpoints.clone();
         endpoints.rotate_left(first.min(self.endpoints.len()));
-        let rpc = || Rpc::new(endpoints.clone(), self.headers.clone(), Limits::default());
+        let rpc = || Rpc::new(endpoints.clone(), self.headers.clone(), limits);
         match Utxo::new(self.chain, rpc()) {
             Some(utxo) => Box::new(utxo),
             None => Box::new(Evm::new(self.chain, rpc(), self.tokens.clone())),
@@ -139,7 +139,7 @@ impl ChainNode {
                 Some(_) => return None,
             };
             asked = Some(url);
-            Some(self.node(url))
+            Some(self.node(url, Limits::default()))
         }
     }
 }

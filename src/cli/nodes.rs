@@ -7,6 +7,7 @@ use super::keeping::file;
 use super::print;
 use crate::chain::cost::Cost;
 use crate::chain::follow::Looking;
+use crate::chain::rpc::Limits;
 use crate::chain::setting::{ChainNode, Nodes};
 use crate::chain::{Node, NodeError};
 use crate::clock::Clock;
@@ -27,6 +28,9 @@ use std::sync::RwLock;
 
 /// So deep in the chain outputs are mostly spent: without an index a node does not find their transactions.
 const INDEXED_DEPTH: u32 = 1000;
+
+/// How long `coffer doctor` waits for an answer, in milliseconds: somebody waits for it.
+const ANSWER_MS_MAX: u64 = 10_000;
 
 /// The most addresses that are told of which have more than is known.
 const UNEXPLAINED_MAX: u32 = 20;
@@ -68,7 +72,11 @@ pub(super) fn rescan(matches: &ArgMatches) -> Result<(), Error> {
 pub(super) fn of_nodes(nodes: &Nodes) -> Vec<Checked> {
     let check = |one: &ChainNode| {
         let (chain, shown) = (one.chain, one.shown());
-        let mut node = one.node(0);
+        let limits = Limits {
+            timeout_ms: ANSWER_MS_MAX,
+            ..Limits::default()
+        };
+        let mut node = one.node(0, limits);
         let asked = asked(node.as_mut(), chain, nodes.test_networks);
         match asked {
             Ok(state) => (format!("node of {chain} at {shown}: {state}"), Vec::new()),

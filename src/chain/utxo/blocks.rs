@@ -4,6 +4,7 @@
 //! holds: a block has the hash and the height that it was asked by, is on the active chain, and lacks no transaction that
 //! the node says it has.
 
+use super::mempool::GROUP;
 use super::read::{BlockAnswer, BlockSeed, Looking, TxRead, TxSeed};
 use super::values::Hash;
 use super::{INVALID_PARAMETER, MISC_ERROR, NOT_FOUND, TYPE_ERROR, Utxo, unexpected};
@@ -105,26 +106,32 @@ impl Utxo {
         ids: &[String],
         looking: Looking<'_>,
     ) -> Result<Vec<TxRead>, NodeError> {
-        let calls: Vec<_> = ids
-            .iter()
-            .map(|txid| ("getrawtransaction", (txid, 1)))
-            .collect();
-        let answers = self.rpc.batch_seed(&calls, TxSeed(looking))?;
         let mut found = Vec::new();
-        for (txid, answer) in ids.iter().zip(answers) {
-            match answer {
-                Ok(read) if read.txid != *txid => {
-                    return Err(self.lied(format!("transaction {txid} is another one")));
+        // In groups: a node that names more than it has is found out early.
+        for group in ids.chunks(GROUP) {
+            let calls: Vec<_> = group
+                .iter()
+                .map(|txid| ("getrawtransaction", (txid, 1)))
+                .collect();
+            let answers = self.rpc.batch_seed(&calls, TxSeed(looking))?;
+            for (txid, answer) in group.iter().zip(answers) {
+                match answer {
+                    Ok(read) if read.txid != *txid => {
+                        return Err(self.lied(format!("transaction {txid} is another one")));
+                    }
+                    Ok(read) if read.received.is_empty() && read.spent.is_empty() => {}
+                    Ok(read) => found.push(read),
+                    // Without an index it finds only what has unspent outputs: payments would be overlooked.
+                    Err(error) if error.code == NOT_FOUND => {
+                        return Err(NodeError::Wrong(format!(
+                            "it does not find transaction {txid} of the block at height {height}: \
+                             start it with txindex=1"
+                        )));
+                    }
+                    Err(error) => {
+                        return Err(unexpected("getrawtransaction", Failure::Method(error)));
+                    }
                 }
-                Ok(read) if read.received.is_empty() && read.spent.is_empty() => {}
-                Ok(read) => found.push(read),
-                // Without an index it finds only what has unspent outputs: payments would be overlooked.
-                Err(error) if error.code == NOT_FOUND => {
-                    return Err(NodeError::Wrong(format!(
-                        "it does not find transaction {txid} of the block at height {height}: start it with txindex=1"
-                    )));
-                }
-                Err(error) => return Err(unexpected("getrawtransaction", Failure::Method(error))),
             }
         }
         Ok(found)

@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 
-/// New transactions are fetched in groups of so many, each noted when it is read.
-const GROUP: usize = 1_000;
+/// Transactions are fetched in groups of so many; of the mempool each is noted when it is read.
+pub(super) const GROUP: usize = 1_000;
 /// The most groups in one step: a mempool that is larger is read in several.
 const GROUPS_MAX: usize = 50;
 

@@ -60,6 +60,7 @@ struct Wallet {
     node: Litecoind,
     chain: &'static str,
     asset: &'static str,
+    sent: Vec<String>,
 }
 
 impl Payer for Wallet {
@@ -70,7 +71,8 @@ impl Payer for Wallet {
                 let amount = format!("0.{:08}", units(dice));
                 amounts.insert(self.node.own(self.chain, address), amount.into());
             }
-            self.node.call("sendmany", json!(["", amounts]));
+            self.sent
+                .push(self.node.text("sendmany", json!(["", amounts])));
         }
         self.node.mine(1);
     }
@@ -81,6 +83,14 @@ impl Payer for Wallet {
     }
 
     fn buries(&self, blocks: u32) {
+        // What the node has forgotten, as blocks were given up, is sent once more.
+        for txid in &self.sent {
+            let known = self.node.call("gettransaction", json!([txid, true]));
+            if known["confirmations"] == 0 {
+                self.node
+                    .call("sendrawtransaction", json!([known["hex"], 0]));
+            }
+        }
         self.node.mine(blocks);
     }
 
@@ -181,7 +191,7 @@ impl Payer for Accounts {
 
     fn buries(&self, blocks: u32) {
         // Its clock goes behind ours when it is reorganised, and what is gone is given up once a later block is final.
-        self.node.ask("evm_increaseTime", json!([120]));
+        self.node.ask("evm_increaseTime", json!([3_600]));
         self.node.mine(blocks);
     }
 
@@ -305,7 +315,13 @@ fn on_outputs(
     node.fund();
     let (_liar, url) = url(&node);
     let till = Till::of_outputs(chain, &url);
-    plays(&till, chain, &[asset], &mut Wallet { node, chain, asset });
+    let mut wallet = Wallet {
+        node,
+        chain,
+        asset,
+        sent: Vec::new(),
+    };
+    plays(&till, chain, &[asset], &mut wallet);
 }
 
 #[track_caller]

@@ -1,73 +1,91 @@
-//! Coffer with the lying proxy between it and a node of ethereum: nothing is booked wrongly, the operator is told what is wrong,
-//! the server stays ready, and its memory stays small.
+//! Coffer with the lying proxy between it and a node of each kind: nothing is booked wrongly, the operator is told what is
+//! wrong, the server stays ready, and its memory stays small.
+//!
+//! What does not live here: the lies (`lies`), and what is believed of each answer. What always holds: before each lie
+//! somebody has paid, so that there is something to be told wrongly.
+
+mod lies;
 
 use super::till::Till;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, done, wallet};
 use crate::support::anvil::Node;
 use crate::support::came::{Came, booked};
+use crate::support::litecoind::Litecoind;
 use crate::support::lying::{Liar, Lie};
 use crate::support::served::Running;
+use lies::Case;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The most memory that a server may ever have had: of a build for tests, and with an answer of 100 MB on its way.
-const PEAK_KIB_MAX: u64 = 160 * 1024;
+/// How much more memory a server may have had than one whose node told the truth: answers of 100 MiB were on their way.
+const MORE_KIB_MAX: u64 = 150 * 1024;
+/// How often it is looked whether the server tells of something.
+const LOOKS_MAX: usize = 50_000;
 
-/// What a node answers wrongly, and what the operator reads of it in doctor; nothing where that cannot be known.
-fn lies(before: &Value) -> Vec<(&'static str, Lie, Option<&'static str>)> {
-    let old = before.clone();
-    let goes_back = Lie::change(move |params, answer| {
-        if params[0] == "latest" {
-            answer["result"] = old.clone();
-        }
-    });
-    let is_empty = Lie::change(|_, answer| {
-        if answer["result"].is_array() {
-            answer["result"] = json!([]);
-        }
-    });
-    let other = "0xabababababababababababababababababababababababababababababababab";
-    let another = Lie::change(move |params, answer| {
-        if params[0] != "latest" && answer["result"].is_object() {
-            answer["result"]["parentHash"] = other.into();
-        }
-    });
-    vec![
-        ("eth_getBlockByNumber", goes_back, None),
-        ("eth_getLogs", is_empty, None),
-        ("eth_getBlockByNumber", another, None),
-        ("eth_getBlockByNumber", Lie::Reversed, None),
-        ("eth_getLogs", Lie::error(-32005, "limit exceeded"), None),
-        ("eth_getBlockByNumber", Lie::Dropped(1), None),
-        (
-            "eth_chainId",
-            Lie::Status(429),
-            Some("limits what is asked"),
-        ),
-        (
-            "eth_getBlockByNumber",
-            Lie::Truncated(100),
-            Some("cannot be asked"),
-        ),
-        ("eth_chainId", Lie::Body("<html>".to_owned()), None),
-        (
-            "eth_getBlockByNumber",
-            Lie::Huge(100 << 20),
-            Some("node of ethereum"),
-        ),
-        (
-            "eth_chainId",
-            Lie::result(json!("0x1")),
-            Some("is the wrong one"),
-        ),
-        (
-            "eth_chainId",
-            Lie::result(json!("0x2105")),
-            Some("is the wrong one"),
-        ),
-    ]
+/// A chain, and whoever pays on it.
+trait Payer {
+    /// Pays this time, in a block and where something waits also there.
+    fn pays(&self, time: u64);
+    /// All that came, and is in a block.
+    fn came(&self) -> Came;
+    /// Makes everything deep enough; what the cursor of the chain is like once that was read.
+    fn rests(&self) -> String;
+}
+
+/// A litecoind, which chain's node it is taken for, and an address of ours there.
+struct Outputs {
+    node: Litecoind,
+    asset: &'static str,
+    to: String,
+}
+
+impl Payer for Outputs {
+    fn pays(&self, time: u64) {
+        self.node
+            .pay(&self.to, &format!("0.{:08}", 1_000_000 + time));
+        self.node.mine(1);
+        self.node
+            .pay(&self.to, &format!("0.{:08}", 2_000_000 + time));
+    }
+
+    fn came(&self) -> Came {
+        self.node.mine(1);
+        self.node
+            .came_to(&BTreeSet::from([self.to.clone()]), self.asset)
+    }
+
+    fn rests(&self) -> String {
+        self.node.mine(20);
+        format!("height = {}", self.node.call("getblockcount", json!([])))
+    }
+}
+
+/// A node of ethereum, a token, and addresses of ours for the token and for the coin.
+struct Accounts {
+    node: Node,
+    token: String,
+    to: [String; 2],
+}
+
+impl Payer for Accounts {
+    fn pays(&self, time: u64) {
+        let units = 1_000_000 + u128::from(time);
+        self.node.pay_token(&self.token, &self.to[0], units);
+        self.node.pay(&self.to[1], units * 1_000_000_000);
+        self.node.mine(1);
+    }
+
+    fn came(&self) -> Came {
+        let ours = self.to.iter().cloned().collect();
+        self.node
+            .came_to(&ours, ("ETH", ("USDC-ERC20", &self.token)))
+    }
+
+    fn rests(&self) -> String {
+        self.node.mine(30);
+        format!("complete_height = {}", self.node.height() - 8)
+    }
 }
 
 /// The most memory that it has had so far, in KiB.
@@ -75,11 +93,8 @@ fn lies(before: &Value) -> Vec<(&'static str, Lie, Option<&'static str>)> {
 fn peak_kib(running: &Running) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.process.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.unwrap()
-        .trim()
-        .trim_end_matches(" kB")
-        .parse()
-        .unwrap()
+    let kib = line.unwrap().trim().trim_end_matches(" kB");
+    kib.parse().unwrap()
 }
 
 /// Whatever the file knows did come.
@@ -98,73 +113,190 @@ fn all_came(file: &Connection, truth: &Came, about: &str) {
     }
 }
 
-#[test]
+/// The server is ready, and tells this of the chain.
+#[track_caller]
+fn tells(running: &Running, chain: &str, told: &str) {
+    let wanted = format!("{chain}: its node {told}");
+    let says = || {
+        let ready = running.interface("GET", "/readyz?verbose", &Value::Null);
+        ready.expect(200).text
+    };
+    let found = told.is_empty() || (0..LOOKS_MAX).any(|_| says().contains(&wanted));
+    assert!(found, "{wanted}: {}", says());
+    running
+        .interface("GET", "/readyz", &Value::Null)
+        .expect(200);
+}
+
+/// What doctor says.
+#[track_caller]
+fn examined(till: &Till) -> String {
+    let mut settings = till.settings();
+    // Whom webhooks may go to it does not ask.
+    settings.truncate(settings.len() - 2);
+    till.coffer(&[&["doctor"][..], &settings].concat())
+}
+
+/// Tells each lie, and in the end the truth.
+#[track_caller]
 #[expect(clippy::print_stderr, reason = "how much memory it takes is told")]
+fn is_lied_to(till: &Till, (liar, chain): (&Liar, &str), cases: Vec<Case>, payer: &impl Payer) {
+    let file = till.served.open();
+    let mut running = till.start();
+    let is_read = "select exists (select 1 from chain_cursors) || ''";
+    till.served.until(is_read, &["1"]);
+    let usual = peak_kib(&running);
+    running.process.kill();
+    let (count, mut peak) = (cases.len(), (usual, ""));
+    for (time, case) in (0..).zip(cases) {
+        let (method, [ready, doctor]) = (case.method(), case.told);
+        payer.pays(time);
+        // Whoever asks a second time has read the first answer.
+        let is_flood = matches!(case.lies[0].1, Lie::Flood(..));
+        let asked = liar.asked(method) + usize::from(is_flood && ready.is_empty());
+        for (method, lie) in case.lies {
+            liar.lie(method, lie);
+        }
+        let mut running = till.start();
+        while liar.asked(method) <= asked {
+            std::thread::yield_now();
+        }
+        tells(&running, chain, ready);
+        if !doctor.is_empty() {
+            let said = examined(till);
+            let wanted = format!("wrong: node of {chain} at http://127.0.0.1: ");
+            let about = said.lines().find(|line| line.starts_with(&wanted));
+            let about = about.unwrap_or_else(|| unreachable!("{time} {method}: {said}"));
+            assert!(about.contains(doctor), "{time} {method}: {about}");
+        }
+        peak = peak.max((peak_kib(&running), method));
+        running.process.kill();
+        liar.honest();
+        all_came(&file, &payer.came(), &format!("{time} {method}"));
+    }
+    let rest = payer.rests();
+    let mut running = till.start();
+    let rest = format!(
+        "select ({rest} and not exists (select 1 from observations where state = 'seen')) || '' from chain_cursors"
+    );
+    till.served.until(&rest, &["1"]);
+    assert!(running.process.close());
+    assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    assert_eq!(booked(&file), payer.came());
+    let (peak, method) = peak;
+    eprintln!(
+        "{chain}: {count} lies; the most memory: {peak} KiB (by {method}), without a lie {usual} KiB"
+    );
+    assert!(peak - usual < MORE_KIB_MAX, "{peak} KiB");
+}
+
+/// The address of an invoice in this coin.
+#[track_caller]
+fn to(till: &Till, chain: &str, asset: &str) -> String {
+    let mut running = till.start();
+    till.until_known(chain, asset.split('-').next().unwrap());
+    let made = till.invoice(&running, asset);
+    running.process.kill();
+    made["depositAddress"].as_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn on_outputs(
+    chain: &str,
+    asset: &'static str,
+    url: impl Fn(&Litecoind) -> (Option<Liar>, String),
+) {
+    let Some(node) = Litecoind::start(&["-txindex=1"], &format!("a node of {chain} that lies"))
+    else {
+        return;
+    };
+    node.mine(110);
+    let (_inner, url) = url(&node);
+    let liar = Liar::before(&url);
+    let till = Till::of_outputs(chain, &liar.url());
+    let before = node.call("getblockchaininfo", json!([]));
+    node.mine(5);
+    let to = node.own(chain, &to(&till, chain, asset));
+    let cases = lies::of_outputs(&before, &node.script(&to), chain == "litecoin");
+    is_lied_to(&till, (&liar, chain), cases, &Outputs { node, asset, to });
+}
+
+#[test]
+fn nothing_that_a_node_of_litecoin_says_wrongly_is_booked() {
+    on_outputs("litecoin", "LTC", |node| (None, node.url()));
+}
+
+#[test]
+fn nothing_that_a_node_of_dogecoin_says_wrongly_is_booked() {
+    on_outputs("dogecoin", "DOGE", Liar::as_dogecoin);
+}
+
+#[test]
 fn nothing_that_a_node_of_ethereum_says_wrongly_is_booked() {
     let Some(node) = Node::of(11_155_111, "a node of ethereum that lies to Coffer") else {
         return;
     };
     let token = node.token();
     let liar = Liar::before(&node.url);
-    let (url, contract) = (
-        format!("ethereum={}", liar.url()),
-        format!("USDC-ERC20={token}"),
-    );
-    let till = Till::new(&["--node", &url, "--token", &contract]);
-    done(&wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
-    let file = till.served.open();
-    let mut running = till.start();
-    till.until_known("ethereum", "USDC");
-    let to: Vec<String> = ["USDC-ERC20", "ETH"]
-        .map(|asset| {
-            till.invoice(&running, asset)["depositAddress"]
-                .as_str()
-                .unwrap()
-                .to_owned()
-        })
-        .into();
-    running.process.kill();
-    let ours: BTreeSet<String> = to.iter().cloned().collect();
-    let truth = || node.came_to(&ours, ("ETH", ("USDC-ERC20", &token)));
+    let till = Till::of_accounts("ethereum", &liar.url(), ("USDC-ERC20", &token));
     let before = node.ask("eth_getBlockByNumber", json!(["latest", true]));
-    let mut peak = 0;
-    for (round, (method, lie, told)) in lies(&before).into_iter().enumerate() {
-        let units = 1_000_000 + u128::try_from(round).unwrap();
-        node.pay_token(&token, &to[0], units);
-        node.pay(&to[1], units * 1_000_000_000);
-        node.mine(1);
-        liar.lie(method, lie);
-        let asked = liar.asked(method);
-        let mut running = till.start();
-        // It is being lied to.
-        while liar.asked(method) == asked {
-            std::thread::yield_now();
-        }
-        running
-            .interface("GET", "/readyz", &Value::Null)
-            .expect(200);
-        let said = till.coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
-        assert!(said.contains("node of ethereum"), "{said}");
-        if let Some(told) = told {
-            assert!(said.contains(told), "{round} {method}: {said}");
-        }
-        peak = peak.max(peak_kib(&running));
-        running.process.kill();
-        all_came(&file, &truth(), &format!("{round} {method}"));
-        liar.honest();
+    node.mine(5);
+    let to = ["USDC-ERC20", "ETH"].map(|asset| to(&till, "ethereum", asset));
+    let cases = lies::of_accounts(&before, &token, &to[0]);
+    let payer = Accounts { node, token, to };
+    is_lied_to(&till, (&liar, "ethereum"), cases, &payer);
+}
+
+/// A node of each kind whose answer comes a byte at a time: nobody waits for it but doctor, and not for long.
+#[test]
+fn nodes_that_drip_hold_up_nobody() {
+    let untested = "nodes that answer a byte at a time";
+    let (Some(outputs), Some(accounts)) =
+        (Litecoind::start(&[], untested), Node::of(84_532, untested))
+    else {
+        return;
+    };
+    let (_inner, dogecoin) = Liar::as_dogecoin(&outputs);
+    let before_each = [
+        (
+            "litecoin",
+            Liar::before(&outputs.url()),
+            "getblockchaininfo",
+        ),
+        ("dogecoin", Liar::before(&dogecoin), "getblockhash"),
+        ("base", Liar::before(&accounts.url), "eth_getBlockByNumber"),
+    ];
+    let named = before_each
+        .each_ref()
+        .map(|(chain, liar, _)| format!("{chain}={}", liar.url()));
+    let nodes: Vec<&str> = named.iter().flat_map(|node| ["--node", node]).collect();
+    let till = Till::new(&nodes);
+    for (_, liar, method) in &before_each {
+        liar.lie(method, Lie::Drip);
     }
-    node.mine(30);
     let mut running = till.start();
-    let rest = format!(
-        "select (complete_height = {} and not exists (select 1 from observations where state = 'seen')) || ''
-            from chain_cursors",
-        node.height() - 8
-    );
-    till.served.until(&rest, &["1"]);
-    peak = peak.max(peak_kib(&running));
+    while before_each
+        .iter()
+        .any(|(_, liar, method)| liar.asked(method) == 0)
+    {
+        std::thread::yield_now();
+    }
+    let said = examined(&till);
+    for (chain, ..) in &before_each {
+        let about = format!(
+            "wrong: node of {chain} at http://127.0.0.1: cannot be asked: no answer in time"
+        );
+        assert!(said.contains(&about), "{said}");
+    }
+    let ready = running.interface("GET", "/readyz?verbose", &Value::Null);
+    let ready = ready.expect(200).text;
+    for (chain, ..) in &before_each {
+        assert!(
+            ready.contains(&format!("{chain} not read up to now")),
+            "{ready}"
+        );
+    }
     assert!(running.process.close());
-    assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    assert_eq!(booked(&file), truth());
-    eprintln!("the most memory that it has had: {peak} KiB");
-    assert!(peak < PEAK_KIB_MAX, "{peak} KiB");
+    let nothing = "select count(*) || '' from observations";
+    till.served.until(nothing, &["0"]);
 }

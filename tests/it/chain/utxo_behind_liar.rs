@@ -329,7 +329,7 @@ fn what_breaks_off_drips_or_has_no_end_costs_neither_time_nor_memory() {
         (Lie::Truncated(50), "Unreachable"),
         (Lie::Drip, "Unreachable"),
         (Lie::Hang, "Unreachable"),
-        (Lie::Huge(8 * 1024 * 1024), "Limited"),
+        (Lie::huge(8 * 1024 * 1024), "Limited"),
         (Lie::Body("[".repeat(500_000)), "Lied"),
     ] {
         scene.fails(("getrawmempool", lie), expected, |scene| {

@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// What changes one answer: it is given the parameters and the answer, with its `result` or `error`.
 type Change = dyn Fn(&Value, &mut Value) + Send + Sync;
 
+/// Where a flood is to be in an answer.
+const FLOOD: &str = r#"{"flood":0}"#;
+
 /// How a method is answered.
 #[derive(Clone)]
 pub enum Lie {
@@ -32,8 +35,8 @@ pub enum Lie {
     Truncated(usize),
     /// The answer comes byte by byte, and never to an end in any time that somebody would wait.
     Drip,
-    /// The result is a text of so many bytes.
-    Huge(usize),
+    /// The result is this text of JSON; or this field of it, where it is an object.
+    Flood(Option<&'static str>, Arc<str>),
     /// The body is this text.
     Body(String),
     /// What is asked for is not found, which costs the node behind nothing.
@@ -51,6 +54,11 @@ impl Lie {
     /// Another result, always the same.
     pub fn result(result: Value) -> Lie {
         Lie::change(move |_, answer| answer["result"] = result.clone())
+    }
+
+    /// The result is a text of so many bytes.
+    pub fn huge(bytes: usize) -> Lie {
+        Lie::Flood(None, format!("\"{}\"", "a".repeat(bytes)).into())
     }
 
     /// An error of the method's own.
@@ -275,10 +283,6 @@ impl Shared {
                 Lie::Status(status) => return (*status, String::new()),
                 Lie::Body(body) => return (200, body.clone()),
                 Lie::NotFound => return (200, not_found(asked)),
-                Lie::Huge(bytes) => {
-                    let (id, text) = (&calls(asked)[0]["id"], "a".repeat(*bytes));
-                    return (200, format!(r#"{{"id":{id},"result":"{text}"}}"#));
-                }
                 _ => {}
             }
         }
@@ -304,7 +308,11 @@ impl Shared {
         match serde_json::from_str::<Value>(&text) {
             Ok(mut answer) => {
                 self.change(asked, &mut answer, lies);
-                (status, answer.to_string())
+                let text = lies.iter().fold(answer.to_string(), |text, lie| match lie {
+                    Lie::Flood(_, flood) => text.replace(FLOOD, flood),
+                    _ => text,
+                });
+                (status, text)
             }
             Err(_) => (status, text),
         }
@@ -322,8 +330,13 @@ impl Shared {
             let call = calls.iter().find(|call| call["id"] == answer["id"]);
             let Some(call) = call else { continue };
             let method = call["method"].as_str().unwrap_or_default();
-            if let Some(Lie::Change(change)) = known.get(method) {
-                change(&call["params"], answer);
+            match known.get(method) {
+                Some(Lie::Change(change)) => change(&call["params"], answer),
+                Some(Lie::Flood(None, _)) => answer["result"] = json!({ "flood": 0 }),
+                Some(Lie::Flood(Some(field), _)) if answer["result"].is_object() => {
+                    answer["result"][field] = json!({ "flood": 0 });
+                }
+                _ => {}
             }
         }
         if let Value::Array(answers) = answer {

@@ -1,0 +1,236 @@
+//! What the lying proxy says of a node, and what the operator reads of it.
+
+use crate::support::lying::Lie;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// More than an answer may have.
+const TOO_MUCH: usize = 65 << 20;
+/// Nearly as much as an answer may have.
+const MUCH: usize = 60 << 20;
+/// What a node says of the chain that is somewhere else.
+const GENESIS_OF_BITCOIN: &str = "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206";
+const GENESIS_OF_LITECOIN: &str =
+    "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2";
+const GENESIS_OF_DOGECOIN: &str =
+    "1a91e3dace36e2be3bf030a65679fe821aa1d6ef92e7c9902eb318182c355691";
+
+/// What is answered wrongly, and what is read of it.
+pub(super) struct Case {
+    pub(super) lies: Vec<(&'static str, Lie)>,
+    /// In `/readyz?verbose`, and behind `coffer doctor`; nothing where it cannot be known.
+    pub(super) told: [&'static str; 2],
+}
+
+impl Case {
+    /// The method that is lied about.
+    pub(super) fn method(&self) -> &'static str {
+        self.lies[0].0
+    }
+}
+
+fn case(method: &'static str, lie: Lie, told: [&'static str; 2]) -> Case {
+    let lies = vec![(method, lie)];
+    Case { lies, told }
+}
+
+const NOTHING: [&str; 2] = [""; 2];
+const LIMITS: [&str; 2] = ["limits what is asked"; 2];
+const UNREACHABLE: [&str; 2] = ["cannot be asked"; 2];
+const LIED: [&str; 2] = ["is not believed"; 2];
+const WRONG: [&str; 2] = ["is the wrong one"; 2];
+const LAGS: [&str; 2] = ["does not have what was read already", ""];
+
+/// Only the server finds out: doctor does not ask for that.
+const fn later(told: [&'static str; 2]) -> [&'static str; 2] {
+    [told[0], ""]
+}
+
+/// Another field in the result, where it has that field.
+fn field(name: &'static str, value: Value) -> Lie {
+    Lie::change(move |_, answer| {
+        if answer["result"].get(name).is_some() {
+            answer["result"][name] = value.clone();
+        }
+    })
+}
+
+/// As many of these as are nearly too much, numbered.
+fn flood(one: impl Fn(usize) -> String) -> Arc<str> {
+    let mut list = "[".to_owned();
+    for at in 0.. {
+        list.push_str(&one(at));
+        if list.len() > MUCH {
+            break;
+        }
+        list.push(',');
+    }
+    list.push(']');
+    list.into()
+}
+
+/// Of a node of an EVM chain, which answered this once to the question for its newest block; and an address of ours.
+pub(super) fn of_accounts(before: &Value, token: &str, ours: &str) -> Vec<Case> {
+    let old = before.clone();
+    let goes_back = Lie::change(move |params, answer| {
+        if params[0] == "latest" {
+            answer["result"] = old.clone();
+        }
+    });
+    // Behind a load balancer one method knows the newest block, and another does not.
+    let is_behind = Lie::change(|params, answer| {
+        if params[0].as_str().is_some_and(|at| at.starts_with("0x")) && params[1] == true {
+            answer["result"] = Value::Null;
+        }
+    });
+    let other = format!("0x{}", "ab".repeat(32));
+    let another = Lie::change(move |params, answer| {
+        if params[0] != "latest" && answer["result"].is_object() {
+            answer["result"]["parentHash"] = other.clone().into();
+        }
+    });
+    let transfer = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+    let word =
+        |address: &str| format!("0x{:0>64}", address.trim_start_matches("0x").to_lowercase());
+    let (token, to) = (token.to_owned(), word(ours));
+    let (hash, height) = (before["hash"].clone(), before["number"].clone());
+    let logs = flood(|at| {
+        let log = json!({
+            "address": token, "topics": [transfer, word("0x1"), to], "data": format!("0x{at:064x}"),
+            "blockHash": hash, "blockNumber": height, "transactionHash": format!("0x{at:064x}"),
+            "transactionIndex": format!("{at:#x}"), "logIndex": format!("{at:#x}"), "removed": false,
+        });
+        log.to_string()
+    });
+    vec![
+        case("eth_getBlockByNumber", goes_back, LAGS),
+        case("eth_getBlockByNumber", is_behind, NOTHING),
+        case("eth_getLogs", Lie::result(json!([])), NOTHING),
+        case("eth_getBlockByNumber", another, NOTHING),
+        case("eth_getBlockByNumber", Lie::Reversed, NOTHING),
+        case(
+            "eth_getLogs",
+            Lie::error(-32005, "limit exceeded"),
+            later(LIMITS),
+        ),
+        case("eth_getBlockByNumber", Lie::Dropped(1), UNREACHABLE),
+        case("eth_chainId", Lie::Status(429), LIMITS),
+        case("eth_chainId", Lie::Status(401), WRONG),
+        case("eth_getBlockByNumber", Lie::Truncated(100), UNREACHABLE),
+        case("eth_chainId", Lie::Body("<html>".to_owned()), LIED),
+        case("eth_getBlockByNumber", Lie::huge(TOO_MUCH), later(LIMITS)),
+        case("eth_getLogs", Lie::Flood(None, logs), NOTHING),
+        case("eth_chainId", Lie::result(json!("0x1")), WRONG),
+        case("eth_chainId", Lie::result(json!("0x2105")), WRONG),
+    ]
+}
+
+/// Of a node whose money lies in outputs, which said this once of its chain; and a script of ours. `shows` says whether it
+/// shows whole transactions in a block.
+pub(super) fn of_outputs(before: &Value, script: &str, shows: bool) -> Vec<Case> {
+    let tip = before["blocks"].as_u64().unwrap();
+    // Behind a load balancer one method knows the newest block, and another does not.
+    let is_behind = Lie::change(move |params, answer| {
+        if params[0].as_u64() > Some(tip) {
+            answer["result"] = Value::Null;
+            answer["error"] = json!({ "code": -8, "message": "Block height out of range" });
+        }
+    });
+    let first = |hash: &'static str| {
+        Lie::change(move |params, answer| {
+            if params[0] == 0 {
+                answer["result"] = hash.into();
+            }
+        })
+    };
+    let refuses = Lie::change(|params, answer| {
+        if params[1].is_number() {
+            let message = "JSON value is not a boolean as expected";
+            answer["result"] = Value::Null;
+            answer["error"] = json!({ "code": -1, "message": message });
+        }
+    });
+    // Doctor looks at a block of such a node.
+    let of_block = |told| if shows { later(told) } else { told };
+    let main = if shows {
+        GENESIS_OF_LITECOIN
+    } else {
+        GENESIS_OF_DOGECOIN
+    };
+    let mut cases = vec![
+        case("getblockchaininfo", Lie::result(before.clone()), LAGS),
+        case(
+            "getblockhash",
+            is_behind,
+            ["", "does not have that block yet"],
+        ),
+        case("getrawmempool", Lie::result(json!([])), NOTHING),
+        case(
+            "getblock",
+            field("previousblockhash", "ab".repeat(32).into()),
+            later(LIED),
+        ),
+        case("getblockhash", Lie::Reversed, NOTHING),
+        case(
+            "getblock",
+            Lie::error(-32005, "limit exceeded"),
+            of_block(LIMITS),
+        ),
+        case(
+            "getrawtransaction",
+            Lie::Dropped(1),
+            if shows { NOTHING } else { later(UNREACHABLE) },
+        ),
+        case("getblockhash", Lie::Dropped(1), UNREACHABLE),
+        case("getblockchaininfo", Lie::Status(429), LIMITS),
+        case("getblockchaininfo", Lie::Status(401), WRONG),
+        case("getblockchaininfo", Lie::Truncated(100), UNREACHABLE),
+        case("getblockhash", Lie::Body("<html>".to_owned()), LIED),
+        case("getblockhash", first(GENESIS_OF_BITCOIN), WRONG),
+        case("getblockhash", first(main), later(WRONG)),
+        case("getblock", refuses, NOTHING),
+    ];
+    cases.extend(if shows {
+        floods_of_transactions(script)
+    } else {
+        floods_of_ids()
+    });
+    cases
+}
+
+/// A block with nearly as much as an answer may have, which all comes to us; and as much that waits, of which nothing can
+/// be had.
+fn floods_of_transactions(script: &str) -> Vec<Case> {
+    let transactions = flood(|at| {
+        let output = json!({ "value": 1, "n": 0, "scriptPubKey": { "hex": script } });
+        json!({ "txid": format!("{at:064x}"), "vin": [], "vout": [output] }).to_string()
+    });
+    let waiting = vec![
+        ("getrawmempool", Lie::Flood(None, ids())),
+        ("getrawtransaction", Lie::NotFound),
+    ];
+    vec![
+        case(
+            "getblock",
+            Lie::Flood(Some("tx"), transactions),
+            later(LIED),
+        ),
+        Case {
+            lies: waiting,
+            told: later(LIMITS),
+        },
+    ]
+}
+
+/// A block with more than an answer may have, and one with nearly as much.
+fn floods_of_ids() -> Vec<Case> {
+    let more = format!("\"{}\"", "a".repeat(TOO_MUCH)).into();
+    vec![
+        case("getblock", Lie::Flood(Some("more"), more), later(LIMITS)),
+        case("getblock", Lie::Flood(Some("tx"), ids()), later(WRONG)),
+    ]
+}
+
+fn ids() -> Arc<str> {
+    flood(|at| format!("\"{at:064x}\""))
+}
