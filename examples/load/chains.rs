@@ -21,6 +21,8 @@ const FIRST_BITCOIN: &str = "000000000019d6689c085ae165831e934ff763ae46a2a6c172b
 const FIRST_DOGECOIN: &str = "1a91e3dace36e2be3bf030a65679fe821aa1d6ef92e7c9902eb318182c355691";
 /// The account m/84'/0'/0' of the words of BIP 39's first test vector.
 const KEY: &str = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V";
+/// An account of a test network.
+const TEST_KEY: &str = "tpubDC8msFGeGuwnKG9Upg7DM2b4DaRqg3CUZa5g8v2SRQ6K4NSkxUgd7HsL2XVWbVm39yBA4LAxysQAm397zwQSQoQgewGiYZqrA9DsP4zbQ1M";
 const RATES: &str = r#"{"LTC": {"EUR": "80", "USD": "90"}}"#;
 /// Blocks of which the cost of one is taken.
 const BLOCKS: u32 = 40;
@@ -170,12 +172,7 @@ fn catching_up(place: &Place, blocks: u32) -> Result<(), Failure> {
         return Ok(());
     };
     place.remove(FILE);
-    add_wallet(
-        place,
-        "litecoin",
-        0,
-        &["--script", "wpkh", "--network", "regtest"],
-    )?;
+    add_wallet(place, "litecoin", 0, &["--network", "regtest"])?;
     let nodes = [("litecoin", node.url())];
     let server = serve(place, &nodes, &["--test-networks"])?;
     until(&server, "coffer_chain_keeps_up{chain=\"litecoin\"} 1")?;
@@ -215,10 +212,9 @@ fn add_wallet(place: &Place, chain: &str, next: u32, more: &[&str]) -> Result<()
     let next = next.to_string();
     let mut args = vec!["wallet", "add", chain, "--yes", "--force", "--next", &next];
     args.extend(more);
-    if !more.contains(&"--script") {
-        args.extend(["--script", if chain == "dogecoin" { "pkh" } else { "wpkh" }]);
-    }
-    place.run(FILE, &args, KEY).map(drop)
+    args.extend(["--script", if chain == "dogecoin" { "pkh" } else { "wpkh" }]);
+    let key = if more.is_empty() { KEY } else { TEST_KEY };
+    place.run(FILE, &args, key).map(drop)
 }
 
 fn settings(nodes: &[(&str, String)], more: &[&str]) -> Vec<String> {

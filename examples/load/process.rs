@@ -79,7 +79,7 @@ impl Place {
             "error",
         ]);
         command.arg("--file").arg(self.file(name)).args(settings);
-        Server::start(&mut command)
+        Server::start(command.stderr(Stdio::null()))
     }
 
     /// A command on the file with this name, which reads `input`; the last that it says.
@@ -92,13 +92,15 @@ impl Place {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
             stdin.write_all(input.as_bytes())?;
         }
         let output = child.wait_with_output()?;
         if !output.status.success() {
-            return Err(format!("coffer {} failed", arguments.join(" ")).into());
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("coffer {}: {said}", arguments.join(" ")).into());
         }
         Ok(serde_json::from_slice(&output.stdout)?)
     }
