@@ -56,6 +56,7 @@ pub(super) fn start(
             outputs_max: OUTPUTS_MAX,
             test_networks: nodes.test_networks,
             was_rescan: false,
+            has_rescan: false,
             rescan_problem: None,
             is_connected: false,
         };

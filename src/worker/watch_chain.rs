@@ -36,6 +36,8 @@ pub struct Watch {
     pub test_networks: bool,
     /// Was the last step a part of a rescan? Every other one is.
     pub was_rescan: bool,
+    /// Was a rescan under way at the last step?
+    pub has_rescan: bool,
     /// Why the rescan that is under way cannot go on, where the node will never be able to tell more.
     pub rescan_problem: Option<String>,
     /// Has a node answered since it last failed?
@@ -139,7 +141,8 @@ impl Watch {
             .service()?
             .known_of_chain(now, self.chain, self.blocks_max)
             .map_err(Failed::File)?;
-        self.was_rescan = !self.was_rescan && known.rescan.is_some();
+        self.has_rescan = known.rescan.is_some();
+        self.was_rescan = !self.was_rescan && self.has_rescan;
         let manner = Manner {
             now,
             blocks_max: self.blocks_max,
@@ -148,7 +151,7 @@ impl Watch {
         };
         let looking = Looking::of(&self.addresses, &known);
         let came = step(node, &known, &looking, manner);
-        if self.was_rescan || known.rescan.is_none() {
+        if self.was_rescan || !self.has_rescan {
             self.rescan_problem = match &came {
                 Err(error @ NodeError::Wrong(_)) if self.was_rescan => Some(error.to_string()),
                 Ok(_) | Err(_) => None,

@@ -45,8 +45,15 @@ impl Mempool {
         self.known.retain(|txid| there.contains(txid));
         self.ours.retain(|txid, _| there.contains(txid));
         let new: Vec<HashBytes> = there.difference(&self.known).copied().collect();
+        let before = self.known.len();
         for group in new.chunks(GROUP).take(GROUPS_MAX) {
             self.fetch(rpc, group, looking)?;
+        }
+        let is_partial = new.chunks(GROUP).nth(GROUPS_MAX).is_some();
+        if is_partial && self.known.len() == before {
+            let all = there.len();
+            let text = format!("of the {all} transactions in its mempool none can be had");
+            return Err(NodeError::Limited(text));
         }
         let is_there =
             |txid: &&String| HashBytes::parse(txid).is_some_and(|txid| there.contains(&txid));
@@ -57,7 +64,7 @@ impl Mempool {
                 .filter(|txid| !is_there(txid))
                 .cloned()
                 .collect(),
-            is_partial: new.chunks(GROUP).nth(GROUPS_MAX).is_some(),
+            is_partial,
             ..MempoolRead::default()
         };
         for one in self.ours.values() {

@@ -82,6 +82,7 @@ pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Wa
         outputs_max: 2,
         test_networks: false,
         was_rescan: false,
+        has_rescan: false,
         rescan_problem: None,
         is_connected: false,
     }

@@ -128,6 +128,8 @@ struct Following {
     asked_at: Option<Time>,
     /// Failures in a row.
     failures: u32,
+    /// Did the last part of a rescan fail?
+    rescan_fails: bool,
     /// What was said last of what is wrong; nothing while all is well.
     said: Option<String>,
     /// What was said last of a rescan that cannot go on.
@@ -151,6 +153,7 @@ impl Following {
             connected: None,
             asked_at: None,
             failures: 0,
+            rescan_fails: false,
             said: None,
             said_of_rescan: None,
         }
@@ -218,7 +221,9 @@ impl Following {
     /// How long until the next step, after one that was taken.
     fn after(&mut self, stands: &Stands) -> Pause {
         let chain = self.watch.chain;
-        if !self.watch.was_rescan {
+        if self.watch.was_rescan {
+            self.rescan_fails = false;
+        } else {
             self.failures = 0;
         }
         self.tell(match stands {
@@ -236,6 +241,10 @@ impl Following {
             Stands::AtHead(head) => {
                 if self.said.take().is_some() {
                     log::info!("{chain}: caught up, block {}", head.block.height);
+                }
+                if self.watch.has_rescan && !self.rescan_fails {
+                    // Its next part does not wait for the next poll.
+                    return Pause::of(Duration::ZERO);
                 }
                 let most = if self.is_expected() {
                     self.pace.expected
@@ -280,6 +289,7 @@ impl Following {
 
     /// How long until the next step, after one that failed.
     fn after_failure(&mut self, failed: &Failed) -> Duration {
+        self.rescan_fails |= self.watch.was_rescan;
         if let (true, Some(_)) = (self.watch.was_rescan, &self.watch.rescan_problem) {
             // The chain is followed on all the same.
             self.tell(None);

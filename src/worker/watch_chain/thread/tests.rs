@@ -65,6 +65,7 @@ fn nobody_waits_for_a_node_that_hangs_and_it_holds_no_file() {
         outputs_max: 1,
         test_networks: false,
         was_rescan: false,
+        has_rescan: false,
         rescan_problem: None,
         is_connected: false,
     };
