@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// How much more memory a server may have had than one whose node told the truth: answers of 100 MiB were on their way.
-const MORE_KIB_MAX: u64 = 150 * 1024;
+const MORE_KIB_MAX: u64 = 200 * 1024;
 /// How often it is looked whether the server tells of something.
 const LOOKS_MAX: usize = 50_000;
 
