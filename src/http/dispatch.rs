@@ -295,7 +295,6 @@ fn begun(
         body: body?,
         query,
         path: path_values(route.path, path),
-        route_path: route.path,
         policy: route.form.page.unwrap_or(Policy::ALONE),
         request_id,
     });

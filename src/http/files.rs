@@ -1,60 +1,134 @@
-//! The files that pages load: the table `web::FILES`, sent by one handler.
+//! The files that pages load: the table `web::ASSETS`, and the widget, which shops load from a place that never changes.
 //!
-//! What always holds: a browser that has the present version of a file does not receive it again.
+//! What always holds: a file under the version of now is kept for ever; under any other version it is sent as it is now,
+//! and kept by nobody: a page that was loaded before an update still works. A browser that has the present widget
+//! does not receive it again.
 
 use super::reply::Reply;
 use super::request::Call;
 use super::route::{Handler, PLAIN, Resource, Route};
 use crate::domain::refusal::Refusal;
 use crate::service::Error;
-use crate::web::{FILES, File};
-use hyper::StatusCode;
-use hyper::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS};
+use crate::web::{Asset, VERSION, asset};
+use hyper::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, ETAG, HeaderName, IF_NONE_MATCH, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{HeaderMap, StatusCode};
 
-/// How long a file may be kept before it is asked for again.
-const FILE_CACHE: &str = "public, max-age=300";
+/// A file whose path names its version never changes: a year is as long as anybody keeps anything.
+const VERSIONED_CACHE: &str = "public, max-age=31536000, immutable";
+/// A page that is older than the server asks for a file by the version it knew.
+const OTHER_VERSION_CACHE: &str = "no-cache";
+/// How long the widget may be kept before it is asked for again.
+const WIDGET_CACHE: &str = "public, max-age=300";
 
 /// Its operations.
 pub(super) static RESOURCE: Resource = Resource {
-    routes: &ROUTES,
+    routes: &[
+        Route {
+            operation: "asset",
+            path: "/assets/{version}/{folder}/{file}",
+            summary: "A file that a page loads.",
+            handler: Handler::Open(|call| Box::pin(send(call))),
+            ..PLAIN
+        },
+        Route {
+            operation: "widget",
+            path: "/widget.js",
+            summary: "The script that opens the checkout from a shop's page.",
+            handler: Handler::Open(|call| Box::pin(widget(call))),
+            ..PLAIN
+        },
+    ],
     components: "{}",
 };
 
-/// One for each file.
-static ROUTES: [Route; FILES.len()] = routes();
-
-const fn routes() -> [Route; FILES.len()] {
-    let mut routes = [PLAIN; FILES.len()];
-    let (mut routes_left, mut files_left): (&mut [Route], &[File]) = (&mut routes, &FILES);
-    while let ([route, more_routes @ ..], [file, more_files @ ..]) = (routes_left, files_left) {
-        *route = Route {
-            operation: file.operation,
-            path: file.path,
-            summary: file.about,
-            handler: Handler::Open(|call| Box::pin(send(call))),
-            ..PLAIN
-        };
-        (routes_left, files_left) = (more_routes, more_files);
-    }
-    routes
+/// GET /assets/{version}/{folder}/{file}
+async fn send(call: Call) -> Result<Reply, Error> {
+    let [version, folder, file] = &*call.path else {
+        return Err(Refusal::not_found("file").into());
+    };
+    let found = asset(folder, file).ok_or_else(|| Refusal::not_found("file"))?;
+    let cache = if version == VERSION {
+        VERSIONED_CACHE
+    } else {
+        OTHER_VERSION_CACHE
+    };
+    Ok(reply(found, &call.headers).with_static(CACHE_CONTROL, cache))
 }
 
-/// Sends the file of this path, unless the browser has it.
-async fn send(call: Call) -> Result<Reply, Error> {
-    let file = FILES.iter().find(|file| file.path == call.route_path);
-    let file = file.ok_or_else(|| Refusal::not_found("file"))?;
-    let tag = format!("\"{:016x}\"", file.hash);
-    let known = call.headers.get_all(IF_NONE_MATCH).iter();
-    let known = known.filter_map(|value| value.to_str().ok());
-    let is_known = |text: &str| matches!(text.trim(), "*") || text.contains(&tag);
-    let reply = if known.into_iter().any(is_known) {
+/// GET /widget.js, unless the browser has it.
+async fn widget(call: Call) -> Result<Reply, Error> {
+    let file = asset("widget", "widget.js").ok_or_else(|| Refusal::not_found("file"))?;
+    let tag = format!("\"{VERSION}\"");
+    let is_known = values(&call.headers, IF_NONE_MATCH)
+        .any(|text| matches!(text.trim(), "*") || text.contains(&tag));
+    let reply = if is_known {
         Reply {
             status: StatusCode::NOT_MODIFIED,
             ..Reply::nothing()
         }
     } else {
-        Reply::text(StatusCode::OK, file.content_type, file.bytes)
-            .with(X_CONTENT_TYPE_OPTIONS, "nosniff")
+        reply(file, &call.headers)
     };
-    Ok(reply.with(CACHE_CONTROL, FILE_CACHE).with(ETAG, &tag))
+    let reply = reply.with_static(CACHE_CONTROL, WIDGET_CACHE);
+    Ok(reply.with(ETAG, &tag))
+}
+
+/// The file, compressed for who takes it so.
+fn reply(file: &'static Asset, headers: &HeaderMap) -> Reply {
+    let is_smaller = file.gzip.len() < file.bytes.len();
+    let content_type = file.content_type().unwrap_or("application/octet-stream");
+    let reply = if is_smaller && takes_gzip(headers) {
+        Reply::text(StatusCode::OK, content_type, file.gzip).with_static(CONTENT_ENCODING, "gzip")
+    } else {
+        Reply::text(StatusCode::OK, content_type, file.bytes)
+    };
+    let reply = reply.with_static(X_CONTENT_TYPE_OPTIONS, "nosniff");
+    reply.with_static(VARY, "accept-encoding")
+}
+
+/// Does the caller take gzip? RFC 9110, section 12.5.3; who weighs it with 0 does not.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let mut codings = values(headers, ACCEPT_ENCODING).flat_map(|text| text.split(','));
+    codings.any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let is_none = weight
+            .split_once('=')
+            .is_some_and(|(_, weight)| weight.trim().trim_matches(['0', '.']).is_empty());
+        name.trim().eq_ignore_ascii_case("gzip") && !is_none
+    })
+}
+
+fn values(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(name).into_iter();
+    values.filter_map(|value| value.to_str().ok())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::takes_gzip;
+    use hyper::HeaderMap;
+    use hyper::header::ACCEPT_ENCODING;
+
+    #[test]
+    fn who_takes_gzip() {
+        for (text, takes) in [
+            ("gzip", true),
+            ("deflate, GZIP;q=0.5, br", true),
+            ("gzip;q=0", false),
+            ("gzip; q=0.000", false),
+            ("gzip;q=0.001", true),
+            ("x-gzip", false),
+            ("br", false),
+            ("", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            assert!(!takes_gzip(&headers));
+            headers.insert(ACCEPT_ENCODING, text.parse().unwrap());
+            assert_eq!(takes_gzip(&headers), takes, "{text}");
+        }
+    }
 }

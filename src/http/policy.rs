@@ -1,28 +1,63 @@
 //! What browsers let a page do: its Content-Security-Policy.
 //!
-//! What always holds: a page runs no script, and loads nothing from other sites but the pictures that it names.
+//! What always holds: a page runs scripts of this service only, none of them written into the page; it talks to nobody
+//! else, and loads nothing from other sites but the pictures that it names.
+
+use crate::domain::url::Site;
+use crate::web::STYLE_HASH;
 
 /// What one page may do that others may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Policy {
+pub(super) struct Policy<'a> {
     /// Whose pages may show it inside themselves.
-    framed_by: &'static str,
+    framing: Framing<'a>,
 }
 
-impl Policy {
-    /// Shown by itself only.
-    pub(super) const ALONE: Policy = Policy {
-        framed_by: "'none'",
-    };
-    /// Shown inside pages of every site too.
-    pub(super) const FRAMED: Policy = Policy { framed_by: "*" };
+/// Whose pages may show a page inside themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Framing<'a> {
+    /// None.
+    Nobodys,
+    /// Those of these origins, and those of this service; of all, where there is none.
+    Allowed(&'a [String]),
+}
 
-    /// The header's value; `pictures` is where pictures come from, if there are any.
+impl Policy<'static> {
+    /// Shown by itself only.
+    pub(super) const ALONE: Policy<'static> = Policy {
+        framing: Framing::Nobodys,
+    };
+    /// Shown inside pages of other sites too.
+    pub(super) const FRAMED: Policy<'static> = Policy {
+        framing: Framing::Allowed(&[]),
+    };
+}
+
+impl<'a> Policy<'a> {
+    /// The same, where it may be shown inside other pages, of these origins only; of all, where there is none.
+    pub(super) fn framed_by(self, origins: &'a [String]) -> Policy<'a> {
+        let framing = match self.framing {
+            Framing::Nobodys => Framing::Nobodys,
+            Framing::Allowed(_) => Framing::Allowed(origins),
+        };
+        Policy { framing }
+    }
+
+    /// The header's value; `pictures` is where pictures come from besides this service.
     pub(super) fn text(self, pictures: Option<&str>) -> String {
-        let (pictures, framed_by) = (pictures.unwrap_or("'none'"), self.framed_by);
+        let pictures = pictures.map_or_else(String::new, |origin| format!(" {origin}"));
+        let framed_by = match self.framing {
+            Framing::Nobodys => "'none'".to_owned(),
+            Framing::Allowed([]) => "*".to_owned(),
+            Framing::Allowed(origins) => {
+                let sites = origins.iter().filter_map(|url| Site::parse(url).ok());
+                let own = "'self'".to_owned();
+                sites.fold(own, |text, site| format!("{text} {}", site.origin()))
+            }
+        };
         format!(
-            "default-src 'none'; style-src 'self'; img-src {pictures}; form-action 'self'; base-uri 'none'; \
-             frame-ancestors {framed_by}"
+            "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' '{STYLE_HASH}'; \
+             img-src 'self'{pictures}; form-action 'self'; base-uri 'none'; frame-ancestors {framed_by}"
         )
     }
 }

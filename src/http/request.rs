@@ -72,10 +72,8 @@ pub(super) struct Call {
     pub(super) body: Bytes,
     pub(super) query: Query,
     pub(super) path: Vec<String>,
-    /// The path of its route, parameters in braces.
-    pub(super) route_path: &'static str,
     /// What the answer may do, where it is a page.
-    pub(super) policy: Policy,
+    pub(super) policy: Policy<'static>,
     /// What the answer's `X-Request-Id` will be.
     pub(super) request_id: RequestId,
 }

@@ -84,7 +84,7 @@ pub struct Route {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form {
     /// They are pages, with this policy where they are no refusals; nothing: they are for programs.
-    pub(super) page: Option<Policy>,
+    pub(super) page: Option<Policy<'static>>,
     /// They are for the caller alone, and are kept by nobody on the way.
     pub(super) is_private: bool,
     /// Pages of all sites may read them.
@@ -271,7 +271,7 @@ pub(super) const PAGE: Route = page(Policy::ALONE);
 pub(super) const FRAMED_PAGE: Route = page(Policy::FRAMED);
 
 /// A page with this policy, kept by nobody.
-const fn page(policy: Policy) -> Route {
+const fn page(policy: Policy<'static>) -> Route {
     Route {
         form: Form {
             page: Some(policy),

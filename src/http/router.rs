@@ -190,7 +190,8 @@ mod tests {
             ("/checkout/a/b/c", "page private"),
             ("/l/a", "page private"),
             ("/setup/x", "page private"),
-            ("/style.css", ""),
+            ("/widget.js", ""),
+            ("/assets/a/b/c", ""),
         ] {
             assert_eq!(is(path), expected, "{path}");
         }

@@ -1,77 +1,62 @@
-//! What a browser gets: pages, their style, the widget; real files, built into the binary.
+//! What a browser gets: pages, their style, the files that they load; real files, built into the binary.
 //!
-//! What lives here: the files beside this one, and the table of those that are sent as they are. What does not:
-//! where the pages' contents come from (`http`). What always holds: only the files here have markup.
+//! What lives here: the files beside this one, and the table of those that are sent as they are: all of `assets`, which
+//! the build packs (`build.rs`). What does not: where the pages' contents come from (`http`). What always holds: only
+//! the files here have markup.
 
 pub mod templates;
 
-/// A file that is sent as it is.
-pub struct File {
-    /// What it is called among the operations.
-    pub operation: &'static str,
-    /// Where it is.
-    pub path: &'static str,
-    /// One line about it.
-    pub about: &'static str,
-    /// What it is.
-    pub content_type: &'static str,
-    /// A number that another version of it does not have.
-    pub hash: u64,
+/// A file that is sent as it is. It is found at `/assets/{VERSION}/{folder}/{name}`.
+pub struct Asset {
+    /// The folder that it is in: what it is for.
+    pub folder: &'static str,
+    /// What it is called there; its end says what it is.
+    pub name: &'static str,
     /// What is in it.
     pub bytes: &'static [u8],
+    /// The same, compressed by gzip.
+    pub gzip: &'static [u8],
 }
 
-/// Every file that is sent as it is.
-pub static FILES: [File; 2] = [
-    File {
-        operation: "style",
-        path: "/style.css",
-        about: "The style of the pages.",
-        content_type: "text/css; charset=utf-8",
-        ..file(include_bytes!("style.css"))
-    },
-    File {
-        operation: "widget",
-        path: "/widget.js",
-        about: "The script that opens the checkout from a shop's page.",
-        content_type: "text/javascript; charset=utf-8",
-        ..file(include_bytes!("widget.js"))
-    },
-];
+include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
-/// What follows from the bytes of a file.
-const fn file(bytes: &'static [u8]) -> File {
-    File {
-        operation: "",
-        path: "",
-        about: "",
-        content_type: "",
-        hash: hash(bytes),
-        bytes,
-    }
+/// The style that is written into every page, so that one request makes it readable.
+pub const STYLE: &str = include_str!("style.css");
+
+/// The file of this name in this folder.
+#[must_use]
+pub fn asset(folder: &str, name: &str) -> Option<&'static Asset> {
+    ASSETS
+        .iter()
+        .find(|asset| asset.folder == folder && asset.name == name)
 }
 
-/// FNV-1a: it tells versions of our own files apart, and is no defence against anybody.
-const fn hash(bytes: &[u8]) -> u64 {
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    let mut rest = bytes;
-    while let [byte, more @ ..] = rest {
-        hash = (hash ^ *byte as u64).wrapping_mul(0x0100_0000_01b3);
-        rest = more;
+impl Asset {
+    /// What it is, by the end of its name; `tests` knows that each has one.
+    #[must_use]
+    pub fn content_type(&self) -> Option<&'static str> {
+        match self.name.rsplit_once('.')?.1 {
+            "css" => Some("text/css; charset=utf-8"),
+            "js" => Some("text/javascript; charset=utf-8"),
+            "svg" => Some("image/svg+xml"),
+            _ => None,
+        }
     }
-    hash
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{FILES, hash};
+    use super::{ASSETS, VERSION, asset};
 
     #[test]
-    fn files_have_the_hash_of_their_bytes() {
-        // As FNV-1a's authors list it.
-        assert_eq!(hash(b"foobar"), 0x8594_4171_f739_67e8);
-        for file in &FILES {
-            assert_eq!(file.hash, hash(file.bytes), "{}", file.path);
+    fn every_file_has_a_type_and_its_own_place() {
+        assert_eq!(VERSION.len(), 16);
+        for found in &ASSETS {
+            let (folder, name) = (found.folder, found.name);
+            assert!(found.content_type().is_some(), "{folder}/{name}");
+            assert!(found.gzip.starts_with(&[0x1f, 0x8b]), "{folder}/{name}");
+            assert!(asset(folder, name).is_some_and(|other| std::ptr::eq(other, found)));
         }
+        assert!(asset("widget", "style.css").is_none());
     }
 }

@@ -28,6 +28,8 @@ pub struct Frame<'a> {
     pub shop: Option<Shop<'a>>,
     /// Is no real money meant?
     pub is_for_tests: bool,
+    /// The script that makes the page better, as `folder/name` among the assets; it is complete without.
+    pub script: Option<&'static str>,
     /// Seconds after which the page loads itself again.
     pub refresh_seconds: Option<u32>,
 }
@@ -289,6 +291,7 @@ mod tests {
             root: HOSTILE.to_owned(),
             shop: Some(shop),
             is_for_tests: true,
+            script: None,
             refresh_seconds: Some(10),
         };
         let page = Page { frame, body }.render().unwrap();

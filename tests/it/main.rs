@@ -15,6 +15,7 @@ mod file;
 mod http;
 mod invoices;
 mod operator;
+mod pages;
 mod payments;
 mod process;
 mod random;

@@ -63,7 +63,8 @@ async fn show(call: Call) -> Result<Reply, Error> {
         refresh_seconds,
         ..of_shop(&checkout.account, checkout.is_for_tests, title)
     };
-    let (ok, policy) = (StatusCode::OK, call.policy);
+    let policy = call.policy.framed_by(&checkout.account.allowed_origins);
+    let ok = StatusCode::OK;
     match (invoice.status, &invoice.coin) {
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, None) => {
             let choose = choose(&checkout, token);

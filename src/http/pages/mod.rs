@@ -35,6 +35,7 @@ fn of_shop<'a>(account: &'a Account, is_for_tests: bool, title: String) -> Frame
             logo: logo.and_then(|url| Site::parse(url).ok()),
         }),
         is_for_tests,
+        script: None,
         refresh_seconds: None,
     }
 }
@@ -53,7 +54,7 @@ fn of_service(title: &str) -> Frame<'static> {
 /// [`Error::Failed`], which no field causes.
 fn reply(
     status: StatusCode,
-    policy: Policy,
+    policy: Policy<'_>,
     frame: Frame<'_>,
     body: impl Template,
 ) -> Result<Reply, Error> {

@@ -96,6 +96,6 @@ fn answers_for_one_caller_are_kept_by_nobody() {
         kept_by_nobody(interface.send("", "GET", &path, &Value::Null));
     }
     kept_by_nobody(interface.shop.send("POST", SIGN_IN, &[], &credentials()));
-    let style = interface.shop.get("/style.css", None).expect(200);
-    assert_ne!(style.headers["cache-control"], "no-store");
+    let widget = interface.shop.get("/widget.js", None).expect(200);
+    assert_ne!(widget.headers["cache-control"], "no-store");
 }

@@ -1,0 +1,90 @@
+//! The files that pages load, and the widget.
+
+use crate::support::{Answer, Shop};
+use serde_json::json;
+
+/// The path of the picture in the frame of a page, which is a file of the server's present version.
+fn path_in_page(shop: &Shop) -> String {
+    let invoice = shop.invoice("10.00", json!({}));
+    let url = invoice["checkoutUrl"].as_str().unwrap();
+    let page = shop
+        .get(url.strip_prefix(shop.url()).unwrap(), None)
+        .expect(200);
+    let (_, rest) = page.text.split_once("../assets/").unwrap();
+    let (path, _) = rest.split_once('"').unwrap();
+    format!("/assets/{path}")
+}
+
+fn header<'a>(answer: &'a Answer, name: &str) -> &'a str {
+    answer.headers.get(name).map_or("", String::as_str)
+}
+
+#[test]
+fn a_file_is_kept_for_ever_under_its_version_and_not_under_another() {
+    let shop = Shop::open();
+    let path = path_in_page(&shop);
+    let now = shop.get(&path, None).expect(200);
+    assert_eq!(header(&now, "content-type"), "image/svg+xml");
+    assert_eq!(
+        header(&now, "cache-control"),
+        "public, max-age=31536000, immutable"
+    );
+    assert_eq!(header(&now, "x-content-type-options"), "nosniff");
+    let version = path.split('/').nth(2).unwrap();
+    let other = shop
+        .get(&path.replace(version, "0123456789abcdef"), None)
+        .expect(200);
+    assert_eq!(header(&other, "cache-control"), "no-cache");
+    assert_eq!(other.text, now.text);
+    for nothing in [
+        "shared/x.svg",
+        "x/coffer.svg",
+        "shared",
+        "shared/../widget/widget.js",
+    ] {
+        let path = format!("/assets/{version}/{nothing}");
+        shop.get(&path, None).expect(404);
+    }
+}
+
+#[test]
+fn a_file_is_compressed_for_who_takes_it_so() {
+    let shop = Shop::open();
+    let plain = shop.get("/widget.js", None).expect(200);
+    assert_eq!(header(&plain, "content-encoding"), "");
+    assert_eq!(header(&plain, "vary"), "accept-encoding");
+    let asked =
+        |codings: &str| shop.send("HEAD", "/widget.js", &[("accept-encoding", codings)], "");
+    let packed = asked("br, gzip").expect(200);
+    assert_eq!(header(&packed, "content-encoding"), "gzip");
+    assert_eq!(header(&packed, "vary"), "accept-encoding");
+    let bytes = |answer: &Answer| header(answer, "content-length").parse::<usize>().unwrap();
+    assert!(bytes(&packed) < bytes(&plain));
+    assert_eq!(header(&asked("gzip;q=0"), "content-encoding"), "");
+}
+
+#[test]
+fn the_widget_is_sent_again_only_where_it_is_another() {
+    let shop = Shop::open();
+    let widget = shop.get("/widget.js", None).expect(200);
+    assert_eq!(
+        header(&widget, "content-type"),
+        "text/javascript; charset=utf-8"
+    );
+    assert_eq!(header(&widget, "x-content-type-options"), "nosniff");
+    for part in [
+        "data-coffer-key",
+        "CofferWidget",
+        "/v1/public/checkout-sessions",
+        "checkoutUrl",
+    ] {
+        assert!(widget.text.contains(part), "{part}");
+    }
+    let tag = header(&widget, "etag");
+    let asked = |known: &str| shop.send("GET", "/widget.js", &[("if-none-match", known)], "");
+    for known in [tag, "*", &format!("\"x\", {tag}"), &format!("W/{tag}")] {
+        let answer = asked(known).expect(304);
+        assert_eq!((answer.text.as_str(), header(&answer, "etag")), ("", tag));
+    }
+    assert_ne!(asked("\"0000000000000000\"").expect(200).text, "");
+}

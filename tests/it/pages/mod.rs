@@ -1,0 +1,3 @@
+//! The pages in a browser, and what a browser keeps of them.
+
+mod browser;
