@@ -115,7 +115,12 @@ fn a_scheme_may_be_written_in_any_case() {
         .shop
         .page(invoice["checkoutUrl"].as_str().unwrap());
     let policy = &page.0.headers["content-security-policy"];
-    assert!(policy.contains("img-src https://cdn.example;"), "{policy}");
+    assert!(
+        policy.contains("img-src 'self' https://cdn.example;"),
+        "{policy}"
+    );
+    let parents = "frame-ancestors 'self' https://shop.example";
+    assert!(policy.ends_with(parents), "{policy}");
     let endpoint = json!({ "url": "HTTPS://shop.example/hooks" });
     interface.act("POST", "endpoints", &endpoint).expect(201);
     // The guard reads the same url.

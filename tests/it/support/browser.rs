@@ -32,7 +32,7 @@ impl Shop {
 pub struct Page(pub Answer);
 
 impl Page {
-    /// Asserts that it is a complete page without a script, with the headers of one.
+    /// Asserts that it is a complete page, which needs no script, with the headers of one.
     #[track_caller]
     pub fn of(answer: Answer) -> Page {
         let text = &answer.text;
@@ -45,11 +45,15 @@ impl Page {
             ("<title>", 1),
             ("<h1>", 1),
             ("<main>", 1),
-            ("<script", 0),
             ("{{", 0),
+            (" style=", 0),
         ] {
             assert_eq!(text.matches(part).count(), times, "{part} in {text}");
         }
+        // A script is a file, never a text of the page.
+        let scripts = text.matches("<script").count();
+        let files = text.matches("<script type=\"module\" src=\"").count();
+        assert_eq!(scripts, files, "{text}");
         assert!(
             !text.contains("<title></title>") && !text.contains("<h1></h1>"),
             "{text}"
@@ -60,10 +64,10 @@ impl Page {
         assert_eq!(header("referrer-policy"), "no-referrer");
         assert_eq!(header("cache-control"), "no-store");
         let policy = header("content-security-policy");
-        assert!(
-            policy.starts_with("default-src 'none'; style-src 'self'; "),
-            "{policy}"
-        );
+        let ours =
+            "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' 'sha256-";
+        assert!(policy.starts_with(ours), "{policy}");
+        assert!(!policy.contains("unsafe"), "{policy}");
         assert!(policy.contains("form-action 'self'"), "{policy}");
         Page(answer)
     }
