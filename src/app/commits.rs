@@ -4,21 +4,24 @@
 
 use super::following;
 use crate::chain::follow::Pools;
+use crate::http::Subscribers;
 use crate::service::Caches;
 use crate::store::{Changes, OnCommit};
 use crate::worker::Wakers;
 use crate::worker::watch_chain::ChainWakers;
 use std::sync::Arc;
 
-/// What a commit sets off: new addresses are watched, copies are dropped, workers are woken, and whoever follows a chain.
+/// What a commit sets off: new addresses are watched, copies are dropped, workers are woken, pages that
+/// listen, and whoever follows a chain.
 pub(super) fn on_commit(
     wakers: &Wakers,
     caches: &Arc<Caches>,
+    subscribers: &Arc<Subscribers>,
     watched: Option<Arc<Pools>>,
     chain_wakers: &Arc<ChainWakers>,
 ) -> OnCommit {
-    let (wakers, caches, chain_wakers) =
-        (wakers.clone(), Arc::clone(caches), Arc::clone(chain_wakers));
+    let (wakers, caches) = (wakers.clone(), Arc::clone(caches));
+    let (subscribers, chain_wakers) = (Arc::clone(subscribers), Arc::clone(chain_wakers));
     Box::new(move |changes: &Changes| {
         if let Some(pools) = &watched {
             following::tell(pools, changes);
@@ -29,8 +32,10 @@ pub(super) fn on_commit(
         }
         if changes.everything {
             wakers.wake_all();
+            subscribers.tell_all();
             return;
         }
+        subscribers.tell(&changes.invoices);
         if changes.accounts || changes.keys {
             wakers.rates.wake();
         }

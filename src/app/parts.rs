@@ -11,7 +11,7 @@ use super::sockets::{bind, listeners, url_of};
 use crate::chain::follow::Pools;
 use crate::clock::Clock;
 use crate::domain::render::Links;
-use crate::http::{self, Limits, Listener, SandboxSettings, Settings};
+use crate::http::{self, Limits, Listener, SandboxSettings, Settings, Subscribers};
 use crate::outbound::{Guard, Outbound};
 use crate::service::clock::clock_of;
 use crate::service::{Caches, Error, Service, begin_file, sandbox};
@@ -66,6 +66,7 @@ struct Shared {
     service: Arc<Service>,
     clock: Arc<Clock>,
     wakers: Wakers,
+    subscribers: Arc<Subscribers>,
     outbound: Outbound,
     /// What is watched on the chains that are followed.
     pools: Arc<Pools>,
@@ -113,6 +114,7 @@ impl Parts {
             body_timeout_ms: config.limits.body_timeout_ms,
             password_limits: config.password_limits,
             metrics_token: config.metrics_token.clone(),
+            subscribers: Arc::clone(&shared.subscribers),
             sandbox: shared.of_sandbox(&config, file, [Some(address), metrics_listen]),
         };
         let front = http::front(shared.service.clone(), shared.clock.clone(), settings)?;
@@ -173,9 +175,13 @@ impl Shared {
     /// Opens the file and puts the use cases on top of it; makes the runtime while the file is begun.
     fn open(opening: &Opening, config: &Config, url: &str) -> Result<(Shared, Runtime), Error> {
         let (wakers, caches) = (Wakers::default(), Arc::new(Caches::default()));
+        let subscribers = Arc::new(Subscribers::default());
         let (pools, chain_wakers) = (Arc::new(Pools::default()), Arc::new(ChainWakers::default()));
         let watched = (!config.nodes.of_chains.is_empty()).then(|| Arc::clone(&pools));
-        let store = Store::open(opening, on_commit(&wakers, &caches, watched, &chain_wakers))?;
+        let store = Store::open(
+            opening,
+            on_commit(&wakers, &caches, &subscribers, watched, &chain_wakers),
+        )?;
         let begun = begin_file(&store, config.kind, |tx, row| match row.kind {
             Kind::Sandbox => sandbox::fill(tx, sandbox_clock(row).now()),
             Kind::Production => Ok(()),
@@ -212,6 +218,7 @@ impl Shared {
             service,
             clock: Arc::new(clock),
             wakers,
+            subscribers,
             outbound,
             pools,
             chain_wakers,
@@ -347,6 +354,7 @@ impl Shared {
             service,
             clock,
             wakers,
+            subscribers: _,
             outbound,
             pools: _,
             chain_wakers: _,

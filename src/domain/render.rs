@@ -22,7 +22,7 @@ pub(crate) mod wallets;
 
 pub use invoice_detail::{invoice_detail, timeline_entry};
 pub use links::payment_link;
-pub use public::{checkout_session, public_config};
+pub use public::{checkout_session, checkout_state, public_config};
 pub use transfers::{transfer, transfer_for_operator};
 
 use super::account::Account;
@@ -34,6 +34,7 @@ use super::signature::{checkout_token, is_checkout_token};
 use super::time::Time;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
+use sha2::{Digest as _, Sha256};
 
 /// What a rendering needs to know of the service.
 #[derive(Clone)]
@@ -70,6 +71,16 @@ impl Links {
     pub fn payment_link(&self, id: &str) -> String {
         format!("{}/l/{id}", self.public_url)
     }
+}
+
+/// Bytes of a hash that tell one state of a resource from all others of it.
+const VERSION_BYTES: usize = 8;
+
+/// What is the same as long as the JSON is: 16 hex digits.
+pub fn version(json: &RawValue) -> String {
+    let hash = Sha256::digest(json.get());
+    let bytes = hash.iter().take(VERSION_BYTES);
+    bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A rendered resource.

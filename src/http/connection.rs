@@ -4,9 +4,8 @@
 //! there may be (`places`). What always holds: a client that reads too little of its answer for too long is cut
 //! off; an answer that is written at once costs nothing more.
 
-use super::places::{Answering, BODY, Seat, TAKING};
+use super::places::{Answering, BODY, IDLE, Seat, TAKING};
 use super::stream::{Broken, Outgoing};
-use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
@@ -260,13 +259,48 @@ impl Drop for Arriving {
 }
 
 /// The body of an answer, which is under way until hyper has let go of it.
-pub(super) fn under_way(
-    body: Outgoing,
+pub(super) struct UnderWay {
+    inner: Outgoing,
     answering: Answering,
-) -> impl Body<Data = Bytes, Error = Broken> {
-    body.map_err(move |broken| {
-        // Kept as long as the body is.
-        let _ = &answering;
-        broken
-    })
+    /// Is it a live one that has nothing to tell?
+    is_idle: bool,
+}
+
+impl UnderWay {
+    pub(super) fn new(inner: Outgoing, answering: Answering) -> UnderWay {
+        UnderWay {
+            inner,
+            answering,
+            is_idle: false,
+        }
+    }
+}
+
+impl Body for UnderWay {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let body = self.get_mut();
+        let frame = Pin::new(&mut body.inner).poll_frame(context);
+        let is_idle = frame.is_pending() && body.inner.is_live();
+        let was_idle = std::mem::replace(&mut body.is_idle, is_idle);
+        if is_idle && !was_idle {
+            body.answering.seat().wait(IDLE);
+        } else if was_idle && !is_idle {
+            body.answering.seat().go_on(IDLE);
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
 }

@@ -13,6 +13,7 @@ use super::large_answers::LargeAnswers;
 use super::limit::{CREATION_BURST, Limiter};
 use super::long_reads::LongReads;
 use super::metrics::{Metrics, MetricsToken};
+use super::subscribers::Subscribers;
 use super::throttle::{PasswordLimits, Throttle};
 use crate::clock::Clock;
 use crate::domain::time::Time;
@@ -47,6 +48,7 @@ pub struct Front {
     pub(super) hashing: Hashing,
     pub(super) long_reads: LongReads,
     pub(super) large_answers: LargeAnswers,
+    pub(super) subscribers: Arc<Subscribers>,
     pub(super) public_url: String,
     pub(super) body_timeout: Duration,
     closed: watch::Sender<bool>,
@@ -73,6 +75,8 @@ pub struct Settings {
     pub password_limits: PasswordLimits,
     /// What `/metrics` asks for; nothing: it is open.
     pub metrics_token: Option<MetricsToken>,
+    /// Who listens to invoices: told of every commit.
+    pub subscribers: Arc<Subscribers>,
     /// What a sandbox has besides; nothing outside the sandbox.
     pub sandbox: Option<SandboxSettings>,
 }
@@ -152,6 +156,7 @@ impl Front {
             hashing: Hashing::new(settings.password_limits.waiting_max),
             long_reads: LongReads::default(),
             large_answers: LargeAnswers::default(),
+            subscribers: settings.subscribers,
             public_url: settings.public_url,
             body_timeout: Duration::from_millis(settings.body_timeout_ms),
             closed: watch::Sender::new(false),

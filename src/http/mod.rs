@@ -6,10 +6,12 @@
 //! the handlers, the one list of them (`routes`), and what reads that list: the router, the document, the dispatcher.
 
 mod auth;
+mod checkout_events;
 mod client;
 mod connection;
 mod dispatch;
 mod error;
+mod event_stream;
 mod files;
 mod front;
 #[cfg(fuzzing)]
@@ -40,6 +42,7 @@ mod routes;
 mod sandbox;
 mod server;
 mod stream;
+mod subscribers;
 mod tag;
 mod throttle;
 
@@ -55,4 +58,5 @@ pub use openapi::document;
 pub use route::{Route, Scope};
 pub use routes::routes;
 pub use server::{Limits, Listener};
+pub use subscribers::Subscribers;
 pub use throttle::PasswordLimits;

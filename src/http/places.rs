@@ -1,7 +1,8 @@
 //! Places: how many connections there are, whose they are, and which of them wait for their client.
 //!
 //! What lives here: taking, giving back and ending a connection's place. What does not: what is sent over it. What
-//! always holds: a connection is ended here only while it waits for its client, so no request is interrupted.
+//! always holds: a connection is ended here only while it waits for its client, or for something to tell, so no request
+//! is interrupted.
 
 use super::client;
 use crate::clock::Stopwatch;
@@ -22,6 +23,8 @@ pub(super) const BODY: u8 = 2;
 pub(super) const TAKING: u8 = 4;
 /// It was told to end: nothing more is begun on it.
 const ENDING: u8 = 8;
+/// The answer is a live stream that has nothing to tell.
+pub(super) const IDLE: u8 = 16;
 
 /// One of so many clients may have this part of the places.
 const CLIENT_SHARE: usize = 4;
@@ -289,7 +292,7 @@ impl Seat {
 
 /// Does a connection in this state wait for its client?
 fn waits(state: u8) -> bool {
-    state & (BODY | TAKING) != 0 || state & ANSWERING == 0
+    state & (BODY | TAKING | IDLE) != 0 || state & ANSWERING == 0
 }
 
 impl Drop for Place {
@@ -299,8 +302,15 @@ impl Drop for Place {
     }
 }
 
+impl Answering {
+    /// The connection that it is sent over.
+    pub(super) fn seat(&self) -> &Seat {
+        &self.0
+    }
+}
+
 impl Drop for Answering {
     fn drop(&mut self) {
-        self.0.go_on(ANSWERING);
+        self.0.go_on(ANSWERING | IDLE);
     }
 }

@@ -215,6 +215,8 @@ pub(super) enum Content {
     Text,
     /// CSV.
     Csv,
+    /// A stream of events whose data is JSON of the schema with this name.
+    Events(&'static str),
     /// Nothing.
     Empty,
 }

@@ -5,10 +5,10 @@
 
 use super::auth::Auth;
 use super::route::{Resource, Route};
-use super::{files, merchant, operator, pages, probes, public, reseller, sandbox};
+use super::{checkout_events, files, merchant, operator, pages, probes, public, reseller, sandbox};
 
 /// Every resource, in the order of the document.
-pub(super) static RESOURCES: [&Resource; 43] = [
+pub(super) static RESOURCES: [&Resource; 44] = [
     &merchant::invoices::RESOURCE,
     &merchant::currencies::RESOURCE,
     &merchant::account::RESOURCE,
@@ -17,6 +17,7 @@ pub(super) static RESOURCES: [&Resource; 43] = [
     &merchant::deposits::RESOURCE,
     &merchant::transfers::RESOURCE,
     &public::RESOURCE,
+    &checkout_events::RESOURCE,
     &pages::checkout::RESOURCE,
     &pages::link::RESOURCE,
     &pages::setup::RESOURCE,

@@ -3,7 +3,7 @@
 //! What always holds: a client that neither sends nor reads loses its connection, and a stopping server finishes
 //! the requests that it has begun.
 
-use super::connection::{Arriving, Pace, Socket, under_way};
+use super::connection::{Arriving, Pace, Socket, UnderWay};
 use super::dispatch::{Dispatcher, Dropped};
 use super::front::Front;
 use super::places::{Place, Places, Wish};
@@ -185,7 +185,7 @@ impl Acceptor {
                 let request = request.map(|body| Arriving::new(body, Arc::clone(&seat)));
                 let answering = seat.begin().await;
                 let response = dispatcher.dispatch(peer, request).await?;
-                Ok::<_, Dropped>(response.map(|body| under_way(body, answering)))
+                Ok::<_, Dropped>(response.map(|body| UnderWay::new(body, answering)))
             }
         });
         let pace = Pace::new(self.limits.write_bytes_min, self.limits.write_span_ms);

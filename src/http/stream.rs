@@ -1,4 +1,4 @@
-//! Bodies of answers: one piece, or many that are made while they are sent.
+//! Bodies of answers: one piece, many that are made while they are sent, or one whenever something happens.
 //!
 //! What always holds: at most two pieces of a stream are in memory; when the caller has gone, or was cut off for
 //! reading too little, no more are made.
@@ -18,6 +18,20 @@ pub(super) enum Outgoing {
     Whole(Full<Bytes>),
     /// One piece after the other.
     Stream(Receiver<Result<Bytes, Broken>>),
+    /// A piece whenever something happens.
+    Live(Live),
+}
+
+/// The next piece, and what comes after it; nothing at the end.
+pub(super) struct Live(pub(super) Pin<Box<Next>>);
+
+/// Waits for the next piece.
+type Next = dyn Future<Output = Option<(Bytes, Live)>> + Send;
+
+impl std::fmt::Debug for Live {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Live")
+    }
 }
 
 /// A stream that could not be made to its end: the connection is closed, so that what came is not taken for all.
@@ -62,6 +76,13 @@ impl Outgoing {
     }
 }
 
+impl Outgoing {
+    /// Does it go on until somebody ends it?
+    pub(super) fn is_live(&self) -> bool {
+        matches!(self, Outgoing::Live(_))
+    }
+}
+
 impl Body for Outgoing {
     type Data = Bytes;
     type Error = Broken;
@@ -77,20 +98,26 @@ impl Body for Outgoing {
             Outgoing::Stream(pieces) => pieces
                 .poll_recv(context)
                 .map(|piece| piece.map(|piece| piece.map(Frame::data))),
+            Outgoing::Live(live) => live.0.as_mut().poll(context).map(|next| {
+                next.map(|(piece, rest)| {
+                    *live = rest;
+                    Ok(Frame::data(piece))
+                })
+            }),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
             Outgoing::Whole(body) => body.is_end_stream(),
-            Outgoing::Stream(_) => false,
+            Outgoing::Stream(_) | Outgoing::Live(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Outgoing::Whole(body) => body.size_hint(),
-            Outgoing::Stream(_) => SizeHint::default(),
+            Outgoing::Stream(_) | Outgoing::Live(_) => SizeHint::default(),
         }
     }
 }

@@ -33,6 +33,18 @@ pub struct Checkout {
     pub unconfirmed: Vec<(Payment, OnChain)>,
     /// Are coins paid here that are worth nothing?
     pub is_for_tests: bool,
+    /// The version of its state: what a page that shows this listens from.
+    pub version: String,
+}
+
+/// What a checkout shows of its invoice, as far as it changes.
+pub struct CheckoutState {
+    /// The invoice's id.
+    pub invoice: String,
+    /// As JSON.
+    pub json: Json,
+    /// The same as long as the JSON is; 16 hex digits.
+    pub version: String,
 }
 
 /// A coin that takes an invoice's price.
@@ -116,9 +128,20 @@ impl Service {
                 rest,
                 unconfirmed: self.unconfirmed(db, &invoice)?,
                 is_for_tests: self.is_for_tests(db, mode, chain)?,
+                version: state_of(&invoice)?.version,
                 invoice,
             })
         })
+    }
+
+    /// What a checkout shows of its invoice, as far as it changes.
+    ///
+    /// # Errors
+    /// `not_found`, as [`Service::checkout`] has it.
+    pub fn checkout_state(&self, id: &str, token: &str) -> Result<CheckoutState, Error> {
+        let id = self.opened(id, token)?;
+        let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(unknown))?;
+        state_of(&invoice)
     }
 
     /// Picks the coin, as the customer does.
@@ -160,6 +183,16 @@ impl Service {
             .filter(|id| self.links.is_token(id, token))
             .ok_or_else(unknown)
     }
+}
+
+/// What is told of an invoice whenever it changes.
+pub(super) fn state_of(invoice: &Invoice) -> Result<CheckoutState, Error> {
+    let json = render::checkout_state(invoice)?;
+    Ok(CheckoutState {
+        invoice: invoice.id.clone(),
+        version: render::version(&json),
+        json,
+    })
 }
 
 /// What is still to be sent to an underpaid invoice, at the rate and in the places of its quote; nothing where the address

@@ -86,3 +86,32 @@ pub fn checkout_session(invoice: &Invoice, links: &Links) -> Rendered {
         expires_at: invoice.expires_at,
     })
 }
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CheckoutStateView<'a> {
+    id: &'a str,
+    status: InvoiceStatus,
+    paid: bool,
+    asset: Option<&'static str>,
+    deposit_address: Option<&'a str>,
+    amount_expected: Option<String>,
+    amount_received: Option<String>,
+    expires_at: Time,
+}
+
+/// What a checkout shows of an invoice, as far as it changes.
+pub fn checkout_state(invoice: &Invoice) -> Rendered {
+    let coin = invoice.coin.as_ref();
+    let received = coin.zip(invoice.amount_received);
+    to_raw_value(&CheckoutStateView {
+        id: &invoice.id,
+        status: invoice.status,
+        paid: invoice.status.is_paid(),
+        asset: coin.map(|coin| coin.asset.id),
+        deposit_address: coin.map(|coin| coin.address.as_str()),
+        amount_expected: coin.map(|coin| coin.asset.text(coin.amount_expected)),
+        amount_received: received.map(|(coin, amount)| coin.asset.text(amount)),
+        expires_at: invoice.expires_at,
+    })
+}

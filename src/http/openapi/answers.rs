@@ -26,6 +26,7 @@ pub(super) fn responses(route: &Route, subject: Subject, examples: &Map<String, 
                 Some(json!({ "application/json": { "schema": { "type": "object" } } }))
             }
             Content::Csv => Some(json!({ "text/csv": { "schema": { "type": "string" } } })),
+            Content::Events(schema) => Some(events(schema)),
             Content::Text => Some(json!({ "text/plain": { "schema": { "type": "string" } } })),
             Content::Empty => None,
         };
@@ -124,4 +125,11 @@ fn links(route: &Route, subject: Subject) -> Map<String, Value> {
         .filter(|next| next.path.contains(&of_one))
         .map(|next| (next.operation.to_owned(), link(next)))
         .collect()
+}
+
+/// A stream of events. The document can say what the data of each is, and not how an event is written.
+fn events(schema: &str) -> Value {
+    let data = format!("#/components/schemas/{schema}");
+    let about = format!("The data of each event is JSON as `{schema}` describes it.");
+    json!({ "text/event-stream": { "schema": { "type": "string", "description": about, "x-data": { "$ref": data } } } })
 }

@@ -1,5 +1,6 @@
 //! What customers and shops' pages see: the checkout, payment links, `/v1/public`.
 
+mod events;
 mod files;
 mod pages;
 mod payment_links;

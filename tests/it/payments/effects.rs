@@ -24,7 +24,7 @@ impl Shop {
     }
 
     #[track_caller]
-    fn select(&self, id: &str, asset: &str) -> Value {
+    pub fn select(&self, id: &str, asset: &str) -> Value {
         let path = format!("/v1/invoices/{id}/select");
         let answer = self.post(&path, Some(TEST), json!({ "asset": asset }));
         answer.expect(200).json()

@@ -15,7 +15,7 @@ fn waiting() -> (Shop, String) {
 
 impl Shop {
     #[track_caller]
-    fn simulate(&self, id: &str, case: &str) -> Value {
+    pub fn simulate(&self, id: &str, case: &str) -> Value {
         let path = format!("/v1/invoices/{id}/simulate");
         let answer = self.post(&path, Some(TEST), json!({ "case": case }));
         answer.expect(200).json()

@@ -1,0 +1,99 @@
+//! `/v1/public/checkouts/{id}/events`: tells a page when its invoice changes.
+//!
+//! What always holds: who resumes where it was is told once of all that it missed, and of nothing that it knows.
+
+use super::event_stream::{Source, event, reply};
+use super::front::Front;
+use super::reply::Reply;
+use super::request::{Call, Param, ParamKind};
+use super::route::{Answer, Content, Handler, Resource, Route, SHARED, Tag};
+use super::subscribers::Subscription;
+use crate::domain::refusal::Code;
+use crate::service::Error;
+use std::sync::Arc;
+
+/// What browsers send when they come back: the id of the last event that they have had.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// Its operations.
+pub(super) static RESOURCE: Resource = Resource {
+    routes: &[Route {
+        operation: "streamCheckout",
+        tag: Some(Tag::Public),
+        path: "/v1/public/checkouts/{id}/events",
+        summary: "Tells a checkout whenever what it shows of its invoice changes, until either side ends the stream.",
+        query: &[
+            Param {
+                name: "token",
+                about: "What opens this invoice's checkout: it is in `checkoutUrl`.",
+                kind: ParamKind::Any,
+            },
+            Param {
+                name: "since",
+                about: "The id of the last event, or the `data-version` of the page. Without it, and without \
+                        Last-Event-ID, the stream begins with how the invoice is.",
+                kind: ParamKind::Any,
+            },
+        ],
+        answers: &[Answer {
+            status: 200,
+            about: "Events named `invoice`, each with an id that is the same as long as its data is.",
+            content: Content::Events("CheckoutEvent"),
+        }],
+        refusals: &[Code::NotFound],
+        handler: Handler::Open(|call| Box::pin(stream(call))),
+        ..SHARED
+    }],
+    components: include_str!("checkout_events.json"),
+};
+
+/// The events of one page.
+struct Events {
+    front: Arc<Front>,
+    subscription: Subscription,
+    id: String,
+    token: String,
+    /// What the page was told last.
+    told: String,
+    /// May it be different from what was told?
+    is_stale: bool,
+}
+
+/// GET /v1/public/checkouts/{id}/events
+async fn stream(call: Call) -> Result<Reply, Error> {
+    let token = call.query.text("token").unwrap_or_default();
+    let resumed = call.headers.get(LAST_EVENT_ID);
+    let resumed = resumed.and_then(|version| version.to_str().ok());
+    let told = resumed.or(call.query.text("since")).unwrap_or_default();
+    let service = &call.front.service;
+    let known = service.checkout_state(call.id(), token)?;
+    let events = Events {
+        front: Arc::clone(&call.front),
+        subscription: call.front.subscribers.subscribe(&known.invoice),
+        id: known.invoice,
+        token: token.to_owned(),
+        told: told.to_owned(),
+        is_stale: true,
+    };
+    Ok(reply(&call.front, events))
+}
+
+impl Source for Events {
+    async fn next(&mut self) -> Option<String> {
+        loop {
+            if !self.is_stale {
+                self.subscription.changed().await;
+            }
+            let state = self.front.service.checkout_state(&self.id, &self.token);
+            let state =
+                state.inspect_err(|error| log::debug!("a checkout's stream ended: {error}"));
+            let state = state.ok()?;
+            self.is_stale = false;
+            if state.version != self.told {
+                let text = event("invoice", &state.version, state.json.get());
+                self.told = state.version;
+                return Some(text);
+            }
+        }
+    }
+}

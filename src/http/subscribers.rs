@@ -1,0 +1,109 @@
+//! Who listens to an invoice: pages that are told when it changes.
+//!
+//! What lives here: waking them. What does not: what they are told (`checkout_events`). What always holds: a change that is
+//! committed after somebody began to listen wakes it; an invoice that nobody listens to takes no memory.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+
+/// Everybody who listens, by the invoice's id.
+#[derive(Default)]
+pub struct Subscribers(Mutex<HashMap<String, watch::Sender<()>>>);
+
+/// One who listens to one invoice, until it is dropped.
+pub(super) struct Subscription {
+    changes: watch::Receiver<()>,
+    subscribers: Arc<Subscribers>,
+    invoice: String,
+}
+
+impl Subscribers {
+    /// Wakes those who listen to these invoices.
+    pub fn tell(&self, invoices: &[String]) {
+        let by_invoice = self.lock();
+        if by_invoice.is_empty() {
+            return;
+        }
+        for invoice in invoices {
+            if let Some(changes) = by_invoice.get(invoice) {
+                changes.send_replace(());
+            }
+        }
+    }
+
+    /// Wakes everybody.
+    pub fn tell_all(&self) {
+        for changes in self.lock().values() {
+            changes.send_replace(());
+        }
+    }
+
+    /// Begins to listen.
+    pub(super) fn subscribe(self: &Arc<Self>, invoice: &str) -> Subscription {
+        let mut by_invoice = self.lock();
+        let changes = by_invoice
+            .entry(invoice.to_owned())
+            .or_default()
+            .subscribe();
+        Subscription {
+            changes,
+            subscribers: Arc::clone(self),
+            invoice: invoice.to_owned(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, watch::Sender<()>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Subscription {
+    /// Waits for the next change; several that came meanwhile are one.
+    pub(super) async fn changed(&mut self) {
+        // Its sender lives as long as somebody listens.
+        let _ = self.changes.changed().await;
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let mut by_invoice = self.subscribers.lock();
+        let is_last = |changes: &watch::Sender<()>| changes.receiver_count() <= 1;
+        if by_invoice.get(&self.invoice).is_some_and(is_last) {
+            by_invoice.remove(&self.invoice);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Subscribers;
+    use std::future::Future;
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::task::{Context, Waker};
+
+    fn is_ready(future: impl Future) -> bool {
+        let mut context = Context::from_waker(Waker::noop());
+        pin!(future).poll(&mut context).is_ready()
+    }
+
+    #[test]
+    fn who_listens_is_woken_by_its_own_invoice_and_forgotten_when_it_leaves() {
+        let subscribers = Arc::new(Subscribers::default());
+        subscribers.tell(&["a".to_owned()]);
+        let (mut one, mut two) = (subscribers.subscribe("a"), subscribers.subscribe("a"));
+        let mut other = subscribers.subscribe("b");
+        assert!(!is_ready(one.changed()));
+        subscribers.tell(&["a".to_owned(), "c".to_owned()]);
+        subscribers.tell(&["a".to_owned()]);
+        assert!(is_ready(one.changed()) && is_ready(two.changed()));
+        assert!(!is_ready(one.changed()) && !is_ready(other.changed()));
+        drop(one);
+        subscribers.tell_all();
+        assert!(is_ready(two.changed()) && is_ready(other.changed()));
+        drop((two, other));
+        assert!(subscribers.lock().is_empty());
+    }
+}
