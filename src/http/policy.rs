@@ -11,6 +11,8 @@ use crate::web::STYLE_HASH;
 pub(super) struct Policy<'a> {
     /// Whose pages may show it inside themselves.
     framing: Framing<'a>,
+    /// May it show other pages of this service inside itself?
+    shows_own: bool,
 }
 
 /// Whose pages may show a page inside themselves.
@@ -26,10 +28,17 @@ impl Policy<'static> {
     /// Shown by itself only.
     pub(super) const ALONE: Policy<'static> = Policy {
         framing: Framing::Nobodys,
+        shows_own: false,
+    };
+    /// Shown by itself only, and shows other pages of this service inside itself.
+    pub(super) const APP: Policy<'static> = Policy {
+        shows_own: true,
+        ..Policy::ALONE
     };
     /// Shown inside pages of other sites too.
     pub(super) const FRAMED: Policy<'static> = Policy {
         framing: Framing::Allowed(&[]),
+        shows_own: false,
     };
 }
 
@@ -40,7 +49,7 @@ impl<'a> Policy<'a> {
             Framing::Nobodys => Framing::Nobodys,
             Framing::Allowed(_) => Framing::Allowed(origins),
         };
-        Policy { framing }
+        Policy { framing, ..self }
     }
 
     /// The header's value; `pictures` is where pictures come from besides this service.
@@ -55,9 +64,14 @@ impl<'a> Policy<'a> {
                 sites.fold(own, |text, site| format!("{text} {}", site.origin()))
             }
         };
+        let frames = if self.shows_own {
+            " frame-src 'self';"
+        } else {
+            ""
+        };
         format!(
             "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' '{STYLE_HASH}'; \
-             img-src 'self'{pictures}; form-action 'self'; base-uri 'none'; frame-ancestors {framed_by}"
+             img-src 'self'{pictures}; form-action 'self';{frames} base-uri 'none'; frame-ancestors {framed_by}"
         )
     }
 }

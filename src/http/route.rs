@@ -269,6 +269,9 @@ pub(super) const SHARED: Route = Route {
 /// A page, shown by itself only. It is for browsers, so it has no answers that the document could describe.
 pub(super) const PAGE: Route = page(Policy::ALONE);
 
+/// A page that a script fills: shown by itself only, and shows other pages of this service inside itself.
+pub(super) const APP: Route = page(Policy::APP);
+
 /// A page that pages of other sites may show inside themselves.
 pub(super) const FRAMED_PAGE: Route = page(Policy::FRAMED);
 

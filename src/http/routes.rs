@@ -21,6 +21,7 @@ pub(super) static RESOURCES: [&Resource; 44] = [
     &pages::checkout::RESOURCE,
     &pages::link::RESOURCE,
     &pages::setup::RESOURCE,
+    &pages::app::RESOURCE,
     &files::RESOURCE,
     &operator::session::RESOURCE,
     &operator::users::RESOURCE,

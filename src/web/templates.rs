@@ -4,6 +4,8 @@
 //! where the fields come from (`http`). What always holds: every field is escaped when it is put in, and
 //! what stands as a url was read as one.
 
+pub mod app;
+
 use crate::domain::url::{Destination, Site};
 use askama::Template;
 

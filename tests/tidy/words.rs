@@ -50,6 +50,7 @@ const OTHER_WORDS: &[(&[&str], &str)] = &[
 ];
 /// What has such a word in its name for ever: paths and schemas that are published, a column, a term of Argon2.
 const KEEP_THEIR_NAME: &[&str] = &[
+    "dashboard/dashboard.js",
     "/dashboard",
     "DashboardPayout",
     "DashboardRefund",

@@ -4,6 +4,7 @@
 //! is in `web`, and what a browser lets a page do, which is its route's. What always holds: a page loads nothing from
 //! elsewhere but the shop's picture.
 
+pub(super) mod app;
 pub(super) mod checkout;
 mod form;
 pub(super) mod link;

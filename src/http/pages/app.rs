@@ -1,0 +1,50 @@
+//! The page that the operator pages' script fills.
+//!
+//! What lives here: the page, which says nothing of anybody and so is sent to everybody. What does not: what is shown in
+//! it, which the script asks the operator interface for. What always holds: nobody's data is in it.
+
+use super::safely;
+use crate::http::policy::Policy;
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::http::route::{APP, Handler, Resource, Route};
+use crate::service::Error;
+use crate::web::templates::app::App;
+use askama::Template;
+use hyper::StatusCode;
+use hyper::header::CONTENT_SECURITY_POLICY;
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[Route {
+        operation: "operatorPages",
+        path: "/dashboard",
+        summary: "The page of the operator interface.",
+        handler: Handler::Open(|call| Box::pin(operator_pages(call))),
+        ..APP
+    }],
+    components: "{}",
+};
+
+/// GET /dashboard
+async fn operator_pages(call: Call) -> Result<Reply, Error> {
+    let page = App {
+        title: "Coffer",
+        root: "",
+        script: "dashboard/dashboard.js",
+        without_script: "These pages are made by a script, and this browser runs none. Allow scripts for this site; \
+                         all that the pages do can also be done by the operator interface, /dashboard/api.",
+    };
+    filled_by_script(call.policy, &page)
+}
+
+/// A page that its script fills, with its headers.
+///
+/// # Errors
+/// [`Error::Failed`], which no field causes.
+fn filled_by_script(policy: Policy<'_>, page: &App<'_>) -> Result<Reply, Error> {
+    let page = page.render();
+    let page = page.map_err(|error| Error::Failed(error.to_string()))?;
+    let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
+    Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &policy.text(None)))
+}

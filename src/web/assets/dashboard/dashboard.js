@@ -1,0 +1,223 @@
+// The operator pages: who is signed in, which account and mode is looked at, and which page that is.
+//
+// What lives here: the frame around every page, and the one table of pages. What does not: pages, each a module of its own
+// that is loaded when it is gone to. What always holds: the mode that is looked at, live or test, is in sight.
+
+import { hooks, operator, problemNote } from '../shared/api.js';
+import { fill, h, place, router, to } from '../shared/dom.js';
+import { signIn } from './sign_in.js';
+
+/**
+ * @typedef {import("openapi").components["schemas"]} Schemas
+ * @typedef {"live" | "test"} Mode
+ * @typedef {{
+ *   user: Schemas["Session"]["user"], isOperator: boolean, account: Schemas["AccountSettings"] | null,
+ *   accounts: Schemas["AccountSettings"][], mode: Mode, parts: string[], query: URLSearchParams,
+ *   path: (rest: string) => string, reload: () => void, refresh: () => Promise<void>,
+ * }} Context what a page is given: `path` is that of the account's operations, `parts` what is behind the page's name
+ * @typedef {(context: Context) => Promise<Element>} Show
+ * @typedef {{ name: string, text: string, group: string, load: () => Promise<{ show: Show }>, for?: "operators" | "account",
+ *   hidden?: boolean }} Page
+ */
+
+/** @type {Page[]} every page; `name` is the first part of its place. */
+const pages = [
+  { name: '', text: 'Home', group: '', load: () => import('./home.js') },
+];
+
+const logo = import.meta.resolve('../shared/coffer.svg');
+
+/** @type {{ user: Schemas["Session"]["user"] | null, accounts: Schemas["AccountSettings"][], shown: number }} */
+const state = { user: null, accounts: [], shown: 0 };
+
+/** What was chosen here before. @param {string} name @param {string} [value] to be kept */
+function kept(name, value) {
+  try {
+    if (value !== undefined) localStorage.setItem(`coffer.${name}`, value);
+    return localStorage.getItem(`coffer.${name}`);
+  } catch {
+    return value ?? null;
+  }
+}
+
+/** The account that is looked at. */
+function account() {
+  const wanted = place().query.get('account') ?? kept('account');
+  return state.accounts.find(({ id }) => id === wanted) ?? state.accounts[0] ?? null;
+}
+
+/** The mode that is looked at: what was chosen; before that live, and test where the account is not active yet. */
+function mode() {
+  const wanted = place().query.get('mode') ?? kept('mode');
+  if (wanted === 'live' || wanted === 'test') return wanted;
+  return account()?.status === 'active' ? 'live' : 'test';
+}
+
+/** Looks at another account, or mode, from the page's first place on. @param {string} name @param {string} value */
+function choose(name, value) {
+  kept(name, value);
+  const { path } = place();
+  const page = path.split('/')[1] ?? '';
+  const next = to(`/${page}`);
+  if (location.hash === next) show();
+  else location.hash = next;
+}
+
+async function signOut() {
+  await operator('DELETE', 'session').catch(() => null);
+  signedOut();
+}
+
+function signedOut() {
+  state.user = null;
+  state.shown += 1;
+  document.querySelectorAll('dialog').forEach((dialog) => dialog.close());
+  document.title = 'Sign in · Coffer';
+  fill(document.body, signIn(logo, begin));
+  document.querySelector('input')?.focus();
+}
+
+/** Reads who is signed in, and their accounts. */
+async function read() {
+  const session = await operator('GET', 'session');
+  state.user = session.user;
+  state.accounts = session.user.role === 'operator'
+    ? (await operator('GET', 'accounts')).data
+    : [await operator('GET', `accounts/${session.user.account}`)];
+}
+
+async function begin() {
+  try {
+    await read();
+  } catch (error) {
+    if (error instanceof Error && 'status' in error && error.status === 401) signedOut();
+    else fill(document.body, h('main', { class: 'alone' }, h('h1', null, 'Coffer'), problemNote(error)));
+    return;
+  }
+  frame();
+  show();
+}
+
+/** Builds what is around every page. */
+function frame() {
+  const user = state.user;
+  if (!user) return;
+  const side = h('nav', { class: 'side', id: 'side', 'aria-label': 'Pages' });
+  const menu = h('button', {
+    type: 'button', class: 'menu small', 'aria-expanded': 'false', 'aria-controls': 'side',
+    onclick: () => menu.setAttribute('aria-expanded', String(side.classList.toggle('open'))),
+  }, 'Menu');
+  const accounts = state.accounts.length > 1
+    ? h('select', { id: 'account', 'aria-label': 'Account', onchange: pickAccount },
+      state.accounts.map(({ id, name }) => h('option', { value: id }, name)))
+    : h('span', { id: 'account' }, state.accounts[0]?.name ?? 'No account yet');
+  function pickAccount(/** @type {Event} */ event) {
+    if (event.target instanceof HTMLSelectElement) choose('account', event.target.value);
+  }
+  const modes = h('div', { class: 'segments', role: 'group', 'aria-label': 'Mode' }, ['live', 'test'].map((one) =>
+    h('button', { type: 'button', 'data-mode': one, onclick: () => choose('mode', one) }, one === 'live' ? 'Live' : 'Test')));
+  fill(document.body,
+    h('a', { class: 'skip', href: '#content', onclick: skip }, 'Skip to the page'),
+    h('header', { class: 'top' },
+      h('a', { class: 'brand', href: '#/' }, h('img', { src: logo, alt: '' }), 'Coffer'),
+      menu, h('span', { class: 'space' }), accounts, modes,
+      h('a', { class: 'button small', href: '#/me' }, user.email),
+      h('button', { type: 'button', class: 'small', onclick: signOut }, 'Sign out'),
+      h('p', { class: 'test-band', id: 'test-band', hidden: true }, 'Test mode: nothing here is real money.')),
+    h('div', { class: 'shell' }, side, h('main', { class: 'content', id: 'content', tabindex: '-1' })));
+  function skip(/** @type {Event} */ event) {
+    event.preventDefault();
+    document.getElementById('content')?.focus();
+  }
+}
+
+/** May whoever is signed in go there? @param {Page} page */
+function isOpen(page) {
+  if (page.for === 'operators') return state.user?.role === 'operator';
+  return page.for !== 'account' || account() !== null;
+}
+
+/** Fills the navigation; says which account and mode it is. @param {Page | undefined} now */
+function mark(now) {
+  const side = document.getElementById('side');
+  if (!side) return;
+  side.classList.remove('open');
+  document.querySelector('.menu')?.setAttribute('aria-expanded', 'false');
+  /** @type {Map<string, Page[]>} */
+  const groups = new Map();
+  for (const page of pages.filter((one) => !one.hidden && isOpen(one))) {
+    groups.set(page.group, [...(groups.get(page.group) ?? []), page]);
+  }
+  fill(side, [...groups].map(([group, members]) => [
+    group ? h('h2', null, group) : null,
+    h('ul', null, members.map((page) => h('li', null,
+      h('a', { href: to(`/${page.name}`), 'aria-current': page === now ? 'page' : null }, page.text)))),
+  ]));
+  const select = document.getElementById('account');
+  if (select instanceof HTMLSelectElement) select.value = account()?.id ?? '';
+  for (const button of document.querySelectorAll('[data-mode]')) {
+    button.setAttribute('aria-pressed', String(button.getAttribute('data-mode') === mode()));
+  }
+  const band = document.getElementById('test-band');
+  if (band) band.hidden = mode() !== 'test';
+}
+
+/** Shows the page of this place. */
+async function show() {
+  if (!state.user) return;
+  const { path, query } = place();
+  for (const name of ['account', 'mode']) {
+    const value = query.get(name);
+    if (value) kept(name, value);
+  }
+  const [name = '', ...parts] = path.split('/').slice(1);
+  const page = pages.find((one) => one.name === name && isOpen(one));
+  mark(page);
+  const content = document.getElementById('content');
+  if (!content) return;
+  state.shown += 1;
+  const turn = state.shown;
+  content.setAttribute('aria-busy', 'true');
+  const waiting = setTimeout(() => fill(content, h('p', { class: 'loading', role: 'status' }, 'Loading…')), 300);
+  /** @type {Element} */
+  let shown;
+  try {
+    shown = page ? await (await page.load()).show(context(parts, query)) : missing();
+  } catch (error) {
+    shown = h('div', { class: 'stack' }, h('h1', null, page?.text ?? 'Coffer'), problemNote(error),
+      h('div', null, h('button', { type: 'button', onclick: () => show() }, 'Try again')));
+  } finally {
+    clearTimeout(waiting);
+  }
+  if (turn !== state.shown) return;
+  fill(content, ...(shown instanceof HTMLDivElement && shown.classList.contains('page') ? shown.childNodes : [shown]));
+  content.removeAttribute('aria-busy');
+  content.setAttribute('data-place', path);
+  const heading = content.querySelector('h1');
+  document.title = `${heading?.textContent ?? 'Coffer'} · Coffer`;
+  if (turn > 1) {
+    scrollTo(0, 0);
+    content.focus();
+  }
+}
+
+function missing() {
+  return h('div', { class: 'page' }, h('h1', null, 'Page not found'),
+    h('p', null, 'There is no such page, or it is not for you. ', h('a', { href: '#/' }, 'Go to the home page'), '.'));
+}
+
+/** @param {string[]} parts @param {URLSearchParams} query @returns {Context} */
+function context(parts, query) {
+  const user = state.user;
+  if (!user) throw new Error('Nobody is signed in.');
+  return {
+    user, isOperator: user.role === 'operator', account: account(), accounts: state.accounts, mode: mode(),
+    parts: parts.map(decodeURIComponent), query, path: (rest) => `accounts/${account()?.id}/${rest}`, reload: show,
+    refresh: async () => { await read(); frame(); await show(); },
+  };
+}
+
+hooks.signedOut = signedOut;
+document.querySelector('noscript')?.remove();
+router(() => { if (state.user) show(); });
+begin();

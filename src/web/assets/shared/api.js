@@ -1,0 +1,244 @@
+// How pages talk to the server: JSON, refusals as errors that name their field, forms that show them there.
+//
+// What always holds: a refusal is shown beside the field that it names, with its request id; where the session is over
+// the page is told; where a recent password is asked for, it is asked for in a dialog, and the call is made again.
+
+import { ask, h, root } from './dom.js';
+
+/** @typedef {import("./dom.js").Child} Child */
+
+/** A call that was refused, or that nobody answered. */
+export class ApiError extends Error {
+  /**
+   * @param {number} status 0 where there was no answer
+   * @param {{ error?: string, message?: string, param?: string, requestId?: string }} body
+   */
+  constructor(status, body) {
+    super(body.message ?? (status === 0 ? 'The server cannot be reached. Check the connection, then try again.'
+      : `The server answered ${status}.`));
+    this.status = status;
+    this.code = body.error ?? '';
+    this.param = body.param ?? null;
+    this.requestId = body.requestId ?? null;
+  }
+}
+
+/** What a page does where nobody is signed in any more. */
+export const hooks = { signedOut: () => {} };
+
+/**
+ * Asks the server. `path` is below where its paths begin, without a slash before it.
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body] sent as JSON
+ * @param {Record<string, string>} [headers]
+ * @returns {Promise<any>} what it answered, as JSON; null where that was nothing
+ */
+export async function call(method, path, body, headers = {}) {
+  let answer;
+  try {
+    answer = await fetch(new URL(path, root), {
+      method,
+      headers: body === undefined ? headers : { 'Content-Type': 'application/json', ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      cache: 'no-store',
+    });
+  } catch {
+    throw new ApiError(0, {});
+  }
+  const text = await answer.text();
+  let json = null;
+  try {
+    json = text === '' ? null : JSON.parse(text);
+  } catch {
+    json = null;
+  }
+  if (answer.ok) return json;
+  const refusal = new ApiError(answer.status, json ?? {});
+  if (refusal.code === 'reauthentication_required' && await confirmPassword()) return call(method, path, body, headers);
+  if (refusal.status === 401 && refusal.code === 'unauthorized' && path.startsWith('dashboard/')) hooks.signedOut();
+  throw refusal;
+}
+
+/**
+ * The same of the operator interface; `query` is put behind the path, but what is empty in it.
+ * @param {string} method
+ * @param {string} path below /dashboard/api/
+ * @param {unknown} [body]
+ * @param {Record<string, string | number | null | undefined>} [query]
+ * @param {Record<string, string>} [headers]
+ */
+export function operator(method, path, body, query = {}, headers = {}) {
+  return call(method, `dashboard/api/${path}${queryText(query)}`, body, headers);
+}
+
+/**
+ * A query with its question mark; nothing where it is empty.
+ * @param {Record<string, string | number | null | undefined>} query
+ */
+export function queryText(query) {
+  const there = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  return there.length === 0 ? '' : `?${new URLSearchParams(there.map(([name, value]) => [name, String(value)]))}`;
+}
+
+/** Asks for one's own password once more. @returns {Promise<boolean>} was it given? */
+async function confirmPassword() {
+  const given = await ask('Confirm with your password', (close) => [
+    h('p', null, 'What you are about to do is sensitive. It asks for your password again, for the next 15 minutes.'),
+    form({
+      fields: [{ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true }],
+      submit: 'Confirm',
+      cancel: () => close(false),
+      send: async (values) => {
+        await call('POST', 'dashboard/api/session/confirm', values);
+        close(true);
+      },
+    }),
+  ]);
+  return given === true;
+}
+
+/**
+ * One field of a form. `type`: that of an input, or `select`, `textarea`, `checkbox`, `none` (`element` only).
+ * @typedef {{ name: string, label: string, type?: string, value?: string | boolean | null, hint?: Child, required?: boolean,
+ *   options?: [string, string][], placeholder?: string, autocomplete?: string, inputmode?: string, rows?: number,
+ *   pattern?: string }} Field
+ */
+
+let counter = 0;
+
+/**
+ * One field with its label, its hint and the place for what is wrong with it.
+ * @param {Field} field
+ */
+export function field(field) {
+  counter += 1;
+  const id = `field-${counter}`;
+  const wrong = h('p', { class: 'wrong', id: `${id}-wrong`, hidden: true });
+  const hint = field.hint ? h('p', { class: 'hint', id: `${id}-hint` }, field.hint) : null;
+  const props = {
+    id, name: field.name, required: field.required, placeholder: field.placeholder, inputmode: field.inputmode,
+    'aria-describedby': hint ? `${hint.id} ${wrong.id}` : wrong.id,
+    autocomplete: field.autocomplete ?? 'off',
+  };
+  const text = typeof field.value === 'string' ? field.value : '';
+  /** @type {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} */
+  let input;
+  if (field.type === 'select') {
+    input = h('select', props, (field.options ?? []).map(([value, name]) =>
+      h('option', { value, selected: value === text }, name)));
+  } else if (field.type === 'textarea') {
+    input = h('textarea', { ...props, rows: field.rows, value: text });
+  } else if (field.type === 'checkbox') {
+    input = h('input', { ...props, type: 'checkbox', checked: field.value === true });
+  } else {
+    input = h('input', { ...props, type: field.type ?? 'text', value: text, spellcheck: 'false', pattern: field.pattern });
+  }
+  const label = h('label', { for: id }, field.label);
+  const element = field.type === 'checkbox'
+    ? h('div', { class: 'field' }, h('div', { class: 'check' }, input, label), hint, wrong)
+    : h('div', { class: 'field' }, label, input, hint, wrong);
+  return {
+    element,
+    input,
+    name: field.name,
+    /** @returns {string | boolean} */
+    value: () => (input instanceof HTMLInputElement && input.type === 'checkbox' ? input.checked : input.value.trim()),
+    /** @returns {string | boolean} as it was typed: a password */
+    exact: () => (input instanceof HTMLInputElement && input.type === 'checkbox' ? input.checked : input.value),
+    /** @param {string | null} message */
+    say: (message) => {
+      wrong.textContent = message ?? '';
+      wrong.hidden = message === null;
+      if (message === null) input.removeAttribute('aria-invalid');
+      else input.setAttribute('aria-invalid', 'true');
+    },
+  };
+}
+
+/**
+ * A form. `send` is given the values by name; what it throws is shown: beside the field that it names, or above the button.
+ * @param {{ fields: (Field | { element: HTMLElement })[], submit: string, danger?: boolean, cancel?: () => void,
+ *   cancelText?: string, send: (values: Record<string, any>) => Promise<unknown>, class?: string, label?: string }} options
+ */
+export function form(options) {
+  /** @type {ReturnType<typeof field>[]} */
+  const fields = [];
+  const parts = options.fields.map((one) => {
+    if ('element' in one) return one.element;
+    const made = field(one);
+    fields.push(made);
+    return made.element;
+  });
+  const problem = h('div', { class: 'note bad', role: 'alert', hidden: true });
+  const button = h('button', { type: 'submit', class: options.danger ? 'danger' : 'primary' }, options.submit);
+  const cancel = options.cancel
+    ? h('button', { type: 'button', onclick: options.cancel }, options.cancelText ?? 'Cancel') : null;
+  const onsubmit = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (button.getAttribute('aria-busy') === 'true') return;
+    for (const one of fields) one.say(null);
+    problem.hidden = true;
+    const missing = fields.find((one) => one.input.required && one.value() === '');
+    if (missing) {
+      missing.say('This must be filled in.');
+      missing.input.focus();
+      return;
+    }
+    const values = Object.fromEntries(fields.map((one) =>
+      [one.name, one.input instanceof HTMLInputElement && one.input.type === 'password' ? one.exact() : one.value()]));
+    await busy(button, async () => {
+      try {
+        await options.send(values);
+      } catch (error) {
+        const named = error instanceof ApiError && error.param !== null
+          ? fields.find((one) => one.name === error.param || error.param?.startsWith(`${one.name}.`)
+            || error.param?.startsWith(`${one.name}[`)) : undefined;
+        if (named) {
+          named.say(told(error));
+          named.input.focus();
+        } else {
+          problem.replaceChildren(problemText(error));
+          problem.hidden = false;
+        }
+      }
+    });
+  };
+  return h('form', { class: `form ${options.class ?? ''}`, novalidate: true, onsubmit, 'aria-label': options.label },
+    parts, problem, h('div', { class: 'ends' }, cancel, button));
+}
+
+/**
+ * Does something while a button shows that it is being done.
+ * @param {HTMLButtonElement} button
+ * @param {() => Promise<unknown>} work
+ */
+export async function busy(button, work) {
+  if (button.getAttribute('aria-busy') === 'true') return;
+  button.setAttribute('aria-busy', 'true');
+  button.setAttribute('aria-disabled', 'true');
+  try {
+    await work();
+  } finally {
+    button.removeAttribute('aria-busy');
+    button.removeAttribute('aria-disabled');
+  }
+}
+
+/** What went wrong, as a sentence. @param {unknown} error */
+export function told(error) {
+  const text = error instanceof Error ? error.message : String(error);
+  const sentence = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
+}
+
+/** What went wrong, with the request that it went wrong in. @param {unknown} error */
+export function problemText(error) {
+  const id = error instanceof ApiError ? error.requestId : null;
+  return h('div', null, h('p', null, told(error)), id ? h('p', { class: 'quiet' }, `Request ${id}`) : null);
+}
+
+/** A page's place for what went wrong. @param {unknown} error */
+export function problemNote(error) {
+  return h('div', { class: 'note bad', role: 'alert' }, problemText(error));
+}

@@ -1,0 +1,293 @@
+// What pages that a script fills are built of: elements, a small router, and how things are written for people.
+//
+// What always holds: what comes from the server is put in as text, never as markup; an address is linked to only where
+// it is of this service or of the web; nothing here computes with money: an amount is the text that the server sent.
+
+/** @typedef {Node | string | number | null | undefined | false | readonly unknown[]} Child a list is of children */
+/** @typedef {Record<string, unknown>} Props */
+
+/**
+ * An element. A property beginning with `on` that is a function listens; `true` is an attribute without a value;
+ * `false`, `null` and `undefined` are none; `value`, `checked` and `selected` are set as properties.
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Props | null} [props]
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[T]}
+ */
+export function h(tag, props, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith('on')) {
+      if (typeof value !== 'function') throw new Error(`${name} must be a function`);
+      element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    } else if (['value', 'checked', 'selected', 'indeterminate'].includes(name)) {
+      Object.assign(element, { [name]: value });
+    } else if (['href', 'src', 'action'].includes(name)) {
+      if (isSafe(String(value))) element.setAttribute(name, String(value));
+    } else {
+      element.setAttribute(name, value === true ? '' : String(value));
+    }
+  }
+  add(element, children);
+  return element;
+}
+
+/**
+ * An element of SVG.
+ * @param {string} tag
+ * @param {Props | null} [props]
+ * @param {...Child} children
+ */
+export function s(tag, props, ...children) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(props ?? {})) element.setAttribute(name, String(value));
+  add(element, children);
+  return element;
+}
+
+/**
+ * Does it lead to a place of this service, or of the web? `javascript:` does not.
+ * @param {string} url
+ */
+export function isSafe(url) {
+  try {
+    return ['http:', 'https:', 'blob:'].includes(new URL(url, document.baseURI).protocol);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Appends; what is nothing is left out, a list is flattened.
+ * @param {Node} element
+ * @param {Child[]} children
+ */
+export function add(element, children) {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    if (Array.isArray(child)) add(element, child);
+    else element.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+}
+
+/**
+ * Puts these in the place of all that is in it.
+ * @param {Element} element
+ * @param {...Child} children
+ */
+export function fill(element, ...children) {
+  element.replaceChildren();
+  add(element, children);
+}
+
+/** Where the service's paths begin, also below a path of another server: `../../../` from this file. */
+export const root = new URL('../../../', import.meta.url);
+
+/**
+ * An amount with its currency, as the server wrote it, its whole part in groups of three digits.
+ * @param {string | null | undefined} amount
+ * @param {string | null | undefined} [currency]
+ */
+export function money(amount, currency) {
+  if (amount === null || amount === undefined) return '–';
+  const [whole = '', rest] = amount.split('.');
+  const grouped = whole.replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f').replace('-', '\u2212');
+  const text = rest === undefined ? grouped : `${grouped}.${rest}`;
+  return currency ? `${text}\u00a0${currency}` : text;
+}
+
+const moments = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+const days = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+
+/**
+ * A moment as people here read it; its title is the exact one, in UTC.
+ * @param {string | null | undefined} moment
+ * @returns {Node}
+ */
+export function when(moment) {
+  if (!moment) return document.createTextNode('–');
+  return h('time', { datetime: moment, title: moment, class: 'number' }, moments.format(new Date(moment)));
+}
+
+/**
+ * A day, `2026-11-22`, as people read it.
+ * @param {string} day
+ */
+export function dayName(day) {
+  return days.format(new Date(`${day}T00:00:00Z`));
+}
+
+/**
+ * A word of the interface as people read it: `awaiting_payment` is “Awaiting payment”.
+ * @param {string} name
+ */
+export function words(name) {
+  const text = name.replace(/[_.]/g, ' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const tones = /** @type {Record<string, string>} */ ({});
+for (const name of ['confirmed', 'overpaid', 'paid', 'delivered', 'active', 'assigned', 'recorded']) tones[name] = 'good';
+for (const name of ['detected', 'approved', 'processing', 'awaiting_payment', 'provisioning', 'seen']) tones[name] = 'info';
+for (const name of ['underpaid', 'paid_late', 'requested', 'pending', 'queued', 'open', 'unknown']) tones[name] = 'warn';
+for (const name of ['failed', 'rejected', 'suspended', 'dropped', 'orphaned', 'refused']) tones[name] = 'bad';
+
+/**
+ * A status as a word with a color of its kind.
+ * @param {string} status
+ * @param {string} [tone] good, info, warn or bad, where it is not the status's own
+ */
+export function badge(status, tone) {
+  return h('span', { class: `badge ${tone ?? tones[status] ?? ''}` }, words(status));
+}
+
+/**
+ * A button that copies a text, and says that it did.
+ * @param {string} text
+ * @param {string} [name] what is copied: “address”
+ */
+export function copyButton(text, name = 'text') {
+  const button = h('button', { type: 'button', class: 'small', 'aria-label': `Copy the ${name}`, onclick: copy }, 'Copy');
+  async function copy() {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = h('textarea', { value: text, readonly: true, class: 'visually-hidden' });
+      (button.closest('dialog') ?? document.body).append(area);
+      area.select();
+      document.execCommand('copy');
+      area.remove();
+      button.focus();
+    }
+    button.textContent = 'Copied';
+    toast(`Copied the ${name}.`);
+  }
+  return button;
+}
+
+/**
+ * A text in full that can be copied.
+ * @param {string} text
+ * @param {string} [name]
+ */
+export function secret(text, name) {
+  return h('div', { class: 'secret' }, h('code', null, text), copyButton(text, name));
+}
+
+/** Says something for six seconds, also to a screen reader. @param {string} text */
+export function toast(text) {
+  let place = document.querySelector('.toasts');
+  const dialog = document.querySelector('dialog[open]');
+  if (!place) place = h('div', { class: 'toasts', role: 'status', 'aria-live': 'polite' });
+  (dialog ?? document.body).append(place);
+  const shown = h('p', { class: 'toast' }, text);
+  place.append(shown);
+  setTimeout(() => shown.remove(), 6000);
+}
+
+/**
+ * Facts with their names; those that are nothing are left out.
+ * @param {[string, Child][]} entries
+ */
+export function facts(...entries) {
+  const there = entries.filter(([, value]) => value !== null && value !== undefined && value !== false);
+  return h('dl', { class: 'facts' }, there.map(([name, value]) => [h('dt', null, name), h('dd', null, value)]));
+}
+
+/**
+ * What stands where there is nothing yet, and what can be done about it.
+ * @param {string} title
+ * @param {Child} text
+ * @param {...Child} actions
+ */
+export function empty(title, text, ...actions) {
+  return h('div', { class: 'empty' }, h('h2', null, title), h('p', null, text), actions);
+}
+
+/**
+ * One column of a table.
+ * @template Row
+ * @typedef {{ name: string, cell: (row: Row) => Child, end?: boolean }} Column
+ */
+
+/**
+ * A table; on a phone its rows are cards. `label` names it for a screen reader.
+ * @template Row
+ * @param {string} label
+ * @param {Column<Row>[]} columns
+ * @param {Row[]} rows
+ * @returns {{ element: HTMLElement, append: (rows: Row[]) => void }}
+ */
+export function table(label, columns, rows) {
+  const body = h('tbody', { role: 'rowgroup' });
+  /** @param {Row[]} more */
+  const append = (more) => add(body, more.map((row) => h('tr', { role: 'row' }, columns.map((column) =>
+    h('td', { role: 'cell', 'data-label': column.name || null, class: column.end ? 'end number' : null }, h('div', null, column.cell(row)))))));
+  append(rows);
+  const names = columns.map((column) => h('th', { role: 'columnheader', scope: 'col', class: column.end ? 'end' : null },
+    column.name || h('span', { class: 'visually-hidden' }, 'Actions')));
+  const head = h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, names));
+  const element = h('div', { class: 'card table' }, h('table', { role: 'table', 'aria-label': label }, head, body));
+  return { element, append };
+}
+
+/**
+ * Where the page is: `#/invoices/ID?text=x` is the path `/invoices/ID` and its query.
+ * @returns {{ path: string, query: URLSearchParams }}
+ */
+export function place() {
+  const [path = '', query = ''] = location.hash.replace(/^#/, '').split('?', 2);
+  return { path: path || '/', query: new URLSearchParams(query) };
+}
+
+/**
+ * The address of a place in the page; what is empty in the query is left out.
+ * @param {string} path
+ * @param {Record<string, string | null | undefined>} [query]
+ */
+export function to(path, query = {}) {
+  const there = Object.entries(query).filter(([, value]) => value);
+  const text = new URLSearchParams(/** @type {[string, string][]} */ (there)).toString();
+  return `#${path}${text ? `?${text}` : ''}`;
+}
+
+/**
+ * Calls `onChange` now and whenever the place is another one.
+ * @param {() => void} onChange
+ */
+export function router(onChange) {
+  addEventListener('hashchange', onChange);
+  onChange();
+}
+
+/**
+ * Asks something in a dialog that has the focus until it is closed; focus goes back after it. `build` is given what
+ * closes it with an answer; Escape closes it with null.
+ * @template T
+ * @param {string} title
+ * @param {(close: (answer: T) => void) => Child} build
+ * @returns {Promise<T | null>}
+ */
+export function ask(title, build) {
+  return new Promise((answer) => {
+    const before = document.activeElement;
+    const heading = h('h2', { id: `dialog-${Math.random().toString(36).slice(2)}` }, title);
+    const dialog = h('dialog', { 'aria-labelledby': heading.id });
+    /** @type {T | null} */
+    let given = null;
+    /** @param {T} value */
+    const close = (value) => { given = value; dialog.close(); };
+    add(dialog, [h('div', { class: 'stack' }, heading, build(close))]);
+    dialog.addEventListener('close', () => {
+      const toasts = dialog.querySelector('.toasts');
+      if (toasts) document.body.append(toasts);
+      dialog.remove();
+      if (before instanceof HTMLElement) before.focus();
+      answer(given);
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
