@@ -110,6 +110,11 @@ pub struct Clock {
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
+    /// One that starts now.
+    pub fn start() -> Stopwatch {
+        Stopwatch(Instant::now())
+    }
+
     /// Microseconds since it was started.
     pub fn us(self) -> i64 {
         i64::try_from(self.0.elapsed().as_micros()).unwrap_or(i64::MAX)
@@ -192,7 +197,7 @@ impl Clock {
 
     /// Starts a stopwatch.
     pub fn stopwatch(&self) -> Stopwatch {
-        Stopwatch(Instant::now())
+        Stopwatch::start()
     }
 
     /// How long until a moment; nothing while the clock stands still before it.

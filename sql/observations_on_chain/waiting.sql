@@ -5,3 +5,4 @@ from observations o
   left join deposits d on d.observation = o.seq
 where o.mode = 'live' and o.chain = :chain and o.state = 'seen' and o.block_height <= :height and o.seq > :after
 order by o.seq
+limit :limit

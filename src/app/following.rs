@@ -16,6 +16,8 @@ use std::time::Duration;
 const BLOCKS_MAX: u32 = 100;
 /// The most of what was seen that one transaction takes in, so that others are not kept waiting.
 const OUTPUTS_MAX: usize = 200;
+/// How long it goes on taking in.
+const PART_MS_MAX: i64 = 50;
 /// How long all chains together have at the end to bring their steps to an end. What waits for a node loses nothing by it.
 const END_WAIT: Duration = Duration::from_millis(300);
 
@@ -54,6 +56,7 @@ pub(super) fn start(
             addresses: pools.of(chain),
             blocks_max: BLOCKS_MAX,
             outputs_max: OUTPUTS_MAX,
+            part_ms_max: PART_MS_MAX,
             test_networks: nodes.test_networks,
             was_rescan: false,
             has_rescan: false,

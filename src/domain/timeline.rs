@@ -22,6 +22,7 @@ use super::time::Time;
 use super::transfer::{Transfer, TransferStatus};
 pub use reason::Sums;
 use reason::{payment_text, told_by, transfer_text, why};
+use std::collections::HashMap;
 
 text_enum! {
     /// What an entry of the timeline tells of.
@@ -240,8 +241,10 @@ pub fn timeline(history: &History<'_>, now: Time) -> Vec<Entry> {
         match step.what {
             What::Picked(quote) => entries.extend(picked(history, step.at, quote)),
             What::Payment(seq, state) => {
-                let mut all = payments.iter_mut().zip(&shares);
-                let Some((replayed, share)) = all.find(|(one, _)| one.payment.seq == seq) else {
+                let place = payments.binary_search_by_key(&seq, |one| one.payment.seq);
+                let place = place.unwrap_or(payments.len());
+                let (Some(replayed), Some(share)) = (payments.get_mut(place), shares.get(place))
+                else {
                     continue;
                 };
                 let before = replayed.judged.map(|judged| judged.state);
@@ -277,16 +280,15 @@ fn replayed<'a>(history: &History<'a>) -> Vec<Replayed<'a>> {
         let quote = quotes.find(|quote| quote.seq == payment.quote)?;
         payment.on_time.then_some(quote.created_at)
     };
+    let mut of_payments: HashMap<i64, Vec<&Booked>> = HashMap::new();
+    for (of, booked) in history.booked {
+        of_payments.entry(*of).or_default().push(booked);
+    }
     let of = |payment: &'a Payment| Replayed {
         payment,
         priced_at: quoted_at(payment),
         judged: None,
-        booked: history
-            .booked
-            .iter()
-            .filter(|(of, _)| *of == payment.seq)
-            .map(|(_, booked)| booked)
-            .collect(),
+        booked: of_payments.remove(&payment.seq).unwrap_or_default(),
     };
     history.payments.iter().map(of).collect()
 }

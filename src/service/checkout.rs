@@ -10,7 +10,7 @@ use crate::domain::asset::Asset;
 use crate::domain::confirmations::OnChain;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
-use crate::domain::payment::{Payment, PaymentState};
+use crate::domain::payment::Payment;
 use crate::domain::quote;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::InvoiceStatus;
@@ -58,7 +58,7 @@ pub struct Due {
 }
 
 /// The most payments that a customer sees of an invoice: a sender can make as many as it likes.
-const UNCONFIRMED_MAX: usize = 5;
+const UNCONFIRMED_MAX: u32 = 5;
 
 impl Service {
     /// May a page of this origin use the caller's public key? Programs send no origin.
@@ -170,9 +170,8 @@ impl Service {
         if self.is_simulated(invoice.mode) {
             return Ok(Vec::new());
         }
-        let mut seen = payments::of_invoice(db, invoice.seq)?;
-        seen.retain(|payment| payment.state == PaymentState::Seen);
-        let seen = seen.split_off(seen.len().saturating_sub(UNCONFIRMED_MAX));
+        let mut seen = payments::newest_seen(db, invoice.seq, UNCONFIRMED_MAX)?;
+        seen.reverse();
         let on_chain = self.depths().of_each(db, &seen)?;
         Ok(seen.into_iter().zip(on_chain).collect())
     }
@@ -209,7 +208,7 @@ fn rest(db: &Reader<'_>, invoice: &Invoice, now: Time) -> Result<Option<Units>, 
     {
         return Ok(None);
     }
-    let due = still_due(invoice, &payments::of_invoice(db, invoice.seq)?)?;
+    let due = still_due(invoice, payments::counting(db, invoice.seq)?)?;
     Ok(Some(coin.rate.units_for(due, coin.asset.decimals)?))
 }
 

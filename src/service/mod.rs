@@ -75,6 +75,9 @@ pub struct Service {
     faults: faults::FaultSwitches,
     stock: stock::Stock,
     live: Live,
+    /// How often an invoice was recomputed.
+    #[cfg(test)]
+    pub(crate) recomputed: std::sync::atomic::AtomicUsize,
 }
 
 /// Copies of what the file holds, for reading without asking it.
@@ -125,6 +128,8 @@ impl Service {
             faults: faults::FaultSwitches::default(),
             stock: stock::Stock::default(),
             live,
+            #[cfg(test)]
+            recomputed: std::sync::atomic::AtomicUsize::default(),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::PaymentCase;
 use crate::domain::money::{Cents, Overflow, Total};
 use crate::domain::observation::Observation;
-use crate::domain::payment::{Payment, PaymentState, simulated_txid};
+use crate::domain::payment::{PaymentState, simulated_txid};
 use crate::domain::quote::{Quote, amount_due, unavailable};
 use crate::domain::rate::Quoted;
 use crate::domain::refusal::{Code, Refusal};
@@ -55,7 +55,8 @@ impl Service {
                 return Err(Refusal::new(Code::InvalidRequest, message).into());
             }
             let quote = service.quote_to_pay(tx, now, &mut invoice, asset.as_deref())?;
-            let due = still_due(&invoice, &before)?;
+            let counting = before.iter().filter(|payment| payment.counts());
+            let due = still_due(&invoice, counting.map(|payment| payment.value))?;
             let fiat = match case {
                 PaymentCase::Exact => due,
                 PaymentCase::Under => due.half(),
@@ -117,13 +118,13 @@ impl Service {
     }
 }
 
-/// What is still to be paid; the whole price where nothing is due any more.
-pub(super) fn still_due(invoice: &Invoice, payments: &[Payment]) -> Result<Cents, Overflow> {
-    let paid = payments
-        .iter()
-        .filter(|payment| payment.counts())
-        .map(|payment| payment.value);
-    match Total::from(invoice.amount).minus(paid.sum::<Total>()) {
+/// What is still to be paid, where payments of these values count; the whole price where nothing is due any more.
+pub(super) fn still_due(
+    invoice: &Invoice,
+    counting: impl IntoIterator<Item = Cents>,
+) -> Result<Cents, Overflow> {
+    let paid = counting.into_iter().sum::<Total>();
+    match Total::from(invoice.amount).minus(paid) {
         rest if rest > Total::ZERO => rest.cents(),
         _ => Ok(invoice.amount),
     }

@@ -14,7 +14,7 @@ use crate::domain::scanned::{Scanned, waits_for};
 use crate::domain::status::{InvoiceStatus, status};
 use crate::domain::time::Time;
 use crate::domain::{quote, render};
-use crate::store::{Reader, Tx, chains, file, invoice_steps, invoices, payments, quotes};
+use crate::store::{Reader, Touched, Tx, chains, file, invoice_steps, invoices, payments, quotes};
 use serde_json::value::RawValue;
 
 /// What made the step necessary.
@@ -47,6 +47,13 @@ impl Service {
         invoice: Invoice,
         cause: Cause,
     ) -> Result<(Invoice, Option<Json>), Error> {
+        let touched = Touched {
+            invoice: invoice.seq,
+            is_told: cause == Cause::Confirmed,
+        };
+        if tx.puts_off(touched) {
+            return Ok((invoice, None));
+        }
         let before = invoice.status;
         let invoice = self.recompute(tx, now, invoice)?;
         let is_told = invoice.status != before || cause == Cause::Confirmed;
@@ -58,8 +65,40 @@ impl Service {
         Ok((invoice, Some(object)))
     }
 
+    /// Does some work that may touch an invoice many times, and settles each that it touched once, behind the work: settling
+    /// one reads all of its payments. What the work leaves unsaved of an invoice would be lost.
+    ///
+    /// Where an invoice cannot be settled so, all of it is taken back and done again, and each touch is settled by itself: then
+    /// it is known which one cannot be booked, and it spoils nothing else.
+    pub(super) fn settled_once<T>(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        mut work: impl FnMut() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let together = tx.attempt(|| {
+            let (done, touched) = tx.put_off(&mut work)?;
+            for Touched { invoice, is_told } in touched {
+                let cause = if is_told {
+                    Cause::Confirmed
+                } else {
+                    Cause::Other
+                };
+                self.settle(tx, now, invoices::by_seq(tx, invoice)?, cause)?;
+            }
+            Ok(done)
+        })?;
+        match together {
+            Err(Error::Refused(_)) => work(),
+            settled => settled,
+        }
+    }
+
     /// Recomputes an invoice, and saves it with the change of its status.
     fn recompute(&self, tx: &Tx<'_>, now: Time, mut invoice: Invoice) -> Result<Invoice, Error> {
+        #[cfg(test)]
+        self.recomputed
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let payments = payments::of_invoice(tx, invoice.seq)?;
         let before = invoice.status;
         let quotes = quotes::of_invoice(tx, invoice.seq)?;

@@ -71,7 +71,7 @@ pub use error::StoreError;
 pub use health::Refusing;
 pub use open::{Durability, Kind, Opening, read_only};
 pub use source::read_any;
-pub use writer::{Changes, Tx, WriteError};
+pub use writer::{Changes, Touched, Tx, WriteError};
 
 use health::Health;
 use memo::Memo;

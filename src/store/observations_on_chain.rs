@@ -73,6 +73,9 @@ values! {
     GIVEN_UP(txid: String, position: u32, state: PaymentState) = "select txid, position, state from observations \
         where mode = 'live' and chain = :chain and vanished_at < :before and state = 'seen' \
         and block_height is null limit :limit";
+    FIRST_SEEN_IN(position: u32) = "select position from observations where mode = 'live' and chain = :chain and txid = :txid \
+        and state = 'seen' and block_height is null and asset = :asset and address = :address and position < 2147483648 \
+        order by position limit 1";
     UNBOOKED(txid: String, position: u32, state: PaymentState) = "select txid, position, state from observations \
         where mode = 'live' and chain = :chain and vanished_at is not null and state = 'confirmed' \
         and block_height is null limit :limit";
@@ -133,14 +136,18 @@ pub fn in_blocks(
     whole(IN_BLOCKS.all(db, params)?)
 }
 
-/// What is in a block up to this height, was taken in behind this one, and waits to be confirmed.
+/// What is in a block up to this height, was taken in behind this one, and waits to be confirmed; the first of it.
 pub fn waiting(
     db: &Reader<'_>,
     chain: Chain,
     height: u32,
     after: i64,
+    limit: usize,
 ) -> Result<Vec<Waiting>, StoreError> {
-    let params = named_params! { ":chain": chain, ":height": height, ":after": after };
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let params = named_params! {
+        ":chain": chain, ":height": height, ":after": after, ":limit": limit,
+    };
     WAITING.all(db, params)
 }
 
@@ -178,6 +185,18 @@ pub fn given_up(
 pub fn unbooked(db: &Reader<'_>, chain: Chain, limit: usize) -> Result<Places, StoreError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     UNBOOKED.all(db, named_params! { ":chain": chain, ":limit": limit })
+}
+
+/// The first output of a transaction to an address in a coin that is seen and in no block.
+pub fn first_seen_in(
+    db: &Reader<'_>,
+    txid: &str,
+    (asset, address): (&Asset, &str),
+) -> Result<Option<u32>, StoreError> {
+    let params = named_params! {
+        ":chain": asset.chain, ":txid": txid, ":asset": asset.id, ":address": address,
+    };
+    FIRST_SEEN_IN.first(db, params)
 }
 
 /// What has come to an address in a coin, in blocks up to this height.

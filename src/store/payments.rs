@@ -26,6 +26,8 @@ rows! {
     }
     OF_INVOICE = select "from payments p join observations o on o.seq = p.observation \
         where p.invoice = :invoice order by p.seq";
+    NEWEST_SEEN = select "from payments p join observations o on o.seq = p.observation \
+        where p.invoice = :invoice and o.state = 'seen' order by p.seq desc limit :limit";
     BY_ID = select "from payments p join observations o on o.seq = p.observation \
         where p.id = :id";
     OF_OBSERVATION = select "from payments p join observations o on o.seq = p.observation \
@@ -33,6 +35,8 @@ rows! {
 }
 
 values! {
+    COUNTING(value: Cents) = "select p.value from payments p join observations o on o.seq = p.observation \
+        where p.invoice = :invoice and o.state <> 'dropped'";
     PENDING(currency: Currency, value: Cents) = "select i.currency, p.value \
         from invoices i join payments p on p.invoice = i.seq join observations o on o.seq = p.observation \
         where o.state = 'seen' and i.account = :account and i.mode = :mode and i.status = 'detected'";
@@ -123,6 +127,16 @@ pub fn remove(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
 /// The payments of an invoice, in the order they were recorded.
 pub fn of_invoice(db: &Reader<'_>, invoice: i64) -> Result<Vec<Payment>, StoreError> {
     OF_INVOICE.all(db, named_params! { ":invoice": invoice })
+}
+
+/// The newest payments of an invoice that are seen and not confirmed, newest first.
+pub fn newest_seen(db: &Reader<'_>, invoice: i64, limit: u32) -> Result<Vec<Payment>, StoreError> {
+    NEWEST_SEEN.all(db, named_params! { ":invoice": invoice, ":limit": limit })
+}
+
+/// What each payment of an invoice is worth that counts.
+pub fn counting(db: &Reader<'_>, invoice: i64) -> Result<Vec<Cents>, StoreError> {
+    COUNTING.all(db, named_params! { ":invoice": invoice })
 }
 
 /// The payment with this id.

@@ -8,10 +8,12 @@ mod attempt;
 mod batch;
 mod disk;
 mod job;
+mod put_off;
 #[cfg(test)]
 mod tests;
 
 pub(super) use disk::LOG_BYTES_MAX;
+pub use put_off::Touched;
 
 use super::health::Health;
 use super::lock::{Lock, Place};
@@ -69,6 +71,8 @@ pub struct Tx<'c> {
     /// Of a job that shares its savepoint: set where what it wrote has to be taken back, and it is to be done again in one
     /// of its own.
     again: Option<&'c Cell<bool>>,
+    /// Invoices whose settling is put off.
+    put_off: put_off::PutOff,
 }
 
 impl<'c> std::ops::Deref for Tx<'c> {

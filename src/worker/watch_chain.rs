@@ -13,10 +13,11 @@ pub use waker::{ChainWaker, ChainWakers};
 
 use crate::chain::follow::{Addresses, Came, Looking, Manner, step};
 use crate::chain::{Node, NodeError};
+use crate::clock::Stopwatch;
 use crate::domain::asset::Chain;
 use crate::domain::following::{ChainStep, Moves, Reached};
 use crate::domain::time::Time;
-use crate::service::chains::take::Part;
+use crate::service::chains::take::{Bound, Part};
 use crate::service::{Error, Service};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
@@ -32,6 +33,8 @@ pub struct Watch {
     pub blocks_max: u32,
     /// The most of what was seen that is written in one transaction.
     pub outputs_max: usize,
+    /// How long one transaction goes on taking in what was seen, in milliseconds; one thing it always takes.
+    pub part_ms_max: i64,
     /// May the network be one for tests?
     pub test_networks: bool,
     /// Was the last step a part of a rescan? Every other one is.
@@ -183,11 +186,19 @@ impl Watch {
         while part != Part::Done {
             part = self
                 .service()?
-                .take_chain_step(now, &step, part, self.outputs_max)
+                .take_chain_step(now, &step, part, self.bound())
                 .map_err(Failed::File)?;
         }
         self.say(&step, touched);
         Ok(stands(&step))
+    }
+
+    /// How much one transaction takes.
+    fn bound(&self) -> Bound {
+        let (ms_max, mut begun) = (self.part_ms_max, None);
+        Bound::new(self.outputs_max, move || {
+            begun.get_or_insert_with(Stopwatch::start).ms() < ms_max
+        })
     }
 
     /// How many payments and the like are in blocks above this height.

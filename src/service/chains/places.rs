@@ -9,7 +9,9 @@ use crate::domain::observation::{Observation, Place};
 use crate::domain::payment::PaymentState;
 use crate::service::Error;
 use crate::store::chain_cursors::Cursor;
-use crate::store::{Reader, addresses, observations, pool_addresses, rescans};
+use crate::store::{
+    Reader, addresses, observations, observations_on_chain, pool_addresses, rescans,
+};
 
 /// Positions from here on are of what gave its place to something else.
 pub(super) const GAVE_WAY: u32 = 1 << 31;
@@ -39,13 +41,13 @@ pub(super) fn replaced_by(
 ) -> Result<Option<Place>, Error> {
     let gone = forward.into_iter().flat_map(|forward| &forward.gone);
     for gone in gone.filter(|gone| gone.by == seen.txid) {
-        for place in places(db, seen.asset.chain, &gone.txid, PaymentState::Seen)? {
-            let old = observations::at(db, &place)?;
-            if old
-                .is_some_and(|old| old.seen.asset == seen.asset && old.seen.address == seen.address)
-            {
-                return Ok(Some(place));
-            }
+        let to = (seen.asset, seen.address.as_str());
+        if let Some(position) = observations_on_chain::first_seen_in(db, &gone.txid, to)? {
+            return Ok(Some(place_of(
+                seen.asset.chain,
+                gone.txid.clone(),
+                position,
+            )));
         }
     }
     Ok(None)

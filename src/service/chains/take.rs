@@ -1,30 +1,33 @@
 //! Taking a step along a chain: what was seen goes in by `intake`, and the cursor moves with the last of it.
 //!
-//! What does not live here: working the step out. What always holds: until the cursor has moved, the same step can be taken
+//! What does not live here: working the step out, and the things that were seen one by one (`items`). What always holds: until the cursor has moved, the same step can be taken
 //! again and finds everything known; whatever is in a block above the cursor counts as in none.
 
+mod bound;
+mod items;
+
 use super::balances;
-use super::claims::as_claimed;
 use super::depth::Needs;
-use super::places::{begins_there, is_ours, place_of, places, replaced_by};
+use super::places::{begins_there, place_of};
 use crate::domain::asset::Chain;
 use crate::domain::chain::Depth;
 use crate::domain::confirmations::is_deep_enough;
 use crate::domain::following::{ChainStep, Forward, Moves, Reached, Rescanned};
-use crate::domain::observation::{Block, OUTPUTS_MAX, Observation, Place};
+use crate::domain::observation::{Block, OUTPUTS_MAX};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
 use crate::service::intake::Step;
 use crate::service::{Error, Service};
 use crate::store::chain_cursors::{self, Cursor};
 use crate::store::{Tx, chain_blocks, chains, observations, observations_on_chain, rescans};
+pub use bound::Bound;
 use std::sync::Arc;
 
 /// Which transaction of a step is next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Writes what was seen, from this one on; the last of them moves the cursor.
-    Items(usize),
+    /// Writes what was seen, from this one on and of its transaction from this output on; the last of them moves the cursor.
+    Items(usize, u32),
     /// Confirms what is deep enough now, of what was taken in behind this observation.
     Confirm(i64),
     /// None.
@@ -33,7 +36,7 @@ pub enum Part {
 
 impl Part {
     /// The first of every step.
-    pub const FIRST: Part = Part::Items(0);
+    pub const FIRST: Part = Part::Items(0, 0);
 }
 
 impl Service {
@@ -44,15 +47,18 @@ impl Service {
         now: Time,
         step: &Arc<ChainStep>,
         part: Part,
-        outputs_max: usize,
+        mut bound: Bound,
     ) -> Result<Part, Error> {
         let step = Arc::clone(step);
         self.write_and_wait(move |service, tx| {
-            let (cursor, most) = (chain_cursors::of(tx, step.chain)?, outputs_max);
+            let (cursor, bound) = (chain_cursors::of(tx, step.chain)?, &mut bound);
             match part {
-                Part::Items(from) => service.take_items(tx, now, &step, cursor, (from, most)),
+                Part::Items(item, output) => {
+                    service.take_items(tx, now, &step, cursor, ((item, output), bound))
+                }
                 Part::Confirm(after) => match cursor {
-                    Some(cursor) => service.confirm(tx, now, &cursor, (after, most)),
+                    Some(cursor) => service
+                        .settled_once(tx, now, || service.confirm(tx, now, &cursor, after, bound)),
                     None => Ok(Part::Done),
                 },
                 Part::Done => Ok(Part::Done),
@@ -67,107 +73,22 @@ impl Service {
         now: Time,
         step: &ChainStep,
         cursor: Option<Cursor>,
-        (from, most): (usize, usize),
+        (from, bound): ((usize, u32), &mut Bound),
     ) -> Result<Part, Error> {
         if !begins_there(tx, step, cursor.as_ref())? {
             return Ok(Part::Done);
         }
-        if let (0, Moves::Forward(_), Some(cursor)) = (from, &step.moves, &cursor) {
-            self.take_back_above(tx, now, step.chain, cursor.reached.block.height)?;
-        }
-        let (all, to) = (step.items(), from.saturating_add(most));
-        for item in from..to.min(all) {
-            self.take_item(tx, now, step, item)?;
-        }
-        if to < all {
-            return Ok(Part::Items(to));
+        let next = self.settled_once(tx, now, || {
+            if let ((0, 0), Moves::Forward(_), Some(cursor)) = (from, &step.moves, &cursor) {
+                self.take_back_above(tx, now, step.chain, cursor.reached.block.height)?;
+            }
+            self.take_some(tx, now, step, from, bound)
+        })?;
+        if let Some((item, output)) = next {
+            return Ok(Part::Items(item, output));
         }
         self.move_cursor(tx, now, step, cursor)?;
         Ok(Part::Confirm(0))
-    }
-
-    /// One thing that was seen, or is gone.
-    fn take_item(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        step: &ChainStep,
-        item: usize,
-    ) -> Result<(), Error> {
-        let chain = step.chain;
-        let forward = match &step.moves {
-            Moves::Forward(forward) => forward,
-            Moves::Rescanned(rescanned) => {
-                let found = rescanned.found.get(item);
-                return found.map_or(Ok(()), |seen| self.found(tx, now, seen, None));
-            }
-            Moves::Started { .. }
-            | Moves::BackTo(_)
-            | Moves::Stopped(_)
-            | Moves::Claimed(_)
-            | Moves::Looked(_) => return Ok(()),
-        };
-        if let Some(txid) = forward.present.get(item) {
-            for place in places(tx, chain, txid, PaymentState::Dropped)? {
-                self.step_of(tx, now, &place, Step::Seen)?;
-            }
-            return Ok(observations_on_chain::appear(tx, chain, txid)?);
-        }
-        let item = item.saturating_sub(forward.present.len());
-        if let Some(seen) = forward.found.get(item) {
-            return self.found(tx, now, seen, Some(forward));
-        }
-        let item = item.saturating_sub(forward.found.len());
-        let Some(gone) = forward.gone.get(item) else {
-            return Ok(());
-        };
-        for place in places(tx, chain, &gone.txid, PaymentState::Seen)? {
-            self.step_of(tx, now, &place, Step::Dropped)?;
-        }
-        Ok(())
-    }
-
-    /// Something was seen: what had been dropped is there again first, and what is new may take the place of what is gone.
-    fn found(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        seen: &Observation,
-        forward: Option<&Forward>,
-    ) -> Result<(), Error> {
-        if !is_ours(tx, seen.asset.chain, &seen.address)? && !self.is_astray(tx, now, seen)? {
-            return Ok(());
-        }
-        let seen = &as_claimed(tx, seen)?;
-        let place = seen.place();
-        match observations::at(tx, &place)? {
-            Some(known) => {
-                let is_same = known.seen.asset == seen.asset
-                    && known.seen.address == seen.address
-                    && known.seen.amount == seen.amount;
-                if is_same && known.state == PaymentState::Dropped {
-                    self.step_of(tx, now, &place, Step::Seen)?;
-                }
-            }
-            None => {
-                if let Some(old) = replaced_by(tx, seen, forward)? {
-                    let replaced =
-                        tx.attempt(|| self.advance(tx, now, &old, Step::ReplacedBy(seen)))?;
-                    match replaced {
-                        Ok(outcome) if outcome.refusal.is_none() => return Ok(()),
-                        // It comes in without what it would take over.
-                        Ok(_) | Err(Error::Refused(_)) => {}
-                        Err(failed) => return Err(failed),
-                    }
-                }
-            }
-        }
-        said(tx.attempt(|| self.observe(tx, now, seen, None).map(drop))?)
-    }
-
-    /// One step of what is at a place; one that is refused stops nothing else.
-    fn step_of(&self, tx: &Tx<'_>, now: Time, place: &Place, step: Step<'_>) -> Result<(), Error> {
-        said(tx.attempt(|| self.advance(tx, now, place, step).map(drop))?)
     }
 
     /// Nothing is in a block above this height any more.
@@ -240,7 +161,9 @@ impl Service {
                 chains::reach(tx, chain, *scanned_to)?;
             }
             Moves::BackTo(fork) => {
-                self.take_back_above(tx, now, chain, fork.height)?;
+                self.settled_once(tx, now, || {
+                    self.take_back_above(tx, now, chain, fork.height)
+                })?;
                 chain_blocks::give_up(tx, chain, fork.height)?;
                 go_to(&mut cursor, fork);
                 chain_cursors::put(tx, &cursor)?;
@@ -274,19 +197,22 @@ impl Service {
         forward: &Forward,
     ) -> Result<(), Error> {
         let chain = cursor.chain;
-        self.take_back(tx, now, chain, &forward.missing)?;
-        for txid in &forward.vanished {
-            observations_on_chain::vanish(tx, chain, txid, now)?;
-        }
-        if let Some(before) = forward.dropped_before {
-            let gone = observations_on_chain::given_up(tx, chain, before, OUTPUTS_MAX)?;
-            for (txid, position, _) in gone {
-                self.step_of(tx, now, &place_of(chain, txid, position), Step::Dropped)?;
+        self.settled_once(tx, now, || {
+            self.take_back(tx, now, chain, &forward.missing)?;
+            for txid in &forward.vanished {
+                observations_on_chain::vanish(tx, chain, txid, now)?;
             }
-        }
-        for (txid, position, _) in observations_on_chain::unbooked(tx, chain, OUTPUTS_MAX)? {
-            self.step_of(tx, now, &place_of(chain, txid, position), Step::Seen)?;
-        }
+            if let Some(before) = forward.dropped_before {
+                let gone = observations_on_chain::given_up(tx, chain, before, OUTPUTS_MAX)?;
+                for (txid, position, _) in gone {
+                    self.step_of(tx, now, &place_of(chain, txid, position), Step::Dropped)?;
+                }
+            }
+            for (txid, position, _) in observations_on_chain::unbooked(tx, chain, OUTPUTS_MAX)? {
+                self.step_of(tx, now, &place_of(chain, txid, position), Step::Seen)?;
+            }
+            Ok(())
+        })?;
         cursor.reached = forward.to.clone();
         if let Some(complete) = &forward.complete {
             cursor.complete = complete.clone();
@@ -317,14 +243,18 @@ impl Service {
         let Some(to) = &rescanned.to else {
             return Ok(rescans::advance(tx, rescan.seq, rescan.from_height, None)?);
         };
-        self.take_back(tx, now, chain, &rescanned.missing)?;
+        self.settled_once(tx, now, || {
+            self.take_back(tx, now, chain, &rescanned.missing)
+        })?;
         let Reached { block, .. } = to;
         let next = block.height.saturating_add(1).max(rescan.next_height);
         rescans::advance(tx, rescan.seq, next, Some(&block.hash))?;
         if rescanned.is_last {
             rescans::end(tx, chain, now)?;
             if rescanned.restarts {
-                self.take_back_above(tx, now, chain, block.height)?;
+                self.settled_once(tx, now, || {
+                    self.take_back_above(tx, now, chain, block.height)
+                })?;
                 chain_blocks::give_up(tx, chain, block.height)?;
                 (cursor.reached, cursor.complete) = (to.clone(), block.clone());
                 cursor.stopped = None;
@@ -339,7 +269,8 @@ impl Service {
         tx: &Tx<'_>,
         now: Time,
         cursor: &Cursor,
-        (after, most): (i64, usize),
+        mut after: i64,
+        bound: &mut Bound,
     ) -> Result<Part, Error> {
         let chain = cursor.chain;
         if cursor.stopped.is_some() {
@@ -347,20 +278,26 @@ impl Service {
         }
         let height = cursor.reached.block.height;
         let complete = (!chain.has_outputs()).then_some(cursor.complete.height);
-        let (mut taken, mut needs): (usize, _) = (0, Needs::default());
-        for waiting in observations_on_chain::waiting(tx, chain, height, after)? {
-            let needed = needs.of(tx, waiting.asset, waiting.payer)?;
-            if !is_deep_enough(needed, waiting.height, height, complete) {
-                continue;
+        let mut needs = Needs::default();
+        bound.begin();
+        loop {
+            let some = observations_on_chain::waiting(tx, chain, height, after, OUTPUTS_MAX)?;
+            let is_last = some.len() < OUTPUTS_MAX;
+            for waiting in some {
+                let needed = needs.of(tx, waiting.asset, waiting.payer)?;
+                if is_deep_enough(needed, waiting.height, height, complete) {
+                    if !bound.takes_one() {
+                        return Ok(Part::Confirm(after));
+                    }
+                    let place = place_of(chain, waiting.txid, waiting.position);
+                    self.step_of(tx, now, &place, Step::Confirmed)?;
+                }
+                after = waiting.seq;
             }
-            let place = place_of(chain, waiting.txid, waiting.position);
-            self.step_of(tx, now, &place, Step::Confirmed)?;
-            taken = taken.saturating_add(1);
-            if taken == most {
-                return Ok(Part::Confirm(waiting.seq));
+            if is_last {
+                return Ok(Part::Done);
             }
         }
-        Ok(Part::Done)
     }
 }
 
@@ -369,16 +306,5 @@ fn go_to(cursor: &mut Cursor, fork: &Block) {
     cursor.reached.block = fork.clone();
     if cursor.complete.height > fork.height {
         cursor.complete = fork.clone();
-    }
-}
-
-/// What is refused is said, and stops nothing; what fails does.
-fn said(outcome: Result<(), Error>) -> Result<(), Error> {
-    match outcome {
-        Err(Error::Refused(refusal)) => {
-            log::error!("a step along a chain was refused: {refusal}");
-            Ok(())
-        }
-        other => other,
     }
 }

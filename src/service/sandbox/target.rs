@@ -32,7 +32,7 @@ pub(super) struct Target {
 impl Target {
     /// At a quote of an invoice.
     fn of_quote(db: &Reader<'_>, invoice: &Invoice, quote: Quote) -> Result<Target, Error> {
-        let due = still_due(invoice, &payments::of_invoice(db, invoice.seq)?)?;
+        let due = still_due(invoice, payments::counting(db, invoice.seq)?)?;
         Ok(Target {
             mode: invoice.mode,
             asset: quote.asset,

@@ -25,9 +25,11 @@ impl Tx<'_> {
             return self.attempt_without_savepoint(again, work);
         }
         SAVEPOINT.run(self, &[])?;
+        let touched = self.touched();
         let outcome = work();
         self.check_open()?;
         if outcome.is_err() {
+            self.forget_touched(touched);
             self.changes_accounts();
             ROLLBACK.run(self, &[])?;
         }

@@ -102,6 +102,7 @@ impl Thread {
             },
             changes,
             again,
+            put_off: RefCell::new(None),
         });
         if self.file.conn.is_autocommit() {
             self.health.check()?;

@@ -17,6 +17,7 @@ mod astray;
 #[path = "../../../tests/it/support/dice.rs"]
 mod dice;
 mod history;
+mod many;
 mod shop;
 
 use super::Watch;
@@ -80,6 +81,7 @@ pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Wa
         addresses: Arc::new(RwLock::new(addresses)),
         blocks_max: 7,
         outputs_max: 2,
+        part_ms_max: 1000,
         test_networks: false,
         was_rescan: false,
         has_rescan: false,

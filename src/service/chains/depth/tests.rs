@@ -16,7 +16,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Observation};
 use crate::domain::payment::PaymentState;
 use crate::service::Service;
-use crate::service::chains::take::Part;
+use crate::service::chains::take::{Bound, Part};
 use crate::service::tests::{File, NOW, done, live, real, seeded, write};
 use crate::store::chain_cursors::{self, Cursor};
 use crate::store::{confirmation_tiers, invoices, payments, quotes};
@@ -130,7 +130,8 @@ impl Shop {
         });
         let mut part = Part::Confirm(0);
         while part != Part::Done {
-            part = self.real.take_chain_step(NOW, &step, part, 1).unwrap();
+            let bound = Bound::new(1, || true);
+            part = self.real.take_chain_step(NOW, &step, part, bound).unwrap();
         }
     }
 

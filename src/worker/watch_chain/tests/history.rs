@@ -231,7 +231,7 @@ impl History {
             part = self
                 .shop
                 .service
-                .take_chain_step(self.now, &step, part, self.watch.outputs_max)
+                .take_chain_step(self.now, &step, part, self.watch.bound())
                 .unwrap();
         }
     }

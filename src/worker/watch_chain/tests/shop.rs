@@ -23,7 +23,9 @@ pub(super) struct Shop {
     pub(super) asset: &'static Asset,
     /// What was handed out.
     pub(super) ours: Vec<String>,
-    merchant: Arc<Caller>,
+    pub(super) merchant: Arc<Caller>,
+    /// What a whole coin is worth in euros.
+    pub(super) rate: &'static str,
     file: File,
 }
 
@@ -56,6 +58,11 @@ impl Shop {
             asset,
             ours: Vec::new(),
             merchant,
+            rate: if asset.chain.has_outputs() {
+                "60000"
+            } else {
+                "2000"
+            },
             file,
         }
     }
@@ -91,14 +98,9 @@ impl Shop {
 
     /// Says what the coin is worth now.
     fn price(&self, now: Time) {
-        let rate = if self.asset.chain.has_outputs() {
-            "60000"
-        } else {
-            "2000"
-        };
         let figure = Figure {
             source: Source::File,
-            rate: rate.parse().unwrap(),
+            rate: self.rate.parse().unwrap(),
             via: String::new(),
             at: now,
         };
@@ -132,6 +134,7 @@ impl Shop {
             asset: self.asset,
             ours: self.ours.clone(),
             merchant: Arc::clone(&self.merchant),
+            rate: self.rate,
             file,
         };
         (shop, self.ours[copy.knows..].to_vec())

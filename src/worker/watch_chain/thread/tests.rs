@@ -63,6 +63,7 @@ fn nobody_waits_for_a_node_that_hangs_and_it_holds_no_file() {
         addresses: Pools::default().of(chain),
         blocks_max: 1,
         outputs_max: 1,
+        part_ms_max: 1000,
         test_networks: false,
         was_rescan: false,
         has_rescan: false,

@@ -1,0 +1,370 @@
+//! Thousands of outputs to one invoice: whoever sends them holds up nobody else.
+//!
+//! What always holds: work is counted, never timed; and each output is in the file once, whatever the parts were.
+
+use super::shop::Shop;
+use crate::chain::memory::{Memory, MemoryNode, Sent};
+use crate::domain::event::EventType;
+use crate::domain::money::coin::Units;
+use crate::domain::observation::{Observed, Spent};
+use crate::domain::payment::PaymentState;
+use crate::domain::time::Time;
+use crate::service::Service;
+use crate::service::chains::take::{Bound, Part};
+use crate::service::events::Wanted;
+use crate::service::tests::{NOW, done, found_by_audit, is_nobodys, on_chain};
+use crate::worker::watch_chain::{Came, Watch};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+
+/// As many as the server takes at most.
+const PART: usize = 200;
+
+/// A shop, its chain and whoever follows it.
+struct Scene {
+    now: Time,
+    shop: Shop,
+    memory: Arc<Mutex<Memory>>,
+    watch: Watch,
+    node: MemoryNode,
+    made: u32,
+}
+
+impl Scene {
+    /// A coin of this worth in euros is taken.
+    fn new(asset: &str, rate: &'static str) -> Scene {
+        let mut shop = Shop::new(asset);
+        shop.rate = rate;
+        let network = shop.asset.chain.row().networks.0;
+        let memory = Arc::new(Mutex::new(Memory::new(shop.asset, network, NOW)));
+        for _ in 0..12 {
+            memory.lock().unwrap().mine(NOW, |_| false);
+        }
+        let mut scene = Scene {
+            now: NOW,
+            watch: super::watch(&shop.service, shop.asset.chain, &[]),
+            node: MemoryNode::new(&memory),
+            memory,
+            shop,
+            made: 0,
+        };
+        scene.follows(|_| whole());
+        scene
+    }
+
+    fn service(&self) -> &Arc<Service> {
+        &self.shop.service
+    }
+
+    /// An invoice's address.
+    #[track_caller]
+    fn invoice(&mut self) -> String {
+        let address = self.shop.sell(self.now).unwrap();
+        let mut watched = self.watch.addresses.write().unwrap();
+        watched.insert(self.watch.chain, &address);
+        address
+    }
+
+    /// A transaction that pays these.
+    fn transaction(&mut self, pays: &[(&String, u128)]) -> Sent {
+        self.made += 1;
+        let spent = Spent::Output(format!("{:064x}", u64::from(self.made) << 32), 0);
+        let is_output = self.watch.chain.has_outputs();
+        let from = format!("0x{:040x}", self.made);
+        let pays = pays.iter().enumerate();
+        let pays = pays
+            .map(|(at, (to, units))| (u32::try_from(at).unwrap(), (*to).clone(), Units(*units)));
+        Sent {
+            txid: self.memory.lock().unwrap().id(),
+            spends: vec![if is_output {
+                spent
+            } else {
+                Spent::Address(from)
+            }],
+            pays: pays.collect(),
+            at: self.now,
+        }
+    }
+
+    fn sends(&mut self, pays: &[(&String, u128)]) -> Sent {
+        let sent = self.transaction(pays);
+        self.memory.lock().unwrap().send(sent.clone());
+        sent
+    }
+
+    fn mines(&self, blocks: usize) {
+        for _ in 0..blocks {
+            self.memory.lock().unwrap().mine(self.now, |_| true);
+        }
+    }
+
+    /// Reads all that there is, each part bounded by its number; how many parts wrote something of what was seen.
+    fn follows(&mut self, mut bound: impl FnMut(usize) -> Bound) -> usize {
+        let (mut parts, mut rest) = (0, 0);
+        while rest < 3 {
+            let came = self.watch.work_out(&mut self.node, self.now).unwrap();
+            let Came::Step(step) = came else {
+                unreachable!("{came:?}")
+            };
+            let step = Arc::new(*step);
+            let before = self.states();
+            let mut part = Part::FIRST;
+            while part != Part::Done {
+                part = self
+                    .shop
+                    .service
+                    .take_chain_step(self.now, &step, part, bound(parts))
+                    .unwrap();
+                parts += 1;
+            }
+            rest = if self.states() == before { rest + 1 } else { 0 };
+        }
+        parts
+    }
+
+    fn seen(&self) -> Vec<Observed> {
+        on_chain(self.service(), self.watch.chain)
+    }
+
+    fn states(&self) -> (usize, usize, usize) {
+        let seen = self.seen();
+        let of = |state| seen.iter().filter(|one| one.state == state).count();
+        let states = [
+            PaymentState::Seen,
+            PaymentState::Confirmed,
+            PaymentState::Dropped,
+        ];
+        let [waiting, confirmed, dropped] = states.map(of);
+        (waiting, confirmed, dropped)
+    }
+
+    fn recomputed(&self) -> usize {
+        self.service().recomputed.load(Ordering::Relaxed)
+    }
+
+    /// What was told of invoices, oldest first: which, what, and how much of the coin had come.
+    fn told(&self) -> Vec<(String, Value)> {
+        let merchant = &self.shop.merchant;
+        let wanted = Wanted {
+            before: None,
+            kind: None,
+            object: None,
+            limit: 10_000,
+        };
+        let events = self.service().events(merchant, &wanted).unwrap();
+        let of = |json: &crate::service::Json| {
+            let event: Value = serde_json::from_str(json.get()).unwrap();
+            let received = event["data"]["object"]["amountReceived"].clone();
+            (event["type"].as_str().unwrap().to_owned(), received)
+        };
+        let told = events.data.iter().rev().map(of);
+        told.filter(|(kind, _)| kind != "invoice.created").collect()
+    }
+
+    /// Each of these places is in the file once and confirmed, and the books are right.
+    #[track_caller]
+    fn has(&self, sent: &[&Sent]) {
+        let mut places = HashSet::new();
+        for one in self.seen() {
+            if one.state == PaymentState::Confirmed {
+                assert!(places.insert((one.seen.txid, one.seen.position)));
+            }
+        }
+        let outputs = |sent: &&Sent| {
+            sent.pays
+                .iter()
+                .map(|(at, ..)| (sent.txid.clone(), *at))
+                .collect::<Vec<_>>()
+        };
+        let wanted: HashSet<_> = sent.iter().flat_map(outputs).collect();
+        assert!(places == wanted, "{} of {}", places.len(), wanted.len());
+        let findings = found_by_audit(self.service());
+        assert!(findings.is_empty(), "{findings:#?}");
+    }
+}
+
+/// As much as a part takes, with all the time there is.
+fn whole() -> Bound {
+    Bound::new(PART, || true)
+}
+
+#[test]
+fn an_invoice_is_settled_once_a_part_and_not_once_an_output() {
+    let recomputed = [200, 2000].map(|outputs| {
+        let mut scene = Scene::new("BTC", "60000");
+        let address = scene.invoice();
+        let before = scene.recomputed();
+        // Six cents each: by the last one it is overpaid.
+        let sent = scene.sends(&vec![(&address, 100); outputs]);
+        scene.mines(8);
+        scene.follows(|_| whole());
+        scene.has(&[&sent]);
+        scene.recomputed() - before
+    });
+    // Once when they are seen, once when they are confirmed.
+    assert_eq!(recomputed, [2, 20]);
+}
+
+#[test]
+fn a_part_whose_time_is_over_has_taken_one_output() {
+    let mut scene = Scene::new("BTC", "60000");
+    let address = scene.invoice();
+    let sent = scene.sends(&vec![(&address, 100); 30]);
+    scene.mines(8);
+    let mut bounds = super::watch(scene.service(), scene.watch.chain, &[]);
+    (bounds.outputs_max, bounds.part_ms_max) = (PART, 0);
+    let before = scene.recomputed();
+    assert!(scene.follows(|_| bounds.bound()) > 60);
+    assert_eq!(scene.recomputed() - before, 60);
+    scene.has(&[&sent]);
+}
+
+#[test]
+fn what_comes_one_by_one_is_told_as_it_always_was_and_what_comes_together_is_told_together() {
+    let sixty = 100_000;
+    let mut told = Vec::new();
+    for at_once in [1, PART] {
+        let mut scene = Scene::new("BTC", "60000");
+        let address = scene.invoice();
+        let other = scene.invoice();
+        let pays = [
+            (&address, sixty / 2),
+            (&other, sixty),
+            (&address, sixty / 2),
+            (&address, sixty),
+        ];
+        let sent = scene.sends(&pays);
+        scene.mines(8);
+        scene.follows(|_| Bound::new(at_once, || true));
+        scene.has(&[&sent]);
+        told.push(scene.told());
+    }
+    let of = |events: &[(&str, &str)]| -> Vec<(String, Value)> {
+        let owned = |(kind, units): &(&str, &str)| (format!("invoice.{kind}"), json!(units));
+        events.iter().map(owned).collect()
+    };
+    let one_by_one = of(&[
+        ("detected", "0.0005"),
+        ("detected", "0.001"),
+        ("detected", "0.002"),
+        ("confirmed", "0.001"),
+        ("confirmed", "0.002"),
+        ("overpaid", "0.002"),
+    ]);
+    let together = of(&[
+        ("detected", "0.002"),
+        ("detected", "0.001"),
+        ("overpaid", "0.002"),
+        ("confirmed", "0.001"),
+    ]);
+    assert_eq!(told, [one_by_one, together]);
+}
+
+#[test]
+fn whoever_waits_for_the_writer_has_it_between_the_parts() {
+    let mut scene = Scene::new("BTC", "60000");
+    let address = scene.invoice();
+    let sent = scene.sends(&vec![(&address, 100); 2900]);
+    scene.mines(8);
+    let service = Arc::clone(scene.service());
+    let (own, caller) = (Arc::clone(&service), Arc::clone(&scene.shop.merchant));
+    let (begins, begun) = channel::<()>();
+    let (answer, answered) = channel();
+    let tenant = std::thread::spawn(move || {
+        while begun.recv().is_ok() {
+            let body = json!({ "amount": "60.00", "currency": "EUR" });
+            let body = body.as_object().unwrap().clone();
+            let made = done(own.create_invoice(NOW, &caller, body, None));
+            answer.send(made.is_ok()).unwrap();
+        }
+    });
+    let asked = Arc::new(AtomicUsize::new(0));
+    let mut answers = 0;
+    scene.follows(|_| {
+        // Whoever waited while the last part ran is answered before the next one is asked for.
+        while answers < asked.load(Ordering::SeqCst) {
+            assert!(answered.recv().unwrap());
+            answers += 1;
+        }
+        let (begins, service) = (begins.clone(), Arc::clone(&service));
+        let (asked, mut looks) = (Arc::clone(&asked), 0);
+        // Time is over with the fiftieth output, as soon as somebody waits.
+        Bound::new(PART, move || {
+            looks += 1;
+            if looks < 51 {
+                return true;
+            }
+            begins.send(()).unwrap();
+            while service.writes_waiting() == 0 {
+                std::thread::yield_now();
+            }
+            asked.fetch_add(1, Ordering::SeqCst);
+            false
+        })
+    });
+    // Behind the last fifty there is nobody to wait for.
+    assert_eq!(answers, 2 * (2900 / 50 - 1));
+    drop(begins);
+    tenant.join().unwrap();
+    scene.has(&[&sent]);
+}
+
+#[test]
+fn one_that_cannot_be_booked_spoils_none_of_its_neighbours() {
+    // So much of a coin that is worth next to nothing that four times as much cannot be counted.
+    const MUCH: u128 = 90_000_000_000_000_000_000_000_000_000_000_000_000;
+    let mut scene = Scene::new("ETH", "0.0000000001");
+    let [much, little] = [scene.invoice(), scene.invoice()];
+    let small = 6_000_000_000_000_000_000_000_000_000;
+    let mut sent = Vec::new();
+    for _ in 0..6 {
+        sent.push(scene.sends(&[(&much, MUCH)]));
+        sent.push(scene.sends(&[(&little, small)]));
+    }
+    scene.mines(60);
+    scene.follows(|_| whole());
+    scene.has(&sent.iter().collect::<Vec<_>>());
+    let nobodys = |one: &Observed| is_nobodys(scene.service(), one.seq);
+    let seen = scene.seen();
+    let (of_much, of_little): (Vec<_>, Vec<_>) =
+        seen.iter().partition(|one| one.seen.address == much);
+    assert_eq!(of_much.iter().filter(|one| nobodys(one)).count(), 3);
+    assert_eq!(of_little.iter().filter(|one| nobodys(one)).count(), 0);
+    let told = scene.told();
+    let overpaid = |(kind, _): &&(String, Value)| kind == EventType::InvoiceOverpaid.as_str();
+    assert!(told.iter().any(|one| overpaid(&one)), "{told:?}");
+}
+
+#[test]
+fn a_transaction_of_thousands_that_another_replaces_is_taken_in_parts() {
+    for same in [true, false] {
+        let mut scene = Scene::new("BTC", "60000");
+        let address = scene.invoice();
+        let old = scene.sends(&vec![(&address, 100); 500]);
+        scene.follows(|_| whole());
+        assert_eq!(scene.states(), (500, 0, 0));
+        let other = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa".to_owned();
+        let to = if same { &address } else { &other };
+        let mut new = scene.transaction(&vec![(to, 100); 500]);
+        new.spends = old.spends;
+        scene.memory.lock().unwrap().send(new.clone());
+        let before = scene.recomputed();
+        let mut most = 0;
+        scene.follows(|_| {
+            // No part takes more than twenty.
+            most += 1;
+            Bound::new(20, || true)
+        });
+        let expected = if same { (500, 0, 500) } else { (0, 0, 500) };
+        assert_eq!(scene.states(), expected, "{same}");
+        assert_eq!(scene.recomputed() - before, 25, "{same}");
+        assert!(most >= 25);
+        scene.mines(8);
+        scene.follows(|_| whole());
+        let ours = if same { vec![&new] } else { Vec::new() };
+        scene.has(&ours);
+    }
+}
