@@ -8,7 +8,7 @@ use super::route::{Resource, Route};
 use super::{checkout_events, files, merchant, operator, pages, probes, public, reseller, sandbox};
 
 /// Every resource, in the order of the document.
-pub(super) static RESOURCES: [&Resource; 44] = [
+pub(super) static RESOURCES: [&Resource; 45] = [
     &merchant::invoices::RESOURCE,
     &merchant::currencies::RESOURCE,
     &merchant::account::RESOURCE,
