@@ -57,6 +57,7 @@ pub struct Front {
     interface: Interface,
     document: OnceLock<Bytes>,
     controls_document: OnceLock<Bytes>,
+    reference: OnceLock<Bytes>,
 }
 
 /// What makes one server differ from another.
@@ -165,6 +166,7 @@ impl Front {
             interface,
             document: OnceLock::new(),
             controls_document: OnceLock::new(),
+            reference: OnceLock::new(),
         })
     }
 
@@ -208,5 +210,20 @@ impl Front {
         };
         let make = || (self.interface.document)(&self.public_url, subject).into();
         kept.get_or_init(make).clone()
+    }
+
+    /// The page of the reference, made when first asked for.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub(super) fn reference(
+        &self,
+        make: impl FnOnce(&Front) -> Result<Bytes, Error>,
+    ) -> Result<Bytes, Error> {
+        if let Some(page) = self.reference.get() {
+            return Ok(page.clone());
+        }
+        let page = make(self)?;
+        Ok(self.reference.get_or_init(|| page).clone())
     }
 }

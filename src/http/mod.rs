@@ -32,6 +32,7 @@ mod places;
 mod policy;
 mod probes;
 mod public;
+mod reference;
 mod refusals;
 mod reply;
 mod request;

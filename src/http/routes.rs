@@ -8,7 +8,7 @@ use super::route::{Resource, Route};
 use super::{checkout_events, files, merchant, operator, pages, probes, public, reseller, sandbox};
 
 /// Every resource, in the order of the document.
-pub(super) static RESOURCES: [&Resource; 45] = [
+pub(super) static RESOURCES: [&Resource; 46] = [
     &merchant::invoices::RESOURCE,
     &merchant::currencies::RESOURCE,
     &merchant::account::RESOURCE,
@@ -21,6 +21,7 @@ pub(super) static RESOURCES: [&Resource; 45] = [
     &pages::checkout::RESOURCE,
     &pages::link::RESOURCE,
     &pages::setup::RESOURCE,
+    &pages::docs::RESOURCE,
     &pages::app::RESOURCE,
     &files::RESOURCE,
     &operator::session::RESOURCE,

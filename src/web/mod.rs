@@ -4,6 +4,7 @@
 //! the build packs (`build.rs`). What does not: where the pages' contents come from (`http`). What always holds: only
 //! the files here have markup.
 
+pub mod reference;
 pub mod templates;
 
 /// A file that is sent as it is. It is found at `/assets/{VERSION}/{folder}/{name}`.

@@ -1,0 +1,51 @@
+//! The page of the reference: `/docs`.
+//!
+//! What always holds: it is made once, when it is first asked for, and is complete without a script.
+
+use super::{Policy, safely};
+use crate::http::front::{Front, Subject};
+use crate::http::reference::reference;
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::http::route::{Handler, PAGE, Resource, Route};
+use crate::service::Error;
+use askama::Template;
+use hyper::StatusCode;
+use hyper::body::Bytes;
+use hyper::header::CONTENT_SECURITY_POLICY;
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[Route {
+        operation: "docsPage",
+        path: "/docs",
+        summary: "The reference: every operation, webhook and error.",
+        handler: Handler::Open(|call| Box::pin(show(call))),
+        ..PAGE
+    }],
+    components: "{}",
+};
+
+/// GET /docs
+async fn show(call: Call) -> Result<Reply, Error> {
+    let page = call.front.reference(page)?;
+    let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
+    Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &Policy::ALONE.text(None)))
+}
+
+/// The page of this server.
+fn page(front: &Front) -> Result<Bytes, Error> {
+    let is_sandbox = front.sandbox.is_some();
+    let subjects: &[Subject] = match is_sandbox {
+        true => &[Subject::Interface, Subject::Sandbox],
+        false => &[Subject::Interface],
+    };
+    let documents: Vec<Bytes> = subjects
+        .iter()
+        .map(|subject| front.document(*subject))
+        .collect();
+    let documents: Vec<&[u8]> = documents.iter().map(|document| &**document).collect();
+    let page = reference(&front.public_url, is_sandbox, &documents)?.render();
+    page.map(Bytes::from)
+        .map_err(|error| Error::Failed(error.to_string()))
+}

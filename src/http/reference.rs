@@ -1,0 +1,328 @@
+//! The reference: the OpenAPI documents, read into what a person reads.
+//!
+//! What lives here: groups, operations, webhooks, errors and objects of a document. What does not: the fields of a schema
+//! (`fields`), and the page (`pages::docs`). What always holds: nothing is told here that the documents do not tell, and
+//! every operation and every object of theirs is.
+
+mod command;
+mod fields;
+
+use super::error;
+use crate::domain::refusal::Code;
+use crate::web::reference::{
+    Answer, Body, Field, Group, Object, Operation, Reference, Refusal, Refused, Webhook,
+};
+use fields::{Schemas, object_of};
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The reference of a server at this url that has these documents.
+///
+/// # Errors
+/// A document that is no JSON.
+pub(super) fn reference(
+    url: &str,
+    is_sandbox: bool,
+    documents: &[&[u8]],
+) -> Result<Reference, serde_json::Error> {
+    let documents = documents.iter().map(|text| serde_json::from_slice(text));
+    let documents: Vec<Value> = documents.collect::<Result<_, _>>()?;
+    let mut schemas = Map::new();
+    for document in &documents {
+        let own = document.pointer("/components/schemas");
+        schemas.extend(own.and_then(Value::as_object).cloned().unwrap_or_default());
+    }
+    let schemas = Schemas(&schemas);
+    let server = Server {
+        url,
+        is_sandbox,
+        schemas,
+    };
+    let webhooks = documents
+        .iter()
+        .flat_map(|document| each(document, "webhooks"));
+    let webhooks = webhooks.filter_map(|(name, path)| Some((name, path.get("post")?)));
+    let webhooks: Vec<_> = webhooks.collect();
+    let headers = webhooks
+        .first()
+        .map(|(_, webhook)| server.parameters(webhook));
+    let groups = documents
+        .iter()
+        .flat_map(|document| server.groups(document));
+    let groups: Vec<Group> = groups.collect();
+    Ok(Reference {
+        url: url.to_owned(),
+        is_sandbox,
+        webhook_headers: headers.unwrap_or_default(),
+        webhooks: webhooks
+            .iter()
+            .map(|(name, webhook)| self::webhook(name, webhook))
+            .collect(),
+        refusals: refusals(&documents),
+        objects: server.objects(&groups, &webhooks),
+        groups,
+    })
+}
+
+/// The server that a reference is of.
+struct Server<'a> {
+    url: &'a str,
+    is_sandbox: bool,
+    schemas: Schemas<'a>,
+}
+
+impl Server<'_> {
+    /// The operations of a document by its tags.
+    fn groups(&self, document: &Value) -> Vec<Group> {
+        let tags = document.get("tags").and_then(Value::as_array);
+        let groups = tags.into_iter().flatten().map(|tag| {
+            let name = text(tag, "name");
+            let mut operations = Vec::new();
+            for (path, methods) in each(document, "paths") {
+                for (method, operation) in methods.as_object().into_iter().flatten() {
+                    if operation.pointer("/tags/0").and_then(Value::as_str) == Some(&name) {
+                        operations.push(self.operation(path, method, operation));
+                    }
+                }
+            }
+            Group {
+                id: place(&name),
+                about: text(tag, "description"),
+                name,
+                operations,
+            }
+        });
+        groups
+            .filter(|group| !group.operations.is_empty())
+            .collect()
+    }
+
+    fn operation(&self, path: &str, method: &str, operation: &Value) -> Operation {
+        let method = method.to_ascii_uppercase();
+        let (caller, key) = caller(operation);
+        let body = operation.get("requestBody").map(|body| self.body(body));
+        let example = body.as_ref().map(|body| body.example.as_str());
+        let curl = command::curl(self, (&method, path), key, example);
+        let mut answers = Vec::new();
+        let mut refusals = Vec::new();
+        for (status, response) in each(operation, "responses") {
+            let json = response.pointer("/content/application~1json");
+            match json.and_then(|json| json.get("examples")) {
+                Some(examples) => refusals.push(refused(status, examples)),
+                None => answers.push(answer(status, response)),
+            }
+        }
+        Operation {
+            id: text(operation, "operationId"),
+            summary: text(operation, "summary"),
+            path: path.to_owned(),
+            method,
+            caller,
+            key,
+            parameters: self.parameters(operation),
+            body,
+            answers,
+            refusals,
+            curl,
+        }
+    }
+
+    fn parameters(&self, operation: &Value) -> Vec<Field> {
+        let parameters = operation.get("parameters").and_then(Value::as_array);
+        let parameters = parameters.into_iter().flatten();
+        let parameters = parameters.map(|parameter| {
+            let schema = parameter.get("schema").unwrap_or(&Value::Null);
+            let required = parameter.get("required").and_then(Value::as_bool);
+            Field {
+                place: text(parameter, "in"),
+                about: text(parameter, "description"),
+                ..self
+                    .schemas
+                    .field(text(parameter, "name"), schema, required == Some(true))
+            }
+        });
+        parameters.collect()
+    }
+
+    fn body(&self, body: &Value) -> Body {
+        let json = body.pointer("/content/application~1json");
+        let json = json.unwrap_or(&Value::Null);
+        let schema = json.get("schema").unwrap_or(&Value::Null);
+        let schema = self.schemas.resolve(schema);
+        Body {
+            about: text(schema, "description"),
+            is_required: body.get("required").and_then(Value::as_bool) == Some(true),
+            fields: self.schemas.fields(schema),
+            example: example(json),
+        }
+    }
+
+    /// Every object that something else refers to.
+    fn objects(&self, groups: &[Group], webhooks: &[(&str, &Value)]) -> Vec<Object> {
+        let objects = self.schemas.0.iter().map(|(name, schema)| Object {
+            name: name.clone(),
+            about: text(schema, "description"),
+            fields: self.schemas.fields(schema),
+        });
+        let mut objects: Vec<Object> = objects.collect();
+        objects.sort_by(|one, other| one.name.cmp(&other.name));
+        let operations = || groups.iter().flat_map(|group| &group.operations);
+        let answered = operations().flat_map(|operation| &operation.answers);
+        let answered = answered.filter_map(|answer| answer.object.clone());
+        let sent = operations().filter_map(|operation| operation.body.as_ref());
+        let sent = sent.flat_map(|body| &body.fields);
+        let within = objects.iter().flat_map(|object| &object.fields);
+        let within = within.chain(sent).flat_map(|field| field.objects.clone());
+        let mut wanted: BTreeSet<String> = answered.chain(within).collect();
+        for (_, webhook) in webhooks {
+            let schema = webhook.pointer("/requestBody/content/application~1json/schema");
+            fields::name_all(schema.unwrap_or(&Value::Null), &mut wanted);
+        }
+        objects.retain(|object| wanted.contains(&object.name));
+        objects
+    }
+}
+
+/// What who calls an operation has to show, in words and in a word.
+fn caller(operation: &Value) -> (&'static str, &'static str) {
+    let schemes = operation.get("security").and_then(Value::as_array);
+    let schemes = schemes.into_iter().flatten().filter_map(Value::as_object);
+    let is_asked = |name: &str| schemes.clone().any(|scheme| scheme.contains_key(name));
+    if is_asked("apiKey") {
+        ("a secret key", "secret")
+    } else if is_asked("publicKey") {
+        ("a public key", "public")
+    } else if is_asked("reseller") {
+        ("a reseller's token", "reseller")
+    } else if is_asked("session") {
+        ("somebody who is signed in", "session")
+    } else if is_asked("metricsToken") {
+        ("the token of --metrics-token, where one is set", "")
+    } else {
+        ("anybody", "")
+    }
+}
+
+fn answer(status: &str, response: &Value) -> Answer {
+    let content = response.get("content").and_then(Value::as_object);
+    let content = content.and_then(|content| content.iter().next());
+    let (kind, media) = content.map_or(("", &Value::Null), |(kind, media)| (kind.as_str(), media));
+    let object = media.get("schema").and_then(object_of);
+    Answer {
+        status: match status {
+            "default" => "other".to_owned(),
+            status => status.to_owned(),
+        },
+        about: text(response, "description"),
+        content: kind.to_owned(),
+        object: object.map(str::to_owned),
+        example: example(media),
+    }
+}
+
+/// The codes of a status, from the examples of its errors.
+fn refused(status: &str, examples: &Value) -> Refused {
+    let mut codes: Vec<String> = Vec::new();
+    for error in errors(examples) {
+        let code = text(error, "error");
+        if !codes.contains(&code) {
+            codes.push(code);
+        }
+    }
+    Refused {
+        status: status.to_owned(),
+        codes,
+    }
+}
+
+/// Every code, with its status and what is said where it is first told of.
+fn refusals(documents: &[Value]) -> Vec<Refusal> {
+    let mut found = BTreeMap::new();
+    let paths = documents
+        .iter()
+        .flat_map(|document| each(document, "paths"));
+    let operations = paths.flat_map(|(_, methods)| methods.as_object().into_iter().flatten());
+    let responses = operations.flat_map(|(_, operation)| each(operation, "responses"));
+    for (status, response) in responses {
+        let examples = response.pointer("/content/application~1json/examples");
+        for error in examples.into_iter().flat_map(errors) {
+            let code = text(error, "error");
+            found
+                .entry((status.to_owned(), code.clone()))
+                .or_insert_with(|| Refusal {
+                    code,
+                    status: status.to_owned(),
+                    message: text(error, "message"),
+                });
+        }
+    }
+    let told: Vec<String> = found
+        .values()
+        .map(|refusal: &Refusal| refusal.code.clone())
+        .collect();
+    let everywhere = Code::ALL
+        .iter()
+        .filter(|code| !told.iter().any(|told| told == code.as_str()));
+    for code in everywhere {
+        let (status, code) = (
+            error::status(*code).as_str().to_owned(),
+            code.as_str().to_owned(),
+        );
+        let message = "any path may answer so; the message says why".to_owned();
+        let refusal = Refusal {
+            code: code.clone(),
+            status: status.clone(),
+            message,
+        };
+        found.insert((status, code), refusal);
+    }
+    found.into_values().collect()
+}
+
+/// The bodies of errors in examples.
+fn errors(examples: &Value) -> impl Iterator<Item = &Value> {
+    let examples = examples.as_object().into_iter().flatten();
+    examples.filter_map(|(_, example)| example.get("value"))
+}
+
+fn webhook(name: &str, webhook: &Value) -> Webhook {
+    let json = webhook.pointer("/requestBody/content/application~1json");
+    Webhook {
+        name: name.to_owned(),
+        summary: text(webhook, "summary"),
+        example: example(json.unwrap_or(&Value::Null)),
+    }
+}
+
+/// The example of a body as a person reads it; an empty text where there is none.
+fn example(media: &Value) -> String {
+    let example = media.get("example");
+    let example = example.and_then(|example| serde_json::to_string_pretty(example).ok());
+    example.unwrap_or_default()
+}
+
+/// What an object in JSON has under a name, by name.
+fn each<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a str, &'a Value)> {
+    let found = value.get(name).and_then(Value::as_object);
+    let found = found.into_iter().flatten();
+    found.map(|(name, value)| (name.as_str(), value))
+}
+
+/// A text; an empty one where there is none.
+fn text(value: &Value, name: &str) -> String {
+    let text = value.get(name).and_then(Value::as_str);
+    text.unwrap_or_default().to_owned()
+}
+
+/// What a group is called in the address of the page.
+fn place(name: &str) -> String {
+    let letters = name.chars().filter(|letter| *letter != ':');
+    let letters = letters.map(|letter| {
+        if letter == ' ' {
+            '-'
+        } else {
+            letter.to_ascii_lowercase()
+        }
+    });
+    letters.collect()
+}

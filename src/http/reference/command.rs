@@ -1,0 +1,66 @@
+//! An operation as a command that can be pasted into a shell.
+//!
+//! What always holds: what stands in quotes ends where it should, whatever an example holds.
+
+use super::Server;
+use serde_json::Value;
+
+/// The command; `example` is a body.
+pub(super) fn curl(
+    server: &Server<'_>,
+    (method, path): (&str, &str),
+    key: &str,
+    example: Option<&str>,
+) -> String {
+    let mut url = String::new();
+    for (at, segment) in path.split('/').enumerate() {
+        if at > 0 {
+            url.push('/');
+        }
+        match segment
+            .strip_prefix('{')
+            .and_then(|name| name.strip_suffix('}'))
+        {
+            Some(name) => {
+                url.push('$');
+                url.push_str(&name.to_ascii_uppercase());
+            }
+            None => url.push_str(segment),
+        }
+    }
+    let mut command = format!("curl {}{url}", server.url);
+    let is_usual = method == if example.is_some() { "POST" } else { "GET" };
+    if !is_usual {
+        command.push_str(&format!(" -X {method}"));
+    }
+    command.push_str(shown(key, server.is_sandbox));
+    if let Some(body) = example {
+        command.push_str(&format!(
+            " -d '{}'",
+            on_one_line(body).replace('\'', r"'\''")
+        ));
+    }
+    command
+}
+
+/// The header that a key is sent in.
+fn shown(key: &str, is_sandbox: bool) -> &'static str {
+    match (key, is_sandbox) {
+        ("secret", true) => " -H 'X-API-Key: sk_test_sandbox'",
+        ("secret", false) => " -H \"X-API-Key: $SECRET_KEY\"",
+        ("public", true) => " -H 'X-API-Key: pk_test_sandbox'",
+        ("public", false) => " -H \"X-API-Key: $PUBLIC_KEY\"",
+        ("reseller", true) => " -H 'Authorization: Bearer rt_sandbox'",
+        ("reseller", false) => " -H \"Authorization: Bearer $TOKEN\"",
+        ("session", _) => " -b cookies.txt",
+        _ => "",
+    }
+}
+
+/// JSON without the line breaks that are for people.
+fn on_one_line(json: &str) -> String {
+    match serde_json::from_str::<Value>(json) {
+        Ok(value) => value.to_string(),
+        Err(_) => json.to_owned(),
+    }
+}

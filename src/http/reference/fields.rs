@@ -1,0 +1,194 @@
+//! The fields of a schema, as a person reads them: names, types, ranges.
+//!
+//! What always holds: a field of an object within an object is there under both names; an object that has a name of its
+//! own is named, not repeated.
+
+use super::text;
+use crate::web::reference::Field;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// Where an object that has a name is referred to.
+const REFERENCE: &str = "#/components/schemas/";
+
+/// Every schema that has a name.
+pub(super) struct Schemas<'a>(pub(super) &'a Map<String, Value>);
+
+/// The name of the object that this is, where it has one.
+pub(super) fn object_of(schema: &Value) -> Option<&str> {
+    let target = schema.get("$ref").and_then(Value::as_str)?;
+    target.strip_prefix(REFERENCE)
+}
+
+/// Notes the name of every object that a schema refers to.
+pub(super) fn name_all(schema: &Value, names: &mut BTreeSet<String>) {
+    names.extend(object_of(schema).map(str::to_owned));
+    match schema {
+        Value::Object(fields) => fields.values().for_each(|value| name_all(value, names)),
+        Value::Array(items) => items.iter().for_each(|value| name_all(value, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+impl<'a> Schemas<'a> {
+    /// The schema that is meant.
+    pub(super) fn resolve<'s>(&self, schema: &'s Value) -> &'s Value
+    where
+        'a: 's,
+    {
+        object_of(schema)
+            .and_then(|name| self.0.get(name))
+            .unwrap_or(schema)
+    }
+
+    /// The fields of an object; of a list, those of what is in it.
+    pub(super) fn fields(&self, schema: &Value) -> Vec<Field> {
+        let mut found = Vec::new();
+        self.add(schema, "", &mut found);
+        found
+    }
+
+    /// The fields of an object, under the names of what it is in.
+    fn add(&self, schema: &Value, within: &str, found: &mut Vec<Field>) {
+        let required = schema.get("required").and_then(Value::as_array);
+        let is_required = |name: &str| {
+            let mut required = required.into_iter().flatten();
+            required.any(|required| required == name)
+        };
+        let properties = schema.get("properties").and_then(Value::as_object);
+        if properties.is_none() {
+            for alternative in alternatives(schema) {
+                self.add(alternative, within, found);
+            }
+        }
+        for (name, property) in properties.into_iter().flatten() {
+            let full = format!("{within}{name}");
+            found.push(self.field(full.clone(), property, is_required(name)));
+            self.add(property, &format!("{full}."), found);
+        }
+        if let Some(items) = schema.get("items") {
+            let list = within.strip_suffix('.').unwrap_or(within);
+            self.add(items, &format!("{list}[]."), found);
+        }
+    }
+
+    /// One field.
+    pub(super) fn field(&self, name: String, schema: &Value, is_required: bool) -> Field {
+        let mut kinds = Vec::new();
+        let mut field = Field {
+            name,
+            place: String::new(),
+            kind: String::new(),
+            objects: Vec::new(),
+            is_required,
+            about: text(schema, "description"),
+            rules: Vec::new(),
+            values_are: "",
+            values: Vec::new(),
+            pattern: None,
+        };
+        describe(schema, &mut kinds, &mut field);
+        kinds.dedup();
+        // Null last: it is the exception.
+        kinds.sort_by_key(|kind| kind == "null");
+        field.kind = kinds.join(" or ");
+        field
+    }
+}
+
+/// What a schema may be instead.
+fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
+    let lists = ["oneOf", "anyOf", "allOf"].into_iter();
+    let lists = lists.filter_map(|name| schema.get(name).and_then(Value::as_array));
+    lists.flatten()
+}
+
+/// Notes the types of a schema, and its ranges.
+fn describe(schema: &Value, kinds: &mut Vec<String>, field: &mut Field) {
+    if let Some(name) = object_of(schema) {
+        field.objects.push(name.to_owned());
+        return;
+    }
+    let types: Vec<&str> = match schema.get("type") {
+        Some(Value::String(kind)) => vec![kind],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    for kind in types {
+        match (
+            kind,
+            schema.get("items").map(|items| (object_of(items), items)),
+        ) {
+            ("array", Some((Some(name), _))) => {
+                field.objects.push(name.to_owned());
+                kinds.push("list of".to_owned());
+            }
+            ("array", Some((None, items))) => {
+                let mut of = Vec::new();
+                describe(items, &mut of, field);
+                kinds.push(format!("list of {}", of.join(" or ")));
+            }
+            ("string", _) => kinds.push(match schema.get("format").and_then(Value::as_str) {
+                Some(format) => format!("string ({format})"),
+                None => kind.to_owned(),
+            }),
+            _ => kinds.push(kind.to_owned()),
+        }
+    }
+    if types_are_missing(schema) {
+        for alternative in alternatives(schema) {
+            describe(alternative, kinds, field);
+        }
+    }
+    ranges(schema, &mut field.rules);
+    lists(schema, field);
+}
+
+fn types_are_missing(schema: &Value) -> bool {
+    schema.get("type").is_none()
+}
+
+/// What is in a list of the schema.
+fn lists(schema: &Value, field: &mut Field) {
+    let values = [("enum", "one of"), ("examples", "such as")];
+    for (name, said) in values {
+        if let Some(list) = schema.get(name).and_then(Value::as_array) {
+            field.values_are = said;
+            field.values.extend(list.iter().map(shown));
+        }
+    }
+    if let Some(only) = schema.get("const") {
+        field.values_are = "always";
+        field.values.push(shown(only));
+    }
+    if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
+        field.pattern = Some(pattern.to_owned());
+    }
+}
+
+/// The ranges of a schema in words.
+fn ranges(schema: &Value, rules: &mut Vec<String>) {
+    let number = |name: &str| schema.get(name).map(shown);
+    for (least, most, unit) in [
+        ("minimum", "maximum", ""),
+        ("minLength", "maxLength", " characters"),
+        ("minItems", "maxItems", " items"),
+        ("minProperties", "maxProperties", " fields"),
+    ] {
+        rules.extend(match (number(least), number(most)) {
+            (Some(least), Some(most)) => Some(format!("{least} to {most}{unit}")),
+            (Some(least), None) => Some(format!("at least {least}{unit}")),
+            (None, Some(most)) => Some(format!("at most {most}{unit}")),
+            (None, None) => None,
+        });
+    }
+    rules.extend(number("exclusiveMinimum").map(|least| format!("more than {least}")));
+    rules.extend(number("default").map(|value| format!("{value} where it is left out")));
+}
+
+/// A value as it is read: a text without its quotes.
+fn shown(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}

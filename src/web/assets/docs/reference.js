@@ -1,0 +1,71 @@
+// The reference: its search, and in a sandbox a form below each operation that sends it.
+//
+// What always holds: without this the page is complete; what comes from the server is shown as text.
+
+import { offerTrying } from './try.js';
+
+const field = /** @type {HTMLInputElement} */ (document.getElementById('find'));
+const found = /** @type {HTMLElement} */ (document.getElementById('found'));
+const articles = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.operation')]);
+/** What each article says beside its examples, read when it is first searched. @type {Map<HTMLElement, string>} */
+const said = new Map();
+
+/** @param {HTMLElement} article */
+function text(article) {
+  const known = said.get(article);
+  if (known !== undefined) return known;
+  const copy = /** @type {HTMLElement} */ (article.cloneNode(true));
+  for (const example of copy.querySelectorAll('pre, .try')) example.remove();
+  const read = (copy.textContent ?? '').toLowerCase();
+  said.set(article, read);
+  return read;
+}
+
+/** Shows what has all of these words, and hides the rest. */
+function search() {
+  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  let count = 0;
+  for (const article of articles) {
+    const has = words.every((word) => text(article).includes(word));
+    article.hidden = !has;
+    if (has) count += 1;
+  }
+  for (const entry of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-of]'))) {
+    entry.hidden = document.getElementById(entry.dataset.of ?? '')?.hidden === true;
+  }
+  for (const group of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('.group'))) {
+    const has = group.querySelector('.operation') ? group.querySelector('.operation:not([hidden])') !== null
+      : words.every((word) => (group.textContent ?? '').toLowerCase().includes(word));
+    group.hidden = !has;
+    const entry = document.querySelector(`.side a[href="#${CSS.escape(group.id)}"]`)?.closest('li');
+    if (entry) entry.hidden = !has;
+  }
+  found.textContent = words.length === 0 ? '' : count === 0 ? 'Nothing has all of these words.'
+    : `${count} of ${articles.length} entries have ${words.length === 1 ? 'this word' : 'all of these words'}.`;
+}
+
+/** What a link leads to is shown, whatever is searched for. */
+function reveal() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!target?.closest('[hidden]')) return;
+  field.value = '';
+  search();
+  target.scrollIntoView();
+}
+
+const box = /** @type {HTMLElement} */ (document.querySelector('.find'));
+box.hidden = false;
+field.addEventListener('input', search);
+addEventListener('hashchange', reveal);
+addEventListener('keydown', (event) => {
+  const isTyping = event.target instanceof HTMLElement && event.target.closest('input, textarea, select');
+  if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  field.focus();
+});
+const wide = matchMedia('(min-width: 821px)');
+const contents = /** @type {HTMLDetailsElement} */ (document.querySelector('.side details'));
+const unfold = () => { contents.open = wide.matches; };
+wide.addEventListener('change', unfold);
+unfold();
+if (document.body.hasAttribute('data-sandbox')) offerTrying(articles);

@@ -1,0 +1,81 @@
+// The reference in a real browser: all of it without a script, its search, and trying operations out.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { closePage, looked, openPage, startBrowser, startCoffer } from './harness.mjs';
+
+let browser;
+let coffer;
+before(async () => { [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]); });
+after(async () => { await browser?.close(); await coffer?.stop(); });
+
+/** Every operation of both documents: its id, method and path. */
+async function operations() {
+  const documents = await Promise.all(['/v1/openapi.json', '/sandbox/openapi.json']
+    .map(async (path) => (await fetch(coffer.url + path)).json()));
+  return documents.flatMap(({ paths }) => Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => ({ id: operationId, method: method.toUpperCase(), path }))));
+}
+
+test('every operation is on the page, without a script', async () => {
+  const page = await openPage(browser, `${coffer.url}/docs`, { javaScriptEnabled: false });
+  const shown = await page.locator('article[data-path]').evaluateAll((articles) => articles.map((article) => ({
+    id: article.id, method: article.dataset.method, path: article.dataset.path,
+  })));
+  const order = (one, other) => one.id.localeCompare(other.id);
+  assert.deepEqual(shown.sort(order), (await operations()).sort(order));
+  const targets = await page.locator('main a[href^="#"], nav a[href^="#"]').evaluateAll((links) =>
+    links.map((link) => link.getAttribute('href').slice(1)).filter((id) => !document.getElementById(id)));
+  assert.deepEqual(targets, [], 'every link leads somewhere');
+  await page.goto(`${coffer.url}/docs#createInvoice`);
+  assert.ok(await page.locator('#createInvoice').isVisible());
+  await page.context().close();
+});
+
+test('it is searched', async () => {
+  const page = await openPage(browser, `${coffer.url}/docs`);
+  await page.keyboard.press('/');
+  await page.keyboard.type('Frozen advance');
+  await page.getByRole('status').filter({ hasText: 'all of these words' }).waitFor();
+  assert.ok(await page.locator('[data-path="/sandbox/clock"]').isVisible());
+  assert.ok(!await page.locator('#createInvoice').isVisible());
+  await page.getByRole('searchbox').fill('no such thing anywhere');
+  await page.getByText('Nothing has all of these words.').waitFor();
+  await page.goto(`${coffer.url}/docs#createInvoice`);
+  await page.locator('#createInvoice').waitFor();
+  assert.ok(await page.locator('#createInvoice').isVisible(), 'a link is followed, whatever was searched for');
+  await closePage(page);
+});
+
+test('operations are tried out', async () => {
+  const page = await openPage(browser, `${coffer.url}/docs#createInvoice`);
+  const create = page.locator('#createInvoice');
+  await create.getByRole('button', { name: 'Try it' }).click();
+  await create.getByLabel('Body').fill('{"amount": "20.00", "currency": "EUR", "description": "<img src=x onerror=alert(1)>"}');
+  await create.getByRole('button', { name: 'Send POST' }).click();
+  await create.locator('.badge', { hasText: '201' }).waitFor();
+  const answer = JSON.parse(await create.locator('.try pre').textContent());
+  assert.equal(answer.description, '<img src=x onerror=alert(1)>');
+  assert.equal(await page.locator('main img').count(), 0, 'what is answered is a text');
+  const read = page.locator('#getInvoice');
+  await read.getByRole('button', { name: 'Try it' }).click();
+  await read.getByLabel('id in the path').fill(answer.id);
+  await read.getByRole('button', { name: 'Send GET' }).click();
+  await read.locator('.badge', { hasText: '200' }).waitFor();
+  await page.getByRole('searchbox').fill('createInvoice');
+  await looked(page, 'docs-tried');
+  await closePage(page);
+});
+
+for (const [name, options] of Object.entries({
+  light: {}, dark: { colorScheme: 'dark' }, narrow: { viewport: { width: 320, height: 700 } },
+})) {
+  test(`it is looked at: ${name}`, async () => {
+    const page = await openPage(browser, `${coffer.url}/docs`, options);
+    await page.screenshot({ path: `target/screenshots/docs-${name}-top.png` });
+    // Of what is alike everywhere a part is enough.
+    await page.getByRole('searchbox').fill('refund requested');
+    await looked(page, `docs-${name}`);
+    await closePage(page);
+  });
+}

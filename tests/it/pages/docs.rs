@@ -1,0 +1,171 @@
+//! The reference at `/docs`, from outside: complete, the same for everybody; and what it says of signatures is so.
+
+use crate::support::scratch::Scratch;
+use crate::support::served::Served;
+use crate::support::{Shop, TEST, agent, send, tools};
+use serde_json::{Value, json};
+use std::process::Command;
+
+#[test]
+fn it_tells_of_every_operation_webhook_and_error() {
+    let shop = Shop::open();
+    let page = shop.get("/docs", None).expect(200).text;
+    let once = |said: String| assert_eq!(page.matches(&said).count(), 1, "{said}");
+    for path in ["/v1/openapi.json", "/sandbox/openapi.json"] {
+        let document = shop.get(path, None).expect(200).json();
+        for (path, methods) in document["paths"].as_object().unwrap() {
+            for (method, operation) in methods.as_object().unwrap() {
+                let (id, method) = (&operation["operationId"], method.to_uppercase());
+                once(format!(
+                    "id={id} data-method=\"{method}\" data-path=\"{path}\""
+                ));
+            }
+        }
+        for (name, _) in document["webhooks"].as_object().into_iter().flatten() {
+            once(format!("id=\"webhook-{name}\""));
+        }
+    }
+    let codes = shop.get("/v1/openapi.json", None).json();
+    let codes = codes["components"]["schemas"]["Error"]["properties"]["error"]["enum"].clone();
+    for code in codes.as_array().unwrap() {
+        once(format!("id=\"error-{}\"", code.as_str().unwrap()));
+    }
+    for (part, times) in [("<h1>", 1), ("<main", 1), ("<script", 1), ("{{", 0)] {
+        assert_eq!(page.matches(part).count(), times, "{part}");
+    }
+    assert_eq!(page, shop.get("/docs", None).text);
+}
+
+#[test]
+fn what_a_command_is_sent_to_is_this_server_and_what_is_asked_for_is_its_keys() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    let page = send(&agent(), "GET", &format!("{}/docs", running.url), &[], "");
+    assert_eq!(page.status, 200);
+    assert!(
+        page.text
+            .contains(&format!("curl {}/v1/invoices", running.url))
+    );
+    assert!(page.text.contains("$SECRET_KEY") && page.text.contains("id=\"createInvoice\""));
+    for of_sandbox in [
+        "sk_test_sandbox",
+        "data-path=\"/sandbox",
+        "data-sandbox",
+        "href=\"./\"",
+    ] {
+        assert!(!page.text.contains(of_sandbox), "{of_sandbox}");
+    }
+    let policy = &page.headers["content-security-policy"];
+    assert!(
+        policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+}
+
+#[test]
+fn the_commands_do_what_they_say() {
+    let shop = Shop::open();
+    let page = shop.get("/docs", None).expect(200).text;
+    let text = page.replace("&#34;", "\"").replace("&#39;", "'");
+    let (_, rest) = text.split_once("id=\"createInvoice\"").unwrap();
+    let (_, rest) = rest
+        .split_once("<pre class=\"curl\" tabindex=\"0\"><code>")
+        .unwrap();
+    let (command, _) = rest.split_once("</code>").unwrap();
+    let output = Command::new("sh").args(["-euc", command]).output().unwrap();
+    let created: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(created["object"], "invoice", "{command}: {created}");
+}
+
+/// A program of the reference that checks a signature, and how it is asked.
+struct Checker {
+    program: &'static str,
+    script: &'static str,
+    arguments: [&'static str; 2],
+}
+
+const CHECKERS: [Checker; 3] = [
+    Checker {
+        program: "sh",
+        script: concat!(
+            "header=$1 secret=$2\ncd \"$3\"\n",
+            include_str!("../../../src/web/docs/verify.sh")
+        ),
+        arguments: ["-euc", "sh"],
+    },
+    Checker {
+        program: "python3",
+        script: concat!(
+            include_str!("../../../src/web/docs/verify.py"),
+            "\nimport sys\nbody = open(sys.argv[3] + '/body.json', 'rb').read()\n",
+            "sys.exit(0 if is_signed(sys.argv[2], sys.argv[1], body) else 1)"
+        ),
+        arguments: ["-c", ""],
+    },
+    Checker {
+        program: "node",
+        script: concat!(
+            include_str!("../../../src/web/docs/verify.mjs"),
+            "\nimport { readFileSync } from 'node:fs';\nconst [header, secret, folder] = process.argv.slice(-3);\n",
+            "process.exit(isSigned(secret, header, readFileSync(folder + '/body.json')) ? 0 : 1);"
+        ),
+        arguments: ["--input-type=module", "-e"],
+    },
+];
+
+/// Does the checker take this?
+#[track_caller]
+fn takes(checker: &Checker, header: &str, secret: &str, body: &str) -> Option<bool> {
+    let folder = Scratch::new();
+    std::fs::write(folder.path("body.json"), body).unwrap();
+    let mut command = Command::new(checker.program);
+    let [first, second] = checker.arguments;
+    match checker.program {
+        "sh" => command.args([first, checker.script, second]),
+        "python3" => command.args([first, checker.script]),
+        _ => command.args([first, second, checker.script, "--"]),
+    };
+    command.args([header, secret]).arg(folder.path(""));
+    tools::output(&mut command, "a checker of signatures").map(|output| output.status.success())
+}
+
+#[test]
+fn what_it_says_of_signatures_is_so() {
+    let shop = Shop::open();
+    let inbox = format!("{}/sandbox/inbox/shop", shop.url());
+    let state = shop
+        .switch(json!({ "endpoints": [{ "url": inbox }] }))
+        .json();
+    let secret = state["account"]["endpoints"][0]["secret"].as_str().unwrap();
+    shop.post(
+        "/v1/invoices",
+        Some(TEST),
+        json!({ "amount": "20.00", "currency": "EUR" }),
+    )
+    .expect(201);
+    let messages = shop.get("/sandbox/inbox/shop?wait=10s", None).json();
+    let message = &messages["data"][0];
+    let header = message["headers"]["x-service-signature"].as_str().unwrap();
+    let body = message["body"].as_str().unwrap();
+    let (_, signed) = header.split_once(',').unwrap();
+    let stale = format!("t=1795253400,{signed}");
+    let beside_another = header.replace(",v1=", &format!(",v1={},v1=", "0".repeat(64)));
+    for checker in &CHECKERS {
+        for (header, secret, body, is_signed) in [
+            (header, secret, body, true),
+            (&*beside_another, secret, body, true),
+            (header, "another", body, false),
+            (header, secret, &*body.replace("20.00", "2.00"), false),
+            (&*stale, secret, body, false),
+            ("t=1,v1=zz", secret, body, false),
+            ("nothing", secret, body, false),
+        ] {
+            let taken = takes(checker, header, secret, body);
+            let program = checker.program;
+            assert!(
+                taken.is_none_or(|taken| taken == is_signed),
+                "{program} {header} {secret}"
+            );
+        }
+    }
+}
