@@ -18,6 +18,7 @@ pub use sandbox::Sandbox;
 use crate::chain::rates::RatesFrom;
 use crate::chain::setting::Nodes;
 use crate::clock::TimeSource;
+use crate::domain::progress::{Said, unheard};
 use crate::domain::server::order::ServerLimits;
 use crate::http::{AllowedHost, Limits, MetricsToken, PasswordLimits};
 use crate::outbound::Cidr;
@@ -84,6 +85,8 @@ pub struct Config {
     pub nodes: Nodes,
     /// Where the time comes from; a sandbox goes by the system's.
     pub time: TimeSource,
+    /// Who is told while a file of an older version is brought up to date.
+    pub tell: fn(Said<'_>),
 }
 
 impl Config {
@@ -115,6 +118,7 @@ impl Config {
             rates_timeout_ms: 10_000,
             nodes: Nodes::default(),
             time: TimeSource::System,
+            tell: unheard,
         }
     }
 }

@@ -8,46 +8,65 @@ mod keeping;
 mod logging;
 mod nodes;
 mod operator;
+mod output;
+mod progress;
 mod rates;
 mod server;
+mod terminal;
 mod users;
 mod wallets;
 
 use crate::config::of_command;
 use crate::http::{self, Subject};
 use crate::service::Error;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap_complete::Shell;
+use output::show;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
+use terminal::{Stream, Tone};
 
 /// Runs the command that these arguments name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     if let Some(refused) = wallets::refused(&args) {
-        logging::say_last(Some(format!("coffer: {refused}")));
+        logging::say_last(Some(problem(&refused.to_string())));
         return ExitCode::from(2);
     }
     let matches = match command().try_get_matches_from(args) {
         Ok(matches) => matches,
-        Err(error) => {
-            // Help goes to standard output with exit code 0, everything else to standard error with 2.
-            let code = if error.use_stderr() {
-                ExitCode::from(2)
-            } else {
-                ExitCode::SUCCESS
-            };
-            let _ = error.print();
-            return code;
-        }
+        Err(error) => return explain(&error),
     };
     let outcome = run(&matches);
-    let problem = outcome.as_ref().err();
-    logging::say_last(problem.map(|error| format!("coffer: {error}")));
+    progress::end();
+    let error = outcome.as_ref().err();
+    logging::say_last(error.map(|error| problem(&error.to_string())));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
+}
+
+/// The line that says why a command did nothing.
+fn problem(why: &str) -> String {
+    format!("{} {why}", Stream::Err.paint(Tone::Bad, "coffer:"))
+}
+
+/// Prints help, or what is wrong with the arguments. Help goes to standard output with exit code 0, everything else to
+/// standard error with 2.
+fn explain(said: &clap::Error) -> ExitCode {
+    let text = |stream: Stream| match stream.has_colours() {
+        true => said.render().ansi().to_string(),
+        false => said.render().to_string(),
+    };
+    // Where nobody reads it, the exit code still says it.
+    if said.use_stderr() {
+        let _ = write!(std::io::stderr(), "{}", text(Stream::Err));
+        return ExitCode::from(2);
+    }
+    let _ = show(&text(Stream::Out));
+    ExitCode::SUCCESS
 }
 
 /// Every command with its settings.
@@ -113,6 +132,15 @@ fn command() -> Command {
                         .action(ArgAction::SetTrue),
                 ),
         )
+        .subcommand(completions_command())
+}
+
+/// `coffer completions` with its argument.
+fn completions_command() -> Command {
+    let shell = Arg::new("shell").value_name("SHELL").required(true);
+    Command::new("completions")
+        .about("Prints what has a shell complete commands and flags")
+        .arg(shell.value_parser(value_parser!(Shell)).help("The shell"))
 }
 
 /// Runs one command.
@@ -135,15 +163,19 @@ fn run(matches: &ArgMatches) -> Result<(), Error> {
             } else {
                 Subject::Interface
             };
-            print(&http::document("http://127.0.0.1:8080", subject))
+            let document = http::document("http://127.0.0.1:8080", subject);
+            show(&format!("{document}\n")).map(drop)
         }
+        Some(("completions", matches)) => completions(matches),
         Some(_) | None => Err(Error::Failed("no such command".to_owned())),
     }
 }
 
-/// Writes one line to standard output.
-fn print(line: &str) -> Result<(), Error> {
-    let mut out = std::io::stdout().lock();
-    let written = writeln!(out, "{line}").and_then(|()| out.flush());
-    written.map_err(|error| Error::Failed(format!("standard output: {error}")))
+/// Prints the completions of one shell.
+fn completions(matches: &ArgMatches) -> Result<(), Error> {
+    let mut script = Vec::new();
+    if let Some(shell) = matches.get_one::<Shell>("shell") {
+        clap_complete::generate(*shell, &mut command(), "coffer", &mut script);
+    }
+    show(&String::from_utf8_lossy(&script)).map(drop)
 }

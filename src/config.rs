@@ -1,11 +1,16 @@
-//! The one table of settings, and where their values come from.
+//! Settings, and where their values come from.
 //!
-//! What lives here: every flag with its environment name, default and help, and reading them. What does not: what a
+//! What lives here: what a setting is, and reading it. What does not: the table of settings (`settings`), and what a
 //! setting means to the program. What always holds: a flag beats the environment, the environment beats the default.
 
 mod keyed;
+mod settings;
+mod terminal;
 
-use clap::{Arg, ArgAction, ArgMatches};
+pub use settings::SETTINGS;
+pub use terminal::{Wishes, wishes};
+
+use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 use std::ffi::OsString;
 
 /// A setting.
@@ -22,222 +27,6 @@ pub struct Setting {
     pub commands: &'static [&'static str],
 }
 
-/// The commands that run a server.
-const SERVERS: &[&str] = &["serve", "sandbox"];
-
-/// Every setting.
-pub static SETTINGS: &[Setting] = &[
-    Setting {
-        flag: "listen",
-        value: Some("ADDR"),
-        default: Some("127.0.0.1:8080"),
-        help: "Address to listen on; port 0 picks a free one",
-        commands: &["serve", "sandbox", "doctor"],
-    },
-    Setting {
-        flag: "metrics-listen",
-        value: Some("ADDR"),
-        default: None,
-        help: "Address that serves /metrics and nothing else; it is served there only",
-        commands: &["serve", "sandbox", "doctor"],
-    },
-    Setting {
-        flag: "metrics-token",
-        value: Some("TOKEN"),
-        default: None,
-        help: "Token that /metrics requires, as Authorization: Bearer; best given in the environment",
-        commands: &["serve", "sandbox", "doctor"],
-    },
-    Setting {
-        flag: "public-url",
-        value: Some("URL"),
-        default: None,
-        help: "Beginning of every url in answers; the listening address if not given",
-        commands: &["serve", "sandbox", "doctor"],
-    },
-    Setting {
-        flag: "file",
-        value: Some("PATH"),
-        default: Some("coffer.db"),
-        help: "The file that holds everything; made on first use",
-        commands: &[
-            "serve", "account", "key", "user", "wallet", "rescan", "backup", "restore", "audit",
-            "doctor",
-        ],
-    },
-    Setting {
-        flag: "file",
-        value: Some("PATH"),
-        default: None,
-        help: "Keep everything in this file; a temporary one is removed at exit if not given",
-        commands: &["sandbox"],
-    },
-    Setting {
-        flag: "sandbox",
-        value: None,
-        default: None,
-        help: "Allow it to change a sandbox's file",
-        commands: &["account", "key", "user", "wallet"],
-    },
-    Setting {
-        flag: "log",
-        value: Some("FILTER"),
-        default: Some("info"),
-        help: "What is logged to standard error: error, warn, info, debug or trace",
-        commands: &[
-            "serve", "sandbox", "account", "key", "user", "wallet", "rescan", "backup", "restore",
-            "audit", "doctor",
-        ],
-    },
-    Setting {
-        flag: "rate-limit",
-        value: Some("N"),
-        default: Some("600"),
-        help: "Invoices a key may create in a minute, 100 of them at once; 0 for no limit",
-        commands: &["serve"],
-    },
-    Setting {
-        flag: "trusted-proxy",
-        value: Some("CIDR"),
-        default: None,
-        help: "Proxies whose X-Forwarded-For says who the client is; several with commas",
-        commands: SERVERS,
-    },
-    Setting {
-        flag: "connections-max",
-        value: Some("N"),
-        default: Some("4096"),
-        help: "Connections at once, at least 16; one client has a quarter of them at most",
-        commands: &["serve", "sandbox", "doctor"],
-    },
-    Setting {
-        flag: "webhook-allow",
-        value: Some("CIDR"),
-        default: None,
-        help: "Ranges that webhooks may reach, http too, although not public; several with commas",
-        commands: SERVERS,
-    },
-    Setting {
-        flag: "rates",
-        value: Some("SOURCES"),
-        default: Some("kraken,coinbase,binance,coingecko"),
-        help: "Who is asked what coins cost, at least two, each with =URL of a mirror if need be; or fixed:FILE",
-        commands: &["serve", "doctor"],
-    },
-    Setting {
-        flag: "node",
-        value: Some("CHAIN=URL"),
-        default: None,
-        help: "Node that a chain is followed through, repeated for each; several urls with commas, best in the environment",
-        commands: &["serve", "doctor"],
-    },
-    Setting {
-        flag: "node-header",
-        value: Some("CHAIN=HEADER"),
-        default: None,
-        help: "Header that a chain's node is sent, like 'base=X-Api-Key: 123'; best given in the environment",
-        commands: &["serve", "doctor"],
-    },
-    Setting {
-        flag: "test-networks",
-        value: None,
-        default: None,
-        help: "Take nodes of test networks, whose coins are worth nothing",
-        commands: &["serve", "doctor"],
-    },
-    Setting {
-        flag: "token",
-        value: Some("COIN=CONTRACT"),
-        default: None,
-        help: "Contract of a token, like USDC-BASE, on a test network",
-        commands: &["serve", "doctor"],
-    },
-    Setting {
-        flag: "password-file",
-        value: Some("PATH"),
-        default: None,
-        help: "Where a user's password is read from; standard input if not given",
-        commands: &["user"],
-    },
-    Setting {
-        flag: "server-cpu-max",
-        value: Some("N"),
-        default: Some("32"),
-        help: "Most processors of a server that a reseller orders",
-        commands: SERVERS,
-    },
-    Setting {
-        flag: "server-ram-mb-max",
-        value: Some("N"),
-        default: Some("131072"),
-        help: "Most memory of a server that a reseller orders, in MB; at least 256",
-        commands: SERVERS,
-    },
-    Setting {
-        flag: "server-disk-gb-max",
-        value: Some("N"),
-        default: Some("2048"),
-        help: "Largest disk of a server that a reseller orders, in GB",
-        commands: SERVERS,
-    },
-    Setting {
-        flag: "provisioner",
-        value: Some("COMMAND"),
-        default: None,
-        help: "Program that makes and removes ordered servers: its path, or a JSON array of path and arguments",
-        commands: &["serve"],
-    },
-    Setting {
-        flag: "signer",
-        value: Some("COMMAND"),
-        default: None,
-        help: "Program that sends approved payouts and refunds: its path, or a JSON array of path and arguments",
-        commands: &["serve"],
-    },
-    Setting {
-        flag: "command-timeout",
-        value: Some("SPAN"),
-        default: Some("5m"),
-        help: "How long a provisioner or signer may take, like 90s; past that its outcome is unknown",
-        commands: &["serve"],
-    },
-    Setting {
-        flag: "allow-remote",
-        value: None,
-        default: None,
-        help: "Allow the sandbox to listen beyond loopback",
-        commands: &["sandbox"],
-    },
-    Setting {
-        flag: "allow-host",
-        value: Some("NAME"),
-        default: None,
-        help: "Further host names that the sandbox answers to; .NAME for those under it too; several with commas",
-        commands: &["sandbox"],
-    },
-    Setting {
-        flag: "json",
-        value: None,
-        default: None,
-        help: "Print the ready line as one JSON object with url, file and every key",
-        commands: &["sandbox"],
-    },
-    Setting {
-        flag: "ready-file",
-        value: Some("PATH"),
-        default: None,
-        help: "Write the ready line to this file too",
-        commands: SERVERS,
-    },
-    Setting {
-        flag: "exit-with-parent",
-        value: None,
-        default: None,
-        help: "End when standard input closes",
-        commands: SERVERS,
-    },
-];
-
 /// The settings of one command.
 pub fn of_command(command: &str) -> impl Iterator<Item = &'static Setting> {
     SETTINGS
@@ -247,13 +36,19 @@ pub fn of_command(command: &str) -> impl Iterator<Item = &'static Setting> {
 
 impl Setting {
     /// The name in the environment; nothing where the environment is not asked: a sandbox that takes over the file of
-    /// a configured server would be a surprise.
+    /// a configured server would be a surprise, and so would a list that changes its form because a sandbox's ready line
+    /// is to be JSON.
     pub fn env_name(&self) -> Option<String> {
         if self.is_keyed() {
             return self.keyed_env_name();
         }
-        let is_file_of_sandbox = self.flag == "file" && self.commands.contains(&"sandbox");
-        (!is_file_of_sandbox).then(|| format!("COFFER_{}", keyed::in_environment(self.flag)))
+        let is_of_sandbox = self.commands.contains(&"sandbox");
+        let is_flag_only = match self.flag {
+            "file" => is_of_sandbox,
+            "json" => !is_of_sandbox,
+            _ => false,
+        };
+        (!is_flag_only).then(|| format!("COFFER_{}", keyed::in_environment(self.flag)))
     }
 
     /// The argument for the command line.
@@ -269,6 +64,10 @@ impl Setting {
             .long(self.flag)
             .help(format!("{}{env}{default}", self.help))
             .global(true);
+        let arg = match self.value {
+            Some("PATH") => arg.value_hint(ValueHint::FilePath),
+            _ => arg,
+        };
         match self.value {
             Some(value) if self.is_keyed() => arg.value_name(value).action(ArgAction::Append),
             Some(value) => arg.value_name(value).action(ArgAction::Set),

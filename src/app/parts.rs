@@ -76,6 +76,18 @@ struct Shared {
     clock_accepted: i64,
 }
 
+/// How a server opens its file.
+fn opening(config: &Config, file: &Path, durability: Durability) -> Opening {
+    Opening {
+        path: file.to_owned(),
+        kind: Some(config.kind),
+        durability,
+        create: true,
+        exclusive: true,
+        tell: config.tell,
+    }
+}
+
 impl Parts {
     /// Starts every part.
     pub(super) fn start(
@@ -92,14 +104,7 @@ impl Parts {
             ..config.limits
         };
         let url = config.public_url.clone().unwrap_or_else(|| url_of(address));
-        let opening = Opening {
-            path: file.to_owned(),
-            kind: Some(config.kind),
-            durability,
-            create: true,
-            exclusive: true,
-        };
-        let (shared, runtime) = Shared::open(&opening, &config, &url)?;
+        let (shared, runtime) = Shared::open(&opening(&config, file, durability), &config, &url)?;
         let listeners = listeners(&runtime, (socket, address), metrics, limits)?;
         let setup = shared.begin(&runtime, config.kind)?;
         let setup_url = setup.map(|token| format!("{url}/setup?token={token}"));

@@ -3,11 +3,13 @@
 //! What does not live here: what is looked up in the file (`store::doctor`), and whether the file is right (`coffer
 //! audit`).
 
-use super::keeping::{file, tell};
+use super::keeping::file;
 use super::nodes::{nodes, of_chains, of_nodes, of_wallets};
-use super::print;
+use super::output::{show, wants_json};
+use super::progress::{self, hear};
 use super::rates::of_rates;
 use super::server::{connections_max, listen, metrics_listen, metrics_token, rates};
+use super::terminal::{Stream, Tone};
 use crate::app::open_files;
 use crate::clock::Clock;
 use crate::config::Values;
@@ -20,6 +22,7 @@ use crate::store::doctor::{Complaint, check};
 use crate::store::open::with_suffix;
 use crate::store::{Kind, coins_off, file as file_row, keys, read_any};
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -41,6 +44,7 @@ const LOG_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Runs `coffer doctor`.
 pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
+    let as_json = wants_json("doctor", matches)?;
     let path = file("doctor", matches)?;
     let values = Values::new("doctor", matches);
     let text = |flag| values.text(flag).map_err(Error::Failed);
@@ -49,12 +53,18 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     checked.push(of_open_files(connections_max(&values)?));
     checked.push(of_metrics(&values)?);
     let now = Clock::new(0, None).real_now();
-    if matches.get_flag("accept-clock") {
-        accept(&path, now)?;
+    let accepted = matches.get_flag("accept-clock").then_some(now);
+    if let Some(wall) = accepted {
+        accept(&path, wall)?;
+        if !as_json {
+            show(&format!(
+                "done: the wall clock is accepted, which shows {wall}\n"
+            ))?;
+        }
     }
     checked.push(of_modes(&path));
     checked.push(of_log(&path));
-    let inside = read_any(&path, &mut tell, |db| {
+    let inside = read_any(&path, &mut hear, |db| {
         let kind = file_row::load(db)?.map(|row| row.kind);
         let wanted = keys::any_live(db, now)?.then(|| coins_off::all(db));
         let chains = [of_wallets(db)?, of_chains(db)?];
@@ -86,30 +96,50 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
             checked.extend(of_rates(&rates(&values)?, coins_off.as_deref(), now));
         }
     }
-    let mut count = 0_usize;
-    for (about, complaints) in &checked {
-        if complaints.is_empty() {
-            print(&format!("ok: {about}"))?;
+    progress::end();
+    match as_json {
+        true => {
+            let data: Vec<Value> = checked.iter().map(view).collect();
+            show(&format!(
+                "{}\n",
+                json!({ "clockAccepted": accepted, "data": data })
+            ))?;
         }
-        for Complaint { about, mend } in complaints {
-            count = count.saturating_add(1);
-            print(&format!("wrong: {about}; mend: {mend}"))?;
-        }
+        false => checked.iter().try_for_each(tell)?,
     }
+    let count: usize = checked.iter().map(|(_, complaints)| complaints.len()).sum();
     if count == 0 {
         return Ok(());
     }
     Err(Error::Failed(format!("{count} to look after")))
 }
 
+/// What was checked, as a document has it.
+fn view((about, complaints): &Checked) -> Value {
+    let shown = |complaint: &Complaint| json!({ "about": complaint.about, "mend": complaint.mend });
+    let shown: Vec<Value> = complaints.iter().map(shown).collect();
+    json!({ "about": about, "ok": complaints.is_empty(), "complaints": shown })
+}
+
+/// What was checked, in a line, or one for each thing that is wrong.
+fn tell((about, complaints): &Checked) -> Result<(), Error> {
+    let paint = |tone, word| Stream::Out.paint(tone, word);
+    if complaints.is_empty() {
+        show(&format!("{} {about}\n", paint(Tone::Good, "ok:")))?;
+    }
+    for Complaint { about, mend } in complaints {
+        let (wrong, how) = (paint(Tone::Bad, "wrong:"), paint(Tone::Marked, "mend:"));
+        show(&format!("{wrong} {about}; {how} {mend}\n"))?;
+    }
+    Ok(())
+}
+
 /// Says in the file that the wall clock is right; only a server outside the sandbox asks.
 fn accept(path: &Path, wall: Time) -> Result<(), Error> {
-    let opened = open_beside(path, Some(Kind::Production), false);
+    let opened = open_beside(path, Some(Kind::Production), false, hear);
     let store = opened.map_err(|error| Error::Failed(format!("--accept-clock: {error}")))?;
     accept_clock(&store, wall)?;
-    print(&format!(
-        "done: the wall clock is accepted, which shows {wall}"
-    ))
+    Ok(())
 }
 
 /// What customers and receivers are told must be reachable by them, and not readable on the way.

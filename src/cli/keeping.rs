@@ -1,14 +1,16 @@
 //! `coffer backup`, `coffer restore` and `coffer audit`: keeping the file.
 
 use super::logging::log_to_stderr;
-use super::print;
+use super::output::{print, show, wants_json};
+use super::progress::hear;
+use super::terminal::{Stream, Tone};
 use crate::config::Values;
 use crate::service::audit::{self, Finding};
 use crate::service::{Error, backup as copies};
 use crate::store::{StoreError, read_any};
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use std::io::Write;
-use std::path::PathBuf;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 
 /// Findings that are printed; a file that is wrong altogether has one for each row.
 const FINDINGS_PRINTED_MAX: usize = 1000;
@@ -23,7 +25,10 @@ fn force(help: &'static str) -> Arg {
 
 /// `coffer backup` with its arguments.
 pub(super) fn backup_command(command: Command) -> Command {
-    let to = Arg::new("to").value_name("DEST").required(true);
+    let to = Arg::new("to")
+        .value_name("DEST")
+        .required(true)
+        .value_hint(ValueHint::FilePath);
     command
         .arg(to.help("The copy's name"))
         .arg(force("Replace a file that has this name already"))
@@ -31,7 +36,10 @@ pub(super) fn backup_command(command: Command) -> Command {
 
 /// `coffer restore` with its arguments.
 pub(super) fn restore_command(command: Command) -> Command {
-    let from = Arg::new("from").value_name("SRC").required(true);
+    let from = Arg::new("from")
+        .value_name("SRC")
+        .required(true)
+        .value_hint(ValueHint::FilePath);
     let dry_run = Arg::new("dry-run")
         .long("dry-run")
         .action(ArgAction::SetTrue)
@@ -60,34 +68,43 @@ fn path(matches: &ArgMatches, name: &str) -> PathBuf {
         .unwrap_or_default()
 }
 
-/// Says on standard error what is done besides.
-pub(super) fn tell(what: &str) {
-    // Where nobody reads it, it is done all the same.
-    let _ = writeln!(std::io::stderr(), "coffer: {what}");
-}
-
 /// Runs `coffer backup`.
 pub(super) fn backup(matches: &ArgMatches) -> Result<(), Error> {
+    let as_json = wants_json("backup", matches)?;
     let (from, to) = (file("backup", matches)?, path(matches, "to"));
-    copies::backup(&from, &to, matches.get_flag("force"), &mut tell)?;
+    copies::backup(&from, &to, matches.get_flag("force"), &mut hear)?;
     let bytes = std::fs::metadata(&to).map_err(StoreError::from)?.len();
-    print(&format!("{} has {bytes} bytes and is whole", to.display()))
+    let to = to.display();
+    print(&match as_json {
+        true => json!({ "file": to.to_string(), "bytes": bytes }).to_string(),
+        false => format!("{to} has {bytes} bytes and is whole"),
+    })
 }
 
 /// Runs `coffer restore`.
 pub(super) fn restore(matches: &ArgMatches) -> Result<(), Error> {
+    let as_json = wants_json("restore", matches)?;
     let (to, from) = (file("restore", matches)?, path(matches, "from"));
     let (replace, dry_run) = (matches.get_flag("force"), matches.get_flag("dry-run"));
-    let mut printed = Printed::default();
-    let mut report = |finding| printed.print(&finding);
-    let copies::Restored { held, gap_limits } =
-        copies::restore(&from, &to, replace, dry_run, &mut tell, &mut report)?;
+    let mut findings = Findings::new(as_json);
+    let mut report = |finding| findings.add(&finding);
+    let restored = copies::restore(&from, &to, replace, dry_run, &mut hear, &mut report)?;
+    if as_json {
+        let mut document = restored_view(&restored, findings);
+        if let Some(fields) = document.as_object_mut() {
+            let shown = |path: &Path| Value::from(path.display().to_string());
+            fields.insert("file".to_owned(), shown(&to));
+            fields.insert("from".to_owned(), shown(&from));
+            fields.insert("dryRun".to_owned(), Value::from(dry_run));
+        }
+        return print(&document.to_string());
+    }
     let would = if dry_run { "would be " } else { "" };
     let go = if dry_run { "would go" } else { "go" };
+    let held = &restored.held;
     for (mode, pool, index, id) in &held.indexes {
         let about = format!("{mode} {pool} addresses {go} on from index {index}");
-        let limit = gap_limits.iter().find(|(of, _)| Some(of) == id.as_ref());
-        print(&match limit {
+        print(&match gap_limit(&restored, id.as_ref()) {
             Some((id, limit)) => {
                 format!("{about} of wallet {id}, which must scan with a gap limit of {limit}")
             }
@@ -119,19 +136,55 @@ pub(super) fn restore(matches: &ArgMatches) -> Result<(), Error> {
     ))
 }
 
+/// A wallet, and how many unused addresses in a row its owner's program has to look past.
+fn gap_limit<'a>(restored: &'a copies::Restored, id: Option<&String>) -> Option<&'a (String, u32)> {
+    let mut limits = restored.gap_limits.iter();
+    limits.find(|(of, _)| Some(of) == id)
+}
+
+/// What a restore did, or would do, as a document has it.
+fn restored_view(restored: &copies::Restored, findings: Findings) -> Value {
+    let held = &restored.held;
+    let indexes = held.indexes.iter().map(|(mode, pool, index, id)| {
+        let limit = gap_limit(restored, id.as_ref()).map(|(_, limit)| limit);
+        json!({ "mode": mode, "pool": pool, "nextIndex": index, "wallet": id, "gapLimit": limit })
+    });
+    json!({
+        "findings": findings.kept, "findingCount": findings.count, "indexes": indexes.collect::<Vec<_>>(),
+        "addressesRetired": held.retired, "transfersHeld": held.transfers, "serversHeld": held.servers,
+        "deliveriesGivenUp": held.deliveries,
+    })
+}
+
 /// Runs `coffer audit`.
 pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
+    let as_json = wants_json("audit", matches)?;
     let file = file("audit", matches)?;
-    let mut printed = Printed::default();
-    let counts = read_any(&file, &mut tell, |db| {
-        audit::audit(db, &mut |finding| printed.print(&finding))
+    let mut findings = Findings::new(as_json);
+    let counts = read_any(&file, &mut hear, |db| {
+        audit::audit(db, &mut |finding| findings.add(&finding), &mut hear)
     })?;
-    if printed.count > 0 {
-        return Err(Error::Failed(format!("{} findings", printed.count)));
+    let count = findings.count;
+    if as_json {
+        let checked = json!({
+            "invoices": counts.invoices, "payments": counts.payments, "deposits": counts.deposits,
+            "transfers": counts.transfers, "ledgerEntries": counts.entries, "events": counts.events,
+            "deliveries": counts.deliveries, "addresses": counts.addresses,
+        });
+        let document =
+            json!({ "findings": findings.kept, "findingCount": count, "checked": checked });
+        show(&format!("{document}\n"))?;
+    }
+    if count > 0 {
+        return Err(Error::Failed(format!("{count} findings")));
+    }
+    if as_json {
+        return Ok(());
     }
     print(&format!(
-        "nothing found in {} invoices, {} payments, {} deposits, {} payouts and refunds, {} ledger entries, {} events, \
+        "{} in {} invoices, {} payments, {} deposits, {} payouts and refunds, {} ledger entries, {} events, \
          {} deliveries, {} addresses",
+        Stream::Out.paint(Tone::Good, "nothing found"),
         counts.invoices,
         counts.payments,
         counts.deposits,
@@ -143,18 +196,35 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
     ))
 }
 
-/// Prints findings as they come.
-#[derive(Default)]
-struct Printed {
+/// Findings: printed as they come, or kept for a document.
+struct Findings {
+    as_json: bool,
     count: usize,
+    kept: Vec<Value>,
 }
 
-impl Printed {
-    fn print(&mut self, finding: &Finding) {
-        self.count = self.count.saturating_add(1);
-        if self.count <= FINDINGS_PRINTED_MAX {
-            // Where nobody reads any more, the exit code still says it.
-            let _ = print(&finding.to_string());
+impl Findings {
+    fn new(as_json: bool) -> Findings {
+        Findings {
+            as_json,
+            count: 0,
+            kept: Vec::new(),
         }
+    }
+
+    fn add(&mut self, finding: &Finding) {
+        self.count = self.count.saturating_add(1);
+        if self.count > FINDINGS_PRINTED_MAX {
+            return;
+        }
+        if self.as_json {
+            self.kept.push(json!({
+                "rule": finding.rule, "about": finding.about, "is": finding.is, "should": finding.should,
+            }));
+            return;
+        }
+        let line = Stream::Out.paint_start(Tone::Bad, &finding.to_string());
+        // Where nobody reads any more, the exit code still says it.
+        let _ = show(&format!("{line}\n"));
     }
 }

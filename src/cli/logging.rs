@@ -3,6 +3,7 @@
 //! What always holds: a thread that logs never waits. While nobody reads standard error, lines are dropped and
 //! counted, and the count is logged once somebody reads again.
 
+use super::progress;
 use env_logger::{Builder, Target};
 use log::{LevelFilter, Log, Metadata, Record};
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -142,7 +143,7 @@ fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &Counts) {
                 continue;
             }
         };
-        if stderr.write_all(&line).is_err() {
+        if progress::beside(|| stderr.write_all(&line)).is_err() {
             counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
         let waiting = counts

@@ -4,7 +4,8 @@
 
 use super::doctor::Checked;
 use super::keeping::file;
-use super::print;
+use super::output::{print, wants_json};
+use super::progress::{Several, hear};
 use crate::chain::cost::Cost;
 use crate::chain::follow::Looking;
 use crate::chain::rpc::Limits;
@@ -14,23 +15,29 @@ use crate::clock::Clock;
 use crate::config::Values;
 use crate::domain::chain::Chain;
 use crate::domain::following::Known;
+use crate::domain::progress::{Said, count};
 use crate::domain::refusal::Refusal;
 use crate::domain::wallet::{WalletNetwork, stopped_mend, stopped_problem};
 use crate::service::chains::order_rescan;
 use crate::service::{Error, open_beside};
 use crate::store::doctor::Complaint;
 use crate::store::unexplained::{self, Unexplained};
-use crate::store::{Kind, Reader, chain_cursors, wallets};
+use crate::store::{Kind, Reader, Store, chain_cursors, rescans, wallets};
 use crate::worker::watch_chain::Pace;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::json;
 use std::str::FromStr;
 use std::sync::RwLock;
+use std::time::Duration;
 
 /// So deep in the chain outputs are mostly spent: without an index a node does not find their transactions.
 const INDEXED_DEPTH: u32 = 1000;
 
 /// How long `coffer doctor` waits for an answer, in milliseconds: somebody waits for it.
 const ANSWER_MS_MAX: u64 = 10_000;
+
+/// How long between two looks how far a rescan is.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// The most addresses that are told of which have more than is known.
 const UNEXPLAINED_MAX: u32 = 20;
@@ -50,6 +57,12 @@ pub(super) fn rescan_command(command: Command) -> Command {
     command
         .arg(chain.help("The chain, like bitcoin"))
         .arg(from.required(true).help("The first block to be read again"))
+        .arg(
+            Arg::new("wait")
+                .long("wait")
+                .action(ArgAction::SetTrue)
+                .help("Wait until the server has read them"),
+        )
 }
 
 /// Runs `coffer rescan`.
@@ -60,16 +73,62 @@ pub(super) fn rescan(matches: &ArgMatches) -> Result<(), Error> {
     let from: u32 = text("from")
         .parse()
         .map_err(|_| Refusal::field("from", "must be a height: a whole number from 0"))?;
-    let store = open_beside(&file("rescan", matches)?, Some(Kind::Production), false)?;
+    let as_json = wants_json("rescan", matches)?;
+    let file = file("rescan", matches)?;
+    let store = open_beside(&file, Some(Kind::Production), false, hear)?;
     let now = Clock::new(0, None).now();
-    store.write_and_wait(move |tx| order_rescan(tx, now, chain, from))?;
-    print(&format!(
-        "{chain} is read again from block {from} on, by the server that follows it"
-    ))
+    let ordered = store.write_and_wait(move |tx| {
+        order_rescan(tx, now, chain, from)?;
+        Ok::<_, Error>(rescans::of(tx, chain)?.map(|rescan| rescan.seq))
+    })?;
+    let waits = matches.get_flag("wait");
+    if waits && let Some(seq) = ordered {
+        wait_for_rescan(&store, chain, seq)?;
+    }
+    print(&match (as_json, waits) {
+        (true, _) => json!({ "chain": chain, "from": from, "done": waits }).to_string(),
+        (false, true) => format!("{chain} was read again from block {from} on"),
+        (false, false) => {
+            format!("{chain} is read again from block {from} on, by the server that follows it")
+        }
+    })
+}
+
+/// Waits until this rescan of a chain has ended.
+fn wait_for_rescan(store: &Store, chain: Chain, seq: i64) -> Result<(), Error> {
+    let state = || {
+        store.read_at_one_moment(|db| {
+            let cursor = chain_cursors::of(db, chain)?;
+            Ok::<_, Error>((rescans::of(db, chain)?, cursor))
+        })
+    };
+    loop {
+        let (under_way, cursor) = state()?;
+        let reached = cursor.as_ref().map(|cursor| cursor.reached.block.height);
+        let Some(rescan) = under_way else {
+            let stopped = cursor.and_then(|cursor| cursor.stopped);
+            let failed =
+                |why| Error::Failed(format!("the rescan ended, and {chain} is stopped: {why}"));
+            return stopped.map_or(Ok(()), |why| Err(failed(why)));
+        };
+        if rescan.seq != seq {
+            return Err(Error::Failed(format!(
+                "another rescan of {chain} was ordered, from block {} on",
+                rescan.from_height
+            )));
+        }
+        let behind = reached.unwrap_or_default().saturating_add(1);
+        let of = count(behind.saturating_sub(rescan.from_height));
+        let done = count(rescan.next_height.saturating_sub(rescan.from_height)).min(of);
+        let part = "blocks read again";
+        hear(Said::Done { part, done, of });
+        std::thread::sleep(LOOK_AGAIN);
+    }
 }
 
 /// Every node, asked for its network and its newest block.
 pub(super) fn of_nodes(nodes: &Nodes) -> Vec<Checked> {
+    let answered = Several::of("nodes asked", nodes.of_chains.len());
     let check = |one: &ChainNode| {
         let (chain, shown) = (one.chain, one.shown());
         let limits = Limits {
@@ -78,6 +137,7 @@ pub(super) fn of_nodes(nodes: &Nodes) -> Vec<Checked> {
         };
         let mut node = one.node(0, limits);
         let asked = asked(node.as_mut(), chain, nodes.test_networks);
+        answered.one_more();
         match asked {
             Ok(state) => (format!("node of {chain} at {shown}: {state}"), Vec::new()),
             Err((problem, mend)) => {

@@ -1,7 +1,8 @@
 //! `coffer account` and `coffer key`: what operators do by scripts, also while a server is running.
 
 use super::logging::log_to_stderr;
-use super::print;
+use super::output::{list, print, wants_json};
+use super::progress::hear;
 use crate::clock::Clock;
 use crate::config::Values;
 use crate::domain::account::{Account, AccountStatus};
@@ -141,6 +142,7 @@ pub(super) fn open(
             .as_ref(),
         changes.then_some(kind),
         create && kind == Kind::Production,
+        hear,
     )
 }
 
@@ -158,6 +160,7 @@ fn kind_of(command: &'static str, matches: &ArgMatches) -> Result<Kind, Error> {
 /// Runs `coffer account …`.
 pub(super) fn account(matches: &ArgMatches) -> Result<(), Error> {
     let create = matches.subcommand_name() == Some("create");
+    let as_json = wants_json("account", matches)?;
     let store = open("account", matches, create)?;
     let now = Clock::new(0, None).now();
     match matches.subcommand() {
@@ -181,8 +184,8 @@ pub(super) fn account(matches: &ArgMatches) -> Result<(), Error> {
         Some(("suspend", matches)) => decide(&store, matches, AccountStatus::Suspended, now),
         Some(_) | None => {
             let all = store.read(accounts::list)?;
-            all.iter()
-                .try_for_each(|account| print(&account_view(account).to_string()))
+            let shown = |account| Ok(account_view(account).to_string());
+            list(all.iter().map(shown), as_json)
         }
     }
 }
@@ -225,6 +228,7 @@ fn account_view(account: &Account) -> Value {
 
 /// Runs `coffer key …`.
 pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
+    let as_json = wants_json("key", matches)?;
     let (store, kind) = (open("key", matches, false)?, kind_of("key", matches)?);
     let now = Clock::new(0, None).now();
     match matches.subcommand() {
@@ -263,17 +267,17 @@ pub(super) fn key(matches: &ArgMatches) -> Result<(), Error> {
         }
         Some(("revoke", matches)) => {
             let id = text(matches, "key");
-            store.write_and_wait(move |tx| keys::revoke(tx, ACTOR, None, &id, now))
+            let revoked = json!({ "id": id }).to_string();
+            store.write_and_wait(move |tx| keys::revoke(tx, ACTOR, None, &id, now))?;
+            if as_json { print(&revoked) } else { Ok(()) }
         }
         Some(_) | None => {
             let all = store.read(crate::service::keys::list)?;
-            all.iter().try_for_each(|key| {
-                print(
-                    keys::shown(key)
-                        .map_err(|error| Error::Failed(error.to_string()))?
-                        .get(),
-                )
-            })
+            let shown = |key| {
+                let shown = keys::shown(key).map_err(|error| Error::Failed(error.to_string()));
+                Ok(shown?.get().to_owned())
+            };
+            list(all.iter().map(shown), as_json)
         }
     }
 }

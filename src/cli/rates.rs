@@ -4,6 +4,7 @@
 //! nothing is asked for that the service would not ask for.
 
 use super::doctor::Checked;
+use super::progress::Several;
 use crate::chain::rates::{Asker, RatesFrom, Upstream, read_file};
 use crate::domain::asset::{Asset, symbols};
 use crate::domain::money::Currency;
@@ -67,10 +68,16 @@ pub(super) fn of_rates(
 /// Asks each source on a thread of its own, and waits for all.
 fn ask_all(upstreams: &[Upstream], now: Time) -> (Vec<Told>, Vec<Checked>) {
     let asker = Asker::new(TIMEOUT_MS);
+    let answered = Several::of("sources of rates asked", upstreams.len());
     let outcomes: Vec<_> = std::thread::scope(|scope| {
         let ask = |upstream| {
-            let asker = &asker;
-            (upstream, scope.spawn(move || asker.ask(upstream, now)))
+            let (asker, answered) = (&asker, &answered);
+            let asked = scope.spawn(move || {
+                let outcome = asker.ask(upstream, now);
+                answered.one_more();
+                outcome
+            });
+            (upstream, asked)
         };
         let asked: Vec<(&Upstream, _)> = upstreams.iter().map(ask).collect();
         let answers = asked.into_iter();

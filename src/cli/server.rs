@@ -2,7 +2,8 @@
 
 use super::logging::log_to_stderr;
 use super::nodes::nodes;
-use super::print;
+use super::output::print;
+use super::progress;
 use crate::app::{Config, Server};
 use crate::chain::rates::RatesFrom;
 use crate::config::Values;
@@ -126,6 +127,7 @@ fn common(values: &Values<'_>, mut config: Config) -> Result<Config, Error> {
             .map_err(Error::Failed)?
             .unwrap_or_default(),
     );
+    config.tell = progress::hear;
     config.listen = listen(values)?;
     config.metrics_listen = metrics_listen(values)?;
     config.metrics_token = metrics_token(values)?;
@@ -171,6 +173,7 @@ fn serve_until_asked(
         check_replaced(path)?;
     }
     let server = Server::start(config)?;
+    progress::end();
     // Before anybody is told that it is ready: whoever knows may ask it to end.
     let signals = server.hear_signals()?;
     let line = line(&server);

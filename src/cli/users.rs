@@ -4,7 +4,7 @@
 //! see.
 
 use super::operator::{open, text};
-use super::print;
+use super::output::{list, print, wants_json};
 use crate::clock::Clock;
 use crate::config::Values;
 use crate::domain::fields::Fields;
@@ -58,6 +58,7 @@ pub(super) fn command(command: Command) -> Command {
 
 /// Runs `coffer user …`.
 pub(super) fn user(matches: &ArgMatches) -> Result<(), Error> {
+    let as_json = wants_json("user", matches)?;
     let store = open("user", matches, false)?;
     let now = Clock::new(0, None).now();
     let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
@@ -94,7 +95,7 @@ pub(super) fn user(matches: &ArgMatches) -> Result<(), Error> {
         }
         _ => {
             let all = store.read(users::list)?;
-            return all.iter().try_for_each(|known| print(&view(known)));
+            return list(all.iter().map(|known| Ok(view(known))), as_json);
         }
     };
     print(&view(&known))

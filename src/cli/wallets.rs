@@ -4,8 +4,11 @@
 //! was read is repeated.
 
 use super::operator::open;
-use super::print;
+use super::output::{list, print, show, wants_json};
+use super::progress::hear;
+use super::terminal::Stream;
 use crate::clock::Clock;
+use crate::domain::progress::Said;
 use crate::domain::refusal::Refusal;
 use crate::domain::wallet::{
     INDEX_END, NAME_CHARS_MAX, Script, Secret, WalletNetwork, are_phrase, is_word, refuse_secrets,
@@ -13,11 +16,13 @@ use crate::domain::wallet::{
 };
 use crate::service::Error;
 use crate::service::operator::own_addresses;
-use crate::service::operator::wallet_addresses::{ADDRESSES_HEADER, address_lines};
+use crate::service::operator::wallet_addresses::{
+    ADDRESSES_HEADER, Came, addresses as next_addresses, csv,
+};
 use crate::service::operator::wallets::{self, Wanted};
 use crate::store::Store;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead, Cursor, IsTerminal, Read, Write};
 
@@ -118,6 +123,7 @@ pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
         }
         _ => None,
     };
+    let as_json = wants_json("wallet", matches)?;
     let store = open("wallet", matches, verb == "add")?;
     let now = Clock::new(0, None).now();
     let done = match (verb, added) {
@@ -136,10 +142,16 @@ pub(super) fn wallet(matches: &ArgMatches) -> Result<(), Error> {
             let body = Map::from_iter(fields);
             store.write_and_wait(move |tx| own_addresses::own(tx, ACTOR, &body, now))?
         }
-        ("addresses", _) => return addresses(&store, text("wallet"), of_verb.get_flag("funded")),
+        ("addresses", _) => {
+            let funded = of_verb.get_flag("funded");
+            return addresses(&store, text("wallet").as_deref(), funded, as_json);
+        }
         _ => {
             let all = store.read(wallets::list)?;
-            return all.iter().try_for_each(|wallet| print(wallet.get()));
+            return list(
+                all.iter().map(|wallet| Ok(wallet.get().to_owned())),
+                as_json,
+            );
         }
     };
     print(done.get())
@@ -269,18 +281,55 @@ fn confirm(
 }
 
 /// Prints the addresses of one wallet or of all.
-fn addresses(store: &Store, wallet: Option<String>, funded: bool) -> Result<(), Error> {
-    let rows = store.read(|db| match &wallet {
+fn addresses(
+    store: &Store,
+    wallet: Option<&str>,
+    funded: bool,
+    as_json: bool,
+) -> Result<(), Error> {
+    let rows = store.read(|db| match wallet {
         Some(id) => Ok(vec![wallets::find(db, id)?]),
         None => wallets::all(db),
     })?;
-    print(ADDRESSES_HEADER.trim_end())?;
+    // On a terminal the addresses themselves show how far it is.
+    let is_shown = !Stream::Out.is_terminal();
+    let of = rows.iter().map(|row| u64::from(row.next_index)).sum();
+    let mut before = 0_u64;
+    let (mut all, mut is_read) = (Vec::new(), true);
+    if !as_json {
+        is_read = show(&format!("{}\n", ADDRESSES_HEADER.trim_end()))?;
+    }
     for row in rows {
         let mut from = 0;
-        while let Some((lines, behind)) = store.read(|db| address_lines(db, &row, funded, from))? {
-            lines.lines().try_for_each(print)?;
+        while is_read
+            && let Some((next, behind)) = store.read(|db| next_addresses(db, &row, funded, from))?
+        {
+            if as_json {
+                all.extend(next.iter().map(|one| Ok(address_view(&row.id, one))));
+            } else {
+                is_read = show(&csv(&row, &next).replace('\r', ""))?;
+            }
             from = behind;
+            let done = before.saturating_add(u64::from(behind));
+            if is_shown {
+                let part = "addresses looked at";
+                hear(Said::Done { part, done, of });
+            }
         }
+        before = before.saturating_add(u64::from(row.next_index));
+    }
+    if as_json {
+        list(all.into_iter(), true)?;
     }
     Ok(())
+}
+
+/// An address and what came to it, as a document has it.
+fn address_view(wallet: &str, one: &Came) -> String {
+    let came = one.came.as_ref();
+    let view = json!({
+        "path": format!("m/0/{}", one.index), "address": one.address, "coin": came.map(|(coin, _)| coin),
+        "amount": came.map(|(_, amount)| amount), "wallet": wallet,
+    });
+    view.to_string()
 }

@@ -25,6 +25,7 @@ pub mod link;
 pub mod money;
 pub mod observation;
 pub mod payment;
+pub mod progress;
 pub mod quote;
 pub mod rate;
 pub mod refusal;

@@ -7,6 +7,7 @@
 use super::Error;
 use super::settle::judge;
 use crate::domain::invoice::Invoice;
+use crate::domain::progress::{Said, Tell, count};
 use crate::domain::scanned::Scanned;
 use crate::domain::time::{HOUR_MS, Time};
 use crate::store::{Reader, audit, chains, invoices, payments, quotes};
@@ -18,12 +19,17 @@ const PAGE: u32 = 1000;
 /// How long after its deadline an invoice may still be open: the expiry worker may have much to do after a pause.
 const OVERDUE_MS_MAX: i64 = HOUR_MS;
 
-/// Checks everything, and tells each finding; how much was checked.
-pub fn audit(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<Counts, Error> {
-    audit::check(db, report)?;
+/// Checks everything, and reports each finding; how much was checked. `tell` hears how far it is.
+pub fn audit(
+    db: &Reader<'_>,
+    report: &mut dyn FnMut(Finding),
+    tell: &mut Tell<'_>,
+) -> Result<Counts, Error> {
+    audit::check(db, report, tell)?;
     check_fees(db, report)?;
-    check_invoices(db, report)?;
-    Ok(audit::counts(db)?)
+    let counts = audit::counts(db)?;
+    check_invoices(db, count(counts.invoices), report, tell)?;
+    Ok(counts)
 }
 
 /// Rule 2: each fee is its sale's at the rate it names, rounded half to even.
@@ -44,19 +50,27 @@ fn check_fees(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Er
 }
 
 /// Rule 3: each invoice is what follows from its payments and quotes at the last tick.
-fn check_invoices(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
+fn check_invoices(
+    db: &Reader<'_>,
+    of: u64,
+    report: &mut dyn FnMut(Finding),
+    tell: &mut Tell<'_>,
+) -> Result<(), Error> {
     let (tick, scanned) = (audit::last_tick(db)?, chains::scanned(db)?);
-    let mut after = 0;
+    let (part, mut after, mut done) = ("invoices judged", 0, 0_u64);
     loop {
         let page = audit::invoices(db, after, PAGE)?;
         let Some(last) = page.last() else {
             return Ok(());
         };
         after = *last;
+        tell(Said::Done { part, done, of });
+        done = done.saturating_add(count(page.len()));
         for seq in page {
             let stored = invoices::by_seq(db, seq)?;
             check_invoice(db, stored, (tick, &scanned), report)?;
         }
+        tell(Said::Done { part, done, of });
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::operator::wallets;
 use super::{Error, audit};
+use crate::domain::progress::Tell;
 use crate::store::backup::{Held, copy};
 use std::path::Path;
 
@@ -18,25 +19,20 @@ pub struct Restored {
     pub gap_limits: Vec<(String, u32)>,
 }
 
-/// Copies a file, also one in use, and checks the copy, which stays of the file's version. `tell` hears where the file
-/// cannot be read as it stands.
+/// Copies a file, also one in use, and checks the copy, which stays of the file's version. `tell` hears how far it is, and
+/// where the file cannot be read as it stands.
 ///
 /// # Errors
 /// A text for a person: the file is not there, the copy's name is taken and `replace` was not said, or the copy is not
 /// whole.
-pub fn backup(
-    from: &Path,
-    to: &Path,
-    replace: bool,
-    tell: &mut dyn FnMut(&str),
-) -> Result<(), Error> {
+pub fn backup(from: &Path, to: &Path, replace: bool, tell: &mut Tell<'_>) -> Result<(), Error> {
     check_name(to, replace)?;
     let copy = copy(from, to, tell)?;
     copy.check_replaced()?;
     let mut findings = Vec::new();
     copy.read(|db| {
-        crate::store::audit::check_whole(db, &mut |finding| findings.push(finding))
-            .map_err(Error::from)
+        let mut report = |finding| findings.push(finding);
+        crate::store::audit::check_whole(db, &mut report, tell).map_err(Error::from)
     })?;
     if let Some(first) = findings.first() {
         return Err(Error::Failed(format!(
@@ -56,7 +52,7 @@ pub fn restore(
     to: &Path,
     replace: bool,
     dry_run: bool,
-    tell: &mut dyn FnMut(&str),
+    tell: &mut Tell<'_>,
     report: &mut dyn FnMut(audit::Finding),
 ) -> Result<Restored, Error> {
     if !dry_run {
@@ -64,13 +60,14 @@ pub fn restore(
     }
     let copy = copy(from, to, tell)?;
     copy.check_replaced()?;
-    copy.bring_up_to_date()?;
+    copy.bring_up_to_date(tell)?;
     let mut findings = 0_usize;
     copy.read(|db| {
-        audit::audit(db, &mut |finding| {
+        let mut report = |finding| {
             findings = findings.saturating_add(1);
             report(finding);
-        })
+        };
+        audit::audit(db, &mut report, tell)
     })?;
     if findings > 0 && !replace {
         let message = format!("{findings} findings in the copy; --force restores it all the same");

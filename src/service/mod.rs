@@ -49,6 +49,7 @@ pub use keys::{Asker, Caller, Scope};
 pub use operator::members::Member;
 
 use crate::domain::account::Account;
+use crate::domain::progress::Said;
 use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
 use crate::store::accounts as accounts_table;
@@ -280,6 +281,7 @@ pub fn open_beside(
     path: &std::path::Path,
     kind: Option<Kind>,
     create: bool,
+    tell: fn(Said<'_>),
 ) -> Result<Store, Error> {
     let opening = Opening {
         path: path.to_owned(),
@@ -287,6 +289,7 @@ pub fn open_beside(
         durability: Durability::Full,
         create,
         exclusive: false,
+        tell,
     };
     let store = Store::open(&opening, Box::new(|_| {}))?;
     if store

@@ -11,6 +11,7 @@ use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::id;
 use crate::domain::money::Currency;
 use crate::domain::observation::Observed;
+use crate::domain::progress::unheard;
 use crate::domain::rate::Quoted;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::Links;
@@ -117,6 +118,7 @@ fn opened(
         create: true,
         kind: None,
         exclusive: false,
+        tell: unheard,
     };
     let store = Store::open(&opening, on_commit).unwrap();
     let row = begin_file(&store, of_file, |tx, _| sandbox::fill(tx, NOW)).unwrap();
@@ -251,7 +253,13 @@ pub(crate) fn is_nobodys(service: &Arc<Service>, observation: i64) -> bool {
 #[track_caller]
 pub(crate) fn found_by_audit(service: &Arc<Service>) -> Vec<String> {
     let mut found = Vec::new();
-    let audited = service.read(|db| audit(db, &mut |finding| found.push(format!("{finding:?}"))));
+    let audited = service.read(|db| {
+        audit(
+            db,
+            &mut |finding| found.push(format!("{finding:?}")),
+            &mut unheard,
+        )
+    });
     audited.unwrap();
     found
 }

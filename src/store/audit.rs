@@ -7,6 +7,7 @@ use super::identity::strangers;
 use super::statement::{Query, rows, values};
 use super::{Reader, StoreError, migrate};
 use crate::domain::money::{Bps, Cents};
+use crate::domain::progress::{Said, Tell, count};
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
@@ -143,11 +144,13 @@ const CHECKS: [(u8, Query<Found>); 20] = [
     (7, CHAINS),
 ];
 
-/// Runs every query, and looks whether the schema is the one that a new file has.
-pub fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), StoreError> {
-    for (rule, query) in &CHECKS {
-        findings(db, *rule, query, report)?;
-    }
+/// Runs every query, and looks whether the schema is the one that a new file has. `tell` hears how many are done.
+pub fn check(
+    db: &Reader<'_>,
+    report: &mut dyn FnMut(Finding),
+    tell: &mut Tell<'_>,
+) -> Result<(), StoreError> {
+    run(db, &CHECKS, report, tell)?;
     strangers(db.conn, migrate::NEWEST)?
         .into_iter()
         .for_each(report);
@@ -155,10 +158,29 @@ pub fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Sto
 }
 
 /// Is the file whole, and does every reference lead somewhere?
-pub fn check_whole(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), StoreError> {
-    let [(whole, integrity), (leads, references), ..] = &CHECKS;
-    findings(db, *whole, integrity, report)?;
-    findings(db, *leads, references, report)
+pub fn check_whole(
+    db: &Reader<'_>,
+    report: &mut dyn FnMut(Finding),
+    tell: &mut Tell<'_>,
+) -> Result<(), StoreError> {
+    let [whole, references, ..] = CHECKS;
+    run(db, &[whole, references], report, tell)
+}
+
+/// Runs these queries.
+fn run(
+    db: &Reader<'_>,
+    checks: &[(u8, Query<Found>)],
+    report: &mut dyn FnMut(Finding),
+    tell: &mut Tell<'_>,
+) -> Result<(), StoreError> {
+    let (part, of) = ("checks made", count(checks.len()));
+    for (done, (rule, query)) in (0..).zip(checks) {
+        tell(Said::Done { part, done, of });
+        findings(db, *rule, query, report)?;
+    }
+    tell(Said::Done { part, done: of, of });
+    Ok(())
 }
 
 fn findings(

@@ -11,6 +11,7 @@ use super::source::Source;
 use super::statement::{commands, values};
 use super::{Kind, Reader, StoreError, migrate};
 use crate::domain::asset::Mode;
+use crate::domain::progress::{Tell, unheard};
 use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
 use rusqlite::{Connection, ErrorCode, OpenFlags, named_params};
@@ -86,7 +87,7 @@ pub struct Held {
 
 /// Copies the file as it stands at one moment, beside `to`. It may be written to meanwhile. `tell` hears where the file
 /// could be read by way of another copy only.
-pub fn copy(from: &Path, to: &Path, tell: &mut dyn FnMut(&str)) -> Result<Copy, StoreError> {
+pub fn copy(from: &Path, to: &Path, tell: &mut Tell<'_>) -> Result<Copy, StoreError> {
     let source = Source::open(from, tell)?;
     // Where a symbolic link leads is replaced, not the link.
     let to = resolve(to);
@@ -107,7 +108,7 @@ pub fn copy(from: &Path, to: &Path, tell: &mut dyn FnMut(&str)) -> Result<Copy, 
     };
     // What a copy that was killed has left.
     copy.remove();
-    let target = source.copy_to(&copy.temporary)?;
+    let target = source.copy_to(&copy.temporary, tell)?;
     target.close().map_err(|(_, error)| error)?;
     Ok(copy)
 }
@@ -165,14 +166,14 @@ impl Copy {
     }
 
     /// Brings a copy of an older version up to date, if there is nothing in its schema that the migrations did not make.
-    pub fn bring_up_to_date(&self) -> Result<(), StoreError> {
+    pub fn bring_up_to_date(&self, tell: &mut Tell<'_>) -> Result<(), StoreError> {
         let mut conn = Connection::open(&self.temporary)?;
         prepare(&conn)?;
         if let Some(first) = strangers(&conn, self.version)?.first() {
             let message = format!("the copy has a schema of its own: {first}");
             return Err(StoreError::Failed(message));
         }
-        migrate::migrate(&mut conn)?;
+        migrate::migrate(&mut conn, tell)?;
         Ok(conn.close().map_err(|(_, error)| error)?)
     }
 
@@ -306,7 +307,7 @@ fn read<T, E: From<StoreError>>(
     path: &Path,
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    let source = Source::open(path, &mut |_| {})?;
+    let source = Source::open(path, &mut unheard)?;
     work(&Reader {
         conn: &source.conn,
         health: None,

@@ -10,6 +10,7 @@ pub(super) use template::template;
 
 use super::StoreError;
 use super::audit::FOREIGN_KEYS;
+use crate::domain::progress::{Said, Tell, count};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
@@ -35,8 +36,8 @@ const MIGRATIONS: [&str; 17] = [
 ];
 
 /// Brings a file up to the newest version, in one transaction. Where a reference leads nowhere afterwards, nothing is
-/// changed.
-pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
+/// changed. `tell` hears of each step, and of none where there is nothing to do.
+pub(super) fn migrate(conn: &mut Connection, tell: &mut Tell<'_>) -> Result<(), StoreError> {
     let version = user_version(conn)?;
     require_known(version)?;
     if version == NEWEST {
@@ -51,20 +52,26 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
     let defensive = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false);
     let migrated = defensive
         .map_err(StoreError::from)
-        .and_then(|_| migrate_in_one(conn));
+        .and_then(|_| migrate_in_one(conn, tell));
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.pragma_update(None, "foreign_keys", enforced)?;
     migrated
 }
 
 /// Runs the migrations that the file has not seen, in one transaction.
-fn migrate_in_one(conn: &mut Connection) -> Result<(), StoreError> {
+fn migrate_in_one(conn: &mut Connection, tell: &mut Tell<'_>) -> Result<(), StoreError> {
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // Read again: another process may have been first.
     let version = user_version(&tx)?;
-    for migration in MIGRATIONS.iter().skip(version) {
+    // Behind the migrations all references are looked at, which takes as long.
+    let of = count(NEWEST.saturating_sub(version)).saturating_add(1);
+    let part = "steps of bringing the file up to date";
+    for (done, migration) in (0..).zip(MIGRATIONS.iter().skip(version)) {
+        tell(Said::Done { part, done, of });
         tx.execute_batch(migration)?;
     }
+    let done = of.saturating_sub(1);
+    tell(Said::Done { part, done, of });
     if version < indexes::SINCE {
         indexes::work_out(&tx)?;
     }
@@ -79,7 +86,9 @@ fn migrate_in_one(conn: &mut Connection) -> Result<(), StoreError> {
         "user_version",
         i64::try_from(NEWEST).unwrap_or(i64::MAX),
     )?;
-    Ok(tx.commit()?)
+    tx.commit()?;
+    tell(Said::Done { part, done: of, of });
+    Ok(())
 }
 
 /// The version of a file that is up to date.
@@ -127,7 +136,8 @@ fn user_version(conn: &Connection) -> Result<usize, StoreError> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{MIGRATIONS, migrate, replay, user_version};
+    use super::{MIGRATIONS, NEWEST, migrate, replay, user_version};
+    use crate::domain::progress::{Said, unheard};
     use crate::store::statement::{commands, values};
     use rusqlite::{Connection, named_params};
 
@@ -152,8 +162,27 @@ mod tests {
     fn a_file_is_brought_up_to_date_once() {
         let mut conn = Connection::open_in_memory().unwrap();
         for _ in 0..2 {
-            migrate(&mut conn).unwrap();
+            migrate(&mut conn, &mut unheard).unwrap();
             assert_eq!(user_version(&conn).unwrap(), MIGRATIONS.len());
+        }
+    }
+
+    #[test]
+    fn each_step_is_told_once_and_nothing_where_there_is_none() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        replay(&conn, 14).unwrap();
+        conn.pragma_update(None, "user_version", 14).unwrap();
+        for expected in [(0..=NEWEST as u64 - 13).collect(), Vec::new()] {
+            let mut told = Vec::new();
+            let mut tell = |said: Said<'_>| match said {
+                Said::Done { done, of, .. } => {
+                    assert_eq!(of, NEWEST as u64 - 13);
+                    told.push(done);
+                }
+                Said::Note(note) => assert_eq!(note, ""),
+            };
+            migrate(&mut conn, &mut tell).unwrap();
+            assert_eq!(told, expected);
         }
     }
 
@@ -166,7 +195,7 @@ mod tests {
         conn.execute_batch(statement).unwrap();
         conn.pragma_update(None, "user_version", 1).unwrap();
         conn.pragma_update(None, "foreign_keys", true).unwrap();
-        let refused = migrate(&mut conn).unwrap_err().to_string();
+        let refused = migrate(&mut conn, &mut unheard).unwrap_err().to_string();
         assert!(
             refused.contains("of quotes refers to a row of invoices"),
             "{refused}"
@@ -238,7 +267,7 @@ mod tests {
         let mut conn = Connection::open_in_memory().unwrap();
         conn.pragma_update(None, "user_version", 999).unwrap();
         assert!(
-            migrate(&mut conn)
+            migrate(&mut conn, &mut unheard)
                 .unwrap_err()
                 .to_string()
                 .contains("newer coffer")

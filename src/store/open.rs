@@ -9,6 +9,7 @@ use super::lock::{Lock, Place};
 use super::readers::Readers;
 use super::writer::{LOG_BYTES_MAX, OpenFile, Writer};
 use super::{OnCommit, Reader, Shared, Store, StoreError, migrate};
+use crate::domain::progress::{Said, unheard};
 use crate::domain::text_enum::text_enum;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -62,6 +63,8 @@ pub struct Opening {
     pub create: bool,
     /// Refuse it where another server holds it. Commands that write beside a running server do not ask.
     pub exclusive: bool,
+    /// Who is told while a file of an older version is brought up to date.
+    pub tell: fn(Said<'_>),
 }
 
 impl Store {
@@ -112,9 +115,9 @@ impl Store {
             // A server of an older version must not find its tables changed.
             let mut alone = Lock::exclusive(path)?;
             alone.take_file()?;
-            migrate::migrate(&mut conn)?;
+            migrate::migrate(&mut conn, &mut { opening.tell })?;
         } else {
-            migrate::migrate(&mut conn)?;
+            migrate::migrate(&mut conn, &mut { opening.tell })?;
         }
         // The writer does it itself, because SQLite keeps to itself what goes wrong there. A command beside a server
         // leaves it to the server, which knows whether its disk has failed.
@@ -285,7 +288,7 @@ pub(super) fn open_plain(path: &Path) -> Result<Connection, StoreError> {
     let mut conn = Connection::open(path)?;
     prepare(&conn)?;
     conn.pragma_update(None, "foreign_keys", true)?;
-    migrate::migrate(&mut conn)?;
+    migrate::migrate(&mut conn, &mut unheard)?;
     Ok(conn)
 }
 

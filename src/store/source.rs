@@ -12,11 +12,12 @@ use super::lock::Lock;
 use super::open::{create_private, prepare, with_suffix};
 use super::{Reader, StoreError, migrate};
 use crate::domain::id;
+use crate::domain::progress::{Said, Tell, count};
 use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::{DirBuilder, File, Metadata};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,10 @@ pub(super) struct Source {
 const PREFIX: &str = "coffer-copy-";
 /// The file in such a folder that is locked while the folder is in use.
 const IN_USE: &str = "lock";
+/// Pages that are copied between two words about it: 1 MiB.
+const STEP_PAGES: i32 = 256;
+/// The same where bytes are copied.
+const STEP_BYTES: u64 = 1 << 20;
 
 /// A folder for one copy; dropping it removes it.
 struct Folder {
@@ -107,7 +112,7 @@ impl Source {
     ///
     /// # Errors
     /// [`StoreError`] with a text for a person: no such file, another program's, of a newer version.
-    pub(super) fn open(path: &Path, tell: &mut dyn FnMut(&str)) -> Result<Source, StoreError> {
+    pub(super) fn open(path: &Path, tell: &mut Tell<'_>) -> Result<Source, StoreError> {
         if !path.exists() {
             let message = format!("{} does not exist", path.display());
             return Err(StoreError::Failed(message));
@@ -156,22 +161,20 @@ impl Source {
     fn copied(
         path: &Path,
         why: &rusqlite::Error,
-        tell: &mut dyn FnMut(&str),
+        tell: &mut Tell<'_>,
     ) -> Result<Source, StoreError> {
         let folder = Folder::new()?;
         for suffix in ["", "-wal", "-journal"] {
-            copy_file(
-                &with_suffix(path, suffix),
-                &with_suffix(&folder.file(), suffix),
-            )?;
+            let to = with_suffix(&folder.file(), suffix);
+            copy_file(&with_suffix(path, suffix), &to, tell)?;
         }
         let conn = Connection::open_with_flags(folder.file(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         prepare(&conn)?;
-        tell(&format!(
+        tell(Said::Note(&format!(
             "{} cannot be read where it is ({why}): a copy in {} is read",
             path.display(),
             folder.path.display()
-        ));
+        )));
         Source::of(conn, path, None, Some(folder))
     }
 
@@ -179,24 +182,20 @@ impl Source {
     ///
     /// # Errors
     /// [`StoreError`] where the copy cannot be made.
-    pub(super) fn up_to_date(
-        self,
-        path: &Path,
-        tell: &mut dyn FnMut(&str),
-    ) -> Result<Source, StoreError> {
+    pub(super) fn up_to_date(self, path: &Path, tell: &mut Tell<'_>) -> Result<Source, StoreError> {
         let version = self.version;
         if version == migrate::NEWEST {
             return Ok(self);
         }
         let folder = Folder::new()?;
-        tell(&format!(
+        tell(Said::Note(&format!(
             "{} is of version {version}: a copy in {} is brought up to date and read",
             path.display(),
             folder.path.display()
-        ));
-        let mut conn = self.copy_to(&folder.file())?;
+        )));
+        let mut conn = self.copy_to(&folder.file(), tell)?;
         prepare(&conn)?;
-        migrate::migrate(&mut conn)?;
+        migrate::migrate(&mut conn, tell)?;
         Source::of(conn, path, None, Some(folder))
     }
 
@@ -204,16 +203,29 @@ impl Source {
     ///
     /// # Errors
     /// [`StoreError`] where it cannot be written, or the name is taken.
-    pub(super) fn copy_to(&self, to: &Path) -> Result<Connection, StoreError> {
+    pub(super) fn copy_to(&self, to: &Path, tell: &mut Tell<'_>) -> Result<Connection, StoreError> {
         let made = create_private(to).map(drop);
         made.map_err(|error| StoreError::Failed(format!("{}: {error}", to.display())))?;
         let mut target = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // All pages in one step: a writer neither waits for it nor spoils it.
+        // All steps read inside one transaction: a writer neither waits for them nor spoils them.
+        let moment = self.conn.unchecked_transaction()?;
+        moment.pragma_query_value(None, "schema_version", |_| Ok(()))?;
         let backup = rusqlite::backup::Backup::new(&self.conn, &mut target)?;
-        let step = backup.step(-1)?;
+        let ended = loop {
+            let step = backup.step(STEP_PAGES)?;
+            let at = backup.progress();
+            let of = count(at.pagecount);
+            let done = of.saturating_sub(count(at.remaining));
+            let part = "pages copied";
+            tell(Said::Done { part, done, of });
+            if step != StepResult::More {
+                break step;
+            }
+        };
         drop(backup);
-        if step != StepResult::Done {
-            let message = format!("{} was not copied: {step:?}", to.display());
+        drop(moment);
+        if ended != StepResult::Done {
+            let message = format!("{} was not copied: {ended:?}", to.display());
             return Err(StoreError::Failed(message));
         }
         Ok(target)
@@ -227,7 +239,7 @@ impl Source {
 /// The closure's, or [`StoreError`] with a text for a person: no such file, or of a newer version.
 pub fn read_any<T, E: From<StoreError>>(
     path: &Path,
-    tell: &mut dyn FnMut(&str),
+    tell: &mut Tell<'_>,
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let source = Source::open(path, tell)?.up_to_date(path, tell)?;
@@ -249,11 +261,20 @@ fn needs_room(error: &rusqlite::Error) -> bool {
 }
 
 /// Copies a file that may not be there. The descriptor is no database's that this process has open: that failed.
-fn copy_file(from: &Path, to: &Path) -> Result<(), StoreError> {
-    let mut source = match File::open(from) {
+fn copy_file(from: &Path, to: &Path, tell: &mut Tell<'_>) -> Result<(), StoreError> {
+    let source = match File::open(from) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         opened => opened?,
     };
-    std::io::copy(&mut source, &mut create_private(to)?)?;
-    Ok(())
+    let (mut target, of) = (create_private(to)?, source.metadata()?.len());
+    let mut done = 0_u64;
+    loop {
+        let copied = std::io::copy(&mut (&source).take(STEP_BYTES), &mut target)?;
+        if copied == 0 {
+            return Ok(());
+        }
+        done = done.saturating_add(copied);
+        let part = "bytes copied";
+        tell(Said::Done { part, done, of });
+    }
 }

@@ -12,6 +12,7 @@ pub mod operator_interface;
 mod outcome;
 pub mod payer;
 pub mod process;
+pub mod pty;
 pub mod receiver;
 mod refusals;
 pub mod regtest;

@@ -105,7 +105,18 @@ const LAYERS: &[Layer] = &[
     Layer {
         room: "cli",
         rooms: &[ANY],
-        crates: &[VALUES, LOG, &["clap", "env_logger", "tokio"]],
+        crates: &[
+            VALUES,
+            LOG,
+            &[
+                "clap",
+                "clap_complete",
+                "env_logger",
+                "indicatif",
+                "rustix::termios",
+                "tokio",
+            ],
+        ],
     },
     // The map, and the face for in-process use.
     Layer {

@@ -32,23 +32,55 @@ impl Service {
     }
 }
 
-/// The next lines of a wallet's addresses from an index on, and the index behind them; nothing where none follow. Amounts
-/// are all that came and was not taken back; with `funded` addresses to which nothing came are left out.
-///
-/// # Errors
-/// None that a caller causes.
-pub fn address_lines(
+/// An address that was handed out, and what came to it in one coin.
+pub struct Came {
+    /// Its index in the wallet; its path is m/0/index.
+    pub index: u32,
+    /// The address.
+    pub address: String,
+    /// The coin's id and all that came and was not taken back, as a plain decimal; nothing where nothing came.
+    pub came: Option<(&'static str, String)>,
+}
+
+/// [`addresses`] as lines of CSV.
+fn address_lines(
     db: &Reader<'_>,
     row: &WalletRow,
     funded: bool,
     from: u32,
 ) -> Result<Option<(String, u32)>, Error> {
+    let next = addresses(db, row, funded, from)?;
+    Ok(next.map(|(all, behind)| (csv(row, &all), behind)))
+}
+
+/// Addresses of a wallet as lines of CSV.
+pub fn csv(row: &WalletRow, all: &[Came]) -> String {
+    let lines = all.iter().map(|one| {
+        let Came { index, address, .. } = one;
+        let came = one.came.as_ref();
+        let (coin, amount) = came.map_or(("", ""), |(coin, amount)| (coin, amount.as_str()));
+        format!("m/0/{index},{address},{coin},{amount},{}\r\n", row.id)
+    });
+    lines.collect()
+}
+
+/// The next of a wallet's addresses from an index on, and the index behind them; nothing where none follow. Addresses to
+/// which several coins came are there for each; with `funded` those to which nothing came are left out.
+///
+/// # Errors
+/// None that a caller causes.
+pub fn addresses(
+    db: &Reader<'_>,
+    row: &WalletRow,
+    funded: bool,
+    from: u32,
+) -> Result<Option<(Vec<Came>, u32)>, Error> {
     let rows = wallets::funded(db, row, from, PAGE_ADDRESSES)?;
     let Some(last) = rows.last() else {
         return Ok(None);
     };
     let behind = last.index.saturating_add(1);
-    let mut lines = String::new();
+    let mut all = Vec::new();
     let mut rows = rows.iter().peekable();
     while let Some(Funded {
         index,
@@ -56,24 +88,25 @@ pub fn address_lines(
         came,
     }) = rows.next()
     {
-        let (coin, amount) = match came {
+        let came = match came {
             None if funded => continue,
-            None => ("", String::new()),
+            None => None,
             Some((asset, amount)) => {
                 let mut sum = *amount;
                 while let Some(more) = rows.next_if(|next| is_of(next, *index, asset)) {
                     let more = more.came.map_or(Units::ZERO, |(_, more)| more);
                     sum = Units(sum.0.checked_add(more.0).ok_or(Overflow)?);
                 }
-                (asset.id, asset.text(sum))
+                Some((asset.id, asset.text(sum)))
             }
         };
-        lines.push_str(&format!(
-            "m/0/{index},{address},{coin},{amount},{}\r\n",
-            row.id
-        ));
+        all.push(Came {
+            index: *index,
+            address: address.clone(),
+            came,
+        });
     }
-    Ok(Some((lines, behind)))
+    Ok(Some((all, behind)))
 }
 
 /// Did this come to the same address in the same coin?

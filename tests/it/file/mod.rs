@@ -12,6 +12,7 @@ mod old_copies;
 pub mod old_files;
 mod old_observations;
 mod private_files;
+mod progress;
 mod pruning;
 pub mod refused_rows;
 mod schema;

@@ -2,9 +2,11 @@
 
 mod deploy;
 mod environment;
+mod json;
 mod nodes;
 mod readme;
 pub mod serve;
 mod stopping;
 mod stuck_log;
+mod terminal;
 mod wall_clock;

@@ -9,6 +9,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::observation::{Observation, Place};
 use crate::domain::payment::{Payment, PaymentState};
+use crate::domain::progress::unheard;
 use crate::domain::time::HOUR_MS;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::service::Service;
@@ -43,7 +44,13 @@ fn payment(owned: Owned) -> Payment {
 /// What the audit finds.
 fn found(service: &Arc<Service>) -> Vec<String> {
     let mut found = Vec::new();
-    let audited = service.read(|db| audit(db, &mut |finding| found.push(format!("{finding:?}"))));
+    let audited = service.read(|db| {
+        audit(
+            db,
+            &mut |finding| found.push(format!("{finding:?}")),
+            &mut unheard,
+        )
+    });
     audited.unwrap();
     found
 }

@@ -1,0 +1,53 @@
+//! What the environment says of terminals, in names that other programs heed too: `NO_COLOR` and `TERM`.
+//!
+//! What does not live here: whether there is a terminal at all (`cli`).
+
+use std::ffi::OsString;
+
+/// What is wanted of output on a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wishes {
+    /// The terminal knows codes that move its cursor and colour what it shows.
+    pub is_able: bool,
+    /// Colours are wanted.
+    pub colours: bool,
+}
+
+/// What is wanted of it here.
+pub fn wishes() -> Wishes {
+    read(|name| std::env::var_os(name))
+}
+
+/// `NO_COLOR` counts unless it is empty (<https://no-color.org>); a terminal without a name is as able as `dumb`.
+fn read(env: fn(&str) -> Option<OsString>) -> Wishes {
+    let given = |name| env(name).filter(|value| !value.is_empty());
+    let is_able = given("TERM").is_some_and(|term| term != "dumb");
+    Wishes {
+        is_able,
+        colours: is_able && given("NO_COLOR").is_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Wishes, read};
+
+    fn wishes(is_able: bool, colours: bool) -> Wishes {
+        Wishes { is_able, colours }
+    }
+
+    #[test]
+    fn no_color_and_terms_are_heeded() {
+        let none = read(|_| None);
+        assert_eq!(none, wishes(false, false));
+        let dumb = read(|name| (name == "TERM").then(|| "dumb".into()));
+        assert_eq!(dumb, wishes(false, false));
+        let able = read(|name| match name {
+            "TERM" => Some("xterm-256color".into()),
+            _ => Some("".into()),
+        });
+        assert_eq!(able, wishes(true, true));
+        let plain = read(|_| Some("1".into()));
+        assert_eq!(plain, wishes(true, false));
+    }
+}

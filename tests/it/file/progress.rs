@@ -1,0 +1,109 @@
+//! What is told of how far something is: it is counted, it ends at what there is, and telling it changes nothing.
+
+use crate::support::scratch::Scratch;
+use crate::support::{Shop, TEST};
+use coffer::domain::progress::Said;
+use coffer::service::{Error, audit, backup};
+use coffer::store::read_any;
+use rusqlite::Connection;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// What was told of each part: how much was done, in order, and of how much.
+#[derive(Default)]
+struct Told(BTreeMap<&'static str, (Vec<u64>, u64)>);
+
+impl Told {
+    #[track_caller]
+    fn hear(&mut self, said: Said<'_>) {
+        let Said::Done { part, done, of } = said else {
+            return;
+        };
+        let (told, of_part) = self.0.entry(part).or_insert((Vec::new(), of));
+        assert_eq!(*of_part, of, "{part}");
+        assert!(
+            done <= of && told.last().is_none_or(|last| *last <= done),
+            "{part}: {told:?}"
+        );
+        told.push(done);
+    }
+
+    /// It ended at all there is; what was told, and of how much.
+    #[track_caller]
+    fn ended(&self, part: &str) -> (&[u64], u64) {
+        let (told, of) = &self.0[part];
+        assert_eq!(told.last(), Some(of), "{part}");
+        (told, *of)
+    }
+}
+
+#[test]
+fn an_audit_counts_its_checks_and_the_invoices() {
+    let shop = Shop::open();
+    for _ in 0..3 {
+        shop.invoice("1.00", json!({}));
+    }
+    // Many more, which nobody made: each is found in the wrong, and counted.
+    shop.write_beside(
+        "insert into invoices (id, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at,
+         expires_at) with recursive n(i) as (select 1 union all select i + 1 from n where i < 2500)
+         select 'many' || i, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at,
+         expires_at from n, (select * from invoices limit 1)",
+    );
+    let (mut told, mut findings) = (Told::default(), 0);
+    let counts = read_any(shop.file(), &mut |_| {}, |db| {
+        audit::audit(db, &mut |_| findings += 1, &mut |said| told.hear(said))
+    });
+    let counts: Result<_, Error> = counts;
+    assert_eq!(counts.unwrap().invoices, 2503);
+    assert!(findings >= 2500, "{findings}");
+    // One word before a thousand invoices, and one behind them.
+    let (invoices, of) = told.ended("invoices judged");
+    assert_eq!(
+        (invoices, of),
+        (&[0, 1000, 1000, 2000, 2000, 2503][..], 2503)
+    );
+    let (checks, of) = told.ended("checks made");
+    assert_eq!((checks.len(), of), (21, 20));
+}
+
+#[test]
+fn a_backup_counts_its_pages_and_is_of_one_moment_whoever_writes_meanwhile() {
+    let shop = Shop::open();
+    let scratch = Scratch::new();
+    let copy = scratch.path("copy.db");
+    shop.invoice("1.00", json!({}));
+    let ballast = "create table ballast (bytes blob);
+        with recursive n(i) as (select 1 union all select i + 1 from n where i < 8)
+        insert into ballast select zeroblob(1048576) from n";
+    shop.write_beside(ballast);
+    let (mut told, mut written) = (Told::default(), 0);
+    let mut tell = |said: Said<'_>| {
+        told.hear(said);
+        if matches!(
+            said,
+            Said::Done {
+                part: "pages copied",
+                ..
+            }
+        ) {
+            // A server beside it and another program: neither is kept waiting.
+            shop.invoice("2.00", json!({}));
+            shop.write_beside("insert into ballast select zeroblob(65536)");
+            written += 1;
+        }
+    };
+    backup::backup(shop.file(), &copy, false, &mut tell).unwrap();
+    let (pages, of) = told.ended("pages copied");
+    assert_eq!(pages.len() as u64, of.div_ceil(256), "it never began anew");
+    assert!(written >= 8, "{written}");
+    assert_eq!(told.ended("checks made").1, 2);
+    let conn = Connection::open(&copy).unwrap();
+    let count = |of: &str| -> i64 {
+        let statement = format!("select count(*) from {of}");
+        conn.query_row(&statement, [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!((count("invoices"), count("ballast")), (1, 8));
+    let all = shop.get("/v1/invoices?limit=100", Some(TEST)).json();
+    assert_eq!(all["data"].as_array().unwrap().len(), written + 1);
+}

@@ -1,0 +1,298 @@
+//! `--json` of each command that lists or reports something, and completions: what programs read.
+
+use crate::operator::wallets::{ZPUB, wallet};
+use crate::support::process::sandbox;
+use crate::support::scratch::Scratch;
+use crate::support::tools;
+use crate::support::{TEST, agent, send};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// The binary, with this on standard input.
+fn coffer(args: &[&str], file: &Path, input: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(args).arg("--file").arg(file);
+    // The name of the sandbox's own switch: it changes nothing here.
+    command.env("COFFER_JSON", "1").stdin(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // One that is refused by its arguments does not read.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+/// What it prints, and its exit code.
+#[track_caller]
+fn said(args: &[&str], file: &Path) -> (String, Option<i32>) {
+    let output = coffer(args, file, "a long password");
+    let text = String::from_utf8(output.stdout).unwrap();
+    (text, output.status.code())
+}
+
+/// The one document that it prints with `--json`, which ends as it does without.
+#[track_caller]
+fn document(args: &[&str], file: &Path) -> Value {
+    let (plain, code) = said(args, file);
+    assert!(serde_json::from_str::<Value>(&plain).is_err(), "{plain}");
+    let (text, code_then) = said(&[args, &["--json"]].concat(), file);
+    assert_eq!(code, code_then, "{args:?}");
+    assert!(text.ends_with("}\n"), "{text}");
+    serde_json::from_str(&text).unwrap()
+}
+
+fn keys(value: &Value) -> BTreeSet<&str> {
+    value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
+}
+
+#[test]
+fn each_list_is_one_document_and_stays_lines_otherwise() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let mut made = Vec::new();
+    for name in ["One", "Two"] {
+        let (text, _) = said(&["account", "create", name, "--json"], &file);
+        made.push(serde_json::from_str::<Value>(&text).unwrap());
+    }
+    let account = made[0]["id"].as_str().unwrap();
+    for mode in ["live", "test"] {
+        assert_eq!(
+            said(&["key", "create", account, "--mode", mode], &file).1,
+            Some(0)
+        );
+    }
+    for email in ["a@shop.test", "b@shop.test"] {
+        assert_eq!(
+            said(&["user", "create", email, "--role", "operator"], &file).1,
+            Some(0)
+        );
+    }
+    let evm = crate::operator::wallets::EVM;
+    for (chain, key) in [("bitcoin", ZPUB), ("evm", evm)] {
+        assert!(
+            wallet(&file, &["add", chain, "--yes"], key)
+                .status
+                .success()
+        );
+    }
+    for what in ["account", "key", "user", "wallet"] {
+        let (lines, _) = said(&[what, "list"], &file);
+        let lines: Vec<Value> = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(lines.len(), 2, "{what}");
+        let listed = document(&[what, "list"], &file);
+        assert_eq!(listed, json!({ "data": lines }), "{what}");
+    }
+    let conn = Connection::open(&file).unwrap();
+    let handed_out = "insert into customers values (1, 1, 'live', 'anna', 0); \
+        insert into addresses (mode, pool, address, customer, wallet, wallet_index) \
+        select mode, pool, 'a' || seq, 1, seq, 0 from wallets; update wallets set next_index = 1";
+    conn.execute_batch(handed_out).unwrap();
+    let (csv, _) = said(&["wallet", "addresses"], &file);
+    assert_eq!(csv.lines().count(), 3, "{csv}");
+    let addresses = document(&["wallet", "addresses"], &file);
+    let one = &addresses["data"][1];
+    assert_eq!(addresses["data"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&one["path"], &one["coin"], &one["amount"]),
+        (&json!("m/0/0"), &Value::Null, &Value::Null)
+    );
+    let line = format!(
+        "m/0/0,{},,,{}",
+        one["address"].as_str().unwrap(),
+        one["wallet"].as_str().unwrap()
+    );
+    assert!(csv.contains(&line), "{csv}");
+    // An empty list is one, too; what says nothing otherwise says what it was about.
+    let empty = scratch.path("empty.db");
+    said(&["account", "create", "Shop"], &empty);
+    assert_eq!(document(&["key", "list"], &empty), json!({ "data": [] }));
+    let key = document(&["key", "list"], &file)["data"][0]["id"].clone();
+    let (text, _) = said(&["key", "revoke", key.as_str().unwrap(), "--json"], &file);
+    assert_eq!(text, format!("{{\"id\":{key}}}\n"));
+}
+
+#[test]
+fn audit_backup_and_restore_report_in_one_document() {
+    let scratch = Scratch::new();
+    let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
+    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", file.to_str().unwrap()]);
+    let body = r#"{"amount": "20.00", "currency": "EUR", "asset": "BTC"}"#;
+    send(
+        &agent(),
+        "POST",
+        &format!("{url}/v1/invoices"),
+        &[("X-API-Key", TEST)],
+        body,
+    )
+    .expect(201);
+    assert!(process.close());
+    let clean = document(&["audit"], &file);
+    assert_eq!(
+        (&clean["findings"], &clean["findingCount"]),
+        (&json!([]), &json!(0))
+    );
+    let counted = [
+        "addresses",
+        "deliveries",
+        "deposits",
+        "events",
+        "invoices",
+        "ledgerEntries",
+        "payments",
+        "transfers",
+    ];
+    assert_eq!(keys(&clean["checked"]), BTreeSet::from(counted));
+    assert_eq!(clean["checked"]["invoices"], 1);
+    let to = copy.to_str().unwrap();
+    let copied = document(&["backup", to, "--force"], &file);
+    let bytes = std::fs::metadata(&copy).unwrap().len();
+    assert_eq!(copied, json!({ "file": to, "bytes": bytes }));
+    let other = scratch.path("other.db");
+    let restored = document(&["restore", to, "--dry-run"], &other);
+    assert_eq!(
+        restored["indexes"],
+        json!([{ "mode": "test", "pool": "bitcoin", "nextIndex": 1001, "wallet": null, "gapLimit": null }])
+    );
+    assert_eq!(
+        (&restored["dryRun"], &restored["from"]),
+        (&json!(true), &json!(to))
+    );
+    for count in [
+        "addressesRetired",
+        "transfersHeld",
+        "serversHeld",
+        "deliveriesGivenUp",
+        "findingCount",
+    ] {
+        assert_eq!(restored[count], 0, "{count}");
+    }
+    let conn = Connection::open(&copy).unwrap();
+    conn.execute_batch("update invoices set amount_received = '7'")
+        .unwrap();
+    drop(conn);
+    let wrong = document(&["audit"], &copy);
+    assert_eq!(
+        (&wrong["findingCount"], &wrong["findings"][0]["rule"]),
+        (&json!(1), &json!(3))
+    );
+    assert_eq!(
+        keys(&wrong["findings"][0]),
+        BTreeSet::from(["about", "is", "rule", "should"])
+    );
+}
+
+#[test]
+fn what_is_refused_prints_no_half_of_a_document() {
+    let scratch = Scratch::new();
+    let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
+    said(&["account", "create", "Shop"], &file);
+    let to = copy.to_str().unwrap();
+    said(&["backup", to], &file);
+    // Refused: why is on standard error, and nothing on standard output.
+    for args in [
+        &["restore", to, "--json"][..],
+        &["backup", to, "--json"],
+        &["rescan", "bitcoin", "--from", "1", "--json"],
+        &["account", "approve", "nobody", "--json"],
+        &["account", "list", "--json", "--jsn"],
+    ] {
+        let output = coffer(args, &file, "");
+        assert!(
+            !output.status.success() && output.stdout.is_empty(),
+            "{args:?}"
+        );
+        assert!(!output.stderr.is_empty(), "{args:?}");
+    }
+    let output = coffer(&["audit", "--json"], &scratch.path("none.db"), "");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+}
+
+#[test]
+fn doctor_and_rescan_report_in_one_document() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    said(&["account", "create", "Shop"], &file);
+    let found = document(&["doctor"], &file);
+    let data = found["data"].as_array().unwrap();
+    let about = |name: &str| data.iter().find(|one| one["about"] == name).unwrap();
+    assert_eq!(
+        about("folder"),
+        &json!({ "about": "folder", "ok": true, "complaints": [] })
+    );
+    let url = about("public url");
+    assert_eq!(
+        (&url["ok"], keys(&url["complaints"][0])),
+        (&json!(false), BTreeSet::from(["about", "mend"]))
+    );
+    assert_eq!(found["clockAccepted"], Value::Null);
+    let accepted = document(&["doctor", "--accept-clock"], &file);
+    assert!(accepted["clockAccepted"].as_str().unwrap().ends_with('Z'));
+    let conn = Connection::open(&file).unwrap();
+    let followed =
+        "insert into chain_cursors values ('bitcoin', 'main', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
+    conn.execute_batch(followed).unwrap();
+    let ordered = document(&["rescan", "bitcoin", "--from", "7"], &file);
+    assert_eq!(
+        ordered,
+        json!({ "chain": "bitcoin", "from": 7, "done": false })
+    );
+}
+
+#[test]
+fn a_shell_completes_what_there_is() {
+    let coffer = env!("CARGO_BIN_EXE_coffer");
+    let script = |shell: &str| {
+        Command::new(coffer)
+            .args(["completions", shell])
+            .output()
+            .unwrap()
+    };
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let printed = String::from_utf8(script(shell).stdout).unwrap();
+        for word in ["coffer", "backup", "dry-run", "rescan"] {
+            assert!(printed.contains(word), "{shell}: {word}");
+        }
+    }
+    for shell in ["", "tcsh", "BASH", "../bash"] {
+        let refused = script(shell);
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(
+            (refused.status.code(), refused.stdout.len()),
+            (Some(2), 0),
+            "{shell}"
+        );
+        let names = "bash, elvish, fish, powershell, zsh";
+        assert!(said.contains(names), "{said}");
+    }
+    // What a shell makes of it.
+    let asked = r#"source <("$0" completions bash)
+        COMP_WORDS=(coffer "$@") COMP_CWORD=$#
+        _coffer coffer "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+        echo "${COMPREPLY[@]}""#;
+    for (words, completed) in [
+        (&["re"][..], "rescan restore"),
+        (&["account", "s"], "suspend servers"),
+        (&["restore", "--dr"], "--dry-run"),
+        (&["key", "create", "--class", ""], "secret public legacy"),
+        (&["completions", "z"], "zsh"),
+    ] {
+        let mut bash = Command::new("bash");
+        bash.args(["-c", asked, coffer]).args(words);
+        let Some(output) = tools::output(&mut bash, "what bash completes") else {
+            return;
+        };
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(printed.trim(), completed, "{words:?}");
+    }
+}

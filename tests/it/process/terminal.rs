@@ -1,0 +1,368 @@
+//! What a person at a terminal sees: how far a command is, colours; and that a pipe gets neither.
+
+use crate::support::process::sandbox;
+use crate::support::pty::Terminal;
+use crate::support::receiver::Receiver;
+use crate::support::scratch::Scratch;
+use crate::support::{TEST, agent, send};
+use rusqlite::Connection;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const COFFER: &str = env!("CARGO_BIN_EXE_coffer");
+/// Invoices in the file.
+const INVOICES: usize = 12;
+/// What a coloured text begins with, and what moves the cursor.
+const CODE: char = '\x1b';
+
+/// A sandbox's file with some invoices; the sandbox has ended.
+fn shop(scratch: &Scratch) -> PathBuf {
+    let file = scratch.path("shop.db");
+    let (mut process, url) = sandbox("127.0.0.1:0", &["--file", text(&file)]);
+    for _ in 0..INVOICES {
+        let body = r#"{"amount": "20.00", "currency": "EUR", "asset": "BTC"}"#;
+        let url = format!("{url}/v1/invoices");
+        send(&agent(), "POST", &url, &[("X-API-Key", TEST)], body).expect(201);
+    }
+    assert!(process.close());
+    file
+}
+
+/// The file with a fault in it.
+fn spoil(file: &Path) {
+    let conn = Connection::open(file).unwrap();
+    let fault = "update invoices set amount_received = '7' where seq = 1";
+    conn.execute_batch(fault).unwrap();
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Runs it without a terminal.
+fn piped(args: &[&str]) -> Output {
+    let mut coffer = Command::new(COFFER);
+    // Whatever is said of colours: a pipe gets none.
+    coffer
+        .env("TERM", "xterm")
+        .env("CLICOLOR_FORCE", "1")
+        .env("FORCE_COLOR", "1");
+    coffer.args(args).output().unwrap()
+}
+
+#[test]
+fn a_terminal_shows_how_far_each_command_is_and_is_left_with_the_result() {
+    let scratch = Scratch::new();
+    let file = shop(&scratch);
+    let (file, copy) = (text(&file), scratch.path("copy.db"));
+    let old = scratch.old_file("v2", "old.db");
+    let invoices = format!("] {INVOICES}/{INVOICES} ");
+    let all = [
+        (
+            vec!["audit", "--file", file],
+            vec!["checks made [", "] 0/20 ", "invoices judged [", &invoices],
+        ),
+        (
+            vec!["backup", "--file", file, text(&copy)],
+            vec!["pages copied [", "checks made [", "] 2/2 "],
+        ),
+        (
+            vec!["restore", "--file", file, text(&copy), "--dry-run"],
+            vec!["pages copied [", "checks made [", &invoices],
+        ),
+        (
+            vec!["account", "list", "--file", text(&old)],
+            vec![
+                "steps of bringing the file up to date [",
+                "] 0/16 ",
+                "] 16/16 ",
+            ],
+        ),
+    ];
+    for (args, parts) in all {
+        let Some(shown) = Terminal::usual().run(&[&[COFFER][..], &args].concat()) else {
+            return;
+        };
+        assert_eq!(shown.code, 0, "{shown:?}");
+        for part in parts {
+            assert!(shown.sent.contains(part), "{part}: {shown:?}");
+        }
+        let left = shown.left().join("\n");
+        assert!(!left.contains('['), "{args:?} leaves {left:?}");
+        let is_whole = [
+            "nothing found in",
+            "is whole",
+            "can be restored",
+            r#"{"id":"#,
+        ];
+        assert!(is_whole.iter().any(|end| left.contains(end)), "{left:?}");
+    }
+}
+
+#[test]
+fn nothing_is_shown_where_nobody_sees_it_or_it_cannot_be() {
+    let scratch = Scratch::new();
+    let file = shop(&scratch);
+    let audit = [COFFER, "audit", "--file", text(&file)];
+    let output = piped(&audit[1..]);
+    let (plain, errors) = (output.stdout, output.stderr);
+    assert!(!plain.contains(&(CODE as u8)) && errors.is_empty());
+    let plain = String::from_utf8(plain).unwrap().replace('\n', "\r\n");
+    let usual = Terminal::usual;
+    let quiet = |terminal: Terminal<'_>, more: &[&str]| {
+        let shown = terminal.run(&[&audit, more].concat())?;
+        assert!(!shown.sent.contains('['), "{shown:?}");
+        assert!(!shown.sent.contains(CODE), "{shown:?}");
+        Some(shown.sent)
+    };
+    let dumb = quiet(
+        Terminal {
+            environment: &[("TERM", "dumb")],
+            ..usual()
+        },
+        &[],
+    );
+    let Some(dumb) = dumb else {
+        return;
+    };
+    assert_eq!(dumb, plain);
+    let unnamed = Terminal {
+        environment: &[("TERM", "")],
+        ..usual()
+    };
+    assert_eq!(quiet(unnamed, &[]).unwrap(), plain);
+    let narrow = Terminal {
+        columns: 1,
+        environment: &[("NO_COLOR", "1")],
+        ..usual()
+    };
+    assert_eq!(quiet(narrow, &[]).unwrap(), plain);
+    let shown = usual().run(&[&audit[..], &["--json"]].concat()).unwrap();
+    assert!(shown.sent.starts_with(r#"{"findings":[],"#), "{shown:?}");
+    // Its standard error is a file.
+    let errors = scratch.path("errors");
+    let shell = format!("\"$@\" 2>{}", text(&errors));
+    let shown = usual().run(&[&["sh", "-c", &shell, "sh"], &audit[..]].concat());
+    assert!(!shown.unwrap().sent.contains("checks made"));
+    assert_eq!(std::fs::read_to_string(errors).unwrap(), "");
+}
+
+#[test]
+fn no_color_leaves_the_progress_and_takes_the_colours() {
+    let scratch = Scratch::new();
+    let file = shop(&scratch);
+    spoil(&file);
+    let audit = [COFFER, "audit", "--file", text(&file)];
+    let Some(coloured) = Terminal::usual().run(&audit) else {
+        return;
+    };
+    assert_eq!(coloured.code, 1);
+    for text in [
+        "\x1b[1m\x1b[31mrule 3:\x1b[0m invoice",
+        "31mcoffer:\x1b[0m 1 findings",
+    ] {
+        assert!(coloured.sent.contains(text), "{text}: {coloured:?}");
+    }
+    let plain = Terminal {
+        environment: &[("NO_COLOR", "1")],
+        ..Terminal::usual()
+    };
+    let plain = plain.run(&audit).unwrap();
+    assert!(
+        !plain.sent.contains("\x1b[1m") && plain.sent.contains("] 0/20 "),
+        "{plain:?}"
+    );
+    // A finding is written into no bar, and what is left is the same text, as in a pipe.
+    let output = piped(&audit[1..]);
+    let printed = [output.stdout, output.stderr].concat();
+    let printed: Vec<String> = String::from_utf8(printed)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    for shown in [coloured, plain] {
+        let left = shown.left().into_iter().filter(|line| !line.is_empty());
+        assert_eq!(left.collect::<Vec<_>>(), printed);
+    }
+}
+
+#[test]
+fn doctor_help_and_errors_have_colours_on_a_terminal_only() {
+    let scratch = Scratch::new();
+    let file = scratch.path("none.db");
+    let doctor = ["doctor", "--file", text(&file)];
+    for (args, coloured) in [
+        (&doctor[..], "\x1b[1m\x1b[31mwrong:\x1b[0m no public url"),
+        (&doctor, "\x1b[1m\x1b[32mok:\x1b[0m folder"),
+        (&["--help"], "\x1b[1m\x1b[4mUsage:\x1b[0m"),
+        (&["bakcup"], "\x1b[31merror:\x1b[0m"),
+    ] {
+        let plain = piped(args);
+        let both = [plain.stdout, plain.stderr].concat();
+        assert!(!both.contains(&(CODE as u8)), "{args:?}");
+        let Some(shown) = Terminal::usual().run(&[&[COFFER], args].concat()) else {
+            return;
+        };
+        assert!(shown.sent.contains(coloured), "{shown:?}");
+        assert_eq!(Some(shown.code), plain.status.code());
+    }
+    let said = String::from_utf8(piped(&["bakcup"]).stderr).unwrap();
+    assert!(
+        said.contains("a similar subcommand exists: 'backup'"),
+        "{said}"
+    );
+}
+
+#[test]
+fn ctrl_c_in_the_middle_ends_it_and_leaves_the_terminal_as_it_was() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let made = piped(&["account", "create", "Shop", "--file", text(&file)]);
+    assert!(made.status.success());
+    // A node that takes connections and answers nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let node = format!("ethereum=http://{}", silent.local_addr().unwrap());
+    let nowhere = format!("http://{}", Receiver::nobody());
+    let rates = format!("kraken={nowhere},coinbase={nowhere}");
+    let doctor = [
+        COFFER,
+        "doctor",
+        "--file",
+        text(&file),
+        "--node",
+        &node,
+        "--rates",
+        &rates,
+    ];
+    let terminal = Terminal {
+        interrupted_at: "nodes asked [",
+        ..Terminal::usual()
+    };
+    let Some(shown) = terminal.run(&doctor) else {
+        return;
+    };
+    // SIGINT's own, as ever: whoever started it sees what ended it.
+    assert_eq!(shown.code, -2, "{shown:?}");
+    assert!(shown.sent.contains("] 0/1 "), "{shown:?}");
+}
+
+#[test]
+fn a_reader_that_has_read_enough_is_no_error() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    for name in ["One", "Two"] {
+        assert!(
+            piped(&["account", "create", name, "--file", text(&file)])
+                .status
+                .success()
+        );
+    }
+    for args in [
+        &["account", "list", "--file", text(&file)][..],
+        &["account", "list", "--json", "--file", text(&file)],
+        &["wallet", "addresses", "--file", text(&file)],
+        &["openapi"],
+        &["completions", "zsh"],
+        &["--help"],
+    ] {
+        let mut coffer = Command::new(COFFER);
+        let coffer = coffer
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = coffer.stdout(writer).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), said.as_str()),
+            (Some(0), ""),
+            "{args:?}"
+        );
+    }
+    // What is made and shown once is another matter.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut coffer = Command::new(COFFER);
+    let output = coffer
+        .args(["account", "create", "Three", "--file", text(&file)])
+        .stdout(writer)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.code() == Some(1) && said.contains("standard output: Broken pipe"),
+        "{said}"
+    );
+    // And so is a disk that takes nothing.
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let mut coffer = Command::new(COFFER);
+    let output = coffer.arg("openapi").stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_rescan_that_is_waited_for_shows_its_blocks() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let made = piped(&["account", "create", "Shop", "--file", text(&file)]);
+    assert!(made.status.success());
+    let followed =
+        "insert into chain_cursors values ('bitcoin', 'main', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
+    let conn = Connection::open(&file).unwrap();
+    conn.busy_timeout(std::time::Duration::from_secs(60))
+        .unwrap();
+    conn.execute_batch(followed).unwrap();
+    let rescan = [
+        COFFER,
+        "rescan",
+        "bitcoin",
+        "--file",
+        text(&file),
+        "--wait",
+        "--from",
+        "3",
+    ];
+    for (end, code, said) in [
+        ("", 0, "bitcoin was read again from block 3 on"),
+        (
+            "update chain_cursors set stopped = 'gone'",
+            1,
+            "bitcoin is stopped: gone",
+        ),
+        (
+            "insert into rescans (chain, from_height, next_height, asked_at) values ('bitcoin', 1, 1, 0)",
+            1,
+            "another rescan of bitcoin was ordered, from block 1 on",
+        ),
+    ] {
+        conn.execute_batch("update rescans set ended_at = 1 where ended_at is null; update chain_cursors set stopped = null").unwrap();
+        let shown = std::thread::scope(|scope| {
+            let waits = scope.spawn(|| Terminal::usual().run(&rescan));
+            let ordered = "select count(*) from rescans where ended_at is null and from_height = 3";
+            let is_ordered = || {
+                conn.query_row(ordered, [], |row| row.get::<_, i64>(0))
+                    .unwrap()
+                    > 0
+            };
+            while !is_ordered() && !waits.is_finished() {
+                std::thread::yield_now();
+            }
+            // What the server does that reads them.
+            let ended = format!(
+                "begin immediate; update rescans set ended_at = 1 where ended_at is null; {end}; commit"
+            );
+            conn.execute_batch(&ended).unwrap();
+            waits.join().unwrap()
+        });
+        let Some(shown) = shown else {
+            return;
+        };
+        assert_eq!(shown.code, code, "{shown:?}");
+        assert!(shown.left().join("\n").contains(said), "{shown:?}");
+    }
+}

@@ -1,0 +1,46 @@
+"""Runs a command on a terminal of its own and prints all that the terminal was sent; for tests/it/support/pty.rs.
+
+Arguments: the width in columns; a text at which Ctrl-C is pressed, or nothing; the command. The last line says how the
+command ended, and whether the terminal is set as it was.
+"""
+
+import fcntl
+import os
+import select
+import struct
+import subprocess
+import sys
+import termios
+
+columns, awaited, *command = sys.argv[1:]
+terminal, other = os.openpty()
+fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(columns), 0, 0))
+before = termios.tcgetattr(other)
+
+
+def take():
+    """Makes it the terminal of the new session."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+# Where nobody has the other end of this any more, the command has ended.
+alive, held = os.pipe()
+child = subprocess.Popen(
+    command, stdin=other, stdout=other, stderr=other, pass_fds=[held], start_new_session=True, preexec_fn=take
+)
+os.close(held)
+os.set_blocking(terminal, False)
+sent, ends = b"", False
+while True:
+    ready, _, _ = select.select([terminal] if ends else [terminal, alive], [], [], 0 if ends else None)
+    ends = ends or alive in ready
+    if terminal in ready:
+        sent += os.read(terminal, 65536)
+    elif ends:
+        break
+    if awaited and awaited.encode() in sent:
+        awaited = ""
+        os.write(terminal, b"\x03")
+code = child.wait()
+is_kept = termios.tcgetattr(other) == before
+sys.stdout.buffer.write(sent + f"\nended {code} kept {is_kept}".encode())
