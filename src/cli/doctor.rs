@@ -124,11 +124,17 @@ fn view((about, complaints): &Checked) -> Value {
 /// What was checked, in a line, or one for each thing that is wrong.
 fn tell((about, complaints): &Checked) -> Result<(), Error> {
     let paint = |tone, word| Stream::Out.paint(tone, word);
+    let harmless = |text| Stream::Out.harmless(text);
     if complaints.is_empty() {
-        show(&format!("{} {about}\n", paint(Tone::Good, "ok:")))?;
+        show(&format!(
+            "{} {}\n",
+            paint(Tone::Good, "ok:"),
+            harmless(about)
+        ))?;
     }
     for Complaint { about, mend } in complaints {
         let (wrong, how) = (paint(Tone::Bad, "wrong:"), paint(Tone::Marked, "mend:"));
+        let (about, mend) = (harmless(about), harmless(mend));
         show(&format!("{wrong} {about}; {how} {mend}\n"))?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::logging::log_to_stderr;
 use super::output::{print, show, wants_json};
-use super::progress::hear;
+use super::progress::{self, hear};
 use super::terminal::{Stream, Tone};
 use crate::config::Values;
 use crate::service::audit::{self, Finding};
@@ -181,7 +181,8 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
     if as_json {
         return Ok(());
     }
-    print(&format!(
+    progress::end();
+    let line = format!(
         "{} in {} invoices, {} payments, {} deposits, {} payouts and refunds, {} ledger entries, {} events, \
          {} deliveries, {} addresses",
         Stream::Out.paint(Tone::Good, "nothing found"),
@@ -193,7 +194,8 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
         counts.events,
         counts.deliveries,
         counts.addresses
-    ))
+    );
+    show(&format!("{line}\n")).map(drop)
 }
 
 /// Findings: printed as they come, or kept for a document.

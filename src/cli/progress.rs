@@ -1,7 +1,7 @@
 //! How far a command is that takes long: one line at the bottom of the terminal, gone when the command ends.
 //!
 //! What lives here: showing it. What does not: counting (whoever does the work counts). What always holds: only a terminal
-//! on standard error is written to; no line is written into the middle of this one; and whenever the process ends, the
+//! on standard error is written to, and none that another program may use, to which standard output goes; no line is written into the middle of this one; and whenever the process ends, the
 //! terminal is as it was but for that line.
 
 use super::terminal::{Stream, Tone};
@@ -86,11 +86,11 @@ fn show(part: &'static str, done: u64, of: u64) {
     line.shown = Some((part, bar));
 }
 
-/// Is there a terminal that can show it? One that does not tell its width is taken to be wide.
+/// Is there a terminal that can show it, and nobody else's? One that does not tell its width is taken to be wide.
 fn has_room() -> bool {
     let columns = tcgetwinsize(std::io::stderr()).map_or(0, |size| size.ws_col);
     let is_wide = columns == 0 || columns >= COLUMNS_MIN;
-    Stream::Err.is_terminal() && wishes().is_able && is_wide
+    Stream::Err.is_terminal() && !Stream::Out.is_piped() && wishes().is_able && is_wide
 }
 
 /// Does what writes to the terminal while the line is out of the way.

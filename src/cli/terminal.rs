@@ -4,7 +4,10 @@
 
 use crate::config::wishes;
 use clap::builder::styling::{AnsiColor, Style};
+use std::fs::File;
 use std::io::IsTerminal;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 
 /// Where text is written.
 #[derive(Clone, Copy)]
@@ -31,6 +34,24 @@ impl Stream {
         }
     }
 
+    /// Does another program read it, which may use the terminal itself, as a pager does?
+    pub(super) fn is_piped(self) -> bool {
+        let file = match self {
+            Stream::Out => std::io::stdout().as_fd().try_clone_to_owned(),
+            Stream::Err => std::io::stderr().as_fd().try_clone_to_owned(),
+        };
+        let kind = file.and_then(|file| File::from(file).metadata());
+        kind.is_ok_and(|found| found.file_type().is_fifo() || found.file_type().is_socket())
+    }
+
+    /// The text without what a terminal would take for a code: a name may hold anything.
+    pub(super) fn harmless(self, text: &str) -> String {
+        match self.is_terminal() {
+            true => text.replace(char::is_control, "\u{fffd}"),
+            false => text.to_owned(),
+        }
+    }
+
     /// Are colours written to it?
     pub(super) fn has_colours(self) -> bool {
         self.is_terminal() && wishes().colours
@@ -50,8 +71,9 @@ impl Stream {
         format!("{style}{text}{style:#}")
     }
 
-    /// The line with its first word, up to and with the colon, in this tone.
+    /// The line with its first word, up to and with the colon, in this tone; harmless.
     pub(super) fn paint_start(self, tone: Tone, line: &str) -> String {
+        let line = &self.harmless(line);
         match line.split_once(": ") {
             Some((start, rest)) => format!("{} {rest}", self.paint(tone, &format!("{start}:"))),
             None => line.to_owned(),

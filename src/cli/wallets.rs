@@ -312,7 +312,7 @@ fn addresses(
             from = behind;
             let done = before.saturating_add(u64::from(behind));
             if is_shown {
-                let part = "addresses looked at";
+                let part = "addresses read";
                 hear(Said::Done { part, done, of });
             }
         }

@@ -65,7 +65,7 @@ fn migrate_in_one(conn: &mut Connection, tell: &mut Tell<'_>) -> Result<(), Stor
     let version = user_version(&tx)?;
     // Behind the migrations all references are looked at, which takes as long.
     let of = count(NEWEST.saturating_sub(version)).saturating_add(1);
-    let part = "steps of bringing the file up to date";
+    let part = "upgrade steps made";
     for (done, migration) in (0..).zip(MIGRATIONS.iter().skip(version)) {
         tell(Said::Done { part, done, of });
         tx.execute_batch(migration)?;

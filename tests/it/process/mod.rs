@@ -4,6 +4,7 @@ mod deploy;
 mod environment;
 mod json;
 mod nodes;
+mod progress;
 mod readme;
 pub mod serve;
 mod stopping;

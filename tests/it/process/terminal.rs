@@ -10,7 +10,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-const COFFER: &str = env!("CARGO_BIN_EXE_coffer");
+pub const COFFER: &str = env!("CARGO_BIN_EXE_coffer");
 /// Invoices in the file.
 const INVOICES: usize = 12;
 /// What a coloured text begins with, and what moves the cursor.
@@ -36,12 +36,12 @@ fn spoil(file: &Path) {
     conn.execute_batch(fault).unwrap();
 }
 
-fn text(path: &Path) -> &str {
+pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
 /// Runs it without a terminal.
-fn piped(args: &[&str]) -> Output {
+pub fn piped(args: &[&str]) -> Output {
     let mut coffer = Command::new(COFFER);
     // Whatever is said of colours: a pipe gets none.
     coffer
@@ -73,11 +73,7 @@ fn a_terminal_shows_how_far_each_command_is_and_is_left_with_the_result() {
         ),
         (
             vec!["account", "list", "--file", text(&old)],
-            vec![
-                "steps of bringing the file up to date [",
-                "] 0/16 ",
-                "] 16/16 ",
-            ],
+            vec!["upgrade steps made [", "] 0/16 ", "] 16/16 "],
         ),
     ];
     for (args, parts) in all {
@@ -140,6 +136,9 @@ fn nothing_is_shown_where_nobody_sees_it_or_it_cannot_be() {
     assert_eq!(quiet(narrow, &[]).unwrap(), plain);
     let shown = usual().run(&[&audit[..], &["--json"]].concat()).unwrap();
     assert!(shown.sent.starts_with(r#"{"findings":[],"#), "{shown:?}");
+    // Another program reads it, as a pager does, which uses the terminal.
+    let shown = usual().run(&[&["sh", "-c", "\"$@\" | cat", "sh"], &audit[..]].concat());
+    assert_eq!(shown.unwrap().sent, plain);
     // Its standard error is a file.
     let errors = scratch.path("errors");
     let shell = format!("\"$@\" 2>{}", text(&errors));
@@ -264,6 +263,7 @@ fn a_reader_that_has_read_enough_is_no_error() {
         &["wallet", "addresses", "--file", text(&file)],
         &["openapi"],
         &["completions", "zsh"],
+        &["audit", "--file", text(&file)],
         &["--help"],
     ] {
         let mut coffer = Command::new(COFFER);
@@ -306,63 +306,20 @@ fn a_reader_that_has_read_enough_is_no_error() {
 }
 
 #[test]
-fn a_rescan_that_is_waited_for_shows_its_blocks() {
+fn a_name_is_no_code_for_the_terminal() {
     let scratch = Scratch::new();
-    let file = scratch.path("shop.db");
-    let made = piped(&["account", "create", "Shop", "--file", text(&file)]);
-    assert!(made.status.success());
-    let followed =
-        "insert into chain_cursors values ('bitcoin', 'main', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
+    let file = shop(&scratch);
     let conn = Connection::open(&file).unwrap();
-    conn.busy_timeout(std::time::Duration::from_secs(60))
-        .unwrap();
-    conn.execute_batch(followed).unwrap();
-    let rescan = [
-        COFFER,
-        "rescan",
-        "bitcoin",
-        "--file",
-        text(&file),
-        "--wait",
-        "--from",
-        "3",
-    ];
-    for (end, code, said) in [
-        ("", 0, "bitcoin was read again from block 3 on"),
-        (
-            "update chain_cursors set stopped = 'gone'",
-            1,
-            "bitcoin is stopped: gone",
-        ),
-        (
-            "insert into rescans (chain, from_height, next_height, asked_at) values ('bitcoin', 1, 1, 0)",
-            1,
-            "another rescan of bitcoin was ordered, from block 1 on",
-        ),
-    ] {
-        conn.execute_batch("update rescans set ended_at = 1 where ended_at is null; update chain_cursors set stopped = null").unwrap();
-        let shown = std::thread::scope(|scope| {
-            let waits = scope.spawn(|| Terminal::usual().run(&rescan));
-            let ordered = "select count(*) from rescans where ended_at is null and from_height = 3";
-            let is_ordered = || {
-                conn.query_row(ordered, [], |row| row.get::<_, i64>(0))
-                    .unwrap()
-                    > 0
-            };
-            while !is_ordered() && !waits.is_finished() {
-                std::thread::yield_now();
-            }
-            // What the server does that reads them.
-            let ended = format!(
-                "begin immediate; update rescans set ended_at = 1 where ended_at is null; {end}; commit"
-            );
-            conn.execute_batch(&ended).unwrap();
-            waits.join().unwrap()
-        });
-        let Some(shown) = shown else {
-            return;
-        };
-        assert_eq!(shown.code, code, "{shown:?}");
-        assert!(shown.left().join("\n").contains(said), "{shown:?}");
-    }
+    let fault = "pragma ignore_check_constraints = 1; update invoices set id = char(27) || '[2J' where seq = 1";
+    conn.execute_batch(fault).unwrap();
+    drop(conn);
+    let audit = [COFFER, "audit", "--file", text(&file)];
+    let Some(shown) = Terminal::usual().run(&audit) else {
+        return;
+    };
+    assert!(!shown.sent.contains("\x1b[2J"), "{shown:?}");
+    assert!(shown.sent.contains("\u{fffd}[2J"), "{shown:?}");
+    // What reads a pipe reads what is there.
+    let piped = String::from_utf8(piped(&audit[1..]).stdout).unwrap();
+    assert!(piped.contains("\x1b[2J"), "{piped}");
 }

@@ -1,0 +1,104 @@
+//! How far others are whom a command waits for, and an older file that a server brings up to date, on a terminal.
+
+use super::terminal::{COFFER, piped, text};
+use crate::support::pty::Terminal;
+use crate::support::scratch::Scratch;
+use rusqlite::Connection;
+
+#[test]
+fn a_rescan_that_is_waited_for_shows_its_blocks() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let made = piped(&["account", "create", "Shop", "--file", text(&file)]);
+    assert!(made.status.success());
+    let followed =
+        "insert into chain_cursors values ('bitcoin', 'main', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
+    let conn = Connection::open(&file).unwrap();
+    conn.busy_timeout(std::time::Duration::from_secs(60))
+        .unwrap();
+    conn.execute_batch(followed).unwrap();
+    let rescan = [
+        COFFER,
+        "rescan",
+        "bitcoin",
+        "--file",
+        text(&file),
+        "--wait",
+        "--from",
+        "3",
+    ];
+    for (end, code, said) in [
+        ("", 0, "bitcoin was read again from block 3 on"),
+        (
+            "update chain_cursors set stopped = 'gone'",
+            1,
+            "bitcoin is stopped: gone",
+        ),
+        (
+            "insert into rescans (chain, from_height, next_height, asked_at) values ('bitcoin', 1, 1, 0)",
+            1,
+            "another rescan of bitcoin was ordered, from block 1 on",
+        ),
+    ] {
+        conn.execute_batch("update rescans set ended_at = 1 where ended_at is null; update chain_cursors set stopped = null").unwrap();
+        let shown = std::thread::scope(|scope| {
+            let waits = scope.spawn(|| Terminal::usual().run(&rescan));
+            let ordered = "select count(*) from rescans where ended_at is null and from_height = 3";
+            let is_ordered = || {
+                conn.query_row(ordered, [], |row| row.get::<_, i64>(0))
+                    .unwrap()
+                    > 0
+            };
+            while !is_ordered() && !waits.is_finished() {
+                std::thread::yield_now();
+            }
+            // What the server does that reads them.
+            let ended = format!(
+                "begin immediate; update rescans set ended_at = 1 where ended_at is null; {end}; commit"
+            );
+            conn.execute_batch(&ended).unwrap();
+            waits.join().unwrap()
+        });
+        let Some(shown) = shown else {
+            return;
+        };
+        assert_eq!(shown.code, code, "{shown:?}");
+        assert!(shown.left().join("\n").contains(said), "{shown:?}");
+    }
+}
+
+#[test]
+fn a_server_shows_how_far_an_older_file_is_and_nothing_otherwise() {
+    let scratch = Scratch::new();
+    let old = scratch.old_file("v2", "old.db");
+    let server = [
+        "sandbox",
+        "--listen",
+        "127.0.0.1:0",
+        "--log",
+        "error",
+        "--file",
+        text(&old),
+    ];
+    for is_older in [true, false] {
+        let terminal = Terminal {
+            interrupted_at: "coffer ready ",
+            ..Terminal::usual()
+        };
+        let Some(shown) = terminal.run(&[&[COFFER][..], &server].concat()) else {
+            return;
+        };
+        assert_eq!(shown.code, 0, "{shown:?}");
+        assert_eq!(
+            shown.sent.contains("upgrade steps made ["),
+            is_older,
+            "{shown:?}"
+        );
+        assert_eq!(shown.sent.contains('\x1b'), is_older, "{shown:?}");
+        let left = shown.left().join("\n");
+        assert!(
+            left.starts_with("coffer ready ") && !left.contains('['),
+            "{left}"
+        );
+    }
+}
