@@ -5,6 +5,7 @@
 
 use super::asset::{Asset, Mode};
 use super::event::{EventType, Format};
+use super::language::AUTO;
 use super::money::{Bps, Cents};
 use super::refusal::{Code, Refusal};
 use super::text_enum::text_enum;
@@ -143,7 +144,7 @@ pub struct Account {
     pub created_at: Time,
     /// How its checkout looks.
     pub branding: Branding,
-    /// The language of its checkout, as in `lang` of HTML.
+    /// The language of its checkout, as in `lang` of HTML, or `auto`: that of the customer's browser.
     pub checkout_lang: String,
     /// How many servers it may have at once; 0: it may not order any.
     pub server_quota: i64,
@@ -208,7 +209,7 @@ impl Account {
             legacy_secret,
             created_at: now,
             branding: Branding::default(),
-            checkout_lang: "en".to_owned(),
+            checkout_lang: AUTO.to_owned(),
             server_quota: 0,
             allowed_origins: Vec::new(),
         }

@@ -50,6 +50,8 @@ pub struct Row {
     pub confirmations: [Depth; 3],
     /// Where a person looks a transaction up: its id is put at the end.
     pub explorer: &'static str,
+    /// How many seconds usually lie between two blocks, and between a block and the moment that it is final.
+    pub usual_seconds: [u32; 2],
     /// The network fee of the simulated chain, in base units: of its own coin, and of a token.
     pub simulated_fees: [Units; 2],
 }
@@ -90,6 +92,7 @@ chains! {
         horizon: Depth::Blocks(100),
         confirmations: [Depth::Blocks(1), Depth::Blocks(2), Depth::Blocks(6)],
         explorer: "https://mempool.space/tx/",
+        usual_seconds: [600, 60_000],
         simulated_fees: [Units(2_000), Units(2_000)],
     }
     /// Litecoin.
@@ -102,6 +105,7 @@ chains! {
         horizon: Depth::Blocks(200),
         confirmations: [Depth::Blocks(3), Depth::Blocks(6), Depth::Blocks(12)],
         explorer: "https://litecoinspace.org/tx/",
+        usual_seconds: [150, 30_000],
         simulated_fees: [Units(10_000), Units(10_000)],
     }
     /// Dogecoin.
@@ -114,6 +118,7 @@ chains! {
         horizon: Depth::Blocks(400),
         confirmations: [Depth::Blocks(10), Depth::Blocks(20), Depth::Blocks(40)],
         explorer: "https://blockchair.com/dogecoin/transaction/",
+        usual_seconds: [60, 24_000],
         simulated_fees: [Units(100_000_000), Units(100_000_000)],
     }
     /// Ethereum.
@@ -126,6 +131,7 @@ chains! {
         horizon: Depth::Final,
         confirmations: [Depth::Blocks(6), Depth::Blocks(12), Depth::Final],
         explorer: "https://etherscan.io/tx/",
+        usual_seconds: [12, 900],
         simulated_fees: [Units(200_000_000_000_000), Units(1_000_000)],
     }
     /// Base.
@@ -138,6 +144,7 @@ chains! {
         horizon: Depth::Final,
         confirmations: [Depth::Blocks(10), Depth::Blocks(30), Depth::Final],
         explorer: "https://basescan.org/tx/",
+        usual_seconds: [2, 1_200],
         simulated_fees: [Units(200_000_000_000_000), Units(10_000)],
     }
     /// Polygon.
@@ -150,6 +157,7 @@ chains! {
         horizon: Depth::Final,
         confirmations: [Depth::Blocks(32), Depth::Blocks(64), Depth::Final],
         explorer: "https://polygonscan.com/tx/",
+        usual_seconds: [2, 60],
         simulated_fees: [Units(200_000_000_000_000), Units(10_000)],
     }
     /// Tron.
@@ -162,6 +170,7 @@ chains! {
         horizon: Depth::Final,
         confirmations: [Depth::Final, Depth::Final, Depth::Final],
         explorer: "https://tronscan.org/#/transaction/",
+        usual_seconds: [3, 60],
         simulated_fees: [Units(1_000_000), Units(1_500_000)],
     }
     /// Solana.
@@ -174,6 +183,7 @@ chains! {
         horizon: Depth::Final,
         confirmations: [Depth::Final, Depth::Final, Depth::Final],
         explorer: "https://solscan.io/tx/",
+        usual_seconds: [1, 15],
         simulated_fees: [Units(5_000), Units(10_000)],
     }
 }

@@ -1,11 +1,12 @@
 //! Confirmations: how deep in its chain a payment is, and how deep it has to be.
 //!
-//! What lives here: counting both, and saying them. What does not: which payment is in which block (`observation`), and what
-//! a confirmation books (`service`). What always holds: what is shown as enough is confirmed by the next step along its chain.
+//! What lives here: counting both, saying them, and how long the rest usually takes. What does not: which payment is in which
+//! block (`observation`), and what a confirmation books (`service`). What always holds: what is shown as enough is confirmed
+//! by the next step along its chain.
 
 mod tiers;
 
-use super::chain::Depth;
+use super::chain::{Chain, Depth};
 use serde::Serialize;
 pub use tiers::{Tier, Tiers};
 
@@ -34,6 +35,16 @@ impl OnChain {
             Depth::Final => format!("{count} confirmations, until its block is final"),
         })
     }
+
+    /// About how many seconds it usually takes until it is confirmed; nothing once it is, or is gone.
+    pub fn wait_seconds(&self, chain: Chain) -> Option<u32> {
+        let count = self.confirmations?;
+        let [block, until_final] = chain.row().usual_seconds;
+        Some(match self.confirmations_needed? {
+            Depth::Blocks(needed) => needed.saturating_sub(count).max(1).saturating_mul(block),
+            Depth::Final => until_final,
+        })
+    }
 }
 
 /// How many confirmations a block of this height has, where the chain has been read up to `cursor`: its own block is the
@@ -56,7 +67,7 @@ pub fn is_deep_enough(needed: Depth, height: u32, cursor: u32, complete: Option<
 
 #[cfg(test)]
 mod tests {
-    use super::{Depth, OnChain, count, is_deep_enough};
+    use super::{Chain, Depth, OnChain, count, is_deep_enough};
 
     #[test]
     fn its_own_block_is_the_first_confirmation_and_what_is_final_needs_no_more() {
@@ -116,5 +127,28 @@ mod tests {
             ]
         );
         assert_eq!(OnChain::default().text(), None);
+    }
+
+    #[test]
+    fn who_waits_is_told_for_how_long_it_usually_is() {
+        let wait = |confirmations, needed, chain| {
+            let on_chain = OnChain {
+                confirmations,
+                confirmations_needed: needed,
+                explorer_url: None,
+            };
+            on_chain.wait_seconds(chain)
+        };
+        let six = Some(Depth::Blocks(6));
+        assert_eq!(wait(Some(0), six, Chain::Bitcoin), Some(3_600));
+        assert_eq!(wait(Some(5), six, Chain::Bitcoin), Some(600));
+        // It is counted and not booked yet.
+        assert_eq!(wait(Some(9), six, Chain::Bitcoin), Some(600));
+        let last = Some(Depth::Final);
+        assert_eq!(wait(Some(3), last, Chain::Ethereum), Some(900));
+        let most = Some(Depth::Blocks(u32::MAX));
+        assert_eq!(wait(Some(0), most, Chain::Bitcoin), Some(u32::MAX));
+        assert_eq!(wait(None, six, Chain::Bitcoin), None);
+        assert_eq!(OnChain::default().wait_seconds(Chain::Tron), None);
     }
 }

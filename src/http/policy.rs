@@ -52,8 +52,10 @@ impl<'a> Policy<'a> {
         Policy { framing, ..self }
     }
 
-    /// The header's value; `pictures` is where pictures come from besides this service.
-    pub(super) fn text(self, pictures: Option<&str>) -> String {
+    /// The header's value; `pictures` is where pictures come from besides this service, `style` names one that is written into
+    /// this page alone.
+    pub(super) fn text(self, pictures: Option<&str>, style: Option<&str>) -> String {
+        let style = style.map_or_else(String::new, |source| format!(" {source}"));
         let pictures = pictures.map_or_else(String::new, |origin| format!(" {origin}"));
         let framed_by = match self.framing {
             Framing::Nobodys => "'none'".to_owned(),
@@ -70,7 +72,7 @@ impl<'a> Policy<'a> {
             ""
         };
         format!(
-            "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' '{STYLE_HASH}'; \
+            "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' '{STYLE_HASH}'{style}; \
              img-src 'self'{pictures}; form-action 'self';{frames} base-uri 'none'; frame-ancestors {framed_by}"
         )
     }

@@ -1,6 +1,7 @@
 //! The checkout: what a shop's page may ask with a public key, and what a customer may do with an invoice's token.
 //!
-//! What always holds: a token opens its own invoice and nothing else, and all that it allows is picking a coin.
+//! What always holds: a token opens its own invoice and nothing else, and all that it allows is picking a coin, and paying a test
+//! invoice without money.
 
 use super::invoices::owned;
 use super::payments::still_due;
@@ -9,6 +10,7 @@ use crate::domain::account::Account;
 use crate::domain::asset::Asset;
 use crate::domain::confirmations::OnChain;
 use crate::domain::invoice::Invoice;
+use crate::domain::invoice::draft::PaymentCase;
 use crate::domain::money::coin::Units;
 use crate::domain::payment::Payment;
 use crate::domain::quote;
@@ -31,6 +33,12 @@ pub struct Checkout {
     pub rest: Option<Units>,
     /// The newest payments that are seen on a real chain and not confirmed, oldest first.
     pub unconfirmed: Vec<(Payment, OnChain)>,
+    /// The network that the invoice's coin is really sent on, by the name that its nodes use; none where nobody follows it.
+    pub network: Option<String>,
+    /// Are payments simulated: would nothing that is sent arrive?
+    pub is_simulated: bool,
+    /// Where this is seen, with what opens it.
+    pub url: String,
     /// Are coins paid here that are worth nothing?
     pub is_for_tests: bool,
     /// The version of its state: what a page that shows this listens from.
@@ -122,10 +130,15 @@ impl Service {
                 }
             }
             let chain = invoice.coin.as_ref().map(|coin| coin.asset.chain);
+            let followed = chain.filter(|_| !self.is_simulated(mode));
+            let network = followed.map(|chain| self.followed_on(db, chain));
             Ok(Checkout {
                 account,
                 coins,
                 rest,
+                network: network.transpose()?.flatten(),
+                is_simulated: self.is_simulated(mode),
+                url: self.links.checkout(&id),
                 unconfirmed: self.unconfirmed(db, &invoice)?,
                 is_for_tests: self.is_for_tests(db, mode, chain)?,
                 version: state_of(&invoice)?.version,
@@ -159,6 +172,29 @@ impl Service {
         let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(unknown))?;
         let customer = Scope::of(invoice.account, invoice.mode);
         self.select(now, &customer, &id, asset).await.map(drop)
+    }
+
+    /// Pays a test invoice, as its page lets whoever has it open.
+    ///
+    /// # Errors
+    /// `not_found`, `forbidden` for an invoice that is no test, `invalid_request` where it was paid too often.
+    pub async fn simulate_at_checkout(
+        self: &Arc<Self>,
+        now: Time,
+        id: &str,
+        token: &str,
+        case: PaymentCase,
+    ) -> Result<(), Error> {
+        let id = self.opened(id, token)?;
+        let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(unknown))?;
+        if invoice.mode.is_live() {
+            let message = "only a test invoice is paid without money";
+            return Err(Refusal::new(Code::Forbidden, message).into());
+        }
+        let customer = Scope::of(invoice.account, invoice.mode);
+        self.simulate(now, &customer, &id, case, None)
+            .await
+            .map(drop)
     }
 
     /// The newest payments of an invoice that are seen on a real chain and not confirmed, oldest first.

@@ -23,6 +23,8 @@ pub struct OpenLink {
     pub account: Account,
     /// The link.
     pub link: PaymentLink,
+    /// Where it is opened.
+    pub url: String,
     /// Are coins paid here that are worth nothing?
     pub is_for_tests: bool,
 }
@@ -44,6 +46,7 @@ impl Service {
         self.read_at_one_moment(|db| {
             let link = opened(db, id)?;
             Ok(OpenLink {
+                url: self.links.payment_link(&link.id),
                 is_for_tests: self.is_for_tests(db, link.mode, None)?,
                 account: accounts::by_seq(db, link.account)?,
                 link,

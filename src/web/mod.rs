@@ -4,8 +4,10 @@
 //! the build packs (`build.rs`). What does not: where the pages' contents come from (`http`). What always holds: only
 //! the files here have markup.
 
+pub mod qr;
 pub mod reference;
 pub mod templates;
+pub mod words;
 
 /// A file that is sent as it is. It is found at `/assets/{VERSION}/{folder}/{name}`.
 pub struct Asset {

@@ -1,7 +1,8 @@
-// The checkout in a real browser.
+// The checkout in a real browser: every state, by hand and without a script, and what it costs to load.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { closePage, looked, openPage, startBrowser, startCoffer } from './harness.mjs';
 
 let browser;
@@ -9,14 +10,328 @@ let coffer;
 before(async () => { [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]); });
 after(async () => { await browser?.close(); await coffer?.stop(); });
 
-test('an invoice is paid exactly', async () => {
-  const invoice = await coffer.test('POST', '/v1/invoices', { amount: '20.00', currency: 'EUR' });
-  const page = await openPage(browser, invoice.checkoutUrl);
+const PHONE = { viewport: { width: 390, height: 844 } };
+/** What a browser says by itself of a connection that is lost. */
+const LOST = ['ERR_INTERNET_DISCONNECTED', 'ERR_FAILED', 'net::ERR'];
+
+function invoice(more = {}) {
+  return coffer.test('POST', '/v1/invoices', {
+    amount: '20.00', currency: 'EUR', description: 'Two novels, one of them long',
+    redirectUrl: 'https://shop.example/thanks', cancelUrl: 'https://shop.example/cart', ...more,
+  });
+}
+const simulate = (of, more = {}) => coffer.test('POST', `/v1/invoices/${of.id}/simulate`, more);
+const heading = (page, name) => page.getByRole('heading', { level: 1, name }).waitFor();
+const said = (page) => page.locator('#said').textContent();
+/** What was said lately; the region speaks when it is filled. */
+const says = (page, text) => page.locator('#said', { hasText: text }).waitFor({ state: 'attached' });
+
+/** The page in light and dark: pictures of both, and both accessible. */
+async function lookedTwice(page, name) {
+  await looked(page, name);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await looked(page, `${name}_dark`);
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+test('an invoice is paid exactly, and the page shows it by itself', async () => {
+  const of = await invoice();
+  const page = await openPage(browser, of.checkoutUrl, PHONE);
+  await heading(page, 'Pay 20.00 EUR');
+  await lookedTwice(page, 'checkout_choose');
   await page.getByRole('button', { name: /Litecoin/ }).click();
-  await page.getByRole('heading', { name: /^Send 0\.25 LTC/ }).waitFor();
-  await coffer.test('POST', `/v1/invoices/${invoice.id}/simulate`, {});
+  await heading(page, 'Send 0.25 LTC');
+  await lookedTwice(page, 'checkout_pay');
+  // Nobody loads the page again: the stream tells.
+  const { id } = await coffer.control('POST', '/payments', { invoice: of.id });
+  await heading(page, 'Your payment was seen');
+  assert.match(await said(page), /^Your payment was seen\. It is on its way/);
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'H1');
+  await lookedTwice(page, 'checkout_detected');
+  await coffer.control('POST', `/payments/${id}`, { state: 'confirmed' });
+  await heading(page, 'Paid');
+  assert.match(await said(page), /^Paid\. Your payment has arrived/);
+  assert.match(await page.title(), /^20\.00 EUR to /);
+  const back = page.getByRole('link', { name: 'Back to the shop' });
+  assert.equal(await back.getAttribute('href'), 'https://shop.example/thanks');
+  await lookedTwice(page, 'checkout_paid');
+  await closePage(page);
+});
+
+test('the test panel pays too little, then the rest', async () => {
+  const page = await openPage(browser, (await invoice({ asset: 'LTC' })).checkoutUrl, PHONE);
+  await heading(page, 'Send 0.25 LTC');
+  const address = await page.locator('#address').textContent();
+  await page.getByRole('button', { name: 'Pay too little' }).click();
+  await heading(page, 'Send 0.125 LTC more');
+  assert.equal(await page.locator('#address').textContent(), address);
+  assert.equal(await page.locator('#amount').textContent(), '0.125');
+  await lookedTwice(page, 'checkout_under');
+  await page.getByRole('button', { name: 'Pay exactly' }).click();
+  await heading(page, 'Paid');
+  assert.equal(await page.getByRole('heading', { name: 'Test payment' }).count(), 0);
+  await closePage(page);
+});
+
+test('what is too much is told', async () => {
+  const page = await openPage(browser, (await invoice({ asset: 'LTC' })).checkoutUrl);
+  await page.getByRole('button', { name: 'Pay too much' }).click();
+  await heading(page, 'Paid');
+  await page.getByText('more than was due').waitFor();
+  await lookedTwice(page, 'checkout_over');
+  await closePage(page);
+});
+
+test('the time runs out, and what comes later is late', async () => {
+  const short = await invoice({ asset: 'LTC' });
+  await simulate(short, { case: 'under' });
+  const page = await openPage(browser, (await invoice({ asset: 'LTC' })).checkoutUrl, PHONE);
+  await page.getByRole('button', { name: 'Let the time run out' }).click();
+  await heading(page, 'The time to pay is over');
+  await page.getByRole('heading', { name: 'Have you sent money already?' }).waitFor();
+  const back = page.getByRole('link', { name: 'Back to the shop' });
+  assert.equal(await back.getAttribute('href'), 'https://shop.example/cart');
+  await lookedTwice(page, 'checkout_expired');
+  await page.getByRole('button', { name: 'Pay late' }).click();
+  await heading(page, 'Paid too late');
+  await lookedTwice(page, 'checkout_late');
+  await page.goto(short.checkoutUrl);
+  await heading(page, 'Not paid in full');
+  await lookedTwice(page, 'checkout_short');
+  await closePage(page);
+});
+
+test('time that runs out elsewhere, and a shop that cancels, are seen at once', async () => {
+  const [one, other] = [await invoice({ asset: 'LTC' }), await invoice()];
+  const pages = [await openPage(browser, one.checkoutUrl), await openPage(browser, other.checkoutUrl)];
+  await coffer.control('POST', `/invoices/${one.id}/cancel`);
+  await heading(pages[0], 'Cancelled');
+  await lookedTwice(pages[0], 'checkout_cancelled');
+  await coffer.control('POST', '/clock', { advance: '20m' });
+  await heading(pages[1], 'The time to pay is over');
+  for (const page of pages) await closePage(page);
+});
+
+test('a payment that vanishes is told', async () => {
+  const of = await invoice({ asset: 'LTC' });
+  const page = await openPage(browser, of.checkoutUrl);
+  const { id } = await coffer.control('POST', '/payments', { invoice: of.id });
+  await heading(page, 'Your payment was seen');
+  await coffer.control('POST', `/payments/${id}`, { state: 'confirmed' });
+  await heading(page, 'Paid');
+  await coffer.control('POST', `/payments/${id}`, { state: 'dropped' });
   await page.reload();
-  assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), 'Paid');
-  await looked(page, 'paid');
+  await heading(page, 'The payment did not go through');
+  await lookedTwice(page, 'checkout_failed');
+  await closePage(page);
+});
+
+test('another coin is searched for and picked by keyboard alone', async () => {
+  const of = await invoice({ asset: 'LTC' });
+  const page = await openPage(browser, of.checkoutUrl);
+  const press = async (key, times = 1) => { for (let at = 0; at < times; at += 1) await page.keyboard.press(key); };
+  const focused = () => page.evaluate(() => document.activeElement?.id || document.activeElement?.textContent?.trim());
+  const to = async (text) => {
+    for (let at = 0; at < 40; at += 1) {
+      await press('Tab');
+      if ((await focused())?.includes(text)) return;
+    }
+    assert.fail(`${text} cannot be reached by Tab`);
+  };
+  await to('How does this work?');
+  await press('Enter');
+  await page.getByText('Check that the network is Litecoin').waitFor();
+  await to('Pay with another coin');
+  await press('Enter');
+  await to('find');
+  await page.keyboard.type('tron usd');
+  await press('Enter');
+  assert.equal(await page.locator('.coins li:visible').count(), 1);
+  await looked(page, 'checkout_other_coin');
+  // Something happens elsewhere: what was typed stays, and the reader where they are.
+  await page.evaluate(() => document.querySelector('#checkout .price').append('!'));
+  await page.evaluate(() => dispatchEvent(new Event('online')));
+  await page.waitForFunction(() => !document.querySelector('#checkout .price').textContent.includes('!'));
+  assert.deepEqual([await focused(), await page.locator('#find').inputValue()], ['find', 'tron usd']);
+  assert.equal(await page.locator('.coins li:visible').count(), 1);
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('nothing');
+  await says(page, 'There is no coin of that name.');
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('usdt tron');
+  await to('USDT');
+  await press('Enter');
+  await heading(page, /^Send 21\.739131 USDT/);
+  await page.getByText('only on the Tron network').waitFor();
+  await closePage(page);
+});
+
+test('amount and address are copied, which is seen and said', async () => {
+  const of = await invoice({ asset: 'ETH' });
+  const page = await openPage(browser, of.checkoutUrl, { permissions: ['clipboard-read', 'clipboard-write'] });
+  const copied = () => page.evaluate(() => navigator.clipboard.readText());
+  await page.getByRole('button', { name: 'Copy the amount' }).click();
+  await page.locator('[data-copy=amount].done', { hasText: 'Copied' }).waitFor();
+  await says(page, 'Copied: 0.00666667');
+  assert.equal(await copied(), '0.00666667');
+  await page.getByRole('button', { name: 'Copy the address' }).click();
+  await says(page, /^Copied: 0x/);
+  const address = await page.locator('#address').textContent();
+  assert.equal(await copied(), address);
+  // Where the browser has no clipboard, the older way is taken.
+  await page.evaluate(() => { navigator.clipboard.writeText = () => Promise.reject(new Error('not here')); });
+  await page.getByRole('button', { name: 'Copy the amount' }).click();
+  await page.waitForFunction(async () => await navigator.clipboard.readText() === '0.00666667');
+  await page.evaluate(() => { document.execCommand = () => false; });
+  await page.getByRole('button', { name: 'Copy the address' }).click();
+  await says(page, /could not be copied/);
+  assert.equal(await page.evaluate(() => getSelection().toString()), address);
+  await closePage(page);
+});
+
+test('a connection that is lost is told quietly, and comes back by itself', async () => {
+  const of = await invoice({ asset: 'LTC' });
+  const page = await openPage(browser, of.checkoutUrl, PHONE);
+  await heading(page, 'Send 0.25 LTC');
+  await page.context().setOffline(true);
+  await page.getByText('No connection.').waitFor();
+  await looked(page, 'checkout_offline');
+  await simulate(of);
+  await page.context().setOffline(false);
+  await heading(page, 'Paid');
+  assert.equal(await page.locator('#offline').textContent(), '');
+  await closePage(page, LOST);
+});
+
+test('without the stream the page asks by itself', async () => {
+  const of = await invoice({ asset: 'LTC' });
+  const page = await openPage(browser, 'about:blank', { origins: [coffer.url] });
+  await page.clock.install();
+  await page.route('**/events?*', (route) => route.abort());
+  await page.goto(of.checkoutUrl);
+  await heading(page, 'Send 0.25 LTC');
+  await simulate(of);
+  await page.clock.fastForward('00:11');
+  await heading(page, 'Paid');
+  await closePage(page, LOST);
+});
+
+test('the time that is left is said at 5 minutes, at 1 minute and at its end only', async () => {
+  const page = await openPage(browser, 'about:blank', { origins: [coffer.url] });
+  await page.clock.install();
+  await page.goto((await invoice({ asset: 'LTC' })).checkoutUrl);
+  await page.evaluate(() => {
+    window.told = [];
+    new MutationObserver(() => window.told.push(document.querySelector('#said').textContent))
+      .observe(document.querySelector('#said'), { childList: true });
+  });
+  // The server's word is waited for no more: the page's own clock is what is looked at.
+  await page.route('**/checkout/**', (route) => route.abort());
+  for (let minute = 0; minute < 21; minute += 1) await page.clock.runFor(60_000);
+  const told = await page.evaluate(() => window.told);
+  assert.deepEqual(told, ['5 minutes left to pay.', '1 minute left to pay.', 'The time to pay is over.']);
+  assert.equal(await page.locator('.left').textContent(), '0:00 left');
+  await closePage(page, LOST);
+});
+
+test('without JavaScript everything can be done', async () => {
+  const page = await openPage(browser, (await invoice()).checkoutUrl, { ...PHONE, javaScriptEnabled: false });
+  await page.getByRole('button', { name: /Litecoin/ }).click();
+  await heading(page, 'Send 0.25 LTC');
+  assert.equal(await page.locator('.copy:visible, .search:visible').count(), 0);
+  assert.equal(await page.locator('noscript meta[http-equiv=refresh]').getAttribute('content'), '10');
+  await page.getByText('Pay with another coin').click();
+  await page.getByRole('button', { name: /^Ether / }).click();
+  await heading(page, /^Send 0\.00666667 ETH/);
+  await page.screenshot({ path: 'target/screenshots/checkout_without_script.png', fullPage: true });
+  await page.getByRole('button', { name: 'Pay exactly' }).click();
+  await heading(page, 'Paid');
+  await closePage(page);
+});
+
+test('a screen of 320 px, large letters and calm eyes are fine', async () => {
+  const options = { viewport: { width: 320, height: 640 }, reducedMotion: 'reduce' };
+  const of = await invoice();
+  const page = await openPage(browser, of.checkoutUrl, options);
+  await lookedTwice(page, 'checkout_choose_320');
+  await page.getByRole('button', { name: /Tether USD.*Solana/ }).click();
+  await heading(page, /^Send 21/);
+  const animations = () => page.evaluate(() => document.getAnimations().length);
+  assert.equal(await animations(), 0);
+  await page.getByText('How does this work?').click();
+  await page.getByText('Details', { exact: true }).click();
+  await lookedTwice(page, 'checkout_pay_320');
+  // 200 %: as if the window were half as wide and all letters twice as large.
+  await page.setViewportSize({ width: 640, height: 900 });
+  await page.evaluate(() => { document.documentElement.style.fontSize = '200%'; });
+  await looked(page, 'checkout_pay_large');
+  await closePage(page);
+});
+
+test('one request makes it readable, and all of it is small', async () => {
+  const page = await openPage(browser, 'about:blank', { origins: [coffer.url] });
+  const answers = [];
+  page.on('response', (answer) => { if (!answer.url().includes('/events?')) answers.push(answer); });
+  await page.goto((await invoice()).checkoutUrl, { waitUntil: 'load' });
+  const sizes = new Map();
+  for (const answer of answers) {
+    const [path] = answer.url().split('?');
+    sizes.set(path, gzipSync(await answer.body(), { level: 9 }).length);
+  }
+  const all = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  const script = [...sizes].find(([path]) => path.endsWith('checkout.js'));
+  assert.ok(all < 30_000, `${all} bytes: ${JSON.stringify([...sizes])}`);
+  assert.ok(script[1] < 8_000, `${script[1]} bytes of script`);
+  assert.ok(sizes.size >= 4, `${[...sizes.keys()]}`);
+  await closePage(page);
+  // With nothing but the page itself it can be read, and looks as it should.
+  const alone = await openPage(browser, 'about:blank', { ...PHONE, origins: [coffer.url] });
+  await alone.route('**/assets/**', (route) => route.abort());
+  await alone.goto((await invoice({ asset: 'LTC' })).checkoutUrl);
+  await heading(alone, 'Send 0.25 LTC');
+  const { width } = await alone.locator('svg.qr').boundingBox();
+  assert.ok(width > 150 && width < 300, `${width} px`);
+  await looked(alone, 'checkout_alone');
+  await closePage(alone, LOST);
+});
+
+test('it speaks as the browser does, and from right to left', async () => {
+  const of = await invoice();
+  const page = await openPage(browser, of.checkoutUrl, { ...PHONE, locale: 'ar' });
+  assert.equal(await page.evaluate(() => document.documentElement.dir), 'rtl');
+  await heading(page, /ادفع/);
+  await lookedTwice(page, 'checkout_choose_ar');
+  await page.getByRole('button', { name: /Litecoin/ }).click();
+  await heading(page, /أرسل/);
+  assert.match(await page.locator('.left').textContent(), /^الوقت المتبقي \d+:\d\d$/);
+  await lookedTwice(page, 'checkout_pay_ar');
+  // Picked by hand, and kept by what is sent and by what is asked for again.
+  await page.getByRole('link', { name: '日本語' }).click();
+  await heading(page, '0.25 LTC を送ってください');
+  await looked(page, 'checkout_pay_ja');
+  await page.getByRole('button', { name: '少なく支払う' }).click();
+  await heading(page, 'あと 0.125 LTC を送ってください');
+  await page.getByRole('link', { name: '简体中文' }).click();
+  await heading(page, '请再发送 0.125 LTC');
+  await looked(page, 'checkout_under_zh');
+  await simulate(of);
+  await heading(page, '已付款');
+  assert.equal(await page.evaluate(() => document.documentElement.lang), 'zh-Hans');
+  await closePage(page);
+});
+
+test('what is copied has a point, however the language writes it', async () => {
+  const of = await invoice({ asset: 'LTC' });
+  const page = await openPage(browser, `${of.checkoutUrl}&lang=de`, { permissions: ['clipboard-read', 'clipboard-write'] });
+  await heading(page, '0,25 LTC senden');
+  assert.equal(await page.locator('#amount').textContent(), '0,25');
+  const copied = () => page.evaluate(() => navigator.clipboard.readText());
+  await page.getByRole('button', { name: 'Betrag kopieren' }).click();
+  await says(page, 'Kopiert: 0.25');
+  assert.equal(await copied(), '0.25');
+  await page.evaluate(() => navigator.clipboard.writeText(''));
+  await page.locator('#amount').click();
+  await page.keyboard.press('Control+c');
+  assert.equal(await copied(), '0.25');
   await closePage(page);
 });

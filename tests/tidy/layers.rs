@@ -83,7 +83,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         room: "web",
         rooms: &["domain"],
-        crates: &[&["askama"]],
+        crates: &[&["askama", "qrcodegen"]],
     },
     Layer {
         room: "config",

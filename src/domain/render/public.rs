@@ -6,6 +6,7 @@ use super::{Links, Rendered};
 use crate::domain::account::Account;
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::invoice::Invoice;
+use crate::domain::language::{AUTO, Language};
 use crate::domain::money::Currency;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
@@ -60,7 +61,11 @@ pub fn public_config(
             logo_url: account.branding.logo_url.as_deref(),
         },
         currencies: Currency::ALL,
-        checkout_lang: &account.checkout_lang,
+        checkout_lang: match account.checkout_lang.as_str() {
+            // A page of a shop asks for one language.
+            AUTO => Language::default().as_str(),
+            lang => lang,
+        },
         coins: coins.map(coin).collect(),
         widget_url: links.widget(),
     })

@@ -46,5 +46,5 @@ fn filled_by_script(policy: Policy<'_>, page: &App<'_>) -> Result<Reply, Error> 
     let page = page.render();
     let page = page.map_err(|error| Error::Failed(error.to_string()))?;
     let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
-    Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &policy.text(None)))
+    Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &policy.text(None, None)))
 }

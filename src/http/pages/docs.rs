@@ -30,7 +30,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 async fn show(call: Call) -> Result<Reply, Error> {
     let page = call.front.reference(page)?;
     let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
-    Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &Policy::ALONE.text(None)))
+    Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &Policy::ALONE.text(None, None)))
 }
 
 /// The page of this server.

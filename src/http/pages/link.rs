@@ -1,7 +1,8 @@
 //! A payment link's page: what is paid for, and the form that makes the invoice.
 
 use super::form::Form;
-use super::{of_shop, reply, said, see_other, too_fast};
+use super::{LANG, Speech, of_shop, reply, safely, said, see_other, too_fast};
+use crate::domain::link::PaymentLink;
 use crate::domain::money::Cents;
 use crate::domain::refusal::{Code, Refusal};
 use crate::http::client;
@@ -10,8 +11,15 @@ use crate::http::request::Call;
 use crate::http::route::{Handler, PAGE, Resource, Route};
 use crate::service::Error;
 use crate::service::links::OpenLink;
-use crate::web::templates::{Link, Price};
+use crate::web::qr::Qr;
+use crate::web::templates::{Frame, Link, LinkQr, LinkSvg, Price};
+use crate::web::words::{Words, fill};
+use askama::Template;
 use hyper::StatusCode;
+use hyper::header::CONTENT_SECURITY_POLICY;
+
+/// An amount, to say how one is written.
+const EXAMPLE: &str = "19.99";
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -20,6 +28,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "linkPage",
             path: "/l/{id}",
             summary: "The page of a payment link.",
+            query: &[LANG],
             handler: Handler::Open(|call| Box::pin(show(call))),
             ..PAGE
         },
@@ -31,6 +40,21 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             handler: Handler::Open(|call| Box::pin(pay(call))),
             ..PAGE
         },
+        Route {
+            operation: "linkCode",
+            path: "/l/{id}/qr",
+            summary: "The QR code of a payment link, to be printed.",
+            query: &[LANG],
+            handler: Handler::Open(|call| Box::pin(code(call))),
+            ..PAGE
+        },
+        Route {
+            operation: "linkPicture",
+            path: "/l/{id}/qr.svg",
+            summary: "The QR code of a payment link, as a picture.",
+            handler: Handler::Open(|call| Box::pin(picture(call))),
+            ..PAGE
+        },
     ],
     components: "{}",
 };
@@ -38,7 +62,49 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 /// GET /l/{id}
 async fn show(call: Call) -> Result<Reply, Error> {
     let opened = call.front.service.open_link(call.id())?;
-    page(&call, &opened, "", None)
+    let speech = Speech::new(call.query.text("lang"), &opened.account, &call.headers);
+    page(&call, &opened, speech, "", None)
+}
+
+/// GET /l/{id}/qr
+async fn code(call: Call) -> Result<Reply, Error> {
+    let opened = call.front.service.open_link(call.id())?;
+    let (link, account) = (&opened.link, &opened.account);
+    let speech = Speech::new(call.query.text("lang"), account, &call.headers);
+    let price = link.amount.map(|amount| price(speech.words, link, amount));
+    let body = LinkQr {
+        words: speech.words,
+        lang: speech.picked,
+        id: &link.id,
+        name: &link.name,
+        price,
+        qr: Qr::of(&opened.url),
+        qr_label: format!("{}: {}", speech.words.link_scan, link.name),
+        url: opened.url.clone(),
+    };
+    let title = format!("{} · {}", link.name, account.name);
+    let frame = Frame {
+        root: "../../".to_owned(),
+        script: Some("link/print.js"),
+        ..of_shop(account, opened.is_for_tests, speech, "", title)
+    };
+    reply(StatusCode::OK, call.policy, frame, body)
+}
+
+/// GET /l/{id}/qr.svg
+async fn picture(call: Call) -> Result<Reply, Error> {
+    let opened = call.front.service.open_link(call.id())?;
+    let too_long = || Error::Failed("the public url is longer than a QR code can be".to_owned());
+    let qr = Qr::of(&opened.url).ok_or_else(too_long)?;
+    let svg = LinkSvg { qr }.render();
+    let svg = svg.map_err(|error| Error::Failed(error.to_string()))?;
+    let reply = safely(Reply::text(StatusCode::OK, "image/svg+xml", svg));
+    Ok(reply.with(CONTENT_SECURITY_POLICY, &call.policy.text(None, None)))
+}
+
+/// A price of a link in words.
+fn price(words: &Words, link: &PaymentLink, amount: Cents) -> String {
+    words.sum(&amount.to_string(), link.currency.as_str())
 }
 
 /// POST /l/{id}
@@ -55,28 +121,34 @@ async fn pay(call: Call) -> Result<Reply, Error> {
         return Ok(too_fast(&path, &call, verdict.wait_seconds, refusal));
     }
     let form = Form::parse(&call.body)?;
-    let named = form.text("amount")?;
+    let (named, lang) = (form.text("amount")?, form.text("lang")?);
+    let lang = Some(lang).filter(|lang| !lang.is_empty());
+    let speech = Speech::new(lang, &opened.account, &call.headers);
+    let words = speech.words;
     let amount = match opened.link.amount {
         Some(price) => Some(price),
         None => match Cents::parse(&with_point(named)) {
             Ok(amount) => Some(amount),
-            Err(_) => return page(&call, &opened, named, Some("Enter an amount like 19.99.")),
+            Err(_) => {
+                let example = words.number(EXAMPLE);
+                let problem = fill(words.link_wrong, &[("example", &example)]);
+                return page(&call, &opened, speech, named, Some(&problem));
+            }
         },
     };
     match service.invoice_of_link(call.now, call.id(), amount).await {
-        Ok(begun) => Ok(see_other(&format!(
-            "../checkout/{}?token={}",
-            begun.invoice_id, begun.token
-        ))),
+        Ok(begun) => {
+            let (id, token) = (begun.invoice_id, begun.token);
+            let lang = super::picked(lang.unwrap_or_default());
+            Ok(see_other(&format!("../checkout/{id}?token={token}{lang}")))
+        }
         Err(Error::Refused(Refusal {
             code: Code::AmountTooLarge,
             ..
         })) => {
-            let problem = format!(
-                "The most is {} {}.",
-                opened.account.invoice_max, opened.link.currency
-            );
-            page(&call, &opened, named, Some(&problem))
+            let most = price(words, &opened.link, opened.account.invoice_max);
+            let problem = fill(words.link_most, &[("amount", &most)]);
+            page(&call, &opened, speech, named, Some(&problem))
         }
         Err(error) => Err(error),
     }
@@ -96,31 +168,33 @@ fn with_point(text: &str) -> String {
 fn page(
     call: &Call,
     opened: &OpenLink,
+    speech: Speech,
     named: &str,
     problem: Option<&str>,
 ) -> Result<Reply, Error> {
-    let OpenLink {
-        account,
-        link,
-        is_for_tests,
-    } = opened;
+    let (link, account, words) = (&opened.link, &opened.account, speech.words);
     let status = match problem {
         None => StatusCode::OK,
         Some(_) => StatusCode::BAD_REQUEST,
     };
+    let currency = link.currency.as_str();
+    let example = words.number(EXAMPLE);
     let body = Link {
+        words,
+        lang: speech.picked,
         id: &link.id,
         name: &link.name,
         description: said(link.description.as_deref()),
         problem,
-        currency: link.currency.as_str(),
+        amount_label: fill(words.link_amount, &[("currency", currency)]),
+        example: fill(words.link_example, &[("example", &example)]),
         price: match link.amount {
-            Some(price) => Price::Fixed(price.to_string()),
+            Some(amount) => Price::Fixed(price(words, link, amount)),
             None => Price::Named(named),
         },
     };
     let title = format!("{} · {}", link.name, account.name);
-    let frame = of_shop(account, *is_for_tests, title);
+    let frame = of_shop(account, opened.is_for_tests, speech, "", title);
     reply(status, call.policy, frame, body)
 }
 

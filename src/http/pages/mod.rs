@@ -14,22 +14,82 @@ pub(super) mod setup;
 use super::front::RequestId;
 use super::policy::Policy;
 use super::reply::Reply;
-use super::request::Call;
+use super::request::{Call, Param, ParamKind};
 use crate::domain::account::Account;
+use crate::domain::color::{style_source, text_on};
+use crate::domain::language::Language;
 use crate::domain::time::Time;
 use crate::domain::url::{Destination, Site};
 use crate::service::Error;
-use crate::web::templates::{Frame, Moment, Page, Problem, Shop, WayOut};
+use crate::web::templates::{Frame, LanguageLink, Moment, Page, Problem, Shop, WayOut};
+use crate::web::words::Words;
 use askama::Template;
-use hyper::StatusCode;
 use hyper::header::{
-    CONTENT_SECURITY_POLICY, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{HeaderMap, StatusCode};
+
+/// How a shop's customer is spoken to.
+#[derive(Clone, Copy)]
+struct Speech {
+    /// In this language.
+    language: Language,
+    /// The language that was picked on the page.
+    picked: Option<&'static str>,
+    /// Its texts.
+    words: &'static Words,
+}
+
+impl Speech {
+    /// To who has picked this language, of those of the account's setting and the browser's.
+    fn new(picked: Option<&str>, account: &Account, headers: &HeaderMap) -> Speech {
+        let accepted = headers.get_all(ACCEPT_LANGUAGE).into_iter();
+        let accepted: Vec<_> = accepted.filter_map(|value| value.to_str().ok()).collect();
+        let language = Language::choose(picked, &account.checkout_lang, &accepted.join(","));
+        let picked = picked.and_then(Language::of_tag);
+        Speech {
+            language,
+            picked: picked.map(Language::as_str),
+            words: Words::of(language),
+        }
+    }
+}
+
+/// What the address of a page is given, after others, so that it is in the language that was picked.
+fn picked(lang: &str) -> String {
+    let language = Language::of_tag(lang);
+    language.map_or_else(String::new, |language| format!("&lang={language}"))
+}
+
+/// The parameter of a page that can be read in several languages.
+const LANG: Param = Param {
+    name: "lang",
+    about: "The language that it is read in.",
+    kind: ParamKind::Any,
 };
 
-/// The frame of a page that belongs to a shop, which stands at its top.
-fn of_shop<'a>(account: &'a Account, is_for_tests: bool, title: String) -> Frame<'a> {
+/// The frame of a page that belongs to a shop, which stands at its top; `query` is the page's own besides the language.
+fn of_shop<'a>(
+    account: &'a Account,
+    is_for_tests: bool,
+    speech: Speech,
+    query: &str,
+    title: String,
+) -> Frame<'a> {
     let logo = account.branding.logo_url.as_deref();
+    let color = account.branding.color.as_deref();
+    let on_color = color.and_then(|color| Some((color, text_on(color)?)));
+    let link = |language: &Language| {
+        let words = Words::of(*language);
+        LanguageLink {
+            href: format!("?lang={language}{query}"),
+            tag: words.tag,
+            name: words.name,
+            is_current: *language == speech.language,
+        }
+    };
     Frame {
+        language: speech.language,
         title,
         root: "../".to_owned(),
         shop: Some(Shop {
@@ -37,8 +97,9 @@ fn of_shop<'a>(account: &'a Account, is_for_tests: bool, title: String) -> Frame
             logo: logo.and_then(|url| Site::parse(url).ok()),
         }),
         is_for_tests,
-        script: None,
-        refresh_seconds: None,
+        brand: on_color.map(|(color, text)| format!(":root{{--brand:{color};--on-brand:{text}}}")),
+        languages: Language::ALL.iter().map(link).collect(),
+        ..Frame::default()
     }
 }
 
@@ -62,7 +123,8 @@ fn reply(
 ) -> Result<Reply, Error> {
     let picture = frame.shop.as_ref().and_then(|shop| shop.logo);
     let picture = picture.map(|site| site.origin());
-    let policy = policy.text(picture.as_deref());
+    let brand = frame.brand.as_deref().map(style_source);
+    let policy = policy.text(picture.as_deref(), brand.as_deref());
     let page = Page { frame, body }.render();
     let page = page.map_err(|error| Error::Failed(error.to_string()))?;
     let reply = Reply::text(status, "text/html; charset=utf-8", page);

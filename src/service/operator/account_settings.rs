@@ -6,6 +6,7 @@
 use crate::domain::account::Account;
 use crate::domain::asset::Asset;
 use crate::domain::fields::Fields;
+use crate::domain::language::{AUTO, Language};
 use crate::domain::money::{AmountError, Bps, Cents};
 use crate::domain::rate::SPREAD_BPS_MAX;
 use crate::domain::refusal::Refusal;
@@ -106,7 +107,9 @@ pub(in crate::service) fn change_settings(
     }
     if let Some(lang) = fields.text("checkoutLang", 2..=35)? {
         if !is_language(lang) {
-            let problem = "must be a language tag like en or pt-BR";
+            let known = Language::TEXTS.join(", ");
+            let problem =
+                format!("must be {AUTO}, or a language tag that begins with one of {known}");
             return Err(Refusal::field("checkoutLang", problem));
         }
         lang.clone_into(&mut account.checkout_lang);
@@ -157,12 +160,13 @@ fn is_color(text: &str) -> bool {
         .is_some_and(|digits| digits.len() == 6 && digits.bytes().all(is_digit))
 }
 
-/// A language, and what narrows it: `en`, `pt-BR`.
+/// A language that the checkout speaks, and what narrows it: `en`, `pt-BR`; or that of the customer's browser: `auto`.
 fn is_language(text: &str) -> bool {
-    let mut parts = text.split('-');
-    let language = parts.next().unwrap_or_default();
-    (2..=3).contains(&language.len())
-        && language.bytes().all(|byte| byte.is_ascii_alphabetic())
+    if text == AUTO {
+        return true;
+    }
+    let mut parts = text.split('-').skip(1);
+    Language::of_tag(text).is_some()
         && parts.all(|part| {
             (2..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
         })
@@ -219,7 +223,10 @@ mod tests {
             assert!(!is_color(wrong), "{wrong}");
         }
         assert!(is_language("en") && is_language("pt-BR") && is_language("zh-Hant-TW"));
-        for wrong in ["", "e", "english", "en_GB", "en-", "-en", "é"] {
+        assert!(is_language("auto"));
+        for wrong in [
+            "", "e", "english", "en_GB", "en-", "-en", "é", "sv", "Auto", "auto-de",
+        ] {
             assert!(!is_language(wrong), "{wrong}");
         }
         let read = |text| origin(Some(text)).ok();

@@ -96,7 +96,11 @@ impl<'t> Counter<'t> {
             _ => format!("{count} confirmations, until its block is final"),
         };
         let page = self.page(invoice);
-        assert!(page.contains(&format!("{text}, in transaction")), "{page}");
+        let on_page = match &needed {
+            Value::Number(needed) => format!("Confirmations: {count} of {needed}"),
+            _ => format!("Confirmations: {count}, until the block is final"),
+        };
+        assert!(page.contains(&on_page), "{page}");
         assert!(page.contains(payment["txid"].as_str().unwrap()), "{page}");
         assert!(page.contains("http-equiv=\"refresh\""), "{page}");
         let told = self.steps(invoice);

@@ -1,5 +1,6 @@
 //! What customers and shops' pages see: the checkout, payment links, `/v1/public`.
 
+mod customers;
 mod events;
 mod files;
 mod pages;

@@ -35,7 +35,7 @@ fn a_fixed_price_is_what_is_paid() {
     let page = shop.page(&path(&link)).says(
         200,
         &[
-            "<h1>A &#60;i&#62;coffee&#60;/i&#62;</h1>",
+            "<h1><bdi>A &#60;i&#62;coffee&#60;/i&#62;</bdi></h1>",
             "Hot &#38; strong",
             "3.50 USD",
             "Sandbox Shop",
@@ -228,4 +228,65 @@ fn nobody_but_a_named_proxy_says_who_the_client_is() {
         .collect();
     assert_eq!(answers[..10], [303; 10]);
     assert_eq!(answers[10], 429);
+}
+
+#[test]
+fn a_link_has_a_code_to_print() {
+    let shop = Shop::open();
+    let interface = OperatorInterface::of(&shop);
+    let link =
+        interface.link(json!({ "name": "A <b>coffee</b>", "amount": "3.50", "currency": "EUR" }));
+    let url = link["url"].as_str().unwrap();
+    let id = link["id"].as_str().unwrap();
+    let code = format!("/l/{id}/qr");
+    let said = [
+        "A &#60;b&#62;coffee",
+        "3.50 EUR",
+        url,
+        "role=\"img\"",
+        "href=\"qr.svg\"",
+        "TEST.",
+    ];
+    shop.page(&code).says(200, &said).hides(&["<b>"]);
+    shop.page(&format!("{code}?lang=de"))
+        .says(200, &["3,50 EUR", "Zum Bezahlen scannen"]);
+    let picture = shop.send("GET", &format!("/l/{id}/qr.svg"), &[], "");
+    assert_eq!(picture.status, 200);
+    assert_eq!(picture.headers["content-type"], "image/svg+xml");
+    assert!(picture.headers["content-security-policy"].contains("script-src 'self'"));
+    let is_drawn = picture.text.starts_with("<svg xmlns=") && picture.text.contains("d=\"M4 4h7");
+    assert!(is_drawn, "{}", picture.text);
+    interface
+        .change(&link, json!({ "active": false }))
+        .expect(200);
+    shop.page(&code).refuses(404);
+    Page::of(shop.send("GET", &format!("/l/{id}/qr.svg"), &[], "")).refuses(404);
+}
+
+#[test]
+fn who_picks_a_language_keeps_it() {
+    let shop = Shop::open();
+    let link = OperatorInterface::of(&shop).link(json!({ "name": "Gift", "currency": "EUR" }));
+    let german = [
+        "<html lang=\"de\"",
+        "Betrag in EUR",
+        "Zum Beispiel 19,99",
+        "name=\"lang\" value=\"de\"",
+    ];
+    shop.page(&format!("{}?lang=de", path(&link)))
+        .says(200, &german);
+    let wrong = Page::of(shop.submit(&path(&link), &[], "amount=x&lang=de"));
+    wrong.says(
+        400,
+        &[
+            "Geben Sie einen Betrag wie 19,99 ein.",
+            "name=\"lang\" value=\"de\"",
+        ],
+    );
+    let made = shop.submit(&path(&link), &[], "amount=12,50&lang=de");
+    assert_eq!(made.status, 303, "{}", made.text);
+    let location = &made.headers["location"];
+    assert!(location.ends_with("&lang=de"), "{location}");
+    let page = location.strip_prefix("..").unwrap();
+    shop.page(page).says(200, &["<h1>12,50 EUR bezahlen</h1>"]);
 }

@@ -144,6 +144,7 @@ fn what_is_wrong_in_a_change_is_named_and_nothing_is_changed() {
         ("branding", json!({ "font": "x" })),
         ("branding", json!([])),
         ("checkoutLang", json!("english please")),
+        ("checkoutLang", json!("sv")),
         ("allowedOrigins", json!(["*"])),
         ("allowedOrigins", json!([1])),
         ("allowedOrigins", json!(vec!["https://a.example"; 51])),

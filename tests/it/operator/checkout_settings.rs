@@ -32,7 +32,7 @@ fn an_account_begins_with_the_documented_defaults() {
         ("overBps", json!(50)),
         ("successUrl", Value::Null),
         ("cancelUrl", Value::Null),
-        ("checkoutLang", json!("en")),
+        ("checkoutLang", json!("auto")),
     ] {
         assert_eq!(made[name], value, "{name}");
     }

@@ -1,0 +1,91 @@
+//! A shop's colour: what can be read on it, and how a browser is told that a style is meant.
+//!
+//! What always holds: a text in the colour that is chosen here can be read (WCAG 2.2: its contrast is 4.5 or more).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+/// Colours that texts are written in on a coloured ground: black and white.
+const TEXTS: [&str; 2] = ["#000000", "#ffffff"];
+
+/// The colour of a text on a ground of this colour, `#` and six hex digits: whichever stands out more. Nothing where it is no
+/// colour.
+pub fn text_on(ground: &str) -> Option<&'static str> {
+    let ground = luminance(ground)?;
+    let contrast = |text: &str| luminance(text).map_or(0.0, |text| contrast(text, ground));
+    let [dark, light] = TEXTS;
+    Some(if contrast(dark) >= contrast(light) {
+        dark
+    } else {
+        light
+    })
+}
+
+/// How much two colours of these luminances differ, from 1 to 21 (WCAG 2.2).
+fn contrast(one: f64, other: f64) -> f64 {
+    let (lighter, darker) = (one.max(other), one.min(other));
+    (lighter + 0.05) / (darker + 0.05)
+}
+
+/// The relative luminance of a colour in sRGB, from 0 to 1 (WCAG 2.2).
+fn luminance(color: &str) -> Option<f64> {
+    let digits = color.strip_prefix('#').filter(|digits| {
+        digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })?;
+    let part = |at: usize| {
+        let text = digits.get(at..at.saturating_add(2))?;
+        let value = f64::from(u8::from_str_radix(text, 16).ok()?) / 255.0;
+        Some(if value <= 0.040_45 {
+            value / 12.92
+        } else {
+            ((value + 0.055) / 1.055).powf(2.4)
+        })
+    };
+    Some(0.2126 * part(0)? + 0.7152 * part(2)? + 0.0722 * part(4)?)
+}
+
+/// What a Content-Security-Policy names a style by that is written into a page.
+pub fn style_source(style: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(style)))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{contrast, luminance, style_source, text_on};
+
+    #[test]
+    fn on_every_colour_its_text_can_be_read() {
+        for red in (0..=255).step_by(15) {
+            for green in (0..=255).step_by(5) {
+                for blue in (0..=255).step_by(15) {
+                    let ground = format!("#{red:02x}{green:02x}{blue:02x}");
+                    let text = luminance(text_on(&ground).unwrap()).unwrap();
+                    let contrast = contrast(text, luminance(&ground).unwrap());
+                    assert!(contrast >= 4.5, "{ground}: {contrast}");
+                }
+            }
+        }
+        assert_eq!(text_on("#1a56db"), Some("#ffffff"));
+        assert_eq!(text_on("#ffd400"), Some("#000000"));
+        for wrong in [
+            "",
+            "#fff",
+            "1a56db",
+            "#1a56dg",
+            "#1a56db0",
+            "#\u{e9}\u{e9}\u{e9}",
+        ] {
+            assert_eq!(text_on(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_style_is_named_by_its_hash() {
+        assert_eq!(
+            style_source(""),
+            "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+        );
+    }
+}

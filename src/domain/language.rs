@@ -1,0 +1,121 @@
+//! The languages in which customers are spoken to, and which of them somebody asks for.
+//!
+//! What does not live here: the texts (`web`). What always holds: whatever is asked for, one of the languages is the answer.
+
+use super::text_enum::text_enum;
+
+text_enum! {
+    /// A language of the checkout.
+    #[derive(Default)]
+    pub enum Language {
+        /// English.
+        #[default]
+        English = "en",
+        /// German.
+        German = "de",
+        /// French.
+        French = "fr",
+        /// Spanish.
+        Spanish = "es",
+        /// Italian.
+        Italian = "it",
+        /// Portuguese.
+        Portuguese = "pt",
+        /// Dutch.
+        Dutch = "nl",
+        /// Polish.
+        Polish = "pl",
+        /// Turkish.
+        Turkish = "tr",
+        /// Japanese.
+        Japanese = "ja",
+        /// Chinese, in simplified characters.
+        Chinese = "zh",
+        /// Arabic.
+        Arabic = "ar",
+    }
+}
+
+/// The setting of an account whose checkout speaks as its customer's browser does.
+pub const AUTO: &str = "auto";
+
+/// The most entries of a browser's list that are looked at.
+const ENTRIES_MAX: usize = 50;
+
+impl Language {
+    /// The language of a tag like `pt` or `pt-BR`; what narrows it does not matter.
+    pub fn of_tag(tag: &str) -> Option<Language> {
+        let primary = tag.split('-').next().unwrap_or_default();
+        primary.to_ascii_lowercase().parse().ok()
+    }
+
+    /// The language of a customer: what was picked on the page, else the account's setting, else what the browser likes best
+    /// (`Accept-Language`, RFC 9110). A setting that no page can follow is English, as it was before there were others.
+    pub fn choose(picked: Option<&str>, setting: &str, accepted: &str) -> Language {
+        let picked = picked.and_then(Language::of_tag);
+        picked.unwrap_or_else(|| match setting {
+            AUTO => liked_best(accepted),
+            setting => Language::of_tag(setting).unwrap_or_default(),
+        })
+    }
+}
+
+/// The first of the known languages that weigh the most; one with the weight 0 is not wanted.
+fn liked_best(accepted: &str) -> Language {
+    let mut best = (0, Language::default());
+    for entry in accepted.split(',').take(ENTRIES_MAX) {
+        let (tag, weight) = entry.split_once(';').unwrap_or((entry, "q=1"));
+        let weight = weight.trim().strip_prefix("q=").and_then(thousandths);
+        if let (Some(weight), Some(language)) = (weight, Language::of_tag(tag.trim()))
+            && weight > best.0
+        {
+            best = (weight, language);
+        }
+    }
+    best.1
+}
+
+/// A weight, `0` to `1` with at most three decimals, times 1000.
+fn thousandths(text: &str) -> Option<u16> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    if !matches!(whole, "0" | "1") || decimals.len() > 3 {
+        return None;
+    }
+    let number: u16 = format!("{whole}{decimals:0<3}").parse().ok()?;
+    Some(number.min(1000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AUTO, Language};
+
+    #[test]
+    fn a_browser_gets_the_language_that_it_likes_best() {
+        for (accepted, expected) in [
+            ("", Language::English),
+            ("*", Language::English),
+            ("de", Language::German),
+            ("de-AT,de;q=0.9,en;q=0.8", Language::German),
+            ("sv,fi;q=0.9,pt-BR;q=0.2,en;q=0.1", Language::Portuguese),
+            ("en;q=0.4, fr;q=0.55 ,it;q=0.5", Language::French),
+            ("es;q=0,pl;q=0.001", Language::Polish),
+            ("ZH-hant-TW", Language::Chinese),
+            ("ja;q=0.8,ar;q=0.8", Language::Japanese),
+            ("de;q=2,nl;q=x,tr;q=0.1234,it;level=1", Language::English),
+            ("\u{e9}-,;;=,q=1", Language::English),
+            (&"sv,".repeat(10_000), Language::English),
+        ] {
+            assert_eq!(Language::choose(None, AUTO, accepted), expected);
+        }
+    }
+
+    #[test]
+    fn who_picks_goes_before_the_shop_and_the_shop_before_the_browser() {
+        let choose = |picked, setting| Language::choose(picked, setting, "fr");
+        assert_eq!(choose(Some("tr"), "de"), Language::Turkish);
+        assert_eq!(choose(Some("xx"), "de-CH"), Language::German);
+        assert_eq!(choose(None, "de"), Language::German);
+        assert_eq!(choose(Some(""), AUTO), Language::French);
+        assert_eq!(choose(None, "sv"), Language::English);
+    }
+}

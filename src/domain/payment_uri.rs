@@ -1,0 +1,112 @@
+//! The text that a wallet reads a payment from: BIP 321, EIP-681, Solana Pay.
+//!
+//! What does not live here: the picture of it (`web`). What always holds: it names the network, or can be meant for one only,
+//! so no wallet sends on another; where that cannot be said there is no such text.
+
+use super::asset::{Asset, AssetKind, Chain};
+use super::money::coin::Units;
+use super::token::contract_of;
+
+/// Tokens of Solana, as their issuers list them, on the network whose coins are worth something.
+const MINTS: [(&str, &str); 2] = [
+    ("USDC-SPL", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"),
+    ("USDT-SPL", "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB"),
+];
+
+/// How this much of a coin is sent to an address on a network, by the name that its nodes use; nothing where no standard says
+/// it (Tron), or a wallet could send real money to a test network.
+pub fn payment_uri(asset: &Asset, network: &str, address: &str, amount: Units) -> Option<String> {
+    match asset.chain {
+        Chain::Bitcoin | Chain::Litecoin | Chain::Dogecoin => {
+            let (chain, amount) = (asset.chain, asset.text(amount));
+            Some(format!("{chain}:{address}?amount={amount}"))
+        }
+        Chain::Ethereum | Chain::Base | Chain::Polygon => match asset.kind {
+            AssetKind::Native => Some(format!("ethereum:{address}@{network}?value={}", amount.0)),
+            AssetKind::Erc20 | AssetKind::Spl | AssetKind::Trc20 => {
+                let token = contract_of(asset, network)?;
+                let amount = amount.0;
+                Some(format!(
+                    "ethereum:{token}@{network}/transfer?address={address}&uint256={amount}"
+                ))
+            }
+        },
+        Chain::Solana if network == asset.chain.row().networks.0 => {
+            let uri = format!("solana:{address}?amount={}", asset.text(amount));
+            if asset.kind == AssetKind::Native {
+                return Some(uri);
+            }
+            let mint = MINTS.iter().find(|(id, _)| *id == asset.id);
+            mint.map(|(_, mint)| format!("{uri}&spl-token={mint}"))
+        }
+        Chain::Solana | Chain::Tron => None,
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{Asset, Units, payment_uri};
+    use crate::domain::asset::ASSETS;
+
+    const EVM: &str = "0xfb6916095ca1df60bb79Ce92ce3ea74c37c5d359";
+
+    fn uri(asset: &str, network: &str, address: &str, amount: u128) -> Option<String> {
+        payment_uri(Asset::find(asset).unwrap(), network, address, Units(amount))
+    }
+
+    #[test]
+    fn each_is_as_its_standard_writes_it() {
+        // BIP 321's own example: 20.3 BTC.
+        let address = "175tWpb8K1S7NmH4Zx6rewF9WQrcZv245W";
+        assert_eq!(
+            uri("BTC", "main", address, 2_030_000_000).as_deref(),
+            Some("bitcoin:175tWpb8K1S7NmH4Zx6rewF9WQrcZv245W?amount=20.3")
+        );
+        assert_eq!(
+            uri("LTC", "main", "ltc1q", 1).as_deref(),
+            Some("litecoin:ltc1q?amount=0.00000001")
+        );
+        assert_eq!(
+            uri("DOGE", "test", "nabc", 500_000_000).as_deref(),
+            Some("dogecoin:nabc?amount=5")
+        );
+        // EIP-681's own example sends 2.014 ether; the chain is named always.
+        assert_eq!(
+            uri("ETH", "1", EVM, 2_014_000_000_000_000_000).as_deref(),
+            Some("ethereum:0xfb6916095ca1df60bb79Ce92ce3ea74c37c5d359@1?value=2014000000000000000")
+        );
+        assert_eq!(
+            uri("USDC-BASE", "84532", EVM, 1_500_000).unwrap(),
+            format!(
+                "ethereum:0x036CbD53842c5426634e7929541eC2318f3dCF7e@84532/transfer?address={EVM}&uint256=1500000"
+            )
+        );
+        // Solana Pay's own examples: 1 SOL, and 0.01 USDC.
+        let address = "mvines9iiHiQTysrwkJjGf2gb9Ex9jXJX8ns3qwf2kN";
+        assert_eq!(
+            uri("SOL", "mainnet-beta", address, 1_000_000_000).unwrap(),
+            format!("solana:{address}?amount=1")
+        );
+        assert_eq!(
+            uri("USDC-SPL", "mainnet-beta", address, 10_000).unwrap(),
+            format!(
+                "solana:{address}?amount=0.01&spl-token=EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
+            )
+        );
+    }
+
+    #[test]
+    fn where_the_network_cannot_be_said_there_is_none() {
+        assert_eq!(uri("TRX", "mainnet", "T", 1), None);
+        assert_eq!(uri("USDT-TRC20", "mainnet", "T", 1), None);
+        assert_eq!(uri("SOL", "devnet", "S", 1), None);
+        assert_eq!(uri("USDT-ERC20", "11155111", EVM, 1), None);
+        for asset in &ASSETS {
+            let (main, _) = asset.chain.row().networks;
+            let found = payment_uri(asset, main, "A", Units(7));
+            let is_tron = asset.chain.as_str() == "tron";
+            assert_eq!(found.is_none(), is_tron, "{}", asset.id);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What is said on the checkout page that depends on numbers: times, depths, networks; and what each status means.
+//!
+//! What always holds: each is a function of its arguments alone.
+
+use crate::domain::asset::Chain;
+use crate::domain::chain::Depth;
+use crate::domain::confirmations::OnChain;
+use crate::domain::status::InvoiceStatus;
+use crate::domain::time::Time;
+use crate::web::templates::Kind;
+use crate::web::words::{Words, fill};
+
+/// How far a payment has come; nothing once it is confirmed, or gone.
+pub(super) fn depth(on_chain: &OnChain, words: &Words) -> Option<String> {
+    let count = on_chain.confirmations?.to_string();
+    Some(match on_chain.confirmations_needed? {
+        Depth::Blocks(needed) => fill(
+            words.confirmations,
+            &[("count", &count), ("needed", &needed.to_string())],
+        ),
+        Depth::Final => fill(words.confirmations_final, &[("count", &count)]),
+    })
+}
+
+/// About how long it takes, in whole minutes, rounded up.
+pub(super) fn about(seconds: u32, words: &Words) -> String {
+    match seconds.div_ceil(60) {
+        0 | 1 if seconds < 60 => words.wait_soon.to_owned(),
+        minutes => fill(words.wait_minutes, &[("minutes", &minutes.to_string())]),
+    }
+}
+
+/// Whole seconds from one moment to another, begun ones counted; 0 where it is past.
+pub(super) fn seconds_between(now: Time, then: Time) -> i64 {
+    let ms = then.0.saturating_sub(now.0).max(0);
+    ms.saturating_add(999).checked_div(1000).unwrap_or_default()
+}
+
+/// Seconds as a clock shows them: `4:05`, `1:00:00`.
+pub(super) fn clock(seconds: i64) -> String {
+    let part = |unit: i64| seconds.checked_div(unit).unwrap_or_default();
+    let rest = |unit: i64| part(unit).checked_rem(60).unwrap_or_default();
+    let (hours, minutes, seconds) = (part(3600), rest(60), rest(1));
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
+}
+
+/// What people call the network of a chain.
+pub(super) fn network(chain: Chain) -> String {
+    let mut letters = chain.as_str().chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// What a status means to who pays: a look, a heading and a sentence.
+pub(super) const fn told(
+    status: InvoiceStatus,
+    words: &Words,
+) -> (Kind, &'static str, &'static str) {
+    match status {
+        InvoiceStatus::Created | InvoiceStatus::AwaitingPayment => {
+            (Kind::Waits, words.waiting, words.waiting)
+        }
+        InvoiceStatus::Detected => (Kind::Waits, words.seen_title, words.seen_note),
+        InvoiceStatus::Confirmed => (Kind::Good, words.paid_title, words.paid_note),
+        InvoiceStatus::Overpaid => (Kind::Good, words.paid_title, words.over_note),
+        InvoiceStatus::Underpaid => (Kind::Bad, words.short_title, words.short_note),
+        InvoiceStatus::PaidLate => (Kind::Bad, words.late_title, words.late_note),
+        InvoiceStatus::Expired => (Kind::Bad, words.expired_title, words.expired_note),
+        InvoiceStatus::Cancelled => (Kind::Bad, words.cancelled_title, words.cancelled_note),
+        InvoiceStatus::Failed => (Kind::Bad, words.failed_title, words.failed_note),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Depth, OnChain, Words, about, clock, depth, network, seconds_between};
+    use crate::domain::asset::Chain;
+    use crate::domain::language::Language;
+    use crate::domain::time::Time;
+
+    #[test]
+    fn times_are_as_a_clock_shows_them() {
+        let shown = [
+            (0, "0:00"),
+            (59, "0:59"),
+            (1_199, "19:59"),
+            (3_600, "1:00:00"),
+        ];
+        for (seconds, expected) in shown.into_iter().chain([(86_399, "23:59:59")]) {
+            assert_eq!(clock(seconds), expected);
+        }
+        let left = [(1_000, 1), (1_001, 2), (1, 1), (0, 0), (-5, 0)];
+        for (ms, expected) in left {
+            assert_eq!(seconds_between(Time(7), Time(7 + ms)), expected);
+        }
+        assert_eq!(
+            seconds_between(Time(i64::MIN), Time(i64::MAX)),
+            i64::MAX / 1000
+        );
+        assert_eq!(network(Chain::Polygon), "Polygon");
+    }
+
+    #[test]
+    fn who_waits_reads_how_far_it_is() {
+        let words = Words::of(Language::English);
+        let said = |count, needed| {
+            let on_chain = OnChain {
+                confirmations: Some(count),
+                confirmations_needed: Some(needed),
+                explorer_url: None,
+            };
+            depth(&on_chain, words).unwrap_or_default()
+        };
+        assert_eq!(said(0, Depth::Blocks(3)), "Confirmations: 0 of 3");
+        let last = "Confirmations: 12, until the block is final";
+        assert_eq!(said(12, Depth::Final), last);
+        assert_eq!(depth(&OnChain::default(), words), None);
+        let waits = [
+            (4, "less than 1 min to go"),
+            (60, "about 1 min to go"),
+            (61, "about 2 min to go"),
+            (3_600, "about 60 min to go"),
+        ];
+        for (seconds, expected) in waits {
+            assert_eq!(about(seconds, words), expected);
+        }
+    }
+}

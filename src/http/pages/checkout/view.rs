@@ -1,0 +1,322 @@
+//! What stands on the checkout page, state by state.
+//!
+//! What does not live here: which state it is, and the routes. What always holds: a text comes from the language's words,
+//! an amount that is copied has a point before its decimals.
+
+use super::phrases::{about, clock, depth, network, seconds_between, told};
+use crate::domain::asset::{Asset, Mode};
+use crate::domain::chain::Depth;
+use crate::domain::confirmations::OnChain;
+use crate::domain::invoice::{Coin, Invoice};
+use crate::domain::money::coin::Units;
+use crate::domain::payment::Payment;
+use crate::domain::payment_uri::payment_uri;
+use crate::domain::status::InvoiceStatus;
+use crate::domain::time::Time;
+use crate::domain::url::Site;
+use crate::http::pages::{Speech, moment, said, way_out};
+use crate::service::checkout::{Checkout, Due};
+use crate::web::qr::Qr;
+use crate::web::templates::{
+    self, Choose, Coins, Hidden, Left, Pay, State, Trial, Unconfirmed, Updates, WayOut,
+};
+use crate::web::words::{Words, fill};
+
+/// An invoice as its customer sees it at one moment.
+pub(super) struct View<'a> {
+    /// All that is known of it.
+    pub(super) checkout: &'a Checkout,
+    /// What opens it.
+    pub(super) token: &'a str,
+    /// How the customer is spoken to.
+    pub(super) speech: Speech,
+    now: Time,
+    /// Is there a clock that can be moved?
+    has_controls: bool,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(
+        checkout: &'a Checkout,
+        token: &'a str,
+        speech: Speech,
+        now: Time,
+        has_controls: bool,
+    ) -> View<'a> {
+        View {
+            checkout,
+            token,
+            speech,
+            now,
+            has_controls,
+        }
+    }
+
+    fn words(&self) -> &'static Words {
+        self.speech.words
+    }
+
+    fn invoice(&self) -> &'a Invoice {
+        &self.checkout.invoice
+    }
+
+    /// The page's title.
+    pub(super) fn title(&self) -> String {
+        let (amount, shop) = (self.price(), &self.checkout.account.name);
+        let title = self.words().page_title;
+        fill(title, &[("amount", &amount), ("shop", shop)])
+    }
+
+    /// The price.
+    fn price(&self) -> String {
+        let invoice = self.invoice();
+        let (amount, currency) = (invoice.amount.to_string(), invoice.currency.as_str());
+        self.words().sum(&amount, currency)
+    }
+
+    /// So much of a coin.
+    fn sum(&self, asset: &Asset, amount: Units) -> String {
+        self.words().sum(&asset.text(amount), asset.symbol)
+    }
+
+    /// What its forms send besides.
+    pub(super) fn hidden(&self) -> Hidden {
+        Hidden {
+            token: self.token.to_owned(),
+            lang: self.speech.picked,
+        }
+    }
+
+    /// How the page learns of changes.
+    pub(super) fn updates(&self, poll_seconds: u32) -> Updates {
+        let (id, token, version) = (&self.invoice().id, self.token, &self.checkout.version);
+        Updates {
+            poll_seconds,
+            events: format!("../v1/public/checkouts/{id}/events?token={token}&since={version}"),
+        }
+    }
+
+    /// The buttons by which a test invoice is paid that waits for money.
+    pub(super) fn trial(&self) -> Option<Trial> {
+        let (invoice, words) = (self.invoice(), self.words());
+        let payable = match invoice.status {
+            InvoiceStatus::Created
+            | InvoiceStatus::AwaitingPayment
+            | InvoiceStatus::Underpaid
+            | InvoiceStatus::Expired
+            | InvoiceStatus::Cancelled => invoice.coin.is_some() || !self.checkout.coins.is_empty(),
+            InvoiceStatus::Detected
+            | InvoiceStatus::Confirmed
+            | InvoiceStatus::Overpaid
+            | InvoiceStatus::PaidLate
+            | InvoiceStatus::Failed => false,
+        };
+        if invoice.mode != Mode::Test || !payable {
+            return None;
+        }
+        let is_late = self.now >= invoice.terms().deadline();
+        let mut cases = if is_late {
+            vec![("late", words.try_late)]
+        } else {
+            vec![
+                ("exact", words.try_exact),
+                ("under", words.try_under),
+                ("over", words.try_over),
+            ]
+        };
+        if self.has_controls && !is_late {
+            cases.push(("clock", words.try_clock));
+        }
+        Some(Trial {
+            invoice_id: invoice.id.clone(),
+            cases,
+        })
+    }
+
+    /// The time that is left.
+    fn left(&self) -> Option<Left> {
+        let seconds = seconds_between(self.now, self.invoice().terms().deadline());
+        (seconds > 0).then(|| Left {
+            seconds,
+            text: fill(self.words().time_left, &[("time", &clock(seconds))]),
+        })
+    }
+
+    /// No coin yet.
+    pub(super) fn choose(&self) -> Choose<'a> {
+        let invoice = self.invoice();
+        Choose {
+            words: self.words(),
+            heading: fill(self.words().pay_title, &[("amount", &self.price())]),
+            description: said(invoice.description.as_deref()),
+            left: self.left(),
+            coins: self.coins(None),
+            way_out: self.back(),
+        }
+    }
+
+    /// The coins to pick one of, all but `picked`.
+    fn coins(&self, picked: Option<&Coin>) -> Coins<'a> {
+        let others = self.checkout.coins.iter();
+        let others = others.filter(|due| picked.is_none_or(|coin| coin.asset != due.asset));
+        Coins {
+            invoice_id: &self.invoice().id,
+            hidden: self.hidden(),
+            coins: others.map(|due| self.coin(due)).collect(),
+        }
+    }
+
+    fn coin(&self, due: &Due) -> templates::Coin {
+        let asset = due.asset;
+        let network = network(asset.chain);
+        templates::Coin {
+            id: asset.id,
+            // The network stands beside it.
+            name: asset.name.split(" on ").next().unwrap_or_default(),
+            symbol: asset.symbol,
+            logo: asset.symbol.to_ascii_lowercase(),
+            network_text: fill(self.words().network, &[("network", &network)]),
+            network,
+            is_for_tests: due.is_on_test_network,
+            due: self.sum(asset, due.amount),
+        }
+    }
+
+    /// A coin is picked, nothing was seen.
+    pub(super) fn pay(&self, coin: &'a Coin) -> Pay<'a> {
+        let others = self.coins(Some(coin));
+        Pay {
+            other_coins: Some(others).filter(|others| !others.coins.is_empty()),
+            ..self.send(coin, coin.amount_expected, self.words().send_title)
+        }
+    }
+
+    /// Less has come than was due, and there is time for the rest.
+    pub(super) fn top_up(&self, coin: &'a Coin, rest: Units) -> Pay<'a> {
+        let received = self.invoice().amount_received.unwrap_or(Units::ZERO);
+        let received = self.sum(coin.asset, received);
+        Pay {
+            received: Some(fill(self.words().under_note, &[("received", &received)])),
+            ..self.send(coin, rest, self.words().more_title)
+        }
+    }
+
+    /// How much of the coin is to be sent, where to and until when; `title` says how much.
+    fn send(&self, coin: &'a Coin, due: Units, title: &str) -> Pay<'a> {
+        let (invoice, words, asset) = (self.invoice(), self.words(), coin.asset);
+        let network = network(asset.chain);
+        let named = [("symbol", asset.symbol), ("network", &*network)];
+        let uri = self.checkout.network.as_deref();
+        let uri = uri.and_then(|network| payment_uri(asset, network, &coin.address, due));
+        let amount = self.sum(asset, due);
+        let (read, label) = if self.checkout.is_simulated {
+            (&*self.checkout.url, words.qr_page.to_owned())
+        } else {
+            let label = fill(words.qr_pay, &[("amount", &amount)]);
+            (uri.as_deref().unwrap_or(&coin.address), label)
+        };
+        let rate = words.number(&coin.rate.to_string());
+        Pay {
+            words,
+            invoice_id: &invoice.id,
+            price: self.price(),
+            description: said(invoice.description.as_deref()),
+            heading: fill(title, &[("amount", &amount)]),
+            left: self.left(),
+            received: None,
+            qr: Qr::of(read),
+            qr_label: label,
+            scan: if self.checkout.is_simulated {
+                words.scan_test
+            } else {
+                words.scan
+            },
+            uri,
+            due: words.number(&asset.text(due)),
+            exact: asset.text(due),
+            symbol: asset.symbol,
+            address: &coin.address,
+            only_network: fill(words.only_network, &named),
+            steps: [words.help_open, words.help_scan, words.help_check]
+                .map(|step| fill(step, &named)),
+            rate: format!("1 {} = {rate} {}", asset.symbol, invoice.currency),
+            until: moment(invoice.expires_at),
+            other_coins: None,
+            way_out: self.back(),
+        }
+    }
+
+    /// Something came, or nothing will.
+    pub(super) fn state(&self) -> State<'a> {
+        let (invoice, words) = (self.invoice(), self.words());
+        let (kind, heading, message) = told(invoice.status, words);
+        let coin = invoice.coin.as_ref();
+        let due = coin.map(|coin| self.sum(coin.asset, coin.amount_expected));
+        let received = coin.zip(invoice.amount_received);
+        let received = received.map(|(coin, amount)| self.sum(coin.asset, amount));
+        let facts = [
+            (words.price, Some(self.price())),
+            (words.due, due),
+            (words.received, received),
+        ];
+        let unconfirmed = self.checkout.unconfirmed.iter();
+        State {
+            words,
+            invoice_id: &invoice.id,
+            kind,
+            heading,
+            message,
+            description: said(invoice.description.as_deref()),
+            facts: facts
+                .into_iter()
+                .filter_map(|(term, text)| Some((term, text?)))
+                .collect(),
+            unconfirmed: unconfirmed
+                .filter_map(|(payment, on_chain)| self.unconfirmed(payment, on_chain))
+                .collect(),
+            asks_for_sent: matches!(
+                invoice.status,
+                InvoiceStatus::Expired | InvoiceStatus::Cancelled | InvoiceStatus::Failed
+            ),
+            way_out: if invoice.status.is_paid() {
+                way_out(invoice.redirect_url.as_deref(), words.back, "go")
+            } else {
+                self.back()
+            },
+        }
+    }
+
+    /// A payment that is not confirmed, where it is known how deep it is.
+    fn unconfirmed(&self, payment: &'a Payment, on_chain: &'a OnChain) -> Option<Unconfirmed<'a>> {
+        let (asset, words) = (payment.asset, self.words());
+        let explorer = on_chain.explorer_url.as_deref();
+        let wait = on_chain.wait_seconds(asset.chain);
+        Some(Unconfirmed {
+            amount: self.sum(asset, payment.amount),
+            depth: depth(on_chain, words)?,
+            progress: match on_chain.confirmations_needed? {
+                Depth::Blocks(needed) => Some((on_chain.confirmations?.min(needed), needed)),
+                Depth::Final => None,
+            },
+            wait: wait.map(|seconds| about(seconds, words)),
+            txid: &payment.txid,
+            explorer: explorer.and_then(|url| Site::parse(url).ok()),
+        })
+    }
+
+    /// The way back for who does not pay.
+    fn back(&self) -> Option<WayOut<'a>> {
+        let (invoice, words) = (self.invoice(), self.words());
+        let text = if invoice.status.is_open() {
+            words.cancel
+        } else {
+            words.back
+        };
+        let url = invoice.cancel_url.as_deref();
+        way_out(
+            url.filter(|_| invoice.status != InvoiceStatus::Detected),
+            text,
+            "back",
+        )
+    }
+}

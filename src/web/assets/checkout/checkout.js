@@ -1,0 +1,288 @@
+// Makes the checkout better: it shows what happens when it happens, counts the time down, copies, and finds coins.
+//
+// What always holds: every text and every amount comes from the server. The page is asked for again and put in place of
+// itself, so there is nothing here that could say something else than the server does.
+
+/** The page asks again so many milliseconds after it could not. */
+const RETRY_MS = 5_000;
+/** So long a button says that it has copied. */
+const COPIED_MS = 2_500;
+
+/** @param {string} id */
+const byId = (id) => document.getElementById(id);
+/** What is on a page that may change. @param {Document} page */
+const contentOf = (page) => page.getElementById("checkout");
+/** What a listener is told once. @param {string} text */
+function say(text) {
+  const said = byId("said");
+  if (said) said.textContent = text;
+}
+
+/** A page's content without what is different each time that it is asked for. @param {Element} content */
+function essence(content) {
+  const copy = /** @type {Element} */ (content.cloneNode(true));
+  for (const left of copy.querySelectorAll("[data-seconds-left]")) left.remove();
+  for (const found of copy.querySelectorAll("[hidden]")) found.removeAttribute("hidden");
+  for (const found of copy.querySelectorAll("details[open]")) found.removeAttribute("open");
+  for (const found of copy.querySelectorAll(".done")) found.classList.remove("done");
+  for (const button of copy.querySelectorAll("[data-copy]")) button.textContent = "";
+  return copy.innerHTML;
+}
+
+// The time that is left.
+
+/** When the time to pay is over, on this page's own clock in milliseconds; nothing where it does not run. */
+let endsAt = /** @type {number | null} */ (null);
+let secondsShown = -1;
+
+function readClock() {
+  const left = document.querySelector("[data-seconds-left]");
+  if (!(left instanceof HTMLElement)) {
+    endsAt = null;
+    return;
+  }
+  endsAt = performance.now() + Number(left.dataset.secondsLeft) * 1000;
+  secondsShown = Number(left.dataset.secondsLeft);
+}
+
+/** As a clock shows it. @param {number} seconds */
+function clock(seconds) {
+  const two = (/** @type {number} */ part) => String(part).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const rest = two(seconds % 60);
+  return hours > 0 ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;
+}
+
+function tick() {
+  const left = document.querySelector("[data-seconds-left]");
+  if (endsAt === null || !(left instanceof HTMLElement)) return;
+  const seconds = Math.max(0, Math.ceil((endsAt - performance.now()) / 1000));
+  if (seconds === secondsShown) return;
+  const passed = (/** @type {number} */ mark) => secondsShown > mark && seconds <= mark;
+  const text = passed(0) ? left.dataset.none : passed(60) ? left.dataset.one : passed(300) ? left.dataset.five : "";
+  secondsShown = seconds;
+  left.textContent = (left.dataset.text ?? "{time}").replace("{time}", clock(seconds));
+  if (text) say(text);
+  if (seconds === 0) refresh();
+}
+
+// What happens to the invoice.
+
+/** @type {EventSource | null} */
+let stream = null;
+let timer = 0;
+let isAsking = false;
+let isAskedAgain = false;
+
+/** Asks the server for this page, and shows it where it is another. */
+async function refresh() {
+  if (isAsking) {
+    isAskedAgain = true;
+    return;
+  }
+  isAsking = true;
+  let wait = null;
+  try {
+    const answer = await fetch(location.href, { cache: "no-store", credentials: "same-origin" });
+    if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    connected(answer.status < 500);
+    if (answer.status >= 500) wait = RETRY_MS;
+  } catch {
+    connected(false);
+    wait = RETRY_MS;
+  }
+  isAsking = false;
+  if (isAskedAgain) {
+    isAskedAgain = false;
+    refresh();
+  } else {
+    schedule(wait);
+  }
+}
+
+/** Says quietly that there is no connection, as long as there is none. @param {boolean} is */
+function connected(is) {
+  const note = byId("offline");
+  const text = is ? "" : note?.dataset.text ?? "";
+  if (note && note.textContent !== text) note.textContent = text;
+}
+
+/** Asks again after so long; after the server's own time where nothing is said. @param {number | null} [wait] */
+function schedule(wait) {
+  clearTimeout(timer);
+  const seconds = contentOf(document)?.dataset.pollSeconds;
+  if (seconds) timer = setTimeout(refresh, wait ?? Number(seconds) * 1000);
+}
+
+/** Listens for changes while there can be some. */
+function listen() {
+  const address = contentOf(document)?.dataset.events;
+  if (!address) {
+    stream?.close();
+    stream = null;
+  } else if (!stream) {
+    stream = new EventSource(address);
+    stream.addEventListener("invoice", refresh);
+    stream.addEventListener("open", () => connected(true));
+    // It comes back by itself and then tells what was missed; whether there is a connection at all is seen by asking.
+    stream.addEventListener("error", () => schedule(0));
+  }
+}
+
+/** Shows the content of a page that the server has made. @param {Document} page */
+function show(page) {
+  const [now, next] = [contentOf(document), contentOf(page)];
+  if (!now || !next) return;
+  const isOther = now.dataset.state !== next.dataset.state;
+  if (!isOther && essence(now) === essence(next)) {
+    const [left, fresh] = [now, next].map((content) => content.querySelector("[data-seconds-left]"));
+    if (left instanceof HTMLElement && fresh instanceof HTMLElement) left.dataset.secondsLeft = fresh.dataset.secondsLeft;
+    readClock();
+    return;
+  }
+  const kept = isOther ? null : keep(now);
+  const trial = document.querySelector(".trial");
+  const freshTrial = page.querySelector(".trial");
+  document.title = page.title;
+  for (const name of ["state", "pollSeconds", "events"]) {
+    const value = next.dataset[name];
+    if (value === undefined) delete now.dataset[name];
+    else now.dataset[name] = value;
+  }
+  now.replaceChildren(...next.childNodes);
+  if (trial && freshTrial) trial.replaceWith(freshTrial);
+  else trial?.remove();
+  improve();
+  if (kept) {
+    kept();
+    const count = [...now.querySelectorAll(".count, .status .waits")].map((one) => one.textContent?.trim()).join(" ");
+    if (count) say(count);
+  } else {
+    const heading = now.querySelector("h1");
+    heading?.setAttribute("tabindex", "-1");
+    // Inside a page of the shop the focus stays where the reader has it.
+    if (window.top === window || document.hasFocus()) heading?.focus();
+    const text = [heading, now.querySelector(".message, .problem")].map((one) => one?.textContent?.trim() ?? "");
+    say(text.filter(Boolean).join(". "));
+  }
+  listen();
+}
+
+/** Remembers what the reader has done on the page; what comes back does it again. @param {Element} content */
+function keep(content) {
+  const focused = document.activeElement;
+  const path = focused && content.contains(focused) ? selector(focused) : null;
+  const sought = content.querySelector("#find");
+  const text = sought instanceof HTMLInputElement ? sought.value : "";
+  const open = [...content.querySelectorAll("details[open]")].map((one) => one.id);
+  return () => {
+    for (const id of open) byId(id)?.setAttribute("open", "");
+    const find = byId("find");
+    if (find instanceof HTMLInputElement && text) {
+      find.value = text;
+      filter(find);
+    }
+    const again = path && content.querySelector(path);
+    if (again instanceof HTMLElement) again.focus();
+  };
+}
+
+/** What finds an element in the same content made anew. @param {Element} element */
+function selector(element) {
+  if (element.id) return `#${CSS.escape(element.id)}`;
+  if (element instanceof HTMLButtonElement && element.value) return `button[value="${CSS.escape(element.value)}"]`;
+  if (element instanceof HTMLElement && element.dataset.copy) return `[data-copy="${CSS.escape(element.dataset.copy)}"]`;
+  if (element.tagName === "SUMMARY" && element.parentElement) return `#${element.parentElement.id} > summary`;
+  return element.tagName === "A" && element.className ? `a.${element.className}` : null;
+}
+
+// Copying.
+
+/** @param {HTMLElement} button */
+async function copy(button) {
+  const field = byId(button.dataset.copy ?? "");
+  const text = field?.dataset.exact;
+  if (!field || !text) return;
+  if (!(await write(text, field))) {
+    say(button.dataset.failed ?? "");
+    return;
+  }
+  const before = button.textContent;
+  const done = button.dataset.done ?? "";
+  if (!button.classList.contains("done")) {
+    button.classList.add("done");
+    button.textContent = done;
+    setTimeout(() => {
+      button.classList.remove("done");
+      button.textContent = before;
+    }, COPIED_MS);
+  }
+  say(`${done}: ${text}`);
+}
+
+/** Is the text copied? Where it cannot be, the field is selected. @param {string} text @param {HTMLElement} field */
+async function write(text, field) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Not allowed here, or no such thing without https: the older way needs a selection.
+    getSelection()?.selectAllChildren(field);
+    return document.execCommand("copy");
+  }
+}
+
+// Finding a coin.
+
+/** @param {HTMLInputElement} find */
+function filter(find) {
+  const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const form = find.closest("form");
+  let found = 0;
+  for (const item of form?.querySelectorAll("li") ?? []) {
+    const name = (item.dataset.find ?? "").toLowerCase();
+    item.hidden = !words.every((word) => name.includes(word));
+    if (!item.hidden) found += 1;
+  }
+  const none = form?.querySelector(".none");
+  if (!(none instanceof HTMLElement)) return;
+  if (found === 0 && none.hidden) say(none.textContent ?? "");
+  none.hidden = found > 0;
+}
+
+/** Shows what works only with this script. */
+function improve() {
+  for (const hidden of document.querySelectorAll(".copy, .search")) hidden.removeAttribute("hidden");
+  readClock();
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target instanceof Element ? event.target.closest("[data-copy]") : null;
+  if (button instanceof HTMLElement) copy(button);
+});
+document.addEventListener("input", (event) => {
+  if (event.target instanceof HTMLInputElement && event.target.id === "find") filter(event.target);
+});
+document.addEventListener("keydown", (event) => {
+  // Enter in the search picks nothing by accident.
+  if (event.key === "Enter" && event.target instanceof HTMLInputElement && event.target.id === "find") event.preventDefault();
+});
+// What is selected by hand is copied as a wallet reads it, however the language writes it.
+document.addEventListener("copy", (event) => {
+  const node = getSelection()?.anchorNode;
+  const element = node instanceof Element ? node : node?.parentElement;
+  const field = element?.closest("[data-exact]");
+  if (!(field instanceof HTMLElement) || getSelection()?.toString().trim() !== field.textContent?.trim()) return;
+  event.clipboardData?.setData("text/plain", field.dataset.exact ?? "");
+  event.preventDefault();
+});
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible" && contentOf(document)?.dataset.events) refresh();
+});
+addEventListener("online", () => refresh());
+addEventListener("offline", () => connected(false));
+
+improve();
+listen();
+schedule();
+setInterval(tick, 250);

@@ -1,0 +1,56 @@
+//! QR codes, as what an SVG path is drawn by.
+//!
+//! What always holds: around the code is the quiet zone that readers need.
+
+use qrcodegen::{QrCode, QrCodeEcc};
+use std::fmt::Write as _;
+
+/// Modules that are left white on each side.
+const QUIET: i32 = 4;
+
+/// A QR code.
+pub struct Qr {
+    /// Its width and height in modules, the quiet zone included.
+    pub size: i32,
+    /// The path of its dark modules.
+    pub path: String,
+}
+
+impl Qr {
+    /// The code of a text; nothing where it is longer than a code can be.
+    #[must_use]
+    pub fn of(text: &str) -> Option<Qr> {
+        let code = QrCode::encode_text(text, QrCodeEcc::Medium).ok()?;
+        let mut path = String::new();
+        for y in 0..code.size() {
+            let mut x = 0;
+            while x < code.size() {
+                let dark = (x..code.size()).take_while(|x| code.get_module(*x, y));
+                let width = i32::try_from(dark.count()).unwrap_or(i32::MAX);
+                if width > 0 {
+                    let (left, top) = (x.saturating_add(QUIET), y.saturating_add(QUIET));
+                    // What is written into a text arrives.
+                    let _ = write!(path, "M{left} {top}h{width}v1h-{width}z");
+                }
+                x = x.saturating_add(width).saturating_add(1);
+            }
+        }
+        let size = code.size().saturating_add(QUIET.saturating_mul(2));
+        Some(Qr { size, path })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::Qr;
+
+    #[test]
+    fn a_code_has_its_quiet_zone_and_what_is_too_long_has_no_code() {
+        let code = Qr::of("https://shop.example").unwrap();
+        assert_eq!(code.size, 25 + 8);
+        // The finder in the corner: its first row is seven modules wide.
+        assert!(code.path.starts_with("M4 4h7v1h-7z"), "{}", code.path);
+        assert!(Qr::of(&"x".repeat(5_000)).is_none());
+    }
+}

@@ -1,0 +1,254 @@
+//! What is put into a page is a text wherever it stands.
+
+use super::{
+    Choose, Coin, Coins, Frame, Hidden, Kind, LanguageLink, Left, Link, LinkQr, Live, Moment, Page,
+    Pay, Price, Problem, Setup, SetupDone, Shop, State, Trial, Unconfirmed, Updates, WayOut,
+};
+use crate::domain::language::Language;
+use crate::domain::url::{Destination, Site};
+use crate::web::STYLE;
+use crate::web::qr::Qr;
+use crate::web::words::Words;
+use askama::Template;
+
+/// What would end an attribute or a text, begin an element, or be filled in once more.
+const HOSTILE: &str = "{{x}}{%x%}\"'><script>&";
+const ESCAPED: &str = "{{x}}{%x%}&#34;&#39;&#62;&#60;script&#62;&#38;";
+
+/// What a url may have of it.
+const URL: &str = "https://shop.example/{{x}}?'&";
+const ESCAPED_URL: &str = "\"https://shop.example/{{x}}?&#39;&#38;\"";
+
+fn hostile() -> String {
+    HOSTILE.to_owned()
+}
+
+fn words() -> &'static Words {
+    Words::of(Language::English)
+}
+
+fn way_out() -> Option<WayOut<'static>> {
+    Some(WayOut {
+        kind: HOSTILE,
+        url: Destination::parse(URL)?,
+        text: HOSTILE,
+    })
+}
+
+fn hidden() -> Hidden {
+    Hidden {
+        token: hostile(),
+        lang: Some(HOSTILE),
+    }
+}
+
+fn left() -> Option<Left> {
+    Some(Left {
+        seconds: 10,
+        text: hostile(),
+    })
+}
+
+fn coins() -> Coins<'static> {
+    let coin = || Coin {
+        id: HOSTILE,
+        name: HOSTILE,
+        symbol: HOSTILE,
+        logo: hostile(),
+        network: hostile(),
+        network_text: hostile(),
+        is_for_tests: true,
+        due: hostile(),
+    };
+    Coins {
+        invoice_id: HOSTILE,
+        hidden: hidden(),
+        coins: vec![coin(), coin()],
+    }
+}
+
+/// The texts of a coin in the list, and of its form.
+const COINS: usize = 2 * 8 + 3;
+
+/// Asserts that the page shows the hostile text so often, and that it is a text wherever it is shown.
+#[track_caller]
+fn shows(body: impl Template, times: usize) {
+    let shop = Shop {
+        name: HOSTILE,
+        logo: Site::parse(URL).ok(),
+    };
+    let link = LanguageLink {
+        href: hostile(),
+        tag: HOSTILE,
+        name: HOSTILE,
+        is_current: true,
+    };
+    let frame = Frame {
+        title: hostile(),
+        root: hostile(),
+        shop: Some(shop),
+        is_for_tests: true,
+        refresh_seconds: Some(10),
+        languages: vec![link],
+        ..Frame::default()
+    };
+    let page = Page { frame, body }.render().unwrap_or_default();
+    let in_frame: usize = 3 + 4;
+    let found = page.matches(ESCAPED).count();
+    assert_eq!(found, in_frame.saturating_add(times), "{page}");
+    assert!(page.contains(ESCAPED_URL), "{page}");
+    // The one text of ours that has fields is filled in by the script.
+    let ours = [STYLE, ESCAPED, "{time}"];
+    let rest = page.replace(ESCAPED_URL, "\"\"");
+    let rest = ours.iter().fold(rest, |rest, part| rest.replace(part, ""));
+    let rest = rest.replace("noscript", "");
+    for trace in ["<script", "script>", "{", "}", "'", "&"] {
+        assert!(!rest.contains(trace), "{trace} in {page}");
+    }
+    assert_eq!(rest.matches('"').count() % 2, 0, "{page}");
+}
+
+fn live<Body: Template>(body: Body, trial: Option<Trial>) -> Live<Body> {
+    Live {
+        words: words(),
+        state: HOSTILE,
+        live: Some(Updates {
+            poll_seconds: 10,
+            events: hostile(),
+        }),
+        hidden: hidden(),
+        trial,
+        body,
+    }
+}
+
+#[test]
+fn every_field_of_a_checkout_is_a_text_wherever_it_stands() {
+    let choose = || Choose {
+        words: words(),
+        heading: hostile(),
+        description: Some(HOSTILE),
+        left: left(),
+        coins: coins(),
+        way_out: way_out(),
+    };
+    shows(choose(), 3 + COINS + 2);
+    let no_coins = Coins {
+        coins: Vec::new(),
+        ..coins()
+    };
+    let without = Choose {
+        coins: no_coins,
+        ..choose()
+    };
+    shows(without, 3 + 2);
+    let trial = Trial {
+        invoice_id: hostile(),
+        cases: vec![(HOSTILE, HOSTILE), (HOSTILE, HOSTILE)],
+    };
+    let whole = live(choose(), Some(trial));
+    shows(whole, 3 + COINS + 2 + 2 + 3 + 4);
+    shows(live(choose(), None), 3 + COINS + 2 + 2);
+}
+
+#[test]
+fn every_field_of_a_payment_is_a_text_wherever_it_stands() {
+    let pay = || Pay {
+        words: words(),
+        invoice_id: HOSTILE,
+        price: hostile(),
+        description: Some(HOSTILE),
+        heading: hostile(),
+        left: left(),
+        received: None,
+        qr: Qr::of(HOSTILE),
+        qr_label: hostile(),
+        scan: HOSTILE,
+        uri: Some(hostile()),
+        due: hostile(),
+        exact: hostile(),
+        symbol: HOSTILE,
+        address: HOSTILE,
+        only_network: hostile(),
+        steps: [hostile(), hostile(), hostile()],
+        rate: hostile(),
+        until: Moment {
+            moment: hostile(),
+            text: hostile(),
+        },
+        other_coins: Some(coins()),
+        way_out: way_out(),
+    };
+    shows(pay(), 21 + COINS + 2);
+    let top_up = Pay {
+        received: Some(hostile()),
+        other_coins: None,
+        uri: None,
+        ..pay()
+    };
+    shows(top_up, 21 + 2);
+    let unconfirmed = |explorer| Unconfirmed {
+        amount: hostile(),
+        depth: hostile(),
+        progress: Some((1, 2)),
+        wait: Some(hostile()),
+        txid: HOSTILE,
+        explorer,
+    };
+    let state = State {
+        words: words(),
+        invoice_id: HOSTILE,
+        kind: Kind::Waits,
+        heading: HOSTILE,
+        message: HOSTILE,
+        description: Some(HOSTILE),
+        facts: vec![(HOSTILE, hostile()), (HOSTILE, hostile())],
+        unconfirmed: [None, Site::parse(URL).ok()].map(unconfirmed).into(),
+        asks_for_sent: true,
+        way_out: way_out(),
+    };
+    shows(state, 4 + 4 + 2 * 5 + 2);
+}
+
+#[test]
+fn every_field_of_another_page_is_a_text_wherever_it_stands() {
+    let problem = Problem {
+        heading: HOSTILE,
+        message: hostile(),
+        request_id: HOSTILE,
+    };
+    shows(problem, 3);
+    let link = || Link {
+        words: words(),
+        lang: Some(HOSTILE),
+        id: HOSTILE,
+        name: HOSTILE,
+        description: Some(HOSTILE),
+        problem: Some(HOSTILE),
+        amount_label: hostile(),
+        example: hostile(),
+        price: Price::Named(HOSTILE),
+    };
+    shows(link(), 10);
+    let price = Price::Fixed(hostile());
+    shows(Link { price, ..link() }, 8);
+    let code = LinkQr {
+        words: words(),
+        lang: Some(HOSTILE),
+        id: HOSTILE,
+        name: HOSTILE,
+        price: Some(hostile()),
+        qr: Qr::of(HOSTILE),
+        qr_label: hostile(),
+        url: hostile(),
+    };
+    shows(code, 6);
+    let setup = Setup {
+        token: HOSTILE,
+        email: HOSTILE,
+        problem: Some(HOSTILE),
+        password_chars_min: 10,
+    };
+    shows(setup, 3);
+    shows(SetupDone { email: HOSTILE }, 1);
+}

@@ -1,0 +1,174 @@
+//! What customers read, in each language: the files of `languages`, built into the binary and read at first use.
+//!
+//! What does not live here: which language somebody is spoken to in (`domain::language`). What always holds: every language
+//! has every text, with the same fields to be put in; `tests` says so.
+
+use crate::domain::language::Language;
+use std::sync::OnceLock;
+
+/// Begins and ends a part of a line that is written from left to right, whatever is around it.
+const LEFT_TO_RIGHT: (char, char) = ('\u{2066}', '\u{2069}');
+
+/// Declares the texts: their names are those in the files.
+macro_rules! texts {
+    ($($name:ident)+) => {
+        /// The texts of one language.
+        pub struct Words { $(
+            #[doc = concat!("`", stringify!($name), "` of the language's file.")]
+            pub $name: &'static str,
+        )+ }
+
+        impl Words {
+            /// The names of all texts.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),+];
+
+            /// The texts of a file; one that is not there is empty.
+            fn read(file: &'static str) -> Words {
+                let line = |name: &str| {
+                    let mut lines = file.lines().filter_map(|line| line.split_once(" = "));
+                    lines.find(|(found, _)| *found == name).map_or("", |(_, text)| text)
+                };
+                Words { $($name: line(stringify!($name))),+ }
+            }
+        }
+    };
+}
+
+texts! {
+    name tag direction decimal language test test_note offline cancel back page_title pay_title choose_coin search search_none
+    no_coin network time_left left_five left_one left_none send_title more_title waiting under_note scan scan_test qr_pay
+    qr_page open_wallet amount address copy copy_amount copy_address copied copy_failed only_network whole help help_open
+    help_scan help_check other_coin details price rate until due received invoice transaction seen_title seen_note
+    confirmations confirmations_final wait_minutes wait_soon paid_title paid_note over_note short_title short_note late_title
+    late_note expired_title expired_note cancelled_title cancelled_note failed_title failed_note sent_title sent_note
+    try_title try_note try_exact try_under try_over try_late try_clock link_amount link_example link_go link_wrong link_most
+    link_qr link_scan link_save link_print link_open
+}
+
+impl Words {
+    /// The texts of a language.
+    #[must_use]
+    pub fn of(language: Language) -> &'static Words {
+        macro_rules! read {
+            ($file:literal) => {{
+                static READ: OnceLock<Words> = OnceLock::new();
+                READ.get_or_init(|| Words::read(include_str!(concat!("languages/", $file, ".txt"))))
+            }};
+        }
+        match language {
+            Language::English => read!("en"),
+            Language::German => read!("de"),
+            Language::French => read!("fr"),
+            Language::Spanish => read!("es"),
+            Language::Italian => read!("it"),
+            Language::Portuguese => read!("pt"),
+            Language::Dutch => read!("nl"),
+            Language::Polish => read!("pl"),
+            Language::Turkish => read!("tr"),
+            Language::Japanese => read!("ja"),
+            Language::Chinese => read!("zh"),
+            Language::Arabic => read!("ar"),
+        }
+    }
+
+    /// A plain decimal as the language writes it.
+    #[must_use]
+    pub fn number(&self, decimal: &str) -> String {
+        decimal.replace('.', self.decimal)
+    }
+
+    /// So much of a coin or a currency, as the language writes it; it stays in its order where lines go from right to left.
+    #[must_use]
+    pub fn sum(&self, decimal: &str, unit: &str) -> String {
+        let sum = format!("{} {unit}", self.number(decimal));
+        match (self.direction, LEFT_TO_RIGHT) {
+            ("rtl", (begin, end)) => format!("{begin}{sum}{end}"),
+            _ => sum,
+        }
+    }
+}
+
+/// A text with what is put in; what is put in is looked at no further.
+#[must_use]
+pub fn fill(text: &str, values: &[(&str, &str)]) -> String {
+    let mut parts = text.split('{');
+    let mut filled = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once('}').unwrap_or((part, ""));
+        let value = values.iter().find(|(known, _)| *known == name);
+        filled.push_str(value.map_or("", |(_, value)| value));
+        filled.push_str(rest);
+    }
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Words, fill};
+    use crate::domain::language::Language;
+
+    /// The fields of a text, in alphabetical order.
+    fn fields(text: &str) -> Vec<&str> {
+        let fields = text.split('{').skip(1);
+        let mut fields: Vec<_> = fields.filter_map(|part| part.split('}').next()).collect();
+        fields.sort_unstable();
+        fields
+    }
+
+    /// The names and texts of a language's file.
+    fn file(language: Language) -> Vec<(String, String)> {
+        let path = format!(
+            "{}/src/web/languages/{language}.txt",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let pair = |line: &str| {
+            let (name, text) = line.split_once(" = ").unwrap_or((line, ""));
+            (name.to_owned(), text.to_owned())
+        };
+        lines.map(pair).collect()
+    }
+
+    #[test]
+    fn every_language_has_every_text_with_the_same_fields() {
+        let english = file(Language::English);
+        let names: Vec<_> = english.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, Words::NAMES);
+        for language in Language::ALL {
+            let own = file(*language);
+            assert_eq!(own.len(), english.len(), "{language}");
+            for ((name, text), (expected, in_english)) in own.iter().zip(&english) {
+                assert_eq!(name, expected, "{language}");
+                assert!(!text.trim().is_empty(), "{language}: {name}");
+                assert_eq!(text.trim(), text, "{language}: {name}");
+                assert_eq!(fields(text), fields(in_english), "{language}: {name}");
+                let is_term =
+                    ["name", "tag", "transaction"].contains(&name.as_str()) || text.len() < 8;
+                let is_own = is_term || text != in_english || *language == Language::English;
+                assert!(is_own, "{language}: {name} is not translated");
+            }
+            let words = Words::of(*language);
+            assert!(words.tag.starts_with(language.as_str()), "{language}");
+            assert!(matches!(words.direction, "ltr" | "rtl"), "{language}");
+            assert!(matches!(words.decimal, "." | ","), "{language}");
+        }
+    }
+
+    #[test]
+    fn what_is_put_in_is_looked_at_no_further() {
+        let values = [("a", "{b}"), ("b", "x")];
+        assert_eq!(fill("{a} and {b}{c}.", &values), "{b} and x.");
+        assert_eq!(fill("", &values), "");
+        assert_eq!(fill("no field", &values), "no field");
+        assert_eq!(fill("{", &values), "");
+    }
+
+    #[test]
+    fn sums_are_written_as_the_language_does() {
+        let sum = |language| Words::of(language).sum("0.25", "LTC");
+        assert_eq!(sum(Language::English), "0.25 LTC");
+        assert_eq!(sum(Language::German), "0,25 LTC");
+        assert_eq!(sum(Language::Arabic), "\u{2066}0.25 LTC\u{2069}");
+    }
+}

@@ -1,0 +1,132 @@
+//! What a customer's page offers besides paying: its language, the shop's colour, the buttons of a test invoice.
+
+use super::pages::{checkout, shown};
+use crate::support::browser::Page;
+use crate::support::{LIVE, Shop};
+use serde_json::{Value, json};
+
+#[test]
+fn a_test_invoice_is_paid_on_its_page_and_no_other_is() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let (_, token) = checkout(&invoice);
+    let id = invoice["id"].as_str().unwrap();
+    let buttons = ["exact", "under", "over", "clock"].map(|case| format!("value=\"{case}\""));
+    let buttons = buttons.each_ref().map(String::as_str);
+    shown(&shop, &invoice)
+        .says(200, &buttons)
+        .hides(&["value=\"late\""]);
+    let press = |id: &str, body: &str| shop.submit(&format!("/checkout/{id}/simulate"), &[], body);
+    for (body, status) in [
+        ("", 404),
+        ("token=x&case=exact", 404),
+        (&*format!("token={token}"), 400),
+        (&*format!("token={token}&case=much"), 400),
+        (&*format!("token={token}&case=late"), 400),
+        (&*format!("token={token}&case=exact&case=over"), 400),
+    ] {
+        Page::of(press(id, body)).refuses(status);
+    }
+    assert_eq!(shop.read(id)["status"], "awaiting_payment");
+    let pressed = press(id, &format!("token={token}&case=under&lang=de-AT"));
+    assert_eq!(pressed.status, 303, "{}", pressed.text);
+    let back = format!("../{id}?token={token}&lang=de");
+    assert_eq!(pressed.headers["location"], back);
+    assert_eq!(shop.read(id)["status"], "underpaid");
+    // The clock goes to the end of the time to pay, once.
+    for _ in 0..2 {
+        assert_eq!(press(id, &format!("token={token}&case=clock")).status, 303);
+    }
+    let page = shown(&shop, &invoice).says(200, &["Not paid in full", "value=\"late\""]);
+    page.hides(&["value=\"exact\"", "value=\"clock\""]);
+    assert_eq!(press(id, &format!("token={token}&case=late")).status, 303);
+    assert_eq!(shop.read(id)["status"], "paid_late");
+    shown(&shop, &invoice).hides(&["/simulate"]);
+
+    let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "ETH" });
+    let live = shop
+        .post("/v1/invoices", Some(LIVE), body)
+        .expect(201)
+        .json();
+    shown(&shop, &live).hides(&["/simulate"]);
+    let (_, token) = checkout(&live);
+    let id = live["id"].as_str().unwrap();
+    for case in ["exact", "under", "over", "clock"] {
+        Page::of(press(id, &format!("token={token}&case={case}"))).refuses(403);
+    }
+}
+
+#[test]
+fn a_customer_is_spoken_to_in_a_language_of_their_own() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let url = invoice["checkoutUrl"].as_str().unwrap();
+    let path = url.strip_prefix(shop.url()).unwrap();
+    let page = |more: &str, accepted: &str| {
+        let headers = [("accept-language", accepted)];
+        Page::of(shop.send("GET", &format!("{path}{more}"), &headers, ""))
+    };
+    let german = [
+        "<html lang=\"de\" dir=\"ltr\">",
+        "<h1>0,25 LTC senden</h1>",
+        "data-exact=\"0.25\"",
+    ];
+    page("", "sv, de-AT;q=0.7, en;q=0.5").says(200, &german);
+    page("", "sv").says(200, &["<html lang=\"en\"", "<h1>Send 0.25 LTC</h1>"]);
+    let arabic = [
+        "<html lang=\"ar\" dir=\"rtl\">",
+        "\u{2066}0.25 LTC\u{2069}",
+        "name=\"lang\" value=\"ar\"",
+    ];
+    page("&lang=ar", "de").says(200, &arabic);
+    page("&lang=%3Cb%3E", "de")
+        .says(200, &german)
+        .hides(&["<b>", "name=\"lang\""]);
+    let links = [
+        "?lang=ja&#38;token=",
+        "aria-current=\"true\">Deutsch<",
+        "hreflang=\"zh-Hans\"",
+    ];
+    page("", "de").says(200, &links);
+    // What the shop has set goes before what the browser likes; what no page can be in is English, as it always was.
+    shop.write_beside("update accounts set checkout_lang = 'pt-BR'");
+    let other = shop.invoice("20.00", json!({}));
+    shown(&shop, &other).says(
+        200,
+        &["<html lang=\"pt\"", "Escolha uma criptomoeda", "20,00 EUR"],
+    );
+    page("", "de").says(200, &["<html lang=\"pt\""]);
+    page("&lang=de", "de").says(200, &german);
+    shop.write_beside("update accounts set checkout_lang = 'sv'");
+    let page = Page::of(shop.send(
+        "GET",
+        &checkout_of(&shop, &shop.invoice("20.00", json!({}))),
+        &[],
+        "",
+    ));
+    page.says(200, &["<html lang=\"en\""]);
+}
+
+/// The path of an invoice's checkout, with its token.
+fn checkout_of(shop: &Shop, invoice: &Value) -> String {
+    let url = invoice["checkoutUrl"].as_str().unwrap();
+    url.strip_prefix(shop.url()).unwrap().to_owned()
+}
+
+#[test]
+fn a_shops_colour_is_in_the_pages_policy_and_can_be_read_upon() {
+    let shop = Shop::open();
+    shop.write_beside("update accounts set branding_color = '#ffd400'");
+    let page = shown(&shop, &shop.invoice("20.00", json!({})));
+    let page = page.says(
+        200,
+        &["<style>:root{--brand:#ffd400;--on-brand:#000000}</style>"],
+    );
+    let policy = &page.0.headers["content-security-policy"];
+    assert_eq!(policy.matches("'sha256-").count(), 2, "{policy}");
+    // The file itself takes nothing but a colour.
+    shop.write_beside("update accounts set branding_color = null");
+    let page = shown(&shop, &shop.invoice("20.00", json!({}))).hides(&["--on-brand:#0"]);
+    let policy = &page.0.headers["content-security-policy"];
+    assert_eq!(policy.matches("'sha256-").count(), 1, "{policy}");
+}
