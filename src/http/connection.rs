@@ -4,8 +4,10 @@
 //! there may be (`places`). What always holds: a client that reads too little of its answer for too long is cut
 //! off; an answer that is written at once costs nothing more.
 
-use super::places::{Answering, BODY, IDLE, Seat, TAKING};
+use super::live::Handover;
+use super::places::{Answering, BODY, Place, Seat, TAKING};
 use super::stream::{Broken, Outgoing};
+use hyper::Version;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
@@ -43,7 +45,9 @@ impl Pace {
 
 /// A socket that is cut off where its client is too slow.
 pub(super) struct Socket {
-    inner: TokioIo<TcpStream>,
+    /// Nothing once it goes on without hyper.
+    inner: Option<TokioIo<TcpStream>>,
+    handover: Handover,
     seat: Arc<Seat>,
     pace: Pace,
     /// There once the client has kept the server waiting.
@@ -64,13 +68,26 @@ struct Slow {
 }
 
 impl Socket {
-    pub(super) fn new(stream: TcpStream, seat: Arc<Seat>, pace: Pace) -> Socket {
+    /// `handover` says whether what is being answered goes on without hyper.
+    pub(super) fn new(
+        stream: TcpStream,
+        seat: Arc<Seat>,
+        pace: Pace,
+        handover: Handover,
+    ) -> Socket {
         Socket {
-            inner: TokioIo::new(stream),
+            inner: Some(TokioIo::new(stream)),
+            handover,
             seat,
             pace,
             slow: None,
         }
+    }
+
+    /// The stream below; an error once it goes on without hyper.
+    fn stream(&mut self) -> io::Result<Pin<&mut TokioIo<TcpStream>>> {
+        let stream = self.inner.as_mut().map(Pin::new);
+        stream.ok_or_else(|| io::Error::other("a live stream goes on without hyper"))
     }
 
     /// Looks at what became of a write.
@@ -146,7 +163,7 @@ impl Read for Socket {
         context: &mut Context<'_>,
         buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().inner).poll_read(context, buffer)
+        self.get_mut().stream()?.poll_read(context, buffer)
     }
 }
 
@@ -157,7 +174,7 @@ impl Write for Socket {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let socket = self.get_mut();
-        let written = Pin::new(&mut socket.inner).poll_write(context, bytes);
+        let written = socket.stream()?.poll_write(context, bytes);
         socket.judge(context, written)
     }
 
@@ -167,20 +184,32 @@ impl Write for Socket {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let socket = self.get_mut();
-        let written = Pin::new(&mut socket.inner).poll_write_vectored(context, slices);
+        let written = socket.stream()?.poll_write_vectored(context, slices);
         socket.judge(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
+        self.inner.as_ref().is_some_and(Write::is_write_vectored)
     }
 
+    /// All that hyper had to write is written when it calls this: from here on a live stream goes on without it.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().inner).poll_flush(context)
+        let socket = self.get_mut();
+        if let Some(begun) = socket.handover.take() {
+            let taken = Socket {
+                inner: socket.inner.take(),
+                handover: Handover::default(),
+                seat: Arc::clone(&socket.seat),
+                pace: socket.pace,
+                slow: socket.slow.take(),
+            };
+            begun.go_on(taken);
+        }
+        socket.stream()?.poll_flush(context)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().inner).poll_shutdown(context)
+        self.get_mut().stream()?.poll_shutdown(context)
     }
 }
 
@@ -192,7 +221,9 @@ impl Drop for Socket {
             .is_some_and(|slow| slow.waiting.is_some())
         {
             // What it did not take is not kept for it. Where that cannot be said, the system keeps it for a while.
-            let _ = self.inner.inner().set_zero_linger();
+            if let Some(stream) = &self.inner {
+                let _ = stream.inner().set_zero_linger();
+            }
         }
     }
 }
@@ -260,18 +291,28 @@ impl Drop for Arriving {
 
 /// The body of an answer, which is under way until hyper has let go of it.
 pub(super) struct UnderWay {
-    inner: Outgoing,
-    answering: Answering,
-    /// Is it a live one that has nothing to tell?
-    is_idle: bool,
+    /// Nothing where it goes on without hyper.
+    inner: Option<Outgoing>,
+    answering: Option<Answering>,
+    handover: Handover,
+    place: Arc<Place>,
+    version: Version,
 }
 
 impl UnderWay {
-    pub(super) fn new(inner: Outgoing, answering: Answering) -> UnderWay {
+    /// Of the answer to a request of this version.
+    pub(super) fn new(
+        inner: Outgoing,
+        answering: Answering,
+        (place, handover): (&Arc<Place>, &Handover),
+        version: Version,
+    ) -> UnderWay {
         UnderWay {
-            inner,
-            answering,
-            is_idle: false,
+            inner: Some(inner),
+            answering: Some(answering),
+            handover: handover.clone(),
+            place: Arc::clone(place),
+            version,
         }
     }
 }
@@ -285,22 +326,31 @@ impl Body for UnderWay {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         let body = self.get_mut();
-        let frame = Pin::new(&mut body.inner).poll_frame(context);
-        let is_idle = frame.is_pending() && body.inner.is_live();
-        let was_idle = std::mem::replace(&mut body.is_idle, is_idle);
-        if is_idle && !was_idle {
-            body.answering.seat().wait(IDLE);
-        } else if was_idle && !is_idle {
-            body.answering.seat().go_on(IDLE);
+        match body
+            .inner
+            .take_if(|inner| matches!(inner, Outgoing::Live(_)))
+        {
+            Some(Outgoing::Live(live)) => {
+                if let Some(answering) = body.answering.take() {
+                    let place = Arc::clone(&body.place);
+                    body.handover.offer(live, answering, place, body.version);
+                }
+                Poll::Pending
+            }
+            _ => match &mut body.inner {
+                Some(inner) => Pin::new(inner).poll_frame(context),
+                // Hyper has only to write the head; then the socket is taken from it.
+                None => Poll::Pending,
+            },
         }
-        frame
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.inner.as_ref().is_some_and(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        let inner = self.inner.as_ref();
+        inner.map_or_else(SizeHint::default, Body::size_hint)
     }
 }

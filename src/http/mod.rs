@@ -20,6 +20,7 @@ mod hashing;
 mod hosts;
 mod large_answers;
 mod limit;
+mod live;
 mod long_reads;
 mod merchant;
 mod metrics;

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
@@ -65,7 +65,7 @@ pub(super) struct Seat {
     /// Since when it has waited for its client, as long as it does.
     since_us: AtomicI64,
     stopwatch: Stopwatch,
-    task: OnceLock<AbortHandle>,
+    task: Mutex<Option<AbortHandle>>,
 }
 
 /// A connection's place; it is free again when this is dropped.
@@ -120,7 +120,7 @@ impl Places {
             state: AtomicU8::new(0),
             since_us: AtomicI64::new(self.stopwatch.us()),
             stopwatch: self.stopwatch,
-            task: OnceLock::new(),
+            task: Mutex::default(),
         });
         taken.seats.insert(number, Arc::clone(&seat));
         if let Some(client) = client {
@@ -238,8 +238,11 @@ impl Taken {
 impl Seat {
     /// Says which task serves it, which ends with it.
     pub(super) fn served_by(&self, task: AbortHandle) {
-        // It is said once.
-        let _ = self.task.set(task);
+        *self.task() = Some(task);
+    }
+
+    fn task(&self) -> MutexGuard<'_, Option<AbortHandle>> {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A request has come; waits for ever where the connection is ending, so that it is not begun.
@@ -283,7 +286,7 @@ impl Seat {
         let ending = |state| waits(state).then_some(state | ENDING);
         let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);
         let ended = self.state.fetch_update(set, fetch, ending).is_ok();
-        if let (true, Some(task)) = (ended, self.task.get()) {
+        if let (true, Some(task)) = (ended, &*self.task()) {
             task.abort();
         }
         ended

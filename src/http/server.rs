@@ -6,6 +6,7 @@
 use super::connection::{Arriving, Pace, Socket, UnderWay};
 use super::dispatch::{Dispatcher, Dropped};
 use super::front::Front;
+use super::live::Handover;
 use super::places::{Place, Places, Wish};
 use super::route::Scope;
 use hyper::Request;
@@ -178,26 +179,30 @@ impl Acceptor {
     fn serve(&self, stream: TcpStream, peer: IpAddr, place: Place) {
         // Small answers go out at once; where that cannot be set they are merely later.
         let _ = stream.set_nodelay(true);
-        let (dispatcher, seat) = (Arc::clone(&self.dispatcher), Arc::clone(&place.seat));
+        let (dispatcher, place) = (Arc::clone(&self.dispatcher), Arc::new(place));
+        let (seat, handover) = (Arc::clone(&place.seat), Handover::default());
+        let pace = Pace::new(self.limits.write_bytes_min, self.limits.write_span_ms);
+        let socket = Socket::new(stream, Arc::clone(&seat), pace, handover.clone());
         let service = service_fn(move |request: Request<Incoming>| {
-            let (dispatcher, seat) = (Arc::clone(&dispatcher), Arc::clone(&seat));
+            let dispatcher = Arc::clone(&dispatcher);
+            let (place, handover) = (Arc::clone(&place), handover.clone());
             async move {
+                let (seat, version) = (Arc::clone(&place.seat), request.version());
                 let request = request.map(|body| Arriving::new(body, Arc::clone(&seat)));
                 let answering = seat.begin().await;
                 let response = dispatcher.dispatch(peer, request).await?;
-                Ok::<_, Dropped>(response.map(|body| UnderWay::new(body, answering)))
+                Ok::<_, Dropped>(
+                    response
+                        .map(|body| UnderWay::new(body, answering, (&place, &handover), version)),
+                )
             }
         });
-        let pace = Pace::new(self.limits.write_bytes_min, self.limits.write_span_ms);
-        let seat = Arc::clone(&place.seat);
-        let socket = Socket::new(stream, Arc::clone(&seat), pace);
         let connection = self.builder.serve_connection(socket, service);
         let connection = self.graceful.watch(connection);
         let task = tokio::spawn(async move {
             if let Err(error) = connection.await {
                 log::debug!("a connection ended: {error}");
             }
-            drop(place);
         });
         seat.served_by(task.abort_handle());
     }

@@ -18,7 +18,7 @@ pub(super) enum Outgoing {
     Whole(Full<Bytes>),
     /// One piece after the other.
     Stream(Receiver<Result<Bytes, Broken>>),
-    /// A piece whenever something happens.
+    /// A piece whenever something happens: it is sent without hyper (`live`).
     Live(Live),
 }
 
@@ -76,13 +76,6 @@ impl Outgoing {
     }
 }
 
-impl Outgoing {
-    /// Does it go on until somebody ends it?
-    pub(super) fn is_live(&self) -> bool {
-        matches!(self, Outgoing::Live(_))
-    }
-}
-
 impl Body for Outgoing {
     type Data = Bytes;
     type Error = Broken;
@@ -98,12 +91,8 @@ impl Body for Outgoing {
             Outgoing::Stream(pieces) => pieces
                 .poll_recv(context)
                 .map(|piece| piece.map(|piece| piece.map(Frame::data))),
-            Outgoing::Live(live) => live.0.as_mut().poll(context).map(|next| {
-                next.map(|(piece, rest)| {
-                    *live = rest;
-                    Ok(Frame::data(piece))
-                })
-            }),
+            // `live` sends it.
+            Outgoing::Live(_) => Poll::Pending,
         }
     }
 

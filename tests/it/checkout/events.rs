@@ -5,7 +5,7 @@ use crate::support::Shop;
 use coffer::Config;
 use coffer::http::Limits;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
 /// A page that listens, by HTTP/1.0: what comes is the stream as it is.
@@ -127,6 +127,41 @@ fn a_page_is_told_of_every_change_and_resumes_where_it_was() {
             (&json!(true), &json!("0.25"))
         );
     }
+}
+
+#[test]
+fn a_stream_is_chunked_and_outlives_what_the_page_says_meanwhile() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("20.00", json!({}));
+    let address = shop.url().strip_prefix("http://").unwrap();
+    let mut socket = limited(TcpStream::connect(address).unwrap());
+    let path = path_of(&invoice);
+    write!(socket, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    let mut stream = Stream(BufReader::new(socket));
+    let head = stream.block().unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    assert!(head.contains("transfer-encoding: chunked"), "{head}");
+    let chunk = |stream: &mut Stream| {
+        let mut size = String::new();
+        stream.0.read_line(&mut size).unwrap();
+        let size = usize::from_str_radix(size.trim_end(), 16).unwrap();
+        let mut piece = vec![0; size + 2];
+        stream.0.read_exact(&mut piece).unwrap();
+        let piece = String::from_utf8(piece).unwrap();
+        piece.strip_suffix("\r\n").unwrap().to_owned()
+    };
+    assert!(chunk(&mut stream).starts_with("event: invoice\nid: "));
+    // What is sent on a stream's connection is read and means nothing.
+    write!(
+        stream.0.get_mut(),
+        "GET /livez HTTP/1.1\r\n\r\n{}",
+        "x".repeat(10_000)
+    )
+    .unwrap();
+    shop.select(id(&invoice), "LTC");
+    assert!(chunk(&mut stream).contains("\"asset\":\"LTC\""));
+    drop(shop);
+    assert_eq!(chunk(&mut stream), "");
 }
 
 #[test]
