@@ -126,6 +126,13 @@ impl Cents {
         i64::try_from(rounded).map(Cents).map_err(|_| Overflow)
     }
 
+    /// How many whole percent of `whole` it is, 0 to 100; 0 where `whole` is.
+    pub fn percent_of(self, whole: Cents) -> u8 {
+        let share = i128::from(self.0).saturating_mul(100);
+        let share = share.checked_div(i128::from(whole.0)).unwrap_or(0);
+        u8::try_from(share.clamp(0, 100)).unwrap_or(0)
+    }
+
     /// What is left of this gross amount after its fee.
     pub fn net(self, bps: Bps) -> Result<Cents, Overflow> {
         self.minus(self.fee(bps)?)

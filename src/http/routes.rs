@@ -8,7 +8,7 @@ use super::route::{Resource, Route};
 use super::{checkout_events, files, merchant, operator, pages, probes, public, reseller, sandbox};
 
 /// Every resource, in the order of the document.
-pub(super) static RESOURCES: [&Resource; 46] = [
+pub(super) static RESOURCES: [&Resource; 47] = [
     &merchant::invoices::RESOURCE,
     &merchant::currencies::RESOURCE,
     &merchant::account::RESOURCE,
@@ -32,6 +32,7 @@ pub(super) static RESOURCES: [&Resource; 46] = [
     &operator::unmatched::RESOURCE,
     &operator::invoices::RESOURCE,
     &operator::ledger::RESOURCE,
+    &operator::customers::RESOURCE,
     &operator::deliveries::RESOURCE,
     &operator::exports::RESOURCE,
     &operator::links::RESOURCE,

@@ -6,6 +6,7 @@
 use super::statement::{rows, values};
 use super::{Reader, StoreError};
 use crate::domain::asset::Mode;
+use crate::domain::money::{Cents, Currency};
 use crate::domain::render::summary::FailingEndpoint;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
@@ -24,6 +25,7 @@ values! {
         where account = :account and mode = :mode and status in ('created', 'awaiting_payment', 'detected') \
         group by status";
     RECENT_INVOICES(status: InvoiceStatus, count: i64) = file "sql/summary/recent_invoices.sql";
+    SALES_BY_DAY(currency: Currency, day: i64, count: i64, amount: Cents) = file "sql/summary/sales_by_day.sql";
     OPEN_TRANSFERS(status: TransferStatus, count: i64) = "select status, count(*) as count from transfers \
         where account = :account and mode = :mode and kind = :kind and status in ('requested', 'approved', 'processing') \
         group by status";
@@ -60,6 +62,20 @@ pub fn recent_invoices(
     since: Time,
 ) -> Result<Vec<(InvoiceStatus, i64)>, StoreError> {
     RECENT_INVOICES.all(
+        db,
+        named_params! { ":account": account, ":mode": mode, ":since": since },
+    )
+}
+
+/// What an account sold since then: the currency, the day as days since 1970, how many bookings, their sum. Days of none
+/// are left out.
+pub fn sales_by_day(
+    db: &Reader<'_>,
+    account: i64,
+    mode: Mode,
+    since: Time,
+) -> Result<Vec<(Currency, i64, i64, Cents)>, StoreError> {
+    SALES_BY_DAY.all(
         db,
         named_params! { ":account": account, ":mode": mode, ":since": since },
     )

@@ -1,8 +1,11 @@
-// The operator pages in a real browser.
+// The operator pages in a real browser: signing in, home, invoices, payouts and refunds, webhooks.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { closePage, looked, openPage, startBrowser, startCoffer } from './harness.mjs';
+import { closePage, looked, openPage, picture, startBrowser, startCoffer } from './harness.mjs';
+
+/** What would be an element, were it put in as markup. */
+const HOSTILE = '<img src=x onerror=alert(1)>"\'';
 
 let browser;
 let coffer;
@@ -10,23 +13,60 @@ before(async () => { [browser, coffer] = await Promise.all([startBrowser(), star
 after(async () => { await browser?.close(); await coffer?.stop(); });
 
 /** Opens the operator pages and signs in. */
-async function signedIn(options = {}) {
+async function signedIn(options = {}, email = 'operator@sandbox.test', password = 'sandbox') {
   const page = await openPage(browser, `${coffer.url}/dashboard`, options);
-  await page.getByLabel('Email').fill('operator@sandbox.test');
-  await page.getByLabel('Password').fill('sandbox');
+  await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.locator('#content[data-place="/"]').waitFor();
+  await page.getByRole('button', { name: 'Test', exact: true }).click();
+  await page.getByText('Test mode: nothing here is real money.').waitFor();
   return page;
 }
 
+/** Goes to a page of the operator pages, and waits until it is there. */
+async function go(page, place) {
+  await page.evaluate((hash) => { location.hash = hash; }, place);
+  await page.locator(`#content[data-place="${place.split('?')[0]}"]:not([aria-busy])`).waitFor();
+}
+
+/** Looks at a page in every way. */
+async function seen(page, name) {
+  await looked(page, `dashboard-${name}`);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await looked(page, `dashboard-${name}-dark`);
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 320, height: 640 });
+  await looked(page, `dashboard-${name}-phone`);
+  await page.setViewportSize(size);
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+/** A paid test invoice. */
+async function paid(amount, fields = {}) {
+  const invoice = await coffer.test('POST', '/v1/invoices', { amount, currency: 'EUR', asset: 'LTC', ...fields });
+  await coffer.test('POST', `/v1/invoices/${invoice.id}/simulate`, {});
+  return invoice;
+}
+
 test('who signs in sees the account and the mode; who signs out does not', async () => {
-  const page = await signedIn();
+  const page = await openPage(browser, `${coffer.url}/dashboard`);
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await seen(page, 'sign-in');
+  await page.getByLabel('Email').fill('operator@sandbox.test');
+  await page.getByLabel('Password').fill('wrong');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('alert').waitFor();
+  await page.getByLabel('Password').fill('sandbox');
+  await page.keyboard.press('Enter');
+  await page.locator('#content[data-place="/"]').waitFor();
   await page.getByRole('button', { name: 'Test', exact: true }).click();
   await page.getByText('Test mode: nothing here is real money.').waitFor();
-  await looked(page, 'dashboard-home');
+  await seen(page, 'home-empty');
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-  await looked(page, 'dashboard-sign-in');
+  await page.reload();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await closePage(page, ['401']);
 });
 
@@ -34,4 +74,120 @@ test('without a script the page says what it needs', async () => {
   const page = await openPage(browser, `${coffer.url}/dashboard`, { javaScriptEnabled: false });
   assert.match(await page.locator('noscript').textContent(), /this browser runs none/);
   await closePage(page);
+});
+
+test('pages that have nothing yet say what to do', async () => {
+  const page = await signedIn();
+  for (const place of ['invoices', 'payouts', 'refunds', 'deliveries', 'events']) {
+    await go(page, `/${place}`);
+    await seen(page, `${place}-empty`);
+  }
+  await closePage(page, ['401']);
+});
+
+test('an invoice is searched for, read with its timeline, and cancelled; what is in it is text', async () => {
+  await paid('20.00', { orderId: 'order-1', customerEmail: 'ada@shop.test', description: HOSTILE, metadata: { note: HOSTILE } });
+  const open = await coffer.test('POST', '/v1/invoices', { amount: '7.00', currency: 'EUR', orderId: 'order-2' });
+  const page = await signedIn();
+  await go(page, '/invoices');
+  await page.getByRole('table', { name: 'Invoices' }).getByText('order-2').waitFor();
+  await seen(page, 'invoices');
+  await page.getByLabel('Search').fill('ada@shop.test');
+  await page.keyboard.press('Enter');
+  await page.getByText('order-2').waitFor({ state: 'detached' });
+  await page.getByRole('table', { name: 'Invoices' }).getByRole('link').click();
+  await page.getByRole('heading', { level: 1, name: /20\.00/ }).waitFor();
+  await page.getByText(HOSTILE, { exact: true }).first().waitFor();
+  await page.getByText('Paid. What is left after the fee is on the balance.').first().waitFor();
+  await seen(page, 'invoice');
+  await go(page, `/invoices/${open.id}`);
+  await page.getByRole('button', { name: 'Cancel it…' }).click();
+  await looked(page, 'dashboard-invoice-cancel');
+  await page.getByRole('button', { name: 'Cancel the invoice' }).click();
+  await page.getByText('It was cancelled before anything came.').first().waitFor();
+  assert.equal((await coffer.test('GET', `/v1/invoices/${open.id}`)).status, 'cancelled');
+  assert.equal(await page.locator('img[src="x"]').count(), 0);
+  await go(page, '/');
+  await seen(page, 'home');
+  await closePage(page, ['401']);
+});
+
+test('a refund is requested, approved, and sent', async () => {
+  const invoice = await paid('50.00', { orderId: 'order-3' });
+  const page = await signedIn();
+  await go(page, `/invoices/${invoice.id}`);
+  await page.getByRole('button', { name: 'Refund…' }).click();
+  await page.getByLabel('Amount in EUR').fill('5.00');
+  await page.getByLabel('Address of the customer').fill('nowhere');
+  await page.getByRole('button', { name: 'Request the refund' }).click();
+  await page.locator('.wrong:visible').waitFor();
+  await looked(page, 'dashboard-refund-wrong');
+  await page.getByLabel('Address of the customer').fill(invoice.depositAddress);
+  await page.getByRole('button', { name: 'Request the refund' }).click();
+  await page.getByRole('heading', { level: 1, name: /Refund of/ }).waitFor();
+  await steps(page, 'refund');
+  await seen(page, 'refund');
+  await go(page, '/refunds');
+  await seen(page, 'refunds');
+  await closePage(page, ['400', '401', '422']);
+});
+
+/** From requested to paid. */
+async function steps(page, name) {
+  await page.getByRole('button', { name: 'Approve…' }).click();
+  await looked(page, `dashboard-${name}-approve`);
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByRole('button', { name: 'Begin to send…' }).click();
+  await page.getByRole('button', { name: 'Begin to send', exact: true }).click();
+  await page.getByRole('heading', { name: 'Send it from your wallet' }).waitFor();
+  await picture(page, `dashboard-${name}-processing`);
+  await page.getByRole('button', { name: 'It was sent…' }).click();
+  await page.getByRole('button', { name: 'It was sent', exact: true }).click();
+  await page.getByText('It was sent.').first().waitFor();
+}
+
+test('webhooks: an endpoint is added, told, looked into, sent again, and a signature checked', async () => {
+  await coffer.control('POST', '/inbox/shop', {}).catch(() => null);
+  const page = await signedIn();
+  await go(page, '/webhooks');
+  await page.getByRole('button', { name: 'Add an endpoint…' }).first().click();
+  await page.getByLabel('Address').fill(`${coffer.url}/sandbox/inbox/shop`);
+  await looked(page, 'dashboard-endpoint-add');
+  await page.getByRole('button', { name: 'Add it' }).click();
+  await page.getByRole('heading', { name: 'The signing secret' }).waitFor();
+  const secret = await page.locator('.secret code').textContent();
+  await page.getByRole('button', { name: 'Done' }).click();
+  await paid('3.00', { orderId: 'order-4' });
+  await go(page, '/webhooks');
+  await seen(page, 'webhooks');
+  await go(page, '/deliveries');
+  await page.getByRole('table', { name: 'Deliveries' }).waitFor();
+  await seen(page, 'deliveries');
+  await page.getByRole('link', { name: 'invoice.confirmed' }).first().click();
+  await page.getByRole('heading', { name: 'Attempt 1' }).waitFor();
+  await seen(page, 'delivery');
+  await page.getByRole('button', { name: 'Send it again' }).click();
+  await page.getByText('It is sent again.').waitFor();
+  await go(page, '/events');
+  await page.locator('summary', { hasText: 'Show' }).first().click();
+  await seen(page, 'events');
+  await go(page, '/signature');
+  const body = '{"a":1}\n';
+  const { createHmac } = await import('node:crypto');
+  const t = Math.floor(Date.now() / 1000);
+  const hex = createHmac('sha256', secret).update(`${t}.${body}`).digest('hex');
+  await page.getByLabel('Body, exactly as it came').fill(body);
+  await page.getByLabel('Headers').fill(`X-Service-Signature: t=${t},v1=${hex}`);
+  await page.getByLabel('Secret', { exact: true }).fill(secret);
+  await page.getByRole('button', { name: 'Check it' }).click();
+  await page.getByText('The signature fits.').waitFor();
+  const base64 = createHmac('sha256', Buffer.from(secret.replace('whsec_', ''), 'base64')).update(`evt_1.${t}.${body}`).digest('base64');
+  await page.getByLabel('Headers').fill(`webhook-id: evt_1\nwebhook-timestamp: ${t}\nwebhook-signature: v1,${base64}`);
+  await page.getByRole('button', { name: 'Check it' }).click();
+  await page.getByText('The signature fits.').waitFor();
+  await page.getByLabel('Body, exactly as it came').fill(`${body} `);
+  await page.getByRole('button', { name: 'Check it' }).click();
+  await page.getByText('The signature does not fit.').waitFor();
+  await seen(page, 'signature');
+  await closePage(page, ['401', '403']);
 });

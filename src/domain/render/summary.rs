@@ -4,8 +4,9 @@
 //! holds: nothing here names a customer.
 
 use crate::domain::asset::Mode;
+use crate::domain::money::{Cents, Currency, Total};
 use crate::domain::status::InvoiceStatus;
-use crate::domain::time::Time;
+use crate::domain::time::{DAY_MS, Time};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -17,6 +18,7 @@ pub(crate) struct AccountSummary {
     pub(crate) balances: Vec<Box<RawValue>>,
     pub(crate) open_invoices: Vec<InvoiceCount>,
     pub(crate) recent_invoices: Vec<InvoiceCount>,
+    pub(crate) sales: Vec<Sales>,
     pub(crate) payouts: OpenTransfers,
     pub(crate) refunds: OpenTransfers,
     pub(crate) failing_endpoints: Vec<FailingEndpoint>,
@@ -43,6 +45,70 @@ pub(crate) struct Summary {
 pub(crate) struct InvoiceCount {
     pub(crate) status: InvoiceStatus,
     pub(crate) count: i64,
+}
+
+/// What was sold in one currency on each of the last days, oldest first, today last.
+#[derive(Serialize)]
+pub(crate) struct Sales {
+    currency: Currency,
+    today: Cents,
+    total: Total,
+    days: Vec<SalesOfDay>,
+}
+
+/// What was sold on one day of UTC.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SalesOfDay {
+    day: String,
+    count: i64,
+    amount: Cents,
+    percent_of_highest: u8,
+}
+
+/// The day, counted from 1970, that this moment is in.
+pub(crate) fn day_of(moment: Time) -> i64 {
+    moment.0.div_euclid(DAY_MS)
+}
+
+/// The moment that a day begins at.
+pub(crate) fn begin_of(day: i64) -> Time {
+    Time(day.saturating_mul(DAY_MS))
+}
+
+impl Sales {
+    /// What was sold from one day on until another, both counted; `found` is the day, how many, and how much.
+    pub(crate) fn of(
+        currency: Currency,
+        first: i64,
+        last: i64,
+        found: &[(i64, i64, Cents)],
+    ) -> Sales {
+        let amounts = found.iter().map(|(_, _, amount)| *amount);
+        let highest = amounts.clone().max().unwrap_or(Cents(0)).max(Cents(0));
+        let of_day = |day: i64| {
+            let mut of_day = found.iter().filter(|(other, ..)| *other == day);
+            of_day
+                .next()
+                .map_or((0, Cents(0)), |(_, count, amount)| (*count, *amount))
+        };
+        let days = (first..=last).map(|day| {
+            let (count, amount) = of_day(day);
+            let text = begin_of(day).to_string();
+            SalesOfDay {
+                day: text.get(..10).unwrap_or_default().to_owned(),
+                count,
+                amount,
+                percent_of_highest: amount.percent_of(highest),
+            }
+        });
+        Sales {
+            currency,
+            today: of_day(last).1,
+            total: amounts.sum(),
+            days: days.collect(),
+        }
+    }
 }
 
 /// How many payouts or refunds are open, by status.

@@ -9,7 +9,7 @@ use crate::service::{Caller, Error};
 use std::sync::Arc;
 
 /// `limit` where none is given.
-const LIMIT_DEFAULT: u32 = 25;
+pub(in crate::http) const LIMIT_DEFAULT: u32 = 25;
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -48,11 +48,16 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// GET /v1/deposits
 async fn list(call: Call, caller: Arc<Caller>) -> Result<Reply, Error> {
-    let wanted = Wanted {
+    let wanted = wanted(&call);
+    Reply::list(&call.front.service.deposits(&caller, &wanted)?)
+}
+
+/// The deposits that are asked for.
+pub(in crate::http) fn wanted(call: &Call) -> Wanted {
+    Wanted {
         customer: call.query.text("customer").map(str::to_owned),
         limit: call.query.limit(LIMIT_DEFAULT),
-    };
-    Reply::list(&call.front.service.deposits(&caller, &wanted)?)
+    }
 }
 
 /// GET /v1/deposits/{id}

@@ -5,6 +5,7 @@
 
 pub(super) mod accounts;
 pub(super) mod chains;
+pub(super) mod customers;
 pub(super) mod deliveries;
 pub(super) mod endpoints;
 pub(super) mod exports;

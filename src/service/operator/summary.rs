@@ -4,8 +4,11 @@
 //! nothing is written.
 
 use crate::domain::asset::Mode;
+use crate::domain::money::{Cents, Currency};
 use crate::domain::render;
-use crate::domain::render::summary::{AccountSummary, InvoiceCount, OpenTransfers, Summary};
+use crate::domain::render::summary::{
+    AccountSummary, InvoiceCount, OpenTransfers, Sales, Summary, begin_of, day_of,
+};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::transfer::{TransferKind, TransferStatus};
@@ -17,6 +20,9 @@ use serde_json::value::to_raw_value;
 
 /// How far back invoices count as recent: 30 days.
 const RECENT_MS: i64 = 30 * DAY_MS;
+
+/// How many days sales are told of, today among them.
+const SALES_DAYS: i64 = 30;
 
 /// The statuses of an invoice that is neither paid nor given up.
 const OPEN: [InvoiceStatus; 3] = [
@@ -40,6 +46,7 @@ impl Service {
                 balances: balances.collect::<Result<_, _>>()?,
                 open_invoices: counted(&OPEN, &open),
                 recent_invoices: counted(InvoiceStatus::ALL, &recent),
+                sales: sales(db, seq, mode, now)?,
                 payouts: open_transfers(db, Some(seq), mode, TransferKind::Payout)?,
                 refunds: open_transfers(db, Some(seq), mode, TransferKind::Refund)?,
                 failing_endpoints: summary::failing_endpoints(db, seq, mode)?,
@@ -75,6 +82,21 @@ fn counted(statuses: &[InvoiceStatus], found: &[(InvoiceStatus, i64)]) -> Vec<In
             count: number(found, status),
         })
         .collect()
+}
+
+/// What was sold in each currency on each of the last days.
+fn sales(db: &Reader<'_>, account: i64, mode: Mode, now: Time) -> Result<Vec<Sales>, Error> {
+    let today = day_of(now);
+    let first = today.saturating_sub(SALES_DAYS).saturating_add(1);
+    let found = summary::sales_by_day(db, account, mode, begin_of(first))?;
+    let of = |currency: Currency| {
+        let of_currency = found.iter().filter(|(other, ..)| *other == currency);
+        let days: Vec<(i64, i64, Cents)> = of_currency
+            .map(|(_, day, count, amount)| (*day, *count, *amount))
+            .collect();
+        Sales::of(currency, first, today, &days)
+    };
+    Ok(Currency::ALL.iter().copied().map(of).collect())
 }
 
 /// The open payouts or refunds of this account, or of all.

@@ -4,6 +4,9 @@ use crate::support::TEST;
 use crate::support::operator_interface::OperatorInterface;
 use serde_json::{Value, json};
 
+/// A customer's reference as a path has it.
+const CUSTOMER: &str = "ada.1";
+
 #[test]
 fn the_books_are_those_of_the_merchant() {
     let interface = OperatorInterface::open();
@@ -29,6 +32,33 @@ fn the_books_are_those_of_the_merchant() {
         shown.expect(200);
         interface.guarded(operation, "GET", rest, false);
     }
+}
+
+#[test]
+fn customers_and_deposits_are_those_of_the_merchant() {
+    let interface = OperatorInterface::open();
+    let customer = |what: &str, body: Value| {
+        let path = format!("/v1/customers/{CUSTOMER}/{what}");
+        interface.shop.post(&path, Some(TEST), body).expect(201)
+    };
+    let addresses = customer("addresses", json!({})).json();
+    customer("simulate", json!({ "asset": "SOL", "amount": "1" }));
+    customer("simulate", json!({ "asset": "SOL", "amount": "2" }));
+    assert_eq!(interface.read("customers/ada.1"), addresses);
+    interface.guarded("getAccountCustomer", "GET", "customers/ada.1", false);
+    for rest in [
+        "deposits",
+        "deposits?limit=1",
+        "deposits?customer=ada.1",
+        "deposits?customer=bob",
+    ] {
+        let own = interface.shop.get(&format!("/v1/{rest}"), Some(TEST));
+        assert_eq!(interface.read(rest), own.expect(200).json(), "{rest}");
+    }
+    interface.guarded("listAccountDeposits", "GET", "deposits", false);
+    let unknown = interface.path("customers/bob");
+    let unknown = interface.send(&interface.merchant, "GET", &unknown, &Value::Null);
+    unknown.refused(404, "not_found", None);
 }
 
 #[test]

@@ -109,12 +109,23 @@ fn an_account_where_nothing_is_has_every_number_at_none() {
     ];
     let all: Vec<(&str, i64)> = open.iter().chain(&closed).copied().collect();
     for mode in ["live", "test"] {
+        let mut summary = interface.in_numbers(&interface.account, mode);
+        let sales = summary.as_object_mut().unwrap().remove("sales").unwrap();
+        for (at, currency) in ["EUR", "USD"].into_iter().enumerate() {
+            let (sales, none) = (&sales[at], json!("0.00"));
+            assert_eq!(
+                (&sales["currency"], &sales["today"]),
+                (&json!(currency), &none)
+            );
+            assert_eq!(sales["days"].as_array().unwrap().len(), 30);
+            assert_eq!(sales["total"], none);
+        }
         let expected = json!({
             "object": "account_summary", "mode": mode, "balances": [balance("EUR"), balance("USD")],
             "openInvoices": counts(&open), "recentInvoices": counts(&all), "payouts": none, "refunds": none,
             "failingEndpoints": [],
         });
-        assert_eq!(interface.in_numbers(&interface.account, mode), expected);
+        assert_eq!(summary, expected);
     }
     let own = interface.send(
         &interface.merchant,
@@ -167,6 +178,52 @@ fn invoices_are_counted_as_they_go_on() {
     interface.invoices(&[], &[("confirmed", 1), ("cancelled", 1)]);
     interface.shop.advance("1s");
     interface.invoices(&[], &[("cancelled", 1)]);
+}
+
+#[test]
+fn sales_are_told_of_each_day_of_utc() {
+    let mut interface = OperatorInterface::open();
+    interface.shop.fund(TEST, "90.00", "EUR");
+    interface.shop.fund(TEST, "10.00", "EUR");
+    interface.shop.fund(TEST, "7.00", "USD");
+    interface.shop.advance("1d");
+    interface.sign_in_again();
+    interface.shop.fund(TEST, "33.00", "EUR");
+    let days = |interface: &OperatorInterface, at: usize| -> Vec<Value> {
+        let sales = interface.in_numbers(&interface.account, "test")["sales"][at].clone();
+        let days = sales["days"].as_array().unwrap().iter();
+        let mut told: Vec<Value> = days.filter(|day| day["count"] != 0).cloned().collect();
+        told.push(json!([sales["currency"], sales["today"], sales["total"]]));
+        told
+    };
+    let day = |found: &Value| found["day"].as_str().unwrap().to_owned();
+    let euro = days(&interface, 0);
+    let (first, second) = (day(&euro[0]), day(&euro[1]));
+    assert!(first < second, "{first} {second}");
+    assert_eq!(
+        euro,
+        [
+            json!({ "day": first, "count": 2, "amount": "100.00", "percentOfHighest": 100 }),
+            json!({ "day": second, "count": 1, "amount": "33.00", "percentOfHighest": 33 }),
+            json!(["EUR", "33.00", "133.00"]),
+        ]
+    );
+    assert_eq!(days(&interface, 1)[1], json!(["USD", "0.00", "7.00"]));
+    let live = interface.in_numbers(&interface.account, "live");
+    assert_eq!(live["sales"][0]["total"], "0.00");
+    let other = interface.in_numbers(OTHER_ACCOUNT, "test");
+    assert_eq!(other["sales"][0]["total"], "0.00");
+    interface.shop.advance("28d");
+    interface.sign_in_again();
+    assert_eq!(days(&interface, 0).len(), 3);
+    interface.shop.advance("1d");
+    interface.sign_in_again();
+    assert_eq!(
+        days(&interface, 0)[0]["amount"],
+        "33.00",
+        "the 31st day is gone"
+    );
+    assert_eq!(days(&interface, 1), [json!(["USD", "0.00", "0.00"])]);
 }
 
 #[test]

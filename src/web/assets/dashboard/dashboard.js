@@ -23,6 +23,13 @@ import { signIn } from './sign_in.js';
 /** @type {Page[]} every page; `name` is the first part of its place. */
 const pages = [
   { name: '', text: 'Home', group: '', load: () => import('./home.js') },
+  { name: 'invoices', text: 'Invoices', group: 'Money in', for: 'account', load: () => import('./invoices.js') },
+  { name: 'payouts', text: 'Payouts', group: 'Money out', for: 'account', load: () => import('./payouts.js') },
+  { name: 'refunds', text: 'Refunds', group: 'Money out', for: 'account', load: () => import('./refunds.js') },
+  { name: 'webhooks', text: 'Webhooks', group: 'Shop', for: 'account', load: () => import('./webhooks.js') },
+  { name: 'deliveries', text: 'Deliveries', group: 'Shop', for: 'account', load: () => import('./deliveries.js'), hidden: true },
+  { name: 'events', text: 'Events', group: 'Shop', for: 'account', load: () => import('./events.js'), hidden: true },
+  { name: 'signature', text: 'Check a signature', group: 'Shop', load: () => import('./signature.js'), hidden: true },
 ];
 
 const logo = import.meta.resolve('../shared/coffer.svg');
@@ -62,6 +69,9 @@ function choose(name, value) {
   if (location.hash === next) show();
   else location.hash = next;
 }
+
+/** The pages that stand under another one in the navigation. @type {Record<string, string>} */
+const under = { deliveries: 'webhooks', events: 'webhooks', signature: 'webhooks' };
 
 async function signOut() {
   await operator('DELETE', 'session').catch(() => null);
@@ -151,7 +161,7 @@ function mark(now) {
   fill(side, [...groups].map(([group, members]) => [
     group ? h('h2', null, group) : null,
     h('ul', null, members.map((page) => h('li', null,
-      h('a', { href: to(`/${page.name}`), 'aria-current': page === now ? 'page' : null }, page.text)))),
+      h('a', { href: to(`/${page.name}`), 'aria-current': page.name === (under[now?.name ?? ''] ?? now?.name) ? 'page' : null }, page.text)))),
   ]));
   const select = document.getElementById('account');
   if (select instanceof HTMLSelectElement) select.value = account()?.id ?? '';

@@ -156,6 +156,9 @@ export function field(field) {
   };
 }
 
+/** Is every character of it meant, also one at its end? @param {Element} input */
+const isExact = (input) => input instanceof HTMLTextAreaElement || (input instanceof HTMLInputElement && input.type === 'password');
+
 /**
  * A form. `send` is given the values by name; what it throws is shown: beside the field that it names, or above the button.
  * @param {{ fields: (Field | { element: HTMLElement })[], submit: string, danger?: boolean, cancel?: () => void,
@@ -186,7 +189,7 @@ export function form(options) {
       return;
     }
     const values = Object.fromEntries(fields.map((one) =>
-      [one.name, one.input instanceof HTMLInputElement && one.input.type === 'password' ? one.exact() : one.value()]));
+      [one.name, isExact(one.input) ? one.exact() : one.value()]));
     await busy(button, async () => {
       try {
         await options.send(values);

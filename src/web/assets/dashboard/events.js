@@ -1,0 +1,31 @@
+// Events: everything that happened, in the bodies of their webhooks.
+
+import { operator } from '../shared/api.js';
+import { empty, h, to, when } from '../shared/dom.js';
+import { filters, head, pages, pretty, tabs } from './list.js';
+import { eventTypes, webhookTabs } from './webhooks.js';
+
+/** @typedef {import("openapi").components["schemas"]} Schemas */
+
+/** @param {import("./dashboard.js").Context} context */
+export async function show(context) {
+  const { mode, query } = context;
+  const wanted = Object.fromEntries(['type', 'object'].map((name) => [name, query.get(name)]));
+  const found = await pages({
+    label: 'Events',
+    load: (before) => operator('GET', context.path('events'), undefined, { mode, before, limit: 50, ...wanted }),
+    none: empty('No event here', 'As soon as an invoice, a payout or an account goes on, it stands here.', h('a', { class: 'button', href: '#/start' }, 'Make a test invoice')),
+    columns: /** @type {import("../shared/dom.js").Column<Schemas["Event"]>[]} */ ([
+      { name: 'Type', cell: (one) => one.type },
+      { name: 'When', cell: (one) => when(one.created) },
+      { name: 'Event', cell: (one) => h('a', { class: 'mono', href: to('/deliveries', { event: one.id }) }, one.id) },
+      { name: 'Body', cell: (one) => h('details', null, h('summary', null, 'Show'), pretty(one)) },
+    ]),
+  });
+  return h('div', { class: 'page' }, head('Events', 'Everything that happened, in the bodies of their webhooks.'),
+    tabs('Webhooks', webhookTabs),
+    filters('/events', [
+      { name: 'type', label: 'Type', type: 'select', options: [['', 'Any'], ...eventTypes.map((one) => /** @type {[string, string]} */ ([one, one]))] },
+      { name: 'object', label: 'Id of an invoice, payout, refund or deposit', type: 'search' },
+    ]), found);
+}

@@ -1,0 +1,166 @@
+// Lists that are read page by page, filters, and links between what belongs together.
+
+import { busy, field, operator, problemText } from '../shared/api.js';
+import { fill, h, place, root, table, to, toast } from '../shared/dom.js';
+
+/** @typedef {import("../shared/dom.js").Child} Child */
+/** @typedef {import("./dashboard.js").Context} Context */
+
+/**
+ * A list that is read page by page, with a button for what is older. `none` stands where there is nothing.
+ * @template Row
+ * @param {{ label: string, columns: import("../shared/dom.js").Column<Row>[], none: Child,
+ *   load: (before: string | null) => Promise<{ data: Row[], hasMore?: boolean, nextBefore?: string | null }> }} options
+ * @returns {Promise<HTMLElement>}
+ */
+export async function pages(options) {
+  const first = await options.load(null);
+  const list = table(options.label, options.columns, first.data);
+  let before = first.nextBefore ?? null;
+  const told = h('p', { class: 'quiet', role: 'status' });
+  const problem = h('div', { class: 'note bad', role: 'alert', hidden: true });
+  const more = h('button', { type: 'button', onclick: next }, 'Show older');
+  more.hidden = !first.hasMore;
+  let count = first.data.length;
+  async function next() {
+    await busy(more, async () => {
+      try {
+        const page = await options.load(before);
+        list.append(page.data);
+        count += page.data.length;
+        before = page.nextBefore ?? null;
+        more.hidden = !page.hasMore;
+        problem.hidden = true;
+        list.element.hidden = count === 0;
+        told.textContent = page.data.length === 0 && page.hasMore ? 'None among these; older ones have not been looked at.'
+          : `${page.data.length} more shown.`;
+      } catch (error) {
+        fill(problem, problemText(error));
+        problem.hidden = false;
+      }
+    });
+  }
+  if (count === 0 && !first.hasMore) return h('div', null, options.none);
+  if (count === 0) {
+    list.element.hidden = true;
+    told.textContent = 'None among the newest; older ones have not been looked at.';
+  }
+  return h('div', { class: 'stack' }, list.element, problem, h('div', { class: 'row' }, more, told));
+}
+
+/**
+ * A form of filters, which are in the page's address.
+ * @param {string} path
+ * @param {(import("../shared/api.js").Field & { wide?: boolean })[]} fields
+ */
+export function filters(path, fields) {
+  const { query } = place();
+  const parts = fields.map((one) => ({ ...field({ ...one, value: query.get(one.name) ?? '' }), wide: one.wide }));
+  const go = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    location.hash = to(path, Object.fromEntries(parts.map((part) => [part.name, String(part.value())])));
+  };
+  const change = (/** @type {Event} */ event) => {
+    if (event.target instanceof HTMLSelectElement) go(event);
+  };
+  const isSet = fields.some(({ name }) => query.get(name));
+  return h('form', { class: 'card filters', role: 'search', onsubmit: go, onchange: change },
+    parts.map((part) => {
+      if (part.wide) part.element.classList.add('wide');
+      return part.element;
+    }),
+    h('div', { class: 'row' }, h('button', { type: 'submit' }, 'Search'),
+      isSet ? h('a', { class: 'button', href: to(path) }, 'Clear') : null));
+}
+
+/**
+ * The head of a page: its title, a sentence, and what can be done.
+ * @param {string} title
+ * @param {Child} text
+ * @param {...Child} actions
+ */
+export function head(title, text, ...actions) {
+  return h('div', { class: 'head' }, h('div', { class: 'stack' }, h('h1', null, title), text ? h('p', { class: 'quiet' }, text) : null),
+    h('div', { class: 'row' }, actions));
+}
+
+/**
+ * Tabs between pages that belong together.
+ * @param {string} label
+ * @param {[string, string][]} entries the path and the text of each
+ */
+export function tabs(label, entries) {
+  const { path } = place();
+  return h('nav', { class: 'tabs', 'aria-label': label }, entries.map(([there, text]) =>
+    h('a', { href: to(there), 'aria-current': there === path ? 'page' : null }, text)));
+}
+
+/**
+ * A link to a file that the server sends.
+ * @param {string} path below /dashboard/api/
+ * @param {string} text
+ * @param {string} [name]
+ */
+export function download(path, text, name) {
+  const link = h('a', { class: 'button small', href: new URL(`dashboard/api/${path}`, root).href, download: name ?? true,
+    onclick: () => toast('The download has begun. Large files take a while; your browser shows how far it is.') }, text);
+  return link;
+}
+
+/**
+ * Where a person looks a transaction up; the transaction alone where there is no explorer.
+ * @param {string | null} url
+ * @param {string} txid
+ */
+export function transaction(url, txid) {
+  const text = h('span', { class: 'mono' }, txid);
+  return url ? h('a', { href: url, rel: 'noopener noreferrer', target: '_blank' }, text,
+    h('span', { class: 'visually-hidden' }, ' (opens the explorer in a new tab)')) : text;
+}
+
+/** A short form of an id, which is a link. @param {string} path @param {string} id */
+export function idLink(path, id) {
+  return h('a', { href: to(`${path}/${encodeURIComponent(id)}`), class: 'mono', title: id }, `${id.slice(0, 8)}…`);
+}
+
+/**
+ * Does one thing at the press of a button, says so, and shows the page anew.
+ * @param {Context} context
+ * @param {string} text
+ * @param {string} done
+ * @param {() => Promise<unknown>} work
+ * @param {string} [kind] a class of the button
+ */
+export function act(context, text, done, work, kind = '') {
+  const button = h('button', { type: 'button', class: kind, onclick: run }, text);
+  async function run() {
+    await busy(button, async () => {
+      try {
+        const is = await work();
+        if (is === false) return;
+        toast(done);
+        await context.reload();
+      } catch (error) {
+        const shown = h('div', { class: 'note bad', role: 'alert' }, problemText(error));
+        (button.closest('.row, .ends') ?? button).after(shown);
+      }
+    });
+  }
+  return button;
+}
+
+/** A key that makes a request one request, however often it is sent. */
+export function once() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return { 'Idempotency-Key': [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('') };
+}
+
+/** JSON as a text that people can read. @param {unknown} json */
+export function pretty(json) {
+  return h('pre', { tabindex: '0' }, JSON.stringify(json, null, 2));
+}
+
+/** Every coin. @returns {Promise<import("openapi").components["schemas"]["Coin"][]>} */
+export async function coins() {
+  return (await operator('GET', 'coins')).data;
+}

@@ -1,0 +1,5 @@
+// Payouts.
+
+import { showOf } from './transfers.js';
+
+export const show = showOf('payouts');

@@ -1,0 +1,5 @@
+// Refunds.
+
+import { showOf } from './transfers.js';
+
+export const show = showOf('refunds');

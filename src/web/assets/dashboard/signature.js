@@ -1,0 +1,86 @@
+// Checking the signature of a webhook by hand.
+//
+// What always holds: body, headers and secret stay in the browser; nothing is sent.
+
+import { form } from '../shared/api.js';
+import { fill, h } from '../shared/dom.js';
+import { head, tabs } from './list.js';
+import { webhookTabs } from './webhooks.js';
+
+/** How far a signature's time may be from now, in seconds, as receivers check it. */
+const TOLERANCE_SECONDS = 300;
+
+export async function show() {
+  const result = h('div', { role: 'status' });
+  return h('div', { class: 'page' }, head('Check a signature', 'Paste what your shop received. It is checked in this browser; nothing is sent.'),
+    tabs('Webhooks', webhookTabs),
+    h('div', { class: 'card' }, form({
+      fields: [
+        { name: 'body', label: 'Body, exactly as it came', type: 'textarea', rows: 6, required: true },
+        { name: 'headers', label: 'Headers', type: 'textarea', rows: 4, required: true,
+          hint: 'One a line: X-Service-Signature, or webhook-id, webhook-timestamp and webhook-signature.' },
+        { name: 'secret', label: 'Secret', required: true, hint: 'The endpoint’s secret, or the legacy secret for invoices’ own addresses.' },
+      ],
+      submit: 'Check it',
+      send: async (values) => {
+        const checked = await check(values.body, values.headers, values.secret);
+        fill(result, h('div', { class: `note ${checked.fits ? 'good' : 'bad'}` }, h('p', null, h('strong', null, checked.fits ? 'The signature fits. ' : 'The signature does not fit. '), checked.text)));
+      },
+    }), result));
+}
+
+/**
+ * Does a signature fit?
+ * @param {string} body
+ * @param {string} headers
+ * @param {string} secret
+ * @returns {Promise<{ fits: boolean, text: string }>}
+ */
+export async function check(body, headers, secret) {
+  if (!globalThis.crypto?.subtle) {
+    throw new Error('This browser computes no signatures on a page that came over plain http. Open it by https, or at localhost.');
+  }
+  /** @type {Map<string, string>} */
+  const named = new Map();
+  for (const line of headers.split('\n')) {
+    const [name, ...rest] = line.split(':');
+    if (name && rest.length > 0) named.set(name.trim().toLowerCase(), rest.join(':').trim());
+    else if (/^t=\d+,/.test(line.trim())) named.set('x-service-signature', line.trim());
+  }
+  const own = named.get('x-service-signature');
+  if (own) {
+    const parts = own.split(',').map((part) => part.trim());
+    const time = parts.find((part) => part.startsWith('t='))?.slice(2) ?? '';
+    const made = await sign(new TextEncoder().encode(secret), `${time}.${body}`);
+    const hex = [...made].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+    return judged(parts.includes(`v1=${hex}`), time);
+  }
+  const [id, time, sent] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => named.get(name));
+  if (!id || !time || !sent) throw new Error('The headers lack X-Service-Signature, or webhook-id, webhook-timestamp and webhook-signature.');
+  let key = new TextEncoder().encode(secret);
+  if (secret.startsWith('whsec_')) {
+    try {
+      key = Uint8Array.from(atob(secret.slice('whsec_'.length)), (one) => one.charCodeAt(0));
+    } catch {
+      throw new Error('What follows whsec_ in the secret is not base64.');
+    }
+  }
+  const made = btoa(String.fromCharCode(...await sign(key, `${id}.${time}.${body}`)));
+  return judged(sent.split(' ').includes(`v1,${made}`), time);
+}
+
+/** @param {Uint8Array<ArrayBuffer>} key @param {string} text */
+async function sign(key, text) {
+  const hmac = { name: 'HMAC', hash: 'SHA-256' };
+  const imported = await crypto.subtle.importKey('raw', key, hmac, false, ['sign']);
+  return new Uint8Array(await crypto.subtle.sign('HMAC', imported, new TextEncoder().encode(text)));
+}
+
+/** @param {boolean} fits @param {string} time */
+function judged(fits, time) {
+  if (!fits) {
+    return { fits, text: 'The secret is another one, or the body is not exactly as it was sent: a space or the order of fields is enough.' };
+  }
+  const age = Math.abs(Date.now() / 1000 - Number(time));
+  return { fits, text: age > TOLERANCE_SECONDS ? 'It was made more than five minutes ago: a receiver refuses it as too old.' : 'Its time is within five minutes.' };
+}
