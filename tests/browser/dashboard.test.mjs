@@ -3,51 +3,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { closePage, looked, openPage, picture, startBrowser, startCoffer } from './harness.mjs';
-
-/** What would be an element, were it put in as markup. */
-const HOSTILE = '<img src=x onerror=alert(1)>"\'';
+import { HOSTILE, go, paid, seen, signedIn } from './operator_pages.mjs';
 
 let browser;
 let coffer;
 before(async () => { [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]); });
 after(async () => { await browser?.close(); await coffer?.stop(); });
-
-/** Opens the operator pages and signs in. */
-async function signedIn(options = {}, email = 'operator@sandbox.test', password = 'sandbox') {
-  const page = await openPage(browser, `${coffer.url}/dashboard`, options);
-  await page.getByLabel('Email').fill(email);
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.locator('#content[data-place="/"]').waitFor();
-  await page.getByRole('button', { name: 'Test', exact: true }).click();
-  await page.getByText('Test mode: nothing here is real money.').waitFor();
-  return page;
-}
-
-/** Goes to a page of the operator pages, and waits until it is there. */
-async function go(page, place) {
-  await page.evaluate((hash) => { location.hash = hash; }, place);
-  await page.locator(`#content[data-place="${place.split('?')[0]}"]:not([aria-busy])`).waitFor();
-}
-
-/** Looks at a page in every way. */
-async function seen(page, name) {
-  await looked(page, `dashboard-${name}`);
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await looked(page, `dashboard-${name}-dark`);
-  const size = page.viewportSize();
-  await page.setViewportSize({ width: 320, height: 640 });
-  await looked(page, `dashboard-${name}-phone`);
-  await page.setViewportSize(size);
-  await page.emulateMedia({ colorScheme: 'light' });
-}
-
-/** A paid test invoice. */
-async function paid(amount, fields = {}) {
-  const invoice = await coffer.test('POST', '/v1/invoices', { amount, currency: 'EUR', asset: 'LTC', ...fields });
-  await coffer.test('POST', `/v1/invoices/${invoice.id}/simulate`, {});
-  return invoice;
-}
 
 test('who signs in sees the account and the mode; who signs out does not', async () => {
   const page = await openPage(browser, `${coffer.url}/dashboard`);
@@ -77,7 +38,7 @@ test('without a script the page says what it needs', async () => {
 });
 
 test('pages that have nothing yet say what to do', async () => {
-  const page = await signedIn();
+  const page = await signedIn(browser, coffer);
   for (const place of ['invoices', 'payouts', 'refunds', 'deliveries', 'events']) {
     await go(page, `/${place}`);
     await seen(page, `${place}-empty`);
@@ -86,9 +47,9 @@ test('pages that have nothing yet say what to do', async () => {
 });
 
 test('an invoice is searched for, read with its timeline, and cancelled; what is in it is text', async () => {
-  await paid('20.00', { orderId: 'order-1', customerEmail: 'ada@shop.test', description: HOSTILE, metadata: { note: HOSTILE } });
+  await paid(coffer, '20.00', { orderId: 'order-1', customerEmail: 'ada@shop.test', description: HOSTILE, metadata: { note: HOSTILE } });
   const open = await coffer.test('POST', '/v1/invoices', { amount: '7.00', currency: 'EUR', orderId: 'order-2' });
-  const page = await signedIn();
+  const page = await signedIn(browser, coffer);
   await go(page, '/invoices');
   await page.getByRole('table', { name: 'Invoices' }).getByText('order-2').waitFor();
   await seen(page, 'invoices');
@@ -113,8 +74,8 @@ test('an invoice is searched for, read with its timeline, and cancelled; what is
 });
 
 test('a refund is requested, approved, and sent', async () => {
-  const invoice = await paid('50.00', { orderId: 'order-3' });
-  const page = await signedIn();
+  const invoice = await paid(coffer, '50.00', { orderId: 'order-3' });
+  const page = await signedIn(browser, coffer);
   await go(page, `/invoices/${invoice.id}`);
   await page.getByRole('button', { name: 'Refund…' }).click();
   await page.getByLabel('Amount in EUR').fill('5.00');
@@ -148,7 +109,7 @@ async function steps(page, name) {
 
 test('webhooks: an endpoint is added, told, looked into, sent again, and a signature checked', async () => {
   await coffer.control('POST', '/inbox/shop', {}).catch(() => null);
-  const page = await signedIn();
+  const page = await signedIn(browser, coffer);
   await go(page, '/webhooks');
   await page.getByRole('button', { name: 'Add an endpoint…' }).first().click();
   await page.getByLabel('Address').fill(`${coffer.url}/sandbox/inbox/shop`);
@@ -157,7 +118,7 @@ test('webhooks: an endpoint is added, told, looked into, sent again, and a signa
   await page.getByRole('heading', { name: 'The signing secret' }).waitFor();
   const secret = await page.locator('.secret code').textContent();
   await page.getByRole('button', { name: 'Done' }).click();
-  await paid('3.00', { orderId: 'order-4' });
+  await paid(coffer, '3.00', { orderId: 'order-4' });
   await go(page, '/webhooks');
   await seen(page, 'webhooks');
   await go(page, '/deliveries');

@@ -13,6 +13,7 @@ mod links;
 pub mod password_queue;
 mod private_keys;
 mod reauthentication;
+mod sales;
 mod settings;
 mod setup_page;
 mod sign_in;

@@ -38,7 +38,7 @@ function sales(summary) {
       h('div', { class: 'row between' },
         h('div', null, h('p', { class: 'quiet' }, 'Today'), h('p', { class: 'stat' }, money(one.today, one.currency))),
         h('div', null, h('p', { class: 'quiet' }, '30 days'), h('p', { class: 'stat' }, money(one.total, one.currency)))),
-      chart(one),
+      h('div', null, chart(one), h('div', { class: 'row between quiet' }, h('span', null, dayName(one.days[0]?.day ?? '')), h('span', null, 'Today (UTC)'))),
       h('details', null, h('summary', null, 'The numbers'), h('ul', null, one.days.filter((day) => day.count > 0).map((day) =>
         h('li', null, `${dayName(day.day)}: ${money(day.amount, one.currency)} (${day.count})`)),
       one.days.every((day) => day.count === 0) ? h('li', null, 'No sale in these days.') : null))))));
@@ -46,19 +46,16 @@ function sales(summary) {
 
 /** Bars of 30 days. @param {Schemas["DailySales"]} sales */
 function chart(sales) {
-  const [width, height, bottom] = [600, 150, 20];
+  const [width, height, bottom] = [600, 140, 2];
   const step = width / sales.days.length;
   const bars = sales.days.map((day, at) => {
     const tall = Math.max(2, day.percentOfHighest / 100 * (height - bottom - 8));
     return s('rect', { class: day.count > 0 ? 'bar' : 'bar none', x: at * step + 2, width: step - 4, rx: 2, height: tall, y: height - bottom - tall },
       s('title', null, `${dayName(day.day)}: ${money(day.amount, sales.currency)}`));
   });
-  const first = sales.days[0]?.day ?? '';
   return s('svg', { class: 'chart', viewBox: `0 0 ${width} ${height}`, role: 'img',
     'aria-label': `Sales in ${sales.currency} of each of the last ${sales.days.length} days; the numbers are below.` },
-  s('line', { class: 'grid', x1: 0, x2: width, y1: height - bottom, y2: height - bottom }), bars,
-  s('text', { x: 0, y: height - 4 }, first ? dayName(first) : ''),
-  s('text', { x: width, y: height - 4, 'text-anchor': 'end' }, 'Today (UTC)'));
+  s('line', { class: 'grid', x1: 0, x2: width, y1: height - bottom, y2: height - bottom }), bars);
 }
 
 /** @param {Schemas["AccountSummary"]} summary */

@@ -197,22 +197,22 @@ async function step(context, kind, each, action) {
         hint: `What sending costs; it is taken out of what is sent.${isTest ? ' Empty: a fixed one of the sandbox.' : ''}` }]
     : action === 'pay' ? [{ name: 'txid', label: 'Transaction id', required: !isTest, hint: isTest ? 'Empty: an invented one.' : 'As your wallet or the explorer shows it.' }]
       : isEnd ? [{ name: 'reason', label: 'Reason', hint: 'The account reads it.' }] : [];
-  const done = await ask(titles[action] ?? words(action), (/** @type {(answer: boolean) => void} */ close) => [
+  const done = await ask(titles[action] ?? words(action), (/** @type {(answer: string | null) => void} */ close) => [
     h('p', null, consequence(action, kind, each)),
     facts(['Amount', money(each.amount, each.currency)],
       ['Sends', each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : `in ${each.assetSymbol}`],
       ['Chain', words(each.chain)], ['Address', h('span', { class: 'mono' }, each.toAddress)]),
     form({
       fields, danger: isEnd, submit: { approve: 'Approve', process: 'Begin to send', pay: 'It was sent', fail: 'It failed', reject: 'Reject', cancel: `Cancel the ${one(kind)}` }[action] ?? words(action),
-      cancel: () => close(false), cancelText: 'Back',
+      cancel: () => close(null), cancelText: 'Back',
       send: async (values) => {
         const body = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
-        await operator('POST', `${kind}/${each.id}`, { action, ...body });
-        close(true);
+        const moved = await operator('POST', `${kind}/${each.id}`, { action, ...body });
+        close(moved.status);
       },
     })]);
   if (!done) return;
-  toast(`${words(one(kind))}: ${words(action)} is done.`);
+  toast(`The ${one(kind)} is ${words(done).toLowerCase()}.`);
   await context.reload();
 }
 

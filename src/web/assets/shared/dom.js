@@ -183,7 +183,7 @@ export function toast(text) {
   if (!place) place = h('div', { class: 'toasts', role: 'status', 'aria-live': 'polite' });
   (dialog ?? document.body).append(place);
   const shown = h('p', { class: 'toast' }, text);
-  place.append(shown);
+  place.replaceChildren(shown);
   setTimeout(() => shown.remove(), 6000);
 }
 
@@ -229,7 +229,7 @@ export function table(label, columns, rows) {
   const names = columns.map((column) => h('th', { role: 'columnheader', scope: 'col', class: column.end ? 'end' : null },
     column.name || h('span', { class: 'visually-hidden' }, 'Actions')));
   const head = h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, names));
-  const element = h('div', { class: 'card table' }, h('table', { role: 'table', 'aria-label': label }, head, body));
+  const element = h('div', { class: `card table${columns.length > 7 ? ' many' : ''}` }, h('table', { role: 'table', 'aria-label': label }, head, body));
   return { element, append };
 }
 

@@ -1,0 +1,126 @@
+// First steps: from nothing to a paid test invoice, with the webhook that tells of it.
+//
+// What always holds: the key that is made here is kept in this page's memory only, and gone with it.
+
+import { busy, call, form, operator, problemText } from '../shared/api.js';
+import { badge, copyButton, fill, h, money, to, toast, words } from '../shared/dom.js';
+import { addAccount } from './accounts.js';
+import { showKey } from './keys.js';
+import { head, pretty } from './list.js';
+import { addWallet } from './wallets.js';
+import { edit } from './webhooks.js';
+
+/** @typedef {import("./dashboard.js").Context} Context */
+/** @typedef {import("openapi").components["schemas"]} Schemas */
+
+/** What was made here, of which account. @type {{ account: string | null, key: string | null, invoice: Schemas["Invoice"] | null }} */
+const made = { account: null, key: null, invoice: null };
+
+/** @param {Context} context */
+export async function show(context) {
+  const { account } = context;
+  if (made.account !== (account?.id ?? null)) Object.assign(made, { account: account?.id ?? null, key: null, invoice: null });
+  const [wallets, endpoints] = await Promise.all([
+    context.isOperator ? operator('GET', 'wallets') : { data: [] },
+    account ? operator('GET', context.path('endpoints')) : { data: [] },
+  ]);
+  const invoice = made.invoice && made.key ? await shop('GET', `v1/invoices/${made.invoice.id}`) : null;
+  made.invoice = invoice;
+  const isPaid = invoice?.paid === true;
+  const steps = [
+    step('An account', account !== null, account ? `${account.name} is there.` : 'An account is a merchant: its prices, keys and books.',
+      !account && context.isOperator ? h('button', { type: 'button', class: 'primary', onclick: () => addAccount(context) }, 'Add an account…') : null),
+    context.isOperator ? step('A wallet, for real money', wallets.data.length > 0,
+      wallets.data.length > 0 ? 'There is one.' : 'Not needed for a test. Coffer is given a public key only; it can never spend.',
+      h('button', { type: 'button', onclick: () => addWallet(context) }, 'Add a wallet…'), true) : null,
+    step('A webhook endpoint', endpoints.data.length > 0, endpoints.data.length > 0 ? 'Your shop is told what happens.' : 'Not needed for a test. It is where your shop is told that an invoice is paid.',
+      account ? h('button', { type: 'button', onclick: () => edit(context, null) }, 'Add an endpoint…') : null, true),
+    step('A test key', made.key !== null, made.key ? 'This page uses it for the next steps, until you leave it.' : 'Your shop calls Coffer with a key. A test key moves no real money.',
+      account && !made.key ? makeKey(context) : null),
+    step('A test invoice', invoice !== null, invoice ? h('span', null, money(invoice.amount, invoice.currency), ' ', badge(invoice.status)) : 'As your shop would make one.',
+      made.key && !invoice ? makeInvoice(context) : invoice ? h('a', { class: 'button', href: invoice.checkoutUrl, target: '_blank', rel: 'noopener' }, 'See its checkout') : null),
+    step('Paid', isPaid, isPaid ? 'It is paid, booked, and told.' : 'A test invoice is paid by a press of a button.', invoice && !isPaid ? pay(context, invoice) : null),
+  ];
+  return h('div', { class: 'page' }, head('First steps', 'From nothing to a paid test invoice, in a few minutes.'),
+    h('div', { class: 'card' }, h('ol', { class: 'steps' }, steps)),
+    isPaid && invoice ? await done(context, invoice) : null);
+}
+
+/**
+ * @param {string} title
+ * @param {boolean} isDone
+ * @param {import("../shared/dom.js").Child} text
+ * @param {import("../shared/dom.js").Child} action
+ * @param {boolean} [isOptional]
+ */
+function step(title, isDone, text, action, isOptional = false) {
+  return h('li', { class: isDone ? 'good' : '' }, h('div', { class: 'stack' },
+    h('h2', null, title, isDone ? h('span', { class: 'visually-hidden' }, ' (done)') : isOptional ? h('span', { class: 'quiet' }, ' – optional') : null),
+    h('p', null, text), action ? h('div', { class: 'row' }, action) : null));
+}
+
+/** What a shop asks. @param {string} method @param {string} path @param {unknown} [body] */
+const shop = (method, path, body) => call(method, path, body, { 'X-API-Key': made.key ?? '' });
+
+/**
+ * A button that does one step.
+ * @param {Context} context
+ * @param {string} text
+ * @param {() => Promise<unknown>} work
+ */
+function does(context, text, work) {
+  const problem = h('div', { class: 'note bad', role: 'alert', hidden: true });
+  const button = h('button', { type: 'button', class: 'primary', onclick: () => busy(button, async () => {
+    try {
+      await work();
+      await context.reload();
+    } catch (error) {
+      fill(problem, problemText(error));
+      problem.hidden = false;
+    }
+  }) }, text);
+  return [button, problem];
+}
+
+/** @param {Context} context */
+function makeKey(context) {
+  return does(context, 'Make a test key', async () => {
+    const key = /** @type {Schemas["CreatedKey"]} */ (await operator('POST', context.path('keys'), { class: 'secret', mode: 'test' }));
+    made.key = key.key ?? null;
+    await showKey(key);
+  });
+}
+
+/** @param {Context} context */
+function makeInvoice(context) {
+  return form({
+    label: 'A test invoice',
+    fields: [{ name: 'amount', label: 'Price', value: '20.00', required: true, inputmode: 'decimal' },
+      { name: 'currency', label: 'Currency', type: 'select', options: [['EUR', 'EUR'], ['USD', 'USD']] }],
+    submit: 'Make the invoice',
+    send: async (values) => {
+      made.invoice = await shop('POST', 'v1/invoices', { ...values, description: 'First steps' });
+      toast('The invoice is made.');
+      await context.reload();
+    },
+  });
+}
+
+/** @param {Context} context @param {Schemas["Invoice"]} invoice */
+function pay(context, invoice) {
+  return does(context, 'Pay it', async () => {
+    const body = invoice.asset ? {} : { asset: 'LTC' };
+    await shop('POST', `v1/invoices/${invoice.id}/simulate`, body);
+  });
+}
+
+/** What came of it. @param {Context} context @param {Schemas["Invoice"]} invoice */
+async function done(context, invoice) {
+  const events = (await operator('GET', context.path('events'), undefined, { mode: 'test', object: invoice.id, limit: 20 })).data;
+  const paid = events.find((/** @type {Schemas["Event"]} */ one) => ['invoice.confirmed', 'invoice.overpaid'].includes(one.type));
+  return h('section', { class: 'card', 'aria-labelledby': 'done' }, h('h2', { id: 'done' }, 'Your first invoice is paid'),
+    h('p', null, 'This is what your shop is told by a webhook. Give out the goods when it says paid, and never because a customer came back.'),
+    paid ? h('div', { class: 'stack' }, h('div', { class: 'row between' }, h('strong', null, words(paid.type)), copyButton(JSON.stringify(paid), 'webhook')), pretty(paid)) : null,
+    h('div', { class: 'row' }, h('a', { class: 'button primary', href: to(`/invoices/${invoice.id}`, { mode: 'test' }) }, 'See the invoice'),
+      h('a', { class: 'button', href: '#/webhooks' }, 'Webhooks'), h('a', { class: 'button', href: '#/settings' }, 'Settings of the checkout')));
+}

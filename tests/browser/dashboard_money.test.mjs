@@ -1,0 +1,160 @@
+// The operator pages in a real browser: from the first-run link to a paid test invoice; a live payout through its whole
+// life; money that matched nothing.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, test } from 'node:test';
+import { closePage, looked, openPage, startBrowser, startCoffer } from './harness.mjs';
+import { HOSTILE, go, seen, signedIn } from './operator_pages.mjs';
+
+let browser;
+let coffer;
+before(async () => { [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]); });
+after(async () => { await browser?.close(); await coffer?.stop(); });
+
+/** A server whose file is new: its url, and the link by which the first operator is made. */
+async function startNew(folder) {
+  const args = ['serve', '--file', join(folder, 'new.db'), '--listen', '127.0.0.1:0', '--exit-with-parent', '--log', 'info'];
+  const child = spawn(process.env.COFFER_BINARY ?? 'coffer', args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  const ended = once(child, 'exit');
+  const link = await new Promise((found) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => {
+        const url = /http\S+\/setup\?token=[\w-]+/.exec(line);
+        if (url) found(url[0]);
+      });
+    }
+  });
+  return { link, stop: async () => { child.stdin.end(); await ended; } };
+}
+
+test('from the first-run link to a paid test invoice', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'coffer-'));
+  const server = await startNew(folder);
+  const page = await openPage(browser, server.link);
+  await page.getByLabel('Email').fill('owner@shop.test');
+  await page.getByLabel('Password').fill('a long password 1');
+  await page.getByRole('button').click();
+  await page.getByRole('link', { name: /Sign in/ }).click();
+  await page.getByLabel('Email').fill('owner@shop.test');
+  await page.getByLabel('Password').fill('a long password 1');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'First steps' }).waitFor();
+  await looked(page, 'dashboard-first-run');
+  await page.getByRole('button', { name: 'Add an account…' }).click();
+  await page.getByLabel('Name of the merchant').fill('My Shop');
+  await page.getByRole('button', { name: 'Add it' }).click();
+  await page.getByRole('button', { name: 'Make a test key' }).click();
+  await page.getByRole('button', { name: 'I have it' }).click();
+  await page.getByRole('button', { name: 'Make the invoice' }).click();
+  await page.getByRole('button', { name: 'Pay it' }).click();
+  await page.getByRole('heading', { name: 'Your first invoice is paid' }).waitFor();
+  await looked(page, 'dashboard-first-paid');
+  await closePage(page, ['401', '403']);
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});
+
+test('a live payout is requested, approved, sent and paid; another one is rejected', async () => {
+  const page = await signedIn(browser, coffer);
+  await page.getByRole('button', { name: 'Live', exact: true }).click();
+  await go(page, '/ledger');
+  await page.getByRole('button', { name: 'Correct it…' }).click();
+  await page.getByLabel('Amount').fill('500.00');
+  await page.getByLabel('Why').fill(HOSTILE);
+  await page.getByRole('button', { name: 'Book it' }).click();
+  await page.getByRole('cell', { name: HOSTILE }).waitFor();
+  await go(page, '/settings');
+  await page.getByLabel('Coin of payouts').selectOption('LTC');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('The settings are saved.').waitFor();
+  const address = (await coffer.test('POST', '/v1/invoices', { amount: '9.00', currency: 'EUR', asset: 'LTC' })).depositAddress;
+  await page.getByRole('button', { name: 'Set an address…' }).first().click();
+  await page.getByLabel('Chain').selectOption('litecoin');
+  await page.getByRole('textbox', { name: 'Address' }).fill('nonsense');
+  await page.getByRole('button', { name: 'Set it', exact: true }).click();
+  await page.locator('.wrong:visible').waitFor();
+  await page.getByRole('textbox', { name: 'Address' }).fill(address);
+  await page.getByRole('button', { name: 'Set it', exact: true }).click();
+  await page.getByRole('cell', { name: address }).waitFor();
+  await seen(page, 'settings-addresses');
+  await closePage(page, ['400', '401', '403']);
+  await coffer.control('POST', '/clock', { advance: '25h' });
+  const later = await signedIn(browser, coffer);
+  await later.getByRole('button', { name: 'Live', exact: true }).click();
+  for (const amount of ['100.00', '50.00']) {
+    await go(later, '/payouts');
+    await later.getByRole('button', { name: 'Request a payout…' }).click();
+    await later.getByLabel('Amount').fill(amount);
+    await later.getByRole('button', { name: 'Request the payout' }).click();
+    await later.getByRole('heading', { level: 1, name: `Payout of ${amount}` }).waitFor();
+    if (amount === '100.00') await approveAndPay(later, address);
+  }
+  await later.getByRole('button', { name: 'Reject…' }).click();
+  await later.getByLabel('Reason').fill(HOSTILE);
+  await looked(later, 'dashboard-payout-reject');
+  await later.getByRole('button', { name: 'Reject', exact: true }).click();
+  await later.getByText('It was not approved.').first().waitFor();
+  await later.getByText(HOSTILE, { exact: true }).waitFor();
+  await go(later, '/payouts');
+  await seen(later, 'payouts');
+  assert.equal(await later.locator('img[src="x"]').count(), 0);
+  await closePage(later, ['401']);
+});
+
+/** A payout from requested to paid, with the address in full before each step. */
+async function approveAndPay(page, address) {
+  await page.getByRole('button', { name: 'Approve…' }).click();
+  await page.getByRole('dialog').getByText(address).waitFor();
+  await page.getByLabel('Network fee in LTC').fill('0.001');
+  await page.getByLabel('Rate: EUR for one LTC').fill('80');
+  await looked(page, 'dashboard-payout-approve');
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByRole('button', { name: 'Begin to send…' }).click();
+  await page.getByRole('button', { name: 'Begin to send', exact: true }).click();
+  await page.getByRole('heading', { name: 'Send it from your wallet' }).waitFor();
+  await seen(page, 'payout-processing');
+  await page.getByRole('button', { name: 'It was sent…' }).click();
+  await page.getByRole('dialog').getByText(address).waitFor();
+  await page.getByLabel('Transaction id').fill('a'.repeat(64));
+  await page.getByRole('button', { name: 'It was sent', exact: true }).click();
+  await page.getByText('It was sent.').first().waitFor();
+}
+
+test('money that matched nothing is assigned, left, and undone', async () => {
+  const order = { amount: '20.00', currency: 'EUR', asset: 'BTC' };
+  const { json: invoice } = await coffer.call('POST', '/v1/invoices', order, coffer.keys.secretLive);
+  await lost('0.25');
+  await lost('0.30');
+  const page = await signedIn(browser, coffer);
+  await go(page, '/unmatched');
+  await seen(page, 'unmatched');
+  const row = (amount) => page.getByRole('row', { name: new RegExp(amount.replace('.', '\\.')) });
+  await row('0.25').getByRole('button', { name: 'Assign…' }).click();
+  await looked(page, 'dashboard-unmatched-assign');
+  await page.getByLabel('Invoice id').fill(invoice.id);
+  await page.getByRole('button', { name: 'Assign it' }).click();
+  await row('0.25').waitFor({ state: 'detached' });
+  await row('0.3').getByRole('button', { name: 'Leave it…' }).click();
+  await page.getByLabel('Why').fill(HOSTILE);
+  await page.getByRole('button', { name: 'Leave it', exact: true }).click();
+  await row('0.3').waitFor({ state: 'detached' });
+  await go(page, '/unmatched?status=all');
+  await page.getByText(HOSTILE, { exact: true }).waitFor();
+  await row('0.3').getByRole('button', { name: 'Undo…' }).click();
+  await page.getByRole('button', { name: 'Undo it' }).click();
+  await row('0.3').getByRole('button', { name: 'Assign…' }).waitFor();
+  await go(page, '/');
+  await page.getByText('Payments that matched no invoice').waitFor();
+  await closePage(page, ['401']);
+});
+
+/** A payment to an address that is nobody's. */
+async function lost(amount) {
+  await coffer.control('POST', '/payments', { address: '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa', asset: 'BTC', amount });
+}

@@ -1,0 +1,182 @@
+// The operator pages in a real browser: first steps, books, keys, settings, and what operators alone see.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { closePage, looked, startBrowser, startCoffer } from './harness.mjs';
+import { HOSTILE, go, paid, seen, signedIn } from './operator_pages.mjs';
+
+let browser;
+let coffer;
+before(async () => { [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]); });
+after(async () => { await browser?.close(); await coffer?.stop(); });
+
+const XPUB = 'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs';
+
+test('pages that have nothing yet say what to do', async () => {
+  const page = await signedIn(browser, coffer);
+  for (const place of ['start', 'links', 'customers', 'unmatched', 'ledger', 'settings', 'keys', 'tokens', 'audit', 'accounts', 'users',
+    'wallets', 'chains', 'coins', 'servers', 'service', 'me']) {
+    await go(page, `/${place}`);
+    await seen(page, `${place}-empty`);
+  }
+  await closePage(page, ['401']);
+});
+
+test('first steps end with a paid test invoice', async () => {
+  const page = await signedIn(browser, coffer);
+  await go(page, '/start');
+  await page.getByRole('button', { name: 'Make a test key' }).click();
+  await page.getByRole('heading', { name: 'Your new key' }).waitFor();
+  assert.match(await page.locator('dialog .secret code').textContent(), /^sk_test_|^[a-z_]*test/);
+  await looked(page, 'dashboard-key-shown');
+  await page.getByRole('button', { name: 'I have it' }).click();
+  await page.getByRole('button', { name: 'Make the invoice' }).click();
+  await page.getByRole('button', { name: 'Pay it' }).click();
+  await page.getByRole('heading', { name: 'Your first invoice is paid' }).waitFor();
+  await page.getByText('"type": "invoice.confirmed"').waitFor();
+  await seen(page, 'start');
+  await closePage(page, ['401', '403']);
+});
+
+test('a payment link, with a hostile name, is made, changed and switched off', async () => {
+  const page = await signedIn(browser, coffer);
+  await go(page, '/links');
+  await page.getByRole('button', { name: 'Make a link…' }).first().click();
+  await page.getByLabel('Name').fill(HOSTILE);
+  await page.getByLabel('Price').fill('abc');
+  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.locator('.wrong:visible').waitFor();
+  await page.getByLabel('Price').fill('12.50');
+  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByText(HOSTILE, { exact: true }).waitFor();
+  await seen(page, 'links');
+  await page.getByRole('button', { name: 'Switch off' }).click();
+  await page.getByRole('button', { name: 'Switch on' }).waitFor();
+  assert.equal(await page.locator('img[src="x"]').count(), 0);
+  await closePage(page, ['400', '401']);
+});
+
+test('the books: ledger, customers, keys and settings with data', async () => {
+  await paid(coffer, '1200.00', { orderId: 'order-1' });
+  await coffer.test('POST', '/v1/customers/ada/addresses');
+  await coffer.test('POST', '/v1/customers/ada/simulate', { asset: 'SOL', amount: '2' });
+  const page = await signedIn(browser, coffer);
+  await go(page, '/ledger');
+  await page.getByRole('table', { name: 'Ledger' }).waitFor();
+  await seen(page, 'ledger');
+  const begun = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'ledger.csv' }).click();
+  assert.equal((await begun).suggestedFilename(), 'ledger-test.csv');
+  await go(page, '/customers?customer=ada');
+  await page.getByRole('heading', { name: 'Addresses of ada' }).waitFor();
+  await seen(page, 'customers');
+  await go(page, '/keys');
+  await seen(page, 'keys');
+  await go(page, '/settings');
+  await page.frameLocator('iframe').locator('h1').waitFor();
+  await page.getByLabel('Color').fill('red');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText(/branding|color/i).first().waitFor();
+  await page.getByLabel('Color').fill('#336699');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('The settings are saved.').waitFor();
+  await looked(page, 'dashboard-settings');
+  await closePage(page, ['400', '401', '403']);
+});
+
+test('a wallet is checked before it is added, and retired', async () => {
+  const page = await signedIn(browser, coffer);
+  await go(page, '/wallets');
+  await page.getByRole('button', { name: 'Add a wallet…' }).first().click();
+  await page.getByLabel('Extended public key, or a descriptor').fill('nonsense');
+  await page.getByRole('button', { name: 'Check it' }).click();
+  await page.locator('.wrong:visible').waitFor();
+  await page.getByLabel('Extended public key, or a descriptor').fill(XPUB);
+  await page.getByRole('button', { name: 'Check it' }).click();
+  await page.getByText('bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu').waitFor();
+  await looked(page, 'dashboard-wallet-check');
+  await page.getByRole('button', { name: 'They are the same: add it' }).click();
+  await page.getByRole('heading', { name: 'First addresses' }).waitFor();
+  await seen(page, 'wallets');
+  await page.getByRole('button', { name: 'Retire…' }).click();
+  await page.getByRole('button', { name: 'Retire it' }).click();
+  await page.getByText('Retired', { exact: true }).first().waitFor();
+  await closePage(page, ['400', '401', '403']);
+});
+
+test('a merchant sees its own account only, and nothing of the service', async () => {
+  const page = await signedIn(browser, coffer);
+  await go(page, '/accounts');
+  await page.getByRole('button', { name: 'Add an account…' }).first().click();
+  await page.getByLabel('Name of the merchant').fill(`Second ${HOSTILE}`);
+  await page.getByRole('button', { name: 'Add it' }).click();
+  await page.getByRole('table', { name: 'Accounts' }).getByText(`Second ${HOSTILE}`).waitFor();
+  await seen(page, 'accounts');
+  await go(page, '/users');
+  await page.getByRole('button', { name: 'Add somebody…' }).click();
+  await page.getByLabel('Email').fill('merchant@shop.test');
+  await page.getByLabel('First password').fill('a long password 1');
+  await page.getByLabel('May do').selectOption({ label: 'What concerns Sandbox Shop' });
+  await page.getByRole('button', { name: 'Add them' }).click();
+  const again = page.getByRole('heading', { name: 'Confirm with your password' });
+  const added = page.getByText('merchant@shop.test', { exact: true });
+  await again.or(added).first().waitFor();
+  await page.getByRole('cell', { name: 'merchant@shop.test' }).waitFor();
+  await seen(page, 'users');
+  await closePage(page, ['401', '403']);
+  const merchant = await signedIn(browser, coffer, { email: 'merchant@shop.test', password: 'a long password 1' });
+  const side = await merchant.locator('#side').textContent();
+  for (const hidden of ['Accounts', 'Team', 'Wallets', 'Maintenance', 'Unmatched money']) assert.ok(!side.includes(hidden), hidden);
+  for (const place of ['/accounts', '/users', '/unmatched', '/service', '/wallets']) {
+    await go(merchant, place);
+    await merchant.getByRole('heading', { name: 'Page not found' }).waitFor();
+  }
+  for (const place of ['/invoices', '/payouts', '/refunds', '/ledger', '/settings', '/keys', '/webhooks', '/audit', '/start', '/tokens']) {
+    await go(merchant, place);
+    assert.equal(await merchant.locator('#content .note.bad:visible').count(), 0, place);
+  }
+  assert.equal(await merchant.locator('select#account').count(), 0);
+  await closePage(merchant, ['401']);
+});
+
+test('every page can be used by keyboard: the menu on a phone, and dialogs that give the focus back', async () => {
+  const page = await signedIn(browser, coffer, { viewport: { width: 320, height: 640 } });
+  await page.getByRole('button', { name: 'Menu' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'API keys' }).focus();
+  await looked(page, 'dashboard-menu-phone');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+  const make = page.getByRole('button', { name: 'Make a key…' }).first();
+  await make.focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.ok(await make.evaluate((button) => button === document.activeElement));
+  await closePage(page, ['401']);
+});
+
+test('maintenance and coins say what they do before they do it', async () => {
+  const page = await signedIn(browser, coffer);
+  await go(page, '/service');
+  await page.getByRole('button', { name: 'Begin maintenance…' }).click();
+  await looked(page, 'dashboard-maintenance');
+  await page.getByRole('button', { name: 'Begin maintenance', exact: true }).click();
+  await page.getByRole('button', { name: 'End maintenance' }).waitFor();
+  await go(page, '/');
+  await page.getByText('Maintenance is on').waitFor();
+  await seen(page, 'home-needs');
+  await go(page, '/service');
+  await page.getByRole('button', { name: 'End maintenance' }).click();
+  await page.getByRole('button', { name: 'Begin maintenance…' }).waitFor();
+  await go(page, '/coins');
+  await page.getByRole('row', { name: /Dogecoin/ }).getByRole('button', { name: 'Confirmations…' }).click();
+  await page.getByLabel('One rule a line').fill('100: 1\n3');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('1 below 100').waitFor();
+  await seen(page, 'coins');
+  await go(page, '/audit');
+  await seen(page, 'audit');
+  await closePage(page, ['401', '403']);
+});
