@@ -61,6 +61,7 @@ pub(super) fn start(
             was_rescan: false,
             has_rescan: false,
             rescan_problem: None,
+            final_problem: None,
             is_connected: false,
         };
         log::info!("{chain}: followed through {}", node.shown());

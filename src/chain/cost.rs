@@ -41,10 +41,11 @@ impl Cost {
             // Its state 4, the block that was read last 1, the mempool 1; of a block its hash and itself.
             (true, _) => (6, 2, 0),
             // The chain id 1, the newest and the final block 2, the block that was read last 1, two blocks and two calls for
-            // logs; of what is final two blocks, two calls for logs for each 500 addresses, and a look at the head.
-            (false, false) => (8, 0, 12),
+            // logs; of what is final two blocks, two calls for logs for each 500 addresses, a look at the head, and whether the
+            // last is the one that was read.
+            (false, false) => (8, 0, 13),
             // Is it traced 1, no blocks without their transactions; each block and its traces, twice.
-            (false, true) => (7, 4, 11),
+            (false, true) => (7, 4, 12),
         };
         Cost {
             a_poll,
@@ -84,10 +85,10 @@ mod tests {
     fn a_day_costs_polls_blocks_and_what_is_final() {
         for (chain, polls, a_day) in [
             (Chain::Bitcoin, 2880, 2880 * 6 + 144 * 2),
-            (Chain::Base, 1440, 1440 * 8 + 900 * 12),
-            (Chain::Base, 100, 100 * 8 + 100 * 12),
-            (Chain::Polygon, 5760, 5760 * 20),
-            (Chain::Ethereum, 1440, 1440 * 7 + 900 * 11 + 7200 * 4),
+            (Chain::Base, 1440, 1440 * 8 + 900 * 13),
+            (Chain::Base, 100, 100 * 8 + 100 * 13),
+            (Chain::Polygon, 5760, 5760 * 21),
+            (Chain::Ethereum, 1440, 1440 * 7 + 900 * 12 + 7200 * 4),
         ] {
             assert_eq!(Cost::of(chain).a_day(polls), a_day, "{chain} {polls}");
         }

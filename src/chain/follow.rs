@@ -200,6 +200,7 @@ impl Step<'_> {
         let mut forward = Forward {
             to,
             complete: None,
+            disputed: None,
             found: self.in_blocks(&blocks),
             present: Vec::new(),
             vanished: Vec::new(),
@@ -217,7 +218,7 @@ impl Step<'_> {
             } else {
                 forward.to.time.min(self.manner.now)
             });
-            keep.extend(self.final_again(head, &mut forward)?);
+            keep.extend(self.final_again(head, &keep, &mut forward)?);
         }
         Ok((keep, Moves::Forward(Box::new(forward))))
     }

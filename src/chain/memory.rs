@@ -9,6 +9,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod two_minds;
+
 use super::{BlockRead, Head, MempoolRead, Node, NodeError, Received, Watched};
 use crate::domain::address::{account, script};
 use crate::domain::asset::{Asset, Chain};
@@ -17,6 +19,7 @@ use crate::domain::observation::{Block, Spent};
 use crate::domain::time::Time;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+pub(crate) use two_minds::TwoMinds;
 
 /// A transaction: what it spends, and what it pays by position.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! audit`).
 
 use super::keeping::file;
-use super::nodes::{nodes, of_chains, of_nodes, of_wallets};
+use super::nodes::{finals, nodes, of_chains, of_nodes, of_wallets};
 use super::output::{show, wants_json};
 use super::progress::{self, hear};
 use super::rates::of_rates;
@@ -67,7 +67,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     let inside = read_any(&path, &mut hear, |db| {
         let kind = file_row::load(db)?.map(|row| row.kind);
         let wanted = keys::any_live(db, now)?.then(|| coins_off::all(db));
-        let chains = [of_wallets(db)?, of_chains(db)?];
+        let chains = ([of_wallets(db)?, of_chains(db)?], finals(db)?);
         Ok::<_, Error>((kind, check(db, now)?, wanted.transpose()?, chains))
     });
     match inside {
@@ -87,12 +87,12 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
                 mend: "`coffer serve` does not open it: name another with --file".into(),
             }],
         )),
-        Ok((_, found, coins_off, chains)) => {
+        Ok((_, found, coins_off, (chains, finals))) => {
             checked.push(("file".to_owned(), Vec::new()));
             let found = found.into_iter();
             checked.extend(found.map(|(about, complaints)| (about.to_owned(), complaints)));
             checked.extend(chains);
-            checked.extend(of_nodes(&nodes(&values)?));
+            checked.extend(of_nodes(&nodes(&values)?, &finals));
             checked.extend(of_rates(&rates(&values)?, coins_off.as_deref(), now));
         }
     }

@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::config::Values;
 use crate::domain::chain::Chain;
 use crate::domain::following::Known;
+use crate::domain::observation::Block;
 use crate::domain::progress::{Said, count};
 use crate::domain::refusal::Refusal;
 use crate::domain::wallet::{WalletNetwork, stopped_mend, stopped_problem};
@@ -126,8 +127,18 @@ fn wait_for_rescan(store: &Store, chain: Chain, seq: i64) -> Result<(), Error> {
     }
 }
 
-/// Every node, asked for its network and its newest block.
-pub(super) fn of_nodes(nodes: &Nodes) -> Vec<Checked> {
+/// Up to which block each chain of accounts was final when it was read for good.
+pub(super) fn finals(db: &Reader<'_>) -> Result<Vec<(Chain, Block)>, Error> {
+    let mut cursors = chain_cursors::all(db)?;
+    cursors.retain(|cursor| !cursor.chain.has_outputs());
+    let of_each = cursors.into_iter();
+    Ok(of_each
+        .map(|cursor| (cursor.chain, cursor.complete))
+        .collect())
+}
+
+/// Every node, asked for its network, its newest block, and what was final.
+pub(super) fn of_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Checked> {
     let answered = Several::of("nodes asked", nodes.of_chains.len());
     let check = |one: &ChainNode| {
         let (chain, shown) = (one.chain, one.shown());
@@ -136,7 +147,9 @@ pub(super) fn of_nodes(nodes: &Nodes) -> Vec<Checked> {
             ..Limits::default()
         };
         let mut node = one.node(0, limits);
-        let asked = asked(node.as_mut(), chain, nodes.test_networks);
+        let last = finals.iter().find(|(of, _)| *of == chain);
+        let last = last.map(|(_, block)| block);
+        let asked = asked(node.as_mut(), (chain, last), nodes.test_networks);
         answered.one_more();
         match asked {
             Ok(state) => (format!("node of {chain} at {shown}: {state}"), Vec::new()),
@@ -236,7 +249,7 @@ pub(super) fn of_wallets(db: &Reader<'_>) -> Result<Checked, Error> {
 /// Its network and its newest block; or what is wrong, and what to do about it.
 fn asked(
     node: &mut dyn Node,
-    chain: Chain,
+    (chain, last): (Chain, Option<&Block>),
     test_networks: bool,
 ) -> Result<String, (String, &'static str)> {
     let said = |error: NodeError| {
@@ -268,6 +281,17 @@ fn asked(
         ));
     }
     let height = head.block.height;
+    if let Some(Block { height, hash }) = last.filter(|last| last.height <= height)
+        && let Some(other) = node.hash_at(*height).map_err(said)?
+        && other != *hash
+    {
+        let problem =
+            format!("it has block {height} as {other}, and {hash} was final when it was read");
+        return Err((
+            problem,
+            "use another node; where several answer at one url, name one of them",
+        ));
+    }
     if chain == Chain::Dogecoin {
         // Whether it has an index shows in a block whose transactions are asked for one by one, and whose outputs are spent.
         let (nobody, known) = (RwLock::default(), Known::nothing(chain));

@@ -115,6 +115,8 @@ pub struct Forward {
     pub to: Reached,
     /// The last block that was read for good, where that moved.
     pub complete: Option<Block>,
+    /// Why what is final was not read again, where the node tells of other blocks there than those that were read.
+    pub disputed: Option<String>,
     /// What was seen, in the order of the blocks, what is in none at the end.
     pub found: Vec<Observation>,
     /// Transactions that had vanished, or been dropped, and are in the mempool.

@@ -20,8 +20,8 @@ use crate::domain::time::Time;
 use crate::store::addresses::Owner;
 use crate::store::open::with_suffix;
 use crate::store::{
-    Durability, Kind, OnCommit, Opening, Store, Tx, accounts, audit_log, customers, invoices,
-    observations, own_transfers, quotes, unmatched_payments,
+    Durability, Kind, OnCommit, Opening, Store, Tx, accounts, audit_log, chain_blocks,
+    chain_cursors, customers, invoices, observations, own_transfers, quotes, unmatched_payments,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -274,6 +274,17 @@ pub(crate) fn noted(service: &Arc<Service>, action: &str) -> Vec<(Option<String>
         .filter(|of| of.action == action);
     let told = |of: audit_log::Entry| (of.object_id, serde_json::from_str(&of.detail).unwrap());
     of_action.map(told).collect()
+}
+
+/// The file has another block where the chain was final last.
+#[track_caller]
+pub(crate) fn takes_for_final(service: &Arc<Service>, chain: Chain, hash: &'static str) {
+    write(service, move |_, tx| {
+        let mut cursor = chain_cursors::of(tx, chain)?.unwrap();
+        hash.clone_into(&mut cursor.complete.hash);
+        chain_blocks::keep(tx, chain, &cursor.complete)?;
+        Ok(chain_cursors::put(tx, &cursor)?)
+    });
 }
 
 /// What was seen on a live chain.

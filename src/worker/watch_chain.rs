@@ -43,6 +43,8 @@ pub struct Watch {
     pub has_rescan: bool,
     /// Why the rescan that is under way cannot go on, where the node will never be able to tell more.
     pub rescan_problem: Option<String>,
+    /// Why what is final is not read again, where the node tells of other blocks than those that were read.
+    pub final_problem: Option<String>,
     /// Has a node answered since it last failed?
     pub is_connected: bool,
 }
@@ -178,6 +180,9 @@ impl Watch {
             Came::Lagging(head) => return Ok(Stands::NodeLags(head)),
             Came::Stopped(why) => return Ok(Stands::Stopped(why)),
         };
+        if let Moves::Forward(forward) = &step.moves {
+            self.final_problem.clone_from(&forward.disputed);
+        }
         let touched = match &step.moves {
             Moves::BackTo(fork) => self.touched(fork.height)?,
             _ => 0,

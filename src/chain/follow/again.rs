@@ -10,10 +10,14 @@ use crate::domain::observation::{Block, CLAIMS_FROM, CONTRACTS_FROM, Observation
 use std::collections::HashSet;
 
 impl Step<'_> {
-    /// Reads again what has become final. Blocks whose hashes are to be kept.
+    /// Reads again what has become final. Blocks whose hashes are to be kept, besides those that were read at the head.
+    ///
+    /// Several nodes may answer at one url, and not be of one mind. So what is final is taken only where it is on the branch
+    /// that was read, and where it follows what was final before; else nothing is, and the chain is followed on at its head.
     pub(super) fn final_again(
         &mut self,
         head: &Head,
+        read: &[Block],
         forward: &mut Forward,
     ) -> Result<Vec<Block>, NodeError> {
         let known = self.known;
@@ -22,10 +26,23 @@ impl Step<'_> {
         };
         let most = complete.height.saturating_add(self.manner.blocks_max);
         let to = finalized.min(most).min(forward.to.block.height);
-        let blocks = self.blocks(complete, to, &Thorough(self.watched))?;
+        let blocks = match self.blocks(complete, to, &Thorough(self.watched)) {
+            Err(NodeError::Behind) => {
+                let other = self.node.hash_at(complete.height)?;
+                let other = other.filter(|other| *other != complete.hash);
+                let other = other.ok_or(NodeError::Behind)?;
+                forward.disputed = Some(self.disputed(complete, &other, "was final before"));
+                return Ok(Vec::new());
+            }
+            blocks => blocks?,
+        };
         let Some(reached) = blocks.last().map(last) else {
             return Ok(Vec::new());
         };
+        if let Some((ours, other)) = self.leaves(&blocks, read)? {
+            forward.disputed = Some(self.disputed(&ours, &other, "was read"));
+            return Ok(Vec::new());
+        }
         let found = self.in_blocks(&blocks);
         forward.missing = self.missing(&known.open, &blocks, &found)?;
         // What is final counts: it comes after what the head showed.
@@ -33,6 +50,51 @@ impl Step<'_> {
         forward.dropped_before = Some(reached.time);
         forward.complete = Some(reached.block);
         Ok(self.kept_of(&blocks))
+    }
+
+    /// Do these blocks leave the branch that was read at the head? The first block of it that they leave out, and what they
+    /// have in its place.
+    fn leaves(
+        &mut self,
+        blocks: &[BlockRead],
+        read: &[Block],
+    ) -> Result<Option<(Block, String)>, NodeError> {
+        let known = self.known;
+        let at = |height: u32| {
+            known
+                .kept
+                .iter()
+                .chain(read)
+                .find(|ours| ours.height == height)
+        };
+        for BlockRead { block, .. } in blocks {
+            if let Some(ours) = at(block.height).filter(|ours| ours.hash != block.hash) {
+                return Ok(Some((ours.clone(), block.hash.clone())));
+            }
+        }
+        let Some(BlockRead { block, .. }) = blocks.last() else {
+            return Ok(None);
+        };
+        if at(block.height).is_some() {
+            return Ok(None);
+        }
+        // Its hash was not kept when it was read: the node that has the head says what it is.
+        let hash = self.node.hash_at(block.height)?.ok_or(NodeError::Behind)?;
+        let ours = Block {
+            height: block.height,
+            hash,
+        };
+        Ok((ours.hash != block.hash).then(|| (ours, block.hash.clone())))
+    }
+
+    /// What is said where what is final is of another branch.
+    fn disputed(&self, ours: &Block, other: &str, when: &str) -> String {
+        let (chain, Block { height, hash }) = (self.chain(), ours);
+        format!(
+            "its node tells of block {height} as {other}, and {hash} {when}: what is final is not read again until the node \
+             agrees with that. Where several nodes answer at its url, name one of them; where what was read is wrong, \
+             `coffer rescan {chain} --from {height}`"
+        )
     }
 
     /// The next part of a rescan.
@@ -55,6 +117,10 @@ impl Step<'_> {
             return Ok((Vec::new(), begun_anew(rescan, restarts)));
         };
         let most = behind.height.saturating_add(self.manner.blocks_max);
+        // A part ends where the chain is complete, so that it is known what block is there.
+        let complete = known.complete.as_ref().map(|block| block.height);
+        let complete = complete.filter(|height| *height > behind.height);
+        let most = most.min(complete.unwrap_or(top));
         let watched = Thorough(self.watched);
         let blocks = self.blocks(&behind, top.min(most), &watched)?;
         let to = match blocks.last() {

@@ -7,9 +7,11 @@
     reason = "a test fails by panicking"
 )]
 
+mod finals;
+
 use super::{Addresses, Came, Looking, Manner, step};
-use crate::chain::NodeError;
 use crate::chain::memory::{Memory, MemoryNode, Sent};
+use crate::chain::{Node, NodeError};
 use crate::domain::address::simulated;
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::following::{ChainStep, Forward, Gone, Known, Moves, Open, Reached, Rescan};
@@ -75,6 +77,11 @@ impl Scene {
     }
 
     fn came(&mut self) -> Result<Came, NodeError> {
+        self.came_from(None)
+    }
+
+    /// One step, by another node where there is one.
+    fn came_from(&mut self, other: Option<&mut dyn Node>) -> Result<Came, NodeError> {
         let manner = Manner {
             now: NOW,
             blocks_max: 5,
@@ -82,7 +89,12 @@ impl Scene {
             rescans: true,
         };
         let looking = Looking::of(&self.addresses, &self.known);
-        step(&mut self.node, &self.known, &looking, manner)
+        step(
+            other.unwrap_or(&mut self.node),
+            &self.known,
+            &looking,
+            manner,
+        )
     }
 
     #[track_caller]
@@ -282,44 +294,6 @@ fn what_another_transaction_spends_is_gone_and_what_is_not_there_has_vanished() 
         at: NOW,
     });
     assert_eq!(scene.forward().present, [vanished.txid]);
-}
-
-#[test]
-fn what_is_final_is_read_again_and_only_that_is_complete() {
-    let mut scene = Scene::new("ETH", 20);
-    let complete = |scene: &Scene| scene.known.complete.as_ref().unwrap().height;
-    assert_eq!(complete(&scene), 12);
-    scene.send("a", 500);
-    scene.mine(1);
-    scene.node.hides = true;
-    // The head says nothing of it; it is found once it is final.
-    let forward = scene.forward();
-    assert!(forward.found.is_empty());
-    assert_eq!((forward.to.block.height, complete(&scene)), (21, 13));
-    let mut found = Vec::new();
-    for _ in 0..4 {
-        scene.mine(3);
-        found.extend(heights(&scene.forward()));
-    }
-    assert_eq!((found.as_slice(), complete(&scene)), (&[Some(21)][..], 25));
-}
-
-#[test]
-fn what_the_second_look_does_not_show_is_missing_unless_the_node_has_it() {
-    let mut scene = Scene::new("ETH", 20);
-    let txid = scene.send("a", 500);
-    scene.mine(1);
-    scene.forward();
-    let block = scene.memory.lock().unwrap().tip().block.clone();
-    let mut known = open(&txid, "a");
-    known.block = Some(block.clone());
-    let mut other = open("0xother", "b");
-    other.block = Some(block);
-    scene.known.open = vec![known, other];
-    scene.mine(8);
-    scene.forward();
-    let missing = scene.forward().missing;
-    assert_eq!(missing, [("0xother".to_owned(), 0)]);
 }
 
 #[test]

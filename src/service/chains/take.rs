@@ -249,6 +249,10 @@ impl Service {
         let Reached { block, .. } = to;
         let next = block.height.saturating_add(1).max(rescan.next_height);
         rescans::advance(tx, rescan.seq, next, Some(&block.hash))?;
+        if block.height == cursor.complete.height {
+            // It may have been another: that is why a person has it read again.
+            cursor.complete = block.clone();
+        }
         if rescanned.is_last {
             rescans::end(tx, chain, now)?;
             if rescanned.restarts {

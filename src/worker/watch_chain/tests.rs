@@ -86,6 +86,7 @@ pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Wa
         was_rescan: false,
         has_rescan: false,
         rescan_problem: None,
+        final_problem: None,
         is_connected: false,
     }
 }

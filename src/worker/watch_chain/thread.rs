@@ -132,8 +132,8 @@ struct Following {
     rescan_fails: bool,
     /// What was said last of what is wrong; nothing while all is well.
     said: Option<String>,
-    /// What was said last of a rescan that cannot go on.
-    said_of_rescan: Option<String>,
+    /// What was said last of a rescan, or of what is final, that cannot go on.
+    said_besides: Option<String>,
 }
 
 impl Following {
@@ -155,7 +155,7 @@ impl Following {
             failures: 0,
             rescan_fails: false,
             said: None,
-            said_of_rescan: None,
+            said_besides: None,
         }
     }
 
@@ -305,17 +305,19 @@ impl Following {
         jittered(doubled.min(BACK_OFF_MAX))
     }
 
-    /// Tells the operator how the chain is, and of a rescan that cannot go on.
+    /// Tells the operator how the chain is, and what cannot go on while it is followed.
     fn tell(&mut self, problem: Option<String>) {
         let rescan = self.watch.rescan_problem.as_ref();
         let rescan = rescan.map(|why| format!("the rescan: its node {why}"));
-        if rescan != self.said_of_rescan {
-            if let Some(text) = &rescan {
-                log::warn!("{}: {text}", self.watch.chain);
+        let besides = rescan.or_else(|| self.watch.final_problem.clone());
+        if besides != self.said_besides {
+            match &besides {
+                Some(text) => log::warn!("{}: {text}", self.watch.chain),
+                None => log::info!("{}: goes on with what it could not read", self.watch.chain),
             }
-            self.said_of_rescan.clone_from(&rescan);
+            self.said_besides.clone_from(&besides);
         }
-        let problem = problem.or(rescan);
+        let problem = problem.or(besides);
         if let Ok(service) = self.watch.service() {
             service.hear_of_chain(self.watch.chain, problem, self.watch.watched());
         }

@@ -10,6 +10,7 @@ use crate::support::receiver::Receiver;
 use crate::support::served::Running;
 use coffer::domain::asset::Chain;
 use coffer::domain::wallet::{Said, Script, WalletNetwork, read};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 /// The first address of [`TPUB`], as litecoind itself derives it.
@@ -199,6 +200,18 @@ fn a_coin_and_a_token_of_one_chain_pay_an_invoice_each() {
     let booked = "select group_concat(state) from (select state from observations)";
     till.served.until(booked, &["confirmed,confirmed"]);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
+    // A node that has another block where the chain was final is told.
+    let doctor = || till.coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
+    assert!(doctor().contains("ok: node of ethereum"), "{}", doctor());
+    let file = Connection::open(&till.served.file).unwrap();
+    let other = "update chain_cursors set complete_hash = '0xother'";
+    assert_eq!(file.execute(other, []).unwrap(), 1);
+    let said = doctor();
+    assert!(said.contains("wrong: node of ethereum"), "{said}");
+    assert!(
+        said.contains("and 0xother was final when it was read; mend: use another node"),
+        "{said}"
+    );
 }
 
 #[test]

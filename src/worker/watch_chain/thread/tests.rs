@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod finals;
 mod pace;
 
 use super::{BACK_OFF_MAX, EXPECTED_MS, Follower, Following, Pace, jittered};
@@ -68,6 +69,7 @@ fn nobody_waits_for_a_node_that_hangs_and_it_holds_no_file() {
         was_rescan: false,
         has_rescan: false,
         rescan_problem: None,
+        final_problem: None,
         is_connected: false,
     };
     let (asked, is_asked) = channel();

@@ -63,8 +63,9 @@ fn a_range_costs_four_calls_and_more_only_where_there_is_money() {
     node.blocks(first, paid - 1, &scene.ours).unwrap();
     let cost = Cost::of(Chain::Base);
     assert_eq!(node.rpc().requests() - calls, cost.a_poll);
-    // What is final: two blocks, three times two calls for logs, then the chain id, the head and the block read last.
-    assert_eq!(2 + 3 * 2 + 4, cost.a_final);
+    // What is final: two blocks, three times two calls for logs, the hash of the last one as it was read, then the chain id,
+    // the head and the block read last.
+    assert_eq!(2 + 3 * 2 + 1 + 4, cost.a_final);
     let calls = node.rpc().requests();
     // With nobody to look for, only the blocks at its ends.
     let nobody = Ours(Vec::new());

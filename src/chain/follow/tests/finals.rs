@@ -1,0 +1,166 @@
+//! What has become final is read a second time; and two nodes behind one url that are of two minds about it.
+
+use super::{Came, Scene, heights, open};
+use crate::chain::Node;
+use crate::chain::memory::{MemoryNode, TwoMinds};
+use crate::domain::following::{Forward, Moves};
+use crate::domain::observation::Block;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+impl Scene {
+    /// One step, in which what is final is told by another node.
+    #[track_caller]
+    fn forward_with(&mut self, both: &mut TwoMinds) -> Forward {
+        let read = self.known.cursor.as_ref().unwrap().block.height;
+        both.below.store(read, Ordering::SeqCst);
+        let Came::Step(step) = self.came_from(Some(both)).unwrap() else {
+            unreachable!("it is another's")
+        };
+        self.took(&step);
+        match step.moves {
+            Moves::Forward(forward) => *forward,
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    fn complete(&self) -> u32 {
+        self.known.complete.as_ref().unwrap().height
+    }
+}
+
+/// A chain of which 20 blocks were read and 12 are final, the nodes of which are of two minds behind block 14: the other one
+/// is of the branch that was given up before anybody read it.
+fn of_two_minds() -> (Scene, TwoMinds, String) {
+    let scene = Scene::new("ETH", 14);
+    assert_eq!(scene.complete(), 6);
+    let txid = scene.send("a", 500);
+    scene.mine(20);
+    let mut other = MemoryNode::new(&scene.memory);
+    other.stick(true);
+    scene.give_up(20);
+    scene.mine(20);
+    let both = TwoMinds {
+        one: MemoryNode::new(&scene.memory),
+        other,
+        below: Arc::new(AtomicU32::new(0)),
+    };
+    (scene, both, txid)
+}
+
+#[test]
+fn what_is_final_on_another_branch_than_was_read_is_not_taken_and_the_head_goes_on() {
+    for reads_all_first in [true, false] {
+        let (mut scene, mut both, txid) = of_two_minds();
+        if reads_all_first {
+            // Up to the head, before the other one answers: each fifth hash is kept.
+            scene.known.complete = None;
+            while scene.forward().to.block.height < 34 {}
+            scene.known.complete = scene.known.kept.last().cloned();
+        }
+        let mut disputes = 0;
+        for _ in 0..8 {
+            let forward = scene.forward_with(&mut both);
+            let branch = scene.memory.lock().unwrap().active.clone();
+            let complete = scene.known.complete.clone().unwrap();
+            let at = usize::try_from(complete.height).unwrap();
+            assert_eq!(complete, branch[at].block);
+            if let Some(why) = &forward.disputed {
+                disputes += 1;
+                assert!(
+                    why.contains("is not read again until the node agrees"),
+                    "{why}"
+                );
+                assert!(forward.complete.is_none() && forward.missing.is_empty());
+                assert_eq!(forward.dropped_before, None);
+            }
+        }
+        assert!(disputes > 1 && scene.complete() < 15, "{disputes}");
+        assert_eq!(scene.known.cursor.as_ref().unwrap().block.height, 34);
+        // The head is read on all the same.
+        scene.mine(3);
+        let forward = scene.forward_with(&mut both);
+        assert_eq!(forward.to.block.height, 37);
+        assert!(forward.disputed.is_some());
+        // Once all are of one mind it goes on, and what is final counts.
+        let mut found = Vec::new();
+        for _ in 0..6 {
+            let forward = scene.forward();
+            assert_eq!(forward.disputed, None);
+            found.extend(heights(&forward));
+        }
+        assert_eq!((scene.complete(), found), (29, vec![Some(15)]), "{txid}");
+    }
+}
+
+#[test]
+fn a_block_that_was_final_and_that_the_node_does_not_have_is_told_and_nothing_is_taken_until_it_has_it()
+ {
+    let (mut scene, mut both, txid) = of_two_minds();
+    while scene.forward().to.block.height < 34 {}
+    while scene.complete() < 26 {
+        scene.forward();
+    }
+    let own = scene.known.complete.clone().unwrap();
+    let hash = both.other.hash_at(26).unwrap().unwrap();
+    let theirs = Block { height: 26, hash };
+    // As a file has it that was written by an older version.
+    scene.known.complete = Some(theirs.clone());
+    let mut known = open(&txid, "a");
+    known.block = Some(own.clone());
+    scene.known.open = vec![known];
+    scene.mine(4);
+    for _ in 0..3 {
+        let forward = scene.forward();
+        let why = forward.disputed.unwrap();
+        assert!(
+            why.contains(&theirs.hash) && why.contains(&own.hash),
+            "{why}"
+        );
+        assert!(forward.missing.is_empty() && forward.complete.is_none());
+        assert_eq!(scene.known.complete, Some(theirs.clone()));
+    }
+    assert_eq!(scene.known.cursor.as_ref().unwrap().block.height, 38);
+    scene.known.open = Vec::new();
+    scene.known.complete = Some(own);
+    assert_eq!(scene.forward().disputed, None);
+    assert_eq!(scene.complete(), 30);
+}
+
+#[test]
+fn what_is_final_is_read_again_and_only_that_is_complete() {
+    let mut scene = Scene::new("ETH", 20);
+    let complete = |scene: &Scene| scene.known.complete.as_ref().unwrap().height;
+    assert_eq!(complete(&scene), 12);
+    scene.send("a", 500);
+    scene.mine(1);
+    scene.node.hides = true;
+    // The head says nothing of it; it is found once it is final.
+    let forward = scene.forward();
+    assert!(forward.found.is_empty());
+    assert_eq!((forward.to.block.height, complete(&scene)), (21, 13));
+    let mut found = Vec::new();
+    for _ in 0..4 {
+        scene.mine(3);
+        found.extend(heights(&scene.forward()));
+    }
+    assert_eq!((found.as_slice(), complete(&scene)), (&[Some(21)][..], 25));
+}
+
+#[test]
+fn what_the_second_look_does_not_show_is_missing_unless_the_node_has_it() {
+    let mut scene = Scene::new("ETH", 20);
+    let txid = scene.send("a", 500);
+    scene.mine(1);
+    scene.forward();
+    let block = scene.memory.lock().unwrap().tip().block.clone();
+    let mut known = open(&txid, "a");
+    known.block = Some(block.clone());
+    let mut other = open("0xother", "b");
+    other.block = Some(block);
+    scene.known.open = vec![known, other];
+    scene.mine(8);
+    scene.forward();
+    let missing = scene.forward().missing;
+    assert_eq!(missing, [("0xother".to_owned(), 0)]);
+}

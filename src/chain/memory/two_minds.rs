@@ -1,0 +1,54 @@
+//! Two nodes behind one url that are not of one mind.
+
+use super::MemoryNode;
+use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
+use crate::domain::observation::Block;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The other one tells of the blocks that begin below a height; the first one of everything else.
+pub(crate) struct TwoMinds {
+    pub(crate) one: MemoryNode,
+    pub(crate) other: MemoryNode,
+    /// Zero: all are of one mind.
+    pub(crate) below: Arc<AtomicU32>,
+}
+
+impl Node for TwoMinds {
+    fn network(&mut self) -> Result<String, NodeError> {
+        self.one.network()
+    }
+
+    fn head(&mut self) -> Result<Head, NodeError> {
+        self.one.head()
+    }
+
+    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+        self.one.hash_at(height)
+    }
+
+    fn blocks(
+        &mut self,
+        from: u32,
+        to: u32,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
+        if from < self.below.load(Ordering::SeqCst) {
+            self.other.blocks(from, to, watched)
+        } else {
+            self.one.blocks(from, to, watched)
+        }
+    }
+
+    fn mempool(
+        &mut self,
+        unconfirmed: &[String],
+        watched: &dyn Watched,
+    ) -> Result<MempoolRead, NodeError> {
+        self.one.mempool(unconfirmed, watched)
+    }
+
+    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+        self.one.block_of(txid)
+    }
+}
