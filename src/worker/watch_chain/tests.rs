@@ -18,7 +18,7 @@ mod astray;
 mod dice;
 mod history;
 mod many;
-mod shop;
+pub(super) mod shop;
 
 use super::Watch;
 use crate::chain::follow::Addresses;

@@ -8,7 +8,7 @@ use crate::domain::event::EventType;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Observed, Spent};
 use crate::domain::payment::PaymentState;
-use crate::domain::time::Time;
+use crate::domain::time::{MINUTE_MS, Time};
 use crate::service::Service;
 use crate::service::chains::take::{Bound, Part};
 use crate::service::events::Wanted;
@@ -367,4 +367,30 @@ fn a_transaction_of_thousands_that_another_replaces_is_taken_in_parts() {
         let ours = if same { vec![&new] } else { Vec::new() };
         scene.has(&ours);
     }
+}
+
+#[test]
+fn what_is_gone_from_a_chain_of_accounts_is_dropped_in_one_final_step_after_the_other() {
+    let mut scene = Scene::new("ETH", "2000");
+    let address = scene.invoice();
+    for _ in 0..450 {
+        scene.sends(&[(&address, 10_000_000_000_000_000)]);
+    }
+    scene.mines(1);
+    scene.follows(|_| whole());
+    assert_eq!(scene.states(), (450, 0, 0));
+    scene.memory.lock().unwrap().give_up(1, |_| false);
+    scene.mines(2);
+    scene.follows(|_| whole());
+    assert_eq!(scene.states(), (450, 0, 0));
+    let mut dropped = Vec::new();
+    for _ in 0..16 {
+        scene.now = scene.now.plus_ms(MINUTE_MS);
+        scene.mines(1);
+        scene.follows(|_| whole());
+        dropped.push(scene.states().2);
+    }
+    dropped.dedup();
+    assert_eq!(dropped, [0, 200, 400, 450]);
+    scene.has(&[]);
 }

@@ -18,9 +18,9 @@ use serde_json::json;
 use std::sync::Arc;
 
 /// Where money is expected.
-pub(super) struct Shop {
-    pub(super) service: Arc<Service>,
-    pub(super) asset: &'static Asset,
+pub(in crate::worker::watch_chain) struct Shop {
+    pub(in crate::worker::watch_chain) service: Arc<Service>,
+    pub(in crate::worker::watch_chain) asset: &'static Asset,
     /// What was handed out.
     pub(super) ours: Vec<String>,
     pub(super) merchant: Arc<Caller>,
@@ -37,7 +37,7 @@ pub(super) struct Copied {
 
 impl Shop {
     /// One that takes this coin, and has handed out nothing.
-    pub(super) fn new(asset: &str) -> Shop {
+    pub(in crate::worker::watch_chain) fn new(asset: &str) -> Shop {
         let asset = Asset::find(asset).unwrap();
         let file = File::new();
         // Keys like a sandbox's are taken there only.
@@ -75,7 +75,7 @@ impl Shop {
     }
 
     /// An invoice of sixty euros, where the coin is on offer; its address.
-    pub(super) fn sell(&mut self, now: Time) -> Option<String> {
+    pub(in crate::worker::watch_chain) fn sell(&mut self, now: Time) -> Option<String> {
         self.price(now);
         let address = invoice_address(&self.service, &self.merchant, now, self.asset.id)?;
         self.ours.push(address.clone());

@@ -8,6 +8,7 @@
 )]
 
 mod finals;
+mod kept;
 mod pace;
 
 use super::{BACK_OFF_MAX, EXPECTED_MS, Follower, Following, Pace, jittered};

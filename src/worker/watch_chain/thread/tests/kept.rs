@@ -1,0 +1,110 @@
+//! What is kept from turn to turn: failures while addresses are derived, and that a rescan is under way.
+
+use super::{ChainWakers, Following, Pace};
+use crate::chain::Node;
+use crate::chain::memory::{Memory, MemoryNode};
+use crate::clock::{Clock, ManualTime, TimeSource};
+use crate::domain::asset::Chain;
+use crate::service::tests::NOW;
+use crate::worker::watch_chain::tests::shop::Shop;
+use crate::worker::watch_chain::tests::watch;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+
+const CHAIN: Chain = Chain::Bitcoin;
+
+/// A shop with a wallet, a chain of a hundred blocks, and whoever follows it; whoever asks for a node says after how many
+/// failures.
+struct Scene {
+    shop: Shop,
+    memory: Arc<Mutex<Memory>>,
+    following: Following,
+    failures: Receiver<u32>,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let shop = Shop::new("BTC");
+        let memory = Memory::new(shop.asset, CHAIN.row().networks.0, NOW);
+        let memory = Arc::new(Mutex::new(memory));
+        for _ in 0..100 {
+            memory.lock().unwrap().mine(NOW, |_| true);
+        }
+        let (asked, failures) = channel();
+        let of = Arc::clone(&memory);
+        let connect = Box::new(move |after| {
+            // Whoever listens may have heard enough.
+            let _ = asked.send(after);
+            Some(Box::new(MemoryNode::new(&of)) as Box<dyn Node>)
+        });
+        let time = Arc::new(ManualTime::new(NOW));
+        let clock = Arc::new(Clock::steady(TimeSource::Manual(time), NOW));
+        let wakers = ChainWakers::default();
+        wakers.hear_of_rates();
+        let (watch, waker) = (watch(&shop.service, CHAIN, &[]), wakers.of(CHAIN));
+        let following = Following::new(watch, connect, clock, Pace::of(CHAIN), waker);
+        let mut scene = Scene {
+            shop,
+            memory,
+            following,
+            failures,
+        };
+        scene.rests();
+        scene
+    }
+
+    /// Turns until it rests; how many turns there were before that.
+    fn rests(&mut self) -> usize {
+        let mut turns = 0;
+        while self.following.turn().unwrap().most.is_zero() {
+            turns += 1;
+        }
+        turns
+    }
+}
+
+#[test]
+fn failures_are_kept_while_addresses_are_derived() {
+    let mut scene = Scene::new();
+    let network = scene.memory.lock().unwrap().network.clone();
+    assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [0]);
+    scene.memory.lock().unwrap().network = "test".to_owned();
+    for before in 0..5 {
+        // Somebody is shown where to pay, so further addresses are looked for ahead.
+        scene.shop.sell(NOW).unwrap();
+        let derived = scene.rests();
+        assert!(derived > 0, "nothing was derived");
+        // The next node is asked for after one failure more.
+        assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [before + 1]);
+    }
+    scene.memory.lock().unwrap().network = network;
+    scene.shop.sell(NOW).unwrap();
+    scene.rests();
+    scene.memory.lock().unwrap().network = "test".to_owned();
+    scene.rests();
+    // What was read in between begins to count anew.
+    assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn a_rescan_is_read_to_its_end_without_a_rest() {
+    let mut scene = Scene::new();
+    let service = Arc::clone(&scene.shop.service);
+    service.order_rescan(NOW, CHAIN, 0).unwrap();
+    let is_under_way = || {
+        let known = service.known_of_chain(NOW, CHAIN, 1).unwrap();
+        known.rescan.is_some()
+    };
+    let mut parts = 0;
+    while is_under_way() {
+        let pause = scene.following.turn().unwrap();
+        assert!(
+            pause.most.is_zero() || !is_under_way(),
+            "it rests behind part {parts}"
+        );
+        parts += 1;
+    }
+    // Every other step is of the rescan, which reads seven blocks in each.
+    assert!((2 * 100 / 7..=2 * 100 / 7 + 4).contains(&parts), "{parts}");
+    assert!(scene.rests() <= 1);
+}
