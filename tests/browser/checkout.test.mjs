@@ -195,6 +195,7 @@ test('a connection that is lost is told quietly, and comes back by itself', asyn
   await heading(page, 'Send 0.25 LTC');
   await page.context().setOffline(true);
   await page.getByText('No connection.').waitFor();
+  assert.ok(await page.locator('#offline').evaluate((note) => note.getBoundingClientRect().bottom <= innerHeight), 'it is seen');
   await looked(page, 'checkout_offline');
   await simulate(of);
   await page.context().setOffline(false);
