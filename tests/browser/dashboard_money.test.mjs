@@ -49,6 +49,8 @@ test('from the first-run link to a paid test invoice', async () => {
   await page.getByRole('button', { name: 'Add an account…' }).click();
   await page.getByLabel('Name of the merchant').fill('My Shop');
   await page.getByRole('button', { name: 'Add it' }).click();
+  await page.getByRole('button', { name: 'Approve it' }).click();
+  await page.getByText('My Shop is active.').waitFor();
   await page.getByRole('button', { name: 'Make a test key' }).click();
   await page.getByRole('button', { name: 'I have it' }).click();
   await page.getByRole('button', { name: 'Make the invoice' }).click();
@@ -149,6 +151,7 @@ test('money that matched nothing is assigned, left, and undone', async () => {
   await row('0.3').getByRole('button', { name: 'Undo…' }).click();
   await page.getByRole('button', { name: 'Undo it' }).click();
   await row('0.3').getByRole('button', { name: 'Assign…' }).waitFor();
+  await page.getByRole('button', { name: 'Live', exact: true }).click();
   await go(page, '/');
   await page.getByText('Payments that matched no invoice').waitFor();
   await closePage(page, ['401']);

@@ -28,8 +28,9 @@ export async function show(context) {
   made.invoice = invoice;
   const isPaid = invoice?.paid === true;
   const steps = [
-    step('An account', account !== null, account ? `${account.name} is there.` : 'An account is a merchant: its prices, keys and books.',
-      !account && context.isOperator ? h('button', { type: 'button', class: 'primary', onclick: () => addAccount(context) }, 'Add an account…') : null),
+    step('An account', account?.status === 'active', account ? `${account.name} is ${account.status}.`
+      : 'An account is a merchant: its prices, keys and books.', account?.status === 'pending' && context.isOperator ? approve(context, account.id)
+      : !account && context.isOperator ? h('button', { type: 'button', class: 'primary', onclick: () => addAccount(context) }, 'Add an account…') : null),
     context.isOperator ? step('A wallet, for real money', wallets.data.length > 0,
       wallets.data.length > 0 ? 'There is one.' : 'Not needed for a test. Coffer is given a public key only; it can never spend.',
       h('button', { type: 'button', onclick: () => addWallet(context) }, 'Add a wallet…'), true) : null,
@@ -80,6 +81,14 @@ function does(context, text, work) {
     }
   }) }, text);
   return [button, problem];
+}
+
+/** @param {Context} context @param {string} id */
+function approve(context, id) {
+  return does(context, 'Approve it', async () => {
+    await operator('POST', `accounts/${id}/status`, { status: 'active' });
+    await context.refresh();
+  });
 }
 
 /** @param {Context} context */
