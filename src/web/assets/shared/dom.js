@@ -229,7 +229,7 @@ export function table(label, columns, rows) {
   const names = columns.map((column) => h('th', { role: 'columnheader', scope: 'col', class: column.end ? 'end' : null },
     column.name || h('span', { class: 'visually-hidden' }, 'Actions')));
   const head = h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, names));
-  const element = h('div', { class: `card table${columns.length > 7 ? ' many' : ''}` }, h('table', { role: 'table', 'aria-label': label }, head, body));
+  const element = h('div', { class: `card table${columns.length > 7 ? ' many' : ''}`, tabindex: '0', role: 'group', 'aria-label': label }, h('table', { role: 'table', 'aria-label': label }, head, body));
   return { element, append };
 }
 
