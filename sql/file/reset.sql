@@ -27,6 +27,7 @@ delete from servers;
 delete from reseller_tokens;
 delete from audit_log;
 delete from sessions;
+delete from recovery_codes;
 delete from users;
 delete from endpoints;
 delete from keys;

@@ -11,6 +11,7 @@ use crate::domain::fields::Fields;
 use crate::domain::user::{EMAIL_CHARS_MAX, Role, check_password};
 use crate::service::Error;
 use crate::service::operator::passwords::Hasher;
+use crate::service::operator::second_factor;
 use crate::service::operator::users::{self, Known, NewUser};
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Map, Value, json};
@@ -54,6 +55,14 @@ pub(super) fn command(command: Command) -> Command {
         .subcommand(about("password", "Sets a password, from standard input").arg(email()))
         .subcommand(about("disable", "Stops a user from signing in").arg(email()))
         .subcommand(about("enable", "Lets a user sign in again").arg(email()))
+        .subcommand(
+            about(
+                "second-factor",
+                "Turns off the second factor of a user who has lost it, and ends their sessions",
+            )
+            .arg(Arg::new("state").value_parser(["off"]).required(true))
+            .arg(email()),
+        )
 }
 
 /// Runs `coffer user …`.
@@ -93,6 +102,13 @@ pub(super) fn user(matches: &ArgMatches) -> Result<(), Error> {
                 users::change(tx, ACTOR, user, Some(disabled), None, now)
             })?
         }
+        "second-factor" => {
+            let email = email()?;
+            store.write_and_wait(move |tx| {
+                let user = users::find(tx, &email)?;
+                second_factor::turn_off(tx, ACTOR, user, now)
+            })?
+        }
         _ => {
             let all = store.read(users::list)?;
             return list(all.iter().map(|known| Ok(view(known))), as_json);
@@ -125,7 +141,7 @@ fn password(matches: &ArgMatches) -> Result<String, Error> {
 fn view((user, account): &Known) -> String {
     json!({
         "id": user.id, "email": user.email, "role": user.role, "account": account, "createdAt": user.created_at,
-        "disabledAt": user.disabled_at,
+        "disabledAt": user.disabled_at, "secondFactorAt": user.second_factor_at,
     })
     .to_string()
 }

@@ -36,6 +36,7 @@ pub mod render;
 pub mod requests;
 pub mod retry;
 pub mod scanned;
+pub mod second_factor;
 pub mod server;
 pub mod signature;
 pub mod status;

@@ -37,6 +37,8 @@ text_enum! {
         Unauthorized = "unauthorized",
         /// The email or the password is wrong.
         InvalidCredentials = "invalid_credentials",
+        /// The password is right, and a code of the second factor is needed besides.
+        SecondFactorRequired = "second_factor_required",
         /// The key's class is not the one of this route.
         WrongKeyType = "wrong_key_type",
         /// The account is pending or rejected.

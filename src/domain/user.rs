@@ -45,6 +45,8 @@ pub struct User {
     pub created_at: Time,
     /// Since when they may not sign in.
     pub disabled_at: Option<Time>,
+    /// Since when a second factor is asked for besides the password.
+    pub second_factor_at: Option<Time>,
 }
 
 /// Is this text fit to be a password? The sandbox's own is exempt: it is public anyway.

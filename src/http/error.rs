@@ -27,7 +27,9 @@ pub(super) const fn status(code: Code) -> StatusCode {
         | Code::NoAddress
         | Code::TestMode
         | Code::InvoiceNotRefundable => StatusCode::BAD_REQUEST,
-        Code::Unauthorized | Code::InvalidCredentials => StatusCode::UNAUTHORIZED,
+        Code::Unauthorized | Code::InvalidCredentials | Code::SecondFactorRequired => {
+            StatusCode::UNAUTHORIZED
+        }
         Code::WrongKeyType
         | Code::AccountNotApproved
         | Code::AccountSuspended
@@ -123,7 +125,10 @@ mod tests {
             "invalid_request amount_too_large coin_unavailable payment_in_flight invoice_closed invalid_amount \
              below_minimum insufficient_balance daily_limit no_address test_mode invoice_not_refundable",
         ),
-        (401, "unauthorized invalid_credentials"),
+        (
+            401,
+            "unauthorized invalid_credentials second_factor_required",
+        ),
         (
             403,
             "wrong_key_type account_not_approved account_suspended account_not_active not_test_invoice \

@@ -8,6 +8,7 @@
 mod auth;
 mod checkout_events;
 mod client;
+mod code;
 mod connection;
 mod dispatch;
 mod error;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whose turn it is in the queue.
-pub(super) struct Turn(String);
+pub(super) struct Turn(pub(super) String);
 
 impl Turn {
     /// That of whoever is signed in: nobody beside them can take it.
@@ -59,7 +59,7 @@ impl Attempt {
 /// `invalid_credentials`, `too_many_attempts`, `overloaded`.
 pub(super) async fn prove(
     front: &Front,
-    turn: Turn,
+    turn: &Turn,
     email: &str,
     password: String,
 ) -> Result<Proven, Error> {
@@ -74,7 +74,7 @@ pub(super) async fn prove(
 /// As [`prove`]; `invalid_request` for a new password that is too short.
 pub(super) async fn replace(
     front: &Front,
-    turn: Turn,
+    turn: &Turn,
     email: &str,
     password: String,
     new: String,
@@ -89,7 +89,7 @@ pub(super) async fn replace(
 ///
 /// # Errors
 /// `invalid_request` for one that is too short, `too_many_attempts`, `overloaded`.
-pub(super) async fn hash(front: &Front, turn: Turn, password: String) -> Result<String, Error> {
+pub(super) async fn hash(front: &Front, turn: &Turn, password: String) -> Result<String, Error> {
     check_password(&password)?;
     let hashing = &front.hashing;
     hashing
@@ -99,11 +99,12 @@ pub(super) async fn hash(front: &Front, turn: Turn, password: String) -> Result<
 
 async fn prove_and_hash(
     front: &Front,
-    Turn(client): Turn,
+    turn: &Turn,
     email: &str,
     password: String,
     new: Option<String>,
 ) -> Result<(Proven, Option<String>), Error> {
+    let client = turn.0.clone();
     let credentials = front.service.credentials(email)?;
     let target = match credentials.mark() {
         Some(mark) => Target::User(mark),

@@ -8,7 +8,7 @@ use super::route::{Resource, Route};
 use super::{checkout_events, files, merchant, operator, pages, probes, public, reseller, sandbox};
 
 /// Every resource, in the order of the document.
-pub(super) static RESOURCES: [&Resource; 47] = [
+pub(super) static RESOURCES: [&Resource; 48] = [
     &merchant::invoices::RESOURCE,
     &merchant::currencies::RESOURCE,
     &merchant::account::RESOURCE,
@@ -25,6 +25,7 @@ pub(super) static RESOURCES: [&Resource; 47] = [
     &pages::app::RESOURCE,
     &files::RESOURCE,
     &operator::session::RESOURCE,
+    &operator::second_factor::RESOURCE,
     &operator::users::RESOURCE,
     &operator::transfers::RESOURCE,
     &operator::pools::RESOURCE,

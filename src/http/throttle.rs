@@ -1,18 +1,23 @@
-//! Slowing down who guesses passwords or the set-up token.
+//! Slowing down who guesses passwords, codes of the second factor, or the set-up token.
 //!
 //! What lives here: how many attempts have failed, by whom and at what, and how long the next one waits. What does not:
 //! checking them. What always holds: who guesses from one client cannot keep another client out, what is counted
 //! against a user is forgotten only by time, by a right password or by a new one, and time is the process's own,
 //! whatever the clock on the wall does.
 
+mod rate;
+mod target;
+
 use super::hashing;
 use crate::clock::Stopwatch;
 use crate::domain::apikey;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
-use crate::service::operator::members::Mark;
+use rate::{Bucket, Rate};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use target::BY_USER;
+pub(super) use target::Target;
 
 /// Failures of one client at one email that cost nothing.
 const FREE: u32 = 5;
@@ -26,12 +31,6 @@ const BY_CLIENT: Rate = Rate {
     burst: 30,
     cost_ms: 20 * SECOND_MS,
 };
-/// Failures of all clients at one email: many more than one client can make, two more each minute.
-const BY_EMAIL: Rate = Rate {
-    burst: 300,
-    cost_ms: 30 * SECOND_MS,
-};
-
 /// Clients remembered by which a user has signed in: what others do there does not keep them out.
 const PROVEN_MAX: usize = 8;
 /// Failures remembered at emails that nobody has, and clients. Each has cost a hash, so that hashing 100 a second for as
@@ -63,16 +62,6 @@ impl Default for PasswordLimits {
     }
 }
 
-/// What is guessed at.
-pub(super) enum Target {
-    /// A user that exists.
-    User(Mark),
-    /// An email that nobody has; in any case.
-    Nobody(String),
-    /// The set-up token.
-    SetUp,
-}
-
 /// What stands for a target, a client, or both: it tells neither, and is short.
 type Key = [u8; 16];
 
@@ -87,6 +76,7 @@ pub(super) struct Throttle {
 struct Counts {
     users: Failures,
     others: Failures,
+    codes: Failures,
     set_up: Failures,
     clients: HashMap<Key, Bucket>,
     /// By user: the key of user and password, and the clients that have given it, the last one at the end.
@@ -108,18 +98,6 @@ struct Failures {
 struct Failed {
     times: u32,
     until: Time,
-}
-
-/// How many at once, and how long until one more may come.
-struct Rate {
-    burst: i64,
-    cost_ms: i64,
-}
-
-/// What is owed of a rate; nothing once this moment has come.
-#[derive(Clone, Copy)]
-struct Bucket {
-    full_at: Time,
 }
 
 impl Throttle {
@@ -182,21 +160,25 @@ impl Counts {
         let failures = match target {
             Target::User(_) => &self.users,
             Target::Nobody(_) => &self.others,
+            Target::Code(_) | Target::RecoveryCode(_) => &self.codes,
             Target::SetUp => &self.set_up,
         };
         let strictly = failures
             .strictly
             .get(&target.key(client))
             .map_or(0, |failed| failed.until.since_ms(now));
-        if matches!(target, Target::SetUp) || self.is_proven(target, client) {
+        let Some(rate) = target.rate().filter(|_| !self.is_proven(target, client)) else {
             return strictly;
-        }
+        };
         let owed = |bucket: Option<&Bucket>, rate: &Rate| {
             bucket.map_or(0, |bucket| bucket.wait_ms(rate, now))
         };
-        let by_client = owed(self.clients.get(&key(client)), &BY_CLIENT);
-        let by_email = owed(failures.loosely.get(&target.key("")), &BY_EMAIL);
-        strictly.max(by_client).max(by_email)
+        let by_target = owed(failures.loosely.get(&target.key("")), rate);
+        let by_client = match target.is_of_clients() {
+            true => owed(self.clients.get(&key(client)), &BY_CLIENT),
+            false => 0,
+        };
+        strictly.max(by_client).max(by_target)
     }
 
     /// Counts one attempt.
@@ -207,6 +189,7 @@ impl Counts {
         let (failures, max) = match target {
             Target::User(_) => (&mut self.users, usize::MAX),
             Target::Nobody(_) => (&mut self.others, remembered_max),
+            Target::Code(_) | Target::RecoveryCode(_) => (&mut self.codes, usize::MAX),
             Target::SetUp => (&mut self.set_up, SET_UP_MAX),
         };
         let fresh = Failed {
@@ -220,12 +203,15 @@ impl Counts {
             failed.times = failed.times.saturating_add(1);
             failed.until = now.plus_ms(wait_ms(failed.times, limits.wait_ms_min));
         }
-        if matches!(target, Target::SetUp) || is_proven {
+        let Some(rate) = target.rate().filter(|_| !is_proven) else {
             return;
-        }
+        };
         let empty = Bucket { full_at: now };
         if let Some(bucket) = slot(&mut failures.loosely, target.key(""), empty, max) {
-            bucket.take(&BY_EMAIL, now);
+            bucket.take(rate, now);
+        }
+        if !target.is_of_clients() {
+            return;
         }
         if let Some(bucket) = slot(&mut self.clients, key(client), empty, remembered_max) {
             bucket.take(&BY_CLIENT, now);
@@ -235,20 +221,19 @@ impl Counts {
     /// Takes back one attempt, which was let through: there is nothing to wait for but what came before it.
     fn take_back(&mut self, target: &Target, client: &str, now: Time) {
         let is_proven = self.is_proven(target, client);
-        let failures = match target {
-            Target::User(_) => &mut self.users,
-            Target::Nobody(_) => &mut self.others,
-            Target::SetUp => &mut self.set_up,
-        };
+        let failures = self.failures(target);
         if let Some(failed) = failures.strictly.get_mut(&target.key(client)) {
             failed.times = failed.times.saturating_sub(1);
             failed.until = now;
         }
-        if matches!(target, Target::SetUp) || is_proven {
+        let Some(rate) = target.rate().filter(|_| !is_proven) else {
             return;
-        }
+        };
         if let Some(bucket) = failures.loosely.get_mut(&target.key("")) {
-            bucket.give_back(&BY_EMAIL);
+            bucket.give_back(rate);
+        }
+        if !target.is_of_clients() {
+            return;
         }
         if let Some(bucket) = self.clients.get_mut(&key(client)) {
             bucket.give_back(&BY_CLIENT);
@@ -259,12 +244,14 @@ impl Counts {
     /// what it has failed elsewhere, or a guesser's own account would let it guess on at those of others.
     fn succeeded(&mut self, target: &Target, client: &str) {
         let was_proven = self.is_proven(target, client);
-        let failures = match target {
-            Target::User(_) => &mut self.users,
-            Target::Nobody(_) => &mut self.others,
-            Target::SetUp => &mut self.set_up,
-        };
+        let failures = self.failures(target);
         failures.strictly.remove(&target.key(client));
+        if matches!(target, Target::Code(_)) {
+            if let Some(bucket) = failures.loosely.get_mut(&target.key("")) {
+                bucket.give_back(&BY_USER);
+            }
+            return;
+        }
         failures.loosely.remove(&target.key(""));
         let Target::User(mark) = target else {
             return;
@@ -282,6 +269,15 @@ impl Counts {
         proven.push(key(client));
         if proven.len() > PROVEN_MAX {
             proven.remove(0);
+        }
+    }
+
+    fn failures(&mut self, target: &Target) -> &mut Failures {
+        match target {
+            Target::User(_) => &mut self.users,
+            Target::Nobody(_) => &mut self.others,
+            Target::Code(_) | Target::RecoveryCode(_) => &mut self.codes,
+            Target::SetUp => &mut self.set_up,
         }
     }
 
@@ -303,7 +299,13 @@ impl Counts {
             return;
         }
         self.next_sweep = Some(now.plus_ms(SWEEP_MS));
-        for failures in [&mut self.users, &mut self.others, &mut self.set_up] {
+        let all = [
+            &mut self.users,
+            &mut self.others,
+            &mut self.codes,
+            &mut self.set_up,
+        ];
+        for failures in all {
             failures.strictly.retain(|_, failed| !failed.is_over(now));
             failures.loosely.retain(|_, bucket| bucket.full_at > now);
         }
@@ -311,45 +313,10 @@ impl Counts {
     }
 }
 
-impl Target {
-    /// What stands for it and a client; for it alone where that is empty. A user with another password is another one.
-    fn key(&self, client: &str) -> Key {
-        match self {
-            Target::User(mark) => {
-                let password = crate::domain::signature::hex(&mark.password);
-                key(&format!("user {} {password} {client}", mark.user))
-            }
-            Target::Nobody(email) => {
-                let email = email.to_lowercase();
-                key(&format!("email {} {email} {client}", email.len()))
-            }
-            Target::SetUp => key(&format!("set-up {client}")),
-        }
-    }
-}
-
 impl Failed {
     /// Has it been left alone for so long that it starts anew?
     fn is_over(&self, now: Time) -> bool {
         now.since_ms(self.until) > WAIT_MS_MAX
-    }
-}
-
-impl Bucket {
-    /// How long until one more may come.
-    fn wait_ms(&self, rate: &Rate, now: Time) -> i64 {
-        let room = rate.cost_ms.saturating_mul(rate.burst.saturating_sub(1));
-        self.full_at.since_ms(now).saturating_sub(room)
-    }
-
-    /// One has come.
-    fn take(&mut self, rate: &Rate, now: Time) {
-        self.full_at = self.full_at.max(now).plus_ms(rate.cost_ms);
-    }
-
-    /// One has not come after all.
-    fn give_back(&mut self, rate: &Rate) {
-        self.full_at = self.full_at.plus_ms(rate.cost_ms.saturating_neg());
     }
 }
 

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first; its place is its version.
-const MIGRATIONS: [&str; 17] = [
+const MIGRATIONS: [&str; 18] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -33,6 +33,7 @@ const MIGRATIONS: [&str; 17] = [
     include_str!("../../sql/migrations/0015_claims.sql"),
     include_str!("../../sql/migrations/0016_confirmations.sql"),
     include_str!("../../sql/migrations/0017_stopped_wallets.sql"),
+    include_str!("../../sql/migrations/0018_second_factors.sql"),
 ];
 
 /// Brings a file up to the newest version, in one transaction. Where a reference leads nowhere afterwards, nothing is

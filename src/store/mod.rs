@@ -52,6 +52,7 @@ pub mod rate_figures;
 pub mod rate_sources;
 pub mod rates_known;
 mod readers;
+pub mod recovery_codes;
 pub mod rescans;
 pub mod reseller_tokens;
 mod row;

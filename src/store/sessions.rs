@@ -8,9 +8,9 @@ use rusqlite::named_params;
 
 rows! {
     fn read(
-        u.seq, u.id, u.email, u.role, u.account, u.created_at, u.disabled_at, s.password_at,
+        u.seq, u.id, u.email, u.role, u.account, u.created_at, u.disabled_at, u.second_factor_at, s.password_at,
     ) -> (User, Time) {
-        Ok((User { seq, id, email, role, account, created_at, disabled_at }, password_at))
+        Ok((User { seq, id, email, role, account, created_at, disabled_at, second_factor_at }, password_at))
     }
     USER = select "from sessions s join users u on u.seq = s.user \
         where s.hash = :hash and s.expires_at > :now and u.disabled_at is null";
@@ -22,6 +22,7 @@ commands! {
     CONFIRM = "update sessions set password_at = :password_at where hash = :hash and user = :user";
     DELETE = "delete from sessions where hash = :hash";
     DELETE_OF_USER = "delete from sessions where user = :user";
+    DELETE_OTHERS = "delete from sessions where user = :user and hash <> :hash";
     PRUNE = "delete from sessions where expires_at <= :now";
 }
 
@@ -71,6 +72,12 @@ pub fn delete_of_user(tx: &Tx<'_>, user: i64) -> Result<(), StoreError> {
     DELETE_OF_USER
         .run(tx, named_params! { ":user": user })
         .map(drop)
+}
+
+/// Ends every session of a user but this one.
+pub fn delete_others(tx: &Tx<'_>, user: i64, hash: &[u8; 32]) -> Result<(), StoreError> {
+    let params = named_params! { ":user": user, ":hash": hash };
+    DELETE_OTHERS.run(tx, params).map(drop)
 }
 
 /// Removes sessions that have ended.

@@ -7,16 +7,18 @@ use crate::domain::user::User;
 use rusqlite::named_params;
 
 rows! {
-    fn read(seq, id, email, role, account, created_at, disabled_at) -> User {
-        Ok(User { seq, id, email, role, account, created_at, disabled_at })
+    fn read(seq, id, email, role, account, created_at, disabled_at, second_factor_at) -> User {
+        Ok(User { seq, id, email, role, account, created_at, disabled_at, second_factor_at })
     }
     ALL = select "from users order by seq";
     BY_ID = select "from users where id = :id";
 }
 
 rows! {
-    fn read_with_hash(seq, id, email, role, account, created_at, disabled_at, password_hash) -> (User, String) {
-        Ok((User { seq, id, email, role, account, created_at, disabled_at }, password_hash))
+    fn read_with_hash(
+        seq, id, email, role, account, created_at, disabled_at, second_factor_at, password_hash,
+    ) -> (User, String) {
+        Ok((User { seq, id, email, role, account, created_at, disabled_at, second_factor_at }, password_hash))
     }
     BY_EMAIL = select "from users where email = :email";
 }
@@ -24,6 +26,8 @@ rows! {
 values! {
     HAS_OPERATOR(found: bool) =
         "select exists (select 1 from users where role = 'operator' and disabled_at is null) as found";
+    SECOND_FACTOR(second_factor_secret: [u8; 20]) = "select second_factor_secret from users \
+        where seq = :seq and second_factor_secret is not null";
 }
 
 commands! {
@@ -31,6 +35,13 @@ commands! {
         values (:id, :email, :password_hash, :role, :account, :created_at)";
     SET_PASSWORD = "update users set password_hash = :password_hash where seq = :seq";
     SET_DISABLED = "update users set disabled_at = :disabled_at where seq = :seq";
+    BEGIN_SECOND_FACTOR = "update users set second_factor_secret = :second_factor_secret \
+        where seq = :seq and second_factor_at is null";
+    TURN_SECOND_FACTOR_ON = "update users set second_factor_at = :at, second_factor_step = :step \
+        where seq = :seq and second_factor_at is null and second_factor_secret is not null";
+    USE_STEP = "update users set second_factor_step = :step where seq = :seq and second_factor_step < :step";
+    END_SECOND_FACTOR = "update users set second_factor_secret = null, second_factor_at = null, \
+        second_factor_step = null where seq = :seq";
 }
 
 /// Adds a user; its `seq`.
@@ -76,4 +87,40 @@ pub fn set_disabled(tx: &Tx<'_>, seq: i64, since: Option<Time>) -> Result<(), St
 /// Is there an operator who can sign in?
 pub fn has_operator(db: &Reader<'_>) -> Result<bool, StoreError> {
     HAS_OPERATOR.only(db, &[])
+}
+
+/// What the user's authenticator app knows, too; also where the second factor was only begun.
+pub fn second_factor(db: &Reader<'_>, seq: i64) -> Result<Option<[u8; 20]>, StoreError> {
+    SECOND_FACTOR.first(db, named_params! { ":seq": seq })
+}
+
+/// Begins a second factor, in place of one that was only begun; false where it is asked for already.
+pub fn begin_second_factor(tx: &Tx<'_>, seq: i64, secret: &[u8; 20]) -> Result<bool, StoreError> {
+    let params = named_params! { ":seq": seq, ":second_factor_secret": secret };
+    BEGIN_SECOND_FACTOR.run(tx, params).map(|rows| rows == 1)
+}
+
+/// From now on the second factor is asked for; `step` was that of the first code. False where there is none that was only
+/// begun.
+pub fn turn_second_factor_on(
+    tx: &Tx<'_>,
+    seq: i64,
+    at: Time,
+    step: i64,
+) -> Result<bool, StoreError> {
+    let params = named_params! { ":seq": seq, ":at": at, ":step": step };
+    TURN_SECOND_FACTOR_ON.run(tx, params).map(|rows| rows == 1)
+}
+
+/// Uses the code of a step; false where that one, or a later one, was used before.
+pub fn use_step(tx: &Tx<'_>, seq: i64, step: i64) -> Result<bool, StoreError> {
+    let params = named_params! { ":seq": seq, ":step": step };
+    USE_STEP.run(tx, params).map(|rows| rows == 1)
+}
+
+/// Forgets the second factor, also where it was only begun.
+pub fn end_second_factor(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
+    END_SECOND_FACTOR
+        .run(tx, named_params! { ":seq": seq })
+        .map(drop)
 }

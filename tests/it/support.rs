@@ -18,6 +18,7 @@ mod refusals;
 pub mod regtest;
 pub mod resource;
 pub mod scratch;
+pub mod second_factor;
 pub mod served;
 pub mod tools;
 mod transfers;

@@ -28,6 +28,7 @@ const RULES: &[&str] = &[
     "rust_decimal",
     "sha2",
     "sha3",
+    "totp_rs",
 ];
 const HYPER: &[&str] = &[
     "http_body_util",

@@ -3,6 +3,7 @@
 //! What always holds: a new code does not compile until it has its example.
 
 use crate::domain::refusal::Code;
+use crate::domain::second_factor;
 use crate::domain::user::Role;
 use crate::http::auth::Auth;
 use crate::http::front::sandbox;
@@ -130,6 +131,7 @@ fn said(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
         Code::TestMode => ("payouts exist in live mode only", None),
         Code::InvoiceNotRefundable => ("nothing confirmed was paid on this invoice", None),
         Code::InvalidCredentials => ("the email or the password is wrong", None),
+        Code::SecondFactorRequired => (second_factor::NEEDED, Some("code")),
         Code::AccountNotApproved => ("the account is not approved", None),
         Code::AccountSuspended => ("the account is suspended", None),
         Code::AccountNotActive => ("the account is not active", None),

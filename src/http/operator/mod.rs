@@ -15,6 +15,7 @@ pub(super) mod ledger;
 pub(super) mod links;
 pub(super) mod pools;
 pub(super) mod rates;
+pub(super) mod second_factor;
 pub(super) mod servers;
 pub(super) mod session;
 pub(super) mod settings;

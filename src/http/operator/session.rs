@@ -7,10 +7,12 @@ use crate::domain::time::Time;
 use crate::domain::url::Site;
 use crate::domain::user::EMAIL_CHARS_MAX;
 use crate::http::auth::{cookie, cookie_name, same_site};
+use crate::http::code::{CodeAttempt, code};
 use crate::http::password::{self, Turn};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::service::operator::members::Given;
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
@@ -28,6 +30,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             answers: &[Answer::json(201, "Signed in, for twelve hours.", "Session")],
             refusals: &[
                 Code::InvalidCredentials,
+                Code::SecondFactorRequired,
                 Code::Forbidden,
                 Code::TooManyAttempts,
             ],
@@ -62,7 +65,7 @@ async fn sign_in(call: Call) -> Result<Reply, Error> {
     same_site(&call.front, &call.headers)?;
     let body = call.object()?;
     let fields = Fields::of(&body);
-    fields.only(&["email", "password"])?;
+    fields.only(&["email", "password", "code"])?;
     let email = fields
         .text("email", 1..=EMAIL_CHARS_MAX)?
         .ok_or_else(|| Refusal::field("email", "must be given"))?
@@ -71,21 +74,27 @@ async fn sign_in(call: Call) -> Result<Reply, Error> {
         .text("password", 0..=1000)?
         .ok_or_else(|| Refusal::field("password", "must be given"))?
         .to_owned();
-    let front = &call.front;
-    let proven = password::prove(front, Turn::of_client(&call), &email, password).await?;
-    let begun = front
-        .service
-        .sign_in(call.now, front.clock.real_now(), proven)
-        .await?;
+    let (code, front) = (code(&fields)?, &call.front);
+    let turn = Turn::of_client(&call);
+    let proven = password::prove(front, &turn, &email, password).await?;
+    let attempt = CodeAttempt::of(&turn, proven.mark(), code.as_ref());
+    let given = Given {
+        proven,
+        code,
+        real_now: front.clock.real_now(),
+    };
+    let signing_in = front.service.sign_in(call.now, given);
+    let begun = attempt.around(front, signing_in).await?;
     let seconds = begun.expires_at.since_ms(call.now) / 1000;
     let set = cookie_of(&front.public_url, &begun.cookie, seconds);
-    let session = session(&begun.member, Some(begun.expires_at), StatusCode::CREATED)?;
+    let (member, end) = (&begun.member, Some(begun.expires_at));
+    let session = session(&call, member, end, StatusCode::CREATED)?;
     Ok(session.with(SET_COOKIE, &set))
 }
 
 /// GET /dashboard/api/session
-async fn read(_: Call, member: Member) -> Result<Reply, Error> {
-    session(&member, None, StatusCode::OK)
+async fn read(call: Call, member: Member) -> Result<Reply, Error> {
+    session(&call, &member, None, StatusCode::OK)
 }
 
 /// DELETE /dashboard/api/session
@@ -110,8 +119,15 @@ fn cookie_of(public_url: &str, value: &str, seconds: i64) -> String {
 }
 
 /// Who is signed in.
-fn session(member: &Member, expires_at: Option<Time>, status: StatusCode) -> Result<Reply, Error> {
-    let json = render::operator::session(member.user(), member.account_id(), expires_at)?;
+fn session(
+    call: &Call,
+    member: &Member,
+    expires_at: Option<Time>,
+    status: StatusCode,
+) -> Result<Reply, Error> {
+    let left = call.front.service.recovery_codes_left(member)?;
+    let (user, account) = (member.user(), member.account_id());
+    let json = render::operator::session(user, account, left, expires_at)?;
     Ok(Reply {
         status,
         ..Reply::ok(json)

@@ -5,10 +5,12 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;
 use crate::domain::user::{EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX, Role};
 use crate::http::auth::Operator;
+use crate::http::code::{CodeAttempt, code};
 use crate::http::password::{self, Turn};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::service::operator::members::Given;
 use crate::service::operator::users::{Known, NewUser};
 use crate::service::{Error, Json, Member};
 use hyper::StatusCode;
@@ -25,7 +27,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Gives one's own password again: for the next 15 minutes what is sensitive may be done in this session.",
             body: Some(Body::required("ConfirmPassword")),
             answers: &[Answer::empty(204, "Confirmed.")],
-            refusals: &[Code::InvalidCredentials, Code::TooManyAttempts],
+            refusals: &[
+                Code::InvalidCredentials,
+                Code::SecondFactorRequired,
+                Code::TooManyAttempts,
+            ],
             handler: Handler::Session(|call, member| Box::pin(confirm_password(call, member))),
             ..PRIVATE
         },
@@ -37,7 +43,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Changes one's own password, which ends all of one's sessions.",
             body: Some(Body::required("ChangePassword")),
             answers: &[Answer::empty(204, "Changed; sign in again.")],
-            refusals: &[Code::InvalidCredentials, Code::TooManyAttempts],
+            refusals: &[
+                Code::InvalidCredentials,
+                Code::SecondFactorRequired,
+                Code::TooManyAttempts,
+            ],
             handler: Handler::Session(|call, member| Box::pin(own_password(call, member))),
             ..PRIVATE
         },
@@ -92,6 +102,22 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             handler: Handler::Operator(|call, operator| Box::pin(change(call, operator))),
             ..PRIVATE
         },
+        Route {
+            operation: "turnSecondFactorOff",
+            tag: Some(Tag::OperatorUsers),
+            method: "DELETE",
+            path: "/dashboard/api/users/{id}/second-factor",
+            summary: "Turns off the second factor of another user who has lost it; ends their sessions.",
+            answers: &[Answer::empty(
+                204,
+                "It is off; the password alone signs in.",
+            )],
+            needs_recent_password: true,
+            handler: Handler::Operator(|call, operator| {
+                Box::pin(second_factor_off(call, operator))
+            }),
+            ..PRIVATE
+        },
     ],
     components: include_str!("users.json"),
 };
@@ -116,7 +142,7 @@ pub(in crate::http) async fn first_operator(
     let password = required(&fields, "password")?;
     let service = &call.front.service;
     password::check_set_up(call, &token)?;
-    let hash = password::hash(&call.front, Turn::of_client(call), password).await?;
+    let hash = password::hash(&call.front, &Turn::of_client(call), password).await?;
     service.finish_setup(call.now, token, email, hash).await
 }
 
@@ -146,7 +172,7 @@ async fn create(call: Call, operator: Operator) -> Result<Reply, Error> {
         account: fields.text("account", 1..=36)?.map(str::to_owned),
     };
     let turn = Turn::of_member(&operator);
-    let hash = password::hash(&call.front, turn, password).await?;
+    let hash = password::hash(&call.front, &turn, password).await?;
     let (service, actor) = (&call.front.service, operator.actor());
     let made = service.make_user(call.now, actor, new, hash).await?;
     answer(StatusCode::CREATED, &made)
@@ -163,7 +189,7 @@ async fn change(call: Call, operator: Operator) -> Result<Reply, Error> {
     let hash = match password {
         Some(password) => {
             let turn = Turn::of_member(&operator);
-            Some(password::hash(&call.front, turn, password.to_owned()).await?)
+            Some(password::hash(&call.front, &turn, password.to_owned()).await?)
         }
         None => None,
     };
@@ -174,18 +200,34 @@ async fn change(call: Call, operator: Operator) -> Result<Reply, Error> {
     answer(StatusCode::OK, &changed)
 }
 
+/// DELETE /dashboard/api/users/{id}/second-factor
+async fn second_factor_off(call: Call, operator: Operator) -> Result<Reply, Error> {
+    let (service, id) = (&call.front.service, call.uuid("user")?);
+    service
+        .turn_second_factor_off(call.now, &operator, id)
+        .await?;
+    Ok(Reply::nothing())
+}
+
 /// PUT /dashboard/api/session/password
 async fn own_password(call: Call, member: Member) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
-    fields.only(&["password", "newPassword"])?;
+    fields.only(&["password", "newPassword", "code"])?;
     let old = required(&fields, "password")?;
     let new = required(&fields, "newPassword")?;
-    let email = &member.user().email;
-    let replaced = password::replace(&call.front, Turn::of_member(&member), email, old, new).await;
+    let (code, front) = (code(&fields)?, &call.front);
+    let (turn, email) = (Turn::of_member(&member), &member.user().email);
+    let replaced = password::replace(front, &turn, email, old, new).await;
     let (proven, hash) = replaced.map_err(not_the_present_one)?;
-    let service = &call.front.service;
-    service.change_own_password(call.now, proven, hash).await?;
+    let attempt = CodeAttempt::of(&turn, proven.mark(), code.as_ref());
+    let given = Given {
+        proven,
+        code,
+        real_now: front.clock.real_now(),
+    };
+    let changing = front.service.change_own_password(call.now, given, hash);
+    attempt.around(front, changing).await?;
     Ok(Reply::nothing())
 }
 
@@ -193,18 +235,20 @@ async fn own_password(call: Call, member: Member) -> Result<Reply, Error> {
 async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
-    fields.only(&["password"])?;
-    let given = required(&fields, "password")?;
-    let proven = password::prove(
-        &call.front,
-        Turn::of_member(&member),
-        &member.user().email,
-        given,
-    )
-    .await;
+    fields.only(&["password", "code"])?;
+    let password = required(&fields, "password")?;
+    let (code, front) = (code(&fields)?, &call.front);
+    let (turn, email) = (Turn::of_member(&member), &member.user().email);
+    let proven = password::prove(front, &turn, email, password).await;
     let proven = proven.map_err(not_the_present_one)?;
-    let (service, real_now) = (&call.front.service, call.front.clock.real_now());
-    service.confirm_password(real_now, &member, proven).await?;
+    let attempt = CodeAttempt::of(&turn, proven.mark(), code.as_ref());
+    let given = Given {
+        proven,
+        code,
+        real_now: front.clock.real_now(),
+    };
+    let confirming = front.service.confirm_password(call.now, &member, given);
+    attempt.around(front, confirming).await?;
     Ok(Reply::nothing())
 }
 

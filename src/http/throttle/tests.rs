@@ -1,6 +1,7 @@
 //! The counts by themselves, with the time as the test says.
 
-use super::{BY_EMAIL, Counts, FREE, PasswordLimits, Target, WAIT_MS_MAX, WAIT_MS_MIN, wait_ms};
+use super::target::{BY_EMAIL, BY_USER};
+use super::{Counts, FREE, PasswordLimits, Target, WAIT_MS_MAX, WAIT_MS_MIN, wait_ms};
 use crate::domain::time::{HOUR_MS, SECOND_MS, Time};
 use crate::service::operator::members::Mark;
 
@@ -89,6 +90,41 @@ fn who_hangs_up_learns_nothing_and_is_not_counted() {
         assert!(tries(&mut counts, &target, "a", 2_000));
         assert_eq!(counts.wait_ms(&target, "a", Time(2_000)), 4_000);
     }
+}
+
+#[test]
+fn a_right_password_takes_back_no_wrong_code() {
+    let mark = Mark {
+        user: 1,
+        password: [1; 32],
+    };
+    let (code, recovery) = (Target::Code(mark), Target::RecoveryCode(mark));
+    let mut counts = Counts::default();
+    for _ in 0..=FREE {
+        assert!(tries(&mut counts, &user(1), "a", 0));
+        counts.succeeded(&user(1), "a");
+        assert!(tries(&mut counts, &code, "a", 0));
+    }
+    assert!(!tries(&mut counts, &code, "a", 0), "one client");
+    let made = |counts: &mut Counts, now: i64| -> i64 {
+        let clients = 0..1_000;
+        let one = |client: i64| i64::from(tries(counts, &code, &format!("{now} {client}"), now));
+        clients.map(one).sum()
+    };
+    let before = i64::from(FREE) + 1;
+    assert_eq!(made(&mut counts, 0), BY_USER.burst - before, "all clients");
+    // A right code takes back itself, not what others have tried.
+    counts.succeeded(&code, "a");
+    assert!(tries(&mut counts, &code, "a", 0) && !tries(&mut counts, &code, "b", 0));
+    assert_eq!(made(&mut counts, 3 * HOUR_MS), 3);
+    // Nobody is kept from a recovery code, which is not guessed.
+    assert!(tries(&mut counts, &recovery, "b", 0));
+    // It is the password's: another one starts anew.
+    let other = Target::Code(Mark {
+        password: [2; 32],
+        ..mark
+    });
+    assert!(tries(&mut counts, &other, "b", 0));
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::domain::rate::{FRESH_MS_MAX, Quoted};
 use crate::domain::refusal::Code;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 use crate::domain::unmatched::UnmatchedReason;
+use crate::service::operator::members::Given;
 use crate::service::operator::passwords::Hasher;
 use crate::service::tests::{
     NOW, STALE, bitcoin, done, fixed, live, live_invoice, real, refused, seeded, write,
@@ -261,7 +262,12 @@ fn a_deposit_of_which_no_rate_was_ever_known_is_kept_for_a_person() {
     assert_eq!(confirmed.state(), PaymentState::Confirmed);
     let proven = simulated.credentials("operator@sandbox.test").unwrap();
     let proven = proven.prove(&mut Hasher::default(), "sandbox").unwrap();
-    let member = done(simulated.sign_in(NOW, NOW, proven)).unwrap().member;
+    let given = Given {
+        proven,
+        code: None,
+        real_now: NOW,
+    };
+    let member = done(simulated.sign_in(NOW, given)).unwrap().member;
     let account = simulated.read(|db| Ok(accounts::all(db)?.remove(0).id));
     let account = account.unwrap();
     let give = |service: &Arc<Service>| {

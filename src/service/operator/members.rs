@@ -5,10 +5,12 @@
 //! only from a session that exists; a session is made only for a user who has [`Proven`] the password.
 
 use super::passwords::Hasher;
+use super::second_factor::prove;
 use crate::domain::apikey;
 use crate::domain::asset::Mode;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::second_factor;
 use crate::domain::signature::hex;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::user::{PASSWORD_MS_MAX, Role, SESSION_MS, User};
@@ -57,6 +59,11 @@ impl Member {
         Err(Refusal::new(Code::ReauthenticationRequired, message))
     }
 
+    /// SHA-256 of the cookie.
+    pub(super) fn session(&self) -> &[u8; 32] {
+        &self.session
+    }
+
     /// May do everything?
     pub fn is_operator(&self) -> bool {
         self.user.role == Role::Operator
@@ -92,13 +99,19 @@ pub struct Mark {
     pub password: [u8; 32],
 }
 
+impl Mark {
+    fn of(user: &User, password_hash: &str) -> Mark {
+        Mark {
+            user: user.seq,
+            password: apikey::hash(password_hash),
+        }
+    }
+}
+
 impl Credentials {
     /// The user and the present password; nothing where nobody has this email.
     pub fn mark(&self) -> Option<Mark> {
-        self.found.as_ref().map(|(user, hash)| Mark {
-            user: user.seq,
-            password: apikey::hash(hash),
-        })
+        self.found.as_ref().map(|(user, hash)| Mark::of(user, hash))
     }
 
     /// The user, if this is the password. Takes the same time whether there is such a user or not.
@@ -125,16 +138,43 @@ pub struct Proven {
 }
 
 impl Proven {
+    /// The user and the password that was given.
+    pub fn mark(&self) -> Mark {
+        Mark::of(&self.user, &self.password_hash)
+    }
+
     /// The user, if the password is still the one that was given and they may still sign in.
     ///
     /// # Errors
     /// `invalid_credentials`.
-    pub(super) fn still(self, db: &Reader<'_>) -> Result<User, Error> {
+    fn still(self, db: &Reader<'_>) -> Result<User, Error> {
         let found = users::by_email(db, &self.user.email)?;
         let still = found.filter(|(user, hash)| {
             user.seq == self.user.seq && *hash == self.password_hash && is_enabled(user)
         });
         Ok(still.ok_or_else(wrong)?.0)
+    }
+}
+
+/// What somebody gave to show who they are: the password, which was right, perhaps a code, and when, by real time.
+pub struct Given {
+    /// Whose password it was.
+    pub proven: Proven,
+    /// The code of the second factor; not looked at where it is off.
+    pub code: Option<second_factor::Code>,
+    /// When, by the wall clock: authenticator apps go by it, and no sandbox's clock moves it.
+    pub real_now: Time,
+}
+
+impl Given {
+    /// The user, if the password is still that one and the code is right where one is needed; it is used up.
+    ///
+    /// # Errors
+    /// `invalid_credentials`; `second_factor_required` where a code is needed and not given.
+    pub(super) fn still(self, tx: &Tx<'_>, now: Time) -> Result<User, Error> {
+        let user = self.proven.still(tx)?;
+        prove(tx, &user, self.code.as_ref(), now, self.real_now)?;
+        Ok(user)
     }
 }
 
@@ -171,21 +211,17 @@ impl Service {
         Ok(Credentials { found })
     }
 
-    /// Begins a session. The password was given at `real_now`, which no sandbox's clock moves.
+    /// Begins a session.
     ///
     /// # Errors
-    /// `invalid_credentials` where the password was changed meanwhile.
-    pub async fn sign_in(
-        self: &Arc<Self>,
-        now: Time,
-        real_now: Time,
-        proven: Proven,
-    ) -> Result<Begun, Error> {
+    /// As [`Given::still`].
+    pub async fn sign_in(self: &Arc<Self>, now: Time, given: Given) -> Result<Begun, Error> {
         let cookie = hex(&random::<32>()?);
         let hash = apikey::hash(&cookie);
         let expires_at = now.plus_ms(SESSION_MS);
         let member = self.write(move |_, tx| {
-            let user = proven.still(tx)?;
+            let real_now = given.real_now;
+            let user = given.still(tx, now)?;
             sessions::insert(tx, &hash, user.seq, now, expires_at, real_now)?;
             member(tx, user, hash, real_now)
         });
@@ -199,16 +235,17 @@ impl Service {
     /// Notes that a member has given the password again.
     ///
     /// # Errors
-    /// `invalid_credentials` where it was changed meanwhile, `unauthorized` where the session has ended.
+    /// As [`Given::still`]; `unauthorized` where the session has ended.
     pub async fn confirm_password(
         self: &Arc<Self>,
-        real_now: Time,
+        now: Time,
         member: &Member,
-        proven: Proven,
+        given: Given,
     ) -> Result<(), Error> {
         let session = member.session;
         self.write(move |_, tx| {
-            let user = proven.still(tx)?;
+            let real_now = given.real_now;
+            let user = given.still(tx, now)?;
             let is_there = sessions::confirm(tx, &session, user.seq, real_now)?;
             is_there.then_some(()).ok_or_else(|| ended().into())
         })
@@ -293,6 +330,7 @@ pub fn create(
         account,
         created_at: now,
         disabled_at: None,
+        second_factor_at: None,
     };
     user.seq = users::insert(tx, &user, password_hash)?;
     Ok(user)

@@ -16,6 +16,7 @@ mod links;
 pub mod members;
 pub mod own_addresses;
 pub mod passwords;
+pub mod second_factor;
 mod servers;
 mod settings;
 mod summary;

@@ -3,7 +3,7 @@
 //! What does not live here: signing in (`members`). What always holds: once there was an operator who can sign in,
 //! there is always one; and a changed password ends the sessions that began with the old one.
 
-use super::members::{Proven, create};
+use super::members::{Given, create};
 use crate::domain::apikey;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
@@ -113,11 +113,7 @@ impl Service {
         password_hash: Option<String>,
     ) -> Result<Known, Error> {
         self.write(move |_, tx| {
-            let user = match id::parse(&user_id) {
-                Some(id) => users::by_id(tx, &id)?,
-                None => None,
-            };
-            let user = user.ok_or_else(|| Refusal::not_found("user"))?;
+            let user = named(tx, &user_id)?;
             change(tx, &actor, user, disabled, password_hash.as_deref(), now)
         })
         .await
@@ -126,15 +122,15 @@ impl Service {
     /// Changes one's own password to one with this hash, which ends all of one's sessions.
     ///
     /// # Errors
-    /// `invalid_credentials` where it was changed meanwhile.
+    /// As [`Given::still`](super::members::Given::still).
     pub async fn change_own_password(
         self: &Arc<Self>,
         now: Time,
-        proven: Proven,
+        given: Given,
         password_hash: String,
     ) -> Result<(), Error> {
         self.write(move |_, tx| {
-            let user = proven.still(tx)?;
+            let user = given.still(tx, now)?;
             let email = user.email.clone();
             change(tx, &email, user, None, Some(&password_hash), now).map(drop)
         })
@@ -238,7 +234,19 @@ pub fn find(db: &Reader<'_>, email: &str) -> Result<User, Error> {
     Ok(found.ok_or_else(|| Refusal::not_found("user"))?.0)
 }
 
-fn known(db: &Reader<'_>, user: User) -> Result<Known, Error> {
+/// The user with this id.
+///
+/// # Errors
+/// `not_found`.
+pub(super) fn named(db: &Reader<'_>, user_id: &str) -> Result<User, Error> {
+    let user = match id::parse(user_id) {
+        Some(id) => users::by_id(db, &id)?,
+        None => None,
+    };
+    Ok(user.ok_or_else(|| Refusal::not_found("user"))?)
+}
+
+pub(super) fn known(db: &Reader<'_>, user: User) -> Result<Known, Error> {
     let account = user
         .account
         .map(|seq| accounts::by_seq(db, seq))
@@ -247,7 +255,13 @@ fn known(db: &Reader<'_>, user: User) -> Result<Known, Error> {
 }
 
 /// Into the audit log.
-fn told(tx: &Tx<'_>, actor: &str, action: &str, user: &User, now: Time) -> Result<(), Error> {
+pub(super) fn told(
+    tx: &Tx<'_>,
+    actor: &str,
+    action: &str,
+    user: &User,
+    now: Time,
+) -> Result<(), Error> {
     let detail = json!({ "email": user.email, "role": user.role });
     let noted = Entry {
         action,

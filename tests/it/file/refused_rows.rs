@@ -29,6 +29,7 @@ insert into transfers (seq, id, kind, account, mode, status, currency, amount, a
 insert into ledger (seq, id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
   values (3, 'o', 1, 'live', 'EUR', -100, 'payout', 'payout', 't', 1, 0);
 insert into balances values (1, 'test', 'EUR', 0, 100, 0, 0, 0, -100, 0);
+insert into users (seq, id, email, password_hash, role, created_at) values (1, 'u', 'a@b', '$argon2id$', 'operator', 0);
 ";
 
 /// A new file with those rows, in memory.
@@ -54,7 +55,7 @@ pub fn rows(name: &str) -> Connection {
 }
 
 /// Each of these statements, with the part of the schema that refuses it.
-const REFUSED: [(&str, &str); 67] = [
+const REFUSED: [(&str, &str); 74] = [
     // An invoice is confirmed exactly when it says since when.
     ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
         deposit_address = '0xa', picked_quote = 1", "CHECK"),
@@ -67,6 +68,14 @@ const REFUSED: [(&str, &str); 67] = [
     ("update invoices set asset = 'ETH', status = 'expired'", "CHECK"),
     ("update invoices set amount = 0", "CHECK"),
     ("update invoices set expires_at = created_at", "CHECK"),
+    // A second factor has a secret, and is on exactly when a step was used.
+    ("update users set second_factor_secret = zeroblob(19)", "CHECK"),
+    ("update users set second_factor_at = 1, second_factor_step = 1", "CHECK"),
+    ("update users set second_factor_secret = zeroblob(20), second_factor_at = 1", "CHECK"),
+    ("update users set second_factor_secret = zeroblob(20), second_factor_step = 1", "CHECK"),
+    ("update users set second_factor_secret = zeroblob(20), second_factor_at = 1, second_factor_step = -1", "CHECK"),
+    ("insert into recovery_codes values (zeroblob(31), 1)", "CHECK"),
+    ("insert into recovery_codes values (zeroblob(32), 2)", "FOREIGN KEY"),
     // A balance adds up.
     ("update balances set available = 1", "CHECK"),
     ("update balances set sales = -1, available = -101", "CHECK"),
@@ -186,6 +195,9 @@ fn the_tables_take_what_is_right() {
         "update balances set adjustments = 0, available = 100",
         "update balances set adjustments = -200, available = -100",
         "insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xb', 2)",
+        "update users set second_factor_secret = zeroblob(20)",
+        "update users set second_factor_at = 1, second_factor_step = 0",
+        "insert into recovery_codes values (zeroblob(32), 1)",
     ] {
         assert_eq!(conn.execute(statement, []), Ok(1), "{statement}");
     }

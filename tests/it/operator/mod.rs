@@ -14,6 +14,8 @@ pub mod password_queue;
 mod private_keys;
 mod reauthentication;
 mod sales;
+mod second_factor;
+mod second_factor_asked;
 mod settings;
 mod setup_page;
 mod sign_in;

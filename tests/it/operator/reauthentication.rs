@@ -7,13 +7,16 @@ use serde_json::{Value, json};
 const CONFIRM: &str = "/dashboard/api/session/confirm";
 const NULL: Value = Value::Null;
 /// What must ask, whatever else does.
-const SENSITIVE: [&str; 17] = [
+const SENSITIVE: [&str; 21] = [
     "addOwnAddress",
     "addWallet",
+    "beginSecondFactor",
     "changeUser",
+    "confirmSecondFactor",
     "createKey",
     "createResellerToken",
     "createUser",
+    "endSecondFactor",
     "getEndpointSecret",
     "getLegacySecret",
     "importAddresses",
@@ -25,6 +28,7 @@ const SENSITIVE: [&str; 17] = [
     "rollKey",
     "rollLegacySecret",
     "setPayoutAddress",
+    "turnSecondFactorOff",
 ];
 
 /// Every password was given this long before.

@@ -7,6 +7,7 @@ use coffer::domain::server::order::ServerLimits;
 use coffer::domain::time::Time;
 use coffer::domain::transfer::{Sending, TransferKind, TransferStatus};
 use coffer::service::chains::live::Live;
+use coffer::service::operator::members::Given;
 use coffer::service::operator::passwords::Hasher;
 use coffer::service::{Caches, Error, Service, open_beside};
 use coffer::store::Kind;
@@ -207,7 +208,12 @@ fn in_production_the_operator_gives_everything() {
 
     let credentials = service.credentials("operator@sandbox.test").unwrap();
     let proven = credentials.prove(&mut Hasher::default(), "sandbox");
-    let begun = done(service.sign_in(Time(0), Time(0), proven.unwrap())).unwrap();
+    let given = Given {
+        proven: proven.unwrap(),
+        code: None,
+        real_now: Time(0),
+    };
+    let begun = done(service.sign_in(Time(0), given)).unwrap();
     let account = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
     let account = account["id"].as_str().unwrap();
     let scope = service.scope(&begun.member, account, coffer::domain::asset::Mode::Live);

@@ -1,0 +1,204 @@
+//! The second factor: codes of an authenticator app (TOTP, RFC 6238), and recovery codes that stand in for it.
+//!
+//! What lives here: secrets, codes, and which step of time a code is of. What does not: which steps were used, and which
+//! recovery codes are left (`store`). What always holds: codes are compared in a time that does not tell where they
+//! differ, and nothing here prints a secret.
+
+use super::apikey;
+use super::refusal::Refusal;
+use super::time::{SECOND_MS, Time};
+use super::user::User;
+use totp_rs::{Algorithm, Builder, Secret as Bytes, Totp};
+
+/// How many recovery codes there are at first.
+pub const RECOVERY_CODES: usize = 10;
+/// The longest text that is read as a code: a recovery code, however it is spaced.
+pub const CODE_CHARS_MAX: usize = 40;
+/// What is said where a code is missing.
+pub const NEEDED: &str =
+    "code must be given: the six digits that your authenticator app shows now, or a recovery code";
+
+/// What apps show, and in their lists.
+const ISSUER: &str = "Coffer";
+/// Every app knows these digits and this step in seconds; many know no others.
+const DIGITS: u8 = 6;
+const STEP_SECONDS: u64 = 30;
+/// Steps of drift that are let pass to each side.
+const DRIFT: u16 = 1;
+/// Letters and digits in a recovery code: 5 bits each, 80 in all.
+const RECOVERY_CHARS: usize = 16;
+/// They are shown in groups.
+const GROUP: usize = 4;
+
+/// What an authenticator app and Coffer share: 160 random bits, as RFC 4226 recommends.
+pub struct Secret(pub [u8; 20]);
+
+impl Secret {
+    fn totp(&self) -> Totp {
+        Builder::new()
+            .with_algorithm(Algorithm::SHA1)
+            .with_digits(DIGITS)
+            .with_step_duration(STEP_SECONDS)
+            .with_skew(DRIFT)
+            .with_secret(Bytes::new_stack(self.0))
+            .build_noncompliant()
+    }
+
+    /// The step whose code this is: that of `real_now`, or one to either side; nothing where it is of none.
+    pub fn step_of(&self, digits: &str, real_now: Time) -> Option<i64> {
+        let seconds = u64::try_from(real_now.0.div_euclid(SECOND_MS)).ok()?;
+        let step = self.totp().check(digits, seconds)?;
+        i64::try_from(step).ok()
+    }
+
+    /// In base32 without padding: what is typed into an app.
+    pub fn text(&self) -> String {
+        Bytes::new_stack(self.0).to_base32()
+    }
+
+    /// The same with all that an app asks for, as a link: what a QR code holds.
+    pub fn link(&self, user: &User) -> String {
+        format!(
+            "otpauth://totp/{ISSUER}:{}?secret={}&issuer={ISSUER}&algorithm=SHA1&digits={DIGITS}&period={STEP_SECONDS}",
+            escaped(&user.email),
+            self.text()
+        )
+    }
+}
+
+/// A text as part of a path: RFC 3986's unreserved characters stay.
+fn escaped(text: &str) -> String {
+    let mut path = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            path.push(char::from(byte));
+        } else {
+            path.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    path
+}
+
+/// What somebody gave as a code.
+pub enum Code {
+    /// Six digits.
+    OfApp(String),
+    /// SHA-256 of a recovery code.
+    Recovery([u8; 32]),
+}
+
+impl Code {
+    /// Reads one, however it is spaced; a recovery code in whatever case, with hyphens or without.
+    ///
+    /// # Errors
+    /// `invalid_request` where it can be neither.
+    pub fn read(text: &str) -> Result<Code, Refusal> {
+        let is_shown = |letter: &char| !letter.is_whitespace() && *letter != '-';
+        let plain: String = text.chars().filter(is_shown).collect();
+        let plain = plain.to_ascii_uppercase();
+        if plain.len() == usize::from(DIGITS) && plain.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Ok(Code::OfApp(plain));
+        }
+        let is_base32 = |byte: u8| matches!(byte, b'A'..=b'Z' | b'2'..=b'7');
+        if plain.len() == RECOVERY_CHARS && plain.bytes().all(is_base32) {
+            return Ok(Code::Recovery(apikey::hash(&plain)));
+        }
+        let problem =
+            "must be the six digits that your authenticator app shows now, or a recovery code";
+        Err(Refusal::field("code", problem))
+    }
+}
+
+/// A new recovery code of these random bits: as it is shown, and its SHA-256.
+pub fn recovery_code(random: [u8; 10]) -> (String, [u8; 32]) {
+    let plain = Bytes::new(Box::new(random)).to_base32();
+    let hash = apikey::hash(&plain);
+    let mut shown = String::with_capacity(RECOVERY_CHARS.saturating_add(3));
+    for (at, letter) in plain.chars().enumerate() {
+        if at > 0 && at.is_multiple_of(GROUP) {
+            shown.push('-');
+        }
+        shown.push(letter.to_ascii_lowercase());
+    }
+    (shown, hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, Secret, escaped, recovery_code};
+    use crate::domain::time::Time;
+
+    const VECTORS: Secret = Secret(*b"12345678901234567890");
+
+    /// RFC 6238, appendix B, SHA-1: the last six of its eight digits.
+    #[test]
+    fn codes_are_those_of_the_rfc() {
+        for (seconds, digits) in [
+            (59, "287082"),
+            (1_111_111_109, "081804"),
+            (1_111_111_111, "050471"),
+            (1_234_567_890, "005924"),
+            (2_000_000_000, "279037"),
+            (20_000_000_000, "353130"),
+        ] {
+            let now = Time(seconds * 1000);
+            assert_eq!(VECTORS.step_of(digits, now), Some(seconds / 30), "{digits}");
+        }
+        assert_eq!(VECTORS.text(), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
+    }
+
+    #[test]
+    fn a_code_is_taken_a_step_early_or_late() {
+        // That of step 1, from 30 s to 59.999 s.
+        for (ms, fits) in [
+            (0, true),
+            (30_000, true),
+            (59_999, true),
+            (89_999, true),
+            (90_000, false),
+            (-1, false),
+            (i64::MIN, false),
+        ] {
+            let step = VECTORS.step_of("287082", Time(ms));
+            assert_eq!(step, fits.then_some(1), "{ms}");
+        }
+        for digits in ["287083", "", "28708", "2870820", "+28708", "２87082"] {
+            assert_eq!(VECTORS.step_of(digits, Time(59_000)), None, "{digits}");
+        }
+    }
+
+    #[test]
+    fn a_code_is_read_however_it_is_written() {
+        for text in ["287082", " 287 082\n", "287-082"] {
+            let is_same = matches!(Code::read(text), Ok(Code::OfApp(code)) if code == "287082");
+            assert!(is_same, "{text}");
+        }
+        let (shown, hash) = recovery_code([0xa5; 10]);
+        assert_eq!(shown.len(), 19);
+        for text in [
+            shown.clone(),
+            shown.to_uppercase(),
+            shown.replace('-', " "),
+            shown.replace('-', ""),
+        ] {
+            let is_same = matches!(Code::read(&text), Ok(Code::Recovery(read)) if read == hash);
+            assert!(is_same, "{text}");
+        }
+        for text in [
+            "",
+            "12345",
+            "1234567",
+            "abcdef",
+            "１23456",
+            "abcd-efgh-ijkl-mno1",
+        ] {
+            assert!(Code::read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_email_is_escaped_in_a_link() {
+        assert_eq!(escaped("a+b:c?d@shop.test"), "a%2Bb%3Ac%3Fd%40shop.test");
+        assert_eq!(escaped("ä@x"), "%C3%A4%40x");
+    }
+}

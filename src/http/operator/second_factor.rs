@@ -1,0 +1,124 @@
+//! One's own second factor: turning it on and off.
+//!
+//! What does not live here: asking for it (`session`, `users`), and turning off another user's (`users`).
+
+use crate::domain::fields::Fields;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::render::operator::{NewSecondFactor, RecoveryCodes};
+use crate::domain::second_factor::{self, NEEDED};
+use crate::http::code::{CodeAttempt, code};
+use crate::http::password::Turn;
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::service::{Error, Member};
+use hyper::StatusCode;
+use serde_json::value::to_raw_value;
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[
+        Route {
+            operation: "beginSecondFactor",
+            tag: Some(Tag::OperatorUsers),
+            method: "POST",
+            path: "/dashboard/api/session/second-factor",
+            summary: "Begins one's own second factor: what an authenticator app is to be given, once. It is not asked for \
+                      until it is confirmed.",
+            answers: &[Answer::json(
+                201,
+                "What the app is to be given; one that was only begun before is forgotten.",
+                "NewSecondFactor",
+            )],
+            refusals: &[Code::InvalidTransition],
+            needs_recent_password: true,
+            handler: Handler::Session(|call, member| Box::pin(begin(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "confirmSecondFactor",
+            tag: Some(Tag::OperatorUsers),
+            method: "POST",
+            path: "/dashboard/api/session/second-factor/confirm",
+            summary: "Turns on what was begun, by a first code of the app; ends all other sessions of one's own.",
+            body: Some(Body::required("SecondFactorCode")),
+            answers: &[Answer::json(
+                200,
+                "It is on; these recovery codes are answered once.",
+                "RecoveryCodes",
+            )],
+            refusals: &[
+                Code::InvalidCredentials,
+                Code::InvalidTransition,
+                Code::TooManyAttempts,
+            ],
+            needs_recent_password: true,
+            handler: Handler::Session(|call, member| Box::pin(confirm(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "endSecondFactor",
+            tag: Some(Tag::OperatorUsers),
+            method: "POST",
+            path: "/dashboard/api/session/second-factor/off",
+            summary: "Turns off one's own second factor, by a code; the recovery codes are forgotten.",
+            body: Some(Body::required("SecondFactorCode")),
+            answers: &[Answer::empty(204, "It is off.")],
+            refusals: &[
+                Code::InvalidCredentials,
+                Code::InvalidTransition,
+                Code::TooManyAttempts,
+            ],
+            needs_recent_password: true,
+            handler: Handler::Session(|call, member| Box::pin(end(call, member))),
+            ..PRIVATE
+        },
+    ],
+    components: include_str!("second_factor.json"),
+};
+
+/// POST /dashboard/api/session/second-factor
+async fn begin(call: Call, member: Member) -> Result<Reply, Error> {
+    let begun = call.front.service.begin_second_factor(&member).await?;
+    let json = to_raw_value(&NewSecondFactor {
+        secret: &begun.secret,
+        uri: &begun.uri,
+    })?;
+    Ok(Reply {
+        status: StatusCode::CREATED,
+        ..Reply::ok(json)
+    })
+}
+
+/// POST /dashboard/api/session/second-factor/confirm
+async fn confirm(call: Call, member: Member) -> Result<Reply, Error> {
+    let (code, attempt) = tried(&call, &member)?;
+    let (front, real_now) = (&call.front, call.front.clock.real_now());
+    let service = &front.service;
+    let confirming = service.confirm_second_factor(call.now, real_now, &member, code);
+    let codes = attempt.around(front, confirming).await?;
+    Ok(Reply::ok(to_raw_value(&RecoveryCodes { codes: &codes })?))
+}
+
+/// POST /dashboard/api/session/second-factor/off
+async fn end(call: Call, member: Member) -> Result<Reply, Error> {
+    let (code, attempt) = tried(&call, &member)?;
+    let (front, real_now) = (&call.front, call.front.clock.real_now());
+    let service = &front.service;
+    let ending = service.end_own_second_factor(call.now, real_now, &member, code);
+    attempt.around(front, ending).await?;
+    Ok(Reply::nothing())
+}
+
+/// The code of a body that has nothing else.
+fn tried(call: &Call, member: &Member) -> Result<(second_factor::Code, CodeAttempt), Error> {
+    let body = call.object()?;
+    let fields = Fields::of(&body);
+    fields.only(&["code"])?;
+    let needed = || Refusal::of(Code::InvalidRequest, "code", NEEDED);
+    let code = code(&fields)?.ok_or_else(needed)?;
+    let mark = call.front.service.credentials(&member.user().email)?.mark();
+    let mark = mark.ok_or_else(|| Refusal::not_found("user"))?;
+    let attempt = CodeAttempt::of(&Turn::of_member(member), mark, Some(&code));
+    Ok((code, attempt))
+}

@@ -1,0 +1,69 @@
+//! What is guessed at, and how often all clients together may fail at it.
+
+use super::rate::Rate;
+use super::{Key, key};
+use crate::domain::signature::hex;
+use crate::domain::time::{HOUR_MS, SECOND_MS};
+use crate::service::operator::members::Mark;
+
+/// Failures of all clients at one email: many more than one client can make, two more each minute.
+pub(super) const BY_EMAIL: Rate = Rate {
+    burst: 300,
+    cost_ms: 30 * SECOND_MS,
+};
+/// Wrong codes of all clients for one user, whose password they all gave: each has three chances in a million. A right
+/// one takes back itself alone, so that nobody guesses on between two of the user's own.
+pub(super) const BY_USER: Rate = Rate {
+    burst: 20,
+    cost_ms: HOUR_MS,
+};
+
+/// What is guessed at.
+pub(in crate::http) enum Target {
+    /// A user that exists.
+    User(Mark),
+    /// An email that nobody has; in any case.
+    Nobody(String),
+    /// What the user's authenticator app shows.
+    Code(Mark),
+    /// A recovery code of the user's, which is too long to be guessed.
+    RecoveryCode(Mark),
+    /// The set-up token.
+    SetUp,
+}
+
+impl Target {
+    /// How often all clients together may fail at it; nothing where it is too long to be guessed.
+    pub(super) fn rate(&self) -> Option<&'static Rate> {
+        match self {
+            Target::User(_) | Target::Nobody(_) => Some(&BY_EMAIL),
+            Target::Code(_) => Some(&BY_USER),
+            Target::RecoveryCode(_) | Target::SetUp => None,
+        }
+    }
+
+    /// Does a failure count against its client elsewhere, too? Whoever tries a code has given the password.
+    pub(super) fn is_of_clients(&self) -> bool {
+        matches!(self, Target::User(_) | Target::Nobody(_))
+    }
+
+    /// What stands for it and a client; for it alone where that is empty. A user with another password is another one.
+    pub(super) fn key(&self, client: &str) -> Key {
+        match self {
+            Target::User(mark) => mark_key("user", mark, client),
+            Target::Code(mark) => mark_key("code", mark, client),
+            Target::RecoveryCode(mark) => mark_key("recovery", mark, client),
+            Target::Nobody(email) => {
+                let email = email.to_lowercase();
+                key(&format!("email {} {email} {client}", email.len()))
+            }
+            Target::SetUp => key(&format!("set-up {client}")),
+        }
+    }
+}
+
+/// What stands for a guess at something of a user with this password.
+fn mark_key(what: &str, mark: &Mark, client: &str) -> Key {
+    let password = hex(&mark.password);
+    key(&format!("{what} {} {password} {client}", mark.user))
+}

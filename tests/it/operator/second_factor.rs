@@ -1,0 +1,251 @@
+//! The second factor of a user: turned on and off, and each code taken once.
+
+use crate::support::second_factor::{
+    ANNA, BEN, FACTOR, House, NULL, Owner, PASSWORD, SESSION, STEP_MS, code_at,
+};
+use crate::support::{agent, send};
+use serde_json::json;
+use std::sync::Barrier;
+
+#[test]
+fn codes_here_are_those_of_the_rfc() {
+    let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
+    for (seconds, code) in [
+        (59, "287082"),
+        (1_111_111_109, "081804"),
+        (20_000_000_000, "353130"),
+    ] {
+        assert_eq!(code_at(secret, seconds / 30), code);
+    }
+}
+
+#[test]
+fn a_first_code_turns_it_on() {
+    let house = House::open();
+    let (cookie, other) = (house.cookie(ANNA), house.cookie(ANNA));
+    let confirm = format!("{FACTOR}/confirm");
+    let code = |code: &str| json!({ "code": code });
+    let early = house.act(&cookie, "POST", &confirm, &code("123456"));
+    early.refused(409, "invalid_transition", None);
+    let first = house.act(&cookie, "POST", FACTOR, &NULL).expect(201).json();
+    let begun = house.act(&cookie, "POST", FACTOR, &NULL).expect(201).json();
+    let (first, secret) = (
+        first["secret"].as_str().unwrap(),
+        begun["secret"].as_str().unwrap(),
+    );
+    assert_ne!(first, secret);
+    let link = format!(
+        "otpauth://totp/Coffer:anna%40shop.test?secret={secret}&issuer=Coffer&algorithm=SHA1&digits=6&period=30"
+    );
+    assert_eq!(begun["uri"], link);
+    // Nothing is asked for yet.
+    house.cookie(ANNA);
+    let replaced = house.act(&cookie, "POST", &confirm, &code(&house.code(first, 0)));
+    replaced.refused(401, "invalid_credentials", Some("code"));
+    for (body, param) in [
+        (json!({}), "code"),
+        (json!({ "code": 123_456 }), "code"),
+        (json!({ "code": "12345" }), "code"),
+        (json!({ "code": "123456", "more": 1 }), "more"),
+    ] {
+        let refused = house.act(&cookie, "POST", &confirm, &body);
+        refused.refused(400, "invalid_request", Some(param));
+    }
+    let shown = house.code(secret, 0);
+    let on = house
+        .act(&cookie, "POST", &confirm, &code(&shown))
+        .expect(200)
+        .json();
+    assert_eq!(on["codes"].as_array().unwrap().len(), 10);
+    let session = house.act(&cookie, "GET", SESSION, &NULL).expect(200).json();
+    assert_eq!(
+        session["secondFactor"],
+        json!({ "enabled": true, "recoveryCodesLeft": 10 })
+    );
+    house
+        .act(&other, "GET", SESSION, &NULL)
+        .refused(401, "unauthorized", None);
+    for path in [FACTOR, &confirm] {
+        let again = house.act(&cookie, "POST", path, &code(&house.code(secret, 1)));
+        again.refused(409, "invalid_transition", None);
+    }
+}
+
+#[test]
+fn who_signs_in_gives_a_code_that_was_not_used() {
+    let house = House::open();
+    let Owner { secret, .. } = &house.on();
+    let shown = house.code(secret, -1);
+    // Only who knows the password is told that a code is needed; a wrong password uses up none.
+    house
+        .sign_in(ANNA, &NULL)
+        .refused(401, "second_factor_required", Some("code"));
+    let next = house.code(secret, 0);
+    for code in [NULL, json!(next)] {
+        let body = json!({ "email": ANNA, "password": "wrong", "code": code });
+        let refused = house.act("", "POST", SESSION, &body);
+        refused.refused(401, "invalid_credentials", None);
+    }
+    house
+        .sign_in(ANNA, &json!("12"))
+        .refused(400, "invalid_request", Some("code"));
+    // The first code was used; the one of the step before is older.
+    for used in [shown, house.code(secret, -2)] {
+        let refused = house.sign_in(ANNA, &json!(used));
+        refused.refused(401, "invalid_credentials", Some("code"));
+    }
+    let begun = house.sign_in(ANNA, &json!(next)).expect(201).json();
+    assert_eq!(begun["secondFactor"]["enabled"], true);
+    house
+        .sign_in(ANNA, &json!(next))
+        .refused(401, "invalid_credentials", Some("code"));
+    // Somebody who has none signs in as before, whatever code is sent along.
+    house.sign_in(BEN, &json!("123456")).expect(201);
+}
+
+#[test]
+fn a_code_turns_it_off() {
+    let house = House::open();
+    let Owner { cookie, secret, .. } = &house.on();
+    let code = |code: &str| json!({ "code": code });
+    let used = house.code(secret, -1);
+    let off = format!("{FACTOR}/off");
+    house
+        .act(cookie, "POST", &off, &json!({}))
+        .refused(400, "invalid_request", Some("code"));
+    house
+        .act(cookie, "POST", &off, &code(&used))
+        .refused(401, "invalid_credentials", Some("code"));
+    house.pass(3 * STEP_MS);
+    house
+        .act(cookie, "POST", &off, &code(&house.code(secret, 0)))
+        .expect(204);
+    house
+        .act(cookie, "POST", &off, &code(&house.code(secret, 1)))
+        .refused(409, "invalid_transition", None);
+    let session = house.act(cookie, "GET", SESSION, &NULL).expect(200).json();
+    assert_eq!(
+        session["secondFactor"],
+        json!({ "enabled": false, "recoveryCodesLeft": 0 })
+    );
+    let left = "select concat(second_factor_secret, second_factor_at, second_factor_step) from users where seq = 1";
+    assert_eq!(house.value(left), "");
+    assert_eq!(house.value("select count(*) from recovery_codes"), "0");
+    house.cookie(ANNA);
+    let id = "01a1fd55-7a80-7af2-9132-000000000001";
+    assert_eq!(
+        house.log(),
+        format!("{ANNA} user.second_factor_on {id}; {ANNA} user.second_factor_off {id}")
+    );
+    assert_eq!(
+        house.value(&format!(
+            "select count(*) from audit_log where detail like '%{secret}%'"
+        )),
+        "0"
+    );
+}
+
+#[test]
+fn a_code_is_taken_one_step_early_or_late_and_once() {
+    let mut house = House::open();
+    let owner = house.on();
+    for (steps, status) in [(-2, 401), (2, 401), (-1, 201), (0, 201), (1, 201)] {
+        house.pass(300_000);
+        let code = json!(house.code(&owner.secret, steps));
+        let answer = house.sign_in(ANNA, &code);
+        assert_eq!(answer.status, status, "{steps}: {}", answer.text);
+        house
+            .sign_in(ANNA, &code)
+            .refused(401, "invalid_credentials", Some("code"));
+    }
+    // The code of a step that was passed over is not taken afterwards, nor is one after a restart.
+    house.pass(300_000);
+    let code = house.code(&owner.secret, 0);
+    house
+        .sign_in(ANNA, &json!(house.code(&owner.secret, 1)))
+        .expect(201);
+    house.start();
+    for code in [code, house.code(&owner.secret, 1)] {
+        house
+            .sign_in(ANNA, &json!(code))
+            .refused(401, "invalid_credentials", Some("code"));
+    }
+    house.pass(2 * STEP_MS);
+    house
+        .sign_in(ANNA, &json!(house.code(&owner.secret, 0)))
+        .expect(201);
+}
+
+#[test]
+fn a_recovery_code_stands_in_once() {
+    let house = House::open();
+    let owner = house.on();
+    let codes = &owner.recovery;
+    let written = [
+        codes[0].clone(),
+        codes[1].to_uppercase(),
+        codes[2].replace('-', " "),
+        codes[3].replace('-', ""),
+    ];
+    for (used, code) in written.iter().enumerate() {
+        let begun = house.sign_in(ANNA, &json!(code)).expect(201).json();
+        assert_eq!(begun["secondFactor"]["recoveryCodesLeft"], 9 - used);
+        house
+            .sign_in(ANNA, &json!(code))
+            .refused(401, "invalid_credentials", Some("code"));
+    }
+    house.sign_in(BEN, &json!(codes[4])).expect(201);
+    // One does as well to turn it off; all others are gone with it.
+    let off = format!("{FACTOR}/off");
+    house
+        .act(&owner.cookie, "POST", &off, &json!({ "code": codes[4] }))
+        .expect(204);
+    assert_eq!(house.value("select count(*) from recovery_codes"), "0");
+    assert_eq!(house.log().matches("user.recovery_code").count(), 5);
+    // They begin nothing.
+    house.act(&owner.cookie, "POST", FACTOR, &NULL).expect(201);
+    let confirm = format!("{FACTOR}/confirm");
+    let refused = house.act(
+        &owner.cookie,
+        "POST",
+        &confirm,
+        &json!({ "code": codes[5] }),
+    );
+    refused.refused(401, "invalid_credentials", Some("code"));
+}
+
+#[test]
+fn the_same_code_at_once_makes_one_session() {
+    let house = House::open();
+    let owner = house.on();
+    let code = house.code(&owner.secret, 0);
+    for (round, code) in [&code, &owner.recovery[0], &owner.recovery[1]]
+        .into_iter()
+        .enumerate()
+    {
+        let (barrier, url) = (Barrier::new(8), house.server.as_ref().unwrap().url());
+        let statuses: Vec<u16> = std::thread::scope(|scope| {
+            let callers: Vec<_> = (0..8)
+                .map(|caller| {
+                    let (barrier, url) = (&barrier, &url);
+                    scope.spawn(move || {
+                        let from = format!("198.51.100.{}", 10 * round + caller + 1);
+                        let body = json!({ "email": ANNA, "password": PASSWORD, "code": code });
+                        let headers = [("x-forwarded-for", from.as_str())];
+                        barrier.wait();
+                        let path = format!("{url}{SESSION}");
+                        send(&agent(), "POST", &path, &headers, &body.to_string()).status
+                    })
+                })
+                .collect();
+            callers
+                .into_iter()
+                .map(|caller| caller.join().unwrap())
+                .collect()
+        });
+        let made = |status: u16| statuses.iter().filter(|one| **one == status).count();
+        assert_eq!((made(201), made(401)), (1, 7), "{statuses:?}");
+    }
+    // Anna's own, and one by each code.
+    assert_eq!(house.value("select count(*) from sessions"), "4");
+}

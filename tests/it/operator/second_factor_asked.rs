@@ -1,0 +1,180 @@
+//! Where the second factor is asked for, who guesses at it, and who else turns it off.
+
+use crate::support::second_factor::{
+    ANNA, BEN, CONFIRM, FACTOR, House, NULL, PASSWORD, SESSION, cookie, wrong,
+};
+use serde_json::{Value, json};
+
+#[test]
+fn a_million_codes_are_not_walked() {
+    let house = House::open();
+    let owner = house.on();
+    let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
+    let (right, wrong) = (json!(near[1]), json!(wrong(&near)));
+    let from = "198.51.100.1";
+    for _ in 0..6 {
+        // That the password is right takes back no wrong code.
+        house
+            .sign_in_from(from, ANNA, &NULL)
+            .refused(401, "second_factor_required", Some("code"));
+        house
+            .sign_in_from(from, ANNA, &wrong)
+            .refused(401, "invalid_credentials", Some("code"));
+    }
+    for code in [&wrong, &right] {
+        let slowed = house.sign_in_from(from, ANNA, code);
+        slowed.refused(429, "too_many_attempts", None);
+        assert!(slowed.headers["retry-after"].parse::<u32>().unwrap() >= 1);
+    }
+    // The same person in a session that is theirs, by another way.
+    let confirm = json!({ "password": PASSWORD, "code": wrong });
+    for _ in 0..6 {
+        let refused = house.act(&owner.cookie, "POST", CONFIRM, &confirm);
+        refused.refused(401, "invalid_credentials", Some("code"));
+    }
+    house
+        .act(&owner.cookie, "POST", CONFIRM, &confirm)
+        .refused(429, "too_many_attempts", None);
+    let body = json!({ "code": wrong });
+    let off = house.act(&owner.cookie, "POST", &format!("{FACTOR}/off"), &body);
+    off.refused(429, "too_many_attempts", None);
+    // From ever new clients: twenty in all, and the next one in an hour.
+    let statuses: Vec<u16> = (0..20)
+        .map(|client| {
+            house
+                .sign_in_from(&format!("203.0.113.{client}"), ANNA, &wrong)
+                .status
+        })
+        .collect();
+    assert_eq!(statuses.iter().filter(|status| **status == 401).count(), 8);
+    assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 12);
+    house
+        .sign_in_from("203.0.113.99", ANNA, &right)
+        .refused(429, "too_many_attempts", None);
+    // Who has a recovery code gets in, and others are as before.
+    house
+        .sign_in_from("203.0.113.99", ANNA, &json!(owner.recovery[0]))
+        .expect(201);
+    house
+        .sign_in_from("203.0.113.99", ANNA, &right)
+        .refused(429, "too_many_attempts", None);
+    house.sign_in_from("203.0.113.99", BEN, &NULL).expect(201);
+}
+
+#[test]
+fn it_is_asked_for_wherever_the_password_is() {
+    let house = House::open();
+    let owner = house.on();
+    let begin = |cookie: &str| house.act(cookie, "POST", FACTOR, &NULL);
+    house.pass(900_000);
+    begin(&owner.cookie).refused(403, "reauthentication_required", None);
+    let confirm = |code: &Value| {
+        let body = json!({ "password": PASSWORD, "code": code });
+        house.act(&owner.cookie, "POST", CONFIRM, &body)
+    };
+    confirm(&NULL).refused(401, "second_factor_required", Some("code"));
+    begin(&owner.cookie).refused(403, "reauthentication_required", None);
+    confirm(&json!(house.code(&owner.secret, 5))).refused(401, "invalid_credentials", Some("code"));
+    confirm(&json!(house.code(&owner.secret, 0))).expect(204);
+    begin(&owner.cookie).refused(409, "invalid_transition", None);
+    let path = "/dashboard/api/session/password";
+    let change = |code: &Value| {
+        let body = json!({ "password": PASSWORD, "newPassword": "another password", "code": code });
+        house.act(&owner.cookie, "PUT", path, &body)
+    };
+    change(&NULL).refused(401, "second_factor_required", Some("code"));
+    change(&json!(house.code(&owner.secret, 0))).refused(401, "invalid_credentials", Some("code"));
+    house.act(&owner.cookie, "GET", SESSION, &NULL).expect(200);
+    change(&json!(house.code(&owner.secret, 1))).expect(204);
+    house
+        .act(&owner.cookie, "GET", SESSION, &NULL)
+        .refused(401, "unauthorized", None);
+    // Another password leaves it on.
+    let body = json!({ "email": ANNA, "password": "another password" });
+    house
+        .act("", "POST", SESSION, &body)
+        .refused(401, "second_factor_required", Some("code"));
+}
+
+#[test]
+fn another_operator_turns_it_off_for_who_has_lost_it() {
+    let house = House::open();
+    let owner = house.on();
+    let ben = house.cookie(BEN);
+    let listed = house
+        .act(&ben, "GET", "/dashboard/api/users", &NULL)
+        .expect(200);
+    let users = listed.json()["data"].clone();
+    assert!(users[0]["secondFactorAt"].is_string() && users[1]["secondFactorAt"].is_null());
+    assert!(!listed.text.contains(&owner.secret));
+    let of = |user: &Value| format!("/dashboard/api/users/{}", user["id"].as_str().unwrap());
+    let off = |cookie: &str, user: &Value| {
+        house.act(
+            cookie,
+            "DELETE",
+            &format!("{}/second-factor", of(user)),
+            &NULL,
+        )
+    };
+    // A new password, or being disabled for a while, does not turn it off.
+    let change = |body: &Value| house.act(&ben, "PATCH", &of(&users[0]), body);
+    change(&json!({ "password": PASSWORD })).expect(200);
+    change(&json!({ "disabled": true })).expect(200);
+    house
+        .sign_in(ANNA, &NULL)
+        .refused(401, "invalid_credentials", None);
+    change(&json!({ "disabled": false })).expect(200);
+    house
+        .sign_in(ANNA, &NULL)
+        .refused(401, "second_factor_required", Some("code"));
+    let anna = cookie(
+        &house
+            .sign_in(ANNA, &json!(house.code(&owner.secret, 0)))
+            .expect(201),
+    );
+    // One's own takes a code.
+    off(&anna, &users[0]).refused(403, "forbidden", None);
+    off(&ben, &users[0]).expect(204);
+    house
+        .act(&anna, "GET", SESSION, &NULL)
+        .refused(401, "unauthorized", None);
+    let log = house.log();
+    assert!(log.ends_with(&format!(
+        "{BEN} user.second_factor_off {}",
+        users[0]["id"].as_str().unwrap()
+    )));
+    let anna = house.cookie(ANNA);
+    // There is nothing to turn off any more.
+    off(&ben, &users[0]).expect(204);
+    assert_eq!(house.log(), log);
+    house.act(&anna, "GET", SESSION, &NULL).expect(200);
+    let nobody = json!({ "id": "01a1fd55-7a80-7af2-9132-000000000009" });
+    off(&ben, &nobody).refused(404, "not_found", None);
+}
+
+#[test]
+fn the_command_line_turns_it_off_beside_a_running_server() {
+    let house = House::open();
+    let owner = house.on();
+    assert_eq!(
+        house.coffer_user(&["list", "--json"])["data"]
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
+    let off = house.coffer_user(&["second-factor", "off", ANNA]);
+    assert_eq!(
+        (&off["email"], &off["secondFactorAt"]),
+        (&json!(ANNA), &NULL)
+    );
+    house
+        .act(&owner.cookie, "GET", SESSION, &NULL)
+        .refused(401, "unauthorized", None);
+    house.cookie(ANNA);
+    assert!(
+        house
+            .log()
+            .contains("; command line user.second_factor_off")
+    );
+    assert_eq!(house.value("select count(*) from recovery_codes"), "0");
+}

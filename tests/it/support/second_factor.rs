@@ -1,0 +1,221 @@
+//! A server in production with two operators, one of whom turns on a second factor.
+//!
+//! The clock is moved by hand; codes are computed here, by another library than Coffer's.
+
+use super::scratch::Scratch;
+use super::{Answer, agent, send};
+use bitcoin::hashes::hmac::{Hmac, HmacEngine};
+use bitcoin::hashes::{Hash, HashEngine, sha1};
+use coffer::clock::{ManualTime, TimeSource};
+use coffer::domain::time::Time;
+use coffer::http::PasswordLimits;
+use coffer::service::operator::passwords::Hasher;
+use coffer::store::Kind;
+use coffer::{Config, Server};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, OnceLock};
+
+pub const SESSION: &str = "/dashboard/api/session";
+pub const FACTOR: &str = "/dashboard/api/session/second-factor";
+pub const CONFIRM: &str = "/dashboard/api/session/confirm";
+pub const ANNA: &str = "anna@shop.test";
+pub const BEN: &str = "ben@shop.test";
+pub const PASSWORD: &str = "a long password";
+pub const NULL: Value = Value::Null;
+pub const STEP_MS: i64 = 30_000;
+/// What the clock shows first, a moment of the year 2040.
+pub const START_MS: i64 = 2_208_945_600_000;
+
+/// A server in production with two operators, whose clock is moved by hand.
+pub struct House {
+    pub server: Option<Server>,
+    scratch: Scratch,
+    time: Arc<ManualTime>,
+    passed_ms: std::cell::Cell<i64>,
+}
+
+/// An operator who has turned it on.
+pub struct Owner {
+    pub cookie: String,
+    pub secret: String,
+    pub recovery: Vec<String>,
+}
+
+impl House {
+    #[track_caller]
+    pub fn open() -> House {
+        static HASH: OnceLock<String> = OnceLock::new();
+        let hash = HASH.get_or_init(|| Hasher::default().hash(PASSWORD).unwrap());
+        let mut house = House {
+            server: None,
+            scratch: Scratch::new(),
+            time: Arc::new(ManualTime::new(Time(START_MS))),
+            passed_ms: std::cell::Cell::new(0),
+        };
+        house.start();
+        for (id, email) in [("0001", ANNA), ("0002", BEN)] {
+            let sql = "insert into users (id, email, password_hash, role, created_at) values (?1, ?2, ?3, 'operator', 0)";
+            let id = format!("01a1fd55-7a80-7af2-9132-00000000{id}");
+            house.file().execute(sql, [&id, email, hash]).unwrap();
+        }
+        house
+    }
+
+    /// Starts it, or starts it again.
+    #[track_caller]
+    pub fn start(&mut self) {
+        self.server = None;
+        let config = Config {
+            kind: Kind::Production,
+            file: Some(self.scratch.path("shop.db")),
+            time: TimeSource::Manual(Arc::clone(&self.time)),
+            trusted_proxy: vec!["127.0.0.1/32".parse().unwrap()],
+            password_limits: PasswordLimits {
+                wait_ms_min: 900_000,
+                ..PasswordLimits::default()
+            },
+            ..Config::sandbox()
+        };
+        self.server = Some(Server::start(config).unwrap());
+    }
+
+    pub fn file(&self) -> Connection {
+        let conn = Connection::open(self.scratch.path("shop.db")).unwrap();
+        conn.busy_timeout(std::time::Duration::from_secs(5))
+            .unwrap();
+        conn
+    }
+
+    /// The first value of a query, as a text.
+    #[track_caller]
+    pub fn value(&self, sql: &str) -> String {
+        let sql = format!("select ({sql}) || ''");
+        self.file().query_row(&sql, [], |row| row.get(0)).unwrap()
+    }
+
+    pub fn pass(&self, ms: i64) {
+        self.time.pass(ms);
+        self.passed_ms.set(self.passed_ms.get() + ms);
+    }
+
+    /// What an app with this secret shows, so many steps from now.
+    pub fn code(&self, secret: &str, steps: i64) -> String {
+        let ms = START_MS + self.passed_ms.get() + steps * STEP_MS;
+        code_at(secret, ms / STEP_MS)
+    }
+
+    #[track_caller]
+    pub fn call(&self, from: &str, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
+        let url = format!("{}{path}", self.server.as_ref().unwrap().url());
+        let headers = [("cookie", cookie), ("x-forwarded-for", from)];
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        send(&agent(), method, &url, &headers, &body)
+    }
+
+    #[track_caller]
+    pub fn act(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Answer {
+        self.call("192.0.2.1", cookie, method, path, body)
+    }
+
+    /// Signs in from this address.
+    #[track_caller]
+    pub fn sign_in_from(&self, from: &str, email: &str, code: &Value) -> Answer {
+        let body = json!({ "email": email, "password": PASSWORD, "code": code });
+        self.call(from, "", "POST", SESSION, &body)
+    }
+
+    #[track_caller]
+    pub fn sign_in(&self, email: &str, code: &Value) -> Answer {
+        self.sign_in_from("192.0.2.1", email, code)
+    }
+
+    /// Signs in by the password alone; the cookie.
+    #[track_caller]
+    pub fn cookie(&self, email: &str) -> String {
+        cookie(&self.sign_in(email, &NULL).expect(201))
+    }
+
+    /// Anna turns it on.
+    #[track_caller]
+    pub fn on(&self) -> Owner {
+        let cookie = self.cookie(ANNA);
+        let begun = self.act(&cookie, "POST", FACTOR, &NULL).expect(201).json();
+        let secret = begun["secret"].as_str().unwrap().to_owned();
+        let path = format!("{FACTOR}/confirm");
+        let body = json!({ "code": self.code(&secret, 0) });
+        let on = self.act(&cookie, "POST", &path, &body).expect(200).json();
+        let codes = on["codes"].as_array().unwrap().iter();
+        let recovery = codes.map(|code| code.as_str().unwrap().to_owned());
+        self.pass(STEP_MS);
+        Owner {
+            cookie,
+            secret,
+            recovery: recovery.collect(),
+        }
+    }
+
+    /// Who did what to a second factor, oldest first.
+    #[track_caller]
+    pub fn log(&self) -> String {
+        self.value(
+            "select group_concat(actor || ' ' || action || ' ' || object_id, '; ' order by seq) from audit_log \
+             where action like 'user.second%' or action like 'user.recovery%'",
+        )
+    }
+
+    /// Runs `coffer user` on the file; what it prints.
+    #[track_caller]
+    pub fn coffer_user(&self, args: &[&str]) -> Value {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        command.arg("user").args(args);
+        command.args(["--log", "warn", "--file"]);
+        let command = command.arg(self.scratch.path("shop.db"));
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{args:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+pub fn cookie(begun: &Answer) -> String {
+    let set = &begun.headers["set-cookie"];
+    set.split(';').next().unwrap().to_owned()
+}
+
+/// The code of a step: RFC 4226 over RFC 6238.
+pub fn code_at(secret: &str, step: i64) -> String {
+    let mut key = Vec::new();
+    let (mut bits, mut count) = (0_u32, 0);
+    for letter in secret.bytes() {
+        let value = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".iter();
+        let value = value.copied().position(|one| one == letter).unwrap();
+        bits = bits << 5 | u32::try_from(value).unwrap();
+        count += 5;
+        if count >= 8 {
+            count -= 8;
+            key.push(u8::try_from(bits >> count & 0xff).unwrap());
+        }
+    }
+    assert_eq!(key.len(), 20);
+    let mut engine = HmacEngine::<sha1::Hash>::new(&key);
+    engine.input(&step.to_be_bytes());
+    let hash = Hmac::<sha1::Hash>::from_engine(engine).to_byte_array();
+    let at = usize::from(hash[19] & 0xf);
+    let four: [u8; 4] = hash[at..at + 4].try_into().unwrap();
+    format!(
+        "{:06}",
+        (u32::from_be_bytes(four) & 0x7fff_ffff) % 1_000_000
+    )
+}
+
+/// A code that is none of these.
+pub fn wrong(not: &[String]) -> String {
+    let codes = ["000000", "111111", "222222", "333333", "444444", "555555"];
+    let mut codes = codes.iter().map(|code| (*code).to_owned());
+    codes.find(|code| !not.contains(code)).unwrap()
+}
