@@ -56,6 +56,7 @@ export async function call(method, path, body, headers = {}) {
   if (answer.ok) return json;
   const refusal = new ApiError(answer.status, json ?? {});
   if (refusal.code === 'reauthentication_required' && await confirmPassword()) return call(method, path, body, headers);
+  if (refusal.code === 'second_factor_required') return withCode(refusal, method, path, body, headers);
   if (refusal.status === 401 && refusal.code === 'unauthorized' && path.startsWith('dashboard/')) hooks.signedOut();
   throw refusal;
 }
@@ -96,6 +97,33 @@ async function confirmPassword() {
     }),
   ]);
   return given === true;
+}
+
+/**
+ * Makes a call again with a code of the second factor, which is asked for.
+ * @param {ApiError} refusal thrown where none is given
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} body
+ * @param {Record<string, string>} headers
+ */
+async function withCode(refusal, method, path, body, headers) {
+  /** @type {any} */
+  let answer = null;
+  const given = await ask('Enter your code', (close) => [
+    h('p', null, 'Your second factor is on. Enter the six digits that your authenticator app shows now, or a recovery code.'),
+    form({
+      fields: [{ name: 'code', label: 'Code', autocomplete: 'one-time-code', required: true }],
+      submit: 'Continue',
+      cancel: () => close(false),
+      send: async ({ code }) => {
+        answer = await call(method, path, { ...Object(body), code }, headers);
+        close(true);
+      },
+    }),
+  ]);
+  if (given !== true) throw refusal;
+  return answer;
 }
 
 /**
