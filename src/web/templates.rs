@@ -44,6 +44,8 @@ pub struct Frame<'a> {
     pub is_for_tests: bool,
     /// The script that makes the page better, as `folder/name` among the assets; it is complete without.
     pub script: Option<&'static str>,
+    /// The origin of the page around this one that is told what happens here.
+    pub parent: Option<String>,
     /// Seconds after which the page loads itself again where no script does better.
     pub refresh_seconds: Option<u32>,
     /// The shop's own style: a text that is in the page's policy.

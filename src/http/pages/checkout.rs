@@ -12,6 +12,7 @@ use crate::domain::asset::Mode;
 use crate::domain::invoice::draft::PaymentCase;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::InvoiceStatus;
+use crate::domain::url::Site;
 use crate::http::front::sandbox::ClockStep;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
@@ -43,6 +44,12 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                     kind: ParamKind::Any,
                 },
                 LANG,
+                Param {
+                    name: "parent",
+                    about: "The origin of the page around it, which is told what happens where the account lists it, or \
+                            lists none.",
+                    kind: ParamKind::Any,
+                },
             ],
             handler: Handler::Open(|call| Box::pin(show(call))),
             ..FRAMED_PAGE
@@ -73,13 +80,10 @@ async fn show(call: Call) -> Result<Reply, Error> {
     let checkout = call.front.service.checkout(call.now, call.id(), token)?;
     let (invoice, account) = (&checkout.invoice, &checkout.account);
     let speech = Speech::new(call.query.text("lang"), account, &call.headers);
-    let view = View::new(
-        &checkout,
-        token,
-        speech,
-        call.now,
-        call.front.sandbox.is_some(),
-    );
+    let has_controls = call.front.sandbox.is_some();
+    let parent = call.query.text("parent").and_then(origin);
+    let mut view = View::new(&checkout, token, speech, call.now, has_controls);
+    view.parent = parent.filter(|parent| account.admits(Some(parent)));
     match (invoice.status, &invoice.coin) {
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, None) => {
             let state = invoice.status.as_str();
@@ -122,11 +126,12 @@ fn page(
     body: impl Template,
 ) -> Result<Reply, Error> {
     let account = &view.checkout.account;
-    let query = format!("&token={}", view.token);
+    let query = format!("&token={}{}", view.token, of_parent(view.parent.as_deref()));
     let is_for_tests = view.checkout.is_for_tests;
     let frame = Frame {
         refresh_seconds: again,
         script: Some("checkout/checkout.js"),
+        parent: view.parent.clone(),
         ..of_shop(account, is_for_tests, view.speech, &query, view.title())
     };
     let live = Live {
@@ -197,9 +202,22 @@ async fn pass_deadline(call: &Call, form: &Form, checkout: &Checkout) -> Result<
     back_to_page(call, form)
 }
 
-/// 303: to the invoice's page, in the language that was picked.
+/// 303: to the invoice's page, in the language that was picked and in the page that is around it.
 fn back_to_page(call: &Call, form: &Form) -> Result<Reply, Error> {
     let (id, token) = (call.id(), form.text("token")?);
     let lang = super::picked(form.text("lang")?);
-    Ok(see_other(&format!("../{id}?token={token}{lang}")))
+    let parent = origin(form.text("parent")?);
+    let parent = of_parent(parent.as_deref());
+    Ok(see_other(&format!("../{id}?token={token}{lang}{parent}")))
+}
+
+/// The origin that a text is, exactly as browsers write it; nothing where it is none.
+fn origin(text: &str) -> Option<String> {
+    let origin = Site::parse(text).ok()?.origin();
+    (origin == text && text.is_ascii()).then_some(origin)
+}
+
+/// What of a page's address names the page around it.
+fn of_parent(parent: Option<&str>) -> String {
+    parent.map_or_else(String::new, |parent| format!("&parent={parent}"))
 }

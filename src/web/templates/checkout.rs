@@ -41,6 +41,8 @@ pub struct Hidden {
     pub token: String,
     /// The language that was picked.
     pub lang: Option<&'static str>,
+    /// The origin of the page around the checkout.
+    pub parent: Option<String>,
 }
 
 /// The buttons by which a test invoice is paid.

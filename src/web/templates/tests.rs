@@ -39,6 +39,7 @@ fn hidden() -> Hidden {
     Hidden {
         token: hostile(),
         lang: Some(HOSTILE),
+        parent: Some(hostile()),
     }
 }
 
@@ -89,11 +90,12 @@ fn shows(body: impl Template, times: usize) {
         shop: Some(shop),
         is_for_tests: true,
         refresh_seconds: Some(10),
+        parent: Some(hostile()),
         languages: vec![link],
         ..Frame::default()
     };
     let page = Page { frame, body }.render().unwrap_or_default();
-    let in_frame: usize = 3 + 4;
+    let in_frame: usize = 3 + 4 + 2;
     let found = page.matches(ESCAPED).count();
     assert_eq!(found, in_frame.saturating_add(times), "{page}");
     assert!(page.contains(ESCAPED_URL), "{page}");

@@ -30,6 +30,8 @@ pub(super) struct View<'a> {
     pub(super) token: &'a str,
     /// How the customer is spoken to.
     pub(super) speech: Speech,
+    /// The origin of the page around it that is told what happens.
+    pub(super) parent: Option<String>,
     now: Time,
     /// Is there a clock that can be moved?
     has_controls: bool,
@@ -47,6 +49,7 @@ impl<'a> View<'a> {
             checkout,
             token,
             speech,
+            parent: None,
             now,
             has_controls,
         }
@@ -84,6 +87,7 @@ impl<'a> View<'a> {
         Hidden {
             token: self.token.to_owned(),
             lang: self.speech.picked,
+            parent: self.parent.clone(),
         }
     }
 

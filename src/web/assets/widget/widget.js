@@ -2,14 +2,42 @@
 // server has made, never a secret key:
 //
 //   <script src="https://pay.example.com/widget.js"></script>
+//   <coffer-checkout public-key="pk_live_…" invoice="…">Pay</coffer-checkout>
+//
+// opens it in a dialog over the page and tells the page what happens by events of that element: coffer-open,
+// coffer-status (detail: { invoiceId, status, paid }), coffer-close and coffer-error (detail: the error).
+//
 //   <button data-coffer-key="pk_live_…" data-coffer-invoice="…">Pay</button>
 //
-// or CofferWidget.open({ publicKey, invoiceId, newWindow }), which promises the checkout session.
+// goes to the checkout instead, or opens a window (data-coffer-window="new") or the dialog ("dialog"), and so does
+// CofferWidget.open({ publicKey, invoiceId, newWindow, dialog }), which promises the checkout session.
+//
+// Events are hints for the page. Whether an invoice is paid is said by the webhook and the API, and by nothing else.
 (function () {
   "use strict";
 
   /** @typedef {import("openapi").components["schemas"]["CheckoutSession"]} CheckoutSession */
-  /** @typedef {{ publicKey: string, invoiceId: string, newWindow?: boolean }} Options */
+  /** @typedef {import("openapi").components["schemas"]["CheckoutEvent"]["status"]} Status */
+  /** @typedef {{ publicKey: string, invoiceId: string, newWindow?: boolean, dialog?: boolean, title?: string }} Options */
+  /** @typedef {{ invoiceId: string, status: Status, paid: boolean }} Told */
+
+  /** A frame that does not say within this time that it shows the checkout has been refused: the page goes there itself. */
+  const READY_MS = 4000;
+
+  const STYLE = `
+    dialog { width: min(32rem, 100vw); height: min(52rem, 100dvh); max-width: none; max-height: none; padding: 0;
+      border: 0; border-radius: .75rem; overflow: hidden; box-shadow: 0 1rem 4rem #0006; color-scheme: light dark;
+      color: CanvasText; background: Canvas; }
+    dialog[open] { display: flex; flex-direction: column; }
+    dialog::backdrop { background: #0009; }
+    iframe { flex: 1; width: 100%; border: 0; }
+    .close { align-self: flex-end; width: 2.75rem; height: 2.75rem; padding: 0; font: 1.5rem/1 system-ui, sans-serif;
+      color: inherit; background: none; border: 0; cursor: pointer; }
+    .open { min-height: 2.75rem; padding: .6rem 1.25rem; font: 600 1rem/1.4 system-ui, sans-serif; color: #fff;
+      background: #1a56db; border: 0; border-radius: .5rem; cursor: pointer; }
+    .open[aria-busy] { opacity: .7; cursor: progress; }
+    :focus-visible { outline: 3px solid #1a56db; outline-offset: -3px; }
+    @media (max-width: 32rem) { dialog { width: 100vw; height: 100dvh; margin: 0; border-radius: 0; } }`;
 
   // Where this script comes from is where the service is.
   const own = /** @type {HTMLScriptElement} */ (document.currentScript);
@@ -27,31 +55,134 @@
     throw Object.assign(new Error(body.message), { code: body.error, requestId: body.requestId });
   }
 
-  /** @param {Options} options */
-  async function open(options) {
+  /** An element whose content the page's own style does not reach. @param {HTMLElement} host */
+  function shadow(host) {
+    const root = host.attachShadow({ mode: "open", delegatesFocus: true });
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(STYLE);
+    root.adoptedStyleSheets = [sheet];
+    return root;
+  }
+
+  /** @param {EventTarget} target @param {string} name @param {unknown} [detail] */
+  const tell = (target, name, detail) =>
+    target.dispatchEvent(new CustomEvent("coffer-" + name, { bubbles: true, composed: true, detail }));
+
+  /**
+   * Shows the checkout in a dialog over the page.
+   * @param {CheckoutSession} found @param {string} title @param {EventTarget} target
+   */
+  function showDialog(found, title, target) {
+    const opener = document.activeElement;
+    const address = new URL(found.checkoutUrl);
+    // The checkout tells its state to this origin alone.
+    address.searchParams.set("parent", location.origin);
+    const host = document.body.appendChild(document.createElement("div"));
+    const dialog = document.createElement("dialog");
+    dialog.setAttribute("aria-label", title);
+    const frame = document.createElement("iframe");
+    frame.title = title;
+    frame.allow = "clipboard-write";
+    frame.src = address.href;
+    const close = document.createElement("button");
+    close.type = "button";
+    close.className = "close";
+    close.textContent = "×";
+    close.setAttribute("aria-label", "Close");
+    close.addEventListener("click", () => dialog.close());
+    dialog.append(close, frame);
+    shadow(host).append(dialog);
+
+    const refused = setTimeout(() => {
+      dialog.close();
+      location.assign(found.checkoutUrl);
+    }, READY_MS);
+    /** @param {MessageEvent} message */
+    const hear = ({ origin, source, data }) => {
+      if (origin !== address.origin || source !== frame.contentWindow || data?.invoiceId !== found.invoiceId) return;
+      clearTimeout(refused);
+      if (data.type === "coffer-close") dialog.close();
+      if (data.type !== "coffer-status") return;
+      const { invoiceId, status, paid } = /** @type {Told} */ (data);
+      tell(target, "status", { invoiceId, status, paid });
+    };
+    window.addEventListener("message", hear);
+    dialog.addEventListener("close", () => {
+      clearTimeout(refused);
+      window.removeEventListener("message", hear);
+      host.remove();
+      if (opener instanceof HTMLElement) opener.focus();
+      tell(target, "close");
+    });
+    dialog.showModal();
+    tell(target, "open");
+  }
+
+  /** @param {Options} options @param {EventTarget} [target] who is told what happens in the dialog */
+  async function open(options, target = document) {
     // A window can be opened only while the click is being handled, so it is opened before it is known where it goes.
-    const target = options.newWindow ? window.open("", "_blank") : null;
+    const place = options.newWindow ? window.open("", "_blank") : null;
     try {
       const found = await session(options);
-      (target ?? window).location.assign(found.checkoutUrl);
+      if (options.dialog && !options.newWindow && "showModal" in HTMLDialogElement.prototype) {
+        showDialog(found, options.title ?? "Payment", target);
+      } else {
+        (place ?? window).location.assign(found.checkoutUrl);
+      }
       return found;
     } catch (error) {
-      target?.close();
+      place?.close();
       throw error;
     }
   }
+
+  /** The same, and what goes wrong is told to the element. @param {Options} options @param {HTMLElement} element */
+  const openFrom = (options, element) =>
+    open(options, element).catch((error) => {
+      tell(element, "error", error);
+      console.error("Coffer: " + error.message);
+    });
 
   document.addEventListener("click", (event) => {
     const element = event.target instanceof Element ? event.target : null;
     const button = element?.closest("[data-coffer-key][data-coffer-invoice]");
     if (!(button instanceof HTMLElement)) return;
     event.preventDefault();
-    const { cofferKey, cofferInvoice, cofferWindow } = button.dataset;
-    open({ publicKey: cofferKey ?? "", invoiceId: cofferInvoice ?? "", newWindow: cofferWindow === "new" }).catch((error) => {
-      button.dispatchEvent(new CustomEvent("coffer-error", { bubbles: true, detail: error }));
-      console.error("Coffer: " + error.message);
-    });
+    const { cofferKey = "", cofferInvoice = "", cofferWindow } = button.dataset;
+    const options = { publicKey: cofferKey, invoiceId: cofferInvoice };
+    openFrom({ ...options, newWindow: cofferWindow === "new", dialog: cofferWindow === "dialog" }, button);
   });
 
+  class CofferCheckout extends HTMLElement {
+    connectedCallback() {
+      if (this.shadowRoot) return;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "open";
+      button.part.add("button");
+      const text = button.appendChild(document.createElement("slot"));
+      text.textContent = "Pay";
+      let isOpening = false;
+      button.addEventListener("click", async () => {
+        // A button that is disabled would lose the focus.
+        if (isOpening) return;
+        isOpening = true;
+        button.setAttribute("aria-busy", "true");
+        await this.open();
+        button.removeAttribute("aria-busy");
+        isOpening = false;
+      });
+      shadow(this).append(button);
+    }
+
+    /** Opens the checkout, as a click does. */
+    open() {
+      const value = (/** @type {string} */ name) => this.getAttribute(name) ?? "";
+      const options = { publicKey: value("public-key"), invoiceId: value("invoice") };
+      return openFrom({ ...options, dialog: true, title: this.getAttribute("dialog-title") ?? undefined }, this);
+    }
+  }
+
+  if (!customElements.get("coffer-checkout")) customElements.define("coffer-checkout", CofferCheckout);
   Object.assign(window, { CofferWidget: { open } });
 })();

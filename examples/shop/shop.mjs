@@ -1,0 +1,109 @@
+// A small shop that is paid by Coffer: a page with the widget, and a receiver of webhooks that ships what is paid.
+//
+//   node examples/shop/shop.mjs
+//
+// starts the shop at 127.0.0.1:3000 (or PORT), and a sandbox of Coffer for it: `coffer` of your PATH, or the program
+// that COFFER_BINARY names. It needs nothing but Node 18 or newer. Orders are kept in memory.
+//
+// What always holds: the price comes from this server, never from the browser, and an order is paid when a webhook says
+// so whose signature fits, and by nothing else.
+
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { startCoffer } from '../node-test/coffer.mjs';
+
+const PRODUCTS = {
+  beans: { name: 'Coffee beans, 1 kg', price: '18.50' },
+  mug: { name: 'A mug', price: '9.90' },
+};
+/** A signature that is older is of no use: somebody may have kept it. */
+const TOLERANCE_SECONDS = 300;
+const BODY_BYTES_MAX = 1024 * 1024;
+
+const file = (name) => readFileSync(new URL(name, import.meta.url), 'utf8');
+const FILES = {
+  '/': ['text/html; charset=utf-8', file('shop.html')],
+  '/shop.js': ['text/javascript; charset=utf-8', file('shop.js')],
+  '/shop.css': ['text/css; charset=utf-8', file('shop.css')],
+};
+
+const coffer = await startCoffer();
+/** Orders by their number, which the invoice carries as its orderId. */
+const orders = new Map();
+
+/** Does one of the signatures fit the raw body, and is it of now? */
+function signatureFits(header, body) {
+  const parts = (header ?? '').split(',').map((part) => part.split('='));
+  const at = parts.find(([name]) => name === 't')?.[1];
+  if (!(Math.abs(Date.now() / 1000 - Number(at)) <= TOLERANCE_SECONDS)) return false;
+  const wanted = createHmac('sha256', coffer.webhookSecret).update(`${at}.`).update(body).digest();
+  const fits = (hex) => /^[0-9a-f]{64}$/.test(hex) && timingSafeEqual(Buffer.from(hex, 'hex'), wanted);
+  return parts.some(([name, hex]) => name === 'v1' && fits(hex));
+}
+
+async function bodyOf(request) {
+  const pieces = [];
+  let bytes = 0;
+  for await (const piece of request) {
+    bytes += piece.length;
+    if (bytes > BODY_BYTES_MAX) throw new Error('the body is too large');
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+/** Makes an order and its invoice; the page needs no more than the invoice's id. */
+async function buy(request) {
+  const { product } = JSON.parse(await bodyOf(request));
+  if (!Object.hasOwn(PRODUCTS, product)) return [404, { message: 'no such product' }];
+  const { name, price } = PRODUCTS[product];
+  const order = { number: randomUUID(), name, status: 'open' };
+  const invoice = await coffer.test('POST', '/v1/invoices', {
+    amount: price, currency: 'EUR', orderId: order.number, description: name, redirectUrl: url,
+  });
+  orders.set(order.number, order);
+  return [201, { order: order.number, invoice: invoice.id, publicKey: coffer.keys.publicTest }];
+}
+
+/** Takes a webhook. The same event may come twice: what it does is the same the second time. */
+async function receive(request) {
+  const body = await bodyOf(request);
+  if (!signatureFits(request.headers['x-service-signature'], body)) {
+    return [400, { message: 'the signature does not fit' }];
+  }
+  const { data: { object } } = JSON.parse(body);
+  const order = object.object === 'invoice' ? orders.get(object.orderId) : undefined;
+  if (order) order.status = object.paid ? 'paid' : object.status;
+  return [200, {}];
+}
+
+async function answer(request) {
+  const { method, url: path } = request;
+  if (method === 'POST' && path === '/orders') return buy(request);
+  if (method === 'POST' && path === '/webhooks') return receive(request);
+  const order = method === 'GET' && orders.get(path.replace(/^\/orders\//, ''));
+  return order ? [200, order] : [404, { message: 'not found' }];
+}
+
+const server = createServer(async (request, response) => {
+  const [type, text] = (request.method === 'GET' && FILES[request.url]) || [];
+  if (text) {
+    response.writeHead(200, { 'Content-Type': type }).end(text.replaceAll('{{service}}', coffer.url));
+    return;
+  }
+  const [status, body] = await answer(request).catch((error) => [400, { message: error.message }]);
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+});
+await new Promise((resolve) => { server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', resolve); });
+const url = `http://127.0.0.1:${server.address().port}/`;
+await coffer.control('PATCH', '/account', { endpoints: [{ url: `${url}webhooks` }] });
+console.log(`the shop is at ${url}, its Coffer at ${coffer.url}`);
+
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, async () => {
+    server.close();
+    server.closeAllConnections();
+    await coffer.stop();
+  });
+}

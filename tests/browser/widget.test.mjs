@@ -1,0 +1,149 @@
+// The widget in a page of another origin, and in the small shop of examples/shop.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createInterface } from 'node:readline';
+import { after, before, test } from 'node:test';
+import { accessible, closePage, openPage, picture, startBrowser, startCoffer } from './harness.mjs';
+
+let browser;
+let coffer;
+/** A shop's page at an origin of its own; each test puts in what it shows. */
+let site;
+let content = '';
+before(async () => {
+  [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]);
+  const server = createServer((_, response) => {
+    response.setHeader('Content-Type', 'text/html; charset=utf-8');
+    // A strict policy of the shop's own: the widget needs no more than its own origin.
+    response.setHeader('Content-Security-Policy', `default-src 'none'; script-src ${coffer.url}; \
+connect-src ${coffer.url}; frame-src ${coffer.url}; img-src data:`);
+    response.end(`<!doctype html><html lang="en"><head><title>A shop</title><link rel="icon" href="data:,">
+<script src="${coffer.url}/widget.js"></script></head><body><main><h1>A shop</h1>${content}</main></body></html>`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  site = { url: `http://127.0.0.1:${server.address().port}`, close: () => { server.close(); server.closeAllConnections(); } };
+});
+after(async () => { site?.close(); await browser?.close(); await coffer?.stop(); });
+
+const invoiceOf = () => coffer.test('POST', '/v1/invoices', { amount: '20.00', currency: 'EUR' });
+const element = (invoice) =>
+  `<coffer-checkout public-key="${coffer.keys.publicTest}" invoice="${invoice.id}">Pay now</coffer-checkout>`;
+
+/** Lists the origins whose pages may show the checkout; none: all. */
+async function allow(allowedOrigins) {
+  const operator = { email: 'operator@sandbox.test', password: 'sandbox' };
+  const answer = await fetch(`${coffer.url}/dashboard/api/session`, { method: 'POST', body: JSON.stringify(operator) });
+  const cookie = answer.headers.get('set-cookie').split(';')[0];
+  const { data: [{ id }] } = await (await fetch(`${coffer.url}/dashboard/api/accounts`, { headers: { cookie } })).json();
+  const change = { method: 'PATCH', headers: { cookie }, body: JSON.stringify({ allowedOrigins }) };
+  assert.equal((await fetch(`${coffer.url}/dashboard/api/accounts/${id}`, change)).status, 200);
+}
+
+/** Opens the shop's page with this in it, and notes the widget's events. */
+async function shopWith(html) {
+  content = html;
+  const page = await openPage(browser, site.url, { origins: [coffer.url] });
+  await page.evaluate(() => {
+    window.told = [];
+    for (const name of ['open', 'status', 'close', 'error']) {
+      document.addEventListener(`coffer-${name}`, ({ detail }) => window.told.push([name, detail?.status ?? detail?.code]));
+    }
+  });
+  return page;
+}
+const told = (page) => page.evaluate(() => window.told);
+
+test('the checkout opens over the page, tells it what happens, and gives the focus back', async () => {
+  const invoice = await invoiceOf();
+  const page = await shopWith(element(invoice));
+  const button = page.getByRole('button', { name: 'Pay now' });
+  await button.focus();
+  await page.keyboard.press('Enter');
+  const frame = page.frameLocator('iframe[title="Payment"]');
+  await frame.getByRole('button', { name: /Litecoin/ }).click();
+  await frame.getByRole('heading', { level: 1, name: /Send/ }).waitFor();
+  await picture(page, 'widget');
+  await coffer.test('POST', `/v1/invoices/${invoice.id}/simulate`, {});
+  await frame.getByRole('heading', { level: 1, name: 'Paid' }).waitFor();
+  await page.waitForFunction(() => window.told.some(([, status]) => status === 'confirmed'));
+  await accessible(page, 'widget');
+  // Escape is pressed inside the frame, where the payer is.
+  await frame.locator('body').press('Escape');
+  await page.waitForFunction(() => window.told.at(-1)[0] === 'close');
+  assert.equal(await page.locator('dialog').count(), 0);
+  assert.equal(await page.evaluate(() => document.activeElement.localName), 'coffer-checkout');
+  const names = (await told(page)).map((one) => one.join(' ').trim());
+  assert.deepEqual([names[0], names[1], names.at(-1)], ['open', 'status created', 'close']);
+  assert.ok(names.includes('status awaiting_payment') && names.includes('status confirmed'), names);
+  await closePage(page);
+});
+
+test('nobody but the page that was named is told anything', async () => {
+  const invoice = await invoiceOf();
+  const page = await shopWith('');
+  await page.evaluate((url) => {
+    window.heard = [];
+    addEventListener('message', ({ data }) => window.heard.push(data));
+    const frame = document.createElement('iframe');
+    frame.title = 'Checkout';
+    frame.src = `${url}&parent=${encodeURIComponent('https://shop.example')}`;
+    document.body.append(frame);
+  }, invoice.checkoutUrl);
+  await page.frameLocator('iframe').getByRole('heading', { level: 1 }).waitFor();
+  await coffer.test('POST', `/v1/invoices/${invoice.id}/simulate`, {});
+  await page.frameLocator('iframe').getByRole('heading', { level: 1, name: 'Paid' }).waitFor();
+  assert.deepEqual(await page.evaluate(() => window.heard), []);
+  await closePage(page, ['postMessage']);
+});
+
+test('a page whose origin is not listed is refused, and a frame that is refused becomes a redirect', async () => {
+  const invoice = await invoiceOf();
+  await allow(['https://shop.example']);
+  try {
+    const page = await shopWith(element(invoice));
+    await page.getByRole('button', { name: 'Pay now' }).click();
+    await page.waitForFunction(() => window.told.length > 0);
+    assert.deepEqual(await told(page), [['error', 'forbidden']]);
+    await closePage(page, ['403', 'Coffer:']);
+    // The session is answered as if the page were listed; the frame is not shown.
+    const framed = await shopWith(element(invoice));
+    await framed.route('**/v1/public/checkout-sessions', (route) => route.fulfill({
+      headers: { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' },
+      json: { invoiceId: invoice.id, checkoutUrl: invoice.checkoutUrl },
+    }));
+    await framed.getByRole('button', { name: 'Pay now' }).click();
+    await framed.waitForURL(invoice.checkoutUrl);
+    await closePage(framed, ['frame-ancestors']);
+  } finally {
+    await allow([]);
+  }
+});
+
+test('the small shop sells, and ships when the webhook says so', async () => {
+  const shop = spawn('node', [new URL('../../examples/shop/shop.mjs', import.meta.url).pathname], {
+    env: { ...process.env, PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(createInterface({ input: shop.stdout }), 'line');
+  const [, url, service] = line.match(/at (\S+), its Coffer at (\S+)/);
+  const page = await openPage(browser, url, { origins: [service] });
+  await accessible(page, 'shop');
+  await page.getByRole('button', { name: 'Buy beans' }).click();
+  const frame = page.frameLocator('iframe');
+  await frame.getByRole('button', { name: /Litecoin/ }).click();
+  await frame.getByRole('button', { name: /exact/i }).click();
+  await frame.getByRole('heading', { level: 1, name: 'Paid' }).waitFor();
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByText('Coffee beans, 1 kg: paid. We ship it today.').waitFor();
+  await picture(page, 'shop');
+  // A webhook that nobody signed is refused.
+  const forged = await fetch(`${url}webhooks`, { method: 'POST', body: '{}' });
+  assert.equal(forged.status, 400);
+  await closePage(page);
+  shop.kill();
+  const [code] = await once(shop, 'exit');
+  assert.equal(code, 0);
+});
