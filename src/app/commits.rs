@@ -6,6 +6,7 @@ use super::following;
 use crate::chain::follow::Pools;
 use crate::http::Subscribers;
 use crate::service::Caches;
+use crate::service::activity::Activity;
 use crate::store::{Changes, OnCommit};
 use crate::worker::Wakers;
 use crate::worker::watch_chain::ChainWakers;
@@ -18,6 +19,7 @@ pub(super) fn on_commit(
     caches: &Arc<Caches>,
     subscribers: &Arc<Subscribers>,
     watched: Option<Arc<Pools>>,
+    activity: Option<Arc<Activity>>,
     chain_wakers: &Arc<ChainWakers>,
 ) -> OnCommit {
     let (wakers, caches) = (wakers.clone(), Arc::clone(caches));
@@ -27,6 +29,9 @@ pub(super) fn on_commit(
             following::tell(pools, changes);
         }
         caches.forget(changes);
+        if let Some(activity) = &activity {
+            activity.committed(changes);
+        }
         for chain in &changes.expected {
             chain_wakers.wake(*chain);
         }

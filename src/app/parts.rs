@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::domain::render::Links;
 use crate::http::{self, Limits, Listener, SandboxSettings, Settings, Subscribers};
 use crate::outbound::{Guard, Outbound};
+use crate::service::activity::Activity;
 use crate::service::clock::clock_of;
 use crate::service::{Caches, Error, Service, begin_file, sandbox};
 use crate::store::file::FileRow;
@@ -183,9 +184,17 @@ impl Shared {
         let subscribers = Arc::new(Subscribers::default());
         let (pools, chain_wakers) = (Arc::new(Pools::default()), Arc::new(ChainWakers::default()));
         let watched = (!config.nodes.of_chains.is_empty()).then(|| Arc::clone(&pools));
+        let activity = (config.kind == Kind::Sandbox).then(Arc::<Activity>::default);
         let store = Store::open(
             opening,
-            on_commit(&wakers, &caches, &subscribers, watched, &chain_wakers),
+            on_commit(
+                &wakers,
+                &caches,
+                &subscribers,
+                watched,
+                activity.clone(),
+                &chain_wakers,
+            ),
         )?;
         let begun = begin_file(&store, config.kind, |tx, row| match row.kind {
             Kind::Sandbox => sandbox::fill(tx, sandbox_clock(row).now()),
@@ -210,15 +219,10 @@ impl Shared {
             public_url: url.to_owned(),
             checkout_secret: row.checkout_secret,
         };
-        let service = Arc::new(Service::new(
-            store,
-            links,
-            config.kind,
-            check,
-            config.server_limits,
-            caches,
-            following::live(&config.nodes),
-        ));
+        let live = following::live(&config.nodes);
+        let limits = config.server_limits;
+        let service = Service::new(store, links, config.kind, check, limits, caches, live);
+        let service = Arc::new(service.telling(activity));
         let shared = Shared {
             service,
             clock: Arc::new(clock),

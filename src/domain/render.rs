@@ -5,6 +5,7 @@
 //!
 //! Rendering fails only where `serde_json` does, and no type here makes it fail.
 
+pub(crate) mod activity;
 pub mod chains;
 pub(crate) mod claims;
 pub mod customer;

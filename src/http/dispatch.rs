@@ -5,6 +5,7 @@
 
 mod admission;
 mod pretended;
+mod telling;
 
 use super::connection::Arriving;
 use super::front::faults::Fault;
@@ -32,6 +33,7 @@ use std::mem;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use telling::Telling;
 
 /// The largest body.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -121,6 +123,7 @@ impl Dispatcher {
         };
         let pretended = fault.as_ref().and_then(|fault| fault.status);
         let uri = &uri;
+        let telling = Telling::of(front, &found, (uri, &parts), &body);
         let arrived = Arrived {
             peer,
             uri,
@@ -149,6 +152,9 @@ impl Dispatcher {
             Found::Nothing => refused(Refusal::not_found("path").into()),
         };
         let reply = finished(reply, form, is_whole, id);
+        if let Some(telling) = telling {
+            telling.end(front, id, &reply);
+        }
         front.metrics.count(number, reply.status.as_u16());
         if let Some(stopwatch) = stopwatch {
             let (status, ms) = (reply.status.as_u16(), stopwatch.ms());

@@ -168,7 +168,7 @@ mod tests {
             kinds.collect::<Vec<_>>().join(" ")
         };
         for (path, expected) in [
-            ("/", ""),
+            ("/", "page private"),
             ("/nothing/here", ""),
             ("*", ""),
             ("/v1", ""),
@@ -215,7 +215,6 @@ mod tests {
     fn what_is_not_there_is_told_apart() {
         let router = Router::new(routes(false), Scope::All);
         for path in [
-            "/",
             "/v1",
             "/v1/",
             "/v1/invoices/",

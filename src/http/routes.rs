@@ -8,7 +8,7 @@ use super::route::{Resource, Route};
 use super::{checkout_events, files, merchant, operator, pages, probes, public, reseller, sandbox};
 
 /// Every resource, in the order of the document.
-pub(super) static RESOURCES: [&Resource; 48] = [
+pub(super) static RESOURCES: [&Resource; 50] = [
     &merchant::invoices::RESOURCE,
     &merchant::currencies::RESOURCE,
     &merchant::account::RESOURCE,
@@ -22,6 +22,7 @@ pub(super) static RESOURCES: [&Resource; 48] = [
     &pages::link::RESOURCE,
     &pages::setup::RESOURCE,
     &pages::docs::RESOURCE,
+    &pages::front_door::RESOURCE,
     &pages::app::RESOURCE,
     &files::RESOURCE,
     &operator::session::RESOURCE,
@@ -49,6 +50,7 @@ pub(super) static RESOURCES: [&Resource; 48] = [
     &operator::chains::RESOURCE,
     &probes::RESOURCE,
     &sandbox::state::RESOURCE,
+    &sandbox::activity::RESOURCE,
     &sandbox::faults::RESOURCE,
     &sandbox::clock::RESOURCE,
     &sandbox::account::RESOURCE,

@@ -8,7 +8,7 @@ use http_body_util::Full;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// What an answer holds.
@@ -73,6 +73,20 @@ impl Outgoing {
             }
         });
         Outgoing::Stream(receiver)
+    }
+}
+
+impl Outgoing {
+    /// All of it, where it is in one piece.
+    pub(super) fn whole(&self) -> Option<Bytes> {
+        let Outgoing::Whole(body) = self else {
+            return None;
+        };
+        let mut context = Context::from_waker(Waker::noop());
+        match Pin::new(&mut body.clone()).poll_frame(&mut context) {
+            Poll::Ready(Some(Ok(frame))) => frame.into_data().ok(),
+            Poll::Ready(_) | Poll::Pending => None,
+        }
     }
 }
 

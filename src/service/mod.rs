@@ -7,6 +7,7 @@
 //! Each use case fails with [`Error::Failed`] where the file fails; under `# Errors` stands what else it fails with.
 
 pub mod accounts;
+pub mod activity;
 pub mod audit;
 pub mod audit_log;
 pub mod backup;
@@ -76,6 +77,7 @@ pub struct Service {
     faults: faults::FaultSwitches,
     stock: stock::Stock,
     live: Live,
+    activity: Option<Arc<activity::Activity>>,
     /// How often an invoice was recomputed.
     #[cfg(test)]
     pub(crate) recomputed: std::sync::atomic::AtomicUsize,
@@ -129,6 +131,7 @@ impl Service {
             faults: faults::FaultSwitches::default(),
             stock: stock::Stock::default(),
             live,
+            activity: None,
             #[cfg(test)]
             recomputed: std::sync::atomic::AtomicUsize::default(),
         }

@@ -70,7 +70,7 @@ const SWITCHES: [&str; 12] = [
 ];
 
 /// Is this one of the sandbox's keys? Everybody knows them.
-pub(super) fn is_well_known(key: &str) -> bool {
+pub fn is_well_known(key: &str) -> bool {
     [SECRET_TEST, SECRET_LIVE, PUBLIC_TEST, PUBLIC_LIVE, LEGACY].contains(&key)
 }
 

@@ -45,6 +45,7 @@ values! {
     LAST_BEFORE(seq: i64) = "select seq from events \
         where account = :account and mode = :mode and created_at < :since order by seq desc limit 1";
     BODY(body: String) = "select body from events where id = :id and account = :account and mode = :mode";
+    BODY_OF_ANY(body: String) = "select body from events where id = :id";
     SEQ_OF(seq: i64) = "select seq from events where id = :id and account = :account and mode = :mode";
     PAGE_BY_OBJECT(id: String, body: String) = "select id, body from events \
         where object_id = :object and account = :account and mode = :mode and (:type is null or type = :type) \
@@ -79,6 +80,7 @@ pub fn last_before(
 
 /// Adds an event; its `seq`.
 pub fn insert(tx: &Tx<'_>, event: &NewEvent<'_>) -> Result<i64, StoreError> {
+    tx.note(|changes| changes.events.push(event.id.to_owned()));
     let params = named_params! {
         ":id": event.id,
         ":account": event.account,
@@ -101,6 +103,11 @@ pub fn body(
 ) -> Result<Option<String>, StoreError> {
     let params = named_params! { ":id": id, ":account": account, ":mode": mode };
     BODY.first(db, params)
+}
+
+/// The body of an event, whosever it is.
+pub fn body_of_any(db: &Reader<'_>, id: &str) -> Result<Option<String>, StoreError> {
+    BODY_OF_ANY.first(db, named_params! { ":id": id })
 }
 
 /// Where an event stands, if it is the caller's.

@@ -44,6 +44,8 @@ const FOREIGN_CHECK: Duration = Duration::from_millis(500);
 pub struct Changes {
     /// The ids of invoices that are different; one that is new has not been read before.
     pub invoices: Vec<String>,
+    /// The ids of events that were recorded.
+    pub events: Vec<String>,
     /// Accounts or their endpoints are different, or there are more of them.
     pub accounts: bool,
     /// Keys were made, revoked or removed.

@@ -7,6 +7,7 @@
 pub mod app;
 mod checkout;
 mod link;
+pub mod sandbox;
 #[cfg(test)]
 mod tests;
 

@@ -10,7 +10,8 @@ use super::{Next, Waker, Worker};
 use crate::clock::{Clock, Stopwatch};
 use crate::domain::time::Time;
 use crate::outbound::Outbound;
-use crate::service::webhooks::{Attempt, Done, Due, Waiting, outgoing};
+use crate::service::activity::{Attempted, Happened, Part};
+use crate::service::webhooks::{Attempt, Done, Due, Outgoing, Waiting, outgoing};
 use crate::service::{Error, Service};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -132,8 +133,14 @@ impl Deliver {
         let (clock, outbound) = (Arc::clone(&self.clock), self.outbound.clone());
         let number = due.attempts.saturating_add(1);
         let pending = Pending::new(report, due.id.clone(), number, clock.now());
-        self.senders
-            .submit(move || pending.end(attempt(&clock, &outbound, &due)));
+        let service = Arc::clone(&self.service);
+        self.senders.submit(move || {
+            let (attempt, sent) = attempt(&clock, &outbound, &due);
+            if let (Some(activity), Some(sent)) = (service.activity(), sent) {
+                activity.tell(attempted(&due, number, &attempt, sent));
+            }
+            pending.end(attempt);
+        });
     }
 }
 
@@ -144,11 +151,31 @@ fn is_success(attempt: &Attempt) -> bool {
         .is_some_and(|status| (200..300).contains(&status))
 }
 
-/// Makes one attempt.
-fn attempt(clock: &Clock, outbound: &Outbound, due: &Due) -> Attempt {
+/// An attempt as those are told of it who listen to what happens.
+fn attempted(due: &Due, number: u32, attempt: &Attempt, sent: Outgoing) -> Happened {
+    let attempt = attempt.clone();
+    Happened::Attempt(Attempted {
+        delivery: due.id.clone(),
+        event: due.event.clone(),
+        number,
+        url: due.url.clone(),
+        headers: sent.headers,
+        sent: Part::of(sent.body.as_bytes()),
+        at: attempt.at,
+        status: attempt.status,
+        ms: attempt.latency_ms,
+        error: attempt.error,
+        answer: attempt.answer,
+    })
+}
+
+/// Makes one attempt; what was sent, where it could be made.
+fn attempt(clock: &Clock, outbound: &Outbound, due: &Due) -> (Attempt, Option<Outgoing>) {
     let (at, stopwatch) = (clock.now(), clock.stopwatch());
-    let answer = outgoing(due, clock.real_now())
-        .map_err(|error| error.to_string())
+    let outgoing = outgoing(due, clock.real_now()).map_err(|error| error.to_string());
+    let answer = outgoing
+        .as_ref()
+        .map_err(String::clone)
         .and_then(|outgoing| {
             let headers: Vec<(&str, &str)> = outgoing
                 .headers
@@ -158,7 +185,7 @@ fn attempt(clock: &Clock, outbound: &Outbound, due: &Due) -> Attempt {
             outbound.post(&due.url, &headers, outgoing.body.as_bytes())
         });
     let latency_ms = stopwatch.ms();
-    match answer {
+    let attempt = match answer {
         Ok(answer) => Attempt {
             at,
             status: Some(answer.status),
@@ -173,7 +200,8 @@ fn attempt(clock: &Clock, outbound: &Outbound, due: &Due) -> Attempt {
             error: Some(error),
             answer: None,
         },
-    }
+    };
+    (attempt, outgoing.ok())
 }
 
 /// Where an attempt's outcome goes.

@@ -20,6 +20,7 @@ pub mod resource;
 pub mod scratch;
 pub mod second_factor;
 pub mod served;
+pub mod stream;
 pub mod tools;
 mod transfers;
 

@@ -11,9 +11,11 @@ use crate::domain::time::Time;
 use crate::domain::url::Site;
 use crate::http::hosts::{AllowedHost, Hosts};
 use crate::service::Error;
+use crate::service::activity::Activity;
 use hyper::HeaderMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+use tokio::sync::watch;
 
 /// What is said to pages of other sites.
 pub(in crate::http) const NOT_FOR_PAGES: &str =
@@ -60,6 +62,8 @@ pub(in crate::http) struct Sandbox {
     pub(in crate::http) control: Arc<dyn Control>,
     pub(in crate::http) hosts: Hosts,
     pub(in crate::http) faults: FaultState,
+    /// Wakes who listens to what happens.
+    news: Arc<watch::Sender<()>>,
 }
 
 impl Sandbox {
@@ -79,7 +83,17 @@ impl Sandbox {
             control,
             hosts: Hosts::new(&listen, public_url, allow_host, allow_remote),
             faults: FaultState::new(operations),
+            news: Arc::new(watch::Sender::new(())),
         }
+    }
+
+    /// Listens to what happens, from now on.
+    pub(in crate::http) fn listen(&self, activity: Option<&Activity>) -> watch::Receiver<()> {
+        let news = Arc::clone(&self.news);
+        if let Some(activity) = activity {
+            activity.heard_by(|| Box::new(move || news.send_replace(())));
+        }
+        self.news.subscribe()
     }
 
     /// Keeps pages of other sites out of the controls: browsers tell their `Origin`. Their `Host` is checked before.

@@ -8,6 +8,7 @@ pub(super) mod app;
 pub(super) mod checkout;
 pub(super) mod docs;
 mod form;
+pub(super) mod front_door;
 pub(super) mod link;
 pub(super) mod setup;
 

@@ -4,6 +4,7 @@
 //! What always holds: outside `coffer sandbox` none of these paths exists.
 
 pub(super) mod account;
+pub(super) mod activity;
 pub(super) mod chains;
 pub(super) mod clock;
 pub(super) mod faults;

@@ -51,7 +51,6 @@ fn no_route_but_the_inbox_is_reached_by_a_strangers_name() {
         assert!(answer.headers.contains_key("x-request-id"), "{path}");
     }
     for (method, path) in [
-        ("GET", "/"),
         ("GET", "/nowhere"),
         ("PATCH", "/v1/invoices"),
         ("OPTIONS", "/v1/public/config"),

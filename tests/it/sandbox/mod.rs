@@ -9,3 +9,4 @@ mod fixtures;
 mod hosts;
 mod inbox;
 mod left_behind;
+mod stream;

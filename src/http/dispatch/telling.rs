@@ -1,0 +1,114 @@
+//! Telling a sandbox's listeners of a call and its answer.
+//!
+//! What always holds: outside the sandbox nothing is done here; what pages load is not told, nor what tells of others, and no
+//! key that is not known anyway.
+
+use super::shown;
+use crate::clock::Stopwatch;
+use crate::domain::refusal::Refusal;
+use crate::http::front::{Front, RequestId};
+use crate::http::reply::Reply;
+use crate::http::route::Route;
+use crate::http::router::Found;
+use crate::service::activity::{Call, Happened, Part};
+use crate::service::sandbox::is_well_known;
+use hyper::body::Bytes;
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Uri};
+
+/// Sent with a call that is not to be told: a sandbox's page reads so for itself.
+const UNTOLD: &str = "x-coffer-untold";
+
+/// How much of a key is told that nobody else knows.
+const KEY_END_CHARS: usize = 4;
+
+/// A call that is to be told of.
+pub(super) struct Telling {
+    stopwatch: Stopwatch,
+    method: String,
+    target: String,
+    operation: Option<&'static str>,
+    key: Option<String>,
+    body: Bytes,
+}
+
+impl Telling {
+    /// The call has come in; nothing where it is not to be told.
+    pub(super) fn of(
+        front: &Front,
+        found: &Found,
+        (uri, parts): (&Uri, &Parts),
+        body: &Result<Bytes, Refusal>,
+    ) -> Option<Telling> {
+        front.service.activity()?;
+        let path = uri.path();
+        let route = match found {
+            Found::Route(_, route, _) => Some(*route),
+            Found::OtherMethods(_) | Found::Nothing => None,
+        };
+        if route.is_some_and(is_silent)
+            || parts.headers.contains_key(UNTOLD)
+            || path.starts_with("/assets/")
+            || path == "/favicon.ico"
+        {
+            return None;
+        }
+        let target = match (shown(path), uri.query()) {
+            (told, Some(query)) if told == path => format!("{path}?{query}"),
+            (told, _) => told.to_owned(),
+        };
+        Some(Telling {
+            stopwatch: front.clock.stopwatch(),
+            method: parts.method.as_str().to_owned(),
+            target,
+            operation: route
+                .filter(|route| route.is_documented())
+                .map(|route| route.operation),
+            key: key(&parts.headers),
+            body: body.as_ref().cloned().unwrap_or_default(),
+        })
+    }
+
+    /// It was answered.
+    pub(super) fn end(self, front: &Front, id: RequestId, reply: &Reply) {
+        let Some(activity) = front.service.activity() else {
+            return;
+        };
+        let answered = reply.body.whole().unwrap_or_default();
+        activity.tell(Happened::Call(Call {
+            request_id: id.to_string(),
+            at: front.now(),
+            method: self.method,
+            target: self.target,
+            operation: self.operation,
+            status: reply.status.as_u16(),
+            ms: self.stopwatch.ms(),
+            key: self.key,
+            sent: Part::of(&self.body),
+            answered: Part::of(&answered),
+        }));
+    }
+}
+
+/// Is it a page, the stream itself, or an inbox, whose webhooks are told of where they are sent?
+fn is_silent(route: &'static Route) -> bool {
+    let is_stream = route.path == "/sandbox/stream";
+    route.form.page.is_some() || route.takes_any_host || is_stream
+}
+
+/// The key of a call: a known one as it is, of another its end.
+fn key(headers: &HeaderMap) -> Option<String> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let bearer = || {
+        text("authorization")?
+            .split_once(' ')
+            .map(|(_, key)| key.trim())
+    };
+    let key = text("x-api-key").or_else(bearer)?;
+    if is_well_known(key) {
+        return Some(key.to_owned());
+    }
+    let before_end = key.chars().count().saturating_sub(KEY_END_CHARS);
+    let end: String = key.chars().skip(before_end.max(1)).collect();
+    Some(format!("…{end}"))
+}

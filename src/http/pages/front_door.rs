@@ -1,0 +1,54 @@
+//! Where all paths begin, `/`: a sandbox's own page; elsewhere the way to the operator pages.
+//!
+//! What always holds: a sandbox shows its page to whom it shows its controls.
+
+use super::safely;
+use crate::http::auth;
+use crate::http::reply::Reply;
+use crate::http::request::Call;
+use crate::http::route::{Handler, PAGE, Resource, Route};
+use crate::service::{Error, sandbox};
+use crate::web::templates::sandbox::SandboxPage;
+use askama::Template;
+use hyper::StatusCode;
+use hyper::header::{CONTENT_SECURITY_POLICY, LOCATION};
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[Route {
+        operation: "frontPage",
+        path: "/",
+        summary: "A sandbox's page; elsewhere the way to the operator pages.",
+        handler: Handler::Open(|call| Box::pin(show(call))),
+        ..PAGE
+    }],
+    components: "{}",
+};
+
+/// GET /
+async fn show(call: Call) -> Result<Reply, Error> {
+    if call.front.sandbox.is_none() {
+        let reply = Reply {
+            status: StatusCode::FOUND,
+            ..Reply::nothing()
+        };
+        return Ok(safely(reply).with(LOCATION, "./dashboard"));
+    }
+    auth::sandbox(&call.front, &call.headers)?;
+    let page = SandboxPage {
+        url: &call.front.public_url,
+        secret_test: sandbox::SECRET_TEST,
+        secret_live: sandbox::SECRET_LIVE,
+        public_test: sandbox::PUBLIC_TEST,
+        public_live: sandbox::PUBLIC_LIVE,
+        legacy: sandbox::LEGACY,
+        reseller: sandbox::RESELLER_TOKEN,
+        webhook_secret: sandbox::ENDPOINT_SECRET,
+        operator: sandbox::OPERATOR,
+    };
+    let page = page
+        .render()
+        .map_err(|error| Error::Failed(error.to_string()))?;
+    let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
+    Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &call.policy.text(None, None)))
+}

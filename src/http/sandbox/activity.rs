@@ -1,0 +1,187 @@
+//! What happens in a sandbox, told as it happens: calls, events, attempts to deliver.
+//!
+//! What lives here: the stream, and what is said of each thing. What does not: what is kept (`service::activity`). What always
+//! holds: no password and no private key is told; a listener that is too slow for what is kept is told how much it has
+//! missed.
+
+use crate::domain::render::activity::{Call as CallView, Delivery, Part as PartView, Told};
+use crate::domain::wallet::Secret;
+use crate::http::event_stream::{Source, event, reply};
+use crate::http::front::Front;
+use crate::http::front::sandbox::Sandbox;
+use crate::http::reply::Reply;
+use crate::http::request::{Call, Param, ParamKind};
+use crate::http::route::{Answer, Content, Handler, PLAIN, Resource, Route, Tag};
+use crate::service::Error;
+use crate::service::activity::{Attempted, Call as Answered, Happened, Heard, Part};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// What browsers send when they come back: the id of the last event that they have had.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// Where keys and addresses are sent to, and a private key by mistake.
+const KEYS: [&str; 3] = [
+    "/dashboard/api/wallets",
+    "/dashboard/api/own-addresses",
+    "/dashboard/api/pools",
+];
+
+/// Its operations.
+pub(in crate::http) static RESOURCE: Resource = Resource {
+    routes: &[Route {
+        operation: "sandboxStream",
+        tag: Some(Tag::SandboxState),
+        path: "/sandbox/stream",
+        summary: "Tells each call, event and attempt to deliver as it happens, until either side ends the stream.",
+        query: &[Param {
+            name: "since",
+            about: "The id of the last event that was had, as Last-Event-ID. Without either the stream begins with what \
+                    is kept of what has happened.",
+            kind: ParamKind::Any,
+        }],
+        answers: &[Answer {
+            status: 200,
+            about: "Events named as their `kind`, each with the number that the next one follows. A call with the \
+                    header `X-Coffer-Untold` is not told.",
+            content: Content::Events("SandboxActivity"),
+        }],
+        handler: Handler::Sandbox(|call, sandbox| Box::pin(stream(call, sandbox))),
+        ..PLAIN
+    }],
+    components: include_str!("activity.json"),
+};
+
+/// What one listener has heard.
+struct Listener {
+    front: Arc<Front>,
+    news: watch::Receiver<()>,
+    /// The number of the last that it was told of.
+    last: u64,
+}
+
+/// GET /sandbox/stream
+async fn stream(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    let resumed = call.headers.get(LAST_EVENT_ID);
+    let resumed = resumed.and_then(|last| last.to_str().ok());
+    let resumed = resumed.or(call.query.text("since"));
+    let activity = call.front.service.activity();
+    let news = sandbox.listen(activity);
+    let oldest = activity.map_or(0, |activity| activity.before_oldest());
+    let last = resumed.and_then(|last| last.parse().ok());
+    let listener = Listener {
+        front: Arc::clone(&call.front),
+        news,
+        last: last.unwrap_or(oldest),
+    };
+    Ok(reply(&call.front, listener))
+}
+
+impl Source for Listener {
+    async fn next(&mut self) -> Option<String> {
+        loop {
+            self.news.borrow_and_update();
+            let heard = self.front.service.activity()?.after(self.last);
+            let told = match heard {
+                Some(Heard::Happened(number, happened)) => {
+                    self.last = number;
+                    told(&self.front, number, &happened)
+                }
+                Some(Heard::Missed(last, count)) => {
+                    self.last = last;
+                    written(last, &Told::Missed { count })
+                }
+                None => {
+                    self.news.changed().await.ok()?;
+                    continue;
+                }
+            };
+            match told {
+                Ok(Some(text)) => return Some(text),
+                Ok(None) => {}
+                Err(error) => log::debug!("something that happened is not told: {error}"),
+            }
+        }
+    }
+}
+
+/// One thing as it is told; nothing where it is not there any more.
+fn told(front: &Front, number: u64, happened: &Happened) -> Result<Option<String>, Error> {
+    match happened {
+        Happened::Call(call) => written(number, &Told::Call(view(call))),
+        Happened::Event(id) => match front.service.event_of_anybody(id)? {
+            Some(body) => {
+                let event: &RawValue = serde_json::from_str(&body)?;
+                written(number, &Told::Event { event })
+            }
+            None => Ok(None),
+        },
+        Happened::Attempt(attempted) => written(number, &Told::Delivery(delivery(attempted))),
+    }
+}
+
+fn written(number: u64, told: &Told<'_>) -> Result<Option<String>, Error> {
+    let data = serde_json::to_string(told)?;
+    Ok(Some(event(told.kind(), &number.to_string(), &data)))
+}
+
+/// What is told of a call.
+fn view(call: &Answered) -> CallView<'_> {
+    CallView {
+        request_id: &call.request_id,
+        at: call.at,
+        method: &call.method,
+        target: &call.target,
+        operation: call.operation,
+        status: call.status,
+        ms: call.ms,
+        key: call.key.as_deref(),
+        sent: harmless(&call.target, &call.sent),
+        answered: harmless(&call.target, &call.answered),
+    }
+}
+
+/// A body, unless it may hold what nobody should read: a password, or a private key that somebody has sent by mistake.
+fn harmless<'a>(target: &str, part: &'a Part) -> PartView<'a> {
+    let may_hold = target.starts_with("/dashboard/api/");
+    // Elsewhere 32 bytes in hexadecimal are the id of a transaction.
+    let takes_keys = KEYS.iter().any(|path| target.starts_with(path));
+    let holds_key = || match takes_keys {
+        true => Secret::in_text(&part.text).is_some(),
+        false => Secret::in_argument(&part.text).is_some(),
+    };
+    let text = if may_hold && part.text.to_ascii_lowercase().contains("password\"") {
+        "(a body with a password)"
+    } else if may_hold && holds_key() {
+        "(a body with a private key)"
+    } else {
+        &part.text
+    };
+    PartView {
+        text,
+        cut: part.is_cut,
+    }
+}
+
+fn delivery(attempted: &Attempted) -> Delivery<'_> {
+    let headers = attempted.headers.iter();
+    Delivery {
+        delivery: &attempted.delivery,
+        event: &attempted.event,
+        number: attempted.number,
+        url: &attempted.url,
+        headers: headers
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect(),
+        sent: PartView {
+            text: &attempted.sent.text,
+            cut: attempted.sent.is_cut,
+        },
+        at: attempted.at,
+        status: attempted.status,
+        ms: attempted.ms,
+        error: attempted.error.as_deref(),
+        answer: attempted.answer.as_deref(),
+    }
+}

@@ -1,0 +1,24 @@
+// The sandbox's page: what happens in it as it happens, and buttons for what can be made to happen.
+//
+// What lives here: putting the parts together. What does not: the parts. What always holds: without this the page still
+// has the keys and the lines of the first payment.
+
+import { copyButton } from '../shared/dom.js';
+import { live } from './live.js';
+import { invoices } from './invoices.js';
+import { clock, faults, reset, state, webhooks } from './controls.js';
+
+const tools = /** @type {HTMLElement} */ (document.querySelector('.tools'));
+const lines = /** @type {HTMLElement} */ (document.getElementById('lines'));
+document.getElementById('copy-lines')?.append(copyButton(lines.textContent ?? '', 'four lines'));
+for (const code of document.querySelectorAll('.keys dd > code:first-child')) {
+  code.parentElement?.append(copyButton(code.textContent ?? '', code.parentElement.previousElementSibling?.textContent ?? 'key'));
+}
+
+const made = invoices();
+tools.append(made.element, clock(), webhooks(), faults(), reset());
+live(/** @type {HTMLElement} */ (document.getElementById('live')), (kind) => {
+  if (kind === 'event') made.refresh();
+});
+made.refresh();
+state.refresh();

@@ -1,0 +1,34 @@
+// Checks a webhook's signature as its receiver would: by the endpoint's secret and the bytes that were sent.
+
+import { state } from './controls.js';
+
+/** What signs what goes to an invoice's own webhookUrl in a sandbox. */
+const LEGACY_SECRET = 'legacy_sandbox';
+
+/**
+ * Is it signed with a secret of this sandbox? And that in a sentence.
+ * @param {Extract<import("controls").components["schemas"]["SandboxActivity"], { kind: 'delivery' }>} delivery
+ * @returns {Promise<[boolean, string]>}
+ */
+export async function check({ url, headers, sent }) {
+  if (sent.cut) return [false, 'The body is longer than what is kept of it, so its signature is not checked here.'];
+  if (!crypto.subtle) return [false, 'This browser checks signatures on https and localhost only.'];
+  const header = headers['X-Service-Signature'] ?? '';
+  const [, at = '', ...signatures] = /^t=(\d+)((?:,v1=[0-9a-f]{64})+)$/.exec(header)?.flatMap((part, index) =>
+    (index === 2 ? part.slice(4).split(',v1=') : [part])) ?? [];
+  const known = (await state.get()).account.endpoints.filter((endpoint) => endpoint.url === url);
+  const secrets = [...known.map((endpoint) => endpoint.secret), LEGACY_SECRET];
+  for (const secret of secrets) {
+    const signed = await sign(secret, `${at}.${sent.text}`);
+    if (signatures.includes(signed)) return [true, `The signature verifies with ${secret}.`];
+  }
+  return [false, 'The signature is of no secret that this sandbox has now; the endpoint may have been replaced.'];
+}
+
+/** @param {string} secret @param {string} text */
+async function sign(secret, text) {
+  const bytes = new TextEncoder();
+  const key = await crypto.subtle.importKey('raw', bytes.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+  const signature = new Uint8Array(await crypto.subtle.sign('HMAC', key, bytes.encode(text)));
+  return [...signature].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,253 @@
+//! The stream of what happens in a sandbox, and its page, from outside.
+
+use crate::support::served::Served;
+use crate::support::stream::{Stream, Told};
+use crate::support::{Shop, TEST, agent, send};
+use coffer::Config;
+use coffer::http::Limits;
+use serde_json::json;
+
+const STREAM: &str = "/sandbox/stream";
+
+/// A stream, from what is kept on.
+#[track_caller]
+fn open(shop: &Shop, headers: &str) -> Stream {
+    let stream = Stream::open(shop, STREAM, headers);
+    assert!(stream.head.starts_with("HTTP/1.0 200 "), "{}", stream.head);
+    assert!(stream.head.contains("content-type: text/event-stream"));
+    stream
+}
+
+fn is_call(told: &Told, target: &str) -> bool {
+    told.name == "call" && told.data["target"] == target
+}
+
+#[test]
+fn calls_events_and_deliveries_are_told_with_their_bodies_and_signatures() {
+    let shop = Shop::open();
+    let inbox = format!("{}/sandbox/inbox/shop", shop.url());
+    shop.switch(json!({ "endpoints": [{ "url": inbox }] }));
+    let mut stream = open(&shop, "");
+    let markup = "<script>alert(1)</script>\n\u{2028}data: x";
+    let invoice = shop.invoice("20.00", json!({ "description": markup }));
+    let mut told = Vec::new();
+    while told.len() < 3 {
+        let next = stream.next().unwrap();
+        let is_it = match next.name.as_str() {
+            "call" => next.data["target"] == "/v1/invoices",
+            "event" => next.data["event"]["data"]["object"]["id"] == invoice["id"],
+            "delivery" => next.data["url"] == inbox,
+            other => unreachable!("{other}"),
+        };
+        told.extend(is_it.then_some(next));
+    }
+    let of = |name: &str| &told.iter().find(|told| told.name == name).unwrap().data;
+    let call = of("call");
+    assert_eq!(
+        (&call["method"], &call["status"]),
+        (&json!("POST"), &json!(201))
+    );
+    assert_eq!(
+        (&call["operation"], &call["key"]),
+        (&json!("createInvoice"), &json!(TEST))
+    );
+    for part in ["sent", "answered"] {
+        let body: serde_json::Value =
+            serde_json::from_str(call[part]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(
+            (&body["description"], &call[part]["cut"]),
+            (&json!(markup), &json!(false))
+        );
+    }
+    let messages = shop.get("/sandbox/inbox/shop?wait=10s", None).json();
+    let (received, delivery) = (&messages["data"][0], of("delivery"));
+    assert_eq!(delivery["sent"]["text"], received["body"]);
+    assert_eq!(
+        delivery["headers"]["X-Service-Signature"],
+        received["headers"]["x-service-signature"]
+    );
+    assert_eq!(
+        (&delivery["status"], &delivery["number"]),
+        (&json!(200), &json!(1))
+    );
+    assert_eq!(of("event")["event"]["id"], delivery["event"]);
+}
+
+#[test]
+fn what_nobody_should_read_is_not_told() {
+    let shop = Shop::open();
+    let mut stream = open(&shop, "");
+    let known = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    shop.post(
+        "/dashboard/api/session",
+        None,
+        json!({ "email": "a@b.test", "password": "hidden words" }),
+    );
+    shop.post(
+        "/dashboard/api/wallets/check",
+        None,
+        json!({ "chain": "evm", "key": known }),
+    );
+    shop.get(
+        &format!("/v1/invoices/{known}"),
+        Some("sk_live_0123456789secret"),
+    );
+    shop.send(
+        "GET",
+        "/v1/ledger",
+        &[("X-Coffer-Untold", "1"), ("X-API-Key", TEST)],
+        "",
+    );
+    shop.get("/v1/merchant", Some("sk_live_0123456789secret"));
+    let mut said = String::new();
+    loop {
+        let told = stream.next().unwrap();
+        said.push_str(&told.data.to_string());
+        if is_call(&told, "/v1/merchant") {
+            break;
+        }
+    }
+    for secret in ["hidden words", known, "0123456789secret", "/v1/ledger"] {
+        assert!(!said.contains(secret), "{secret} in {said}");
+    }
+    assert!(
+        said.contains("…cret") && said.contains("a body with a password"),
+        "{said}"
+    );
+}
+
+#[test]
+fn who_comes_back_goes_on_and_who_was_away_for_long_is_told_what_is_missing() {
+    let shop = Shop::open();
+    let mut first = open(&shop, "");
+    shop.get("/v1/balances", Some(TEST));
+    let seen = first.until(|told| is_call(told, "/v1/balances"));
+    shop.get("/v1/ledger", Some(TEST));
+    let next = open(&shop, &format!("Last-Event-ID: {}\r\n", seen.id)).next();
+    let next = next.unwrap();
+    assert!(is_call(&next, "/v1/ledger"), "{next:?}");
+    let number = |told: &Told| told.id.parse::<u64>().unwrap();
+    assert_eq!(number(&next), number(&seen) + 1);
+    let mut by_query = Stream::open(&shop, &format!("{STREAM}?since={}", seen.id), "");
+    assert!(is_call(&by_query.next().unwrap(), "/v1/ledger"));
+    // One that reads nothing meanwhile, one that comes back: what is not kept any more is counted.
+    for _ in 0..600 {
+        shop.get("/v1/merchant", Some(TEST)).expect(200);
+    }
+    let mut late = open(&shop, &format!("Last-Event-ID: {}\r\n", seen.id));
+    let missed = late.next().unwrap();
+    assert_eq!(missed.name, "missed");
+    assert_eq!(missed.data["count"], json!(601 - 512));
+    assert!(is_call(&late.next().unwrap(), "/v1/merchant"));
+    // A number of another process, and what is none: from the oldest that is kept.
+    for strange in ["99999999999999999999", "x", "-1", "18446744073709551615"] {
+        let mut stream = open(&shop, &format!("Last-Event-ID: {strange}\r\n"));
+        assert!(
+            is_call(&stream.next().unwrap(), "/v1/merchant"),
+            "{strange}"
+        );
+    }
+}
+
+#[test]
+fn what_was_done_before_anybody_listened_is_there_and_bounded() {
+    let shop = Shop::open();
+    for _ in 0..100 {
+        shop.get("/v1/merchant", Some(TEST)).expect(200);
+    }
+    shop.get("/v1/balances", Some(TEST)).expect(200);
+    let mut stream = open(&shop, "");
+    let mut count = 1;
+    while !is_call(&stream.next().unwrap(), "/v1/balances") {
+        count += 1;
+    }
+    assert_eq!(count, 64);
+}
+
+#[test]
+fn a_thousand_listeners_all_hear_and_end_with_the_server() {
+    let limits = Limits {
+        connections_max: 1100,
+        ..Limits::default()
+    };
+    let shop = Shop::with(Config {
+        limits,
+        ..Config::sandbox()
+    });
+    let mut streams: Vec<Stream> = (0..1000).map(|_| open(&shop, "")).collect();
+    shop.get("/v1/balances", Some(TEST)).expect(200);
+    for stream in &mut streams {
+        stream.until(|told| is_call(told, "/v1/balances"));
+    }
+    drop(shop);
+    for stream in &mut streams {
+        assert_eq!(stream.next(), None);
+    }
+}
+
+#[test]
+fn a_slow_listener_holds_up_nobody() {
+    let shop = Shop::open();
+    // It never reads: what waits for it in the system's buffers is all that it costs.
+    let _slow = open(&shop, "");
+    let mut quick = open(&shop, "");
+    let long = "x".repeat(400);
+    for number in 0..2000 {
+        shop.get(&format!("/v1/nothing/{long}/{number}"), Some(TEST))
+            .expect(404);
+        quick.until(|told| {
+            told.data["target"]
+                .as_str()
+                .is_some_and(|target| target.ends_with(&format!("/{number}")))
+        });
+    }
+}
+
+#[test]
+fn there_is_no_stream_and_no_page_outside_a_sandbox() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    let ask = |path: &str| send(&agent(), "GET", &format!("{}{path}", running.url), &[], "");
+    assert_eq!(ask(STREAM).status, 404);
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .proxy(None);
+    let agent: ureq::Agent = config.max_redirects(0).build().into();
+    let front = send(&agent, "GET", &format!("{}/", running.url), &[], "");
+    assert_eq!(
+        (front.status, front.headers["location"].as_str()),
+        (302, "./dashboard")
+    );
+}
+
+#[test]
+fn the_page_is_for_this_machine_and_no_foreign_page() {
+    let shop = Shop::open();
+    let page = shop.get("/", None).expect(200);
+    for text in [
+        shop.url(),
+        TEST,
+        "pk_live_sandbox",
+        "whsec_",
+        "$ID/simulate",
+        "rt_sandbox",
+    ] {
+        assert!(page.text.contains(text), "{text}");
+    }
+    let policy = &page.headers["content-security-policy"];
+    assert!(
+        policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+    for path in ["/", STREAM] {
+        for header in [
+            ("Origin", "https://evil.example"),
+            ("Sec-Fetch-Site", "cross-site"),
+            ("Host", "evil.example"),
+        ] {
+            let answer = shop.send("GET", path, &[header], "");
+            assert_eq!(answer.status, 403, "{path} {header:?}: {}", answer.text);
+            assert!(!answer.text.contains(TEST), "{path}");
+        }
+    }
+}
