@@ -18,7 +18,7 @@ const median = (numbers) => {
 
 test('the first contentful paint and the QR code', async (t) => {
   const invoice = await coffer.test('POST', '/v1/invoices', { amount: '20.00', currency: 'EUR', asset: 'BTC' });
-  const page = await openPage(browser, `${coffer.url}/livez`);
+  const page = await openPage(browser, invoice.checkoutUrl);
   const client = await page.context().newCDPSession(page);
   await client.send('Emulation.setCPUThrottlingRate', { rate: 4 });
   await client.send('Network.enable');
