@@ -72,7 +72,7 @@ impl Begun {
             drop(answering);
             drop(place);
         });
-        place.seat.served_by(task.abort_handle());
+        place.seat.taken_over_by(task.abort_handle());
     }
 }
 
@@ -87,7 +87,10 @@ async fn send(
     loop {
         answering.seat().wait(IDLE);
         let next = poll_fn(|context| next(context, &mut socket, &mut live)).await;
-        answering.seat().go_on(IDLE);
+        if !answering.seat().go_on(IDLE) {
+            // Its place has been given to another.
+            return Ok(());
+        }
         let Some((piece, rest)) = next else {
             if is_chunked {
                 write(&mut socket, b"0\r\n\r\n").await?;

@@ -236,9 +236,25 @@ impl Taken {
 }
 
 impl Seat {
-    /// Says which task serves it, which ends with it.
+    /// Says which task serves it, which ends with it; one that has taken it over meanwhile goes on.
     pub(super) fn served_by(&self, task: AbortHandle) {
+        self.task().get_or_insert(task);
+        self.end_late();
+    }
+
+    /// Says which task has taken it over.
+    pub(super) fn taken_over_by(&self, task: AbortHandle) {
         *self.task() = Some(task);
+        self.end_late();
+    }
+
+    /// Ends the task that it was not known to have when it was told to end.
+    fn end_late(&self) {
+        if self.state.load(Ordering::SeqCst) & ENDING != 0
+            && let Some(task) = &*self.task()
+        {
+            task.abort();
+        }
     }
 
     fn task(&self) -> MutexGuard<'_, Option<AbortHandle>> {
@@ -315,5 +331,49 @@ impl Answering {
 impl Drop for Answering {
     fn drop(&mut self) {
         self.0.go_on(ANSWERING | IDLE);
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{IDLE, Place, Places, Wish};
+    use crate::clock::Clock;
+    use std::future::pending;
+    use tokio::task::JoinHandle;
+
+    fn place() -> Option<Place> {
+        let places = Places::new(1, Clock::new(0, None).stopwatch());
+        match places.take(None) {
+            Wish::Granted(place) => Some(place),
+            Wish::TooMany | Wish::Full => None,
+        }
+    }
+
+    fn task() -> JoinHandle<()> {
+        tokio::spawn(pending())
+    }
+
+    #[tokio::test]
+    async fn a_task_that_is_known_only_after_the_connection_was_told_to_end_ends() {
+        let place = place().unwrap();
+        place.seat.wait(IDLE);
+        assert!(place.seat.end());
+        let task = task();
+        place.seat.taken_over_by(task.abort_handle());
+        assert!(task.await.unwrap_err().is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn who_has_taken_a_connection_over_is_ended_and_not_who_had_it_before() {
+        let place = place().unwrap();
+        let (before, after) = (task(), task());
+        place.seat.taken_over_by(after.abort_handle());
+        place.seat.served_by(before.abort_handle());
+        place.seat.wait(IDLE);
+        assert!(place.seat.end());
+        assert!(after.await.unwrap_err().is_cancelled());
+        assert!(!before.is_finished());
+        assert!(!place.seat.go_on(IDLE));
     }
 }

@@ -82,7 +82,9 @@ impl Router {
     pub(super) fn form(&self, path: &str) -> Form {
         let mut node = Some(&self.root);
         let mut form = None;
-        for segment in path.strip_prefix('/').unwrap_or_default().split('/') {
+        // What is asked of no path, as OPTIONS may be, is asked of no page.
+        let segments = path.strip_prefix('/').map(|path| path.split('/'));
+        for segment in segments.into_iter().flatten() {
             let Some(here) = node else { break };
             form = here.common;
             let param = || here.param.as_deref().filter(|_| decode(segment).is_some());

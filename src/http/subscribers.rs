@@ -13,7 +13,8 @@ pub struct Subscribers(Mutex<HashMap<String, watch::Sender<()>>>);
 
 /// One who listens to one invoice, until it is dropped.
 pub(super) struct Subscription {
-    changes: watch::Receiver<()>,
+    /// Nothing only while it is dropped.
+    changes: Option<watch::Receiver<()>>,
     subscribers: Arc<Subscribers>,
     invoice: String,
 }
@@ -47,7 +48,7 @@ impl Subscribers {
             .or_default()
             .subscribe();
         Subscription {
-            changes,
+            changes: Some(changes),
             subscribers: Arc::clone(self),
             invoice: invoice.to_owned(),
         }
@@ -62,15 +63,19 @@ impl Subscription {
     /// Waits for the next change; several that came meanwhile are one.
     pub(super) async fn changed(&mut self) {
         // Its sender lives as long as somebody listens.
-        let _ = self.changes.changed().await;
+        if let Some(changes) = &mut self.changes {
+            let _ = changes.changed().await;
+        }
     }
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
         let mut by_invoice = self.subscribers.lock();
-        let is_last = |changes: &watch::Sender<()>| changes.receiver_count() <= 1;
-        if by_invoice.get(&self.invoice).is_some_and(is_last) {
+        // Under the lock, so that of two that leave at once the second one is the last.
+        self.changes = None;
+        let is_left = |changes: &watch::Sender<()>| changes.receiver_count() == 0;
+        if by_invoice.get(&self.invoice).is_some_and(is_left) {
             by_invoice.remove(&self.invoice);
         }
     }

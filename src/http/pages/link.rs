@@ -5,7 +5,6 @@ use super::{LANG, Speech, of_shop, reply, safely, said, see_other, too_fast};
 use crate::domain::link::PaymentLink;
 use crate::domain::money::Cents;
 use crate::domain::refusal::{Code, Refusal};
-use crate::http::client;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Handler, PAGE, Resource, Route};
@@ -111,14 +110,8 @@ fn price(words: &Words, link: &PaymentLink, amount: Cents) -> String {
 async fn pay(call: Call) -> Result<Reply, Error> {
     let service = &call.front.service;
     let opened = service.open_link(call.id())?;
-    let client = client::limit_key(call.client());
-    let now = call.front.clock.uptime();
-    if let Some(verdict) = call.front.link_limiter.count(&client, now)
-        && !verdict.allowed
-    {
-        let path = format!("/l/{}", opened.link.id);
-        let refusal = verdict.refusal().into();
-        return Ok(too_fast(&path, &call, verdict.wait_seconds, refusal));
+    if let Some(refused) = too_fast(&format!("/l/{}", opened.link.id), &call) {
+        return Ok(refused);
     }
     let form = Form::parse(&call.body)?;
     let (named, lang) = (form.text("amount")?, form.text("lang")?);

@@ -12,6 +12,7 @@ pub(super) mod front_door;
 pub(super) mod link;
 pub(super) mod setup;
 
+use super::client;
 use super::front::RequestId;
 use super::policy::Policy;
 use super::reply::Reply;
@@ -187,9 +188,14 @@ fn see_other(location: &str) -> Reply {
     safely(reply).with(hyper::header::LOCATION, location)
 }
 
-/// 429 as a page.
-fn too_fast(path: &str, call: &Call, wait_seconds: i64, refusal: Error) -> Reply {
-    error(path, refusal, call.request_id).with(RETRY_AFTER, &wait_seconds.to_string())
+/// 429 as a page, where this client has made as much by payment links as it may, which needs no key; `path` is the page's.
+fn too_fast(path: &str, call: &Call) -> Option<Reply> {
+    let client = client::limit_key(call.client());
+    let uptime = call.front.clock.uptime();
+    let verdict = call.front.link_limiter.count(&client, uptime)?;
+    let wait_seconds = verdict.wait_seconds.to_string();
+    let refused = || error(path, verdict.refusal().into(), call.request_id);
+    (!verdict.allowed).then(|| refused().with(RETRY_AFTER, &wait_seconds))
 }
 
 /// A link out of a page; none where it would lead anywhere but to a site or an app.

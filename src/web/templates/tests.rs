@@ -69,7 +69,7 @@ fn coins() -> Coins<'static> {
 }
 
 /// The texts of a coin in the list, and of its form.
-const COINS: usize = 2 * 8 + 3;
+const COINS: usize = 2 * 8 + 4;
 
 /// Asserts that the page shows the hostile text so often, and that it is a text wherever it is shown.
 #[track_caller]
@@ -90,12 +90,11 @@ fn shows(body: impl Template, times: usize) {
         shop: Some(shop),
         is_for_tests: true,
         refresh_seconds: Some(10),
-        parent: Some(hostile()),
         languages: vec![link],
         ..Frame::default()
     };
     let page = Page { frame, body }.render().unwrap_or_default();
-    let in_frame: usize = 3 + 4 + 2;
+    let in_frame: usize = 3 + 4;
     let found = page.matches(ESCAPED).count();
     assert_eq!(found, in_frame.saturating_add(times), "{page}");
     assert!(page.contains(ESCAPED_URL), "{page}");
@@ -149,7 +148,7 @@ fn every_field_of_a_checkout_is_a_text_wherever_it_stands() {
         cases: vec![(HOSTILE, HOSTILE), (HOSTILE, HOSTILE)],
     };
     let whole = live(choose(), Some(trial));
-    shows(whole, 3 + COINS + 2 + 2 + 3 + 4);
+    shows(whole, 3 + COINS + 2 + 2 + 4 + 4);
     shows(live(choose(), None), 3 + COINS + 2 + 2);
 }
 
@@ -253,4 +252,21 @@ fn every_field_of_another_page_is_a_text_wherever_it_stands() {
     };
     shows(setup, 3);
     shows(SetupDone { email: HOSTILE }, 1);
+}
+
+#[test]
+fn the_page_around_is_named_by_a_text_and_scripts_are_files() {
+    let frame = Frame {
+        parent: Some(hostile()),
+        script: Some("folder/file.js"),
+        ..Frame::default()
+    };
+    let body = SetupDone { email: "" };
+    let page = Page { frame, body }.render().unwrap_or_default();
+    let named = format!("<meta name=\"coffer-parent\" content=\"{ESCAPED}\">");
+    assert!(page.contains(&named), "{page}");
+    let files = page
+        .matches("<script type=\"module\" src=\"assets/")
+        .count();
+    assert_eq!((files, page.matches("<script").count()), (2, 2), "{page}");
 }

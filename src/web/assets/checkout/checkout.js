@@ -117,7 +117,8 @@ function schedule(wait) {
 /** Listens for changes while there can be some. */
 function listen() {
   const address = contentOf(document)?.dataset.events;
-  if (!address) {
+  // A browser has few connections to a host: a page that nobody looks at keeps none of them.
+  if (!address || document.visibilityState === "hidden") {
     stream?.close();
     stream = null;
   } else if (!stream) {
@@ -125,7 +126,7 @@ function listen() {
     stream.addEventListener("invoice", refresh);
     stream.addEventListener("open", () => connected(true));
     // It comes back by itself and then tells what was missed; whether there is a connection at all is seen by asking.
-    stream.addEventListener("error", () => schedule(0));
+    stream.addEventListener("error", () => schedule(RETRY_MS * Math.random()));
   }
 }
 
@@ -278,6 +279,7 @@ document.addEventListener("copy", (event) => {
 });
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible" && contentOf(document)?.dataset.events) refresh();
+  listen();
 });
 addEventListener("online", () => refresh());
 addEventListener("offline", () => connected(false));

@@ -54,11 +54,17 @@ const logo = import.meta.resolve('../shared/coffer.svg');
 /** @type {{ user: Schemas["Session"]["user"] | null, accounts: Schemas["AccountSettings"][], shown: number }} */
 const state = { user: null, accounts: [], shown: 0 };
 
-/** What was chosen here before. @param {string} name @param {string} [value] to be kept */
+/**
+ * What was chosen in this tab; in a new one, what was chosen last. What another tab chooses changes nothing here.
+ * @param {string} name @param {string} [value] to be kept
+ */
 function kept(name, value) {
+  const key = `coffer.${name}`;
   try {
-    if (value !== undefined) localStorage.setItem(`coffer.${name}`, value);
-    return localStorage.getItem(`coffer.${name}`);
+    if (value !== undefined) localStorage.setItem(key, value);
+    const chosen = value ?? sessionStorage.getItem(key) ?? localStorage.getItem(key);
+    if (chosen !== null) sessionStorage.setItem(key, chosen);
+    return chosen;
   } catch {
     return value ?? null;
   }
@@ -237,9 +243,11 @@ function missing() {
 function context(parts, query) {
   const user = state.user;
   if (!user) throw new Error('Nobody is signed in.');
+  // What a page does is done to the account that it shows.
+  const shown = account();
   return {
-    user, isOperator: user.role === 'operator', account: account(), accounts: state.accounts, mode: mode(),
-    parts: parts.map(decodeURIComponent), query, path: (rest) => `accounts/${account()?.id}/${rest}`, reload: show,
+    user, isOperator: user.role === 'operator', account: shown, accounts: state.accounts, mode: mode(),
+    parts: parts.map(decodeURIComponent), query, path: (rest) => `accounts/${shown?.id}/${rest}`, reload: show,
     refresh: async () => { await read(); frame(); await show(); },
   };
 }
