@@ -241,8 +241,8 @@ impl Service {
     }
 
     /// What has happened lately; nothing outside the sandbox.
-    pub fn activity(&self) -> Option<&Activity> {
-        self.activity.as_deref()
+    pub fn activity(&self) -> Option<&Arc<Activity>> {
+        self.activity.as_ref()
     }
 
     /// The body of an event of anybody's, by its id; nothing where it was not kept.

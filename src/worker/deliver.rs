@@ -133,10 +133,11 @@ impl Deliver {
         let (clock, outbound) = (Arc::clone(&self.clock), self.outbound.clone());
         let number = due.attempts.saturating_add(1);
         let pending = Pending::new(report, due.id.clone(), number, clock.now());
-        let service = Arc::clone(&self.service);
+        // Not the service: a receiver that hangs would keep the file open after the server's end.
+        let activity = self.service.activity().cloned();
         self.senders.submit(move || {
             let (attempt, sent) = attempt(&clock, &outbound, &due);
-            if let (Some(activity), Some(sent)) = (service.activity(), sent) {
+            if let (Some(activity), Some(sent)) = (activity, sent) {
                 activity.tell(attempted(&due, number, &attempt, sent));
             }
             pending.end(attempt);

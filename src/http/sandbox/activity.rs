@@ -67,7 +67,7 @@ async fn stream(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let resumed = resumed.and_then(|last| last.to_str().ok());
     let resumed = resumed.or(call.query.text("since"));
     let activity = call.front.service.activity();
-    let news = sandbox.listen(activity);
+    let news = sandbox.listen(activity.map(Arc::as_ref));
     let oldest = activity.map_or(0, |activity| activity.before_oldest());
     let last = resumed.and_then(|last| last.parse().ok());
     let listener = Listener {
