@@ -131,5 +131,5 @@ fn links(route: &Route, subject: Subject) -> Map<String, Value> {
 fn events(schema: &str) -> Value {
     let data = format!("#/components/schemas/{schema}");
     let about = format!("The data of each event is JSON as `{schema}` describes it.");
-    json!({ "text/event-stream": { "schema": { "type": "string", "description": about, "x-data": { "$ref": data } } } })
+    json!({ "text/event-stream": { "schema": { "type": "string", "description": about, "contentMediaType": "application/json", "contentSchema": { "$ref": data } } } })
 }
