@@ -5,6 +5,7 @@
 
 mod doctor;
 mod keeping;
+mod live;
 mod logging;
 mod nodes;
 mod operator;

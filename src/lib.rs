@@ -12,7 +12,7 @@
 //! | [`store`] | SQLite: one writer that commits in groups, connections that read, one module for each table | domain |
 //! | [`service`] | the use cases: each takes `now` and writes in one transaction. Money comes in by [`service::intake`] and every change of an invoice ends in `settle`; what the operator interface asks for is in [`service::operator`], what only a sandbox does in [`service::sandbox`] | domain, store |
 //! | [`http`] | hyper: ROUTES, keys and sessions, limits, statuses, the OpenAPI document, pages, the operator interface, the sandbox's controls | service, domain, clock, web |
-//! | [`web`] | what a browser gets: pages, their style, the widget, as files; what is put into a page is a type | domain, askama |
+//! | [`web`] | what a browser gets: pages, their style, the widget, as files; what is put into a page is a type | domain, askama, flate2 |
 //! | [`outbound`] | the one way out: sends webhooks, and refuses addresses that are not for them | domain |
 //! | [`chain`] | what the world outside says: asks the nodes of real chains and follows each chain step by step; public sources of rates | domain |
 //! | [`worker`] | what time brings about: delivery, expiry, pruning; the operator's signer and provisioner; one loop waits for all of them | service, chain, outbound, domain, clock |
@@ -25,7 +25,7 @@
 //! A short statement stands in the module of its table, a long one is a file, `sql/<table>/<verb>.sql`; a macro ties both
 //! to the names of their columns and makes a test of them. Outside `src`, too: `sql/migrations` is the schema,
 //! `sql/template.db` what the migrations add up to; `tests/it` drives the real server from outside, `tests/tidy` holds
-//! the house rules.
+//! the house rules; `docs` has the guides, which `build.rs` makes pages of.
 //!
 //! # Five shapes that carry it
 //!
@@ -40,8 +40,10 @@
 
 pub mod app;
 pub mod chain;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod clock;
+#[cfg(feature = "cli")]
 pub mod config;
 pub mod domain;
 pub mod http;

@@ -27,6 +27,7 @@ mod growth;
 mod litecoind;
 mod machine;
 mod naive;
+mod pages;
 mod plan;
 mod process;
 mod report;
@@ -90,12 +91,15 @@ fn measure(quick: bool, as_json: bool) -> Result<(), Failure> {
     let starts = startup::measure(&plan, &place)?;
     let (book, busy) = rounds::run(&plan, &place, &rows)?;
     let growth = growth::measure(&plan, &place, &rows.delivered())?;
+    eprintln!("how soon pages are told …");
+    let pages = pages::measure(&plan, &place)?;
     let report = report::Report {
         plan,
         book,
         busy,
         starts,
         growth,
+        pages,
     };
     if as_json {
         println!("{}", report.json());

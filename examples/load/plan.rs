@@ -21,6 +21,8 @@ pub struct Plan {
     pub memory_invoices: usize,
     /// Invoices in the small file and in the large one.
     pub sizes: [usize; 2],
+    /// Checkout pages that listen at once.
+    pub pages: usize,
     /// Rounds in which the two files are compared.
     pub size_rounds: usize,
 }
@@ -36,6 +38,7 @@ impl Plan {
             starts: 20,
             memory_invoices: 100_000,
             sizes: [10_000, 1_000_000],
+            pages: 5_000,
             size_rounds: 7,
         }
     }
@@ -50,6 +53,7 @@ impl Plan {
             starts: 20,
             memory_invoices: 10_000,
             sizes: [10_000, 100_000],
+            pages: 500,
             size_rounds: 5,
         }
     }

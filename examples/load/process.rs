@@ -52,6 +52,11 @@ impl Place {
 
     /// A sandbox on the file with this name, which is made where there is none; no name: one that is thrown away.
     pub fn coffer(&self, name: Option<&str>) -> Result<Server, Failure> {
+        self.sandbox(name, &[])
+    }
+
+    /// The same with these settings besides.
+    pub fn sandbox(&self, name: Option<&str>, settings: &[&str]) -> Result<Server, Failure> {
         let mut command = Command::new(&self.coffer);
         command.args([
             "sandbox",
@@ -64,7 +69,8 @@ impl Place {
         if let Some(name) = name {
             command.arg("--file").arg(self.file(name));
         }
-        Server::start(command.env("TMPDIR", &self.folder))
+        command.args(settings).env("TMPDIR", &self.folder);
+        Server::start(&mut command)
     }
 
     /// A server on the file with this name, with these settings besides.

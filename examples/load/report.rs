@@ -3,6 +3,7 @@
 use crate::book::{Book, Measured, Range, Subject};
 use crate::growth::Growth;
 use crate::machine::load_average;
+use crate::pages::Pages;
 use crate::plan::{CONNECTIONS, Plan};
 use crate::startup::Starts;
 use serde_json::{Value, json};
@@ -20,6 +21,8 @@ pub struct Report {
     pub starts: Starts,
     /// What many invoices cost.
     pub growth: Growth,
+    /// Pages that are told what changes.
+    pub pages: Pages,
 }
 
 /// What is promised, and what came of it.
@@ -115,6 +118,18 @@ impl Report {
                 single(megabytes(self.growth.idle.resident_kb)),
                 8.0,
             ),
+            Target::at_most(
+                "memory for a checkout page that listens, KB",
+                "≤ 12",
+                single(self.pages.memory_kb()),
+                12.0,
+            ),
+            Target::at_most(
+                "such pages that were not told",
+                "0",
+                single(self.pages.lost() as f64),
+                0.0,
+            ),
         ]);
         targets
     }
@@ -192,6 +207,7 @@ impl Report {
         }
         self.write_starts(out)?;
         self.write_growth(out)?;
+        self.pages.write(out)?;
         writeln!(out, "\ntargets")?;
         for target in self.targets() {
             let verdict = if target.met { "met" } else { "MISSED" };
@@ -335,6 +351,7 @@ impl Report {
                 "idle": growth.idle, "invoices": self.plan.memory_invoices, "after": growth.after, "large": growth.large,
             },
             "growth": { "sizes": self.plan.sizes, "get": growth.get, "list": growth.list },
+            "pages": self.pages.json(),
             "targets": targets.collect::<Vec<_>>(),
         })
     }

@@ -3,7 +3,7 @@
 //   node examples/shop/shop.mjs
 //
 // starts the shop at 127.0.0.1:3000 (or PORT), and a sandbox of Coffer for it: `coffer` of your PATH, or the program
-// that COFFER_BINARY names. It needs nothing but Node 18 or newer. Orders are kept in memory.
+// that COFFER_BINARY names. It needs nothing but Node 18.18 or newer. Orders are kept in memory.
 //
 // What always holds: the price comes from this server, never from the browser, and an order is paid when a webhook says
 // so whose signature fits, and by nothing else.
@@ -11,7 +11,8 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { startCoffer } from '../node-test/coffer.mjs';
+// In a shop of your own: from 'coffer-sandbox'.
+import { startCoffer } from '../../packaging/npm/coffer-sandbox/index.js';
 
 const PRODUCTS = {
   beans: { name: 'Coffee beans, 1 kg', price: '18.50' },
@@ -59,14 +60,17 @@ async function buy(request) {
   if (!Object.hasOwn(PRODUCTS, product)) return [404, { message: 'no such product' }];
   const { name, price } = PRODUCTS[product];
   const order = { number: randomUUID(), name, status: 'open' };
-  const invoice = await coffer.test('POST', '/v1/invoices', {
+  const invoice = await coffer.createInvoice({
     amount: price, currency: 'EUR', orderId: order.number, description: name, redirectUrl: url,
   });
   orders.set(order.number, order);
   return [201, { order: order.number, invoice: invoice.id, publicKey: coffer.keys.publicTest }];
 }
 
-/** Takes a webhook. The same event may come twice: what it does is the same the second time. */
+/**
+ * Takes a webhook. The same event may come twice, and an older one after a newer: what it does is the same the second
+ * time, and what was paid stays so.
+ */
 async function receive(request) {
   const body = await bodyOf(request);
   if (!signatureFits(request.headers['x-service-signature'], body)) {
@@ -74,7 +78,7 @@ async function receive(request) {
   }
   const { data: { object } } = JSON.parse(body);
   const order = object.object === 'invoice' ? orders.get(object.orderId) : undefined;
-  if (order) order.status = object.paid ? 'paid' : object.status;
+  if (order && order.status !== 'paid') order.status = object.paid ? 'paid' : object.status;
   return [200, {}];
 }
 
@@ -97,7 +101,7 @@ const server = createServer(async (request, response) => {
 });
 await new Promise((resolve) => { server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', resolve); });
 const url = `http://127.0.0.1:${server.address().port}/`;
-await coffer.control('PATCH', '/account', { endpoints: [{ url: `${url}webhooks` }] });
+await coffer.account({ endpoints: [{ url: `${url}webhooks` }] });
 console.log(`the shop is at ${url}, its Coffer at ${coffer.url}`);
 
 for (const signal of ['SIGINT', 'SIGTERM']) {

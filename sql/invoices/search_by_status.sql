@@ -7,5 +7,7 @@ where account = :account and mode = :mode and status = :status and seq < :before
   and (:currency is null or currency = :currency)
   and (:from is null or created_at >= :from) and (:to is null or created_at < :to)
   and (:like is null or id like :like escape '\' or order_id like :like escape '\' or description like :like escape '\'
-    or customer_email like :like escape '\')
+    or customer_email like :like escape '\'
+    or metadata <> '{}' and exists (select 1 from json_tree(invoices.metadata) as m where m.atom like :like escape '\'
+      or m.key || '=' || m.atom = :text))
 order by seq desc limit :limit

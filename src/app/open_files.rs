@@ -8,6 +8,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const OTHERS: u64 = 512;
 
 /// What is wrong where the system allows too few open files for this many connections.
+#[cfg(feature = "cli")]
 pub(crate) fn lacking(connections: usize) -> Option<String> {
     let most = getrlimit(Resource::Nofile).maximum?;
     let fitting = fitting(connections, most);

@@ -4,6 +4,7 @@
 //! audit`).
 
 use super::keeping::file;
+use super::live::of_server;
 use super::nodes::{finals, nodes, of_chains, of_nodes, of_wallets};
 use super::output::{show, wants_json};
 use super::progress::{self, hear};
@@ -34,9 +35,14 @@ pub(super) type Checked = (String, Vec<Complaint>);
 /// The command with what is its own.
 pub(super) fn command(command: Command) -> Command {
     let accept = Arg::new("accept-clock").long("accept-clock");
-    command.arg(accept.action(ArgAction::SetTrue).help(
-        "Say that the wall clock is right, also to a running server, which adopts it at once",
-    ))
+    let live = Arg::new("live").long("live").conflicts_with("accept-clock");
+    command
+        .arg(accept.action(ArgAction::SetTrue).help(
+            "Say that the wall clock is right, also to a running server, which adopts it at once",
+        ))
+        .arg(live.action(ArgAction::SetTrue).help(
+            "Ask the server that listens there whether it takes requests (/readyz), and nothing else",
+        ))
 }
 
 /// A log of so many bytes is read by somebody without end, or by Litestream no more.
@@ -45,8 +51,11 @@ const LOG_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// Runs `coffer doctor`.
 pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("doctor", matches)?;
-    let path = file("doctor", matches)?;
     let values = Values::new("doctor", matches);
+    if matches.get_flag("live") {
+        return report(&[of_server(listen(&values)?)?], None, as_json);
+    }
+    let path = file("doctor", matches)?;
     let text = |flag| values.text(flag).map_err(Error::Failed);
     let mut checked = vec![of_url(text("public-url")?.as_deref())];
     checked.push(of_folder(&path));
@@ -97,6 +106,11 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
         }
     }
     progress::end();
+    report(&checked, accepted, as_json)
+}
+
+/// Prints what was checked, and fails where anything is wrong.
+fn report(checked: &[Checked], accepted: Option<Time>, as_json: bool) -> Result<(), Error> {
     match as_json {
         true => {
             let data: Vec<Value> = checked.iter().map(view).collect();

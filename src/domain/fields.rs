@@ -102,6 +102,20 @@ impl<'a> Fields<'a> {
         Ok(Some(text))
     }
 
+    /// A name of `length` characters, on one line: none of them is a control character.
+    ///
+    /// # Errors
+    /// `invalid_request` as [`Fields::text`], and for what no line can show.
+    pub fn name(
+        &self,
+        name: &str,
+        length: RangeInclusive<usize>,
+    ) -> Result<Option<&'a str>, Refusal> {
+        let text = self.text(name, length)?;
+        text.map_or(Ok(()), |text| one_line(name, text))?;
+        Ok(text)
+    }
+
     /// One of an enumeration's texts.
     ///
     /// # Errors
@@ -227,6 +241,20 @@ impl<'a> Fields<'a> {
             }
             text => Ok(text),
         }
+    }
+}
+
+/// Can a field's text be shown on one line?
+///
+/// # Errors
+/// `invalid_request` where a control character stands in it: a line break, a tab, an escape.
+pub fn one_line(name: &str, text: &str) -> Result<(), Refusal> {
+    match text.contains(char::is_control) {
+        true => Err(Refusal::field(
+            name,
+            "must be one line, without control characters",
+        )),
+        false => Ok(()),
     }
 }
 

@@ -4,7 +4,7 @@
 //! need the account or the file. What always holds: a link that exists has a name, and a price that is positive or none.
 
 use super::asset::Mode;
-use super::fields::Fields;
+use super::fields::{Fields, one_line};
 use super::invoice::draft;
 use super::money::{Cents, Currency};
 use super::refusal::{Code, Refusal};
@@ -104,6 +104,7 @@ impl LinkChange {
         if fields.names("name") && name.is_none_or(str::is_empty) {
             return Err(Refusal::field("name", "must say what is paid for"));
         }
+        name.map_or(Ok(()), |name| one_line("name", name))?;
         let amount = match fields.get("amount") {
             None => fields.names("amount").then_some(None),
             Some(_) => Some(Some(draft::amount(fields)?.ok_or_else(too_large)?)),

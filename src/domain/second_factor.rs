@@ -51,6 +51,13 @@ impl Secret {
         i64::try_from(step).ok()
     }
 
+    /// The newest step whose code is taken at `real_now`.
+    pub fn newest_step(real_now: Time) -> i64 {
+        let seconds = u64::try_from(real_now.0.div_euclid(SECOND_MS)).unwrap_or_default();
+        let step = seconds.div_euclid(STEP_SECONDS);
+        i64::try_from(step.saturating_add(DRIFT.into())).unwrap_or(i64::MAX)
+    }
+
     /// In base32 without padding: what is typed into an app.
     pub fn text(&self) -> String {
         Bytes::new_stack(self.0).to_base32()
@@ -161,6 +168,8 @@ mod tests {
         ] {
             let step = VECTORS.step_of("287082", Time(ms));
             assert_eq!(step, fits.then_some(1), "{ms}");
+            let newest = Secret::newest_step(Time(ms));
+            assert_eq!(fits, ms >= 0 && (1..=3).contains(&newest), "{ms}");
         }
         for digits in ["287083", "", "28708", "2870820", "+28708", "２87082"] {
             assert_eq!(VECTORS.step_of(digits, Time(59_000)), None, "{digits}");

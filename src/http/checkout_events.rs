@@ -44,7 +44,6 @@ pub(super) static RESOURCE: Resource = Resource {
         handler: Handler::Open(|call| Box::pin(stream(call))),
         ..SHARED
     }],
-    components: include_str!("checkout_events.json"),
 };
 
 /// The events of one page.

@@ -1,16 +1,16 @@
 //! Codes of the second factor in requests: reading them, and counting them before it is known whether they are right.
 //!
 //! What does not live here: what a code is (`domain`), what it permits (`service`). What always holds: no code is looked
-//! at before it is counted, and a right password takes back no wrong code.
+//! at before it is counted, a right password takes back no wrong code, and who hangs up changes nothing of either.
 
-use super::front::Front;
 use super::password::Turn;
-use super::throttle::Target;
+use super::throttle::{Target, Throttle};
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{self, Refusal};
 use crate::domain::second_factor::{CODE_CHARS_MAX, Code};
 use crate::service::Error;
 use crate::service::operator::members::Mark;
+use std::sync::Arc;
 
 /// The field `code`; nothing where it is not given.
 ///
@@ -31,42 +31,109 @@ impl CodeAttempt {
     /// Whose turn it is, whose code it is to be, and which one was given.
     pub(super) fn of(turn: &Turn, mark: Mark, code: Option<&Code>) -> CodeAttempt {
         let target = code.map(|code| match code {
+            Code::OfApp(_) if turn.is_member => Target::OwnCode(mark),
             Code::OfApp(_) => Target::Code(mark),
             Code::Recovery(_) => Target::RecoveryCode(mark),
         });
         CodeAttempt {
-            at: target.map(|target| (target, turn.0.clone())),
+            at: target.map(|target| (target, turn.client.clone())),
         }
     }
 
-    /// Does what looks at the code, which counts as wrong until it was right.
+    /// Does what looks at the code, which counts as wrong until it was right. A caller that hangs up learns nothing more,
+    /// but what the code permits may show elsewhere: so it is seen through to its end, and counts as what it was.
     ///
     /// # Errors
     /// `too_many_attempts`: it is not looked at; else what `work` fails with.
-    pub(super) async fn around<T>(
+    pub(super) async fn around<T: Send + 'static>(
         self,
-        front: &Front,
-        work: impl Future<Output = Result<T, Error>>,
+        throttle: &Arc<Throttle>,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
         let Some((target, client)) = self.at else {
             return work.await;
         };
-        let throttle = &front.throttle;
         throttle
             .begin(&target, &client)
             .inspect_err(|refusal| log::warn!("a code from {client} waits: {}", refusal.message))?;
-        let done = work.await;
-        match &done {
-            Ok(_) => throttle.succeeded(&target, &client),
-            Err(Error::Refused(refusal)) if is_wrong_code(refusal) => {
-                log::warn!("a code of the second factor from {client} was wrong");
+        let throttle = Arc::clone(throttle);
+        let seen_through = tokio::spawn(async move {
+            let done = work.await;
+            match &done {
+                Ok(_) => throttle.succeeded(&target, &client),
+                Err(Error::Refused(refusal)) if is_wrong_code(refusal) => {
+                    log::warn!("a code of the second factor from {client} was wrong");
+                }
+                Err(_) => throttle.take_back(&target, &client),
             }
-            Err(_) => throttle.take_back(&target, &client),
-        }
-        done
+            done
+        });
+        seen_through
+            .await
+            .map_err(|error| Error::Failed(format!("a code was not looked at: {error}")))?
     }
 }
 
 fn is_wrong_code(refusal: &Refusal) -> bool {
     refusal.code == refusal::Code::InvalidCredentials && refusal.param.as_deref() == Some("code")
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::CodeAttempt;
+    use crate::clock::Stopwatch;
+    use crate::domain::refusal::{Code, Refusal};
+    use crate::http::throttle::{PasswordLimits, Target, Throttle};
+    use crate::service::Error;
+    use crate::service::operator::members::Mark;
+    use std::sync::Arc;
+    use tokio::sync::oneshot;
+
+    /// How many of ten codes are looked at, whose callers all hang up before they are found to be so.
+    async fn unheard(outcome: impl Fn() -> Result<(), Error>) -> usize {
+        let limits = PasswordLimits::default();
+        let throttle = Arc::new(Throttle::new(Stopwatch::start(), limits));
+        let mark = Mark {
+            user: 1,
+            password: [1; 32],
+        };
+        let mut looked_at: usize = 0;
+        for _ in 0..10 {
+            let attempt = CodeAttempt {
+                at: Some((Target::OwnCode(mark), "a".to_owned())),
+            };
+            let (begun, has_begun) = oneshot::channel();
+            let (found, is_found) = oneshot::channel();
+            let work = async move {
+                begun.send(()).unwrap();
+                is_found.await.unwrap()
+            };
+            let mut caller = Box::pin(attempt.around(&throttle, work));
+            tokio::select! {
+                begun = has_begun => begun.unwrap(),
+                refused = &mut caller => {
+                    refused.unwrap_err();
+                    continue;
+                }
+            }
+            drop(caller);
+            looked_at = looked_at.saturating_add(1);
+            // Nobody may be there any more to be told.
+            found.send(outcome()).ok();
+            tokio::task::yield_now().await;
+        }
+        looked_at
+    }
+
+    #[tokio::test]
+    async fn a_code_whose_caller_hangs_up_counts_as_what_it_was() {
+        assert_eq!(unheard(|| Ok(())).await, 10);
+        assert_eq!(unheard(|| Err(Error::Failed("disk".to_owned()))).await, 10);
+        assert_eq!(unheard(|| Err(wrong_code())).await, 6);
+    }
+
+    fn wrong_code() -> Error {
+        Refusal::of(Code::InvalidCredentials, "code", "wrong").into()
+    }
 }

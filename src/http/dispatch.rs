@@ -12,7 +12,7 @@ use super::front::faults::Fault;
 use super::front::{Front, Interface, RequestId, Settings};
 use super::policy::Policy;
 use super::reply::Reply;
-use super::request::{Call, Query, decode, path_values};
+use super::request::{Call, Query, path_values, shown};
 use super::route::{Answering, Form, Route, Scope};
 use super::router::{Found, Router};
 use super::routes::routes;
@@ -20,7 +20,6 @@ use super::stream::Outgoing;
 use super::{error, openapi, pages, public};
 use crate::clock::Clock;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::wallet::Secret;
 use crate::service::{Asker, Error, Service};
 use admission::admit;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -164,16 +163,6 @@ impl Dispatcher {
             return Err(Dropped);
         }
         Ok(reply.into_response())
-    }
-}
-
-/// A path as it is logged: without a private key that somebody has put into it.
-fn shown(path: &str) -> &str {
-    let holds = |part: &str| decode(part).is_some_and(|part| Secret::in_text(&part).is_some());
-    if path.split('/').any(holds) {
-        "(a path that holds a private key)"
-    } else {
-        path
     }
 }
 

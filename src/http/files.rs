@@ -9,6 +9,7 @@ use super::request::Call;
 use super::route::{Handler, PLAIN, Resource, Route};
 use crate::domain::refusal::Refusal;
 use crate::service::Error;
+use crate::web::packed::Packed;
 use crate::web::{Asset, VERSION, asset};
 use hyper::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, ETAG, HeaderName, IF_NONE_MATCH, VARY,
@@ -41,7 +42,6 @@ pub(super) static RESOURCE: Resource = Resource {
             ..PLAIN
         },
     ],
-    components: "{}",
 };
 
 /// GET /assets/{version}/{folder}/{file}
@@ -58,17 +58,19 @@ async fn send(call: Call) -> Result<Reply, Error> {
     Ok(reply(found, &call.headers).with_static(CACHE_CONTROL, cache))
 }
 
-/// GET /widget.js, unless the browser has it.
+/// GET /widget.js, unless the browser has it. Its tag is weak: compressed or not, it is the same widget.
 async fn widget(call: Call) -> Result<Reply, Error> {
     let file = asset("widget", "widget.js").ok_or_else(|| Refusal::not_found("file"))?;
     let tag = format!("\"{VERSION}\"");
     let is_known = values(&call.headers, IF_NONE_MATCH)
         .any(|text| matches!(text.trim(), "*") || text.contains(&tag));
+    let tag = format!("W/{tag}");
     let reply = if is_known {
         Reply {
             status: StatusCode::NOT_MODIFIED,
             ..Reply::nothing()
         }
+        .with_static(VARY, "accept-encoding")
     } else {
         reply(file, &call.headers)
     };
@@ -76,29 +78,42 @@ async fn widget(call: Call) -> Result<Reply, Error> {
     Ok(reply.with(ETAG, &tag))
 }
 
-/// The file, compressed for who takes it so.
+/// The file.
 fn reply(file: &'static Asset, headers: &HeaderMap) -> Reply {
-    let is_smaller = file.gzip.len() < file.bytes.len();
     let content_type = file.content_type().unwrap_or("application/octet-stream");
-    let reply = if is_smaller && takes_gzip(headers) {
-        Reply::text(StatusCode::OK, content_type, file.gzip).with_static(CONTENT_ENCODING, "gzip")
+    let reply = packed(&file.packed, content_type, headers);
+    reply.with_static(X_CONTENT_TYPE_OPTIONS, "nosniff")
+}
+
+/// What the build has compressed, as it is for who takes it so. A part of it is not sent alone: who asks for one is sent
+/// all.
+pub(super) fn packed(
+    packed: &'static Packed,
+    content_type: &'static str,
+    headers: &HeaderMap,
+) -> Reply {
+    let reply = if takes_gzip(headers) {
+        let reply = Reply::text(StatusCode::OK, content_type, packed.0);
+        reply.with_static(CONTENT_ENCODING, "gzip")
     } else {
-        Reply::text(StatusCode::OK, content_type, file.bytes)
+        Reply::text(StatusCode::OK, content_type, packed.bytes())
     };
-    let reply = reply.with_static(X_CONTENT_TYPE_OPTIONS, "nosniff");
     reply.with_static(VARY, "accept-encoding")
 }
 
-/// Does the caller take gzip? RFC 9110, section 12.5.3; who weighs it with 0 does not.
+/// Does the caller take gzip? RFC 9110, section 12.5.3: who weighs it with 0 does not, and `*` is what is not named.
 fn takes_gzip(headers: &HeaderMap) -> bool {
-    let mut codings = values(headers, ACCEPT_ENCODING).flat_map(|text| text.split(','));
-    codings.any(|coding| {
-        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-        let is_none = weight
-            .split_once('=')
-            .is_some_and(|(_, weight)| weight.trim().trim_matches(['0', '.']).is_empty());
-        name.trim().eq_ignore_ascii_case("gzip") && !is_none
-    })
+    let codings = || values(headers, ACCEPT_ENCODING).flat_map(|text| text.split(','));
+    let takes = |wanted: &str| {
+        codings().find_map(|coding| {
+            let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+            let is_none = weight
+                .split_once('=')
+                .is_some_and(|(_, weight)| weight.trim().trim_matches(['0', '.']).is_empty());
+            name.trim().eq_ignore_ascii_case(wanted).then_some(!is_none)
+        })
+    };
+    takes("gzip").or_else(|| takes("*")).unwrap_or(false)
 }
 
 fn values(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
@@ -122,6 +137,12 @@ mod tests {
             ("gzip; q=0.000", false),
             ("gzip;q=0.001", true),
             ("x-gzip", false),
+            ("*", true),
+            ("*;q=0", false),
+            ("*;q=0, gzip", true),
+            ("gzip;q=0, *", false),
+            ("identity;q=0, *;q=0.5", true),
+            ("identity;q=0", false),
             ("br", false),
             ("", false),
         ] {

@@ -14,7 +14,7 @@ mod webhooks;
 use super::auth::{Auth, cookie_name};
 use super::front::Subject;
 use super::route::{Route, Tag};
-use super::routes::{RESOURCES, routes};
+use super::routes::routes;
 use crate::domain::account::AccountStatus;
 use crate::domain::apikey::KeyClass;
 use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
@@ -37,12 +37,13 @@ use crate::domain::transfer::{Sending, TransferStatus};
 use crate::domain::unmatched::{Resolution, UnmatchedReason};
 use crate::domain::user::Role;
 use crate::service::sandbox::payments::{SHOWN_STATES, Step};
+use crate::web::packed::Packed;
 use answers::{headers, responses};
 use parameters::parameters;
 use serde_json::{Map, Value, json};
 
-/// What every refusal is, beside the components of the resources.
-const ERROR: &str = include_str!("openapi/error.json");
+/// The JSON files beside the operations, a line for each: components by name, each with its `schema` and an `example`.
+const COMPONENTS: Packed = Packed(include_bytes!(concat!(env!("OUT_DIR"), "/components.gz")));
 
 impl Subject {
     /// Its operations.
@@ -73,7 +74,7 @@ impl Subject {
 
 /// The document of a server at this url.
 pub fn document(public_url: &str, subject: Subject) -> String {
-    let examples = components("example");
+    let (schemas, examples) = components();
     let mut paths = Map::new();
     for route in subject.routes() {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
@@ -99,7 +100,7 @@ pub fn document(public_url: &str, subject: Subject) -> String {
         "paths": paths,
     });
     let components = json!({
-        "schemas": schemas(),
+        "schemas": filled(schemas),
         "headers": headers(),
         "securitySchemes": {
             "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A secret key." },
@@ -172,9 +173,8 @@ fn content(schema: &str, examples: &Map<String, Value>) -> Value {
     json!({ "application/json": media })
 }
 
-/// Every schema, with the code's own lists put in.
-fn schemas() -> Map<String, Value> {
-    let mut schemas = components("schema");
+/// The schemas, with the code's own lists put in.
+fn filled(mut schemas: Map<String, Value>) -> Map<String, Value> {
     let written = schemas.clone();
     for schema in schemas.values_mut() {
         extend(schema, &written);
@@ -188,23 +188,21 @@ fn schemas() -> Map<String, Value> {
     schemas
 }
 
-/// The schema, or the example, of every component.
-fn components(part: &str) -> Map<String, Value> {
+/// The schema and the example of every component.
+fn components() -> (Map<String, Value>, Map<String, Value>) {
+    let (mut schemas, mut examples) = (Map::new(), Map::new());
     // What cannot be parsed is missing, which the test of the document tells.
-    let components = texts_of_components()
-        .filter_map(|text| serde_json::from_str::<Map<String, Value>>(text).ok())
-        .flatten();
-    let of_part = components.filter_map(|(name, mut component)| {
-        let part = component.get_mut(part)?.take();
-        Some((name, part))
-    });
-    of_part.collect()
-}
-
-/// The components of each resource, and the error.
-fn texts_of_components() -> impl Iterator<Item = &'static str> {
-    let of_resources = RESOURCES.iter().map(|resource| resource.components);
-    of_resources.chain([ERROR])
+    let text = COMPONENTS.text();
+    let files = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    for (name, mut component) in files.flat_map(|file: Map<String, Value>| file) {
+        let mut take = |part: &str| component.get_mut(part).map(Value::take);
+        let (schema, example) = (take("schema"), take("example"));
+        examples.extend(example.map(|example| (name.clone(), example)));
+        schemas.extend(schema.map(|schema| (name, schema)));
+    }
+    (schemas, examples)
 }
 
 /// A schema that says `@extends` has what the other has, and its own besides.
@@ -295,13 +293,13 @@ fn texts(name: &str) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Subject, document, schemas, texts_of_components};
+    use super::{COMPONENTS, Subject, components, document, filled};
     use serde_json::{Map, Value};
 
     #[test]
     fn every_file_parses_and_every_schema_has_its_example() {
         let mut names = Vec::new();
-        for text in texts_of_components() {
+        for text in COMPONENTS.text().lines() {
             let parsed = serde_json::from_str::<Map<String, Value>>(text);
             assert!(parsed.is_ok(), "{}", text.get(..60).unwrap_or(text));
             for (name, component) in parsed.unwrap_or_default() {
@@ -320,7 +318,9 @@ mod tests {
             let text = document("http://127.0.0.1:1", subject);
             assert!(!text.contains("\"@") && !text.contains("\"enum\":[]"));
         }
-        let created = schemas().remove("CreatedInvoice").unwrap_or_default();
+        let created = filled(components().0)
+            .remove("CreatedInvoice")
+            .unwrap_or_default();
         assert!(
             created.pointer("/properties/warnings").is_some()
                 && created.pointer("/properties/id").is_some()

@@ -15,17 +15,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whose turn it is in the queue.
-pub(super) struct Turn(pub(super) String);
+pub(super) struct Turn {
+    /// What a client is counted by.
+    pub(super) client: String,
+    /// Is somebody signed in?
+    pub(super) is_member: bool,
+}
 
 impl Turn {
     /// That of whoever is signed in: nobody beside them can take it.
     pub(super) fn of_member(member: &Member) -> Turn {
-        Turn(format!("user {}", member.user().id))
+        Turn {
+            client: format!("user {}", member.user().id),
+            is_member: true,
+        }
     }
 
     /// That of a client that nobody is signed in at.
     pub(super) fn of_client(call: &Call) -> Turn {
-        Turn(client::limit_key(call.client()))
+        Turn {
+            client: client::limit_key(call.client()),
+            is_member: false,
+        }
     }
 }
 
@@ -93,7 +104,7 @@ pub(super) async fn hash(front: &Front, turn: &Turn, password: String) -> Result
     check_password(&password)?;
     let hashing = &front.hashing;
     hashing
-        .run(&turn.0, move |hasher| hasher.hash(&password), || ())
+        .run(&turn.client, move |hasher| hasher.hash(&password), || ())
         .await?
 }
 
@@ -104,7 +115,7 @@ async fn prove_and_hash(
     password: String,
     new: Option<String>,
 ) -> Result<(Proven, Option<String>), Error> {
-    let client = turn.0.clone();
+    let client = turn.client.clone();
     let credentials = front.service.credentials(email)?;
     let target = match credentials.mark() {
         Some(mark) => Target::User(mark),
@@ -147,7 +158,7 @@ async fn prove_and_hash(
 /// # Errors
 /// `forbidden`, `too_many_attempts`.
 pub(super) fn check_set_up(call: &Call, token: &str) -> Result<(), Error> {
-    let (throttle, Turn(client)) = (&call.front.throttle, Turn::of_client(call));
+    let (throttle, Turn { client, .. }) = (&call.front.throttle, Turn::of_client(call));
     throttle.begin(&Target::SetUp, &client)?;
     call.front.service.check_setup(call.now, token)?;
     throttle.succeeded(&Target::SetUp, &client);

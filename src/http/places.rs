@@ -137,9 +137,25 @@ impl Places {
         self.left.notified().await;
     }
 
-    /// Ends every connection that has waited for its client this long.
+    /// Ends every connection that has waited for its client this long. A live stream that has nothing to tell ends by
+    /// itself when its server does.
     pub(super) fn end_waiting(&self, wait: Duration) {
-        self.end_after(wait, |_| true);
+        self.end_after(wait, |seat| seat.state.load(Ordering::SeqCst) & IDLE == 0);
+    }
+
+    /// Waits until nobody has a place any more.
+    pub(super) async fn emptied(&self) {
+        loop {
+            let left = self.left();
+            let is_empty = {
+                let taken = self.lock();
+                taken.seats.is_empty() && taken.ending == 0
+            };
+            if is_empty {
+                return;
+            }
+            left.await;
+        }
     }
 
     /// Ends every connection that has waited this long for a whole header, the first or the next one.

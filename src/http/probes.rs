@@ -73,7 +73,6 @@ pub(super) static RESOURCE: Resource = Resource {
             ..PLAIN
         },
     ],
-    components: "{}",
 };
 
 /// Alive: the process answers.

@@ -71,7 +71,6 @@ pub(super) static RESOURCE: Resource = Resource {
             ..PREFLIGHT
         },
     ],
-    components: include_str!("public.json"),
 };
 
 /// The headers of an answer that pages of all sites may read.

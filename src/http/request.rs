@@ -11,6 +11,7 @@ use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::UnknownText;
 use crate::domain::time::{Time, parse_span_ms};
+use crate::domain::wallet::Secret;
 use crate::service::idempotency::KEY_CHARS_MAX;
 use crate::service::{Error, Member, Scope};
 use hyper::HeaderMap;
@@ -281,6 +282,16 @@ pub(super) fn decode(text: &str) -> Option<String> {
         .decode_utf8()
         .ok()
         .map(|text| text.into_owned())
+}
+
+/// A path as it is logged and told: without a private key that somebody has put into it.
+pub(super) fn shown(path: &str) -> &str {
+    let holds = |part: &str| decode(part).is_some_and(|part| Secret::in_text(&part).is_some());
+    if path.split('/').any(holds) {
+        "(a path that holds a private key)"
+    } else {
+        path
+    }
 }
 
 /// A header as text. The same value may be sent more than once.

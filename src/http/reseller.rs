@@ -67,7 +67,6 @@ pub(super) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("reseller.json"),
 };
 
 /// POST /reseller/servers

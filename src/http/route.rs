@@ -37,11 +37,9 @@ impl Scope {
     }
 }
 
-/// A resource: its operations, and what they are sent and answer with.
+/// A resource: its operations. What they are sent and answer with is in the JSON file beside it.
 pub(super) struct Resource {
     pub(super) routes: &'static [Route],
-    /// Components of the document by name, as JSON: each has its `schema` and an `example`.
-    pub(super) components: &'static str,
 }
 
 /// One operation.

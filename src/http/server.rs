@@ -219,7 +219,8 @@ impl Acceptor {
         };
         let most_ms = self.limits.drain_timeout_ms;
         tokio::select! {
-            () = self.graceful.shutdown() => {}
+            // Live streams have left hyper, and have their places as long as they write their end.
+            () = async { tokio::join!(self.graceful.shutdown(), self.places.emptied()); } => {}
             () = end_waiting => {}
             () = tokio::time::sleep(Duration::from_millis(most_ms)) => {
                 log::warn!("answers did not end within {most_ms} ms");

@@ -1,10 +1,12 @@
 //! Slowing down who guesses passwords, codes of the second factor, or the set-up token.
 //!
 //! What lives here: how many attempts have failed, by whom and at what, and how long the next one waits. What does not:
-//! checking them. What always holds: who guesses from one client cannot keep another client out, what is counted
-//! against a user is forgotten only by time, by a right password or by a new one, and time is the process's own,
-//! whatever the clock on the wall does.
+//! checking them. What always holds: who guesses from one client cannot keep another client out; who guesses from many
+//! cannot keep out those by which a user has signed in, even where they know the password; what is counted against a
+//! user is forgotten only by time, by a right password or by a new one; and time is the process's own, whatever the
+//! clock on the wall does.
 
+mod proven;
 mod rate;
 mod target;
 
@@ -13,10 +15,10 @@ use crate::clock::Stopwatch;
 use crate::domain::apikey;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
+use proven::Proven;
 use rate::{Bucket, Rate};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use target::BY_USER;
 pub(super) use target::Target;
 
 /// Failures of one client at one email that cost nothing.
@@ -31,8 +33,6 @@ const BY_CLIENT: Rate = Rate {
     burst: 30,
     cost_ms: 20 * SECOND_MS,
 };
-/// Clients remembered by which a user has signed in: what others do there does not keep them out.
-const PROVEN_MAX: usize = 8;
 /// Failures remembered at emails that nobody has, and clients. Each has cost a hash, so that hashing 100 a second for as
 /// long as they are remembered would not reach it; past it, further ones at emails of nobody's are not counted.
 const REMEMBERED_MAX: usize = 100_000;
@@ -79,8 +79,10 @@ struct Counts {
     codes: Failures,
     set_up: Failures,
     clients: HashMap<Key, Bucket>,
-    /// By user: the key of user and password, and the clients that have given it, the last one at the end.
-    proven: HashMap<i64, (Key, Vec<Key>)>,
+    /// Who has given a user's password.
+    by_password: Proven,
+    /// Who has given a code of a user's second factor, too. Whoever knows the password alone makes none of them forgotten.
+    by_code: Proven,
     next_sweep: Option<Time>,
 }
 
@@ -160,20 +162,20 @@ impl Counts {
         let failures = match target {
             Target::User(_) => &self.users,
             Target::Nobody(_) => &self.others,
-            Target::Code(_) | Target::RecoveryCode(_) => &self.codes,
+            Target::Code(_) | Target::OwnCode(_) | Target::RecoveryCode(_) => &self.codes,
             Target::SetUp => &self.set_up,
         };
         let strictly = failures
             .strictly
             .get(&target.key(client))
             .map_or(0, |failed| failed.until.since_ms(now));
-        let Some(rate) = target.rate().filter(|_| !self.is_proven(target, client)) else {
+        let Some((rate, together)) = self.together(target, client) else {
             return strictly;
         };
         let owed = |bucket: Option<&Bucket>, rate: &Rate| {
             bucket.map_or(0, |bucket| bucket.wait_ms(rate, now))
         };
-        let by_target = owed(failures.loosely.get(&target.key("")), rate);
+        let by_target = owed(failures.loosely.get(&together), rate);
         let by_client = match target.is_of_clients() {
             true => owed(self.clients.get(&key(client)), &BY_CLIENT),
             false => 0,
@@ -185,11 +187,13 @@ impl Counts {
     fn count(&mut self, target: &Target, client: &str, now: Time, limits: &PasswordLimits) {
         let remembered_max = limits.failures_remembered_max;
         self.sweep(now);
-        let is_proven = self.is_proven(target, client);
+        let together = self.together(target, client);
         let (failures, max) = match target {
             Target::User(_) => (&mut self.users, usize::MAX),
             Target::Nobody(_) => (&mut self.others, remembered_max),
-            Target::Code(_) | Target::RecoveryCode(_) => (&mut self.codes, usize::MAX),
+            Target::Code(_) | Target::OwnCode(_) | Target::RecoveryCode(_) => {
+                (&mut self.codes, usize::MAX)
+            }
             Target::SetUp => (&mut self.set_up, SET_UP_MAX),
         };
         let fresh = Failed {
@@ -203,11 +207,11 @@ impl Counts {
             failed.times = failed.times.saturating_add(1);
             failed.until = now.plus_ms(wait_ms(failed.times, limits.wait_ms_min));
         }
-        let Some(rate) = target.rate().filter(|_| !is_proven) else {
+        let Some((rate, together)) = together else {
             return;
         };
         let empty = Bucket { full_at: now };
-        if let Some(bucket) = slot(&mut failures.loosely, target.key(""), empty, max) {
+        if let Some(bucket) = slot(&mut failures.loosely, together, empty, max) {
             bucket.take(rate, now);
         }
         if !target.is_of_clients() {
@@ -220,16 +224,16 @@ impl Counts {
 
     /// Takes back one attempt, which was let through: there is nothing to wait for but what came before it.
     fn take_back(&mut self, target: &Target, client: &str, now: Time) {
-        let is_proven = self.is_proven(target, client);
+        let together = self.together(target, client);
         let failures = self.failures(target);
         if let Some(failed) = failures.strictly.get_mut(&target.key(client)) {
             failed.times = failed.times.saturating_sub(1);
             failed.until = now;
         }
-        let Some(rate) = target.rate().filter(|_| !is_proven) else {
+        let Some((rate, together)) = together else {
             return;
         };
-        if let Some(bucket) = failures.loosely.get_mut(&target.key("")) {
+        if let Some(bucket) = failures.loosely.get_mut(&together) {
             bucket.give_back(rate);
         }
         if !target.is_of_clients() {
@@ -243,32 +247,33 @@ impl Counts {
     /// Takes back what this client has failed at this target, what all have, and this attempt of the client's; but not
     /// what it has failed elsewhere, or a guesser's own account would let it guess on at those of others.
     fn succeeded(&mut self, target: &Target, client: &str) {
-        let was_proven = self.is_proven(target, client);
+        let together = self.together(target, client);
         let failures = self.failures(target);
         failures.strictly.remove(&target.key(client));
-        if matches!(target, Target::Code(_)) {
-            if let Some(bucket) = failures.loosely.get_mut(&target.key("")) {
-                bucket.give_back(&BY_USER);
+        match target {
+            Target::Code(mark) | Target::OwnCode(mark) => {
+                if let Some((rate, together)) = together
+                    && let Some(bucket) = failures.loosely.get_mut(&together)
+                {
+                    bucket.give_back(rate);
+                }
+                if matches!(target, Target::Code(_)) {
+                    self.by_code.add(mark, client);
+                }
             }
-            return;
-        }
-        failures.loosely.remove(&target.key(""));
-        let Target::User(mark) = target else {
-            return;
-        };
-        if let Some(bucket) = self.clients.get_mut(&key(client)).filter(|_| !was_proven) {
-            bucket.give_back(&BY_CLIENT);
-        }
-        let (password, proven) = self.proven.entry(mark.user).or_default();
-        // Another password than the one before: who knew that one proves nothing any more.
-        if *password != target.key("") {
-            *password = target.key("");
-            proven.clear();
-        }
-        proven.retain(|known| *known != key(client));
-        proven.push(key(client));
-        if proven.len() > PROVEN_MAX {
-            proven.remove(0);
+            Target::RecoveryCode(mark) => self.by_code.add(mark, client),
+            Target::User(mark) => {
+                failures.loosely.remove(&target.key(""));
+                if together.is_some()
+                    && let Some(bucket) = self.clients.get_mut(&key(client))
+                {
+                    bucket.give_back(&BY_CLIENT);
+                }
+                self.by_password.add(mark, client);
+            }
+            Target::Nobody(_) | Target::SetUp => {
+                failures.loosely.remove(&target.key(""));
+            }
         }
     }
 
@@ -276,21 +281,27 @@ impl Counts {
         match target {
             Target::User(_) => &mut self.users,
             Target::Nobody(_) => &mut self.others,
-            Target::Code(_) | Target::RecoveryCode(_) => &mut self.codes,
+            Target::Code(_) | Target::OwnCode(_) | Target::RecoveryCode(_) => &mut self.codes,
             Target::SetUp => &mut self.set_up,
         }
     }
 
-    /// Has this client given the user's present password before?
-    fn is_proven(&self, target: &Target, client: &str) -> bool {
-        let Target::User(mark) = target else {
-            return false;
-        };
-        self.proven
-            .get(&mark.user)
-            .is_some_and(|(password, clients)| {
-                *password == target.key("") && clients.contains(&key(client))
-            })
+    /// The rate at which a client may fail at a target together with others, and what stands for all of them. A client by
+    /// which the user has signed in is not kept from a password by others; from a code neither, but it is counted by
+    /// itself: whoever shares its address guesses no faster there. Nothing where there is no such rate.
+    fn together(&self, target: &Target, client: &str) -> Option<(&'static Rate, Key)> {
+        let rate = target.rate()?;
+        match target {
+            Target::User(mark)
+                if self.by_password.has(mark, client) || self.by_code.has(mark, client) =>
+            {
+                None
+            }
+            Target::Code(mark) if self.by_code.has(mark, client) => {
+                Some((rate, target.key(client)))
+            }
+            _ => Some((rate, target.key(""))),
+        }
     }
 
     /// Removes what is over, from time to time.

@@ -5,6 +5,7 @@ use super::events::{Page, Subject, record, unknown_before};
 use super::{Error, Json, Scope, Service, new_secret};
 use crate::domain::account::{Account, AccountStatus, Endpoint};
 use crate::domain::asset::Mode;
+use crate::domain::fields::one_line;
 use crate::domain::ledger::Balance;
 use crate::domain::money::Currency;
 use crate::domain::refusal::Refusal;
@@ -120,6 +121,7 @@ pub fn create(tx: &Tx<'_>, name: &str, now: Time) -> Result<Account, Error> {
     if !(1..=200).contains(&name.chars().count()) {
         return Err(Refusal::field("name", "must have 1 to 200 characters").into());
     }
+    one_line("name", name)?;
     let mut account = Account::new(
         id::new(now).to_string(),
         name.to_owned(),

@@ -1,6 +1,7 @@
 //! What a sandbox tells of as it happens: calls, events, attempts to deliver.
 //!
-//! What lives here: what is kept of it, and waiting for more. What does not: how it is told (`http::sandbox::activity`).
+//! What lives here: what is kept of it, and waiting for more. What does not: how it is told, and what is left out then
+//! (`http::sandbox::activity`): most of it is never told, so that keeping it must cost nearly nothing.
 //! What always holds: it is in memory only, and bounded, by number and by bytes; a part that nobody reads is forgotten, and
 //! whoever asks for it later is told that something is missing. Outside the sandbox there is none of it.
 
@@ -13,15 +14,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// What is kept before anybody has listened: enough to see what was done just before.
 const QUIET: Bounds = Bounds {
     entries: 64,
-    bytes: 256 * 1024,
+    bytes: 512 * 1024,
 };
 /// What is kept once somebody has.
 const HEARD: Bounds = Bounds {
     entries: 512,
     bytes: 4 * 1024 * 1024,
 };
-/// What is kept of one body.
-pub const BODY_BYTES_MAX: usize = 32 * 1024;
+/// Of a longer body only its length is kept.
+const BODY_BYTES_MAX: usize = 128 * 1024;
 
 /// How much is kept.
 #[derive(Clone, Copy)]
@@ -73,7 +74,7 @@ pub struct Call {
     pub at: Time,
     /// How it was called.
     pub method: String,
-    /// Its path and its query.
+    /// Its path and its query, as they were sent.
     pub target: String,
     /// The operation's name, where there is one.
     pub operation: Option<&'static str>,
@@ -115,23 +116,26 @@ pub struct Attempted {
     pub answer: Option<String>,
 }
 
-/// A body, or its beginning.
+/// A body.
 #[derive(Default)]
 pub struct Part {
-    /// Its text; what is no UTF-8 in it is replaced.
-    pub text: String,
-    /// Is there more of it?
-    pub is_cut: bool,
+    /// All of it; nothing of one that is too long to be kept.
+    pub bytes: Vec<u8>,
+    /// How long it was, in bytes.
+    pub length: usize,
 }
 
 impl Part {
-    /// The beginning of a body.
+    /// What is kept of a body.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Part {
-        let start = bytes.get(..BODY_BYTES_MAX);
+        let kept: &[u8] = match bytes.len() {
+            ..=BODY_BYTES_MAX => bytes,
+            _ => &[],
+        };
         Part {
-            text: String::from_utf8_lossy(start.unwrap_or(bytes)).into_owned(),
-            is_cut: start.is_some_and(|start| start.len() < bytes.len()),
+            bytes: kept.to_vec(),
+            length: bytes.len(),
         }
     }
 }
@@ -141,12 +145,13 @@ impl Happened {
     fn bytes(&self) -> usize {
         let texts = match self {
             Happened::Call(call) => {
-                [&call.target, &call.sent.text, &call.answered.text].map(String::len)
+                let (sent, answered) = (&call.sent.bytes, &call.answered.bytes);
+                [call.target.len(), sent.len(), answered.len()]
             }
             Happened::Event(id) => [id.len(), 0, 0],
             Happened::Attempt(attempted) => {
                 let answer = attempted.answer.as_ref().map_or(0, String::len);
-                [attempted.url.len(), attempted.sent.text.len(), answer]
+                [attempted.url.len(), attempted.sent.bytes.len(), answer]
             }
         };
         let texts = texts.into_iter().fold(0, usize::saturating_add);
@@ -299,12 +304,13 @@ mod tests {
         assert!(activity.after(1000).is_none());
         assert_eq!(number(activity.after(5000)), 937, "of an earlier process");
         for _ in 0..100 {
-            activity.tell(call(1_000_000));
+            activity.tell(call(100_000));
         }
         let kept = activity.lock();
         assert!(kept.bytes <= QUIET.bytes && kept.entries.len() > 1);
         let counted: usize = kept.entries.iter().map(|entry| entry.bytes).sum();
         assert_eq!(counted, kept.bytes);
+        assert!(Part::of(&[0; 1_000_000]).bytes.is_empty());
     }
 
     #[test]

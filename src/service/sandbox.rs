@@ -74,6 +74,11 @@ pub fn is_well_known(key: &str) -> bool {
     [SECRET_TEST, SECRET_LIVE, PUBLIC_TEST, PUBLIC_LIVE, LEGACY].contains(&key)
 }
 
+/// Is this a key, a secret or a token of the sandbox's? Everybody knows them.
+pub fn is_public(text: &str) -> bool {
+    is_well_known(text) || [ENDPOINT_SECRET, LEGACY_SECRET, RESELLER_TOKEN].contains(&text)
+}
+
 impl Service {
     /// Back to the seed.
     pub async fn reset(self: &Arc<Self>, now: Time) -> Result<(), Error> {

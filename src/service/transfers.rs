@@ -23,17 +23,6 @@ use crate::store::{Reader, Tx, balances, invoices, transfers};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Which transfers are asked for.
-#[derive(Clone, Debug)]
-pub struct TransfersWanted {
-    /// Payouts or refunds.
-    pub kind: TransferKind,
-    /// Only refunds of the invoice with this id.
-    pub invoice: Option<String>,
-    /// How many at most.
-    pub limit: u32,
-}
-
 /// Who moves a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By<'a> {
@@ -63,36 +52,30 @@ impl Service {
     /// `not_found` where it is not the caller's.
     pub fn transfer(&self, scope: &Scope, kind: TransferKind, id: &str) -> Result<Json, Error> {
         self.read(|db| {
-            let transfer = find(db, kind, id)?;
-            let is_own = transfer.account == scope.account() && transfer.mode == scope.mode();
-            if !is_own {
-                return Err(Refusal::not_found(kind.as_str()).into());
-            }
+            let transfer = owned(db, scope, kind, id)?;
             Ok(render::transfer(&transfer)?)
         })
     }
 
     /// The newest payouts or refunds, as the merchant sees them.
-    pub fn transfers(&self, scope: &Scope, wanted: &TransfersWanted) -> Result<Vec<Json>, Error> {
-        self.list(scope, wanted, render::transfer)
-    }
-
-    /// The newest, each rendered.
-    pub(super) fn list(
+    pub fn transfers(
         &self,
         scope: &Scope,
-        wanted: &TransfersWanted,
-        render: fn(&Transfer) -> render::Rendered,
+        kind: TransferKind,
+        invoice: Option<&str>,
+        limit: u32,
     ) -> Result<Vec<Json>, Error> {
-        let (account, mode) = (scope.account(), scope.mode());
-        let TransfersWanted {
+        let wanted = transfers::Wanted {
             kind,
             invoice,
+            status: None,
+            before: i64::MAX,
             limit,
-        } = wanted;
+        };
         self.read(|db| {
-            let found = transfers::list(db, account, mode, *kind, invoice.as_deref(), *limit)?;
-            found.iter().map(|transfer| Ok(render(transfer)?)).collect()
+            let found = transfers::list(db, scope.account(), scope.mode(), &wanted)?;
+            let rendered = found.iter().map(|found| Ok(render::transfer(found)?));
+            rendered.collect()
         })
     }
 
@@ -300,6 +283,20 @@ pub(super) fn find(db: &Reader<'_>, kind: TransferKind, id: &str) -> Result<Tran
     found
         .filter(|transfer| transfer.kind == kind)
         .ok_or_else(|| Refusal::not_found(kind.as_str()).into())
+}
+
+/// The same where it is the caller's.
+pub(super) fn owned(
+    db: &Reader<'_>,
+    scope: &Scope,
+    kind: TransferKind,
+    id: &str,
+) -> Result<Transfer, Error> {
+    let transfer = find(db, kind, id)?;
+    if transfer.account != scope.account() || transfer.mode != scope.mode() {
+        return Err(Refusal::not_found(kind.as_str()).into());
+    }
+    Ok(transfer)
 }
 
 /// Notes who did what to a transfer.

@@ -12,7 +12,7 @@ use crate::domain::signature::{service_signature, standard_signature};
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::url::Site;
 use crate::store::deliveries::{self, DeliveryRow};
-pub use crate::store::deliveries::{Attempt, Due, Waiting};
+pub use crate::store::deliveries::{Attempt, Due, Signed, Waiting};
 use crate::store::{Kind, Reader, accounts, delivery_pages, endpoints, idempotency, sessions};
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
@@ -28,6 +28,8 @@ pub struct Outgoing {
     pub body: String,
     /// Every header, signatures included.
     pub headers: Vec<(&'static str, String)>,
+    /// The format and the signatures, as they are kept.
+    pub signed: Signed,
 }
 
 /// An attempt that is over.
@@ -61,28 +63,48 @@ pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
         Some((secret, format)) => (secret.as_str(), *format),
         None => (due.legacy_secret.as_str(), Format::Event),
     };
-    let body = match format {
-        Format::Event => due.body.clone(),
-        Format::Legacy => legacy_body(&due.body, due.invoice.as_deref())?
-            .ok_or_else(|| Error::Failed(format!("{} has no legacy body", due.event)))?,
-    };
+    let body = body(&due.event, &due.body, format, due.invoice.as_deref())?;
     let old = due.old_secret.as_deref();
     let secrets: Vec<&str> = std::iter::once(secret).chain(old).collect();
     let at = real_now.unix_seconds();
-    let headers = vec![
+    let own = service_signature(at, body.as_bytes(), &secrets);
+    let standard = standard_signature(&due.event, at, body.as_bytes(), &secrets);
+    let signatures = format!("{own} {standard}");
+    Ok(Outgoing {
+        headers: headers(&due.event, &signatures),
+        body,
+        signed: Signed { format, signatures },
+    })
+}
+
+/// The bytes that are sent of an event that is stored so.
+///
+/// # Errors
+/// [`Error::Failed`] where the stored event does not parse.
+pub(super) fn body(
+    event: &str,
+    stored: &str,
+    format: Format,
+    invoice: Option<&str>,
+) -> Result<String, Error> {
+    match format {
+        Format::Event => Ok(stored.to_owned()),
+        Format::Legacy => legacy_body(stored, invoice)?
+            .ok_or_else(|| Error::Failed(format!("{event} has no legacy body"))),
+    }
+}
+
+/// The headers of an attempt with these two signatures: the first tells when it was made.
+pub(super) fn headers(event: &str, signatures: &str) -> Vec<(&'static str, String)> {
+    let (own, standard) = signatures.split_once(' ').unwrap_or((signatures, ""));
+    let at = own.split([',', '=']).nth(1).unwrap_or_default();
+    vec![
         ("Content-Type", "application/json".to_owned()),
-        (
-            "X-Service-Signature",
-            service_signature(at, body.as_bytes(), &secrets),
-        ),
-        ("webhook-id", due.event.clone()),
-        ("webhook-timestamp", at.to_string()),
-        (
-            "webhook-signature",
-            standard_signature(&due.event, at, body.as_bytes(), &secrets),
-        ),
-    ];
-    Ok(Outgoing { body, headers })
+        ("X-Service-Signature", own.to_owned()),
+        ("webhook-id", event.to_owned()),
+        ("webhook-timestamp", at.to_owned()),
+        ("webhook-signature", standard.to_owned()),
+    ]
 }
 
 impl Service {
@@ -201,6 +223,7 @@ fn view(db: &Reader<'_>, row: &DeliveryRow) -> Result<Json, Error> {
         attempts: attempts
             .map(|(_, attempt)| attempt_view(None, attempt))
             .collect(),
+        body: None,
     })?)
 }
 
@@ -213,6 +236,7 @@ pub(super) fn attempt_view(number: Option<u32>, attempt: &Attempt) -> AttemptVie
         latency_ms: attempt.latency_ms,
         error: attempt.error.as_deref(),
         answer: attempt.answer.as_deref(),
+        headers: None,
     }
 }
 

@@ -55,6 +55,17 @@ pub struct Attempt {
     pub error: Option<String>,
     /// The start of the answer.
     pub answer: Option<String>,
+    /// How its request was made; nothing where it was not made.
+    pub signed: Option<Signed>,
+}
+
+/// How the request of an attempt was made.
+#[derive(Clone, Debug)]
+pub struct Signed {
+    /// Which body was sent.
+    pub format: Format,
+    /// Its two signatures, with a space between them.
+    pub signatures: String,
 }
 
 /// A delivery and what is known of it.
@@ -191,6 +202,8 @@ pub fn record(
         ":latency_ms": attempt.latency_ms,
         ":error": attempt.error,
         ":answer": attempt.answer,
+        ":signatures": attempt.signed.as_ref().map(|signed| &signed.signatures),
+        ":format": attempt.signed.as_ref().map(|signed| signed.format),
     };
     INSERT_ATTEMPT.run(tx, params).map(|_| true)
 }

@@ -3,11 +3,11 @@
 //! What does not live here: what is due, and recording attempts (`deliveries`). What always holds: every query has
 //! the account and the mode of the event.
 
-use super::deliveries::Attempt;
+use super::deliveries::{Attempt, Signed};
 use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
-use crate::domain::event::{DeliveryState, EventType};
+use crate::domain::event::{DeliveryState, EventType, Format};
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
@@ -84,6 +84,17 @@ pub struct Again {
     pub is_removed: bool,
 }
 
+/// What a delivery's body is made of.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The event as it is stored.
+    pub body: String,
+    /// The invoice that was refunded.
+    pub invoice: Option<String>,
+    /// The format that the endpoint has now.
+    pub format: Option<Format>,
+}
+
 rows! {
     fn read(
         d.id, event = "e.id", kind = "e.type", e.object_id, endpoint = "n.id", d.url, d.state,
@@ -143,11 +154,21 @@ rows! {
 rows! {
     fn read_attempt(
         a.number, a.at, a.status, a.latency_ms, a.error, answer = "ifnull(a.answer, same.answer)",
+        signatures: Option<String> = "a.signatures", format: Option<Format> = "a.format",
     ) -> (u32, Attempt) {
-        Ok((number, Attempt { at, status, latency_ms, error, answer }))
+        let signed = format.zip(signatures).map(|(format, signatures)| Signed { format, signatures });
+        Ok((number, Attempt { at, status, latency_ms, error, answer, signed }))
     }
     ATTEMPTS = select "from attempts a left join attempts same on same.delivery = a.delivery and same.number = a.answer_of \
         where a.delivery = :delivery order by a.number";
+}
+
+rows! {
+    fn read_source(e.body, e.invoice, n.format) -> Source {
+        Ok(Source { body, invoice, format })
+    }
+    SOURCE = select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
+        where d.id = :id";
 }
 
 commands! {
@@ -219,6 +240,11 @@ pub fn place(
 /// The attempts of a delivery with their numbers, oldest first.
 pub fn attempts(db: &Reader<'_>, delivery: &str) -> Result<Vec<(u32, Attempt)>, StoreError> {
     ATTEMPTS.all(db, named_params! { ":delivery": delivery })
+}
+
+/// What a delivery's body is made of.
+pub fn source(db: &Reader<'_>, delivery: &str) -> Result<Option<Source>, StoreError> {
+    SOURCE.first(db, named_params! { ":id": delivery })
 }
 
 /// The delivery with this id as one to be sent again, if it is the caller's.

@@ -186,7 +186,8 @@ pub struct Search<'a> {
     pub limit: u32,
 }
 
-/// The newest invoices that fit and are not older than `floor`, with the text in id, orderId, description or email.
+/// The newest invoices that fit and are not older than `floor`, with the text in id, orderId,
+/// description, email or a value of the metadata; or a key of the metadata and its value, as `key=value`.
 /// Reads every invoice that is newer than the last one found.
 pub fn search(
     db: &Reader<'_>,
@@ -198,7 +199,7 @@ pub fn search(
     let like = search.text.map(contains);
     let mut params = named_params! {
         ":account": account, ":mode": mode, ":currency": search.currency, ":from": search.from, ":to": search.to,
-        ":like": like, ":before": search.before, ":floor": floor, ":limit": search.limit,
+        ":like": like, ":text": search.text, ":before": search.before, ":floor": floor, ":limit": search.limit,
     }
     .to_vec();
     match &search.status {

@@ -64,6 +64,7 @@ pub mod summary;
 pub mod transfers;
 pub mod unexplained;
 pub mod unmatched_payments;
+pub mod used_steps;
 pub mod users;
 pub mod wallets;
 mod writer;

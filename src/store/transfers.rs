@@ -29,14 +29,15 @@ rows! {
         where t.id = :id";
     LIST = select "from transfers t join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
-        where t.account = :account and t.mode = :mode and t.kind = :kind order by t.seq desc limit :limit";
+        where t.account = :account and t.mode = :mode and t.kind = :kind and t.seq < :before \
+        and (:status is null or t.status = :status) order by t.seq desc limit :limit";
     LIST_OF_INVOICE = select "from transfers t join accounts a on a.seq = t.account \
         join invoices i on i.seq = t.invoice \
-        where i.id = :invoice and t.account = :account and t.mode = :mode and t.kind = :kind \
-        order by t.seq desc limit :limit";
+        where i.id = :invoice and t.account = :account and t.mode = :mode and t.kind = :kind and t.seq < :before \
+        and (:status is null or t.status = :status) order by t.seq desc limit :limit";
     OF_ALL = select "from transfers t join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
-        where t.mode = :mode and t.kind = :kind and (:status is null or t.status = :status) \
+        where t.mode = :mode and t.kind = :kind and t.seq < :before and (:status is null or t.status = :status) \
         order by t.seq desc limit :limit";
     /// With the words of the index, which SQLite does not find in `= 'approved'` alone.
     TO_SEND = select "from transfers t join accounts a on a.seq = t.account \
@@ -114,41 +115,50 @@ pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<Transfer>, StoreError> 
     BY_ID.first(db, named_params! { ":id": id })
 }
 
-/// The newest transfers of a kind; of one invoice where its id is given.
+/// Which transfers are asked for.
+pub struct Wanted<'a> {
+    /// Payouts or refunds.
+    pub kind: TransferKind,
+    /// Only refunds of the invoice with this id; an account's only.
+    pub invoice: Option<&'a str>,
+    /// Only those of this status.
+    pub status: Option<TransferStatus>,
+    /// Only those before this `seq`.
+    pub before: i64,
+    /// How many at most.
+    pub limit: u32,
+}
+
+/// The newest transfers of an account that fit.
 pub fn list(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
-    kind: TransferKind,
-    invoice: Option<&str>,
-    limit: u32,
+    wanted: &Wanted<'_>,
 ) -> Result<Vec<Transfer>, StoreError> {
-    match invoice {
-        None => {
-            let params = named_params! {
-                ":account": account, ":mode": mode, ":kind": kind, ":limit": limit
-            };
-            LIST.all(db, params)
-        }
+    let mut params = named_params! {
+        ":account": account, ":mode": mode, ":kind": wanted.kind, ":status": wanted.status,
+        ":before": wanted.before, ":limit": wanted.limit,
+    }
+    .to_vec();
+    match &wanted.invoice {
+        None => LIST.all(db, params.as_slice()),
         Some(invoice) => {
-            let params = named_params! {
-                ":account": account, ":mode": mode, ":kind": kind, ":invoice": invoice, ":limit": limit
-            };
-            LIST_OF_INVOICE.all(db, params)
+            params.push((":invoice", invoice));
+            LIST_OF_INVOICE.all(db, params.as_slice())
         }
     }
 }
 
-/// The newest transfers of a kind over all accounts, of one status where one is given.
+/// The newest transfers of all accounts that fit.
 pub fn of_all(
     db: &Reader<'_>,
     mode: Mode,
-    kind: TransferKind,
-    status: Option<TransferStatus>,
-    limit: u32,
+    wanted: &Wanted<'_>,
 ) -> Result<Vec<Transfer>, StoreError> {
     let params = named_params! {
-        ":mode": mode, ":kind": kind, ":status": status, ":limit": limit
+        ":mode": mode, ":kind": wanted.kind, ":status": wanted.status, ":before": wanted.before,
+        ":limit": wanted.limit,
     };
     OF_ALL.all(db, params)
 }

@@ -37,11 +37,9 @@ commands! {
     SET_DISABLED = "update users set disabled_at = :disabled_at where seq = :seq";
     BEGIN_SECOND_FACTOR = "update users set second_factor_secret = :second_factor_secret \
         where seq = :seq and second_factor_at is null";
-    TURN_SECOND_FACTOR_ON = "update users set second_factor_at = :at, second_factor_step = :step \
+    TURN_SECOND_FACTOR_ON = "update users set second_factor_at = :at \
         where seq = :seq and second_factor_at is null and second_factor_secret is not null";
-    USE_STEP = "update users set second_factor_step = :step where seq = :seq and second_factor_step < :step";
-    END_SECOND_FACTOR = "update users set second_factor_secret = null, second_factor_at = null, \
-        second_factor_step = null where seq = :seq";
+    END_SECOND_FACTOR = "update users set second_factor_secret = null, second_factor_at = null where seq = :seq";
 }
 
 /// Adds a user; its `seq`.
@@ -100,22 +98,10 @@ pub fn begin_second_factor(tx: &Tx<'_>, seq: i64, secret: &[u8; 20]) -> Result<b
     BEGIN_SECOND_FACTOR.run(tx, params).map(|rows| rows == 1)
 }
 
-/// From now on the second factor is asked for; `step` was that of the first code. False where there is none that was only
-/// begun.
-pub fn turn_second_factor_on(
-    tx: &Tx<'_>,
-    seq: i64,
-    at: Time,
-    step: i64,
-) -> Result<bool, StoreError> {
-    let params = named_params! { ":seq": seq, ":at": at, ":step": step };
+/// From now on the second factor is asked for. False where there is none that was only begun.
+pub fn turn_second_factor_on(tx: &Tx<'_>, seq: i64, at: Time) -> Result<bool, StoreError> {
+    let params = named_params! { ":seq": seq, ":at": at };
     TURN_SECOND_FACTOR_ON.run(tx, params).map(|rows| rows == 1)
-}
-
-/// Uses the code of a step; false where that one, or a later one, was used before.
-pub fn use_step(tx: &Tx<'_>, seq: i64, step: i64) -> Result<bool, StoreError> {
-    let params = named_params! { ":seq": seq, ":step": step };
-    USE_STEP.run(tx, params).map(|rows| rows == 1)
 }
 
 /// Forgets the second factor, also where it was only begun.

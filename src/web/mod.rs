@@ -4,10 +4,14 @@
 //! the build packs (`build.rs`). What does not: where the pages' contents come from (`http`). What always holds: only
 //! the files here have markup.
 
+pub mod guides;
+pub mod packed;
 pub mod qr;
 pub mod reference;
 pub mod templates;
 pub mod words;
+
+use packed::Packed;
 
 /// A file that is sent as it is. It is found at `/assets/{VERSION}/{folder}/{name}`.
 pub struct Asset {
@@ -16,9 +20,7 @@ pub struct Asset {
     /// What it is called there; its end says what it is.
     pub name: &'static str,
     /// What is in it.
-    pub bytes: &'static [u8],
-    /// The same, compressed by gzip.
-    pub gzip: &'static [u8],
+    pub packed: Packed,
 }
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
@@ -52,12 +54,20 @@ mod tests {
     use super::{ASSETS, VERSION, asset};
 
     #[test]
-    fn every_file_has_a_type_and_its_own_place() {
+    fn every_file_is_there_with_a_type_and_its_own_place() {
         assert_eq!(VERSION.len(), 16);
         for found in &ASSETS {
             let (folder, name) = (found.folder, found.name);
             assert!(found.content_type().is_some(), "{folder}/{name}");
-            assert!(found.gzip.starts_with(&[0x1f, 0x8b]), "{folder}/{name}");
+            let path = format!(
+                "{}/src/web/assets/{folder}/{name}",
+                env!("CARGO_MANIFEST_DIR")
+            );
+            let file = std::fs::read(path).unwrap_or_default();
+            assert!(
+                found.packed.bytes() == file && !file.is_empty(),
+                "{folder}/{name}"
+            );
             assert!(asset(folder, name).is_some_and(|other| std::ptr::eq(other, found)));
         }
         assert!(asset("widget", "style.css").is_none());

@@ -111,6 +111,8 @@ pub struct Problem<'a> {
     pub message: String,
     /// The request that it went wrong in.
     pub request_id: &'a str,
+    /// Where the reader came from, as it is seen from this page.
+    pub back: Option<&'a str>,
 }
 
 /// The first operator, to be made.

@@ -3,6 +3,7 @@
 //! What does not live here: which language somebody is spoken to in (`domain::language`). What always holds: every language
 //! has every text, with the same fields to be put in; `tests` says so.
 
+use super::packed::Packed;
 use crate::domain::language::Language;
 use std::sync::OnceLock;
 
@@ -51,8 +52,10 @@ impl Words {
     pub fn of(language: Language) -> &'static Words {
         macro_rules! read {
             ($file:literal) => {{
+                static TEXT: OnceLock<String> = OnceLock::new();
                 static READ: OnceLock<Words> = OnceLock::new();
-                READ.get_or_init(|| Words::read(include_str!(concat!("languages/", $file, ".txt"))))
+                let packed = include_bytes!(concat!(env!("OUT_DIR"), "/", $file, ".txt.gz"));
+                READ.get_or_init(|| Words::read(TEXT.get_or_init(|| Packed(packed).text())))
             }};
         }
         match language {

@@ -186,6 +186,8 @@ fn attempt(clock: &Clock, outbound: &Outbound, due: &Due) -> (Attempt, Option<Ou
             outbound.post(&due.url, &headers, outgoing.body.as_bytes())
         });
     let latency_ms = stopwatch.ms();
+    let outgoing = outgoing.ok();
+    let signed = outgoing.as_ref().map(|sent| sent.signed.clone());
     let attempt = match answer {
         Ok(answer) => Attempt {
             at,
@@ -193,6 +195,7 @@ fn attempt(clock: &Clock, outbound: &Outbound, due: &Due) -> (Attempt, Option<Ou
             latency_ms,
             error: None,
             answer: Some(answer.start),
+            signed,
         },
         Err(error) => Attempt {
             at,
@@ -200,9 +203,10 @@ fn attempt(clock: &Clock, outbound: &Outbound, due: &Due) -> (Attempt, Option<Ou
             latency_ms,
             error: Some(error),
             answer: None,
+            signed,
         },
     };
-    (attempt, outgoing.ok())
+    (attempt, outgoing)
 }
 
 /// Where an attempt's outcome goes.
@@ -225,6 +229,7 @@ impl Pending {
             latency_ms: 0,
             error: Some("sending failed".to_owned()),
             answer: None,
+            signed: None,
         };
         Pending {
             report,

@@ -53,13 +53,17 @@ test('an invoice is searched for, read with its timeline, and cancelled; what is
   await go(page, '/invoices');
   await page.getByRole('table', { name: 'Invoices' }).getByText('order-2').waitFor();
   await seen(page, 'invoices');
-  await page.getByLabel('Search').fill('ada@shop.test');
+  await page.getByLabel('Search').fill(`note=${HOSTILE}`);
   await page.keyboard.press('Enter');
   await page.getByText('order-2').waitFor({ state: 'detached' });
   await page.getByRole('table', { name: 'Invoices' }).getByRole('link').click();
   await page.getByRole('heading', { level: 1, name: /20\.00/ }).waitFor();
   await page.getByText(HOSTILE, { exact: true }).first().waitFor();
   await page.getByText('Paid. What is left after the fee is on the balance.').first().waitFor();
+  // Its times are as people here read them.
+  const texts = await page.locator('.steps').first().innerText();
+  assert.ok(!/\d{4}-\d\d-\d\dT/.test(texts), texts);
+  await page.locator('.steps p:has-text("due until") time[datetime]').waitFor();
   await seen(page, 'invoice');
   await go(page, `/invoices/${open.id}`);
   await page.getByRole('button', { name: 'Cancel it…' }).click();

@@ -33,9 +33,13 @@ async function startNew(folder) {
   return { link, stop: async () => { child.stdin.end(); await ended; } };
 }
 
-test('from the first-run link to a paid test invoice', async () => {
+test('from the first-run link to a paid test invoice', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'coffer-'));
   const server = await startNew(folder);
+  context.after(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  });
   const page = await openPage(browser, server.link);
   await page.getByLabel('Email').fill('owner@shop.test');
   await page.getByLabel('Password').fill('a long password 1');
@@ -58,8 +62,6 @@ test('from the first-run link to a paid test invoice', async () => {
   await page.getByRole('heading', { name: 'Your first invoice is paid' }).waitFor();
   await looked(page, 'dashboard-first-paid');
   await closePage(page, ['401', '403']);
-  await server.stop();
-  rmSync(folder, { recursive: true });
 });
 
 test('a live payout is requested, approved, sent and paid; another one is rejected', async () => {
@@ -119,14 +121,54 @@ async function approveAndPay(page, address) {
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByRole('button', { name: 'Begin to send…' }).click();
   await page.getByRole('button', { name: 'Begin to send', exact: true }).click();
-  await page.getByRole('heading', { name: 'Send it from your wallet' }).waitFor();
+  await page.getByText('Chains are simulated here, so there is no code to scan').waitFor();
   await seen(page, 'payout-processing');
+  await onAChain(page, address);
   await page.getByRole('button', { name: 'It was sent…' }).click();
   await page.getByRole('dialog').getByText(address).waitFor();
   await page.getByLabel('Transaction id').fill('a'.repeat(64));
   await page.getByRole('button', { name: 'It was sent', exact: true }).click();
   await page.getByText('It was sent.').first().waitFor();
 }
+
+/** The same page where a real chain is sent on: what the server then answers besides is put into its answer. */
+async function onAChain(page, address) {
+  const paymentUri = `litecoin:${address}?amount=1.249`;
+  const { qr } = await page.evaluate(async () => (await fetch('dashboard/api/session/second-factor', { method: 'POST' })).json());
+  await page.route(/\/payouts\/[0-9a-f-]{36}\?/, async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...await answer.json(), paymentUri, qr } });
+  });
+  await page.reload();
+  await page.getByRole('img', { name: 'QR code of the payment' }).waitFor();
+  assert.equal(await page.getByRole('link', { name: 'open it in a wallet' }).getAttribute('href'), paymentUri);
+  await page.getByRole('button', { name: 'Copy the payment link' }).waitFor();
+  await seen(page, 'payout-to-send');
+  await page.unroute(/\/payouts\/[0-9a-f-]{36}\?/);
+}
+
+test('a payout that somebody else has moved is shown as it is', async () => {
+  const page = await signedIn(browser, coffer);
+  await page.getByRole('button', { name: 'Live', exact: true }).click();
+  await go(page, '/payouts');
+  await page.getByRole('button', { name: 'Request a payout…' }).click();
+  await page.getByLabel('Amount').fill('20.00');
+  await page.getByRole('button', { name: 'Request the payout' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Payout of 20.00' }).waitFor();
+  const id = new URL(page.url()).hash.split('/')[2].split('?')[0];
+  await page.getByRole('button', { name: 'Approve…' }).click();
+  await page.getByLabel('Network fee in LTC').fill('0.001');
+  await coffer.control('POST', `/payouts/${id}`, { action: 'cancel' });
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.locator('dialog .wrong:visible, dialog .note.bad:visible').first().waitFor();
+  await page.getByRole('button', { name: 'Back', exact: true }).click();
+  await page.getByText('It was cancelled.').first().waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Approve…' }).count(), 0);
+  await go(page, '/payouts/01a204f5-8eee-7953-bfe8-1411c026fde3');
+  await page.getByRole('heading', { name: 'No such payout' }).waitFor();
+  await looked(page, 'dashboard-payout-none');
+  await closePage(page, ['401', '404', '409']);
+});
 
 test('money that matched nothing is assigned, left, and undone', async () => {
   const order = { amount: '20.00', currency: 'EUR', asset: 'BTC' };

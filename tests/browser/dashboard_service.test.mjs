@@ -10,6 +10,9 @@ let coffer;
 before(async () => { [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]); });
 after(async () => { await browser?.close(); await coffer?.stop(); });
 
+/** A name that is markup, and has no place to be broken at. */
+const LONG = `${HOSTILE}${'W'.repeat(100)}`;
+
 const XPUB = 'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs';
 
 test('pages that have nothing yet say what to do', async () => {
@@ -108,9 +111,9 @@ test('a merchant sees its own account only, and nothing of the service', async (
   const page = await signedIn(browser, coffer);
   await go(page, '/accounts');
   await page.getByRole('button', { name: 'Add an account…' }).first().click();
-  await page.getByLabel('Name of the merchant').fill(`Second ${HOSTILE}`);
+  await page.getByLabel('Name of the merchant').fill(LONG);
   await page.getByRole('button', { name: 'Add it' }).click();
-  await page.getByRole('table', { name: 'Accounts' }).getByText(`Second ${HOSTILE}`).waitFor();
+  await page.getByRole('table', { name: 'Accounts' }).getByText(LONG).waitFor();
   await seen(page, 'accounts');
   await go(page, '/users');
   await page.getByRole('button', { name: 'Add somebody…' }).click();
@@ -124,6 +127,8 @@ test('a merchant sees its own account only, and nothing of the service', async (
   await page.getByRole('cell', { name: 'merchant@shop.test' }).waitFor();
   await seen(page, 'users');
   await closePage(page, ['401', '403']);
+  const invoice = await paid(coffer, '30.00');
+  const refund = await coffer.control('POST', '/refunds', { invoice: invoice.id });
   const merchant = await signedIn(browser, coffer, { email: 'merchant@shop.test', password: 'a long password 1' });
   const side = await merchant.locator('#side').textContent();
   for (const hidden of ['Accounts', 'Team', 'Wallets', 'Maintenance', 'Unmatched money']) assert.ok(!side.includes(hidden), hidden);
@@ -136,7 +141,17 @@ test('a merchant sees its own account only, and nothing of the service', async (
     assert.equal(await merchant.locator('#content .note.bad:visible').count(), 0, place);
   }
   assert.equal(await merchant.locator('select#account').count(), 0);
-  await closePage(merchant, ['401']);
+  // What only operators may do has no button, and is refused.
+  await go(merchant, `/refunds/${refund.id}`);
+  await merchant.getByText('An operator approves or rejects it.').first().waitFor();
+  for (const name of ['Approve…', 'Reject…', 'Cancel it…']) assert.equal(await merchant.getByRole('button', { name }).count(), 0, name);
+  await seen(merchant, 'refund-of-merchant');
+  const refused = await merchant.evaluate(async (id) => (await fetch(`dashboard/api/refunds/${id}`,
+    { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"action":"approve"}' })).status, refund.id);
+  assert.equal(refused, 403);
+  await go(merchant, '/ledger');
+  assert.equal(await merchant.getByRole('button', { name: 'Correct it…' }).count(), 0);
+  await closePage(merchant, ['401', '403']);
 });
 
 test('every page can be used by keyboard: the menu on a phone, and dialogs that give the focus back', async () => {

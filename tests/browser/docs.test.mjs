@@ -1,4 +1,4 @@
-// The reference in a real browser: all of it without a script, its search, and trying operations out.
+// The reference and the guides in a real browser: all of it without a script, its search, and trying operations out.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -79,3 +79,34 @@ for (const [name, options] of Object.entries({
     await closePage(page);
   });
 }
+
+for (const [name, options] of Object.entries({
+  light: {}, dark: { colorScheme: 'dark' }, narrow: { viewport: { width: 320, height: 700 } },
+})) {
+  test(`the guides are looked at: ${name}`, async () => {
+    const page = await openPage(browser, `${coffer.url}/docs`, options);
+    const guides = await page.locator('#guides a').evaluateAll((links) => links.map((link) => link.getAttribute('href')));
+    assert.ok(guides.length >= 20);
+    // Each in the narrowest, where most can go wrong; of the others those that have most kinds of things.
+    const shown = name === 'narrow' ? guides : ['docs/webhooks', 'docs/operators', 'docs/invoices'];
+    for (const guide of shown) {
+      await page.goto(`${coffer.url}/${guide}`);
+      await looked(page, `guide-${guide.slice('docs/'.length)}-${name}`);
+    }
+    await closePage(page);
+  });
+}
+
+test('from a guide to another, with a keyboard and without a script', async () => {
+  const page = await openPage(browser, `${coffer.url}/docs/webhooks#signatures`, { javaScriptEnabled: false });
+  assert.ok(await page.getByRole('heading', { name: 'Signatures' }).isVisible());
+  await page.getByRole('main').getByRole('link', { name: 'The operator interface' }).click();
+  await page.getByRole('heading', { name: 'The operator interface', level: 1 }).waitFor();
+  const contents = page.getByRole('navigation', { name: 'Guides' });
+  await contents.getByRole('link', { name: 'Recent passwords' }).focus();
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/docs/operators#recent-passwords');
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Reference' }).click();
+  await page.getByRole('heading', { name: 'Reference', level: 1 }).waitFor();
+  await closePage(page);
+});

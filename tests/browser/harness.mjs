@@ -10,14 +10,36 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CofferError, startCoffer as start } from '../../packaging/npm/coffer-sandbox/index.js';
 
-export { startCoffer } from '../../examples/node-test/coffer.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const modules = createRequire(join(resolve(process.env.COFFER_NODE_MODULES ?? 'node_modules'), 'harness.js'));
 const { chromium } = modules('playwright-core');
 const axe = readFileSync(modules.resolve('axe-core/axe.min.js'), 'utf8');
 const types = { css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' };
+
+/** Starts a sandbox; what its npm package says of it, and calls by method and path, which need fewer words here. */
+export async function startCoffer() {
+  const coffer = await start({ log: 'warn', onLog: console.error });
+  return {
+    ...coffer,
+    /** The JSON of an answer in test mode. */
+    test: (method, path, body) => coffer.request(method, path, { body }),
+    /** The JSON of an answer of the sandbox's controls. */
+    control: (method, path, body) => coffer.request(method, `/sandbox${path}`, { body }),
+    /** The status and the JSON of what may be refused. */
+    async call(method, path, body, key = null) {
+      try {
+        return { status: 200, json: await coffer.request(method, path, { body, key }) };
+      } catch (error) {
+        if (!(error instanceof CofferError)) throw error;
+        return { status: error.status, json: null };
+      }
+    },
+    stop: () => coffer.stop(),
+  };
+}
 
 /** Starts a browser; `await browser.close()` ends it. */
 export function startBrowser() {

@@ -1,56 +1,134 @@
-// Signing in to the operator pages where a second factor is on, in a real browser.
+// The second factor in the operator pages, in a real browser: turned on, asked for at signing in, turned off.
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { closePage, looked, openPage, startBrowser, startCoffer } from './harness.mjs';
+import { go, seen, signedIn } from './operator_pages.mjs';
 
 let browser;
 let coffer;
 before(async () => { [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]); });
 after(async () => { await browser?.close(); await coffer?.stop(); });
 
-/** The code that an app with this secret shows now. */
-function codeOf(secret) {
+/** The code that an app with this secret shows now, or so many steps of 30 seconds later. */
+function codeOf(secret, later = 0) {
   const bits = [...secret].map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0')).join('');
   const key = Buffer.from(bits.match(/.{8}/g).map((byte) => parseInt(byte, 2)));
   const step = Buffer.alloc(8);
-  step.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)));
+  step.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + later));
   const hash = createHmac('sha1', key).update(step).digest();
   const number = hash.readUInt32BE(hash[19] & 15) & 0x7fffffff;
   return String(number % 1_000_000).padStart(6, '0');
 }
 
-/** Turns it on for the sandbox's operator; the recovery codes. */
-async function turnOn() {
-  let cookie = '';
-  const call = async (path, body) => {
-    const answer = await fetch(`${coffer.url}/dashboard/api/session${path}`, {
-      method: 'POST', headers: { cookie, 'content-type': 'application/json' }, body: JSON.stringify(body),
-    });
-    cookie ||= answer.headers.get('set-cookie').split(';')[0];
-    return answer.json();
-  };
-  await call('', { email: 'operator@sandbox.test', password: 'sandbox' });
-  const { secret } = await call('/second-factor', {});
-  const { codes } = await call('/second-factor/confirm', { code: codeOf(secret) });
-  assert.equal(codes.length, 10);
-  return codes;
-}
-
-test('who signs in is asked for a code where the second factor is on', async () => {
-  const [recovery] = await turnOn();
-  const page = await openPage(browser, `${coffer.url}/dashboard`);
+/** Begins to sign in: email and password. */
+async function begin() {
+  const page = await openPage(browser, `${coffer.url}/dashboard`, { acceptDownloads: true });
   await page.getByLabel('Email').fill('operator@sandbox.test');
   await page.getByLabel('Password').fill('sandbox');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Enter your code' }).waitFor();
-  await looked(page, 'second-factor');
-  await page.getByRole('textbox', { name: 'Code' }).fill('abcd-efgh-ijkl-mnop');
+  return page;
+}
+
+/** Enters a code where one is asked for. */
+async function enter(page, code) {
+  await page.getByRole('textbox', { name: 'Code' }).fill(code);
   await page.keyboard.press('Enter');
+}
+
+test('it is turned on, asked for, stood in for by a recovery code once, and turned off', async () => {
+  const page = await signedIn(browser, coffer, { acceptDownloads: true });
+  await go(page, '/me');
+  await seen(page, 'second-factor-off');
+  await page.getByRole('button', { name: 'Turn it on…' }).click();
+  const dialog = page.getByRole('dialog');
+  const secret = await dialog.locator('.secret code').textContent();
+  const uri = await dialog.getByRole('link', { name: 'open it in the app' }).getAttribute('href');
+  assert.ok(uri.startsWith('otpauth://totp/Coffer:operator%40sandbox.test?') && uri.includes(secret), uri);
+  await dialog.getByRole('img', { name: 'QR code for an authenticator app' }).waitFor();
+  await seen(page, 'second-factor-begun');
+  await enter(page, '000000');
   await page.getByText('Code must be what your authenticator app shows now').waitFor();
-  await page.getByRole('textbox', { name: 'Code' }).fill(recovery);
-  await page.keyboard.press('Enter');
-  await page.locator('#content[data-place="/"]').waitFor();
+  await enter(page, codeOf(secret));
+  await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
+  const codes = await dialog.locator('.codes code').allTextContents();
+  assert.equal(new Set(codes).size, 10);
+  await seen(page, 'second-factor-codes');
+  const file = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Download' }).click();
+  assert.equal((await file).suggestedFilename(), 'coffer-recovery-codes.txt');
+  // They are told once: neither Escape nor a press of the button without the tick closes them.
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByText('Keep the codes first, then tick the box.').waitFor();
+  assert.deepEqual(await dialog.locator('.codes code').allTextContents(), codes);
+  await page.getByLabel('I have kept them').check();
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByText('10 of your recovery codes are left.').waitFor();
+  await seen(page, 'second-factor-on');
+  await go(page, '/users');
+  await page.getByRole('row', { name: /operator@sandbox.test/ }).getByText('On', { exact: true }).waitFor();
+  await seen(page, 'users-second-factor');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await closePage(page, ['401']);
+
+  // The code that turned it on is used up: the next one signs in, and does so once.
+  const next = codeOf(secret, 1);
+  const second = await begin();
+  await looked(second, 'second-factor');
+  await enter(second, next);
+  await second.locator('#content[data-place="/"]').waitFor();
+  await closePage(second, ['401']);
+  const third = await begin();
+  await enter(third, next);
+  await third.getByText('Code, or a later one, was used already').waitFor();
+  await enter(third, codes[0]);
+  await third.locator('#content[data-place="/"]').waitFor();
+  await closePage(third, ['401']);
+  const fourth = await begin();
+  await enter(fourth, codes[0]);
+  await fourth.getByText('Code must be what your authenticator app shows now').waitFor();
+  await enter(fourth, codes[1].toUpperCase().replaceAll('-', ' '));
+  await fourth.locator('#content[data-place="/"]').waitFor();
+
+  await go(fourth, '/me');
+  await fourth.getByText('8 of your recovery codes are left.').waitFor();
+  await fourth.getByRole('button', { name: 'Turn it off…' }).click();
+  await looked(fourth, 'dashboard-second-factor-end');
+  await fourth.getByLabel('Code').fill('abcd-efgh-ijkl-mnop');
+  await fourth.getByRole('button', { name: 'Turn it off', exact: true }).click();
+  await fourth.getByText('Code must be what your authenticator app shows now').waitFor();
+  await fourth.getByLabel('Code').fill(codes[2]);
+  await fourth.getByRole('button', { name: 'Turn it off', exact: true }).click();
+  await fourth.getByRole('button', { name: 'Turn it on…' }).waitFor();
+  await closePage(fourth, ['401']);
+  await closePage(await signedIn(browser, coffer), ['401']);
+});
+
+test('an operator turns off the second factor of somebody who lost the app', async () => {
+  const call = async (cookie, method, path, body) => {
+    const answer = await fetch(`${coffer.url}/dashboard/api/${path}`, {
+      method, headers: { cookie, 'content-type': 'application/json' }, body: body && JSON.stringify(body),
+    });
+    return { cookie: answer.headers.get('set-cookie')?.split(';')[0], body: answer.status === 204 ? null : await answer.json() };
+  };
+  const own = await call('', 'POST', 'session', { email: 'operator@sandbox.test', password: 'sandbox' });
+  const [email, password] = ['ben@shop.test', 'a long password 1'];
+  await call(own.cookie, 'POST', 'users', { email, password, role: 'operator' });
+  const ben = await call('', 'POST', 'session', { email, password });
+  const begun = await call(ben.cookie, 'POST', 'session/second-factor');
+  await call(ben.cookie, 'POST', 'session/second-factor/confirm', { code: codeOf(begun.body.secret) });
+  const page = await signedIn(browser, coffer);
+  await go(page, '/users');
+  const row = page.getByRole('row', { name: /ben@shop.test/ });
+  await row.getByRole('button', { name: 'Second factor off…' }).click();
+  await looked(page, 'dashboard-users-second-factor-off');
+  await page.getByRole('button', { name: 'Turn it off', exact: true }).click();
+  await page.getByText('The second factor is off.').waitFor();
+  await row.getByText('Off', { exact: true }).waitFor();
+  await closePage(page, ['401']);
+  await closePage(await signedIn(browser, coffer, { email, password }), ['401']);
 });

@@ -82,6 +82,31 @@ test('the checkout opens over the page, tells it what happens, and gives the foc
   await closePage(page);
 });
 
+test('a refusal is read in the dialog, and leads back', async () => {
+  const invoice = await invoiceOf();
+  await allow([site.url]);
+  const faults = (method, body) => fetch(`${coffer.url}/sandbox/faults`, { method, body: JSON.stringify(body) });
+  try {
+    const page = await shopWith(element(invoice));
+    await page.getByRole('button', { name: 'Pay now' }).click();
+    const frame = page.frameLocator('iframe[title="Payment"]');
+    await frame.getByRole('button', { name: /Litecoin/ }).waitFor();
+    assert.equal((await faults('POST', { pool: 'empty' })).status, 200);
+    await frame.getByRole('button', { name: /Litecoin/ }).click();
+    await frame.getByRole('heading', { level: 1, name: 'That did not work' }).waitFor();
+    await picture(page, 'widget-refused');
+    await accessible(page, 'widget-refused');
+    assert.ok((await faults('DELETE')).ok);
+    await frame.getByRole('link', { name: 'Back to the payment' }).click();
+    await frame.getByRole('button', { name: /Litecoin/ }).click();
+    await frame.getByRole('heading', { level: 1, name: /Send/ }).waitFor();
+    await closePage(page, ['400']);
+  } finally {
+    await faults('DELETE');
+    await allow([]);
+  }
+});
+
 test('nobody but the page that was named is told anything', async () => {
   const invoice = await invoiceOf();
   const page = await shopWith('');
@@ -123,27 +148,54 @@ test('a page whose origin is not listed is refused, and a frame that is refused 
   }
 });
 
+/** Sends the webhook of this type again, and waits until it has come. */
+async function resend(service, type) {
+  const api = `${service}/dashboard/api`;
+  const operator = { email: 'operator@sandbox.test', password: 'sandbox' };
+  const session = await fetch(`${api}/session`, { method: 'POST', body: JSON.stringify(operator) });
+  const headers = { cookie: session.headers.get('set-cookie').split(';')[0] };
+  const { data: [{ id: account }] } = await (await fetch(`${api}/accounts`, { headers })).json();
+  const deliveries = `${api}/accounts/${account}/deliveries`;
+  const found = async () => {
+    const { data } = await (await fetch(`${deliveries}?mode=test`, { headers })).json();
+    return data.filter((each) => each.type === type);
+  };
+  const [{ id }] = await found();
+  assert.equal((await fetch(`${deliveries}/${id}/resend?mode=test`, { method: 'POST', headers })).status, 200);
+  while ((await found())[0].attempts.length < 2) await new Promise(setImmediate);
+}
+
 test('the small shop sells, and ships when the webhook says so', async () => {
   const shop = spawn('node', [new URL('../../examples/shop/shop.mjs', import.meta.url).pathname], {
     env: { ...process.env, PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const [line] = await once(createInterface({ input: shop.stdout }), 'line');
-  const [, url, service] = line.match(/at (\S+), its Coffer at (\S+)/);
-  const page = await openPage(browser, url, { origins: [service] });
-  await accessible(page, 'shop');
-  await page.getByRole('button', { name: 'Buy beans' }).click();
-  const frame = page.frameLocator('iframe');
-  await frame.getByRole('button', { name: /Litecoin/ }).click();
-  await frame.getByRole('button', { name: /exact/i }).click();
-  await frame.getByRole('heading', { level: 1, name: 'Paid' }).waitFor();
-  await page.getByRole('button', { name: 'Close' }).click();
-  await page.getByText('Coffee beans, 1 kg: paid. We ship it today.').waitFor();
-  await picture(page, 'shop');
-  // A webhook that nobody signed is refused.
-  const forged = await fetch(`${url}webhooks`, { method: 'POST', body: '{}' });
-  assert.equal(forged.status, 400);
-  await closePage(page);
-  shop.kill();
-  const [code] = await once(shop, 'exit');
+  const ended = once(shop, 'exit');
+  try {
+    const [line] = await once(createInterface({ input: shop.stdout }), 'line');
+    const [, url, service] = line.match(/at (\S+), its Coffer at (\S+)/);
+    const page = await openPage(browser, url, { origins: [service] });
+    await accessible(page, 'shop');
+    const answer = page.waitForResponse(`${url}orders`);
+    await page.getByRole('button', { name: 'Buy beans' }).click();
+    const { order } = await (await answer).json();
+    const frame = page.frameLocator('iframe');
+    await frame.getByRole('button', { name: /Litecoin/ }).click();
+    await frame.getByRole('button', { name: /exact/i }).click();
+    await frame.getByRole('heading', { level: 1, name: 'Paid' }).waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('Coffee beans, 1 kg: paid. We ship it today.').waitFor();
+    await picture(page, 'shop');
+    // What comes late undoes nothing.
+    await resend(service, 'invoice.created');
+    assert.equal((await (await fetch(`${url}orders/${order}`)).json()).status, 'paid');
+    // A webhook that nobody signed is refused.
+    const forged = await fetch(`${url}webhooks`, { method: 'POST', body: '{}' });
+    assert.equal(forged.status, 400);
+    await closePage(page);
+  } finally {
+    // Also after a failure: what runs on keeps the tests from ending.
+    shop.kill();
+  }
+  const [code] = await ended;
   assert.equal(code, 0);
 });

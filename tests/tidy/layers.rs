@@ -84,7 +84,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         room: "web",
         rooms: &["domain"],
-        crates: &[&["askama", "qrcodegen"]],
+        crates: &[&["askama", "flate2", "qrcodegen"]],
     },
     Layer {
         room: "config",

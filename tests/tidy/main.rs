@@ -13,6 +13,7 @@
 )]
 
 mod circles;
+mod guides;
 mod layers;
 mod names;
 mod places;
@@ -152,8 +153,18 @@ fn the_map_names_every_room() {
 }
 
 #[test]
-fn the_readme_says_why_each_dependency_is_there() {
+fn a_guide_says_why_each_dependency_is_there() {
     hold(shape::dependencies);
+}
+
+#[test]
+fn the_readme_is_for_a_newcomer() {
+    hold(guides::readme);
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    hold(guides::links);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The shape of the house: how long a file is, how it opens, what stands at the top, what the map and README list.
+//! The shape of the house: how long a file is, how it opens, what stands at the top, what the map and the table of dependencies list.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,9 @@ const TOP: &[&str] = &[
     "LICENSE",
     "README.md",
     "build.rs",
+    "docs",
     "examples",
+    "packaging",
     "sql",
     "src",
     "tests",
@@ -24,7 +26,10 @@ const TOP: &[&str] = &[
 /// May be there, need not.
 const TOP_TOO: &[&str] = &[".ci", ".git", ".gitignore", "target"];
 
-/// What the house was founded on; everything else has its reason in README.md.
+/// The guide that says why each dependency is there.
+const DEPENDENCIES: &str = "docs/working.md";
+
+/// What the house was founded on; everything else has its reason in DEPENDENCIES.
 const FOUNDING: &[&str] = &[
     "env_logger",
     "hmac",
@@ -144,7 +149,7 @@ pub fn top_level(tree: &Tree) -> Vec<String> {
         .collect();
     let known = |name: &str| TOP.contains(&name) || TOP_TOO.contains(&name) || name.contains(".db");
     found.extend(tree.top.iter().filter(|name| !known(name)).map(|name| {
-        format!("{name}:1: the top level is fixed: move it into src, sql, tests or examples, or keep it outside the repository")
+        format!("{name}:1: the top level is fixed: move it into docs, src, sql, tests, packaging or examples, or keep it outside the repository")
     }));
     found
 }
@@ -177,14 +182,14 @@ pub fn map(tree: &Tree) -> Vec<String> {
 }
 
 pub fn dependencies(tree: &Tree) -> Vec<String> {
-    let mut found = tree.need(&["Cargo.toml", "README.md"]);
-    let readme = tree.file("README.md").map_or("", |file| &file.text);
+    let mut found = tree.need(&["Cargo.toml", DEPENDENCIES]);
+    let reasons = tree.file(DEPENDENCIES).map_or("", |file| &file.text);
     for (name, line) in tree.dependencies() {
         let row =
             |said: &str| said.trim_start().starts_with('|') && said.contains(&format!("`{name}`"));
-        if !FOUNDING.contains(&name.as_str()) && !readme.lines().any(row) {
+        if !FOUNDING.contains(&name.as_str()) && !reasons.lines().any(row) {
             found.push(format!(
-                "Cargo.toml:{line}: README.md has no row for `{name}`: say in its table of dependencies what it is for and why it is not written here, or do without"
+                "Cargo.toml:{line}: {DEPENDENCIES} has no row for `{name}`: say in its table of dependencies what it is for and why it is not written here, or do without"
             ));
         }
     }
@@ -193,7 +198,9 @@ pub fn dependencies(tree: &Tree) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{TOP, dependencies, functions, lengths, map, openings, test_folders, top_level};
+    use super::{
+        DEPENDENCIES, TOP, dependencies, functions, lengths, map, openings, test_folders, top_level,
+    };
     use crate::tree::{Tree, finds};
 
     #[test]
@@ -233,10 +240,10 @@ mod tests {
     fn the_top_level_is_what_it_is() {
         let mut files: Vec<(&str, &str)> = TOP.iter().map(|name| (*name, "")).collect();
         finds(top_level, &files, &[]);
-        files.push(("docs/a.md", ""));
+        files.push(("notes/a.md", ""));
         files.push((".ci", ""));
         files.push(("coffer.db-wal", ""));
-        finds(top_level, &files[1..], &["Cargo.lock:1", "docs:1"]);
+        finds(top_level, &files[1..], &["Cargo.lock:1", "notes:1"]);
     }
 
     #[test]
@@ -253,10 +260,10 @@ mod tests {
     #[test]
     fn dependencies_have_their_row() {
         let cargo = "[package]\nname = \"a\"\n[dependencies]\nserde = \"1\"\nclap = \"4\"\nbs58.version = \"1\"\n[dependencies.k256]\nversion = \"1\"\n[dev-dependencies]\nx = \"1\"\n";
-        let readme = "We use `clap`.\n| `bs58` | base 58 |\n";
+        let reasons = "We use `clap`.\n| `bs58` | base 58 |\n";
         finds(
             dependencies,
-            &[("Cargo.toml", cargo), ("README.md", readme)],
+            &[("Cargo.toml", cargo), (DEPENDENCIES, reasons)],
             &["Cargo.toml:5", "Cargo.toml:7"],
         );
     }

@@ -17,7 +17,15 @@ pub struct Tree {
     pub files: Vec<File>,
 }
 
-const FOLDERS: &[&str] = &[".ci", "src", "sql", "tests", "examples"];
+const FOLDERS: &[&str] = &[
+    ".ci",
+    "docs",
+    "src",
+    "sql",
+    "tests",
+    "examples",
+    "packaging",
+];
 const PAGES: &[&str] = &["Cargo.toml", "README.md"];
 
 impl Tree {

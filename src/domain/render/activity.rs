@@ -6,6 +6,7 @@
 use crate::domain::time::Time;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// One thing that happened.
@@ -47,7 +48,7 @@ pub(crate) struct Call<'a> {
     pub(crate) request_id: &'a str,
     pub(crate) at: Time,
     pub(crate) method: &'a str,
-    pub(crate) target: &'a str,
+    pub(crate) target: Cow<'a, str>,
     pub(crate) operation: Option<&'static str>,
     pub(crate) status: u16,
     pub(crate) ms: i64,
@@ -69,12 +70,12 @@ pub(crate) struct Delivery<'a> {
     pub(crate) status: Option<u16>,
     pub(crate) ms: i64,
     pub(crate) error: Option<&'a str>,
-    pub(crate) answer: Option<&'a str>,
+    pub(crate) answer: Option<Cow<'a, str>>,
 }
 
 /// A body, or its beginning.
 #[derive(Serialize)]
 pub(crate) struct Part<'a> {
-    pub(crate) text: &'a str,
+    pub(crate) text: Cow<'a, str>,
     pub(crate) cut: bool,
 }

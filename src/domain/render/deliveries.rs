@@ -6,6 +6,7 @@
 use crate::domain::event::{DeliveryState, EventType};
 use crate::domain::time::Time;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A delivery with its attempts, oldest first.
 #[derive(Serialize)]
@@ -26,6 +27,9 @@ pub(crate) struct DeliveryView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) created_at: Option<Time>,
     pub(crate) attempts: Vec<AttemptView<'a>>,
+    /// What is sent, byte for byte, where one is read by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) body: Option<&'a str>,
 }
 
 /// An attempt that is over.
@@ -40,6 +44,9 @@ pub(crate) struct AttemptView<'a> {
     pub(crate) latency_ms: i64,
     pub(crate) error: Option<&'a str>,
     pub(crate) answer: Option<&'a str>,
+    /// What was sent besides the body, where one delivery is read by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) headers: Option<BTreeMap<&'static str, String>>,
 }
 
 /// How many deliveries are sent again.

@@ -204,6 +204,16 @@ struct SecondFactor {
 pub(crate) struct NewSecondFactor<'a> {
     pub(crate) secret: &'a str,
     pub(crate) uri: &'a str,
+    pub(crate) qr: Option<QrCode>,
+}
+
+/// A QR code, as what an SVG path is drawn by.
+#[derive(Serialize)]
+pub(crate) struct QrCode {
+    /// Its width and height in modules, the quiet zone included.
+    pub(crate) size: i32,
+    /// The path of its dark modules.
+    pub(crate) path: String,
 }
 
 /// The recovery codes of a second factor that was just turned on.

@@ -4,6 +4,7 @@
 //! else helps to decide.
 
 use super::Rendered;
+use super::operator::QrCode;
 use crate::domain::asset::Chain;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
@@ -69,6 +70,17 @@ struct OperatorView<'a, T> {
     of: T,
     account: &'a str,
     sending: Option<Sending>,
+    /// Where one is read by itself.
+    #[serde(flatten)]
+    to_send: Option<ToSend<'a>>,
+}
+
+/// What a wallet is given to send a transfer.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ToSend<'a> {
+    pub(crate) payment_uri: Option<&'a str>,
+    pub(crate) qr: Option<QrCode>,
 }
 
 impl<'a> PayoutView<'a> {
@@ -136,17 +148,28 @@ pub fn transfer(transfer: &Transfer) -> Rendered {
 
 /// The same with its account and with what a command that sends it is at.
 pub fn transfer_for_operator(transfer: &Transfer) -> Rendered {
+    for_operator(transfer, None)
+}
+
+/// The same with what a wallet is given to send it.
+pub(crate) fn transfer_to_send(transfer: &Transfer, to_send: ToSend<'_>) -> Rendered {
+    for_operator(transfer, Some(to_send))
+}
+
+fn for_operator(transfer: &Transfer, to_send: Option<ToSend<'_>>) -> Rendered {
     let (account, sending) = (transfer.account_id.as_str(), transfer.sending);
     match transfer.kind {
         TransferKind::Payout => to_raw_value(&OperatorView {
             of: PayoutView::of(transfer),
             account,
             sending,
+            to_send,
         }),
         TransferKind::Refund => to_raw_value(&OperatorView {
             of: RefundView::of(transfer),
             account,
             sending,
+            to_send,
         }),
     }
 }

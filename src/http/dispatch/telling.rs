@@ -1,9 +1,8 @@
 //! Telling a sandbox's listeners of a call and its answer.
 //!
 //! What always holds: outside the sandbox nothing is done here; what pages load is not told, nor what tells of others, and no
-//! key that is not known anyway.
+//! key that is not known anyway. What nobody should read of a path or a body is left out when it is told.
 
-use super::shown;
 use crate::clock::Stopwatch;
 use crate::domain::refusal::Refusal;
 use crate::http::front::{Front, RequestId};
@@ -14,6 +13,7 @@ use crate::service::activity::{Call, Happened, Part};
 use crate::service::sandbox::is_well_known;
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
+use hyper::http::uri::PathAndQuery;
 use hyper::{HeaderMap, Uri};
 
 /// Sent with a call that is not to be told: a sandbox's page reads so for itself.
@@ -53,14 +53,13 @@ impl Telling {
         {
             return None;
         }
-        let target = match (shown(path), uri.query()) {
-            (told, Some(query)) if told == path => format!("{path}?{query}"),
-            (told, _) => told.to_owned(),
-        };
         Some(Telling {
             stopwatch: front.clock.stopwatch(),
             method: parts.method.as_str().to_owned(),
-            target,
+            target: uri
+                .path_and_query()
+                .map_or(path, PathAndQuery::as_str)
+                .to_owned(),
             operation: route
                 .filter(|route| route.is_documented())
                 .map(|route| route.operation),

@@ -115,4 +115,14 @@ impl Sandbox {
         }
         Ok(())
     }
+
+    /// The same for the forms of pages that tell nobody where they are: of those a browser says `Origin: null`, and by
+    /// `Sec-Fetch-Site` whether it is a page of this service.
+    pub(in crate::http) fn admit_form(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let is = |name: &str, value: &str| headers.get(name).is_some_and(|sent| sent == value);
+        match is("origin", "null") && is("sec-fetch-site", "same-origin") {
+            true => Ok(()),
+            false => self.admit(headers),
+        }
+    }
 }

@@ -56,7 +56,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("account.json"),
 };
 
 /// GET /v1/merchant

@@ -17,7 +17,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         handler: Handler::Secret(|call, caller| Box::pin(currencies(call, caller))),
         ..PRIVATE
     }],
-    components: include_str!("currencies.json"),
 };
 
 /// GET /v1/currencies

@@ -58,7 +58,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("customers.json"),
 };
 
 /// POST /v1/customers/{ref}/addresses

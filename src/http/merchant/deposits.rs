@@ -5,11 +5,23 @@ use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::deposits::Wanted;
-use crate::service::{Caller, Error};
+use crate::service::{Caller, Error, Scope};
 use std::sync::Arc;
 
 /// `limit` where none is given.
-pub(in crate::http) const LIMIT_DEFAULT: u32 = 25;
+const LIMIT_DEFAULT: u32 = 25;
+
+/// How many deposits are asked for at most.
+pub(in crate::http) const LIMIT: Param = Param::limit(100, LIMIT_DEFAULT);
+
+/// Whose deposits are asked for.
+pub(in crate::http) const CUSTOMER: Param = Param {
+    name: "customer",
+    about: "Only deposits of the customer with this reference.",
+    kind: ParamKind::Text {
+        chars_max: REF_CHARS_MAX,
+    },
+};
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -19,16 +31,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::Customers),
             path: "/v1/deposits",
             summary: "Lists deposits, newest first.",
-            query: &[
-                Param::limit(100, LIMIT_DEFAULT),
-                Param {
-                    name: "customer",
-                    about: "Only deposits of the customer with this reference.",
-                    kind: ParamKind::Text {
-                        chars_max: REF_CHARS_MAX,
-                    },
-                },
-            ],
+            query: &[LIMIT, CUSTOMER],
             answers: &[Answer::json(200, "The deposits.", "DepositList")],
             handler: Handler::Secret(|call, caller| Box::pin(list(call, caller))),
             ..PRIVATE
@@ -43,21 +46,20 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("deposits.json"),
 };
 
 /// GET /v1/deposits
 async fn list(call: Call, caller: Arc<Caller>) -> Result<Reply, Error> {
-    let wanted = wanted(&call);
-    Reply::list(&call.front.service.deposits(&caller, &wanted)?)
+    listed(&call, &caller)
 }
 
-/// The deposits that are asked for.
-pub(in crate::http) fn wanted(call: &Call) -> Wanted {
-    Wanted {
+/// The deposits of an account in a mode that are asked for.
+pub(in crate::http) fn listed(call: &Call, scope: &Scope) -> Result<Reply, Error> {
+    let wanted = Wanted {
         customer: call.query.text("customer").map(str::to_owned),
         limit: call.query.limit(LIMIT_DEFAULT),
-    }
+    };
+    Reply::list(&call.front.service.deposits(scope, &wanted)?)
 }
 
 /// GET /v1/deposits/{id}

@@ -49,7 +49,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("events.json"),
 };
 
 /// GET /v1/events

@@ -116,7 +116,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("invoices.json"),
 };
 
 /// POST /v1/invoices

@@ -6,7 +6,6 @@ use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind, idempotency_key};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::payouts::Requester;
-use crate::service::transfers::TransfersWanted;
 use crate::service::{Caller, Error};
 use std::sync::Arc;
 
@@ -92,7 +91,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("transfers.json"),
 };
 
 /// POST /v1/payouts
@@ -134,17 +132,12 @@ async fn refund(call: Call, caller: Arc<Caller>) -> Result<Reply, Error> {
 
 /// The newest of a kind.
 fn list(call: &Call, caller: &Caller, kind: TransferKind) -> Result<Reply, Error> {
-    let wanted = wanted(call, kind);
-    Reply::list(&call.front.service.transfers(caller, &wanted)?)
-}
-
-/// What a query asks for.
-pub(in crate::http) fn wanted(call: &Call, kind: TransferKind) -> TransfersWanted {
-    TransfersWanted {
-        kind,
-        invoice: call.query.text("invoiceId").map(str::to_owned),
-        limit: call.query.limit(LIMIT_DEFAULT),
-    }
+    let (invoice, limit) = (
+        call.query.text("invoiceId"),
+        call.query.limit(LIMIT_DEFAULT),
+    );
+    let service = &call.front.service;
+    Reply::list(&service.transfers(caller, kind, invoice, limit)?)
 }
 
 /// One of a kind.

@@ -108,7 +108,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("accounts.json"),
 };
 
 /// GET /dashboard/api/accounts

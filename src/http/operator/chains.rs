@@ -45,7 +45,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("chains.json"),
 };
 
 /// GET /dashboard/api/chains

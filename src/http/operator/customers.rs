@@ -2,12 +2,11 @@
 //!
 //! What always holds: they are shown as the operations of the same name under `/v1` show them.
 
-use crate::domain::customer::REF_CHARS_MAX;
 use crate::domain::refusal::{Code, Refusal};
 use crate::http::merchant::deposits;
 use crate::http::params::MODE;
 use crate::http::reply::Reply;
-use crate::http::request::{Call, Param, ParamKind};
+use crate::http::request::Call;
 use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::{Error, Member};
 
@@ -19,17 +18,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorBooks),
             path: "/dashboard/api/accounts/{account}/deposits",
             summary: "Lists an account's deposits, newest first.",
-            query: &[
-                MODE,
-                Param::limit(100, deposits::LIMIT_DEFAULT),
-                Param {
-                    name: "customer",
-                    about: "Only deposits of the customer with this reference.",
-                    kind: ParamKind::Text {
-                        chars_max: REF_CHARS_MAX,
-                    },
-                },
-            ],
+            query: &[MODE, deposits::LIMIT, deposits::CUSTOMER],
             answers: &[Answer::json(200, "The deposits.", "DepositList")],
             handler: Handler::Session(|call, member| Box::pin(list(call, member))),
             ..PRIVATE
@@ -50,13 +39,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: "{}",
 };
 
 /// GET /dashboard/api/accounts/{account}/deposits
 async fn list(call: Call, member: Member) -> Result<Reply, Error> {
-    let (scope, wanted) = (call.scope(&member)?, deposits::wanted(&call));
-    Reply::list(&call.front.service.deposits(&scope, &wanted)?)
+    deposits::listed(&call, &call.scope(&member)?)
 }
 
 /// GET /dashboard/api/accounts/{account}/customers/{ref}

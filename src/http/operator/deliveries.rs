@@ -1,4 +1,4 @@
-//! Deliveries in the operator interface: listing, and sending again.
+//! Deliveries in the operator interface: listing, reading, and sending again.
 
 use crate::domain::event::DeliveryState;
 use crate::domain::refusal::Code;
@@ -46,6 +46,16 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
         Route {
+            operation: "getDelivery",
+            tag: Some(Tag::OperatorWebhooks),
+            path: "/dashboard/api/accounts/{account}/deliveries/{id}",
+            summary: "Reads a webhook delivery: the body that is sent, and each attempt with its headers as they were sent.",
+            query: &[MODE],
+            answers: &[Answer::json(200, "The delivery.", "DeliveryDetail")],
+            handler: Handler::Session(|call, member| Box::pin(get(call, member))),
+            ..PRIVATE
+        },
+        Route {
             operation: "resendDelivery",
             tag: Some(Tag::OperatorWebhooks),
             method: "POST",
@@ -70,7 +80,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("deliveries.json"),
 };
 
 /// GET /dashboard/api/accounts/{account}/deliveries
@@ -86,6 +95,13 @@ async fn list(call: Call, member: Member) -> Result<Reply, Error> {
     let service = Arc::clone(&call.front.service);
     let read = move || service.account_deliveries(&scope, &wanted);
     Reply::page(&call.long_read(&member, read).await?)
+}
+
+/// GET /dashboard/api/accounts/{account}/deliveries/{id}
+async fn get(call: Call, member: Member) -> Result<Reply, Error> {
+    let scope = call.scope(&member)?;
+    let service = &call.front.service;
+    Ok(Reply::ok(service.delivery_detail(&scope, call.second())?))
 }
 
 /// POST /dashboard/api/accounts/{account}/deliveries/{id}/resend

@@ -76,7 +76,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("endpoints.json"),
 };
 
 /// GET /dashboard/api/accounts/{account}/endpoints

@@ -29,7 +29,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         handler: Handler::Session(|call, member| Box::pin(export(call, member))),
         ..PRIVATE
     }],
-    components: "{}",
 };
 
 /// GET /dashboard/api/accounts/{account}/exports/{file}

@@ -35,7 +35,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 TO,
                 Param {
                     name: "text",
-                    about: "A whole id, address or txid names its invoices, and only these are answered. Any other text: only invoices with it in id, orderId, description or customerEmail.",
+                    about: "A whole id, address or txid names its invoices, and only these are answered. Any other text: only invoices with it in id, orderId, description, customerEmail or a value of the metadata; key=value fits a whole value of the metadata, too.",
                     kind: ParamKind::Text { chars_max: 200 },
                 },
             ],
@@ -80,7 +80,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("invoices.json"),
 };
 
 /// GET /dashboard/api/accounts/{account}/invoices

@@ -59,7 +59,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("keys.json"),
 };
 
 /// GET /dashboard/api/accounts/{account}/keys

@@ -85,7 +85,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("ledger.json"),
 };
 
 /// GET /dashboard/api/accounts/{account}/balances

@@ -68,7 +68,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("links.json"),
 };
 
 /// POST /dashboard/api/accounts/{account}/payment-links

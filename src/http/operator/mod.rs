@@ -25,3 +25,12 @@ pub(super) mod transfers;
 pub(super) mod unmatched;
 pub(super) mod users;
 pub(super) mod wallets;
+
+use crate::domain::render::operator::QrCode;
+use crate::web::qr::Qr;
+
+/// The QR code of a text, as a page draws it; nothing where the text is longer than a code can be.
+fn qr_code(text: &str) -> Option<QrCode> {
+    let Qr { size, path } = Qr::of(text)?;
+    Some(QrCode { size, path })
+}

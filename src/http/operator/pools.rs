@@ -33,7 +33,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("pools.json"),
 };
 
 /// GET /dashboard/api/pools

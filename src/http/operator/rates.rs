@@ -17,7 +17,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         handler: Handler::Operator(|call, operator| Box::pin(read(call, operator))),
         ..PRIVATE
     }],
-    components: include_str!("rates.json"),
 };
 
 /// GET /dashboard/api/rates

@@ -7,6 +7,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::operator::{NewSecondFactor, RecoveryCodes};
 use crate::domain::second_factor::{self, NEEDED};
 use crate::http::code::{CodeAttempt, code};
+use crate::http::operator::qr_code;
 use crate::http::password::Turn;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -14,6 +15,7 @@ use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use serde_json::value::to_raw_value;
+use std::sync::Arc;
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -74,7 +76,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("second_factor.json"),
 };
 
 /// POST /dashboard/api/session/second-factor
@@ -83,6 +84,7 @@ async fn begin(call: Call, member: Member) -> Result<Reply, Error> {
     let json = to_raw_value(&NewSecondFactor {
         secret: &begun.secret,
         uri: &begun.uri,
+        qr: qr_code(&begun.uri),
     })?;
     Ok(Reply {
         status: StatusCode::CREATED,
@@ -94,9 +96,13 @@ async fn begin(call: Call, member: Member) -> Result<Reply, Error> {
 async fn confirm(call: Call, member: Member) -> Result<Reply, Error> {
     let (code, attempt) = tried(&call, &member)?;
     let (front, real_now) = (&call.front, call.front.clock.real_now());
-    let service = &front.service;
-    let confirming = service.confirm_second_factor(call.now, real_now, &member, code);
-    let codes = attempt.around(front, confirming).await?;
+    let (service, now) = (Arc::clone(&front.service), call.now);
+    let confirming = async move {
+        service
+            .confirm_second_factor(now, real_now, &member, code)
+            .await
+    };
+    let codes = attempt.around(&front.throttle, confirming).await?;
     Ok(Reply::ok(to_raw_value(&RecoveryCodes { codes: &codes })?))
 }
 
@@ -104,9 +110,13 @@ async fn confirm(call: Call, member: Member) -> Result<Reply, Error> {
 async fn end(call: Call, member: Member) -> Result<Reply, Error> {
     let (code, attempt) = tried(&call, &member)?;
     let (front, real_now) = (&call.front, call.front.clock.real_now());
-    let service = &front.service;
-    let ending = service.end_own_second_factor(call.now, real_now, &member, code);
-    attempt.around(front, ending).await?;
+    let (service, now) = (Arc::clone(&front.service), call.now);
+    let ending = async move {
+        service
+            .end_own_second_factor(now, real_now, &member, code)
+            .await
+    };
+    attempt.around(&front.throttle, ending).await?;
     Ok(Reply::nothing())
 }
 

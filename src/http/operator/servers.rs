@@ -62,7 +62,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("servers.json"),
 };
 
 /// GET /dashboard/api/servers

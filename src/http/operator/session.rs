@@ -16,6 +16,7 @@ use crate::service::operator::members::Given;
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
+use std::sync::Arc;
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -57,7 +58,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("session.json"),
 };
 
 /// POST /dashboard/api/session
@@ -83,8 +83,9 @@ async fn sign_in(call: Call) -> Result<Reply, Error> {
         code,
         real_now: front.clock.real_now(),
     };
-    let signing_in = front.service.sign_in(call.now, given);
-    let begun = attempt.around(front, signing_in).await?;
+    let (service, now) = (Arc::clone(&front.service), call.now);
+    let signing_in = async move { service.sign_in(now, given).await };
+    let begun = attempt.around(&front.throttle, signing_in).await?;
     let seconds = begun.expires_at.since_ms(call.now) / 1000;
     let set = cookie_of(&front.public_url, &begun.cookie, seconds);
     let (member, end) = (&begun.member, Some(begun.expires_at));

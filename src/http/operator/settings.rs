@@ -75,7 +75,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("settings.json"),
 };
 
 /// GET /dashboard/api/settings

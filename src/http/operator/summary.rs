@@ -35,7 +35,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("summary.json"),
 };
 
 /// GET /dashboard/api/accounts/{account}/summary

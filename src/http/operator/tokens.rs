@@ -41,7 +41,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("tokens.json"),
 };
 
 /// GET /dashboard/api/accounts/{account}/reseller-tokens

@@ -1,14 +1,17 @@
-//! Payouts and refunds in the operator interface: listing, requesting, and each step.
+//! Payouts and refunds in the operator interface: listing, reading, requesting, and each step.
 
 use crate::domain::asset::Mode;
 use crate::domain::refusal::Code;
+use crate::domain::render::{self, ToSend};
 use crate::domain::transfer::{TransferKind, TransferStatus};
 use crate::http::auth::Operator;
-use crate::http::merchant::transfers::{INVOICE_ID, LIMIT, LIMIT_DEFAULT, PAYOUT_REFUSALS, wanted};
-use crate::http::params::MODE;
+use crate::http::merchant::transfers::{INVOICE_ID, LIMIT, LIMIT_DEFAULT, PAYOUT_REFUSALS};
+use crate::http::operator::qr_code;
+use crate::http::params::{BEFORE_ID as BEFORE, MODE};
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind, idempotency_key};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::service::operator::transfers::TransfersWanted;
 use crate::service::payouts::Requester;
 use crate::service::{Error, Member};
 
@@ -26,10 +29,24 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "listAccountPayouts",
             tag: Some(Tag::OperatorTransfers),
             path: "/dashboard/api/accounts/{account}/payouts",
-            summary: "Lists an account's payouts, newest first.",
-            query: &[LIMIT, MODE],
-            answers: &[Answer::json(200, "The payouts.", "DashboardPayoutList")],
+            summary: "Pages through an account's payouts, newest first.",
+            query: &[LIMIT, BEFORE, STATUS, MODE],
+            answers: &[Answer::json(
+                200,
+                "A page of payouts.",
+                "DashboardPayoutPage",
+            )],
             handler: Handler::Session(|call, member| Box::pin(payouts(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "getAccountPayout",
+            tag: Some(Tag::OperatorTransfers),
+            path: "/dashboard/api/accounts/{account}/payouts/{id}",
+            summary: "Reads a payout; while it is sent by hand, with what a wallet is given to send it.",
+            query: &[MODE],
+            answers: &[Answer::json(200, "The payout.", "DashboardPayoutDetail")],
+            handler: Handler::Session(|call, member| Box::pin(payout(call, member))),
             ..PRIVATE
         },
         Route {
@@ -54,10 +71,24 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "listAccountRefunds",
             tag: Some(Tag::OperatorTransfers),
             path: "/dashboard/api/accounts/{account}/refunds",
-            summary: "Lists an account's refunds, newest first.",
-            query: &[LIMIT, INVOICE_ID, MODE],
-            answers: &[Answer::json(200, "The refunds.", "DashboardRefundList")],
+            summary: "Pages through an account's refunds, newest first.",
+            query: &[LIMIT, BEFORE, INVOICE_ID, STATUS, MODE],
+            answers: &[Answer::json(
+                200,
+                "A page of refunds.",
+                "DashboardRefundPage",
+            )],
             handler: Handler::Session(|call, member| Box::pin(refunds(call, member))),
+            ..PRIVATE
+        },
+        Route {
+            operation: "getAccountRefund",
+            tag: Some(Tag::OperatorTransfers),
+            path: "/dashboard/api/accounts/{account}/refunds/{id}",
+            summary: "Reads a refund; while it is sent by hand, with what a wallet is given to send it.",
+            query: &[MODE],
+            answers: &[Answer::json(200, "The refund.", "DashboardRefundDetail")],
+            handler: Handler::Session(|call, member| Box::pin(refund(call, member))),
             ..PRIVATE
         },
         Route {
@@ -86,9 +117,13 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "listAllPayouts",
             tag: Some(Tag::OperatorTransfers),
             path: "/dashboard/api/payouts",
-            summary: "Lists the payouts of all accounts, newest first.",
-            query: &[LIMIT, STATUS, MODE],
-            answers: &[Answer::json(200, "The payouts.", "DashboardPayoutList")],
+            summary: "Pages through the payouts of all accounts, newest first.",
+            query: &[LIMIT, BEFORE, STATUS, MODE],
+            answers: &[Answer::json(
+                200,
+                "A page of payouts.",
+                "DashboardPayoutPage",
+            )],
             handler: Handler::Operator(|call, operator| Box::pin(all_payouts(call, operator))),
             ..PRIVATE
         },
@@ -108,9 +143,13 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "listAllRefunds",
             tag: Some(Tag::OperatorTransfers),
             path: "/dashboard/api/refunds",
-            summary: "Lists the refunds of all accounts, newest first.",
-            query: &[LIMIT, STATUS, MODE],
-            answers: &[Answer::json(200, "The refunds.", "DashboardRefundList")],
+            summary: "Pages through the refunds of all accounts, newest first.",
+            query: &[LIMIT, BEFORE, STATUS, MODE],
+            answers: &[Answer::json(
+                200,
+                "A page of refunds.",
+                "DashboardRefundPage",
+            )],
             handler: Handler::Operator(|call, operator| Box::pin(all_refunds(call, operator))),
             ..PRIVATE
         },
@@ -127,7 +166,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("transfers.json"),
 };
 
 /// GET /dashboard/api/accounts/{account}/payouts
@@ -140,10 +178,44 @@ async fn refunds(call: Call, member: Member) -> Result<Reply, Error> {
     list(&call, &member, TransferKind::Refund)
 }
 
-/// The newest of an account.
+/// A page of an account's.
 fn list(call: &Call, member: &Member, kind: TransferKind) -> Result<Reply, Error> {
-    let (scope, wanted) = (call.scope(member)?, wanted(call, kind));
-    Reply::list(&call.front.service.transfers_for_operator(&scope, &wanted)?)
+    let (scope, wanted) = (call.scope(member)?, wanted(call, kind)?);
+    Reply::page(&call.front.service.transfers_for_operator(&scope, &wanted)?)
+}
+
+/// Which page a query asks for.
+fn wanted(call: &Call, kind: TransferKind) -> Result<TransfersWanted, Error> {
+    Ok(TransfersWanted {
+        kind,
+        invoice: call.query.text("invoiceId").map(str::to_owned),
+        status: call.query.choice("status")?,
+        before: call.query.text("before").map(str::to_owned),
+        limit: call.query.limit(LIMIT_DEFAULT),
+    })
+}
+
+/// GET /dashboard/api/accounts/{account}/payouts/{id}
+async fn payout(call: Call, member: Member) -> Result<Reply, Error> {
+    read(&call, &member, TransferKind::Payout)
+}
+
+/// GET /dashboard/api/accounts/{account}/refunds/{id}
+async fn refund(call: Call, member: Member) -> Result<Reply, Error> {
+    read(&call, &member, TransferKind::Refund)
+}
+
+/// One of an account's.
+fn read(call: &Call, member: &Member, kind: TransferKind) -> Result<Reply, Error> {
+    let scope = call.scope(member)?;
+    let service = &call.front.service;
+    let (transfer, to_send) = service.transfer_to_send(&scope, kind, call.second())?;
+    let shown = ToSend {
+        payment_uri: to_send.as_ref().and_then(|to_send| to_send.uri.as_deref()),
+        qr: to_send.as_ref().and_then(|to_send| qr_code(&to_send.code)),
+    };
+    let json = render::transfer_to_send(&transfer, shown)?;
+    Ok(Reply::ok(json))
 }
 
 /// POST /dashboard/api/accounts/{account}/payouts
@@ -180,15 +252,11 @@ async fn all_refunds(call: Call, _: Operator) -> Result<Reply, Error> {
     list_all(&call, TransferKind::Refund)
 }
 
-/// The newest of all accounts.
+/// A page of all accounts'.
 fn list_all(call: &Call, kind: TransferKind) -> Result<Reply, Error> {
     let mode = call.query.choice("mode")?.unwrap_or(Mode::Live);
-    let (status, limit) = (
-        call.query.choice("status")?,
-        call.query.limit(LIMIT_DEFAULT),
-    );
-    let service = &call.front.service;
-    Reply::list(&service.transfers_of_all(mode, kind, status, limit)?)
+    let (service, wanted) = (&call.front.service, wanted(call, kind)?);
+    Reply::page(&service.transfers_of_all(mode, &wanted)?)
 }
 
 /// POST /dashboard/api/payouts/{id}

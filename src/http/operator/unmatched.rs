@@ -85,7 +85,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("unmatched.json"),
 };
 
 /// GET /dashboard/api/unmatched-payments

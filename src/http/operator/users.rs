@@ -15,6 +15,7 @@ use crate::service::operator::users::{Known, NewUser};
 use crate::service::{Error, Json, Member};
 use hyper::StatusCode;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -119,7 +120,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("users.json"),
 };
 
 /// POST /dashboard/api/setup
@@ -226,8 +226,9 @@ async fn own_password(call: Call, member: Member) -> Result<Reply, Error> {
         code,
         real_now: front.clock.real_now(),
     };
-    let changing = front.service.change_own_password(call.now, given, hash);
-    attempt.around(front, changing).await?;
+    let (service, now) = (Arc::clone(&front.service), call.now);
+    let changing = async move { service.change_own_password(now, given, hash).await };
+    attempt.around(&front.throttle, changing).await?;
     Ok(Reply::nothing())
 }
 
@@ -247,8 +248,9 @@ async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
         code,
         real_now: front.clock.real_now(),
     };
-    let confirming = front.service.confirm_password(call.now, &member, given);
-    attempt.around(front, confirming).await?;
+    let (service, now) = (Arc::clone(&front.service), call.now);
+    let confirming = async move { service.confirm_password(now, &member, given).await };
+    attempt.around(&front.throttle, confirming).await?;
     Ok(Reply::nothing())
 }
 

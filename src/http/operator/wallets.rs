@@ -96,7 +96,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PRIVATE
         },
     ],
-    components: include_str!("wallets.json"),
 };
 
 /// `funded` of an export.

@@ -23,7 +23,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         handler: Handler::Open(|call| Box::pin(operator_pages(call))),
         ..APP
     }],
-    components: "{}",
 };
 
 /// GET /dashboard

@@ -1,14 +1,18 @@
-//! The page of the reference: `/docs`.
+//! The pages of the documentation: the reference, `/docs`, and the guides, `/docs/{guide}`.
 //!
-//! What always holds: it is made once, when it is first asked for, and is complete without a script.
+//! What always holds: the reference is made once, when it is first asked for, a guide when Coffer is built; all of them
+//! are complete without a script.
 
 use super::{Policy, safely};
+use crate::domain::refusal::Refusal;
+use crate::http::files::packed;
 use crate::http::front::{Front, Subject};
 use crate::http::reference::reference;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Handler, PAGE, Resource, Route};
 use crate::service::Error;
+use crate::web::guides::guide;
 use askama::Template;
 use hyper::StatusCode;
 use hyper::body::Bytes;
@@ -16,20 +20,35 @@ use hyper::header::CONTENT_SECURITY_POLICY;
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
-    routes: &[Route {
-        operation: "docsPage",
-        path: "/docs",
-        summary: "The reference: every operation, webhook and error.",
-        handler: Handler::Open(|call| Box::pin(show(call))),
-        ..PAGE
-    }],
-    components: "{}",
+    routes: &[
+        Route {
+            operation: "docsPage",
+            path: "/docs",
+            summary: "The reference: every operation, webhook and error.",
+            handler: Handler::Open(|call| Box::pin(show(call))),
+            ..PAGE
+        },
+        Route {
+            operation: "guidePage",
+            path: "/docs/{guide}",
+            summary: "A guide.",
+            handler: Handler::Open(|call| Box::pin(show_guide(call))),
+            ..PAGE
+        },
+    ],
 };
 
 /// GET /docs
 async fn show(call: Call) -> Result<Reply, Error> {
     let page = call.front.reference(page)?;
     let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
+    Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &Policy::ALONE.text(None, None)))
+}
+
+/// GET /docs/{guide}
+async fn show_guide(call: Call) -> Result<Reply, Error> {
+    let guide = guide(call.id()).ok_or_else(|| Refusal::not_found("guide"))?;
+    let reply = packed(&guide.page, "text/html; charset=utf-8", &call.headers);
     Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &Policy::ALONE.text(None, None)))
 }
 

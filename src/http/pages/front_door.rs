@@ -22,7 +22,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         handler: Handler::Open(|call| Box::pin(show(call))),
         ..PAGE
     }],
-    components: "{}",
 };
 
 /// GET /

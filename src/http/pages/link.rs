@@ -55,7 +55,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PAGE
         },
     ],
-    components: "{}",
 };
 
 /// GET /l/{id}
@@ -110,9 +109,7 @@ fn price(words: &Words, link: &PaymentLink, amount: Cents) -> String {
 async fn pay(call: Call) -> Result<Reply, Error> {
     let service = &call.front.service;
     let opened = service.open_link(call.id())?;
-    if let Some(refused) = too_fast(&format!("/l/{}", opened.link.id), &call) {
-        return Ok(refused);
-    }
+    too_fast(&call)?;
     let form = Form::parse(&call.body)?;
     let (named, lang) = (form.text("amount")?, form.text("lang")?);
     let lang = Some(lang).filter(|lang| !lang.is_empty());

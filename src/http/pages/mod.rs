@@ -27,7 +27,7 @@ use crate::web::templates::{Frame, LanguageLink, Moment, Page, Problem, Shop, Wa
 use crate::web::words::Words;
 use askama::Template;
 use hyper::header::{
-    ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, StatusCode};
 
@@ -140,8 +140,18 @@ fn safely(reply: Reply) -> Reply {
         .with(REFERRER_POLICY, "no-referrer")
 }
 
-/// The page of an error.
+/// The page of an error, which stands alone.
 pub(super) fn error(path: &str, error: Error, request_id: RequestId) -> Reply {
+    error_page(path, error, request_id, (Policy::ALONE, None))
+}
+
+/// The page of an error, with this policy and this way back.
+fn error_page(
+    path: &str,
+    error: Error,
+    request_id: RequestId,
+    (policy, back): (Policy<'_>, Option<&str>),
+) -> Reply {
     let request_id = &*request_id.to_string();
     super::error::answer_as(error, request_id, |refusal, status| {
         let heading = match status {
@@ -160,8 +170,9 @@ pub(super) fn error(path: &str, error: Error, request_id: RequestId) -> Reply {
             heading,
             message: sentence(&refusal.message),
             request_id,
+            back,
         };
-        reply(status, Policy::ALONE, frame, body).unwrap_or_else(|_| Reply {
+        reply(status, policy, frame, body).unwrap_or_else(|_| Reply {
             status,
             ..Reply::nothing()
         })
@@ -188,14 +199,19 @@ fn see_other(location: &str) -> Reply {
     safely(reply).with(hyper::header::LOCATION, location)
 }
 
-/// 429 as a page, where this client has made as much by payment links as it may, which needs no key; `path` is the page's.
-fn too_fast(path: &str, call: &Call) -> Option<Reply> {
+/// Counts what is made by payment links, which needs no key.
+///
+/// # Errors
+/// `rate_limited` where this client has made as much as it may.
+fn too_fast(call: &Call) -> Result<(), Error> {
     let client = client::limit_key(call.client());
     let uptime = call.front.clock.uptime();
-    let verdict = call.front.link_limiter.count(&client, uptime)?;
-    let wait_seconds = verdict.wait_seconds.to_string();
-    let refused = || error(path, verdict.refusal().into(), call.request_id);
-    (!verdict.allowed).then(|| refused().with(RETRY_AFTER, &wait_seconds))
+    match call.front.link_limiter.count(&client, uptime) {
+        Some(verdict) if !verdict.allowed => {
+            Err(verdict.refusal().after(verdict.wait_seconds).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A link out of a page; none where it would lead anywhere but to a site or an app.

@@ -40,7 +40,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PAGE
         },
     ],
-    components: "{}",
 };
 
 /// GET /setup

@@ -21,7 +21,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         handler: Handler::Sandbox(|call, sandbox| Box::pin(account(call, sandbox))),
         ..PLAIN
     }],
-    components: include_str!("account.json"),
 };
 
 /// PATCH /sandbox/account

@@ -1,11 +1,11 @@
 //! What happens in a sandbox, told as it happens: calls, events, attempts to deliver.
 //!
 //! What lives here: the stream, and what is said of each thing. What does not: what is kept (`service::activity`). What always
-//! holds: no password and no private key is told; a listener that is too slow for what is kept is told how much it has
+//! holds: no password, key, secret or code is told (`masked`); a listener that is too slow for what is kept is told how much it has
 //! missed.
 
+use super::masked;
 use crate::domain::render::activity::{Call as CallView, Delivery, Part as PartView, Told};
-use crate::domain::wallet::Secret;
 use crate::http::event_stream::{Source, event, reply};
 use crate::http::front::Front;
 use crate::http::front::sandbox::Sandbox;
@@ -15,18 +15,15 @@ use crate::http::route::{Answer, Content, Handler, PLAIN, Resource, Route, Tag};
 use crate::service::Error;
 use crate::service::activity::{Attempted, Call as Answered, Happened, Heard, Part};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::sync::Arc;
 use tokio::sync::watch;
 
 /// What browsers send when they come back: the id of the last event that they have had.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// Where keys and addresses are sent to, and a private key by mistake.
-const KEYS: [&str; 3] = [
-    "/dashboard/api/wallets",
-    "/dashboard/api/own-addresses",
-    "/dashboard/api/pools",
-];
+/// How much of a body is told.
+const BODY_BYTES_MAX: usize = 32 * 1024;
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -50,7 +47,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         handler: Handler::Sandbox(|call, sandbox| Box::pin(stream(call, sandbox))),
         ..PLAIN
     }],
-    components: include_str!("activity.json"),
 };
 
 /// What one listener has heard.
@@ -112,6 +108,7 @@ fn told(front: &Front, number: u64, happened: &Happened) -> Result<Option<String
         Happened::Call(call) => written(number, &Told::Call(view(call))),
         Happened::Event(id) => match front.service.event_of_anybody(id)? {
             Some(body) => {
+                let body = masked::body(&body);
                 let event: &RawValue = serde_json::from_str(&body)?;
                 written(number, &Told::Event { event })
             }
@@ -132,35 +129,36 @@ fn view(call: &Answered) -> CallView<'_> {
         request_id: &call.request_id,
         at: call.at,
         method: &call.method,
-        target: &call.target,
+        target: masked::target(&call.target),
         operation: call.operation,
         status: call.status,
         ms: call.ms,
         key: call.key.as_deref(),
-        sent: harmless(&call.target, &call.sent),
-        answered: harmless(&call.target, &call.answered),
+        sent: part(&call.sent),
+        answered: part(&call.answered),
     }
 }
 
-/// A body, unless it may hold what nobody should read: a password, or a private key that somebody has sent by mistake.
-fn harmless<'a>(target: &str, part: &'a Part) -> PartView<'a> {
-    let may_hold = target.starts_with("/dashboard/api/");
-    // Elsewhere 32 bytes in hexadecimal are the id of a transaction.
-    let takes_keys = KEYS.iter().any(|path| target.starts_with(path));
-    let holds_key = || match takes_keys {
-        true => Secret::in_text(&part.text).is_some(),
-        false => Secret::in_argument(&part.text).is_some(),
+/// A body; what nobody should read is left out before a long one is cut off.
+fn part(part: &Part) -> PartView<'_> {
+    if part.bytes.len() < part.length {
+        let text = format!("(a body of {} bytes)", part.length);
+        return PartView {
+            text: Cow::Owned(text),
+            cut: false,
+        };
+    }
+    let text = match String::from_utf8_lossy(&part.bytes) {
+        Cow::Borrowed(text) => masked::body(text),
+        Cow::Owned(text) => Cow::Owned(masked::body(&text).into_owned()),
     };
-    let text = if may_hold && part.text.to_ascii_lowercase().contains("password\"") {
-        "(a body with a password)"
-    } else if may_hold && holds_key() {
-        "(a body with a private key)"
-    } else {
-        &part.text
-    };
-    PartView {
-        text,
-        cut: part.is_cut,
+    let end = text.floor_char_boundary(BODY_BYTES_MAX);
+    match text.get(..end) {
+        Some(start) if end < text.len() => PartView {
+            text: Cow::Owned(start.to_owned()),
+            cut: true,
+        },
+        _ => PartView { text, cut: false },
     }
 }
 
@@ -174,14 +172,11 @@ fn delivery(attempted: &Attempted) -> Delivery<'_> {
         headers: headers
             .map(|(name, value)| (*name, value.as_str()))
             .collect(),
-        sent: PartView {
-            text: &attempted.sent.text,
-            cut: attempted.sent.is_cut,
-        },
+        sent: part(&attempted.sent),
         at: attempted.at,
         status: attempted.status,
         ms: attempted.ms,
         error: attempted.error.as_deref(),
-        answer: attempted.answer.as_deref(),
+        answer: attempted.answer.as_deref().map(masked::body),
     }
 }

@@ -26,7 +26,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         handler: Handler::Sandbox(|call, sandbox| Box::pin(chain(call, sandbox))),
         ..PLAIN
     }],
-    components: include_str!("chains.json"),
 };
 
 /// PATCH /sandbox/chains/{chain}

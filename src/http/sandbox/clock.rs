@@ -24,7 +24,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         handler: Handler::Sandbox(|call, sandbox| Box::pin(clock(call, sandbox))),
         ..PLAIN
     }],
-    components: include_str!("clock.json"),
 };
 
 /// POST /sandbox/clock

@@ -54,7 +54,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PLAIN
         },
     ],
-    components: include_str!("faults.json"),
 };
 
 /// POST /sandbox/faults

@@ -80,7 +80,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PLAIN
         },
     ],
-    components: include_str!("inbox.json"),
 };
 
 /// POST /sandbox/inbox/{name}

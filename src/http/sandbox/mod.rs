@@ -9,6 +9,7 @@ pub(super) mod chains;
 pub(super) mod clock;
 pub(super) mod faults;
 pub(super) mod inbox;
+mod masked;
 pub(super) mod payments;
 pub(super) mod state;
 pub(super) mod transfers;

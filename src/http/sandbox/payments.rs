@@ -59,7 +59,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PLAIN
         },
     ],
-    components: include_str!("payments.json"),
 };
 
 /// POST /sandbox/payments

@@ -72,7 +72,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PLAIN
         },
     ],
-    components: include_str!("state.json"),
 };
 
 /// GET /sandbox

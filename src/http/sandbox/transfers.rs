@@ -53,7 +53,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ..PLAIN
         },
     ],
-    components: include_str!("transfers.json"),
 };
 
 /// POST /sandbox/payouts/{id}

@@ -35,7 +35,6 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         handler: Handler::Sandbox(|call, sandbox| Box::pin(list(call, sandbox))),
         ..PLAIN
     }],
-    components: include_str!("webhooks.json"),
 };
 
 /// GET /sandbox/webhooks

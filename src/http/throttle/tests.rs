@@ -99,6 +99,7 @@ fn a_right_password_takes_back_no_wrong_code() {
         password: [1; 32],
     };
     let (code, recovery) = (Target::Code(mark), Target::RecoveryCode(mark));
+    let own = Target::OwnCode(mark);
     let mut counts = Counts::default();
     for _ in 0..=FREE {
         assert!(tries(&mut counts, &user(1), "a", 0));
@@ -114,9 +115,12 @@ fn a_right_password_takes_back_no_wrong_code() {
     let before = i64::from(FREE) + 1;
     assert_eq!(made(&mut counts, 0), BY_USER.burst - before, "all clients");
     // A right code takes back itself, not what others have tried.
-    counts.succeeded(&code, "a");
-    assert!(tries(&mut counts, &code, "a", 0) && !tries(&mut counts, &code, "b", 0));
+    counts.succeeded(&code, "z");
+    assert_eq!(made(&mut counts, 0), 1);
+    assert!(!tries(&mut counts, &code, "b", 0));
     assert_eq!(made(&mut counts, 3 * HOUR_MS), 3);
+    // Who is signed in is counted apart.
+    assert!(tries(&mut counts, &own, "user 1", 0));
     // Nobody is kept from a recovery code, which is not guessed.
     assert!(tries(&mut counts, &recovery, "b", 0));
     // It is the password's: another one starts anew.
@@ -125,6 +129,41 @@ fn a_right_password_takes_back_no_wrong_code() {
         ..mark
     });
     assert!(tries(&mut counts, &other, "b", 0));
+}
+
+#[test]
+fn guesses_at_codes_are_few_in_a_year_wherever_they_come_from() {
+    const DAY_MS: i64 = 24 * HOUR_MS;
+    let mark = Mark {
+        user: 1,
+        password: [1; 32],
+    };
+    let code = Target::Code(mark);
+    let mut counts = Counts::default();
+    // Somebody who knows the password, from ever new clients, as soon as may be.
+    let guess = |counts: &mut Counts, client: &str, now: i64| -> i64 {
+        counts.succeeded(&user(1), client);
+        i64::from(tries(counts, &code, client, now))
+    };
+    let (mut by_new, mut at_phone) = (0, 0);
+    for now in (0..30 * DAY_MS).step_by(15 * 60 * 1000) {
+        // The owner signs in every day, and is never kept out but where the guesser is, too.
+        if now % DAY_MS == 0 {
+            for own in ["own", "phone"] {
+                let is_let = tries(&mut counts, &code, own, now);
+                assert!(is_let || own == "phone", "{now}");
+                if is_let {
+                    counts.succeeded(&code, own);
+                }
+            }
+        }
+        by_new += guess(&mut counts, &format!("new {now}"), now);
+        by_new += guess(&mut counts, &format!("newer {now}"), now);
+        at_phone += guess(&mut counts, "phone", now);
+    }
+    let most = BY_USER.burst + 30 * 24;
+    assert!((most - 1..=most).contains(&by_new), "{by_new}");
+    assert!((most / 2..=most).contains(&at_phone), "{at_phone}");
 }
 
 #[test]
@@ -199,7 +238,8 @@ fn a_new_password_starts_anew_and_ends_what_the_old_one_proved() {
     }
     assert!(!tries(&mut counts, &user(1), "own", 0));
     assert!(tries(&mut counts, &user(2), "own", 0));
-    assert!(counts.is_proven(&user(1), "knew") && !counts.is_proven(&user(2), "knew"));
+    let is_apart = |target: Target| counts.together(&target, "knew").is_none();
+    assert!(is_apart(user(1)) && !is_apart(user(2)));
 }
 
 #[test]

@@ -193,6 +193,19 @@ impl Service {
         Ok(network.filter(is_taken))
     }
 
+    /// The network that coins are sent on by hand: the one that is followed; the main one where nobody follows the chain, and no
+    /// address of a test network is taken.
+    pub(in crate::service) fn sent_on(
+        &self,
+        db: &Reader<'_>,
+        chain: Chain,
+    ) -> Result<Option<String>, Error> {
+        if self.live.of_chain(chain).is_none() && !self.live.test_networks {
+            return Ok(Some(chain.row().networks.0.to_owned()));
+        }
+        self.followed_on(db, chain)
+    }
+
     /// Can a live address be handed out for this very coin: is its chain followed, does the coin exist on that network, and is
     /// there a wallet of it? Where nothing real is paid it always can.
     pub(in crate::service) fn hands_out(

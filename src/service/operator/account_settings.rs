@@ -90,7 +90,7 @@ pub(in crate::service) fn change_settings(
     account: &mut Account,
     fields: &Fields<'_>,
 ) -> Result<(), Refusal> {
-    if let Some(name) = fields.text("name", 1..=200)? {
+    if let Some(name) = fields.name("name", 1..=200)? {
         name.clone_into(&mut account.name);
     }
     account.ttl_seconds = fields

@@ -1,16 +1,16 @@
-//! Deliveries in the operator interface: pages of them with every attempt, and sending them again.
+//! Deliveries in the operator interface: pages of them with every attempt, one as it was sent, and sending them again.
 //!
 //! What always holds: sending again begins a new round of attempts, and keeps the attempts of earlier rounds.
 
-use crate::domain::event::DeliveryState;
+use crate::domain::event::{DeliveryState, Format};
 use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::render::deliveries::{DeliveryView, Resent};
+use crate::domain::render::deliveries::{AttemptView, DeliveryView, Resent};
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::events::{Page, unknown_before};
-use crate::service::webhooks::{attempt_view, receiver_queue};
+use crate::service::webhooks::{attempt_view, body, headers, receiver_queue};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::delivery_pages::{self, Again, Delivery, Place, Since};
 use crate::store::{Reader, Tx, accounts, endpoints, events};
@@ -76,6 +76,41 @@ impl Service {
                 rendered.collect::<Result<_, Error>>()?,
                 wanted.limit,
             ))
+        })
+    }
+
+    /// A delivery with what is sent, byte for byte, and the headers of its attempts as they were sent.
+    ///
+    /// # Errors
+    /// `not_found` where it is not the caller's.
+    pub fn delivery_detail(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
+        let nothing = || Error::from(Refusal::not_found("delivery"));
+        let id = id::parse(id).ok_or_else(nothing)?;
+        self.read_at_one_moment(|db| {
+            let found = delivery_pages::by_id(db, scope.account(), scope.mode(), &id)?;
+            let delivery = found.ok_or_else(nothing)?;
+            let attempts = delivery_pages::attempts(db, &id)?;
+            let source = delivery_pages::source(db, &id)?.ok_or_else(nothing)?;
+            // As it was sent last; the endpoint's format may be another one by now.
+            let mut newest = attempts.iter().rev();
+            let newest = newest.find_map(|(_, attempt)| attempt.signed.as_ref());
+            let format = newest.map(|signed| signed.format).or(source.format);
+            let format = format.unwrap_or(Format::Event);
+            let invoice = source.invoice.as_deref();
+            let body = body(&delivery.event, &source.body, format, invoice)?;
+            let attempts = attempts.iter().map(|(number, attempt)| {
+                let signed = attempt.signed.as_ref();
+                let signed = signed.filter(|signed| signed.format == format);
+                let sent = signed.map(|signed| headers(&delivery.event, &signed.signatures));
+                AttemptView {
+                    headers: sent.map(|sent| sent.into_iter().collect()),
+                    ..attempt_view(Some(*number), attempt)
+                }
+            });
+            Ok(to_raw_value(&DeliveryView {
+                body: Some(&body),
+                ..shown(&delivery, attempts.collect())
+            })?)
         })
     }
 
@@ -218,7 +253,13 @@ fn begin_again(tx: &Tx<'_>, account: i64, again: &Again, now: Time) -> Result<()
 fn view(db: &Reader<'_>, delivery: &Delivery) -> Result<Json, Error> {
     let attempts = delivery_pages::attempts(db, &delivery.id)?;
     let attempts = attempts.iter();
-    Ok(to_raw_value(&DeliveryView {
+    let attempts = attempts.map(|(number, attempt)| attempt_view(Some(*number), attempt));
+    Ok(to_raw_value(&shown(delivery, attempts.collect()))?)
+}
+
+/// A delivery as it is shown, with these attempts.
+fn shown<'a>(delivery: &'a Delivery, attempts: Vec<AttemptView<'a>>) -> DeliveryView<'a> {
+    DeliveryView {
         id: &delivery.id,
         event: &delivery.event,
         kind: delivery.kind,
@@ -228,8 +269,7 @@ fn view(db: &Reader<'_>, delivery: &Delivery) -> Result<Json, Error> {
         state: delivery.state,
         next_attempt_at: delivery.next_attempt_at,
         created_at: Some(delivery.created_at),
-        attempts: attempts
-            .map(|(number, attempt)| attempt_view(Some(*number), attempt))
-            .collect(),
-    })?)
+        attempts,
+        body: None,
+    }
 }

@@ -146,14 +146,14 @@ impl Service {
     pub fn timeline(&self, scope: &Scope, id: &str, now: Time) -> Result<Vec<Json>, Error> {
         self.read_at_one_moment(|db| {
             let invoice = owned(db, scope, id)?;
-            let refunds = transfers::list(
-                db,
-                scope.account(),
-                scope.mode(),
-                TransferKind::Refund,
-                Some(&invoice.id),
-                REFUNDS_MAX,
-            )?;
+            let wanted = transfers::Wanted {
+                kind: TransferKind::Refund,
+                invoice: Some(&invoice.id),
+                status: None,
+                before: i64::MAX,
+                limit: REFUNDS_MAX,
+            };
+            let refunds = transfers::list(db, scope.account(), scope.mode(), &wanted)?;
             let payments = payments::of_invoice(db, invoice.seq)?;
             let history = History {
                 invoice: &invoice,

@@ -21,7 +21,7 @@ mod servers;
 mod settings;
 mod summary;
 mod tokens;
-mod transfers;
+pub mod transfers;
 pub mod unmatched;
 pub mod users;
 pub mod wallet_addresses;

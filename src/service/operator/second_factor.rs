@@ -2,7 +2,7 @@
 //!
 //! What lives here: what a code changes in the file. What does not: what a code is (`domain`), and slowing down who
 //! guesses (`http`). What always holds: a code is used up in the transaction that it permits, so none is taken twice, by
-//! whichever process or connection; a secret is answered once, by [`Service::begin_second_factor`].
+//! whichever process or connection, and whatever the clock shows; a secret is answered once, by [`Service::begin_second_factor`].
 
 use super::members::Member;
 use super::users::{Known, known, named, told};
@@ -11,7 +11,7 @@ use crate::domain::second_factor::{self, NEEDED, RECOVERY_CODES, Secret, recover
 use crate::domain::time::Time;
 use crate::domain::user::User;
 use crate::service::{Error, Service, random};
-use crate::store::{Reader, Tx, recovery_codes, sessions, users};
+use crate::store::{Reader, Tx, recovery_codes, sessions, used_steps, users};
 use std::sync::Arc;
 
 /// A second factor that was begun: what an app is to be given, once.
@@ -76,9 +76,10 @@ impl Service {
                 second_factor::Code::Recovery(_) => None,
             };
             let step = step.ok_or_else(wrong)?;
-            if !users::turn_second_factor_on(tx, user.seq, now, step)? {
+            if !users::turn_second_factor_on(tx, user.seq, now)? {
                 return Err(is_on_already());
             }
+            used_steps::take(tx, user.seq, step, step)?;
             let mut shown = Vec::with_capacity(codes.len());
             for (text, hash) in codes {
                 recovery_codes::insert(tx, user.seq, &hash)?;
@@ -179,7 +180,13 @@ pub(super) fn prove(
         Some(second_factor::Code::OfApp(digits)) => {
             let secret = users::second_factor(tx, user.seq)?.map(Secret);
             match secret.and_then(|secret| secret.step_of(digits, real_now)) {
-                Some(step) => users::use_step(tx, user.seq, step)?,
+                Some(step) => {
+                    let newest = Secret::newest_step(real_now);
+                    if !used_steps::take(tx, user.seq, step, newest)? {
+                        return Err(used());
+                    }
+                    true
+                }
                 None => false,
             }
         }
@@ -197,6 +204,7 @@ pub(super) fn prove(
 /// Forgets the secret and the recovery codes.
 fn end(tx: &Tx<'_>, actor: &str, user: &User, now: Time) -> Result<(), Error> {
     users::end_second_factor(tx, user.seq)?;
+    used_steps::delete_of_user(tx, user.seq)?;
     recovery_codes::delete_of_user(tx, user.seq)?;
     told(tx, actor, "user.second_factor_off", user, now)
 }
@@ -210,6 +218,11 @@ fn of_id(db: &Reader<'_>, id: &str) -> Result<User, Error> {
 fn wrong() -> Error {
     let message = "code must be what your authenticator app shows now, and each works once; or a recovery code that \
                    is left";
+    Refusal::of(Code::InvalidCredentials, "code", message).into()
+}
+
+fn used() -> Error {
+    let message = "code, or a later one, was used already; wait for the next one that your authenticator app shows";
     Refusal::of(Code::InvalidCredentials, "code", message).into()
 }
 

@@ -1,44 +1,147 @@
-//! Payouts and refunds in the operator interface: listing them, and moving them by hand.
+//! Payouts and refunds in the operator interface: listing them, sending them from a wallet, and moving them by hand.
 //!
 //! What does not live here: what a step does (`service::transfers`). What always holds: a step by hand goes through
-//! the same code as every other, and the audit log has the person who asked for it.
+//! the same code as every other, and the audit log has the person who asked for it; what a wallet is given to send
+//! stands only where nobody else can be sending it.
 
 use crate::domain::asset::Mode;
+use crate::domain::payment_uri::payment_uri;
 use crate::domain::render;
 use crate::domain::time::Time;
 use crate::domain::transfer::step::Wanted;
-use crate::domain::transfer::{TransferKind, TransferStatus};
-use crate::service::transfers::{By, TransfersWanted, find};
+use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
+use crate::service::events::{Page, unknown_before};
+use crate::service::transfers::{By, find, owned};
 use crate::service::{Error, Json, Scope, Service};
-use crate::store::transfers;
+use crate::store::{Reader, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
+/// Which page of payouts or refunds is asked for.
+pub struct TransfersWanted {
+    /// Payouts or refunds.
+    pub kind: TransferKind,
+    /// Only refunds of the invoice with this id; an account's only.
+    pub invoice: Option<String>,
+    /// Only those of this status.
+    pub status: Option<TransferStatus>,
+    /// Only those older than the one with this id.
+    pub before: Option<String>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+impl TransfersWanted {
+    /// The same from a place on, and one more, which says that there are more.
+    fn from(&self, before: i64) -> transfers::Wanted<'_> {
+        transfers::Wanted {
+            kind: self.kind,
+            invoice: self.invoice.as_deref(),
+            status: self.status,
+            before,
+            limit: self.limit.saturating_add(1),
+        }
+    }
+}
+
+/// What a wallet is given to send a transfer.
+pub struct ToSend {
+    /// The payment as wallets read it; nothing where no standard says it.
+    pub uri: Option<String>,
+    /// What its QR code holds: that, else the address.
+    pub code: String,
+}
+
+/// Transfers as a page; one more than was wanted says that there are more.
+fn page(found: &[Transfer], limit: u32) -> Result<Page, Error> {
+    let rendered = found.iter().map(|transfer| {
+        let json = render::transfer_for_operator(transfer)?;
+        Ok((transfer.id.clone(), json))
+    });
+    Ok(Page::cut(rendered.collect::<Result<_, Error>>()?, limit))
+}
+
 impl Service {
-    /// The newest payouts or refunds, with what only the operator interface shows.
+    /// A page of an account's payouts or refunds, with what only the operator interface shows.
+    ///
+    /// # Errors
+    /// `invalid_request` where `before` names none of the caller's.
     pub fn transfers_for_operator(
         &self,
         scope: &Scope,
         wanted: &TransfersWanted,
-    ) -> Result<Vec<Json>, Error> {
-        self.list(scope, wanted, render::transfer_for_operator)
+    ) -> Result<Page, Error> {
+        self.read(|db| {
+            let before = match &wanted.before {
+                None => i64::MAX,
+                Some(id) => {
+                    let found = owned(db, scope, wanted.kind, id);
+                    found.map_err(|_| unknown_before())?.seq
+                }
+            };
+            let (account, mode) = (scope.account(), scope.mode());
+            let found = transfers::list(db, account, mode, &wanted.from(before))?;
+            page(&found, wanted.limit)
+        })
     }
 
-    /// The newest payouts or refunds of every account, of one status where one is given: what waits for the operator.
-    pub fn transfers_of_all(
-        &self,
-        mode: Mode,
-        kind: TransferKind,
-        status: Option<TransferStatus>,
-        limit: u32,
-    ) -> Result<Vec<Json>, Error> {
+    /// The same of all accounts: what waits for the operator.
+    ///
+    /// # Errors
+    /// `invalid_request` where `before` names none of the mode.
+    pub fn transfers_of_all(&self, mode: Mode, wanted: &TransfersWanted) -> Result<Page, Error> {
         self.read(|db| {
-            let found = transfers::of_all(db, mode, kind, status, limit)?;
-            found
-                .iter()
-                .map(|transfer| Ok(render::transfer_for_operator(transfer)?))
-                .collect()
+            let before = match &wanted.before {
+                None => i64::MAX,
+                Some(id) => {
+                    let found = find(db, wanted.kind, id).ok();
+                    let found = found.filter(|found| found.mode == mode);
+                    found.ok_or_else(unknown_before)?.seq
+                }
+            };
+            page(
+                &transfers::of_all(db, mode, &wanted.from(before))?,
+                wanted.limit,
+            )
         })
+    }
+
+    /// A payout or a refund, and how it is sent by hand where it is to be sent now.
+    ///
+    /// # Errors
+    /// `not_found` where it is not the caller's.
+    pub fn transfer_to_send(
+        &self,
+        scope: &Scope,
+        kind: TransferKind,
+        id: &str,
+    ) -> Result<(Transfer, Option<ToSend>), Error> {
+        self.read_at_one_moment(|db| {
+            let transfer = owned(db, scope, kind, id)?;
+            let to_send = self.by_hand(db, &transfer)?;
+            Ok((transfer, to_send))
+        })
+    }
+
+    /// What a wallet is given to send it: nothing where it is not being sent by hand, and where nothing real is sent.
+    fn by_hand(&self, db: &Reader<'_>, transfer: &Transfer) -> Result<Option<ToSend>, Error> {
+        let is_by_hand =
+            transfer.status == TransferStatus::Processing && transfer.sending.is_none();
+        let (asset, chain) = (transfer.asset, transfer.asset.chain);
+        let Some(terms) = transfer.terms.as_ref().filter(|_| is_by_hand) else {
+            return Ok(None);
+        };
+        if self.is_simulated(transfer.mode) {
+            return Ok(None);
+        }
+        let network = self.sent_on(db, chain)?;
+        let address = transfer.to_address.as_str();
+        let uri =
+            network.and_then(|network| payment_uri(asset, &network, address, terms.amount_crypto));
+        Ok(Some(ToSend {
+            code: uri.clone().unwrap_or_else(|| address.to_owned()),
+            uri,
+        }))
     }
 
     /// Does a step that the operator asks for: `action`, and `rate`, `networkFee`, `txid` or `reason` as it needs them.

@@ -56,7 +56,7 @@ impl Wanted {
         let wallet = wallet::read(chain, given("key", KEY_CHARS_MAX)?, &said)?;
         let last = i64::from(INDEX_END).saturating_sub(1);
         let next = fields.integer("next", 0..=last)?;
-        let name = fields.text("name", 1..=NAME_CHARS_MAX)?;
+        let name = fields.name("name", 1..=NAME_CHARS_MAX)?;
         Ok(Wanted {
             wallet,
             next: next.and_then(|next| u32::try_from(next).ok()),

@@ -1,22 +1,22 @@
 //! A new file: what the migrations add up to, ready made, which is much faster than the statements.
 //!
 //! What lives here: the bytes of `sql/template.db`. What does not: writing them to a file (`open`). What always holds: the
-//! program has only the blocks that are not all zeros, a fifth of them: each table and each index has a page of its own,
+//! program has only the blocks that are not all zeros, a tenth of them: each table and each index has a page of its own,
 //! and in a new file it is empty.
 
 /// Bytes that are kept or left out together.
-const BLOCK_BYTES: usize = 512;
+const BLOCK_BYTES: usize = 64;
 /// The whole file. It is looked at while the program is compiled, and is not in the program.
 const WHOLE: &[[u8; BLOCK_BYTES]] = include_bytes!("../../../sql/template.db").as_chunks().0;
 const FILLED_COUNT: usize = count(WHOLE);
 /// The blocks that are not all zeros, each with its place.
-static FILLED: [(usize, [u8; BLOCK_BYTES]); FILLED_COUNT] = filled();
+static FILLED: [(u16, [u8; BLOCK_BYTES]); FILLED_COUNT] = filled();
 
 /// A new file.
 pub(in crate::store) fn template() -> Vec<u8> {
     let mut blocks = vec![[0; BLOCK_BYTES]; WHOLE.len()];
     for (place, filled) in &FILLED {
-        if let Some(block) = blocks.get_mut(*place) {
+        if let Some(block) = blocks.get_mut(usize::from(*place)) {
             *block = *filled;
         }
     }
@@ -45,11 +45,11 @@ const fn count(mut blocks: &[[u8; BLOCK_BYTES]]) -> usize {
     count
 }
 
-const fn filled() -> [(usize, [u8; BLOCK_BYTES]); FILLED_COUNT] {
+const fn filled() -> [(u16, [u8; BLOCK_BYTES]); FILLED_COUNT] {
     let mut filled = [(0, [0; BLOCK_BYTES]); FILLED_COUNT];
-    let mut places: &mut [(usize, [u8; BLOCK_BYTES])] = &mut filled;
+    let mut places: &mut [(u16, [u8; BLOCK_BYTES])] = &mut filled;
     let mut blocks = WHOLE;
-    let mut place: usize = 0;
+    let mut place: u16 = 0;
     while let [block, rest @ ..] = blocks {
         if is_filled(block) {
             let [next, others @ ..] = ({ places }) else {

@@ -217,6 +217,7 @@ fn every_field_of_another_page_is_a_text_wherever_it_stands() {
         heading: HOSTILE,
         message: hostile(),
         request_id: HOSTILE,
+        back: None,
     };
     shows(problem, 3);
     let link = || Link {

@@ -6,6 +6,43 @@ use crate::support::{LIVE, Shop};
 use serde_json::{Value, json};
 
 #[test]
+fn no_page_of_another_site_moves_the_clock_of_a_sandbox() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));
+    let (_, token) = checkout(&invoice);
+    let id = invoice["id"].as_str().unwrap();
+    // The checkout's own page says `null`, for it tells nobody where it is.
+    let move_by = |headers: &[(&str, &str)]| {
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        let (headers, path) = (
+            [headers, &[form]].concat(),
+            format!("/checkout/{id}/simulate"),
+        );
+        shop.send(
+            "POST",
+            &path,
+            &headers,
+            &format!("token={token}&case=clock"),
+        )
+    };
+    let before = shop.now();
+    for (origin, site) in [
+        ("https://evil.example", "cross-site"),
+        ("https://evil.example", "same-origin"),
+        ("null", "cross-site"),
+        ("null", "same-site"),
+        ("null", ""),
+        ("http://127.0.0.1:1", "same-site"),
+    ] {
+        Page::of(move_by(&[("origin", origin), ("sec-fetch-site", site)])).refuses(403);
+    }
+    assert_eq!(shop.now(), before);
+    let own = [("origin", "null"), ("sec-fetch-site", "same-origin")];
+    move_by(&own).expect(200);
+    assert_ne!(shop.now(), before);
+}
+
+#[test]
 fn a_test_invoice_is_paid_on_its_page_and_no_other_is() {
     let shop = Shop::open();
     let invoice = shop.invoice("20.00", json!({ "asset": "LTC" }));

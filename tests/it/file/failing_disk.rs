@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A sandbox that keeps a file on such a disk.
-struct Shop {
+pub struct Shop {
     scratch: Scratch,
     logs: Scratch,
     process: Option<Process>,
-    url: String,
+    pub url: String,
     agent: ureq::Agent,
 }
 
 impl Shop {
     #[track_caller]
-    fn open() -> Shop {
+    pub fn open() -> Shop {
         let mut shop = Shop {
             scratch: Scratch::new(),
             logs: Scratch::new(),
@@ -78,14 +78,14 @@ impl Shop {
     }
 
     /// From now on this happens to files whose names end so.
-    fn fail(&self, how: &str, names: &str) {
+    pub fn fail(&self, how: &str, names: &str) {
         let temporary = self.scratch.path("temporary");
         std::fs::write(&temporary, names).unwrap();
         std::fs::rename(temporary, self.scratch.path(how)).unwrap();
     }
 
     /// No more.
-    fn mend(&self, how: &str) {
+    pub fn mend(&self, how: &str) {
         std::fs::remove_file(self.scratch.path(how)).unwrap();
     }
 
@@ -105,7 +105,7 @@ impl Shop {
 
     /// Asks until it is ready again.
     #[track_caller]
-    fn until_ready(&self) {
+    pub fn until_ready(&self) {
         let ready = (0..100_000).any(|_| self.get("/readyz").status == 200);
         assert!(ready);
     }
@@ -129,7 +129,7 @@ impl Shop {
 
 /// An answer to a write that was not taken in.
 #[track_caller]
-fn not_taken(answer: &Answer) {
+pub fn not_taken(answer: &Answer) {
     answer.refused(503, "overloaded", None);
     assert!(answer.headers["retry-after"].parse::<u32>().is_ok());
     assert!(!answer.text.contains("disk"), "{}", answer.text);

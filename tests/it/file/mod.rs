@@ -16,4 +16,5 @@ mod progress;
 mod pruning;
 pub mod refused_rows;
 mod schema;
+mod second_factors;
 mod whose;

@@ -99,7 +99,7 @@ fn audit(file: &Path) -> Output {
 }
 
 #[track_caller]
-fn is_right(file: &Path) {
+pub fn is_right(file: &Path) {
     let output = audit(file);
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(

@@ -7,6 +7,39 @@ use serde_json::{Value, json};
 const NULL: Value = Value::Null;
 
 #[test]
+fn a_name_stands_on_one_line_in_lists_and_logs() {
+    let interface = OperatorInterface::open();
+    let send = |method: &str, path: &str, body: Value| {
+        interface.send(&interface.operator, method, path, &body)
+    };
+    let accounts = send("GET", "/dashboard/api/accounts", NULL)
+        .expect(200)
+        .json();
+    let id = accounts["data"][0]["id"].as_str().unwrap();
+    for name in [
+        "Corner\nShop",
+        "Corner\tShop",
+        "\u{1b}[2JShop",
+        "Shop\u{0}",
+        "Sh\u{85}op",
+        "Sh\u{7f}op",
+    ] {
+        let refused = send("POST", "/dashboard/api/accounts", json!({ "name": name }));
+        refused.refused(400, "invalid_request", Some("name"));
+        let path = format!("/dashboard/api/accounts/{id}");
+        send("PATCH", &path, json!({ "name": name })).refused(400, "invalid_request", Some("name"));
+        let link = json!({ "name": name, "amount": "5.00", "currency": "EUR" });
+        send("POST", &format!("{path}/payment-links?mode=test"), link).refused(
+            400,
+            "invalid_request",
+            Some("name"),
+        );
+    }
+    let path = format!("/dashboard/api/accounts/{id}");
+    send("PATCH", &path, json!({ "name": "Café «Ñandú» 7 🙂" })).expect(200);
+}
+
+#[test]
 fn an_operator_makes_an_account_and_moves_it_as_drawn() {
     let interface = OperatorInterface::open();
     let send = |method: &str, path: &str, body: Value| {

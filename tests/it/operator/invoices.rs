@@ -19,6 +19,42 @@ fn id(object: &Value) -> String {
 }
 
 #[test]
+fn invoices_are_found_by_the_values_of_their_metadata() {
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
+    let made = |metadata: Value| id(&shop.invoice("10.00", json!({ "metadata": metadata })));
+    let shoes =
+        made(json!({ "basket": "Red Shoes", "size": "42", "note": "100% caf\u{e9} \"x\"" }));
+    let hats = made(json!({ "basket": "Red Hats", "Red Shoes": "no" }));
+    let none = made(json!({}));
+    let found = |text: &str| ids(&interface.read(&format!("invoices?text={text}")));
+    for text in [
+        "red+shoes",
+        "ed+Sho",
+        "caf%C3%A9+%22x",
+        "100%25+c",
+        "size%3D42",
+        "basket%3DRed+Shoes",
+    ] {
+        assert_eq!(found(text), std::slice::from_ref(&shoes), "{text}");
+    }
+    assert_eq!(found("red"), [hats.clone(), shoes]);
+    assert_eq!(found("Red+Shoes%3Dno"), [hats]);
+    // Neither a key by itself, nor the JSON around it, nor a pattern.
+    for text in [
+        "size",
+        "%22basket%22",
+        "%7B",
+        "size%3D4",
+        "size%3D4_",
+        "R_d",
+    ] {
+        assert_eq!(found(text), [""; 0], "{text}");
+    }
+    assert_eq!(found(&none), [none]);
+}
+
+#[test]
 fn invoices_are_found_by_what_is_known_of_them() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;

@@ -16,6 +16,7 @@ mod reauthentication;
 mod sales;
 mod second_factor;
 mod second_factor_asked;
+mod sent_by_hand;
 mod settings;
 mod setup_page;
 mod sign_in;

@@ -1,7 +1,7 @@
 //! The second factor of a user: turned on and off, and each code taken once.
 
 use crate::support::second_factor::{
-    ANNA, BEN, FACTOR, House, NULL, Owner, PASSWORD, SESSION, STEP_MS, code_at,
+    ANNA, BEN, FACTOR, House, NULL, Owner, PASSWORD, SESSION, STEP_MS, code_at, wrong,
 };
 use crate::support::{agent, send};
 use serde_json::json;
@@ -38,6 +38,10 @@ fn a_first_code_turns_it_on() {
         "otpauth://totp/Coffer:anna%40shop.test?secret={secret}&issuer=Coffer&algorithm=SHA1&digits=6&period=30"
     );
     assert_eq!(begun["uri"], link);
+    // What a page draws: the finder in the corner, behind the white margin.
+    let path = begun["qr"]["path"].as_str().unwrap();
+    assert!(path.starts_with("M4 4h7v1h-7z"), "{path}");
+    assert!((41..=185).contains(&begun["qr"]["size"].as_i64().unwrap()));
     // Nothing is asked for yet.
     house.cookie(ANNA);
     let replaced = house.act(&cookie, "POST", &confirm, &code(&house.code(first, 0)));
@@ -128,8 +132,9 @@ fn a_code_turns_it_off() {
         session["secondFactor"],
         json!({ "enabled": false, "recoveryCodesLeft": 0 })
     );
-    let left = "select concat(second_factor_secret, second_factor_at, second_factor_step) from users where seq = 1";
+    let left = "select concat(second_factor_secret, second_factor_at) from users where seq = 1";
     assert_eq!(house.value(left), "");
+    assert_eq!(house.value("select count(*) from used_steps"), "0");
     assert_eq!(house.value("select count(*) from recovery_codes"), "0");
     house.cookie(ANNA);
     let id = "01a1fd55-7a80-7af2-9132-000000000001";
@@ -173,6 +178,76 @@ fn a_code_is_taken_one_step_early_or_late_and_once() {
     house.pass(2 * STEP_MS);
     house
         .sign_in(ANNA, &json!(house.code(&owner.secret, 0)))
+        .expect(201);
+}
+
+#[test]
+fn who_turned_it_on_a_moment_ago_is_told_to_wait_for_the_next_code() {
+    let house = House::open();
+    let Owner { cookie, secret, .. } = &house.on();
+    let off = format!("{FACTOR}/off");
+    let try_off = |code: String| house.act(cookie, "POST", &off, &json!({ "code": code }));
+    let used = try_off(house.code(secret, -1));
+    assert!(
+        used.text.contains("was used already; wait for the next"),
+        "{}",
+        used.text
+    );
+    used.refused(401, "invalid_credentials", Some("code"));
+    let wrong = try_off(wrong(&[-1, 0, 1].map(|steps| house.code(secret, steps))));
+    assert!(!wrong.text.contains("was used already"), "{}", wrong.text);
+    wrong.refused(401, "invalid_credentials", Some("code"));
+    try_off(house.code(secret, 0)).expect(204);
+}
+
+#[test]
+fn a_clock_that_was_ahead_locks_nobody_out_and_makes_no_code_work_twice() {
+    const AHEAD_MS: i64 = 20 * 24 * 3_600_000;
+    let mut house = House::open();
+    let Owner { secret, .. } = &house.on();
+    let tries = std::cell::Cell::new(0);
+    let refused = |house: &House, code: &str| {
+        // From ever new clients: none of them is made to wait.
+        tries.set(tries.get() + 1);
+        let from = format!("203.0.113.{}", tries.get());
+        house.sign_in_from(&from, ANNA, &json!(code)).refused(
+            401,
+            "invalid_credentials",
+            Some("code"),
+        );
+    };
+    let before = house.code(secret, 0);
+    house.sign_in(ANNA, &json!(before)).expect(201);
+    // The server's clock is set wrong, and right again.
+    house.jump(AHEAD_MS);
+    let ahead = [0, 1].map(|steps| house.code(secret, steps));
+    for code in &ahead {
+        house.sign_in(ANNA, &json!(code)).expect(201);
+    }
+    house.jump(-AHEAD_MS);
+    house.start();
+    refused(&house, &before);
+    let next = house.code(secret, 1);
+    house.sign_in(ANNA, &json!(next)).expect(201);
+    // None works a second time, however often that happens.
+    for _ in 0..3 {
+        house.jump(AHEAD_MS);
+        ahead.iter().for_each(|code| refused(&house, code));
+        house.jump(-AHEAD_MS);
+        for code in [&before, &next] {
+            refused(&house, code);
+        }
+    }
+    house.pass(3 * STEP_MS);
+    house
+        .sign_in(ANNA, &json!(house.code(secret, 0)))
+        .expect(201);
+    // Not even when their time has come.
+    house.pass(AHEAD_MS - 3 * STEP_MS);
+    ahead.iter().for_each(|code| refused(&house, code));
+    house.pass(3 * STEP_MS);
+    house
+        .sign_in(ANNA, &json!(house.code(secret, 0)))
         .expect(201);
 }
 

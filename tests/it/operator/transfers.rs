@@ -308,7 +308,7 @@ fn another_accounts_user_finds_nothing() {
             .send(&other, "GET", own, Value::Null)
             .expect(200)
             .json(),
-        json!({ "data": [] })
+        json!({ "data": [], "hasMore": false, "nextBefore": null })
     );
 }
 

@@ -1,9 +1,12 @@
-//! The reference at `/docs`, from outside: complete, the same for everybody; and what it says of signatures is so.
+//! The reference at `/docs` and the guides, from outside: complete, the same for everybody; and what is said of
+//! signatures is so.
 
 use crate::support::scratch::Scratch;
 use crate::support::served::Served;
-use crate::support::{Shop, TEST, agent, send, tools};
+use crate::support::{Answer, Shop, TEST, agent, send, tools};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 
 #[test]
@@ -34,6 +37,96 @@ fn it_tells_of_every_operation_webhook_and_error() {
         assert_eq!(page.matches(part).count(), times, "{part}");
     }
     assert_eq!(page, shop.get("/docs", None).text);
+}
+
+#[test]
+fn every_guide_is_a_page_that_the_reference_lists_and_whose_links_lead_somewhere() {
+    let shop = Shop::open();
+    let reference = shop.get("/docs", None).expect(200).text;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let files = std::fs::read_dir(folder).unwrap();
+    let names: Vec<String> = files
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .map(|name| name.strip_suffix(".md").unwrap().to_owned())
+        .collect();
+    let pages: BTreeMap<&str, String> = names
+        .iter()
+        .map(|name| {
+            (
+                &**name,
+                shop.get(&format!("/docs/{name}"), None).expect(200).text,
+            )
+        })
+        .collect();
+    assert!(pages.len() >= 20);
+    for (name, page) in &pages {
+        let listed = format!("<a href=\"docs/{name}\">");
+        assert_eq!(reference.matches(&listed).count(), 1, "{name}");
+        for (part, times) in [
+            ("<h1 id", 1),
+            ("<main", 1),
+            ("<script", 0),
+            ("{{", 0),
+            ("{%", 0),
+            (".md\"", 0),
+            ("aria-current=\"page\"", 1),
+            ("</html>", 1),
+        ] {
+            assert_eq!(page.matches(part).count(), times, "{part} in {name}");
+        }
+        for link in page.split(" href=\"").skip(1) {
+            let link = link.split('"').next().unwrap();
+            let (to, place) = link.split_once('#').unwrap_or((link, ""));
+            let to = if to.is_empty() { name } else { to };
+            match pages.get(to) {
+                _ if ["guide", "guides"].contains(&place) => {}
+                Some(page) => {
+                    let place = format!(" id=\"{place}\"");
+                    assert!(
+                        place == " id=\"\"" || page.contains(&place),
+                        "{link} in {name}"
+                    );
+                }
+                None => {
+                    assert!(to.starts_with("../"), "{link} in {name}");
+                    shop.get(to.trim_start_matches(".."), None).expect(200);
+                }
+            }
+        }
+    }
+    for unknown in ["x", "webhooks.md", "..", "%2e%2e", "webhooks/x", "WEBHOOKS"] {
+        shop.get(&format!("/docs/{unknown}"), None).expect(404);
+    }
+}
+
+#[test]
+fn a_guide_is_the_same_for_everybody_and_compressed_for_who_takes_it_so() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    let asked = |method: &str, codings: &str| {
+        let url = format!("{}/docs/webhooks", running.url);
+        send(&agent(), method, &url, &[("accept-encoding", codings)], "")
+    };
+    let plain = asked("GET", "");
+    let packed = asked("HEAD", "gzip, br");
+    assert_eq!((plain.status, packed.status), (200, 200));
+    let bytes = |answer: &Answer| answer.headers["content-length"].parse::<usize>().unwrap();
+    assert_eq!(bytes(&plain), plain.text.len());
+    assert!(bytes(&packed) * 2 < plain.text.len());
+    assert_eq!(packed.headers["content-encoding"], "gzip");
+    assert!(!plain.headers.contains_key("content-encoding"));
+    for answer in [&plain, &packed] {
+        assert_eq!(answer.headers["content-type"], "text/html; charset=utf-8");
+        assert_eq!(answer.headers["vary"], "accept-encoding");
+        assert_eq!(answer.headers["x-content-type-options"], "nosniff");
+        let policy = &answer.headers["content-security-policy"];
+        assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"));
+    }
+    let shop = Shop::open();
+    assert_eq!(
+        shop.get("/docs/webhooks", None).expect(200).text,
+        plain.text
+    );
 }
 
 #[test]

@@ -14,7 +14,71 @@ fn waiting() -> (Shop, String) {
     (shop, invoice["id"].as_str().unwrap().to_owned())
 }
 
+#[test]
+fn a_payment_that_is_taken_back_twice_takes_status_and_money_back_each_time() {
+    let (shop, id) = waiting();
+    let payment = shop.pay(json!({ "invoice": id }));
+    let mut booked = String::new();
+    let mut stands = |state: Option<&str>, more: &str, expected: &str| {
+        if let Some(state) = state {
+            shop.step(&payment, state);
+        }
+        booked += more;
+        assert_eq!(shop.state_of(&id), format!("{expected}:{booked}"));
+    };
+    let adjusted = " adjustment adjustment";
+    stands(None, "", "detected \"1.25\" null \"0.00\"");
+    stands(
+        Some("confirmed"),
+        " sale fee",
+        "confirmed \"1.25\" since \"99.00\"",
+    );
+    for _ in 0..2 {
+        stands(
+            Some("orphaned"),
+            adjusted,
+            "detected \"1.25\" null \"0.00\"",
+        );
+        stands(
+            Some("confirmed"),
+            adjusted,
+            "confirmed \"1.25\" since \"99.00\"",
+        );
+    }
+    // There is time left, and what was once good is gone: it is failed at once, so that nobody ships.
+    stands(Some("dropped"), adjusted, "failed null null \"0.00\"");
+    stands(Some("seen"), "", "detected \"1.25\" null \"0.00\"");
+    stands(
+        Some("confirmed"),
+        adjusted,
+        "confirmed \"1.25\" since \"99.00\"",
+    );
+    assert!(findings(shop.file()).is_empty());
+}
+
 impl Shop {
+    /// How an invoice stands: its status, what is paid, whether it is confirmed, what is available; and the kinds of all
+    /// entries in the ledger, oldest first.
+    #[track_caller]
+    fn state_of(&self, id: &str) -> String {
+        let get = |path: &str| self.get(path, Some(TEST)).expect(200).json();
+        let (invoice, ledger) = (self.read(id), get("/v1/ledger?limit=100"));
+        let entries = ledger["data"].as_array().unwrap().iter().rev();
+        let kinds: String = entries
+            .map(|entry| format!(" {}", entry["kind"].as_str().unwrap()))
+            .collect();
+        let since = match invoice["confirmedAt"].is_string() {
+            true => "since",
+            false => "null",
+        };
+        let available = &get("/v1/balances")["data"][0]["available"];
+        let (status, received) = (
+            invoice["status"].as_str().unwrap(),
+            &invoice["amountReceived"],
+        );
+        format!("{status} {received} {since} {available}:{kinds}")
+    }
+
     /// Puts a payment of this much on the chain and confirms it; its id.
     #[track_caller]
     fn pay_in_full(&self, body: Value) -> String {

@@ -3,6 +3,7 @@
 mod deploy;
 mod environment;
 mod json;
+mod live;
 mod nodes;
 mod progress;
 mod readme;

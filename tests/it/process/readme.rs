@@ -1,12 +1,22 @@
-//! What the README shows works: its commands are run as they stand there, but for the ports.
+//! What the README shows works: its commands are run as they stand there, but for the ports. The guides are complete.
 
 use crate::support::process::{Process, example, sandbox};
 use crate::support::{LIVE, Shop, TEST};
 use coffer::http::Subject;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::process::Command;
 
 const README: &str = include_str!("../../../README.md");
+
+/// All guides, one after the other.
+fn guides() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let files = std::fs::read_dir(folder).unwrap();
+    files
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect()
+}
 
 /// The blocks of README.md that are fenced as `sh`: those a reader pastes into a shell one after the other.
 fn shell_blocks() -> Vec<&'static str> {
@@ -121,29 +131,31 @@ fn the_receiver_refuses_what_is_not_signed() {
 }
 
 #[test]
-fn the_reference_is_complete() {
+fn the_guides_are_complete() {
+    let guides = guides();
     let read = |subject| -> Value {
         serde_json::from_str(&coffer::http::document("http://x", subject)).unwrap()
     };
     let document = read(Subject::Interface);
     for document in [&document, &read(Subject::Sandbox)] {
         for path in document["paths"].as_object().unwrap().keys() {
-            assert!(README.contains(&format!("{path}`")), "{path} is not told");
+            assert!(guides.contains(&format!("{path}`")), "{path} is not told");
         }
     }
     let codes = &document["components"]["schemas"]["Error"]["properties"]["error"]["enum"];
     for code in codes.as_array().unwrap() {
         let code = code.as_str().unwrap();
-        assert!(README.contains(&format!("`{code}`")), "{code} is not told");
+        assert!(guides.contains(&format!("`{code}`")), "{code} is not told");
     }
     for setting in coffer::config::SETTINGS {
         let row = format!("| `--{}", setting.flag);
-        assert!(README.contains(&row), "--{} is not told", setting.flag);
+        assert!(guides.contains(&row), "--{} is not told", setting.flag);
     }
 }
 
 #[test]
-fn the_keys_open_what_the_readme_says() {
+fn the_keys_open_what_is_said_of_them() {
+    let guides = guides();
     let shop = Shop::open();
     for (key, status) in [
         (TEST, 200),
@@ -152,7 +164,9 @@ fn the_keys_open_what_the_readme_says() {
         ("pk_test_sandbox", 403),
         ("pk_live_sandbox", 403),
     ] {
-        assert!(README.contains(&format!("`{key}`")), "{key} is not told");
+        for told in [README, &guides] {
+            assert!(told.contains(&format!("`{key}`")), "{key} is not told");
+        }
         shop.get("/v1/merchant", Some(key)).expect(status);
     }
 }

@@ -5,7 +5,7 @@ use crate::support::stream::{Stream, Told};
 use crate::support::{Shop, TEST, agent, send};
 use coffer::Config;
 use coffer::http::Limits;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const STREAM: &str = "/sandbox/stream";
 
@@ -52,8 +52,7 @@ fn calls_events_and_deliveries_are_told_with_their_bodies_and_signatures() {
         (&json!("createInvoice"), &json!(TEST))
     );
     for part in ["sent", "answered"] {
-        let body: serde_json::Value =
-            serde_json::from_str(call[part]["text"].as_str().unwrap()).unwrap();
+        let body: Value = serde_json::from_str(call[part]["text"].as_str().unwrap()).unwrap();
         assert_eq!(
             (&body["description"], &call[part]["cut"]),
             (&json!(markup), &json!(false))
@@ -111,7 +110,75 @@ fn what_nobody_should_read_is_not_told() {
         assert!(!said.contains(secret), "{secret} in {said}");
     }
     assert!(
-        said.contains("…cret") && said.contains("a body with a password"),
+        said.contains("…cret") && said.contains("(hidden)"),
+        "{said}"
+    );
+}
+
+#[test]
+fn no_new_key_secret_or_code_is_told_and_no_private_key_that_was_sent_by_mistake() {
+    let shop = Shop::open();
+    let mut stream = open(&shop, "");
+    let signed_in = shop.post(
+        "/dashboard/api/session",
+        None,
+        json!({ "email": "operator@sandbox.test", "password": "sandbox" }),
+    );
+    let cookie = signed_in.expect(201).headers["set-cookie"].clone();
+    let cookie = cookie.split(';').next().unwrap();
+    let act = |path: &str, body: &Value| {
+        let headers = [("cookie", cookie)];
+        let answer = shop.send("POST", path, &headers, &body.to_string());
+        answer.expect(201).json()
+    };
+    let headers = [("cookie", cookie)];
+    let accounts = shop.send("GET", "/dashboard/api/accounts", &headers, "");
+    let account = accounts.json()["data"][0]["id"].clone();
+    let account = format!("/dashboard/api/accounts/{}", account.as_str().unwrap());
+    let key = act(
+        &format!("{account}/keys"),
+        &json!({ "class": "secret", "mode": "test" }),
+    );
+    let begun = act("/dashboard/api/session/second-factor", &json!({}));
+    let text = |of: &Value, name: &str| of[name].as_str().unwrap().to_owned();
+    let mut secrets = vec![
+        text(&key, "key"),
+        text(&begun, "secret"),
+        text(&begun, "uri"),
+        text(&begun["qr"], "path"),
+    ];
+    // By mistake, in places that are not for them, also where they come back in an answer, an event and a delivery.
+    let inbox = format!("{}/sandbox/inbox/shop", shop.url());
+    shop.switch(json!({ "endpoints": [{ "url": inbox, "secret": "my own signing secret" }] }));
+    let phrase = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
+    let wif = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
+    let hex = "c0de".repeat(16);
+    let more = json!({ "description": phrase, "metadata": { "note": wif, "of": [&hex] } });
+    shop.invoice("20.00", more);
+    shop.get(&format!("/v1/invoices?limit=5&status={wif}"), Some(TEST));
+    shop.get("/v1/invoices?limit=5&password=hunter%32", Some(TEST));
+    shop.send(
+        "POST",
+        "/v1/invoices",
+        &[("X-API-Key", TEST)],
+        &format!("{{\"amount\": {wif}"),
+    );
+    secrets.extend([phrase, wif, &hex, "my own signing secret", "hunter"].map(str::to_owned));
+    shop.get("/sandbox/inbox/shop?wait=10s", None);
+    shop.get("/v1/merchant", Some(TEST));
+    let (mut said, mut left) = (String::new(), vec!["call", "delivery", "event"]);
+    while !left.is_empty() {
+        let told = stream.next().unwrap();
+        said.push_str(&told.data.to_string());
+        left.retain(|name| {
+            *name != told.name || told.name == "call" && !is_call(&told, "/v1/merchant")
+        });
+    }
+    for secret in &secrets {
+        assert!(!said.contains(secret.as_str()), "{secret} in {said}");
+    }
+    assert!(
+        said.contains(TEST) && said.contains("limit=5&status=(hidden)"),
         "{said}"
     );
 }

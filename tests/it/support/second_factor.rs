@@ -100,6 +100,12 @@ impl House {
         self.passed_ms.set(self.passed_ms.get() + ms);
     }
 
+    /// Somebody sets the wall clock: forward, or where `ms` is less than nothing, back.
+    pub fn jump(&self, ms: i64) {
+        self.time.jump(ms);
+        self.passed_ms.set(self.passed_ms.get() + ms);
+    }
+
     /// What an app with this secret shows, so many steps from now.
     pub fn code(&self, secret: &str, steps: i64) -> String {
         let ms = START_MS + self.passed_ms.get() + steps * STEP_MS;

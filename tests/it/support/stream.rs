@@ -1,9 +1,9 @@
-//! A stream of events, as a program reads it that speaks HTTP/1.0: what comes is the stream as it is.
+//! A stream of events, as a program reads it: by HTTP/1.0, where what comes is the stream as it is, or in its chunks.
 
 use super::Shop;
 use crate::http::connections::limited;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
 /// One that is open, or was refused.
@@ -25,11 +25,28 @@ impl Stream {
     /// Asks, and reads the head of the answer.
     #[track_caller]
     pub fn open(shop: &Shop, path: &str, headers: &str) -> Stream {
+        Stream::by("1.0", shop, path, headers)
+    }
+
+    /// The same by HTTP/1.1: what comes are chunks.
+    #[track_caller]
+    pub fn chunked(shop: &Shop, path: &str) -> Stream {
+        let stream = Stream::by("1.1", shop, path, "");
+        let (head, chunked) = (&stream.head, "transfer-encoding: chunked");
+        assert!(
+            head.starts_with("HTTP/1.1 200 ") && head.contains(chunked),
+            "{head}"
+        );
+        stream
+    }
+
+    #[track_caller]
+    fn by(version: &str, shop: &Shop, path: &str, headers: &str) -> Stream {
         let address = shop.url().strip_prefix("http://").unwrap();
         let mut socket = limited(TcpStream::connect(address).unwrap());
         write!(
             socket,
-            "GET {path} HTTP/1.0\r\nHost: {address}\r\n{headers}\r\n"
+            "GET {path} HTTP/{version}\r\nHost: {address}\r\n{headers}\r\n"
         )
         .unwrap();
         let mut stream = Stream {
@@ -53,6 +70,24 @@ impl Stream {
             }
             block.push_str(&line);
         }
+    }
+
+    /// Says something on the connection of the stream.
+    #[track_caller]
+    pub fn say(&mut self, text: &str) {
+        self.lines.get_mut().write_all(text.as_bytes()).unwrap();
+    }
+
+    /// The next chunk; an empty one is the last.
+    #[track_caller]
+    pub fn chunk(&mut self) -> String {
+        let mut size = String::new();
+        self.lines.read_line(&mut size).unwrap();
+        let size = usize::from_str_radix(size.trim_end(), 16).unwrap();
+        let mut piece = vec![0; size + 2];
+        self.lines.read_exact(&mut piece).unwrap();
+        let piece = String::from_utf8(piece).unwrap();
+        piece.strip_suffix("\r\n").unwrap().to_owned()
     }
 
     /// The next event; nothing at the end.

@@ -13,7 +13,8 @@ export async function show(context) {
   const chains = /** @type {Chain[]} */ ((await operator('GET', 'chains')).data);
   return h('div', { class: 'page' }, head('Chains', 'The chains that have a node, and how far each has been read.',
     h('button', { type: 'button', onclick: () => context.reload() }, 'Look again')),
-  chains.length === 0 ? empty('No chain has a node', 'Live payments are seen by nodes: start Coffer with a node for each chain, as the README says. Test payments need none.')
+  chains.length === 0 ? empty('No chain has a node', 'Live payments are seen by nodes: start Coffer with a node for each chain. Test payments need none.',
+    h('a', { class: 'button', href: 'docs/chains' }, 'How to take real money'))
     : h('div', { class: 'halves' }, chains.map((one) => card(context, one))));
 }
 

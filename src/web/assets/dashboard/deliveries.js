@@ -1,8 +1,9 @@
 // Webhook deliveries: what was sent where, each attempt with its request and its answer, and sending again.
 
-import { form, operator } from '../shared/api.js';
+import { ApiError, form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, to, toast, when } from '../shared/dom.js';
 import { act, filters, head, pages, pretty, tabs } from './list.js';
+import { toCheck } from './signature.js';
 import { webhookTabs } from './webhooks.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -25,7 +26,7 @@ async function list(context) {
     load: (before) => operator('GET', context.path('deliveries'), undefined, { mode, before, limit: 50, ...wanted }),
     none: empty('Nothing was sent', 'As soon as something happens, and an endpoint is on, it stands here.', h('a', { class: 'button', href: '#/webhooks' }, 'Endpoints')),
     columns: /** @type {import("../shared/dom.js").Column<Delivery>[]} */ ([
-      { name: 'Event', cell: (one) => h('a', { href: to(`/deliveries/${one.id}`, { event: one.event }) }, one.type) },
+      { name: 'Event', cell: (one) => h('a', { href: to(`/deliveries/${one.id}`) }, one.type) },
       { name: 'State', cell: (one) => badge(one.state) },
       { name: 'To', cell: (one) => h('span', { class: 'mono' }, one.url) },
       { name: 'Last answer', cell: (one) => last(one) },
@@ -55,12 +56,16 @@ function last(one) {
 
 /** @param {Context} context @param {string} id */
 async function detail(context, id) {
-  const { mode, query } = context;
-  const read = await operator('GET', context.path('deliveries'), undefined, { mode, event: query.get('event'), limit: 100 });
-  const one = /** @type {Delivery | undefined} */ (read.data.find((/** @type {Delivery} */ each) => each.id === id));
-  if (!one) return h('div', { class: 'page' }, h('h1', null, 'No such delivery'), h('p', null, h('a', { href: '#/deliveries' }, 'All deliveries')));
-  const events = await operator('GET', context.path('events'), undefined, { mode, object: one.objectId, limit: 200 });
-  const event = events.data.find((/** @type {Schemas["Event"]} */ each) => each.id === one.event);
+  const { mode } = context;
+  /** @type {Schemas["DeliveryDetail"]} */
+  let one;
+  try {
+    one = await operator('GET', context.path(`deliveries/${encodeURIComponent(id)}`), undefined, { mode });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    return h('div', { class: 'page' }, h('h1', null, 'No such delivery'),
+      h('p', null, `There is none with this id in ${mode} mode. `, h('a', { href: '#/deliveries' }, 'All deliveries')));
+  }
   return h('div', { class: 'page' },
     h('p', { class: 'crumb' }, h('a', { href: '#/deliveries' }, 'Deliveries')),
     h('div', { class: 'head' }, h('div', { class: 'stack' }, h('h1', null, one.type), h('p', null, badge(one.state))),
@@ -76,14 +81,22 @@ async function detail(context, id) {
           h('div', { class: 'row between' }, h('h3', null, `Attempt ${attempt.number}`),
             badge(attempt.status === null ? 'No answer' : String(attempt.status), attempt.status !== null && attempt.status < 300 ? 'good' : 'bad')),
           facts(['When', when(attempt.at)], ['Took', `${attempt.latencyMs} ms`], ['What went wrong', attempt.error]),
+          sent(one.body, attempt.headers),
           attempt.answer ? h('div', { class: 'stack' }, h('h4', null, 'Its answer'), h('pre', { tabindex: '0' }, attempt.answer))
             : h('p', { class: 'quiet' }, attempt.status === null ? 'There was no answer.' : 'The answer had no body.')))),
-    h('section', { class: 'stack', 'aria-labelledby': 'request' }, h('div', { class: 'row between' }, h('h2', { id: 'request' }, 'The request'),
-      event ? copyButton(JSON.stringify(event), 'body') : null),
-    h('p', { class: 'quiet' }, 'Every attempt sends this body, signed anew with the time of the attempt. ', h('a', { href: '#/signature' }, 'Check a signature')),
-    h('pre', { tabindex: '0' }, [`POST ${one.url}`, 'Content-Type: application/json', 'X-Service-Signature: t=<seconds>,v1=<hex>',
-      `webhook-id: ${one.event}`, 'webhook-timestamp: <seconds>', 'webhook-signature: v1,<base64>'].join('\n')),
-    event ? pretty(event) : h('p', { class: 'quiet' }, 'Its event is no longer kept.')));
+    h('section', { class: 'stack', 'aria-labelledby': 'body' },
+      h('div', { class: 'row between' }, h('h2', { id: 'body' }, 'The body'), copyButton(one.body, 'body')),
+      h('p', { class: 'quiet' }, 'This was sent, as the copy has it; here it is written in lines.'), pretty(JSON.parse(one.body))));
+}
+
+/** What an attempt sent besides the body. @param {string} body @param {Record<string, string> | undefined} headers */
+function sent(body, headers) {
+  if (!headers) return h('p', { class: 'quiet' }, 'Its headers are not shown: nothing could be sent, or the body was in another format, or they were not kept yet.');
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`).join('\n');
+  return h('div', { class: 'stack' }, h('div', { class: 'row between' }, h('h4', null, 'Its headers'),
+    h('div', { class: 'row' }, copyButton(lines, 'headers'),
+      h('a', { class: 'button small', href: '#/signature', onclick: () => { toCheck.body = body; toCheck.headers = lines; } }, 'Check its signature'))),
+  h('pre', { tabindex: '0' }, lines));
 }
 
 /** Where the object of a delivery is shown. @param {Delivery} one */

@@ -62,7 +62,7 @@ async function list(context) {
       download(`${context.path('exports/payments.csv')}?mode=${mode}`, 'Download payments', 'payments.csv')),
     filters('/invoices', [
       { name: 'text', label: 'Search', type: 'search', wide: true,
-        hint: 'A whole id, address or transaction; or part of an id, order id, description or email.' },
+        hint: 'A whole id, address or transaction; part of an id, order id, description, email or metadata value; or key=value of the metadata.' },
       { name: 'status', label: 'Status', type: 'select', options: [['', 'Any'], ...statuses.map((one) => /** @type {[string, string]} */ ([one, words(one)]))] },
       { name: 'currency', label: 'Currency', type: 'select', options: [['', 'Any'], ['EUR', 'EUR'], ['USD', 'USD']] },
       { name: 'from', label: 'Made from', type: 'date' },
@@ -163,11 +163,15 @@ function steps(entries) {
     h('p', { class: 'quiet' }, when(entry.at)))));
 }
 
-/** Its text as a sentence; the status, which a badge tells, is not said twice. @param {Schemas["TimelineEntry"]} entry */
+/**
+ * Its text as a sentence, its times as people here read them; the status, which a badge tells, is not said twice.
+ * @param {Schemas["TimelineEntry"]} entry
+ */
 function sentence(entry) {
   const start = `${entry.status}: `;
   const text = entry.text.startsWith(start) ? entry.text.slice(start.length) : entry.text;
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  const parts = `${text.charAt(0).toUpperCase()}${text.slice(1)}`.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/);
+  return parts.map((part, at) => (at % 2 === 1 ? when(part) : part));
 }
 
 /** @param {Schemas["InvoiceDetail"]} all */

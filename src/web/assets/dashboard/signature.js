@@ -10,14 +10,19 @@ import { webhookTabs } from './webhooks.js';
 /** How far a signature's time may be from now, in seconds, as receivers check it. */
 const TOLERANCE_SECONDS = 300;
 
+/** What is to be checked next: an attempt of a delivery that was looked at. */
+export const toCheck = { body: '', headers: '' };
+
 export async function show() {
+  const { body, headers } = toCheck;
+  Object.assign(toCheck, { body: '', headers: '' });
   const result = h('div', { role: 'status' });
   return h('div', { class: 'page' }, head('Check a signature', 'Paste what your shop received. It is checked in this browser; nothing is sent.'),
     tabs('Webhooks', webhookTabs),
     h('div', { class: 'card' }, form({
       fields: [
-        { name: 'body', label: 'Body, exactly as it came', type: 'textarea', rows: 6, required: true },
-        { name: 'headers', label: 'Headers', type: 'textarea', rows: 4, required: true,
+        { name: 'body', label: 'Body, exactly as it came', type: 'textarea', rows: 6, required: true, value: body },
+        { name: 'headers', label: 'Headers', type: 'textarea', rows: 4, required: true, value: headers,
           hint: 'One a line: X-Service-Signature, or webhook-id, webhook-timestamp and webhook-signature.' },
         { name: 'secret', label: 'Secret', required: true, hint: 'The endpoint’s secret, or the legacy secret for invoices’ own addresses.' },
       ],

@@ -1,12 +1,13 @@
 // Payouts and refunds: asking for them, and their whole life.
 
-import { form, operator } from '../shared/api.js';
-import { ask, badge, copyButton, empty, facts, h, money, to, toast, when, words } from '../shared/dom.js';
+import { ApiError, form, operator } from '../shared/api.js';
+import { ask, badge, copyButton, empty, facts, h, money, qrCode, to, toast, when, words } from '../shared/dom.js';
 import { download, filters, head, idLink, once, pages } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 /** @typedef {Schemas["DashboardPayout"] | Schemas["DashboardRefund"]} Transfer */
+/** @typedef {Schemas["DashboardPayoutDetail"] | Schemas["DashboardRefundDetail"]} Detail */
 /** @typedef {"payouts" | "refunds"} Kind */
 
 const statuses = ['requested', 'approved', 'processing', 'paid', 'failed', 'rejected', 'cancelled'];
@@ -38,10 +39,7 @@ async function list(context, kind) {
   const path = isAll ? kind : context.path(kind);
   const found = await pages({
     label: words(kind),
-    load: async () => {
-      const read = await operator('GET', path, undefined, { mode, limit: 100, status: isAll ? status : null });
-      return { data: isAll || !status ? read.data : read.data.filter((/** @type {Transfer} */ each) => each.status === status) };
-    },
+    load: (before) => operator('GET', path, undefined, { mode, before, limit: 50, status }),
     none: kind === 'payouts'
       ? empty('No payout here', 'A payout sends what you have earned to your own wallet. Its address is set in the checkout settings.',
         h('a', { class: 'button', href: '#/settings' }, 'Set the payout address'))
@@ -96,18 +94,16 @@ async function request(context) {
 /** @param {Context} context @param {Kind} kind @param {string} id */
 async function detail(context, kind, id) {
   const { mode } = context;
-  const read = await operator('GET', context.path(kind), undefined, { mode, limit: 100 });
-  /** @type {Transfer | undefined} */
-  let found = read.data.find((/** @type {Transfer} */ each) => each.id === id);
-  if (!found && context.isOperator) {
-    const all = await operator('GET', kind, undefined, { mode, limit: 100 });
-    found = all.data.find((/** @type {Transfer} */ each) => each.id === id);
-  }
-  if (!found) {
+  /** @type {Detail} */
+  let each;
+  try {
+    each = await operator('GET', context.path(`${kind}/${encodeURIComponent(id)}`), undefined, { mode });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
     return h('div', { class: 'page' }, h('p', { class: 'crumb' }, h('a', { href: to(`/${kind}`) }, words(kind))),
-      h('h1', null, `No such ${one(kind)}`), h('p', null, `It is not among the newest 100 of this account in ${mode} mode.`));
+      h('h1', null, `No such ${one(kind)}`),
+      h('p', null, `${context.account?.name ?? 'This account'} has none with this id in ${mode} mode. Look at the other mode, or at another account.`));
   }
-  const each = found;
   return h('div', { class: 'page' },
     h('p', { class: 'crumb' }, h('a', { href: to(`/${kind}`) }, words(kind))),
     h('div', { class: 'head' }, h('div', { class: 'stack' }, h('h1', null, `${words(one(kind))} of ${money(each.amount, each.currency)}`),
@@ -129,16 +125,25 @@ async function detail(context, kind, id) {
         ['Account', context.accounts.find((account) => account.id === each.account)?.name ?? each.account],
         ['Id', h('span', { class: 'mono' }, each.id)])),
       h('section', { class: 'card', 'aria-labelledby': 'life' }, h('h2', { id: 'life' }, 'Its life'), life(each))),
-    context.isOperator && ['approved', 'processing'].includes(each.status) ? toSign(each) : null);
+    context.isOperator && !each.sending && ['approved', 'processing'].includes(each.status) ? toSend(each) : null);
 }
 
-/** What is to be signed in a wallet. @param {Transfer} each */
-function toSign(each) {
-  return h('section', { class: 'card', 'aria-labelledby': 'sign' }, h('h2', { id: 'sign' }, 'Send it from your wallet'),
-    h('p', null, `Send exactly this amount, on ${words(each.chain)} only. Then enter the transaction with “It was sent”.`),
+/** How it is sent from a wallet: from when on, then what the wallet is given. @param {Detail} each */
+function toSend(each) {
+  const text = each.status === 'approved'
+    ? 'Press “Begin to send…” first: from then on nobody can cancel it while you send.'
+    : each.qr
+      ? `Send exactly this amount, on ${words(each.chain)} only. Then enter the transaction with “It was sent…”.`
+      : 'Chains are simulated here, so there is no code to scan: what is really sent to this address is lost. Press “It was sent…”.';
+  const scan = each.paymentUri
+    ? h('p', { class: 'quiet' }, 'Scan it with your wallet, or ', h('a', { href: each.paymentUri }, 'open it in a wallet on this device'), '.')
+    : h('p', { class: 'quiet' }, 'The code holds the address alone: there is no standard for this coin that names the amount.');
+  return h('section', { class: 'card', 'aria-labelledby': 'sign' }, h('h2', { id: 'sign' }, 'Send it from your wallet'), h('p', null, text),
+    each.qr ? h('div', { class: 'stack' }, qrCode(each.qr, each.paymentUri ? 'QR code of the payment' : 'QR code of the address'), scan) : null,
     facts(
       ['Amount', h('span', null, h('span', { class: 'mono' }, each.amountCrypto ?? ''), ` ${each.assetSymbol} `, copyButton(each.amountCrypto ?? '', 'amount'))],
-      ['Address', h('span', null, h('span', { class: 'mono' }, each.toAddress), ' ', copyButton(each.toAddress, 'address'))]));
+      ['Address', h('span', null, h('span', { class: 'mono' }, each.toAddress), ' ', copyButton(each.toAddress, 'address'))],
+      ['Payment link', each.paymentUri ? h('span', null, h('span', { class: 'mono' }, each.paymentUri), ' ', copyButton(each.paymentUri, 'payment link')) : null]));
 }
 
 /** @param {Transfer} each */
@@ -197,6 +202,8 @@ async function step(context, kind, each, action) {
         hint: `What sending costs; it is taken out of what is sent.${isTest ? ' Empty: a fixed one of the sandbox.' : ''}` }]
     : action === 'pay' ? [{ name: 'txid', label: 'Transaction id', required: !isTest, hint: isTest ? 'Empty: an invented one.' : 'As your wallet or the explorer shows it.' }]
       : isEnd ? [{ name: 'reason', label: 'Reason', hint: 'The account reads it.' }] : [];
+  // Somebody else has moved it meanwhile: the page then shows it as it is.
+  let isOther = false;
   const done = await ask(titles[action] ?? words(action), (/** @type {(answer: string | null) => void} */ close) => [
     h('p', null, consequence(action, kind, each)),
     facts(['Amount', money(each.amount, each.currency)],
@@ -207,12 +214,15 @@ async function step(context, kind, each, action) {
       cancel: () => close(null), cancelText: 'Back',
       send: async (values) => {
         const body = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
-        const moved = await operator('POST', `${kind}/${each.id}`, { action, ...body });
-        close(moved.status);
+        try {
+          close((await operator('POST', `${kind}/${each.id}`, { action, ...body })).status);
+        } catch (error) {
+          isOther = error instanceof ApiError && error.code === 'invalid_transition';
+          throw error;
+        }
       },
     })]);
-  if (!done) return;
-  toast(`The ${one(kind)} is ${words(done).toLowerCase()}.`);
-  await context.reload();
+  if (done) toast(`The ${one(kind)} is ${words(done).toLowerCase()}.`);
+  if (done || isOther) await context.reload();
 }
 

@@ -17,6 +17,7 @@ export async function show(context) {
     { name: 'Email', cell: (one) => one.email },
     { name: 'Role', cell: (one) => (one.role === 'operator' ? 'Operator' : `Merchant: ${context.accounts.find(({ id }) => id === one.account)?.name ?? one.account}`) },
     { name: 'May sign in', cell: (one) => (one.disabledAt ? badge('disabled', 'bad') : badge('yes', 'good')) },
+    { name: 'Second factor', cell: (one) => (one.secondFactorAt ? h('div', null, badge('on', 'good'), ' ', when(one.secondFactorAt)) : badge('off')) },
     { name: 'Since', cell: (one) => when(one.createdAt) },
     { name: '', cell: (one) => buttons(context, one) },
   ], users).element);
@@ -29,6 +30,11 @@ function buttons(context, one) {
     if (!one.disabledAt && !await confirmed(`Disable ${one.email}?`, 'They are signed out at once and cannot sign in. You can enable them again.', 'Disable')) return false;
     return operator('PATCH', `users/${one.id}`, { disabled: !one.disabledAt });
   };
+  const unlock = async () => {
+    if (!await confirmed(`Turn off the second factor of ${one.email}?`, 'For somebody who lost the app and the recovery codes. They are '
+      + 'signed out, and from then on the password alone signs in. First make sure that it is they who ask.', 'Turn it off')) return false;
+    return operator('DELETE', `users/${one.id}/second-factor`);
+  };
   const password = async () => {
     const done = await ask(`A new password for ${one.email}`, (/** @type {(answer: boolean) => void} */ close) => [
       h('p', null, 'They are signed out everywhere, and sign in with the new one.'),
@@ -40,6 +46,7 @@ function buttons(context, one) {
   };
   if (isOneself) return h('a', { href: '#/me' }, 'This is you');
   return h('div', { class: 'row' }, h('button', { type: 'button', class: 'small', onclick: password }, 'New password…'),
+    one.secondFactorAt ? act(context, 'Second factor off…', 'The second factor is off.', unlock, 'small danger') : null,
     act(context, one.disabledAt ? 'Enable' : 'Disable…', one.disabledAt ? 'They may sign in.' : 'They may not sign in.', toggle, one.disabledAt ? 'small' : 'small danger'));
 }
 

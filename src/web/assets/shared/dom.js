@@ -1,7 +1,7 @@
 // What pages that a script fills are built of: elements, a small router, and how things are written for people.
 //
 // What always holds: what comes from the server is put in as text, never as markup; an address is linked to only where
-// it is of this service or of the web; nothing here computes with money: an amount is the text that the server sent.
+// it is of this service, of the web, or opens an app; nothing here computes with money: an amount is the server's text.
 
 /** @typedef {Node | string | number | null | undefined | false | readonly unknown[]} Child a list is of children */
 /** @typedef {Record<string, unknown>} Props */
@@ -47,13 +47,16 @@ export function s(tag, props, ...children) {
   return element;
 }
 
+/** What leads to an app: an authenticator, a wallet. */
+const apps = ['otpauth:', 'bitcoin:', 'litecoin:', 'dogecoin:', 'ethereum:', 'solana:'];
+
 /**
- * Does it lead to a place of this service, or of the web? `javascript:` does not.
+ * Does it lead to a place of this service, of the web, or to an app that is meant? `javascript:` does not.
  * @param {string} url
  */
 export function isSafe(url) {
   try {
-    return ['http:', 'https:', 'blob:'].includes(new URL(url, document.baseURI).protocol);
+    return ['http:', 'https:', 'blob:', ...apps].includes(new URL(url, document.baseURI).protocol);
   } catch {
     return false;
   }
@@ -188,6 +191,16 @@ export function toast(text) {
 }
 
 /**
+ * A QR code, as the server draws it.
+ * @param {import("openapi").components["schemas"]["QrCode"]} code
+ * @param {string} label
+ */
+export function qrCode({ size, path }, label) {
+  return s('svg', { class: 'qr', viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': label, 'shape-rendering': 'crispEdges' },
+    s('path', { d: path, fill: '#000' }));
+}
+
+/**
  * Facts with their names; those that are nothing are left out.
  * @param {[string, Child][]} entries
  */
@@ -212,8 +225,11 @@ export function empty(title, text, ...actions) {
  * @typedef {{ name: string, cell: (row: Row) => Child, end?: boolean }} Column
  */
 
+/** Narrower than this, in pixels, a table is hard to read even where it fits. */
+const TABLE_WIDTH_MIN = 560;
+
 /**
- * A table; on a phone its rows are cards. `label` names it for a screen reader.
+ * A table; where it does not fit its place, as on a phone, its rows are cards. `label` names it for a screen reader.
  * @template Row
  * @param {string} label
  * @param {Column<Row>[]} columns
@@ -222,15 +238,26 @@ export function empty(title, text, ...actions) {
  */
 export function table(label, columns, rows) {
   const body = h('tbody', { role: 'rowgroup' });
-  /** @param {Row[]} more */
-  const append = (more) => add(body, more.map((row) => h('tr', { role: 'row' }, columns.map((column) =>
-    h('td', { role: 'cell', 'data-label': column.name || null, class: column.end ? 'end number' : null }, h('div', null, column.cell(row)))))));
-  append(rows);
   const names = columns.map((column) => h('th', { role: 'columnheader', scope: 'col', class: column.end ? 'end' : null },
     column.name || h('span', { class: 'visually-hidden' }, 'Actions')));
   const head = h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, names));
-  const element = h('div', { class: `card table${columns.length > 7 ? ' many' : ''}`, tabindex: '0', role: 'group', 'aria-label': label }, h('table', { role: 'table', 'aria-label': label }, head, body));
-  return { element, append };
+  const card = h('div', { class: 'card table', tabindex: '0', role: 'group', 'aria-label': label },
+    h('table', { role: 'table', 'aria-label': label }, head, body));
+  function fit() {
+    card.classList.remove('rows');
+    card.classList.toggle('rows', card.clientWidth < TABLE_WIDTH_MIN || card.scrollWidth > card.clientWidth);
+  }
+  /** @param {Row[]} more */
+  const append = (more) => {
+    add(body, more.map((row) => h('tr', { role: 'row' }, columns.map((column) => h('td',
+      { role: 'cell', 'data-label': column.name || null, class: column.end ? 'end number' : null }, h('div', null, column.cell(row)))))));
+    if (card.isConnected) fit();
+  };
+  append(rows);
+  // Its height never changes, so that what `fit` does is not heard of again.
+  const width = h('div');
+  new ResizeObserver(fit).observe(width);
+  return { element: h('div', null, width, card), append };
 }
 
 /**

@@ -1,0 +1,69 @@
+//! `coffer doctor --live`: does the server that runs here take requests? Asked over its own address, as everybody asks.
+//!
+//! What does not live here: what the server looks at before it says so (`http::probes`). What always holds: no file is
+//! opened, and an answer comes within seconds.
+
+use super::doctor::Checked;
+use crate::service;
+use crate::store::doctor::Complaint;
+use std::io::{Error, ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// How long a server may take for each step of an answer.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// More than the first line of the answer has.
+const ANSWER_BYTES: usize = 256;
+
+/// Asks the server that listens on this address.
+///
+/// # Errors
+/// A port that no server has.
+pub(super) fn of_server(listen: SocketAddr) -> Result<Checked, service::Error> {
+    if listen.port() == 0 {
+        let problem = "--listen must name the port of the server that is asked, not 0";
+        return Err(service::Error::Failed(problem.to_owned()));
+    }
+    let address = here(listen);
+    let complaint = match ready(address) {
+        Ok((true, _)) => None,
+        Ok((false, answer)) => Some(Complaint {
+            about: format!("{address} takes no requests: {answer}"),
+            mend: format!("look at http://{address}/readyz?verbose, and at the log"),
+        }),
+        Err(error) => Some(Complaint {
+            about: format!("nothing answers at {address}: {error}"),
+            mend: "start the server, or name where it listens with --listen".to_owned(),
+        }),
+    };
+    let about = format!("server at {address}");
+    Ok((about, complaint.into_iter().collect()))
+}
+
+/// Where a server on this machine is reached that listens on this address: one that listens on all is on this one too.
+fn here(listen: SocketAddr) -> SocketAddr {
+    let ip = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listen.port())
+}
+
+/// Is it ready, and what does it say?
+fn ready(address: SocketAddr) -> Result<(bool, String), Error> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    // Its first bytes have the status. Waiting for the last ones would be waiting for as long as somebody likes.
+    let mut answer = [0; ANSWER_BYTES];
+    let count = stream.read(&mut answer)?;
+    let answer = String::from_utf8_lossy(answer.get(..count).unwrap_or_default());
+    let status = answer
+        .strip_prefix("HTTP/1.1 ")
+        .and_then(|rest| rest.lines().next())
+        .ok_or_else(|| Error::new(ErrorKind::InvalidData, "that is no answer in HTTP"))?;
+    Ok((status.starts_with("200 "), status.to_owned()))
+}

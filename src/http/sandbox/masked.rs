@@ -1,0 +1,258 @@
+//! What is told of a body or a query: all of it but what nobody should read.
+//!
+//! What lives here: leaving out passwords, keys, secrets and codes, by the names of their fields and by what they look like.
+//! What always holds: a sandbox's own keys, which everybody knows, stay readable; a body that cannot be read as JSON is
+//! told only where it can hold none of these.
+
+use crate::domain::json;
+use crate::domain::wallet::{Secret, are_phrase};
+use crate::http::request::{decode, shown};
+use crate::service::sandbox::is_public;
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+
+/// Stands for what is left out.
+const HIDDEN: &str = "(hidden)";
+
+/// Fields of these names are left out, however they are written.
+const NAMES: [&str; 6] = ["key", "code", "codes", "seed", "wif", "qr"];
+/// And fields in whose names one of these stands.
+const PARTS: [&str; 9] = [
+    "password",
+    "passphrase",
+    "passwd",
+    "secret",
+    "apikey",
+    "privatekey",
+    "token",
+    "mnemonic",
+    "seedphrase",
+];
+/// Beginnings of keys, tokens and secrets of this service, and of what an authenticator app is given.
+const BEGINNINGS: [&str; 5] = ["sk_live_", "sk_test_", "rt_", "whsec_", "otpauth:"];
+/// Fields in whose names one of these stands hold 32 bytes in hexadecimal that are no key.
+const HASHES: [&str; 4] = ["txid", "hash", "block", "signature"];
+/// Sentences of the service's own: a phrase of twelve words in them is none of a wallet.
+const SENTENCES: [&str; 3] = ["message", "warnings", "error"];
+
+/// A body as it is told.
+pub(super) fn body(text: &str) -> Cow<'_, str> {
+    let Ok(mut value) = json::parse(text.as_bytes()) else {
+        return match may_hold(text) {
+            true => Cow::Borrowed("(a body that is no whole JSON, and may hold a secret)"),
+            false => Cow::Borrowed(text),
+        };
+    };
+    hide("", &mut value);
+    // The same bytes where nothing was left out: of a name that stands there twice only the last one was looked at.
+    match serde_json::to_string(&value) {
+        Ok(told) if told == text => Cow::Borrowed(text),
+        Ok(told) => Cow::Owned(told),
+        Err(_) => Cow::Borrowed(HIDDEN),
+    }
+}
+
+/// A path and a query as they are told.
+pub(super) fn target(text: &str) -> Cow<'_, str> {
+    let (path, query) = text.split_once('?').unwrap_or((text, ""));
+    match shown(path) {
+        told if told != path => Cow::Borrowed(told),
+        _ if query.is_empty() => Cow::Borrowed(text),
+        _ => Cow::Owned(format!("{path}?{}", self::query(query))),
+    }
+}
+
+/// A query as it is told.
+fn query(text: &str) -> String {
+    let told = |pair: &str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let is_told = match (decode(name), decode(value)) {
+            (Some(name), Some(value)) => {
+                let value = !is_hidden(&name) && !is_secret(&name, &value);
+                value && !is_secret("", &name)
+            }
+            _ => false,
+        };
+        match is_told {
+            true => pair.to_owned(),
+            false if is_secret("", name) || decode(name).is_none() => HIDDEN.to_owned(),
+            false => format!("{name}={HIDDEN}"),
+        }
+    };
+    let pairs: Vec<String> = text.split('&').map(told).collect();
+    let whole = decode(&text.replace('+', " ")).unwrap_or_default();
+    // Words that were put into several values.
+    match Secret::in_argument(&whole) {
+        Some(Secret::Phrase) => HIDDEN.to_owned(),
+        _ => pairs.join("&"),
+    }
+}
+
+/// Leaves out what nobody should read of a field of this name.
+fn hide(name: &str, value: &mut Value) {
+    match value {
+        Value::Null | Value::Bool(_) => {}
+        Value::String(text) if is_public(text) => {}
+        Value::Number(_) | Value::String(_) if is_hidden(name) => *value = HIDDEN.into(),
+        Value::Number(_) => {}
+        Value::String(text) => {
+            if is_secret(name, text) {
+                *value = HIDDEN.into();
+            }
+        }
+        Value::Array(values) => {
+            if are_phrase(values.iter().filter_map(Value::as_str)) {
+                *value = HIDDEN.into();
+                return;
+            }
+            values.iter_mut().for_each(|value| hide(name, value));
+        }
+        Value::Object(fields) => {
+            let is_hidden = is_hidden(name);
+            let told = std::mem::take(fields).into_iter().map(|(own, mut value)| {
+                hide(if is_hidden { name } else { &own }, &mut value);
+                match is_secret("", &own) {
+                    true => (HIDDEN.to_owned(), value),
+                    false => (own, value),
+                }
+            });
+            *fields = told.collect::<Map<String, Value>>();
+            if are_phrase(fields.values().filter_map(Value::as_str)) {
+                *value = HIDDEN.into();
+            }
+        }
+    }
+}
+
+/// A name as it is compared: letters and digits only.
+fn plain(name: &str) -> String {
+    let letters = name.chars().filter(|letter| letter.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+/// Is what stands under this name left out?
+fn is_hidden(name: &str) -> bool {
+    let name = plain(name);
+    NAMES.contains(&name.as_str()) || PARTS.iter().any(|part| name.contains(part))
+}
+
+/// Does a text, in a field of this name, look like what nobody should read?
+fn is_secret(name: &str, text: &str) -> bool {
+    let name = plain(name);
+    let pieces = || text.split(|letter: char| !letter.is_alphanumeric() && !"_:".contains(letter));
+    let begins = |piece: &str| BEGINNINGS.iter().any(|begin| piece.starts_with(begin));
+    if pieces().any(|piece| begins(piece) && !is_public(piece)) {
+        return true;
+    }
+    match Secret::in_argument(text) {
+        None => false,
+        Some(Secret::Phrase) => !SENTENCES.contains(&name.as_str()),
+        Some(Secret::Hex) => !HASHES.iter().any(|hash| name.contains(hash)),
+        Some(_) => true,
+    }
+}
+
+/// May a text that is no JSON hold what nobody should read?
+fn may_hold(text: &str) -> bool {
+    let plain = plain(text);
+    let names = || PARTS.iter().chain(&NAMES);
+    let is_written_otherwise = text.contains("\\u") || text.contains('%');
+    is_written_otherwise
+        || names().any(|name| plain.contains(name))
+        || BEGINNINGS.iter().any(|begin| text.contains(begin))
+        || Secret::in_text(text).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HIDDEN, body, query, target};
+    use serde_json::{Value, json};
+
+    const KEY: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    const PHRASE: &str = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
+
+    fn told(sent: &Value) -> String {
+        body(&sent.to_string()).into_owned()
+    }
+
+    #[test]
+    fn fields_are_left_out_by_their_names_and_by_what_they_hold() {
+        for hidden in [
+            json!({ "password": "x1x" }),
+            json!({ "new_Password": "x1x" }),
+            json!({ "a": [{ "Secret": "x1x" }] }),
+            json!({ "secret": { "a": ["x1x"] } }),
+            json!({ "codes": ["x1x"] }),
+            json!({ "code": "x1x" }),
+            json!({ "metadata": { "api-key": "x1x" } }),
+            json!({ "description": "my key is sk_live_x1x" }),
+            json!({ "uri": "otpauth://totp/Coffer:a?secret=x1x" }),
+            json!({ "note": format!("{PHRASE} x1x") }),
+            json!({ "words": PHRASE.split(' ').chain(["x1x"]).collect::<Vec<_>>() }),
+        ] {
+            let told = told(&hidden);
+            assert!(!told.contains("x1x") && told.contains(HIDDEN), "{told}");
+        }
+        assert_eq!(
+            told(&json!({ "note": KEY })),
+            json!({ "note": HIDDEN }).to_string()
+        );
+        let as_name = told(&json!({ KEY: 1 }));
+        assert!(!as_name.contains(KEY), "{as_name}");
+    }
+
+    #[test]
+    fn what_everybody_may_read_is_told_as_it_was() {
+        for text in [
+            json!({ "txid": KEY, "id": "evt_0123456789abcdef0123456789abcdef", "amount": 1 }),
+            json!({ "secretTest": "sk_test_sandbox", "key": "sk_live_sandbox" }),
+            json!({ "description": "Coffee beans, 1 kg", "hasPassword": true }),
+            json!({ "message": "a sentence of so many words that it could be what a wallet is made of" }),
+        ] {
+            assert_eq!(told(&text), text.to_string());
+        }
+        for text in ["", "not JSON at all", "1 + 1"] {
+            assert_eq!(body(text), text);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_or_is_cut_off_is_told_where_it_can_hold_nothing() {
+        for text in [
+            "{\"password\": \"x1x\"".to_owned(),
+            "{\"pass\\u0077ord\": \"x1x\"".to_owned(),
+            "pass%77ord=x1x".to_owned(),
+            format!("key {KEY} x1x"),
+            format!("{PHRASE} x1x"),
+        ] {
+            assert!(!body(&text).contains("x1x"), "{text}");
+        }
+        // A name that stands there twice.
+        let twice = format!("{{\"a\":\"{KEY}\",\"a\":\"b\"}}");
+        assert_eq!(body(&twice), "{\"a\":\"b\"}");
+    }
+
+    #[test]
+    fn a_query_is_looked_through_too() {
+        for (text, expected) in [
+            (
+                "limit=5&type=invoice.paid",
+                "limit=5&type=invoice.paid".to_owned(),
+            ),
+            ("token=x1x&a=1", format!("token={HIDDEN}&a=1")),
+            ("pass%77ord=x1x", format!("pass%77ord={HIDDEN}")),
+            (&format!("q={KEY}"), format!("q={HIDDEN}")),
+            (
+                &format!("q={}", PHRASE.replace(' ', "+")),
+                HIDDEN.to_owned(),
+            ),
+            (KEY, HIDDEN.to_owned()),
+            ("q=%ff", format!("q={HIDDEN}")),
+        ] {
+            assert_eq!(query(text), expected, "{text}");
+        }
+        assert_eq!(target("/v1/invoices"), "/v1/invoices");
+        assert_eq!(target("/v1/invoices?limit=5"), "/v1/invoices?limit=5");
+        assert!(!target(&format!("/v1/{KEY}?limit=5")).contains(KEY));
+    }
+}

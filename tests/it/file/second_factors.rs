@@ -1,0 +1,268 @@
+//! The second factor of a user and the file: in files of older versions, in copies, after `kill -9`, on a full disk.
+//!
+//! Codes go by the machine's own clock: a test uses that of the step it begins in, and the one after it.
+
+use crate::file::failing_disk;
+use crate::file::old_files::{as_of, call, is_right, opened};
+use crate::support::process::Process;
+use crate::support::scratch::Scratch;
+use crate::support::second_factor::{FACTOR, SESSION, code_at, cookie};
+use crate::support::{Answer, agent, send};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const NULL: Value = Value::Null;
+
+/// The step of 30 seconds that the machine's clock is in.
+fn step() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    i64::try_from(now.as_secs() / 30).unwrap()
+}
+
+/// The operator of a sandbox.
+#[derive(Clone)]
+struct Owner {
+    url: String,
+    cookie: String,
+}
+
+impl Owner {
+    fn act(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let (url, headers) = (format!("{}{path}", self.url), [("cookie", &*self.cookie)]);
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        send(&agent(), method, &url, &headers, &body)
+    }
+
+    fn sign_in(url: &str, code: &Value) -> Answer {
+        let nobody = Owner {
+            url: url.to_owned(),
+            cookie: String::new(),
+        };
+        let body = json!({ "email": "operator@sandbox.test", "password": "sandbox", "code": code });
+        nobody.act("POST", SESSION, &body)
+    }
+
+    #[track_caller]
+    fn signed_in(url: &str, code: &Value) -> Owner {
+        let cookie = cookie(&Owner::sign_in(url, code).expect(201));
+        Owner {
+            url: url.to_owned(),
+            cookie,
+        }
+    }
+
+    /// Begins a second factor; its secret.
+    #[track_caller]
+    fn begin(&self) -> String {
+        let begun = self.act("POST", FACTOR, &NULL).expect(201).json();
+        begun["secret"].as_str().unwrap().to_owned()
+    }
+
+    fn confirm(&self, code: &str) -> Answer {
+        self.act(
+            "POST",
+            &format!("{FACTOR}/confirm"),
+            &json!({ "code": code }),
+        )
+    }
+
+    fn off(&self, code: &str) -> Answer {
+        self.act("POST", &format!("{FACTOR}/off"), &json!({ "code": code }))
+    }
+
+    /// Is it on, and how many recovery codes are left?
+    #[track_caller]
+    fn stands(&self) -> (bool, i64) {
+        let session = self.act("GET", SESSION, &NULL).expect(200).json();
+        let factor = &session["secondFactor"];
+        (
+            factor["enabled"] == true,
+            factor["recoveryCodesLeft"].as_i64().unwrap(),
+        )
+    }
+}
+
+#[track_caller]
+fn recovery_codes(confirmed: Answer) -> Vec<Value> {
+    let confirmed = confirmed.expect(200).json();
+    confirmed["codes"].as_array().unwrap().clone()
+}
+
+#[track_caller]
+fn coffer(args: &[&str]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    let output = command.args(args).output().unwrap();
+    assert!(output.status.success(), "{args:?} {output:?}");
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn a_file_from_before_there_was_one_has_it_and_so_have_its_copies() {
+    let scratch = Scratch::new();
+    let (file, copy, other) = (
+        scratch.path("old.db"),
+        scratch.path("copy.db"),
+        scratch.path("other.db"),
+    );
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/files/v3.db");
+    std::fs::copy(old, &file).unwrap();
+    let (server, url) = opened(&file);
+    let (owner, now) = (Owner::signed_in(&url, &NULL), step());
+    let secret = owner.begin();
+    let codes = recovery_codes(owner.confirm(&code_at(&secret, now)));
+    Owner::signed_in(&url, &codes[0]);
+    coffer(&["backup", "--file", text(&file), text(&copy)]);
+    // What is used after the copy was made is unused in it: as the guide says.
+    Owner::signed_in(&url, &codes[1]);
+    assert_eq!(owner.stands(), (true, 8));
+    drop(server);
+    for file in [&file, &copy] {
+        is_right(file);
+    }
+    coffer(&["restore", "--file", text(&other), text(&copy)]);
+    is_right(&other);
+    let (_server, url) = opened(&other);
+    let refused = |code: &Value| {
+        Owner::sign_in(&url, code).refused(401, "invalid_credentials", Some("code"));
+    };
+    Owner::sign_in(&url, &NULL).refused(401, "second_factor_required", Some("code"));
+    refused(&codes[0]);
+    refused(&json!(code_at(&secret, now)));
+    let owner = Owner::signed_in(&url, &codes[2]);
+    assert_eq!(owner.stands(), (true, 8));
+    owner.off(codes[3].as_str().unwrap()).expect(204);
+    Owner::signed_in(&url, &NULL);
+}
+
+#[test]
+fn the_code_that_was_used_last_in_an_older_file_stays_used() {
+    let scratch = Scratch::new();
+    let (file, older) = (scratch.path("new.db"), scratch.path("older.db"));
+    let (server, _) = opened(&file);
+    drop(server);
+    let (secret, now) = ("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", step());
+    let conn: Connection = as_of(&file, &older, 18);
+    let on =
+        "update users set second_factor_secret = ?1, second_factor_at = 1, second_factor_step = ?2";
+    assert_eq!(
+        conn.execute(on, rusqlite::params![b"12345678901234567890", now]),
+        Ok(1)
+    );
+    drop(conn);
+    let (server, url) = opened(&older);
+    let used = json!(code_at(secret, now));
+    Owner::sign_in(&url, &used).refused(401, "invalid_credentials", Some("code"));
+    Owner::signed_in(&url, &json!(code_at(secret, now + 1)));
+    drop(server);
+    is_right(&older);
+}
+
+/// Kills it, and starts another on the same file.
+#[track_caller]
+fn killed(mut server: Process, file: &Path, owner: &Owner) -> (Process, Owner) {
+    server.kill();
+    let (server, url) = opened(file);
+    let cookie = owner.cookie.clone();
+    (server, Owner { url, cookie })
+}
+
+#[test]
+fn who_turns_it_on_is_not_kept_out_by_kill_9() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let (server, url) = opened(&file);
+    let (owner, now) = (Owner::signed_in(&url, &NULL), step());
+    // Begun and not confirmed: nothing is asked for, and what the app was given is confirmed afterwards.
+    let secret = owner.begin();
+    let (server, owner) = killed(server, &file, &owner);
+    assert_eq!(owner.stands(), (false, 0));
+    Owner::signed_in(&owner.url, &NULL);
+    // Confirmed, and killed before the recovery codes were heard of: it is on, the app has it, the session goes on.
+    let route = "POST /dashboard/api/session/second-factor/confirm";
+    let fault = json!({ "route": route, "dropAnswer": true, "times": 1 });
+    call(&owner.url, "POST", "/sandbox/faults", "", &fault).expect(200);
+    let body = json!({ "code": code_at(&secret, now) }).to_string();
+    let unheard = agent()
+        .post(format!("{}{FACTOR}/confirm", owner.url))
+        .header("cookie", &owner.cookie)
+        .send(&body);
+    assert!(unheard.is_err());
+    let (server, owner) = killed(server, &file, &owner);
+    assert_eq!(owner.stands(), (true, 10));
+    Owner::sign_in(&owner.url, &NULL).refused(401, "second_factor_required", Some("code"));
+    // By the next code of the app it is turned off, and on again with codes that are heard.
+    owner
+        .off(&code_at(&secret, now))
+        .refused(401, "invalid_credentials", Some("code"));
+    owner.off(&code_at(&secret, now + 1)).expect(204);
+    let secret = owner.begin();
+    let codes = recovery_codes(owner.confirm(&code_at(&secret, now + 1)));
+    // Killed once they were answered: they are there.
+    let (server, owner) = killed(server, &file, &owner);
+    assert_eq!(owner.stands(), (true, 10));
+    Owner::signed_in(&owner.url, &codes[9]);
+    drop(server);
+    is_right(&file);
+}
+
+#[test]
+fn a_full_disk_turns_nothing_on_or_off_and_uses_no_code() {
+    let shop = failing_disk::Shop::open();
+    let (owner, now) = (Owner::signed_in(&shop.url, &NULL), step());
+    let account = owner
+        .act("GET", "/dashboard/api/accounts", &NULL)
+        .expect(200)
+        .json();
+    let account = format!(
+        "/dashboard/api/accounts/{}",
+        account["data"][0]["id"].as_str().unwrap()
+    );
+    let rename = || {
+        owner.act(
+            "PATCH",
+            &account,
+            &json!({ "name": "Full", "allowedOrigins": ["https://full.example"] }),
+        )
+    };
+    let stands = || owner.act("GET", &account, &NULL).expect(200).json();
+    let before = stands();
+    let secret = owner.begin();
+    let code = code_at(&secret, now);
+    shop.fail("full", "-wal");
+    for _ in 0..10 {
+        failing_disk::not_taken(&owner.act("POST", FACTOR, &NULL));
+        failing_disk::not_taken(&owner.confirm(&code));
+        failing_disk::not_taken(&rename());
+        failing_disk::not_taken(&Owner::sign_in(&shop.url, &NULL));
+    }
+    assert_eq!((owner.stands(), stands()), ((false, 0), before.clone()));
+    shop.mend("full");
+    shop.until_ready();
+    let codes = recovery_codes(owner.confirm(&code));
+    shop.fail("full", "-wal");
+    let next = code_at(&secret, now + 1);
+    for _ in 0..10 {
+        failing_disk::not_taken(&owner.off(&next));
+        failing_disk::not_taken(&owner.off(codes[0].as_str().unwrap()));
+        failing_disk::not_taken(&Owner::sign_in(&shop.url, &codes[0]));
+    }
+    assert_eq!((owner.stands(), stands()), ((true, 10), before));
+    // Streams need no room.
+    let page = send(&agent(), "GET", &format!("{}/livez", shop.url), &[], "");
+    page.expect(200);
+    shop.mend("full");
+    shop.until_ready();
+    Owner::signed_in(&shop.url, &codes[0]);
+    owner.off(&next).expect(204);
+    rename().expect(200);
+}

@@ -1,0 +1,183 @@
+//! What a wallet is given to send a payout or a refund by hand, and lists of them page by page.
+
+use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
+use crate::support::served::{Running, SOLANA, Served};
+use serde_json::{Value, json};
+
+const EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+
+/// A payout as its page reads it.
+#[track_caller]
+fn read(served: &Served, running: &Running, id: &str) -> Value {
+    let path = format!("/dashboard/api/accounts/{}/payouts/{id}", served.account);
+    running
+        .interface("GET", &path, &Value::Null)
+        .expect(200)
+        .json()
+}
+
+/// Does a step.
+#[track_caller]
+fn step(running: &Running, id: &str, body: &Value) {
+    let path = format!("/dashboard/api/payouts/{id}");
+    running.interface("POST", &path, body).expect(200);
+}
+
+#[test]
+fn what_is_sent_by_hand_is_given_to_a_wallet_while_it_is_sent() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    for (payee, uri) in [
+        (SOLANA, Some(format!("solana:{}?amount=0.199", SOLANA[2]))),
+        (
+            [
+                "BTC",
+                "bitcoin",
+                "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+            ],
+            Some("bitcoin:bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq?amount=0.199".to_owned()),
+        ),
+        (
+            ["USDC-BASE", "base", EVM],
+            Some(format!(
+                "ethereum:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913@8453/transfer?address={EVM}&uint256=199000"
+            )),
+        ),
+        // No standard says how tron is paid: the code holds the address.
+        (["TRX", "tron", "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7"], None),
+    ] {
+        let id = served.approved_payout_in(&running, payee);
+        // It can be cancelled still.
+        let approved = read(&served, &running, &id);
+        assert_eq!(
+            [&approved["paymentUri"], &approved["qr"]],
+            [&Value::Null; 2]
+        );
+        step(&running, &id, &json!({ "action": "process" }));
+        let sent = read(&served, &running, &id);
+        assert_eq!(sent["paymentUri"], json!(uri), "{payee:?}");
+        assert!(
+            sent["qr"]["path"]
+                .as_str()
+                .unwrap()
+                .starts_with("M4 4h7v1h-7z")
+        );
+        // A command that was started may have sent it: nobody is told to send it once more.
+        let file = served.open();
+        for sending in ["'running'", "'unknown'"] {
+            file.execute(
+                &format!("update transfers set sending = {sending} where id = ?1"),
+                [&id],
+            )
+            .unwrap();
+            let sent = read(&served, &running, &id);
+            assert_eq!(
+                [&sent["paymentUri"], &sent["qr"]],
+                [&Value::Null; 2],
+                "{sending}"
+            );
+        }
+        file.execute("update transfers set sending = null where id = ?1", [&id])
+            .unwrap();
+        step(&running, &id, &json!({ "action": "pay", "txid": "5wHu" }));
+        let paid = read(&served, &running, &id);
+        assert_eq!(paid["status"], "paid");
+        assert_eq!([&paid["paymentUri"], &paid["qr"]], [&Value::Null; 2]);
+    }
+}
+
+#[test]
+fn a_chain_that_is_not_followed_has_no_payment_uri_where_test_networks_are_allowed() {
+    let served = Served::new();
+    let running = served.start(&["--test-networks"]);
+    let id = served.approved_payout_in(&running, ["ETH", "ethereum", EVM]);
+    step(&running, &id, &json!({ "action": "process" }));
+    let sent = read(&served, &running, &id);
+    assert_eq!(sent["paymentUri"], Value::Null);
+    assert_ne!(sent["qr"], Value::Null, "the address alone");
+}
+
+#[test]
+fn refunds_are_paged_through_filtered_and_opened_however_old_they_are() {
+    let interface = OperatorInterface::open();
+    let invoice = interface.shop.invoice("100.00", json!({ "asset": "LTC" }));
+    let payment = interface.shop.pay(json!({ "invoice": invoice["id"] }));
+    interface.shop.step(&payment, "confirmed");
+    let to = &invoice["depositAddress"];
+    let body = json!({ "invoice": invoice["id"], "amount": "1.00", "toAddress": to });
+    let mut made = Vec::new();
+    for _ in 0..5 {
+        let refund = interface.act("POST", "refunds", &body).expect(201).json();
+        made.insert(0, refund["id"].as_str().unwrap().to_owned());
+    }
+    let reject = json!({ "action": "reject" });
+    let path = format!("/dashboard/api/refunds/{}", made[4]);
+    interface
+        .send(&interface.operator, "POST", &path, &reject)
+        .expect(200);
+    let ids = |page: &Value| -> Vec<String> {
+        let data = page["data"].as_array().unwrap().iter();
+        data.map(|one| one["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let all = "/dashboard/api/refunds?mode=test&limit=2";
+    let of_all = |rest: &str| {
+        let answer = interface.send(
+            &interface.operator,
+            "GET",
+            &format!("{all}{rest}"),
+            &Value::Null,
+        );
+        answer.expect(200).json()
+    };
+    let of_account = |rest: &str| interface.read(&format!("refunds?limit=2{rest}"));
+    let both: [&dyn Fn(&str) -> Value; 2] = [&of_account, &of_all];
+    for read in both {
+        let (mut found, mut before) = (Vec::new(), String::new());
+        loop {
+            let page = read(&before);
+            found.extend(ids(&page));
+            assert_eq!(page["hasMore"], page["nextBefore"] != Value::Null);
+            let Some(next) = page["nextBefore"].as_str() else {
+                break;
+            };
+            before = format!("&before={next}");
+        }
+        assert_eq!(found, made);
+        assert_eq!(ids(&read("&status=rejected")), made[4..]);
+        assert_eq!(
+            ids(&read(&format!("&status=requested&before={}", made[2]))),
+            made[3..4]
+        );
+    }
+    opened(&interface, &made[4], invoice["id"].as_str().unwrap());
+}
+
+/// The oldest refund is opened by its id, by who may see it; neither it nor anything else is a page's beginning elsewhere.
+#[track_caller]
+fn opened(interface: &OperatorInterface, refund: &str, invoice: &str) {
+    let oldest = interface.read(&format!("refunds/{refund}"));
+    assert_eq!(oldest["status"], "rejected");
+    // Chains are simulated: nothing is to be sent.
+    assert_eq!([&oldest["paymentUri"], &oldest["qr"]], [&Value::Null; 2]);
+    let get = |cookie: &str, path: &str| interface.send(cookie, "GET", path, &Value::Null);
+    let account = &interface.account;
+    let own = format!("/dashboard/api/accounts/{account}/refunds/{refund}?mode=test");
+    get(&interface.merchant, &own).expect(200);
+    get(&interface.stranger, &own).refused(404, "not_found", None);
+    let elsewhere = own.replace(account, OTHER_ACCOUNT);
+    get(&interface.operator, &elsewhere).refused(404, "not_found", None);
+    for wrong in [
+        own.replace("mode=test", "mode=live"),
+        own.replace("refunds", "payouts"),
+    ] {
+        get(&interface.operator, &wrong).refused(404, "not_found", None);
+    }
+    for before in [OTHER_ACCOUNT, invoice] {
+        let page = get(
+            &interface.operator,
+            &interface.path(&format!("refunds?before={before}")),
+        );
+        page.refused(400, "invalid_request", Some("before"));
+    }
+}
