@@ -1,81 +1,97 @@
-"""What a shop's tests look like: an invoice is paid, the webhook comes and its signature fits; time passes."""
+"""What a shop's tests look like with `pip install coffer-sandbox`: nothing sleeps, and each test has its own Coffer.
 
-import concurrent.futures
-import hashlib
-import hmac
-import json
-import statistics
-import time
+The fixture `coffer` is a real Coffer on a free port, which starts in milliseconds and is gone when the test ends.
+"""
 
-from conftest import Coffer
+from decimal import Decimal
+from typing import Tuple
 
-ORDER = {"amount": "20.00", "currency": "EUR", "asset": "LTC", "orderId": "order-1"}
+import pytest
+from coffer_sandbox import Coffer, Receiver, SignatureError, verify_signature
+from shop import Shop, ShopClosed
 
-
-def signature_fits(secret, message):
-    """Does one of the signatures fit the raw body? A receiver also refuses a time that is far from its own."""
-    parts = [part.split("=", 1) for part in message["headers"]["x-service-signature"].split(",")]
-    signed = dict(parts)["t"] + "." + message["body"]
-    wanted = hmac.new(secret.encode(), signed.encode(), hashlib.sha256).hexdigest()
-    return any(hmac.compare_digest(text, wanted) for name, text in parts if name == "v1")
+ShopAndHooks = Tuple[Shop, Receiver]
 
 
-def test_a_payment_is_told(coffer):
-    # The sandbox receives webhooks itself, so a test needs no server of its own.
-    coffer.control("PATCH", "/account", {"endpoints": [{"url": coffer.url + "/sandbox/inbox/shop"}]})
-    invoice = coffer.test("POST", "/v1/invoices", ORDER)
-    payment = coffer.control("POST", "/payments", {"invoice": invoice["id"]})
-    coffer.control("POST", "/payments/" + payment["id"], {"state": "confirmed"})
-    assert coffer.test("GET", "/v1/invoices/" + invoice["id"])["paid"] is True
-    [message] = coffer.control("GET", "/inbox/shop?type=invoice.confirmed&wait=30s")["data"]
-    assert signature_fits(coffer.webhook_secret, message)
-    told = json.loads(message["body"])["data"]["object"]
-    assert (told["id"], told["orderId"], told["paid"]) == (invoice["id"], "order-1", True)
+@pytest.fixture
+def shop_and_hooks(coffer: Coffer) -> ShopAndHooks:
+    """The shop, and a real HTTP server that hands each webhook to it."""
+    shop = Shop(coffer.url, coffer.keys.secret_test, coffer.webhook_secret)
+    hooks = coffer.receive_webhooks(lambda webhook: shop.handle_webhook(webhook.headers, webhook.body))
+    return shop, hooks
 
 
-def test_nobody_pays(coffer):
-    invoice = coffer.test("POST", "/v1/invoices", ORDER)
-    # The clock is moved, and all that falls due on the way is done when this answers: nothing sleeps.
-    coffer.control("POST", "/clock", {"advance": "20m"})
-    assert coffer.test("GET", "/v1/invoices/" + invoice["id"])["status"] == "expired"
+def test_a_paid_order_is_sent(coffer: Coffer, shop_and_hooks: ShopAndHooks) -> None:
+    shop, hooks = shop_and_hooks
+    invoice = shop.order("order-1", Decimal("20.00"))
+    payment = coffer.send(invoice["id"])
+    hooks.wait("invoice.detected")
+    assert not shop.sent
+    payment.confirm()
+    hooks.wait("invoice.confirmed")
+    assert shop.sent == {"order-1"}
+    # 20.00 less the fee of 1 %.
+    assert coffer.balance("EUR").available == Decimal("19.80")
 
 
-def test_coffer_cannot_be_reached_for_a_moment(coffer):
-    coffer.control("POST", "/faults", {"route": "POST /v1/invoices", "status": 503, "times": 1})
-    secret = coffer.keys["secretTest"]
-    status, refused = coffer.call("POST", "/v1/invoices", ORDER, secret)
-    assert (status, refused["error"]) == (503, "maintenance")
-    status, _ = coffer.call("POST", "/v1/invoices", ORDER, secret)
-    assert status == 201
+def test_nobody_pays(coffer: Coffer, shop_and_hooks: ShopAndHooks) -> None:
+    shop, hooks = shop_and_hooks
+    shop.order("order-1", Decimal("20.00"))
+    # The clock is moved, and what falls due on the way is done when this returns.
+    coffer.clock.advance("20m")
+    hooks.wait("invoice.expired")
+    assert (shop.sent, shop.refused) == (set(), {"order-1": "expired"})
 
 
-def test_eight_at_once_do_not_meet():
-    sandboxes = [Coffer() for _ in range(8)]
-    try:
-        assert len({sandbox.url for sandbox in sandboxes}) == 8
-
-        def use(number):
-            sandbox = sandboxes[number]
-            for count in range(number + 1):
-                # The same order ids everywhere: in one and the same service they would be one order.
-                sandbox.test("POST", "/v1/invoices", {**ORDER, "orderId": f"order-{count}"})
-            sandbox.control("POST", "/clock", {"advance": f"{number}h"})
-            return len(sandbox.test("GET", "/v1/invoices")["data"])
-
-        with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            assert list(pool.map(use, range(8))) == list(range(1, 9))
-    finally:
-        for sandbox in sandboxes:
-            sandbox.stop()
+def test_half_is_not_enough(coffer: Coffer, shop_and_hooks: ShopAndHooks) -> None:
+    shop, hooks = shop_and_hooks
+    invoice = coffer.invoice(shop.order("order-1", Decimal("20.00"))["id"])
+    assert coffer.underpay(invoice).status == "underpaid"
+    hooks.wait("invoice.underpaid")
+    assert not shop.sent
+    # The rest comes.
+    coffer.pay(invoice)
+    hooks.wait("invoice.confirmed")
+    assert shop.sent == {"order-1"}
 
 
-def test_how_long_a_start_takes(capsys):
-    took_ms = []
-    for _ in range(20):
-        begun = time.perf_counter()
-        sandbox = Coffer()
-        sandbox.test("POST", "/v1/invoices", ORDER)
-        took_ms.append((time.perf_counter() - begun) * 1000)
-        sandbox.stop()
-    with capsys.disabled():
-        print(f"\nexec to first created invoice, median of 20: {statistics.median(took_ms):.1f} ms")
+def test_the_shop_is_down_when_the_webhook_comes(coffer: Coffer, shop_and_hooks: ShopAndHooks) -> None:
+    shop, hooks = shop_and_hooks
+    invoice = shop.order("order-1", Decimal("20.00"))
+    hooks.wait("invoice.created")
+    hooks.answer(500, times=2)
+    coffer.pay(invoice["id"])
+    hooks.wait("invoice.confirmed")
+    # Coffer tries again, after seconds or hours: on its own clock.
+    coffer.clock.advance("1h")
+    hooks.wait("invoice.confirmed", count=2)
+    assert shop.sent == {"order-1"}
+
+
+def test_coffer_cannot_be_reached_for_a_moment(coffer: Coffer, shop_and_hooks: ShopAndHooks) -> None:
+    shop, _ = shop_and_hooks
+    coffer.faults.refuse("POST /v1/invoices", status=503)
+    coffer.faults.drop_answer("POST /v1/invoices")
+    # Refused, then done without an answer, then answered: one invoice.
+    shop.order("order-1", Decimal("20.00"))
+    assert len(coffer.invoices(order_id="order-1")) == 1
+    coffer.faults.refuse("POST /v1/invoices", status=503, times=3)
+    with pytest.raises(ShopClosed):
+        shop.order("order-2", Decimal("20.00"))
+
+
+def test_a_forged_webhook_is_refused(coffer: Coffer, shop_and_hooks: ShopAndHooks) -> None:
+    shop, hooks = shop_and_hooks
+    shop.order("order-1", Decimal("20.00"))
+    webhook = hooks.wait("invoice.created")
+    with pytest.raises(ValueError):
+        shop.handle_webhook(webhook.headers, webhook.body.replace(b"created", b"confirmed"))
+    # For a shop in Python that would rather not write that by itself.
+    with pytest.raises(SignatureError):
+        verify_signature(webhook.body, webhook.headers, "whsec_b3RoZXI=")
+
+
+def test_one_sandbox_for_many_tests(coffer_session: Coffer) -> None:
+    coffer_session.reset()
+    assert coffer_session.invoices() == []
+    assert coffer_session.pay(coffer_session.create_invoice("5.00")).paid

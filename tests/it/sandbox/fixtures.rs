@@ -3,6 +3,7 @@
 //! The fixtures of `examples` are run where their tool is. Where it is not, the test says so and passes, unless
 //! `COFFER_NEED_TOOLS` is set, as CI does.
 
+use crate::support::scratch::Scratch;
 use crate::support::{agent, send, tools};
 use coffer::Sandbox;
 use serde_json::{Value, json};
@@ -82,43 +83,60 @@ fn its_keys_are_the_sandboxs() {
 /// Runs the tool where it is, from the folder of the examples, against the binary of this build.
 #[track_caller]
 fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut command = Command::new(tool);
     command
         .args(arguments)
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"))
+        .current_dir(root.join("examples"))
         .env("COFFER_BINARY", env!("CARGO_BIN_EXE_coffer"))
         // Nothing is left in the folder.
-        .env("PYTHONDONTWRITEBYTECODE", "1");
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("PYTHONPATH", root.join("packaging/python/src"));
     tools::output(&mut command, "its fixture")
 }
 
-/// The tests passed, so many, and said how long a start takes.
+/// The tests passed, so many. What they said.
 #[track_caller]
-#[expect(
-    clippy::print_stdout,
-    reason = "whoever runs the tests may see what was measured"
-)]
-fn passed(output: &Output, count: &str) {
+fn passed(output: &Output, count: &str) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{out}\n{err}");
     assert!(out.contains(count), "{out}\n{err}");
-    let says = |line: &&str| line.contains("exec to first created invoice, median of 20: ");
-    println!("{}", out.lines().find(says).unwrap());
+    out
 }
 
+/// As somebody has it who has installed the wheel, whose entry point names the plugin.
 #[test]
 fn the_fixture_for_pytest() {
-    let arguments = ["-q", "-p", "no:cacheprovider", "pytest"];
+    let plugin = "coffer_sandbox.pytest_plugin";
+    let arguments = ["-q", "-p", "no:cacheprovider", "-p", plugin, "pytest"];
     if let Some(output) = run("pytest", &arguments) {
-        passed(&output, "5 passed");
+        passed(&output, "7 passed");
     }
 }
 
+/// As somebody has it who has installed the npm package; it says how long a start takes.
 #[test]
+#[expect(
+    clippy::print_stdout,
+    reason = "whoever runs the tests may see what was measured"
+)]
 fn the_fixture_for_node() {
-    let arguments = ["--test", "--test-reporter=tap", "node-test/shop.test.mjs"];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = Scratch::new();
+    let modules = folder.path("node_modules");
+    std::fs::create_dir(&modules).unwrap();
+    let package = root.join("packaging/npm/coffer-sandbox");
+    std::os::unix::fs::symlink(package, modules.join("coffer-sandbox")).unwrap();
+    for name in ["shop.cjs", "shop.test.mjs"] {
+        let example = root.join("examples/node-test").join(name);
+        std::fs::copy(example, folder.path(name)).unwrap();
+    }
+    let tests = folder.path("shop.test.mjs");
+    let arguments = ["--test", "--test-reporter=tap", tests.to_str().unwrap()];
     if let Some(output) = run("node", &arguments) {
-        passed(&output, "# pass 5");
+        let out = passed(&output, "# pass 5");
+        let says = |line: &&str| line.contains("exec to first created invoice, median of 20: ");
+        println!("{}", out.lines().find(says).unwrap());
     }
 }

@@ -1,0 +1,44 @@
+// A shop's tests with jest, as it is without settings.
+//
+//   npm install --save-dev coffer-sandbox jest
+//   npx jest
+
+'use strict';
+
+const { CofferError, startCoffer } = require('coffer-sandbox');
+const { Shop } = require('../node-test/shop.cjs');
+
+let coffer;
+let shop;
+beforeEach(async () => {
+  coffer = await startCoffer();
+  shop = await new Shop({ ...coffer, key: coffer.keys.secretTest }).open();
+  await coffer.account({ endpoints: [{ url: shop.url }] });
+});
+afterEach(async () => {
+  shop?.close();
+  await coffer?.stop();
+});
+
+test('an order is shipped when it is paid', async () => {
+  const invoice = await shop.order('order-1', '20.00');
+  expect(await coffer.pay(invoice)).toMatchObject({ status: 'confirmed', paid: true });
+  await coffer.delivered();
+  expect(shop.orders.get('order-1')).toBe('shipped');
+});
+
+test('what is refused is said', async () => {
+  const refused = coffer.createInvoice({ amount: '0.00', currency: 'EUR' });
+  await expect(refused).rejects.toBeInstanceOf(CofferError);
+  await expect(refused).rejects.toMatchObject({ status: 400, code: 'invalid_request', field: 'amount' });
+});
+
+test('time that the test holds still does not hold the sandbox', async () => {
+  jest.useFakeTimers();
+  try {
+    const invoice = await coffer.createInvoice({ amount: '20.00', currency: 'EUR' });
+    expect((await coffer.pay(invoice)).paid).toBe(true);
+  } finally {
+    jest.useRealTimers();
+  }
+});

@@ -1,0 +1,69 @@
+// The shop that the tests here, in ../vitest and in ../jest are about: it makes an invoice for an order, and ships the
+// order when a webhook says that it is paid. It knows Coffer by its url, a secret key and the secret of its webhooks.
+
+'use strict';
+
+const { createHmac, timingSafeEqual } = require('node:crypto');
+const { createServer } = require('node:http');
+
+/** Does one of the signatures fit the raw body, and is it of now? */
+function signatureFits(secret, header, body) {
+  const parts = (header ?? '').split(',').map((part) => part.split('='));
+  const at = parts.find(([name]) => name === 't')?.[1];
+  if (!(Math.abs(Date.now() / 1000 - Number(at)) <= 300)) return false;
+  const wanted = createHmac('sha256', secret).update(`${at}.`).update(body).digest();
+  const fits = (hex) => /^[0-9a-f]{64}$/.test(hex) && timingSafeEqual(Buffer.from(hex, 'hex'), wanted);
+  return parts.some(([name, hex]) => name === 'v1' && fits(hex));
+}
+
+class Shop {
+  /** What became of each order: open, shipped, or the status of its invoice. */
+  orders = new Map();
+
+  constructor({ url, key, webhookSecret }) {
+    Object.assign(this, { coffer: url, key, webhookSecret });
+    this.server = createServer(async (request, response) => {
+      const parts = [];
+      for await (const part of request) parts.push(part);
+      const body = Buffer.concat(parts);
+      const fits = signatureFits(this.webhookSecret, request.headers['x-service-signature'], body);
+      if (fits) this.told(JSON.parse(body));
+      response.writeHead(fits ? 200 : 400).end();
+    });
+  }
+
+  /** Takes an order: what the customer has to pay, and where. Where Coffer cannot be reached it is tried once more. */
+  async order(number, price) {
+    const create = () => fetch(`${this.coffer}/v1/invoices`, {
+      method: 'POST',
+      headers: { 'X-API-Key': this.key, 'Content-Type': 'application/json' },
+      // The same order again is the same invoice.
+      body: JSON.stringify({ amount: price, currency: 'EUR', orderId: number }),
+    });
+    let answer = await create();
+    if (answer.status === 503) answer = await create();
+    if (!answer.ok) throw new Error(`no invoice: ${answer.status}`);
+    this.orders.set(number, 'open');
+    return answer.json();
+  }
+
+  /** Events can come twice and out of order: what is shipped stays shipped, whatever an older one says. */
+  told({ data: { object } }) {
+    if (object.object !== 'invoice' || this.orders.get(object.orderId) !== 'open') return;
+    if (object.paid) this.orders.set(object.orderId, 'shipped');
+    else if (object.status === 'expired') this.orders.set(object.orderId, 'expired');
+  }
+
+  async open() {
+    await new Promise((resolve) => { this.server.listen(0, '127.0.0.1', resolve); });
+    this.url = `http://127.0.0.1:${this.server.address().port}/`;
+    return this;
+  }
+
+  close() {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+}
+
+module.exports = { Shop };

@@ -1,0 +1,47 @@
+// A shop's tests with vitest: `coffer` is a fixture, which a test has by naming it. They can all run at once.
+//
+//   npm install --save-dev coffer-sandbox vitest
+//   npx vitest run
+
+import { startCoffer } from 'coffer-sandbox';
+import { test as base, describe, expect } from 'vitest';
+import { Shop } from '../node-test/shop.cjs';
+
+const test = base.extend({
+  coffer: async ({}, use) => {
+    const coffer = await startCoffer();
+    await use(coffer);
+    await coffer.stop();
+  },
+  shop: async ({ coffer }, use) => {
+    const shop = await new Shop({ ...coffer, key: coffer.keys.secretTest }).open();
+    await coffer.account({ endpoints: [{ url: shop.url }] });
+    await use(shop);
+    shop.close();
+  },
+});
+
+describe.concurrent('a shop', () => {
+  test('ships an order when it is paid', async ({ coffer, shop }) => {
+    const invoice = await shop.order('order-1', '20.00');
+    expect(await coffer.pay(invoice)).toMatchObject({ status: 'confirmed', paid: true, orderId: 'order-1' });
+    await coffer.delivered();
+    expect(shop.orders.get('order-1')).toBe('shipped');
+  });
+
+  test('does not ship what is paid too late', async ({ coffer, shop }) => {
+    const invoice = await shop.order('order-1', '20.00');
+    expect((await coffer.pay(invoice, { case: 'late' })).status).toBe('paid_late');
+    await coffer.delivered();
+    expect(shop.orders.get('order-1')).toBe('expired');
+  });
+
+  test('is sent what a webhook needs', async ({ coffer, shop }) => {
+    // A receiver of the test's own, beside the shop's.
+    const receiver = await coffer.receiver();
+    const invoice = await shop.order('order-1', '20.00');
+    await coffer.pay(invoice);
+    const event = await receiver.next('invoice.confirmed', { about: invoice });
+    expect(event.data.object.orderId).toBe('order-1');
+  });
+});

@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+// `npx coffer-sandbox`: runs `coffer sandbox` with the same arguments, ends it when asked to, and ends as it ended.
+
+'use strict';
+
+const { spawn } = require('node:child_process');
+const { constants } = require('node:os');
+const { findBinary } = require('../lib/binary.js');
+
+const EXIT_WITH_PARENT = '--exit-with-parent';
+const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+
+/** @param {string} message */
+function fail(message) {
+  process.stderr.write(`coffer-sandbox: ${message}\n`);
+  process.exitCode = 1;
+}
+
+/** @param {string} binary @param {string[]} args */
+function run(binary, args) {
+  const version = args.length === 1 && ['--version', '-V'].includes(args[0]);
+  // Whoever asks for it has a use for standard input. Otherwise it is what tells the sandbox that this has ended.
+  const asked = args.includes(EXIT_WITH_PARENT) || process.env.COFFER_EXIT_WITH_PARENT !== undefined;
+  const child = spawn(binary, version ? args : ['sandbox', ...(asked ? [] : [EXIT_WITH_PARENT]), ...args], {
+    stdio: [asked ? 'inherit' : 'pipe', 'inherit', 'inherit'],
+    // In a session of its own: a terminal's Ctrl-C, and its end, come to it from here, once.
+    detached: true,
+  });
+  child.stdin?.on('error', () => {});
+  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal === 'SIGINT' ? 'SIGINT' : 'SIGTERM'));
+  child.on('error', ({ message }) => fail(`${binary} could not be started: ${message}`));
+  child.on('exit', (code, signal) => {
+    process.exitCode = signal === null ? code ?? 1 : 128 + constants.signals[signal];
+  });
+}
+
+try {
+  run(findBinary(), process.argv.slice(2));
+} catch (error) {
+  fail(/** @type {Error} */ (error).message);
+}

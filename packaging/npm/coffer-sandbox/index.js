@@ -1,0 +1,9 @@
+// The package, for `import` and for `require`.
+
+'use strict';
+
+const { Coffer, startCoffer } = require('./lib/coffer.js');
+const { CofferError, SandboxError } = require('./lib/error.js');
+const { verifySignature } = require('./lib/signature.js');
+
+module.exports = { Coffer, CofferError, SandboxError, startCoffer, verifySignature };

@@ -1,0 +1,68 @@
+// Finds the program: the one that is asked for, or else the one in the package for this platform, or else the PATH's.
+
+'use strict';
+
+const { statSync } = require('node:fs');
+const { delimiter, join } = require('node:path');
+const { SandboxError } = require('./error.js');
+
+/** Platforms that have a package, each with its name. */
+const PACKAGES = Object.freeze({ 'linux-x64': '@coffer-sandbox/linux-x64' });
+
+const BUILD_IT = 'Build it (cargo build --release, in its repository), and put it into the PATH, '
+  + 'or name it in COFFER_BINARY.';
+
+/** Whether node runs on glibc, for which the program is built; Alpine's musl is none. */
+function onGlibc() {
+  const report = /** @type {{header?: {glibcVersionRuntime?: string}}} */ (process.report?.getReport());
+  return report?.header?.glibcVersionRuntime !== undefined;
+}
+
+/** @param {string} path */
+function isFile(path) {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Where the program is. A name without a slash is looked for in PATH when it is started.
+ *
+ * @param {string} [asked] the program to use; default: what COFFER_BINARY names, the platform's package has, or the
+ *   PATH has as `coffer`
+ * @returns {string}
+ * @throws {SandboxError} with what to do, where there is none
+ */
+function findBinary(asked) {
+  const name = asked ?? (process.env.COFFER_BINARY || undefined);
+  if (name !== undefined) {
+    if (name.includes('/') && !isFile(name)) {
+      const by = asked === undefined ? 'COFFER_BINARY names' : 'The option `binary` names';
+      throw new SandboxError(`${by} ${name}, which is not a file.`);
+    }
+    return name;
+  }
+  const platform = `${process.platform}-${process.arch}`;
+  const found = Object.entries(PACKAGES).find(([of]) => of === platform)?.[1];
+  try {
+    if (found !== undefined) return require.resolve(`${found}/bin/coffer`);
+  } catch {
+    // Said below.
+  }
+  const inPath = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'coffer')).find(isFile);
+  if (inPath !== undefined) return inPath;
+  if (found === undefined) {
+    const known = Object.keys(PACKAGES).join(', ');
+    throw new SandboxError(`coffer-sandbox has no program for ${platform} (only for ${known}). ${BUILD_IT}`);
+  }
+  if (!onGlibc()) {
+    throw new SandboxError(`coffer-sandbox has no program for ${platform} with musl, only with glibc. ${BUILD_IT}`);
+  }
+  throw new SandboxError(`The package ${found}, which has the program for ${platform}, is not installed. `
+    + 'npm leaves it out with --omit=optional, and where the lock file was made on another platform. '
+    + 'Install it with: npm install --include=optional coffer-sandbox');
+}
+
+module.exports = { findBinary };

@@ -1,0 +1,175 @@
+// A webhook receiver in the test's own process, on a free port. It refuses what is not signed as it should be.
+//
+// What always holds: an event that `next` has handed out is not handed out again, and a wait that ends in vain says
+// what came instead.
+
+'use strict';
+
+const { once } = require('node:events');
+const http = require('node:http');
+const { idOf } = require('./client.js');
+const { SandboxError } = require('./error.js');
+const { verifySignature } = require('./signature.js');
+const { clearTimeout, setTimeout } = require('./timers.js');
+
+const BODY_BYTES_MAX = 1024 * 1024;
+
+/** @typedef {import('./api').Event} Event */
+/** @typedef {import('./api').EventType} EventType */
+/** @typedef {(event: Event) => boolean} Fits */
+
+class Receiver {
+  #server;
+  #secrets;
+  /** @type {Event[]} came, and not handed out */
+  #waiting = [];
+  /** @type {{fits: Fits, take: (event: Event) => void}[]} */
+  #takers = [];
+  /** @type {{status: number, times: number}} */
+  #answer = { status: 200, times: 0 };
+
+  /** @param {string[]} secrets one of which must have signed */
+  constructor(secrets) {
+    this.#secrets = secrets;
+    /** Where it takes webhooks. */
+    this.url = '';
+    /**
+     * Every webhook whose signature fits, in the order of arrival.
+     * @type {import('./api').Webhook[]}
+     */
+    this.received = [];
+    /**
+     * Every webhook that was refused, with the reason.
+     * @type {import('./api').RefusedWebhook[]}
+     */
+    this.refused = [];
+    this.#server = http.createServer((request, response) => {
+      this.#take(request).then((status) => response.writeHead(status, { Connection: 'close' }).end(), () => {
+        response.destroy();
+      });
+    });
+  }
+
+  /** Starts to listen. */
+  async listen() {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    // It keeps no process running that has nothing else to do.
+    this.#server.unref();
+    const { port } = /** @type {import('node:net').AddressInfo} */ (this.#server.address());
+    this.url = `http://127.0.0.1:${port}/`;
+    return this;
+  }
+
+  /**
+   * Hands out the next event: the first that came and was not handed out, or that comes within the time.
+   *
+   * @template {EventType} [Type=EventType]
+   * @param {Type} [type] only events of this type
+   * @param {import('./api').WaitOptions} [options]
+   * @returns {Promise<import('./api').EventOf<Type>>}
+   * @throws {SandboxError} where none comes
+   */
+  async next(type, { timeoutMs = 10_000, about } = {}) {
+    const id = about === undefined ? undefined : idOf(about);
+    /** @type {Fits} */
+    const fits = (event) => (type === undefined || event.type === type)
+      && (id === undefined || /** @type {{id: string}} */ (event.data.object).id === id);
+    const at = this.#waiting.findIndex(fits);
+    const event = at >= 0 ? this.#waiting.splice(at, 1)[0] : await this.#comes(fits, timeoutMs, type ?? 'event');
+    return /** @type {import('./api').EventOf<Type>} */ (/** @type {unknown} */ (event));
+  }
+
+  /**
+   * Answers the next webhooks with a status; what is not 2xx is sent again when the clock is moved. Those are kept in
+   * `received` too, but `next` does not hand them out.
+   *
+   * @param {number} status
+   * @param {number} [times] how many; 1 if not given
+   */
+  respond(status, times = 1) {
+    this.#answer = { status, times };
+  }
+
+  /** Ends it: what is sent from now on is refused a connection. */
+  async close() {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  /**
+   * @param {Fits} fits
+   * @param {number} timeoutMs
+   * @param {string} what
+   * @returns {Promise<Event>}
+   */
+  #comes(fits, timeoutMs, what) {
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => {
+        this.#takers = this.#takers.filter((each) => each !== taker);
+        const came = this.received.map(({ event }) => event.type).join(', ') || 'nothing';
+        const refused = this.refused.map(({ reason }) => reason).join('; ');
+        reject(new SandboxError(`No ${what} came within ${timeoutMs} ms. What came so far: ${came}.`
+          + (refused === '' ? '' : ` Refused were: ${refused}.`)));
+      }, timeoutMs);
+      const taker = {
+        fits,
+        /** @param {Event} event */
+        take: (event) => {
+          clearTimeout(late);
+          resolve(event);
+        },
+      };
+      this.#takers.push(taker);
+    });
+  }
+
+  /** @param {http.IncomingMessage} request @returns {Promise<number>} the status to answer */
+  async #take(request) {
+    /** @type {Buffer[]} */
+    const parts = [];
+    let bytes = 0;
+    for await (const part of request) {
+      bytes += part.length;
+      if (bytes > BODY_BYTES_MAX) return 413;
+      parts.push(part);
+    }
+    const raw = Buffer.concat(parts);
+    const { headers } = request;
+    const body = raw.toString('utf8');
+    const event = eventOf(body);
+    const signed = this.#secrets.some((secret) => verifySignature(raw, headers['x-service-signature'], secret));
+    if (request.method !== 'POST' || !signed || event === undefined) {
+      const reason = signed ? 'a request that is no event' : 'a signature that does not fit';
+      this.refused.push({ reason, headers, body });
+      return 400;
+    }
+    this.received.push({ event, headers, body });
+    const status = this.#answer.times > 0 ? this.#answer.status : 200;
+    this.#answer.times -= 1;
+    if (status >= 200 && status <= 299) this.#hand(event);
+    return status;
+  }
+
+  /** @param {Event} event */
+  #hand(event) {
+    const at = this.#takers.findIndex(({ fits }) => fits(event));
+    if (at >= 0) this.#takers.splice(at, 1)[0].take(event);
+    else this.#waiting.push(event);
+  }
+}
+
+/** @param {string} body @returns {Event | undefined} */
+function eventOf(body) {
+  try {
+    const event = JSON.parse(body);
+    return typeof event?.type === 'string' && event.data?.object ? event : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+module.exports = { Receiver };

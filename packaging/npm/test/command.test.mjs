@@ -1,0 +1,100 @@
+// `npx coffer-sandbox`, and the ways in which there is no program to run.
+
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { test } from 'node:test';
+import { BINARY, folder, nothingIsLeft, processesOf } from './places.mjs';
+
+const PACKAGE = dirname(createRequire(import.meta.url).resolve('coffer-sandbox/package.json'));
+const COMMAND = join(PACKAGE, 'bin/coffer-sandbox.js');
+const ENV = { ...process.env, COFFER_BINARY: BINARY };
+
+function run(args, options = {}) {
+  return spawnSync(process.execPath, [COMMAND, ...args], { encoding: 'utf8', env: ENV, ...options });
+}
+
+/** Starts it, and answers it once it is ready. */
+async function ready(t, TMPDIR, args = [], stdin = 'ignore') {
+  const command = spawn(process.execPath, [COMMAND, '--listen', '127.0.0.1:0', '--json', ...args], {
+    env: { ...ENV, TMPDIR }, stdio: [stdin, 'pipe', 'ignore'],
+  });
+  t.after(() => command.kill('SIGKILL'));
+  const [line] = await once(createInterface({ input: command.stdout }), 'line');
+  assert.equal((await fetch(`${JSON.parse(line).url}/livez`)).status, 200);
+  return command;
+}
+
+test('it is `coffer sandbox`, with its arguments and its exit code', () => {
+  const help = run(['--help']);
+  assert.deepEqual([help.status, /Usage: coffer sandbox/.test(help.stdout)], [0, true]);
+  assert.match(run(['--version']).stdout, /^coffer [0-9]+\.[0-9]+\.[0-9]+/);
+  const wrong = run(['--no-such-flag']);
+  assert.deepEqual([wrong.status, /--no-such-flag/.test(wrong.stderr)], [2, true]);
+});
+
+test('each signal ends it, once or twice, and nothing is left', async (t) => {
+  const TMPDIR = folder(t);
+  for (const [signal, times] of [['SIGINT', 1], ['SIGINT', 2], ['SIGTERM', 1], ['SIGTERM', 2], ['SIGHUP', 1]]) {
+    const command = await ready(t, TMPDIR);
+    assert.equal(processesOf(TMPDIR).length, 2);
+    // A terminal's Ctrl-C comes from the terminal, and from npx.
+    const exit = once(command, 'exit');
+    for (let time = 0; time < times; time += 1) command.kill(signal);
+    const ended = await exit;
+    // The second may find it at its very end, where it hears no more.
+    if (times === 1 || ended[1] !== signal) assert.deepEqual(ended, [0, null], signal);
+    await nothingIsLeft(TMPDIR);
+  }
+});
+
+test('nothing is left of it when it is killed, or when its standard input closes where that is asked for', async (t) => {
+  const TMPDIR = folder(t);
+  const killed = await ready(t, TMPDIR);
+  killed.kill('SIGKILL');
+  await nothingIsLeft(TMPDIR);
+  const command = await ready(t, TMPDIR, ['--exit-with-parent'], 'pipe');
+  command.stdin.end();
+  assert.deepEqual(await once(command, 'exit'), [0, null]);
+  await nothingIsLeft(TMPDIR);
+});
+
+test('a sandbox that crashes is told by the exit code', async (t) => {
+  const TMPDIR = folder(t);
+  const command = await ready(t, TMPDIR);
+  const [sandbox] = processesOf(TMPDIR).filter((id) => Number(id) !== command.pid);
+  process.kill(Number(sandbox), 'SIGKILL');
+  assert.deepEqual(await once(command, 'exit'), [128 + 9, null]);
+});
+
+test('a platform without its package is told what to do', (t) => {
+  const alone = join(folder(t), 'node_modules');
+  mkdirSync(alone);
+  cpSync(PACKAGE, join(alone, 'coffer-sandbox'), { recursive: true });
+  const said = (prelude, env = {}) => {
+    const source = `${prelude}; require('${alone}/coffer-sandbox').startCoffer().catch((e) => console.log(e.message));`;
+    const { stdout } = spawnSync(process.execPath, ['-e', source], {
+      encoding: 'utf8', env: { ...process.env, COFFER_BINARY: '', PATH: alone, ...env }, cwd: alone,
+    });
+    return stdout;
+  };
+  const on = (platform, arch) => (
+    `Object.defineProperties(process, { platform: { value: '${platform}' }, arch: { value: '${arch}' } })`);
+  assert.match(said(''), /^The package @coffer-sandbox\/linux-x64, .*npm install --include=optional coffer-sandbox/);
+  assert.match(said(on('darwin', 'arm64')), /^coffer-sandbox has no program for darwin-arm64 .*COFFER_BINARY/);
+  assert.match(said(on('linux', 'arm64')), /^coffer-sandbox has no program for linux-arm64 /);
+  const musl = 'process.report.getReport = () => ({ header: {} })';
+  assert.match(said(musl), /^coffer-sandbox has no program for linux-x64 with musl/);
+  assert.match(said('', { COFFER_BINARY: '/no/coffer' }), /^COFFER_BINARY names \/no\/coffer, which is not a file/);
+  // One that was built, and is in the PATH.
+  const started = "process.once('exit', () => console.log(process.exitCode ?? 0))";
+  assert.equal(said(`process.env.PATH = ${JSON.stringify(dirname(BINARY))}; ${started}`), '0\n');
+  const command = spawnSync(process.execPath, [join(alone, 'coffer-sandbox/bin/coffer-sandbox.js')], {
+    encoding: 'utf8', env: { ...process.env, COFFER_BINARY: '', PATH: alone },
+  });
+  assert.deepEqual([command.status, /^coffer-sandbox: The package /.test(command.stderr)], [1, true]);
+});

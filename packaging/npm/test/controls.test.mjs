@@ -1,0 +1,132 @@
+// What a test does to a sandbox: payments, clock, faults, transfers, state; and the errors that it is told.
+
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { CofferError, startCoffer } from 'coffer-sandbox';
+
+const ORDER = { amount: '20.00', currency: 'EUR' };
+
+let coffer;
+beforeEach(async () => { coffer = await startCoffer(); });
+afterEach(() => coffer.stop());
+
+test('an invoice is paid in every way, in both modes', async () => {
+  for (const mode of ['test', 'live']) {
+    const pay = async (options, asset) => {
+      const invoice = await coffer.createInvoice({ ...ORDER, asset }, { mode });
+      const { amountExpected, amountReceived, status } = await coffer.pay(invoice, options);
+      return [status, amountExpected, amountReceived];
+    };
+    assert.deepEqual(await pay(undefined, 'LTC'), ['confirmed', '0.25', '0.25']);
+    assert.deepEqual(await pay({ case: 'under' }, 'LTC'), ['underpaid', '0.25', '0.125']);
+    assert.deepEqual(await pay({ case: 'over', asset: 'LTC' }), ['overpaid', '0.25', '0.375']);
+    assert.deepEqual(await pay({ case: 'over' }), ['overpaid', '0.00033334', '0.00050001']);
+    assert.deepEqual(await pay({ case: 'late', asset: 'LTC' }), ['paid_late', '0.25', '0.25']);
+    assert.equal((await pay({ confirm: false }))[0], 'detected');
+  }
+  const invoice = await coffer.createInvoice({ ...ORDER, asset: 'ETH' });
+  await coffer.payments.under(invoice);
+  await coffer.payments.amount(invoice, '0.000000000000000001');
+  // What is due then, to the last of eighteen decimals.
+  assert.equal((await coffer.pay(invoice)).status, 'confirmed');
+});
+
+test('a payment is lost, comes back, is replaced and reorganised away', async () => {
+  const invoice = await coffer.createInvoice({ ...ORDER, asset: 'LTC' });
+  const status = async () => (await coffer.getInvoice(invoice)).status;
+  const payment = await coffer.payments.exact(invoice, { confirm: false });
+  assert.equal(payment.state, 'seen');
+  await coffer.payments.drop(payment);
+  assert.equal(await status(), 'awaiting_payment');
+  await coffer.payments.reappear(payment);
+  await coffer.payments.confirm(payment.id);
+  assert.equal(await status(), 'confirmed');
+  await coffer.payments.reorganise(payment);
+  assert.equal(await status(), 'detected');
+  const other = await coffer.payments.replace(payment, { amount: '0.1' });
+  assert.notEqual(other.id, payment.id);
+  await coffer.payments.confirm(other);
+  assert.equal(await status(), 'underpaid');
+});
+
+test('the clock is read, moved, stopped and let go', async () => {
+  const frozen = await coffer.clock.freeze();
+  assert.deepEqual(await coffer.clock.get(), frozen);
+  const later = await coffer.clock.advance('1h30m');
+  assert.equal(later - frozen, 90 * 60_000);
+  assert.equal((await coffer.clock.set('2040-01-01T00:00:00.000Z')).getUTCFullYear(), 2040);
+  await assert.rejects(coffer.clock.set(new Date(0)), { code: 'invalid_request', field: 'set' });
+  await coffer.clock.unfreeze();
+});
+
+test('faults come and go', async () => {
+  const create = () => coffer.createInvoice(ORDER, { mode: 'live' });
+  await coffer.faults.refuse('POST /v1/invoices', 429);
+  await assert.rejects(create(), (error) => error.code === 'rate_limited' && 'retry-after' in error.headers);
+  await coffer.faults.dropAnswer('POST /v1/invoices');
+  await assert.rejects(coffer.createInvoice({ ...ORDER, orderId: 'a' }), /no answer: socket hang up/);
+  assert.equal((await coffer.request('GET', '/v1/invoices', { query: { orderId: 'a' } })).data.length, 1);
+  await coffer.faults.staleRates();
+  await coffer.faults.emptyPool();
+  assert.deepEqual([(await coffer.state()).faults.pool, (await coffer.state()).faults.rates], ['empty', 'stale']);
+  await coffer.faults.clear();
+  await coffer.faults.delay('POST /v1/invoices', 60_000);
+  const late = coffer.request('POST', '/v1/invoices', { body: ORDER, timeoutMs: 50 });
+  await assert.rejects(late, /no answer after 50 ms/);
+});
+
+test('money goes back and out', async () => {
+  const invoice = await coffer.createInvoice(ORDER, { mode: 'live' });
+  await coffer.pay(invoice);
+  const refund = await coffer.refund(invoice, { amount: '5.00' });
+  assert.equal((await coffer.moveRefund(refund, 'approve')).status, 'approved');
+  assert.equal((await coffer.moveRefund(refund, 'cancel', { reason: 'changed their mind' })).status, 'cancelled');
+  await coffer.clock.advance('2d');
+  await coffer.account({ payoutMinimum: '1.00' });
+  const payout = await coffer.request('POST', '/v1/payouts', { mode: 'live', body: { amount: '10.00' } });
+  for (const action of ['approve', 'process']) await coffer.movePayout(payout, action);
+  assert.equal((await coffer.movePayout(payout, 'pay')).status, 'paid');
+});
+
+test('the state is kept, gone back to and reset', async () => {
+  const { id } = await coffer.createInvoice(ORDER);
+  await coffer.snapshot('one');
+  await coffer.cancelInvoice(id);
+  await coffer.restore('one');
+  assert.equal((await coffer.getInvoice(id)).status, 'created');
+  await coffer.reset();
+  await assert.rejects(coffer.getInvoice(id), { code: 'not_found', status: 404 });
+});
+
+test('what is wrong is said with the call, the code, the field and the reason', async () => {
+  const error = await coffer.createInvoice({ ...ORDER, amount: '20.001' }).catch((each) => each);
+  assert.ok(error instanceof CofferError && error instanceof Error);
+  assert.deepEqual([error.status, error.code, error.field], [400, 'invalid_request', 'amount']);
+  assert.match(error.message, /^POST \/v1\/invoices: 400 invalid_request: amount must be /);
+  assert.match(error.requestId, /^req_/);
+  const nobody = coffer.request('GET', '/v1/balances', { key: null });
+  await assert.rejects(nobody, { status: 401, code: 'unauthorized', field: null });
+  await assert.rejects(coffer.request('GET', '/v1/invoices/{id}', { params: { id: '../../metrics' } }), { status: 404 });
+  await assert.rejects(coffer.request('GET', '/v1/invoices/{id}'), /params\.id must be a text/);
+});
+
+test('an invoice is made once for an Idempotency-Key', async () => {
+  const options = { idempotencyKey: 'once' };
+  const [one, two] = [await coffer.createInvoice(ORDER, options), await coffer.createInvoice(ORDER, options)];
+  assert.equal(one.id, two.id);
+  const other = coffer.createInvoice({ ...ORDER, amount: '21.00' }, options);
+  await assert.rejects(other, { status: 409, code: 'idempotency_conflict' });
+});
+
+test('money is never a number', async () => {
+  const invoice = await coffer.createInvoice(ORDER);
+  const wrong = [
+    () => coffer.createInvoice({ ...ORDER, amount: 20 }),
+    () => coffer.payments.amount(invoice, 0.1),
+    () => coffer.payments.see({ invoice: invoice.id, amount: 0.1 }),
+    () => coffer.refund(invoice, { amount: 5 }),
+  ];
+  for (const call of wrong) await assert.rejects(call(), { name: 'TypeError', message: /^amount must be a string/ });
+  await assert.rejects(coffer.pay(invoice, { case: 'twice' }), /case must be "exact", "under", "over" or "late"/);
+  await assert.rejects(coffer.pay({}), /an object with an id is needed/);
+});

@@ -1,0 +1,39 @@
+// Fifty tests at once with vitest, each with a sandbox of its own, beside other files like this one: none meets
+// another. What a test costs more by that, its start and its end, is written to the file that COSTS names.
+
+import { appendFileSync } from 'node:fs';
+import { startCoffer } from 'coffer-sandbox';
+import { describe, expect, test } from 'vitest';
+
+const ORDER = { amount: '20.00', currency: 'EUR', asset: 'LTC' };
+
+describe.concurrent('each has a sandbox of its own', () => {
+  test.each(Array.from({ length: 50 }, (_, number) => number))('%i', async (number) => {
+    const begun = performance.now();
+    const coffer = await startCoffer({ env: { TMPDIR: process.env.SANDBOXES } });
+    const startMs = performance.now() - begun;
+    try {
+      const receiver = await coffer.receiver();
+      const frozen = await coffer.clock.freeze();
+      // In one and the same service these would be one order.
+      const count = 1 + (number % 3);
+      const made = [];
+      for (let each = 0; each < count; each += 1) {
+        made.push(await coffer.createInvoice({ ...ORDER, orderId: `order-${each}` }));
+      }
+      expect((await coffer.pay(made[0])).paid).toBe(true);
+      expect(await coffer.clock.advance(`${number + 1}h`) - frozen).toBe((number + 1) * 3_600_000);
+      await receiver.next('invoice.confirmed', { about: made[0] });
+      await coffer.delivered();
+      expect((await coffer.state()).counts).toMatchObject({ invoices: count, payments: 1, deliveriesPending: 0 });
+      const own = new Set(made.map(({ id }) => id));
+      expect(receiver.received.every(({ event }) => own.has(event.data.object.id))).toBe(true);
+      // Created, each; detected and confirmed, the one that is paid; expired, the others.
+      expect(receiver.received.length).toBe(count + 2 + count - 1);
+    } finally {
+      const ending = performance.now();
+      await coffer.stop();
+      appendFileSync(process.env.COSTS, `${startMs + performance.now() - ending}\n`);
+    }
+  }, 60_000);
+});

@@ -1,0 +1,183 @@
+"""A receiver of webhooks in the test's own process: a real HTTP server on a free port, which checks signatures."""
+
+import contextlib
+import http.server
+import socket
+import socketserver
+import threading
+from typing import Any, Callable, List, Optional, Sequence, Tuple, Type
+
+from ._controls import Webhook
+from .errors import CofferError, SignatureError, WaitTimeoutError
+
+# pytest shows the line of the test, and not these.
+__tracebackhide__ = True
+
+# What a delivery's body may have; Coffer's are far smaller.
+BODY_MAX = 16 << 20
+
+Handler = Callable[[Webhook], object]
+"""What a shop does with a delivery. It runs in the receiver's thread; an exception is answered with 500."""
+
+
+class Receiver:
+    """Receives webhooks on 127.0.0.1 until it is closed. What is not signed with its secrets is answered with 400."""
+
+    def __init__(self, secrets: Sequence[str], handler: Optional[Handler] = None) -> None:
+        self._secrets = list(secrets)
+        self._handler = handler
+        self._changed = threading.Condition()
+        self._received: List[Webhook] = []
+        self._refused: List[str] = []
+        self._failed: List[Exception] = []
+        self._answers: List[int] = []
+        self._is_closed = False
+        self._server = _Server(("127.0.0.1", 0), _request_handler(self))
+        self._port: int = self._server.server_address[1]
+        self.url = f"http://127.0.0.1:{self._port}/webhooks"
+        """What an endpoint or a webhook_url is pointed at."""
+        self._thread = threading.Thread(target=self._serve, name="coffer-receiver", daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while not self._is_closed:
+            self._server.handle_request()
+
+    @property
+    def received(self) -> List[Webhook]:
+        """What was received and is signed, oldest first, whatever was answered."""
+        with self._changed:
+            return list(self._received)
+
+    @property
+    def refused(self) -> List[str]:
+        """Why deliveries were refused: their signatures did not fit."""
+        with self._changed:
+            return list(self._refused)
+
+    def wait(self, type: Optional[str] = None, *, count: int = 1, timeout: float = 30.0) -> Webhook:
+        """The first that was received, of a type or of any, or the one that is number `count`; waits until it is there.
+
+        Raises WaitTimeoutError after timeout seconds, and what the handler raised as soon as it has raised.
+        """
+        found: List[Webhook] = []
+
+        def is_there() -> bool:
+            found[:] = [each for each in self._received if type is None or each.type == type]
+            return bool(self._failed) or len(found) >= count
+
+        with self._changed:
+            self._changed.wait_for(is_there, timeout)
+            if self._failed:
+                raise CofferError("the handler of webhooks has raised an exception") from self._failed[0]
+            if len(found) >= count:
+                return found[count - 1]
+            had = ", ".join(each.type for each in self._received) or "nothing"
+            refused = f"; refused: {'; '.join(self._refused)}" if self._refused else ""
+            raise WaitTimeoutError(
+                f"{len(found)} of {count} {type or 'webhook'} within {timeout:g} s; received: {had}{refused}"
+            )
+
+    def answer(self, status: int, *, times: int = 1) -> None:
+        """What it answers to the next deliveries, instead of 200. They are received all the same, by no handler."""
+        with self._changed:
+            self._answers.extend([status] * times)
+
+    def clear(self) -> None:
+        """Forgets what was received and refused."""
+        with self._changed:
+            self._received.clear()
+            self._refused.clear()
+            self._failed.clear()
+
+    def close(self) -> None:
+        """Stops it: further deliveries are not answered. The second time this does nothing."""
+        with self._changed:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        # The thread waits for a connection: this is one.
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", self._port), timeout=5).close()
+        if self._thread is not threading.current_thread():
+            self._thread.join(5)
+        self._server.server_close()
+
+    def __enter__(self) -> "Receiver":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def take(self, webhook: Webhook) -> int:
+        """Keeps a delivery and calls the handler. Gives the status that it is answered with."""
+        complaint = self._complaint(webhook)
+        with self._changed:
+            if complaint:
+                self._refused.append(complaint)
+                self._changed.notify_all()
+                return 400
+            status = self._answers.pop(0) if self._answers else None
+        error = None
+        if status is None:
+            status, error = self._handle(webhook)
+        with self._changed:
+            self._received.append(webhook)
+            if error:
+                self._failed.append(error)
+            self._changed.notify_all()
+        return status
+
+    def _complaint(self, webhook: Webhook) -> Optional[str]:
+        """Why a delivery is refused; None where one of the secrets fits."""
+        complaint = "the receiver has no secret"
+        for secret in self._secrets:
+            try:
+                webhook.verify(secret)
+                return None
+            except SignatureError as error:
+                complaint = str(error)
+        return complaint
+
+    def _handle(self, webhook: Webhook) -> Tuple[int, Optional[Exception]]:
+        try:
+            if self._handler is not None:
+                self._handler(webhook)
+        except Exception as error:
+            return 500, error
+        return 200, None
+
+
+class _Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def server_bind(self) -> None:
+        # That of HTTPServer asks the resolver for a name, which can take seconds.
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away in the middle is no news."""
+
+
+def _request_handler(receiver: Receiver) -> Type[http.server.BaseHTTPRequestHandler]:
+    class RequestHandler(http.server.BaseHTTPRequestHandler):
+        timeout = 60
+
+        def do_POST(self) -> None:
+            length = self.headers.get("Content-Length", "")
+            status = 411
+            if length.isdigit():
+                status = 413
+                if int(length) <= BODY_MAX:
+                    headers = {name.lower(): value for name, value in self.headers.items()}
+                    status = receiver.take(Webhook(headers, self.rfile.read(int(length))))
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Says nothing: what is received is in the receiver."""
+
+    return RequestHandler

@@ -1,0 +1,105 @@
+"""The plugin for pytest: fixtures for sandboxes, options, and the sandboxes' logs in the reports of failed tests."""
+
+from typing import Any, Callable, Dict, Generator, Iterator, Optional
+
+import pytest
+
+from ._process import Log
+from ._sandbox import Coffer
+
+# pytest shows the line of the test, and not these.
+__tracebackhide__ = True
+
+# Options and how they are called in pytest's ini-file: --coffer-binary is coffer_binary there.
+OPTIONS = {
+    "binary": "the program that is run; else that of COFFER_BINARY, else that of the wheel",
+    "log": "what it logs: error, warn, info, debug (the default: a line for each call) or trace",
+    "start-timeout": "how long a start may take, in seconds; 60 unless told otherwise",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("coffer", "Coffer sandboxes")
+    for name, text in OPTIONS.items():
+        ini = "coffer_" + name.replace("-", "_")
+        group.addoption("--coffer-" + name, dest=ini, default=None, help=text)
+        parser.addini(ini, text, default=None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(_Logs(), "coffer_logs")
+    _start_timeout(config)
+
+
+def _option(config: pytest.Config, name: str) -> Optional[str]:
+    value = config.getoption(name) or config.getini(name)
+    return str(value) if value else None
+
+
+def _start_timeout(config: pytest.Config) -> float:
+    text = _option(config, "coffer_start_timeout") or "60"
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < 1e6:
+        raise pytest.UsageError(f"coffer-start-timeout must be a number of seconds, like 60: {text!r}")
+    return seconds
+
+
+@pytest.fixture(scope="session")
+def start_coffer(request: pytest.FixtureRequest) -> Callable[..., Coffer]:
+    """Starts another sandbox with the options of this run: `with start_coffer() as other:`."""
+
+    def start(**options: Any) -> Coffer:
+        config = request.config
+        chosen: Dict[str, Any] = {
+            "binary": _option(config, "coffer_binary"),
+            "log": _option(config, "coffer_log") or "debug",
+            "start_timeout": _start_timeout(config),
+        }
+        return Coffer(**{**chosen, **options})
+
+    return start
+
+
+@pytest.fixture
+def coffer(start_coffer: Callable[..., Coffer]) -> Iterator[Coffer]:
+    """A sandbox for this test only. It starts in milliseconds."""
+    with start_coffer() as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="session")
+def coffer_session(start_coffer: Callable[..., Coffer]) -> Iterator[Coffer]:
+    """One sandbox for the whole session; with pytest-xdist, one for each worker."""
+    with start_coffer() as sandbox:
+        yield sandbox
+
+
+class _Logs:
+    """Puts what sandboxes have logged since a test began into its report, where it failed."""
+
+    def __init__(self) -> None:
+        # Each log that there is in this test, with its size when the test began.
+        self._begun: Dict[Log, int] = {}
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self) -> Generator[None, Any, None]:
+        self._begun = {log: log.size for log in Log.existing}
+        yield
+        self._begun = {}
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, Any, None]:
+        # Kept until the test is over: its sandbox ends before its last phase is reported.
+        for log in list(Log.existing):
+            self._begun.setdefault(log, 0)
+        outcome = yield
+        report = outcome.get_result()
+        if not report.failed:
+            return
+        for log in sorted(self._begun, key=lambda each: each.number):
+            text = log.read(self._begun[log])
+            if text:
+                report.sections.append((log.title, text))

@@ -1,0 +1,309 @@
+"""The sandbox as a process: how it starts, how it ends, and that it leaves nothing."""
+
+import contextlib
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Callable, List
+
+import coffer_sandbox
+import pytest
+from coffer_sandbox import Coffer, CofferVersionWarning, SandboxError, find_binary
+
+MakeProgram = Callable[[str], str]
+REFUSES_SECOND_START = 'case "$1" in --version) exec "$real" --version;; esac'
+
+
+def pid_of(coffer: Coffer) -> int:
+    return coffer._process._child.pid
+
+
+def is_running(pid: int) -> bool:
+    """A zombie has ended too."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Returns as soon as it is so."""
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline, "it did not come to be so"
+        time.sleep(0.005)
+
+
+def test_it_ends_and_leaves_nothing(alone: Path) -> None:
+    with Coffer() as coffer:
+        pid = pid_of(coffer)
+        coffer.snapshot("a")
+        assert is_running(pid) and list(alone.iterdir())
+    assert not is_running(pid) and list(alone.iterdir()) == []
+    coffer.stop()
+    with pytest.raises(SandboxError, match="has been stopped"):
+        coffer.create_invoice("5.00")
+
+
+def test_a_crash_is_told_once_and_leaves_nothing(alone: Path) -> None:
+    coffer = Coffer()
+    coffer.snapshot("a")
+    assert "POST /sandbox/snapshots/a 200" in coffer.log.read()
+    os.kill(pid_of(coffer), signal.SIGKILL)
+    with pytest.raises(SandboxError, match=r"was ended by signal 9 by itself\nthe end of its log:\n.*snapshots/a"):
+        coffer.create_invoice("5.00")
+    # The call has told of it, so the end does not.
+    coffer.stop()
+    assert list(alone.iterdir()) == []
+
+
+def test_a_crash_that_no_call_saw_is_told_at_the_end(alone: Path) -> None:
+    coffer = Coffer()
+    os.kill(pid_of(coffer), signal.SIGKILL)
+    with pytest.raises(SandboxError, match="signal 9"):
+        coffer.stop()
+    assert list(alone.iterdir()) == []
+
+
+def test_a_call_under_way_is_told_of_a_crash(coffer: Coffer) -> None:
+    coffer.faults.delay("GET /v1/merchant", by_ms=60_000)
+    killer = subprocess.Popen(["sh", "-c", f"read x; kill -9 {pid_of(coffer)}"], stdin=subprocess.PIPE)
+    killer.communicate(b"\n", timeout=30)
+    with pytest.raises(SandboxError, match="signal 9"):
+        coffer.live.request("GET", "/v1/merchant")
+
+
+def test_what_nobody_holds_ends(alone: Path) -> None:
+    pid = pid_of(Coffer())
+    gc.collect()
+    assert not is_running(pid) and list(alone.iterdir()) == []
+
+
+@pytest.mark.parametrize("end", ["pass", "os._exit(0)", "os.kill(os.getpid(), signal.SIGKILL)", "raise SystemExit(3)"])
+def test_it_ends_with_the_process_that_started_it(alone: Path, end: str) -> None:
+    script = f"""
+import os, signal
+from coffer_sandbox import Coffer
+coffer = Coffer()
+coffer.snapshot("a")
+print(coffer._process._child.pid, flush=True)
+{end}
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
+    pid = int(done.stdout)
+    wait_for(lambda: not is_running(pid) and list(alone.iterdir()) == [])
+    assert done.stderr == b""
+
+
+def test_a_fork_that_goes_on_does_not_keep_it(alone: Path) -> None:
+    script = """
+import os, sys
+from coffer_sandbox import Coffer
+coffer = Coffer()
+reading, writing = os.pipe()
+if os.fork() == 0:
+    os.close(writing)
+    os.read(reading, 1)      # until nobody holds the other end: the parent, or the sandbox
+    coffer.stop()            # not its sandbox to stop
+    os.write(1, b"fork ends\\n")
+    os._exit(0)
+print(coffer._process._child.pid, flush=True)
+os.set_inheritable(writing, True)
+os.kill(os.getpid(), 9)
+"""
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    said, _ = child.communicate(timeout=60)
+    first, second = said.decode().splitlines()
+    assert second == "fork ends"
+    wait_for(lambda: not is_running(int(first)) and list(alone.iterdir()) == [])
+
+
+def test_two_do_not_meet_and_ports_are_free_again() -> None:
+    urls: List[str] = []
+    for _ in range(3):
+        with Coffer() as one, Coffer() as other:
+            assert one.url != other.url
+            one.create_invoice("5.00", order_id="a")
+            one.clock.advance("1d")
+            assert other.invoices() == [] and other.clock.now() < one.clock.now()
+            urls += [one.url, other.url]
+    # A port of one that has ended is nobody's: whoever calls it is refused, at once.
+    from coffer_sandbox import Api, NoAnswerError
+
+    with pytest.raises(NoAnswerError):
+        Api(urls[0], "sk_test_sandbox").invoices()
+    # And it can be had again.
+    port = urls[0].rsplit(":", 1)[1]
+    with Coffer(args=["--public-url", f"http://localhost:{port}"]) as coffer:
+        assert coffer.create_invoice("5.00").checkout_url.startswith(f"http://localhost:{port}/")
+
+
+def test_what_the_environment_says_of_another_is_not_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COFFER_LISTEN", "nonsense")
+    monkeypatch.setenv("COFFER_PUBLIC_URL", "nonsense")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    with Coffer() as coffer:
+        assert coffer.pay(coffer.create_invoice("5.00")).paid
+
+
+def test_the_program_is_the_one_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, real_binary: str) -> None:
+    with pytest.raises(SandboxError, match="/nowhere/coffer is not a program that can be run"):
+        Coffer("/nowhere/coffer")
+    with pytest.raises(SandboxError, match="is not a program"):
+        Coffer(str(tmp_path))
+    plain = tmp_path / "plain"
+    plain.write_text("text")
+    with pytest.raises(SandboxError, match="is not a program"):
+        Coffer(str(plain))
+    plain.chmod(0o755)
+    with pytest.raises(SandboxError, match="could not be started"):
+        Coffer(str(plain))
+    monkeypatch.setenv("COFFER_BINARY", "/nowhere/else")
+    with pytest.raises(SandboxError, match="/nowhere/else"):
+        Coffer()
+    monkeypatch.setenv("COFFER_BINARY", os.path.relpath(real_binary))
+    assert find_binary() == real_binary
+    with Coffer() as coffer:
+        monkeypatch.chdir(tmp_path)
+        assert coffer.invoices() == []
+
+
+def test_it_is_found_beside_the_package(tmp_path: Path, real_binary: str) -> None:
+    # As `pip install --target` leaves it: no PATH leads there, and no metadata.
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "coffer").symlink_to(real_binary)
+    (tmp_path / "coffer_sandbox").symlink_to(Path(coffer_sandbox.__file__).parent)
+    script = "from coffer_sandbox import find_binary; print(find_binary())"
+    environment = {"PYTHONPATH": str(tmp_path), "PATH": "", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [os.path.realpath(sys.executable), "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert done.stdout.decode().strip() == str(tmp_path / "bin" / "coffer")
+
+
+def test_another_program_of_this_name_is_told(make_program: MakeProgram) -> None:
+    with pytest.raises(SandboxError, match="is not coffer: to --version it said 'coffee 1'"):
+        Coffer(make_program("echo coffee 1"))
+    with pytest.raises(SandboxError, match="is not coffer"):
+        Coffer("/bin/cat")
+
+
+def test_another_version_is_used_and_told(make_program: MakeProgram) -> None:
+    binary = make_program('case "$1" in --version) echo coffer 0.0.1;; *) exec "$real" "$@";; esac')
+    with pytest.warns(CofferVersionWarning, match=r"is coffer 0\.0\.1, and this package is made for"):
+        coffer = Coffer(binary)
+    assert coffer.version == "0.0.1" and coffer.create_invoice("5.00").amount == 5
+    coffer.stop()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Coffer().stop()
+
+
+def test_a_version_that_cannot_be_used_is_told(make_program: MakeProgram, alone: Path) -> None:
+    said = REFUSES_SECOND_START
+    with pytest.raises(SandboxError, match="(?s)ended with exit code 2 before it was ready.*unexpected argument"):
+        Coffer(make_program(f'{said}; echo "error: unexpected argument" >&2; exit 2'))
+    with pytest.raises(SandboxError, match="cannot be used: its first line is b'coffer ready"):
+        Coffer(make_program(f'{said}; echo "coffer ready url=x"; read line'))
+    with pytest.raises(SandboxError, match="(?s)ended with exit code .* before it was ready"):
+        Coffer(args=["--nonsense"])
+    with pytest.raises(SandboxError, match="closed its standard output before it was ready"):
+        Coffer(make_program(f"{said}; exec >&-; read line; exit 0"))
+    assert list(alone.iterdir()) == []
+
+
+def test_a_start_that_takes_too_long_is_told_with_its_log(make_program: MakeProgram) -> None:
+    binary = make_program(f"{REFUSES_SECOND_START}; echo $$ looks at the disk >&2; read line; exit 0")
+    match = r"(?s)not ready after 0\.3 s .*--coffer-start-timeout.*looks at the disk"
+    with pytest.raises(SandboxError, match=match) as caught:
+        Coffer(binary, start_timeout=0.3)
+    pid = int(str(caught.value).splitlines()[-1].split()[0])
+    assert not is_running(pid)
+
+
+def test_a_start_that_is_given_up_at_any_moment_leaves_nothing(alone: Path) -> None:
+    for moment in range(20):
+        with contextlib.suppress(SandboxError):
+            Coffer(start_timeout=0.0005 * moment).stop()
+        assert list(alone.iterdir()) == []
+
+
+def test_a_start_that_has_to_be_killed_leaves_nothing(
+    make_program: MakeProgram, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coffer_sandbox._process.START_STOP_TIMEOUT", 0.2)
+    # It has its file, is stopped, and has never said that it is ready.
+    script = f"""
+        {REFUSES_SECOND_START}
+        (
+            while [ ! -s "{tmp_path}/up" ]; do sleep 0.01; done
+            kill -STOP $$
+            echo stopped >&2
+            while kill -0 $$ 2>/dev/null; do sleep 0.01; done
+        ) &
+        exec "$real" "$@" --ready-file "{tmp_path}/up" >&2
+    """
+    with pytest.raises(SandboxError, match="was not ready after 5 s") as caught:
+        Coffer(make_program(script), start_timeout=5.0)
+    assert "stopped" in str(caught.value) and list(alone.iterdir()) == []
+
+
+def test_one_that_does_not_end_is_killed(coffer: Coffer, monkeypatch: pytest.MonkeyPatch, alone: Path) -> None:
+    monkeypatch.setattr("coffer_sandbox._process.STOP_TIMEOUT", 0.2)
+    held = Coffer()
+    os.kill(pid_of(held), signal.SIGSTOP)
+    with pytest.raises(SandboxError, match="did not end within 0.2 s and was killed"):
+        held.stop()
+    assert not is_running(pid_of(held)) and list(alone.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_told(alone: Path) -> None:
+    alone.chmod(0o500)
+    with pytest.raises(SandboxError, match="(?s)before it was ready.*ermission denied"):
+        Coffer()
+
+
+def test_a_folder_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "gone"))
+    with pytest.raises(SandboxError, match="(?s)before it was ready.*gone"):
+        Coffer()
+
+
+def test_a_long_log_is_cut_at_its_beginning() -> None:
+    with Coffer() as coffer:
+        for _ in range(50):
+            coffer.invoices()
+        assert coffer.log.read().count("GET /v1/invoices 200") == 50
+        start = coffer.log.size
+        coffer.balance()
+        assert coffer.log.read(start).count("\n") == 1
+    size = coffer.log.size
+    cut = coffer.log.read(0, 100)
+    assert cut.startswith(f"[{size - 100} bytes before this are left out]\n") and len(cut) < 160
+
+
+def test_no_warning_and_no_descriptor_is_left() -> None:
+    script = """
+import gc, os
+from coffer_sandbox import Coffer
+def use():
+    with Coffer() as coffer:
+        hooks = coffer.receive_webhooks()
+        coffer.pay(coffer.create_invoice("5.00"))
+        hooks.wait("invoice.confirmed")
+        coffer.log.read()
+    Coffer().invoices()
+use()
+gc.collect()
+before = os.listdir("/proc/self/fd")
+use()
+gc.collect()
+assert os.listdir("/proc/self/fd") == before
+"""
+    done = subprocess.run([sys.executable, "-W", "error", "-X", "dev", "-c", script], capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
