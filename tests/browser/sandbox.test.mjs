@@ -19,6 +19,9 @@ async function open(options) {
 
 const entries = (page, kind) => page.locator(`.list [data-kind="${kind}"]`);
 
+/** Waits for the newest entry to be this one: from then on nothing moves, as each is told in its order. */
+const newest = (page, text) => page.locator('.list > li').first().filter({ hasText: text }).waitFor();
+
 test('an invoice is paid, and its events and signed webhooks appear', async () => {
   const page = await open();
   await page.getByRole('button', { name: 'Receive them here' }).click();
@@ -104,6 +107,7 @@ test('what comes is shown as text', async () => {
   const markup = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
   await coffer.test('POST', '/v1/invoices', { amount: '20.00', currency: 'EUR', description: markup, metadata: { [markup]: markup } });
   await coffer.call('GET', `/v1/invoices/${encodeURIComponent(markup)}?${encodeURIComponent(markup)}`, undefined, markup.slice(0, 20));
+  await newest(page, 'GET /v1/invoices/%3Cimg');
   for (const [kind, text] of [['call', 'POST /v1/invoices'], ['event', 'invoice.created']]) {
     const entry = entries(page, kind).filter({ hasText: text }).first();
     await entry.locator('summary').click();
@@ -113,6 +117,20 @@ test('what comes is shown as text', async () => {
   assert.equal(await page.title(), 'Coffer sandbox');
   assert.match(await entries(page, 'event').locator('pre').first().textContent(), /<img src=x/);
   await closePage(page);
+});
+
+test('what happened first can be scrolled to and looked into', async () => {
+  for (const viewport of [{ width: 1280, height: 800 }, { width: 320, height: 700 }]) {
+    const page = await open({ viewport });
+    for (let n = 0; n < 30; n += 1) await coffer.test('GET', '/v1/balances');
+    const last = `/v1/customers/${viewport.width}`;
+    await coffer.call('GET', last);
+    await newest(page, last);
+    const first = page.locator('.list > li').last();
+    await first.locator('summary').click();
+    await first.locator('.inside').waitFor();
+    await closePage(page);
+  }
 });
 
 test('a sandbox that is away is come back to', async () => {
