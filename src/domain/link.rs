@@ -4,7 +4,7 @@
 //! need the account or the file. What always holds: a link that exists has a name, and a price that is positive or none.
 
 use super::asset::Mode;
-use super::fields::{Fields, one_line};
+use super::fields::Fields;
 use super::invoice::draft;
 use super::money::{Cents, Currency};
 use super::refusal::{Code, Refusal};
@@ -100,11 +100,10 @@ impl LinkChange {
     /// # Errors
     /// `invalid_request` that names the first field that is wrong.
     pub fn parse(fields: &Fields<'_>) -> Result<LinkChange, Refusal> {
-        let name = fields.text("name", NAME_CHARS)?.map(str::trim);
+        let name = fields.name("name", NAME_CHARS)?.map(str::trim);
         if fields.names("name") && name.is_none_or(str::is_empty) {
             return Err(Refusal::field("name", "must say what is paid for"));
         }
-        name.map_or(Ok(()), |name| one_line("name", name))?;
         let amount = match fields.get("amount") {
             None => fields.names("amount").then_some(None),
             Some(_) => Some(Some(draft::amount(fields)?.ok_or_else(too_large)?)),

@@ -18,6 +18,7 @@ fn a_name_stands_on_one_line_in_lists_and_logs() {
     let id = accounts["data"][0]["id"].as_str().unwrap();
     for name in [
         "Corner\nShop",
+        "Corner Shop\n",
         "Corner\tShop",
         "\u{1b}[2JShop",
         "Shop\u{0}",
