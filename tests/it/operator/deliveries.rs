@@ -146,17 +146,22 @@ fn a_delivery_is_read_with_the_very_body_and_headers_that_were_sent() {
             .unwrap();
         let read = interface.read(&format!("deliveries/{id}"));
         assert_eq!(read["attempts"][0].get("headers"), None);
-        let account = &interface.account;
-        let path = format!("/dashboard/api/accounts/{account}/deliveries/{id}?mode=test");
-        let get = |cookie: &str, path: &str| interface.send(cookie, "GET", path, &Value::Null);
-        get(&interface.merchant, &path).expect(200);
-        get(&interface.stranger, &path).refused(404, "not_found", None);
-        for wrong in [
-            path.replace("mode=test", "mode=live"),
-            path.replace(id, "x"),
-        ] {
-            get(&interface.operator, &wrong).refused(404, "not_found", None);
-        }
+        only_its_account_reads(&interface, id);
+    }
+}
+
+/// A delivery is its account's, in its mode.
+fn only_its_account_reads(interface: &OperatorInterface, id: &str) {
+    let account = &interface.account;
+    let path = format!("/dashboard/api/accounts/{account}/deliveries/{id}?mode=test");
+    let get = |cookie: &str, path: &str| interface.send(cookie, "GET", path, &Value::Null);
+    get(&interface.merchant, &path).expect(200);
+    get(&interface.stranger, &path).refused(404, "not_found", None);
+    for wrong in [
+        path.replace("mode=test", "mode=live"),
+        path.replace(id, "x"),
+    ] {
+        get(&interface.operator, &wrong).refused(404, "not_found", None);
     }
 }
 
