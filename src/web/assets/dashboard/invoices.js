@@ -1,7 +1,7 @@
 // Invoices: searching them, and one of them with all that happened to it.
 
 import { form, operator } from '../shared/api.js';
-import { ask, badge, copyButton, empty, facts, h, money, table, to, toast, when, words } from '../shared/dom.js';
+import { ask, badge, copyButton, empty, facts, h, money, table, timed, to, toast, when, words } from '../shared/dom.js';
 import { act, coins, download, filters, head, idLink, once, pages, pretty, transaction } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -170,8 +170,7 @@ function steps(entries) {
 function sentence(entry) {
   const start = `${entry.status}: `;
   const text = entry.text.startsWith(start) ? entry.text.slice(start.length) : entry.text;
-  const parts = `${text.charAt(0).toUpperCase()}${text.slice(1)}`.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/);
-  return parts.map((part, at) => (at % 2 === 1 ? when(part) : part));
+  return timed(`${text.charAt(0).toUpperCase()}${text.slice(1)}`);
 }
 
 /** @param {Schemas["InvoiceDetail"]} all */

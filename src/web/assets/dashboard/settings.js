@@ -20,20 +20,25 @@ export async function show(context) {
   await preview(context, frame);
   return h('div', { class: 'page' }, head('Settings', account.name),
     h('div', { class: 'halves' },
-      h('section', { class: 'card', 'aria-labelledby': 'checkout' }, h('h2', { id: 'checkout' }, 'Checkout'), checkoutForm(context, account, coins, frame)),
+      h('section', { class: 'card', 'aria-labelledby': 'checkout' }, h('h2', { id: 'checkout' }, 'Checkout'), checkoutForm(context, account, coins)),
       h('section', { class: 'card', 'aria-labelledby': 'preview' }, h('h2', { id: 'preview' }, 'Preview'), frame)),
     addresses(context, account),
     context.isOperator ? terms(context, account) : null);
 }
 
-/** Saves what is different. @param {Context} context @param {Record<string, unknown>} body */
+/**
+ * Saves what is different, and shows it: other pages know the account as it is now, too.
+ * @param {Context} context
+ * @param {Record<string, unknown>} body
+ */
 async function save(context, body) {
   await operator('PATCH', context.path('').replace(/\/$/, ''), body);
   toast('The settings are saved.');
+  await context.refresh();
 }
 
-/** @param {Context} context @param {Account} account @param {any[]} coins @param {HTMLElement} frame */
-function checkoutForm(context, account, coins, frame) {
+/** @param {Context} context @param {Account} account @param {any[]} coins */
+function checkoutForm(context, account, coins) {
   const known = languages.some(([code]) => code === account.checkoutLang);
   return form({
     label: 'Checkout',
@@ -57,7 +62,6 @@ function checkoutForm(context, account, coins, frame) {
         branding: { color: values.color || null, logoUrl: values.logoUrl || null },
         allowedOrigins: values.allowedOrigins.split(/\s+/).filter(Boolean),
       });
-      await preview(context, frame);
     },
   });
 }
@@ -128,7 +132,6 @@ function terms(context, account) {
       send: async (values) => {
         for (const [name] of numbers) values[name] = Number(values[name]);
         await save(context, values);
-        await context.refresh();
       },
     }));
 }

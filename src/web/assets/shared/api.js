@@ -3,7 +3,7 @@
 // What always holds: a refusal is shown beside the field that it names, with its request id; where the session is over
 // the page is told; where a recent password is asked for, it is asked for in a dialog, and the call is made again.
 
-import { ask, h, root } from './dom.js';
+import { ask, h, root, timed } from './dom.js';
 
 /** @typedef {import("./dom.js").Child} Child */
 
@@ -266,7 +266,7 @@ export function told(error) {
 /** What went wrong, with the request that it went wrong in. @param {unknown} error */
 export function problemText(error) {
   const id = error instanceof ApiError ? error.requestId : null;
-  return h('div', null, h('p', null, told(error)), id ? h('p', { class: 'quiet' }, `Request ${id}`) : null);
+  return h('div', null, h('p', null, timed(told(error))), id ? h('p', { class: 'quiet' }, `Request ${id}`) : null);
 }
 
 /** A page's place for what went wrong. @param {unknown} error */

@@ -115,6 +115,16 @@ export function when(moment) {
 }
 
 /**
+ * A text of the server's, its moments as people here read them.
+ * @param {string} text
+ * @returns {Child[]}
+ */
+export function timed(text) {
+  const parts = text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/);
+  return parts.map((part, at) => (at % 2 === 1 ? when(part) : part));
+}
+
+/**
  * A day, `2026-11-22`, as people read it.
  * @param {string} day
  */

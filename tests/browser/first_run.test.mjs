@@ -1,0 +1,211 @@
+// One story in a real browser, with the real program, a real chain and two days: from the link that a new file's server
+// prints to a customer's money, a refund that was sent, and on the next day a payout that was sent.
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { closePage, looked, openPage, startBrowser } from './harness.mjs';
+import { go, seen } from './operator_pages.mjs';
+import { clockIn, coffer, missing, scratch, serve, startChain } from './served.mjs';
+
+const WHO = { email: 'anna@shop.test', password: 'a long word of Anna' };
+/** A public key of the well-known test words: its addresses can receive. */
+const XPUB = 'xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt';
+const RATES = { ETH: { EUR: '2000', USD: '2200' } };
+/** A day and an hour. */
+const A_DAY = 25 * 3600;
+/** What a browser says by itself of an answer that says no. */
+const SAYS_NO = ['400', '401', '403'];
+
+test('from the first-run link to a refund and a payout that were sent', { skip: missing('anvil', 'cc') }, async (t) => {
+  const folder = scratch(t);
+  const file = join(folder, 'shop.db');
+  const rates = join(folder, 'rates.json');
+  writeFileSync(rates, JSON.stringify(RATES));
+  const [chain, browser] = await Promise.all([startChain(t), startBrowser()]);
+  t.after(() => browser.close());
+  const settings = ['--test-networks', '--node', `ethereum=${chain.url}`, '--rates', `fixed:${rates}`];
+  const [customer, bank] = chain.others;
+
+  const server = await serve(t, file, settings);
+  const page = await openPage(browser, await server.setUpLink());
+  await firstOperator(page);
+  await firstSteps(page);
+  await payoutsGoTo(page, bank);
+  await chainIsRead(page);
+  const invoice = await customerPays(browser, server, await liveKey(page), chain);
+  await refunded(page, invoice, customer, chain);
+  await waits(page);
+  await closePage(page, SAYS_NO);
+  assert.equal(await server.stop(), 0);
+
+  await chain.pass(A_DAY);
+  const next = await serve(t, file, settings, { ahead: A_DAY, library: clockIn(folder) });
+  const later = await openPage(browser, `${next.url}/dashboard`);
+  await signIn(later);
+  await paidOut(later, bank, chain);
+  await closePage(later, SAYS_NO);
+  assert.equal(await next.stop(), 0);
+  const audit = JSON.parse(coffer('audit', '--json', '--file', file));
+  assert.deepEqual([audit.findingCount, audit.findings], [0, []]);
+});
+
+/** The link's page makes the first operator, who signs in. */
+async function firstOperator(page) {
+  await page.getByRole('heading', { name: 'Set up Coffer' }).waitFor();
+  await looked(page, 'first-run-set-up');
+  await page.getByLabel('Email').fill(WHO.email);
+  await page.getByLabel('Password').fill(WHO.password);
+  await page.getByRole('button', { name: 'Make the operator' }).click();
+  await page.getByText(`${WHO.email} may sign in now`).waitFor();
+  await looked(page, 'first-run-done');
+  await page.getByRole('link', { name: 'Sign in and begin' }).click();
+  await signIn(page);
+}
+
+async function signIn(page) {
+  await page.getByLabel('Email').fill(WHO.email);
+  await page.getByLabel('Password').fill(WHO.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.locator('#content:not([aria-busy])').waitFor();
+}
+
+/** First steps: an account, a wallet, a test key, and a test invoice that is paid. */
+async function firstSteps(page) {
+  await page.getByRole('heading', { level: 1, name: 'First steps' }).waitFor();
+  await seen(page, 'first-run-nothing');
+  await page.getByRole('button', { name: 'Add an account…' }).click();
+  await page.getByLabel('Name of the merchant').fill('Anna’s Books');
+  await page.getByRole('button', { name: 'Add it' }).click();
+  await page.getByRole('button', { name: 'Approve it' }).click();
+  await page.getByText('Anna’s Books is active.').waitFor();
+  await page.getByRole('button', { name: 'Add a wallet…' }).click();
+  await page.getByLabel('Chain').selectOption('evm');
+  await page.getByLabel('Extended public key, or a descriptor').fill(XPUB);
+  await page.getByRole('button', { name: 'Check it' }).click();
+  await page.getByRole('button', { name: 'They are the same: add it' }).click();
+  await page.getByText('There is one.').waitFor();
+  await page.getByRole('button', { name: 'Make a test key' }).click();
+  await page.getByRole('button', { name: 'I have it' }).click();
+  await page.getByRole('button', { name: 'Make the invoice' }).click();
+  await page.getByRole('button', { name: 'Pay it' }).click();
+  await page.getByRole('heading', { name: 'Your first invoice is paid' }).waitFor();
+  await seen(page, 'first-run-steps');
+}
+
+/** From now on real money is looked at: payouts go to this address, from a day later on. */
+async function payoutsGoTo(page, address) {
+  await page.getByRole('button', { name: 'Live', exact: true }).click();
+  await go(page, '/settings');
+  await page.getByLabel('Coin of payouts').selectOption('ETH');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('The settings are saved.').waitFor();
+  await page.getByRole('button', { name: 'Set an address…' }).click();
+  await page.getByLabel('Chain').selectOption('ethereum');
+  await page.getByRole('textbox', { name: 'Address' }).fill(address);
+  await page.getByRole('button', { name: 'Set it', exact: true }).click();
+  await page.getByRole('table', { name: 'Payout addresses' }).getByText(new RegExp(address, 'i')).waitFor();
+}
+
+/** The chain is followed, so that its coin can be paid with. */
+async function chainIsRead(page) {
+  await go(page, '/chains');
+  await page.getByRole('heading', { name: 'Ethereum' }).waitFor();
+  for (let looks = 0; looks < 100 && await page.getByText('Keeps up').count() === 0; looks += 1) {
+    await page.getByRole('button', { name: 'Look again' }).click();
+    await page.locator('#content:not([aria-busy])').waitFor();
+  }
+  await page.getByText('Keeps up').waitFor();
+  await seen(page, 'first-run-chains');
+}
+
+/** The key that the shop is given. */
+async function liveKey(page) {
+  await go(page, '/keys');
+  await page.getByRole('button', { name: 'Make a key…' }).click();
+  await page.getByRole('combobox', { name: 'Mode' }).selectOption('live');
+  await page.getByRole('button', { name: 'Make it' }).click();
+  const key = await page.locator('dialog .secret code').textContent();
+  await page.getByRole('button', { name: 'I have it' }).click();
+  assert.match(key, /^sk_live_/);
+  return key;
+}
+
+/** The shop makes an invoice, and its customer pays it at the checkout from a wallet, on the chain. */
+async function customerPays(browser, server, key, chain) {
+  const headers = { 'X-API-Key': key, 'content-type': 'application/json' };
+  const order = JSON.stringify({ amount: '400.00', currency: 'EUR', orderId: 'order-1' });
+  const made = await fetch(`${server.url}/v1/invoices`, { method: 'POST', headers, body: order });
+  assert.equal(made.status, 201, await made.clone().text());
+  const invoice = await made.json();
+  const page = await openPage(browser, invoice.checkoutUrl, { viewport: { width: 390, height: 844 } });
+  await page.getByRole('button', { name: /Ether/ }).click();
+  await page.getByRole('heading', { level: 1, name: 'Send 0.2 ETH' }).waitFor();
+  await looked(page, 'first-run-checkout');
+  await chain.pay(await page.getByRole('link', { name: 'Open in wallet' }).getAttribute('href'));
+  await page.getByRole('heading', { level: 1, name: 'Paid' }).waitFor({ timeout: 60_000 });
+  await looked(page, 'first-run-checkout-paid');
+  await closePage(page);
+  return invoice;
+}
+
+/** A part of it is given back: requested, approved, sent from a wallet, noted. */
+async function refunded(page, invoice, customer, chain) {
+  await go(page, '/invoices');
+  await page.getByRole('table', { name: 'Invoices' }).getByText('order-1').waitFor();
+  await go(page, `/invoices/${invoice.id}`);
+  await page.getByRole('button', { name: 'Refund…' }).click();
+  await page.getByLabel('Amount in EUR').fill('50.00');
+  await page.getByLabel('Address of the customer').fill(customer);
+  await page.getByRole('button', { name: 'Request the refund' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Refund of 50.00' }).waitFor();
+  await sent(page, customer, chain);
+  await seen(page, 'first-run-refund');
+}
+
+/** A payout is refused until the address has been known for a day, and it is said from when on. */
+async function waits(page) {
+  await requestPayout(page);
+  await page.getByRole('dialog').getByText(/it can be paid to from \d/).locator('time').waitFor();
+  await looked(page, 'first-run-payout-waits');
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+}
+
+async function requestPayout(page) {
+  await go(page, '/payouts');
+  await page.getByRole('button', { name: 'Request a payout…' }).click();
+  await page.getByRole('dialog').locator('dd').getByText('ETH', { exact: true }).waitFor();
+  await page.getByLabel('Amount').fill('300.00');
+  await page.getByRole('button', { name: 'Request the payout' }).click();
+}
+
+/** A day later it is requested, approved, sent from a wallet, and noted; home says what is left. */
+async function paidOut(page, bank, chain) {
+  await requestPayout(page);
+  await page.getByRole('heading', { level: 1, name: 'Payout of 300.00' }).waitFor();
+  await sent(page, bank, chain);
+  await seen(page, 'first-run-payout');
+  await go(page, '/');
+  await seen(page, 'first-run-home');
+}
+
+/** From requested to paid: what the page's link asks for arrives at this address, and nothing else. */
+async function sent(page, address, chain) {
+  await page.getByRole('button', { name: 'Approve…' }).click();
+  await page.getByLabel('Network fee in ETH').fill('0.001');
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByRole('button', { name: 'Begin to send…' }).click();
+  await page.getByRole('button', { name: 'Begin to send', exact: true }).click();
+  await page.getByRole('img', { name: 'QR code of the payment' }).waitFor();
+  const link = await page.getByRole('link', { name: 'open it in a wallet' }).getAttribute('href');
+  const before = await chain.balance(address);
+  const { txid, to, value } = await chain.pay(link);
+  assert.equal(to.toLowerCase(), address.toLowerCase());
+  assert.equal(await chain.balance(address) - before, value);
+  await page.getByRole('button', { name: 'It was sent…' }).click();
+  await page.getByLabel('Transaction id').fill(txid);
+  await page.getByRole('button', { name: 'It was sent', exact: true }).click();
+  await page.getByText('It was sent.').first().waitFor();
+  await page.getByText(txid).first().waitFor();
+}

@@ -1,0 +1,131 @@
+// A Coffer in production, a chain of its own, and days that pass: for stories that a sandbox cannot tell.
+//
+// What always holds: the server is the real program on a file of its own. A day passes for it while it is stopped: its
+// next start is by a wall clock that is ahead (`served/clock.c`).
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** What a program needs of its environment. */
+const { PATH, COFFER_BINARY = 'coffer' } = process.env;
+
+/** A folder that is gone when the test has ended. */
+export function scratch(t) {
+  const folder = mkdtempSync(join(tmpdir(), 'coffer-browser-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Why a test is passed over: a program that this machine has not. Where all tools are needed, that is an error. */
+export function missing(...programs) {
+  const gone = programs.find((program) => {
+    try {
+      execFileSync(program, ['--version'], { stdio: 'ignore' });
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  if (!gone) return false;
+  assert.ok(!process.env.COFFER_NEED_TOOLS, `${gone} is not on this machine and is needed`);
+  return `${gone} is not on this machine`;
+}
+
+/** Starts a program; `line(found)` answers what the first line of its output that fits has in its first group. */
+function started(t, program, args, options = {}) {
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
+  const ended = new Promise((resolve) => { child.once('close', resolve); });
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const said = [];
+  const waiting = new Set();
+  for (const output of [child.stdout, child.stderr]) {
+    createInterface({ input: output }).on('line', (line) => {
+      said.push(line);
+      for (const look of waiting) look();
+    });
+  }
+  const line = (pattern) => new Promise((resolve, reject) => {
+    const look = () => {
+      const found = said.map((one) => pattern.exec(one)).find(Boolean);
+      if (!found) return;
+      waiting.delete(look);
+      resolve(found[1]);
+    };
+    waiting.add(look);
+    ended.then(() => reject(new Error(`${program} has ended:\n${said.join('\n')}`)));
+    look();
+  });
+  /** Asks it to end, and waits; its exit code. */
+  const stop = () => {
+    child.kill('SIGTERM');
+    return ended;
+  };
+  return { line, stop };
+}
+
+/** Starts `coffer serve` on this file. `ahead`: by how many seconds its wall clock is ahead, loaded as `library`. */
+export async function serve(t, file, settings, { ahead, library } = {}) {
+  const env = ahead ? { PATH, LD_PRELOAD: library, COFFER_CLOCK_AHEAD: String(ahead) } : { PATH };
+  const args = ['serve', '--listen', '127.0.0.1:0', '--log', 'off', '--exit-with-parent', '--file', file, ...settings];
+  const coffer = started(t, COFFER_BINARY, args, { env });
+  const url = await coffer.line(/^coffer ready url=(\S+)/);
+  return { ...coffer, url, setUpLink: () => coffer.line(/^make the first operator within the hour: (\S+)$/) };
+}
+
+/** What a command of the program prints. */
+export function coffer(...args) {
+  return execFileSync(COFFER_BINARY, args, { env: { PATH }, encoding: 'utf8' });
+}
+
+/** Compiles the wall clock that is ahead into this folder. */
+export function clockIn(folder) {
+  const source = fileURLToPath(new URL('served/clock.c', import.meta.url));
+  const library = join(folder, 'clock.so');
+  execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, source]);
+  return library;
+}
+
+/** The chain id of a network whose coins are worth nothing. */
+const NETWORK = 11155111;
+
+/** A chain of a test's own, whose blocks are final once there are eight more. */
+export async function startChain(t) {
+  const node = started(t, 'anvil', ['--host', '127.0.0.1', '--port', '0', '--slots-in-an-epoch', '4',
+    '--chain-id', String(NETWORK)]);
+  const url = `http://${await node.line(/^Listening on (\S+)$/)}`;
+  const ask = async (method, ...params) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    const { result, error } = await answer.json();
+    assert.equal(error, undefined, method);
+    return result;
+  };
+  const [wallet, ...others] = await ask('eth_accounts');
+  return {
+    url, wallet, others,
+    /** What an address has, in wei. */
+    balance: async (address) => BigInt(await ask('eth_getBalance', address, 'latest')),
+    /** Does what a payment link asks for, as a wallet that scans it, and makes all of that final; the transaction. */
+    pay: async (link) => {
+      const [, to, network, value] = /^ethereum:(0x[0-9a-fA-F]{40})@(\d+)\?value=(\d+)$/.exec(link) ?? assert.fail(link);
+      assert.equal(Number(network), NETWORK);
+      const paid = { from: wallet, to, value: `0x${BigInt(value).toString(16)}` };
+      const txid = await ask('eth_sendTransaction', paid);
+      await ask('anvil_mine', '0x20');
+      return { txid, to, value: BigInt(value) };
+    },
+    /** Lets so many seconds pass between two blocks. */
+    pass: async (seconds) => {
+      await ask('evm_increaseTime', seconds);
+      await ask('anvil_mine', '0x20');
+    },
+  };
+}
