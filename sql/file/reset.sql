@@ -28,6 +28,7 @@ delete from reseller_tokens;
 delete from audit_log;
 delete from sessions;
 delete from recovery_codes;
+delete from used_steps;
 delete from users;
 delete from endpoints;
 delete from keys;

@@ -76,3 +76,19 @@ fn the_template_is_what_the_migrations_add_up_to() {
     assert_eq!(stored("application_id"), ours);
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn a_reset_empties_every_table_but_the_files_own_row() {
+    let made = Connection::open_in_memory().unwrap();
+    migrate(&made);
+    let reset = std::fs::read_to_string(project("sql/file/reset.sql")).unwrap();
+    let mut left = made
+        .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' and name <> 'file'")
+        .unwrap();
+    let left = left.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let left: Vec<_> = left
+        .map(Result::unwrap)
+        .filter(|table| !reset.contains(&format!("delete from {table};\n")))
+        .collect();
+    assert_eq!(left, [""; 0]);
+}

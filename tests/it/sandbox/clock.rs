@@ -1,12 +1,13 @@
 //! The sandbox's clock: what falls due sees exactly its own time, and the guard before the sandbox's controls.
 
 use crate::support::scratch::Scratch;
+use crate::support::second_factor::{FACTOR, SESSION, code_at, cookie};
 use crate::support::{Answer, Shop, TEST};
 use coffer::Config;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 impl Shop {
     #[track_caller]
@@ -211,6 +212,27 @@ fn a_move_whose_caller_hangs_up_comes_to_its_end() {
     assert_eq!(after["frozen"], false);
     let hour = |state: &Value| state["time"].as_str().unwrap()[..13].to_owned();
     assert_ne!(hour(&before), hour(&after));
+}
+
+#[test]
+fn reset_works_with_a_second_factor_on_and_takes_it_away() {
+    let shop = Shop::open();
+    let sign_in = || {
+        let known = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
+        cookie(&shop.post(SESSION, None, known).expect(201))
+    };
+    let own = sign_in();
+    let act = |path: &str, body: Value| {
+        let headers = [("cookie", own.as_str())];
+        shop.send("POST", path, &headers, &body.to_string())
+    };
+    let begun = act(FACTOR, json!({})).expect(201).json();
+    let step = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let step = i64::try_from(step.as_secs()).unwrap() / 30;
+    let code = code_at(&text(&begun["secret"]), step);
+    act(&format!("{FACTOR}/confirm"), json!({ "code": code })).expect(200);
+    shop.post("/sandbox/reset", None, json!({})).expect(200);
+    sign_in();
 }
 
 #[test]
