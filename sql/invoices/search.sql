@@ -8,6 +8,12 @@ where account = :account and mode = :mode and seq < :before and seq >= :floor
   and (:from is null or created_at >= :from) and (:to is null or created_at < :to)
   and (:like is null or id like :like escape '\' or order_id like :like escape '\' or description like :like escape '\'
     or customer_email like :like escape '\'
-    or metadata <> '{}' and exists (select 1 from json_tree(invoices.metadata) as m where m.atom like :like escape '\'
-      or m.key || '=' || m.atom = :text))
+    or (metadata like :in_json escape '\' or instr(metadata, :key)) and exists (
+      select 1
+      from (
+        select m.key, case m.type when 'true' then 'true' when 'false' then 'false' else m.atom end as value
+        from json_tree(invoices.metadata) as m
+      )
+      where value like :like escape '\' or key || '=' || value = :text
+    ))
 order by seq desc limit :limit

@@ -18,6 +18,7 @@ use crate::domain::time::Time;
 use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
@@ -49,13 +50,10 @@ values! {
         where account = :account and mode = :mode order by seq desc limit :limit";
     LIST_BY_STATUS(id: String) = "select id from invoices \
         where account = :account and mode = :mode and status = :status order by seq desc limit :limit";
-    /// How far down one search looks: by the index alone.
-    FLOOR(seq: i64, id: String) = "select seq, id from invoices \
-        where account = :account and mode = :mode and seq < :before order by seq desc limit 1 offset :skipped";
+    /// How far down one search looks.
+    FLOOR(seq: i64, id: String) = file "sql/invoices/floor.sql";
     /// The same of one status.
-    FLOOR_BY_STATUS(seq: i64, id: String) = "select seq, id from invoices \
-        where account = :account and mode = :mode and status = :status and seq < :before \
-        order by seq desc limit 1 offset :skipped";
+    FLOOR_BY_STATUS(seq: i64, id: String) = file "sql/invoices/floor_by_status.sql";
 }
 
 commands! {
@@ -197,9 +195,14 @@ pub fn search(
     floor: i64,
 ) -> Result<Vec<Invoice>, StoreError> {
     let like = search.text.map(contains);
+    // As they stand in the JSON, if they do: only then it is read.
+    let in_json = search.text.map(|text| contains(&within_json(text)));
+    let key = search.text.and_then(|text| text.split_once('='));
+    let key = key.map(|(key, _)| format!("\"{}\":", within_json(key)));
     let mut params = named_params! {
         ":account": account, ":mode": mode, ":currency": search.currency, ":from": search.from, ":to": search.to,
-        ":like": like, ":text": search.text, ":before": search.before, ":floor": floor, ":limit": search.limit,
+        ":like": like, ":text": search.text, ":in_json": in_json, ":key": key,
+        ":before": search.before, ":floor": floor, ":limit": search.limit,
     }
     .to_vec();
     match &search.status {
@@ -236,18 +239,25 @@ pub fn named(
     NAMED.all(db, params)
 }
 
-/// The last of so many invoices that a search from `before` on would look at: its `seq` and id; nothing where there
-/// are not as many.
+/// How much one search looks through.
+pub struct Floor {
+    /// Invoices.
+    pub count: u32,
+    /// Bytes of their metadata.
+    pub bytes: u32,
+}
+
+/// The last of the invoices that a search from `before` on would look at: its `seq` and id; nothing where there are not
+/// as many.
 pub fn floor(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
     search: &Search<'_>,
-    count: u32,
+    Floor { count, bytes }: Floor,
 ) -> Result<Option<(i64, String)>, StoreError> {
-    let skipped = i64::from(count).saturating_sub(1);
     let mut params = named_params! {
-        ":account": account, ":mode": mode, ":before": search.before, ":skipped": skipped,
+        ":account": account, ":mode": mode, ":before": search.before, ":count": count, ":bytes": bytes,
     }
     .to_vec();
     let query = match &search.status {
@@ -258,6 +268,15 @@ pub fn floor(
         }
     };
     query.first(db, params.as_slice())
+}
+
+/// A text as it stands between the quotes of JSON.
+fn within_json(text: &str) -> String {
+    let json = Value::from(text).to_string();
+    let inside = json
+        .strip_prefix('"')
+        .and_then(|json| json.strip_suffix('"'));
+    inside.unwrap_or_default().to_owned()
 }
 
 /// A pattern that fits whatever has this text in it.

@@ -18,8 +18,11 @@ use std::sync::Arc;
 /// Refunds of one invoice that a timeline shows at most.
 const REFUNDS_MAX: u32 = 1000;
 
-/// Invoices that one search looks through.
-const SEARCHED_MAX: u32 = 50_000;
+/// What one search looks through: others wait for it.
+const SEARCHED_MAX: invoices::Floor = invoices::Floor {
+    count: 50_000,
+    bytes: 8 << 20,
+};
 
 /// Whatever there is; one of it is enough.
 const ANY: invoices::Search<'_> = invoices::Search {

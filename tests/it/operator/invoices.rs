@@ -26,6 +26,7 @@ fn invoices_are_found_by_the_values_of_their_metadata() {
     let shoes =
         made(json!({ "basket": "Red Shoes", "size": "42", "note": "100% caf\u{e9} \"x\"" }));
     let hats = made(json!({ "basket": "Red Hats", "Red Shoes": "no" }));
+    let gift = made(json!({ "gift": true, "n": 7, "d\u{e9}j\u{e0} \"vu\"": "a=b" }));
     let none = made(json!({}));
     let found = |text: &str| ids(&interface.read(&format!("invoices?text={text}")));
     for text in [
@@ -40,6 +41,14 @@ fn invoices_are_found_by_the_values_of_their_metadata() {
     }
     assert_eq!(found("red"), [hats.clone(), shoes]);
     assert_eq!(found("Red+Shoes%3Dno"), [hats]);
+    for text in [
+        "gift%3Dtrue",
+        "n%3D7",
+        "d%C3%A9j%C3%A0+%22vu%22%3Da%3Db",
+        "a%3Db",
+    ] {
+        assert_eq!(found(text), std::slice::from_ref(&gift), "{text}");
+    }
     // Neither a key by itself, nor the JSON around it, nor a pattern.
     for text in [
         "size",
@@ -52,6 +61,29 @@ fn invoices_are_found_by_the_values_of_their_metadata() {
         assert_eq!(found(text), [""; 0], "{text}");
     }
     assert_eq!(found(&none), [none]);
+}
+
+#[test]
+fn a_search_looks_through_so_many_bytes_of_metadata_and_the_next_page_goes_on() {
+    let interface = OperatorInterface::open();
+    let wanted = id(&interface
+        .shop
+        .invoice("10.00", json!({ "orderId": "the first" })));
+    let large = "x".repeat(60_000);
+    for _ in 0..150 {
+        let metadata = json!({ "large": large });
+        interface
+            .shop
+            .invoice("10.00", json!({ "metadata": metadata }));
+    }
+    for search in ["text=the+first", "text=the+first&status=created"] {
+        let page = interface.read(&format!("invoices?{search}"));
+        assert_eq!(ids(&page), [""; 0]);
+        let before = page["nextBefore"].as_str().unwrap();
+        let page = interface.read(&format!("invoices?{search}&before={before}"));
+        assert_eq!(ids(&page), std::slice::from_ref(&wanted));
+        assert_eq!(page["nextBefore"], Value::Null);
+    }
 }
 
 #[test]

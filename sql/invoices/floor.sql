@@ -1,0 +1,11 @@
+-- the last of :count invoices from :before on, or of as many as have :bytes of metadata
+select seq, id
+from (
+  select seq, id, row_number() over newest_first as number, sum(bytes) over newest_first as bytes
+  from (
+    select seq, id, octet_length(metadata) as bytes from invoices
+    where account = :account and mode = :mode and seq < :before order by seq desc limit :count
+  )
+  window newest_first as (order by seq desc)
+)
+where number = :count or bytes >= :bytes order by seq desc limit 1
