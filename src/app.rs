@@ -212,6 +212,10 @@ impl Server {
         Ok(Signals {
             terminate: hear(SignalKind::terminate())?,
             interrupt: hear(SignalKind::interrupt())?,
+            hangup: match is_hangup_ignored() {
+                true => None,
+                false => Some(hear(SignalKind::hangup())?),
+            },
         })
     }
 
@@ -224,16 +228,36 @@ impl Server {
             tokio::select! {
                 _ = signals.terminate.recv() => {}
                 _ = signals.interrupt.recv() => {}
+                () = Signals::hung_up(&mut signals.hangup) => {}
                 () = other => {}
             }
         });
     }
 }
 
-/// SIGTERM and SIGINT, heard.
+/// SIGTERM, SIGINT and SIGHUP, heard: the last one comes where the terminal is closed.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    /// None where whoever started the process wants it to go on without its terminal, as `nohup` does.
+    hangup: Option<Signal>,
+}
+
+impl Signals {
+    async fn hung_up(hangup: &mut Option<Signal>) {
+        match hangup {
+            Some(hangup) => drop(hangup.recv().await),
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Was the process started to outlive its terminal? The mask of ignored signals tells: its lowest bit is SIGHUP's.
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 1 == 1)
 }
 
 impl Drop for Server {

@@ -18,7 +18,7 @@ fn coffer(args: &[&str]) -> Command {
 fn it_says_once_that_it_is_ready_and_leaves_nothing_behind() {
     let scratch = Scratch::new();
     let ready = scratch.path("ready");
-    for signal in ["-TERM", "-INT"] {
+    for signal in ["-TERM", "-INT", "-HUP"] {
         let mut command = coffer(&[
             "sandbox",
             "--listen",
@@ -79,6 +79,19 @@ fn it_says_once_that_it_is_ready_and_leaves_nothing_behind() {
         std::fs::remove_file(&ready).unwrap();
     }
     assert!(!scratch.path("never.db").exists());
+}
+
+#[test]
+fn under_nohup_it_does_not_hear_that_its_terminal_is_closed() {
+    let mut nohup = Command::new("nohup");
+    let binary = env!("CARGO_BIN_EXE_coffer");
+    let mut server = Process::start(nohup.args([binary, "sandbox", "--listen", "127.0.0.1:0"]));
+    server.url();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = u64::from_str_radix(ignored.unwrap().trim(), 16).unwrap();
+    assert_eq!(ignored & 1, 1, "SIGHUP");
+    assert!(server.interrupt());
 }
 
 #[test]
