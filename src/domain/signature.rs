@@ -47,6 +47,11 @@ pub fn standard_signature(id: &str, unix_seconds: i64, body: &[u8], secrets: &[&
     secrets.iter().map(sign).collect::<Vec<_>>().join(" ")
 }
 
+/// Is there a key in a secret? What is signed with an empty one anybody can sign.
+pub fn signs(secret: &str) -> bool {
+    !standard_key(secret).is_empty()
+}
+
 /// The token in a checkout link: permits reading that invoice and picking a coin on it. 32 hex digits.
 pub fn checkout_token(file_secret: &[u8], invoice_id: &str) -> String {
     let mac = hmac_sha256(file_secret, invoice_id.as_bytes());

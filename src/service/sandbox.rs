@@ -17,6 +17,7 @@ use crate::domain::event::Format;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::sandbox as render;
+use crate::domain::signature::signs;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::user::Role;
 use crate::domain::{address, id};
@@ -185,15 +186,17 @@ impl Service {
             .url("url")?
             .ok_or_else(|| Refusal::field("url", "must be given"))?;
         (self.webhook_check)(url).map_err(|problem| Refusal::field("url", problem))?;
+        let secret = fields.text("secret", 1..=200)?.unwrap_or(ENDPOINT_SECRET);
+        if !signs(secret) {
+            let problem = "must have something after whsec_: with an empty key anybody can sign";
+            return Err(Refusal::field("secret", problem));
+        }
         Ok(Endpoint {
             seq: 0,
             id: id::new(now).to_string(),
             mode: fields.choice::<Mode>("mode")?,
             url: url.to_owned(),
-            secret: fields
-                .text("secret", 1..=200)?
-                .unwrap_or(ENDPOINT_SECRET)
-                .to_owned(),
+            secret: secret.to_owned(),
             format: fields.choice::<Format>("format")?.unwrap_or(Format::Event),
             types: fields
                 .list("types")?

@@ -63,7 +63,7 @@ pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
         Some((secret, format)) => (secret.as_str(), *format),
         None => (due.legacy_secret.as_str(), Format::Event),
     };
-    let body = body(&due.event, &due.body, format, due.invoice.as_deref())?;
+    let (format, body) = body(&due.body, format, due.invoice.as_deref())?;
     let old = due.old_secret.as_deref();
     let secrets: Vec<&str> = std::iter::once(secret).chain(old).collect();
     let at = real_now.unix_seconds();
@@ -77,21 +77,24 @@ pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
     })
 }
 
-/// The bytes that are sent of an event that is stored so.
+/// The bytes that are sent of an event that is stored so, and their format: an event that has no legacy body, and is due at
+/// an endpoint that has become legacy since, is sent as it is.
 ///
 /// # Errors
 /// [`Error::Failed`] where the stored event does not parse.
 pub(super) fn body(
-    event: &str,
     stored: &str,
     format: Format,
     invoice: Option<&str>,
-) -> Result<String, Error> {
-    match format {
-        Format::Event => Ok(stored.to_owned()),
-        Format::Legacy => legacy_body(stored, invoice)?
-            .ok_or_else(|| Error::Failed(format!("{event} has no legacy body"))),
-    }
+) -> Result<(Format, String), Error> {
+    let legacy = match format {
+        Format::Event => None,
+        Format::Legacy => legacy_body(stored, invoice)?,
+    };
+    Ok(match legacy {
+        Some(body) => (Format::Legacy, body),
+        None => (Format::Event, stored.to_owned()),
+    })
 }
 
 /// The headers of an attempt with these two signatures: the first tells when it was made.

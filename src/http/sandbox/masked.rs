@@ -15,7 +15,7 @@ use std::borrow::Cow;
 const HIDDEN: &str = "(hidden)";
 
 /// Fields of these names are left out, however they are written.
-const NAMES: [&str; 6] = ["key", "code", "codes", "seed", "wif", "qr"];
+const NAMES: [&str; 7] = ["key", "code", "codes", "seed", "wif", "qr", "import"];
 /// And fields in whose names one of these stands.
 const PARTS: [&str; 9] = [
     "password",
@@ -55,11 +55,29 @@ pub(super) fn body(text: &str) -> Cow<'_, str> {
 /// A path and a query as they are told.
 pub(super) fn target(text: &str) -> Cow<'_, str> {
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
-    match shown(path) {
-        told if told != path => Cow::Borrowed(told),
-        _ if query.is_empty() => Cow::Borrowed(text),
-        _ => Cow::Owned(format!("{path}?{}", self::query(query))),
+    let told = shown(path);
+    if told != path {
+        return Cow::Borrowed(told);
     }
+    let path = path_told(path);
+    match query.is_empty() {
+        true => path,
+        false => Cow::Owned(format!("{path}?{}", self::query(query))),
+    }
+}
+
+/// A path as it is told, where no private key is in it.
+fn path_told(path: &str) -> Cow<'_, str> {
+    if !path.split('/').any(part_has_key) {
+        return Cow::Borrowed(path);
+    }
+    let told = |part| if part_has_key(part) { HIDDEN } else { part };
+    Cow::Owned(path.split('/').map(told).collect::<Vec<_>>().join("/"))
+}
+
+/// Has a part of a path a key in it, or what nobody can read?
+fn part_has_key(part: &str) -> bool {
+    decode(part).is_none_or(|part| has_key(&part))
 }
 
 /// A query as it is told.
@@ -139,9 +157,7 @@ fn is_hidden(name: &str) -> bool {
 /// Does a text, in a field of this name, look like what nobody should read?
 fn is_secret(name: &str, text: &str) -> bool {
     let name = plain(name);
-    let pieces = || text.split(|letter: char| !letter.is_alphanumeric() && !"_:".contains(letter));
-    let begins = |piece: &str| BEGINNINGS.iter().any(|begin| piece.starts_with(begin));
-    if pieces().any(|piece| begins(piece) && !is_public(piece)) {
+    if has_key(text) {
         return true;
     }
     match Secret::in_argument(text) {
@@ -150,6 +166,13 @@ fn is_secret(name: &str, text: &str) -> bool {
         Some(Secret::Hex) => !HASHES.iter().any(|hash| name.contains(hash)),
         Some(_) => true,
     }
+}
+
+/// Has a text a key of this service in it, other than those that everybody knows?
+fn has_key(text: &str) -> bool {
+    let mut pieces = text.split(|letter: char| !letter.is_alphanumeric() && !"_:".contains(letter));
+    let begins = |piece: &str| BEGINNINGS.iter().any(|begin| piece.starts_with(begin));
+    pieces.any(|piece| begins(piece) && !is_public(piece))
 }
 
 /// May a text that is no JSON hold what nobody should read?
@@ -184,6 +207,7 @@ mod tests {
             json!({ "secret": { "a": ["x1x"] } }),
             json!({ "codes": ["x1x"] }),
             json!({ "code": "x1x" }),
+            json!({ "import": "shop77.x1x", "mode": "live" }),
             json!({ "metadata": { "api-key": "x1x" } }),
             json!({ "description": "my key is sk_live_x1x" }),
             json!({ "uri": "otpauth://totp/Coffer:a?secret=x1x" }),
@@ -254,5 +278,10 @@ mod tests {
         assert_eq!(target("/v1/invoices"), "/v1/invoices");
         assert_eq!(target("/v1/invoices?limit=5"), "/v1/invoices?limit=5");
         assert!(!target(&format!("/v1/{KEY}?limit=5")).contains(KEY));
+        for path in ["sk_live_x1x", "of%20rt_x1x", "%73k_live_x1x"] {
+            let told = format!("/v1/invoices/{HIDDEN}/select?a=1");
+            assert_eq!(target(&format!("/v1/invoices/{path}/select?a=1")), told);
+        }
+        assert_eq!(target("/v1/a/sk_live_sandbox"), "/v1/a/sk_live_sandbox");
     }
 }

@@ -95,9 +95,8 @@ impl Service {
             let mut newest = attempts.iter().rev();
             let newest = newest.find_map(|(_, attempt)| attempt.signed.as_ref());
             let format = newest.map(|signed| signed.format).or(source.format);
-            let format = format.unwrap_or(Format::Event);
             let invoice = source.invoice.as_deref();
-            let body = body(&delivery.event, &source.body, format, invoice)?;
+            let (format, body) = body(&source.body, format.unwrap_or(Format::Event), invoice)?;
             let attempts = attempts.iter().map(|(number, attempt)| {
                 let signed = attempt.signed.as_ref();
                 let signed = signed.filter(|signed| signed.format == format);

@@ -3,6 +3,7 @@
 mod accounts;
 mod checkout_settings;
 mod deliveries;
+mod deliveries_read;
 mod endpoints;
 pub mod exports;
 mod guessing;

@@ -162,6 +162,7 @@ fn endpoints_are_replaced_as_a_list() {
     }
     let url = "http://127.0.0.1:9/";
     wrong(json!({ "url": url, "secret": "" }), "secret");
+    wrong(json!({ "url": url, "secret": "whsec_" }), "secret");
     wrong(json!({ "url": url, "format": "xml" }), "format");
     wrong(json!({ "url": url, "types": ["invoice.paid"] }), "types");
     wrong(json!({ "url": url, "types": "invoice.created" }), "types");
