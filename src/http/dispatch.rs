@@ -10,6 +10,7 @@ mod telling;
 use super::connection::Arriving;
 use super::front::faults::Fault;
 use super::front::{Front, Interface, RequestId, Settings};
+use super::pages::Asked;
 use super::policy::Policy;
 use super::reply::Reply;
 use super::request::{Call, Query, path_values, shown};
@@ -114,7 +115,8 @@ impl Dispatcher {
             Found::Route(number, route, _) => (Some(*number), route.form),
             Found::OtherMethods(_) | Found::Nothing => (None, self.router.form(path)),
         };
-        let refused = |error| refused(form, path, error, id);
+        let asked = Asked::new((front, id), form, &uri, &parts.headers, body.as_ref().ok());
+        let refused = |error| refused(&asked, error);
         let host = admit_host(front, &found, &uri, &parts.headers);
         let fault = match (&host, &found) {
             (Ok(()), Found::Route(_, route, _)) => met(front, route).await,
@@ -133,9 +135,9 @@ impl Dispatcher {
             _ if let Err(refusal) = host => refused(refusal.into()),
             Found::Route(_, route, values) => match pretended {
                 Some(status) => {
-                    pretended::answer(&self.router.methods(path), (route, status), path, id)
+                    pretended::answer(&self.router.methods(path), (route, status), &asked)
                 }
-                None => admitted(front, route, values, arrived, id).await,
+                None => admitted(front, route, values, arrived, &asked).await,
             },
             Found::OtherMethods(_) | Found::Nothing
                 if method == Method::OPTIONS && form.is_shared =>
@@ -166,12 +168,12 @@ impl Dispatcher {
     }
 }
 
-/// The answer to an error under this path: a page where answers are pages, JSON elsewhere.
-fn refused(form: Form, path: &str, error: Error, request_id: RequestId) -> Reply {
-    if form.page.is_some() {
-        pages::error(path, error, request_id)
+/// The answer to an error: a page where answers are pages, JSON elsewhere.
+fn refused(asked: &Asked<'_>, error: Error) -> Reply {
+    if asked.form.page.is_some() {
+        pages::error(asked, error)
     } else {
-        error::answer(error, &request_id.to_string())
+        error::answer(error, &asked.request_id.to_string())
     }
 }
 
@@ -213,18 +215,17 @@ async fn admitted(
     route: &'static Route,
     values: Vec<String>,
     arrived: Arrived<'_>,
-    id: RequestId,
+    asked: &Asked<'_>,
 ) -> Reply {
-    let path = arrived.uri.path();
     let mut limits = Vec::new();
-    let mut reply = match begun(front, route, values, arrived, &mut limits, id) {
+    let mut reply = match begun(front, route, values, arrived, &mut limits) {
         Ok(begun) => begun
             .answer(front)
             .await
-            .unwrap_or_else(|error| refused(route.form, path, error, id)),
+            .unwrap_or_else(|error| refused(asked, error)),
         Err(error) => {
             slow_down_guessing(front, &error).await;
-            refused(route.form, path, error, id)
+            refused(asked, error)
         }
     };
     reply.headers.extend(limits);
@@ -271,7 +272,6 @@ fn begun(
         body,
     }: Arrived<'_>,
     limits: &mut Vec<(HeaderName, HeaderValue)>,
-    request_id: RequestId,
 ) -> Result<Begun, Error> {
     let query_text = uri.query().unwrap_or("");
     let line_bytes = uri.path().len().saturating_add(query_text.len());
@@ -291,7 +291,6 @@ fn begun(
         query,
         path: path_values(route.path, path),
         policy: route.form.page.unwrap_or(Policy::ALONE),
-        request_id,
     });
     Ok(Begun { answering, asker })
 }

@@ -3,7 +3,7 @@
 //! What always holds: a query that reaches a handler is as its route declares it.
 
 use super::client;
-use super::front::{Front, RequestId};
+use super::front::Front;
 use super::policy::Policy;
 use crate::domain::asset::Mode;
 use crate::domain::fields::Fields;
@@ -75,8 +75,6 @@ pub(super) struct Call {
     pub(super) path: Vec<String>,
     /// What the answer may do, where it is a page.
     pub(super) policy: Policy<'static>,
-    /// What the answer's `X-Request-Id` will be.
-    pub(super) request_id: RequestId,
 }
 
 impl Call {

@@ -87,6 +87,17 @@ pub(super) struct Form {
     pub(super) is_private: bool,
     /// Pages of all sites may read them.
     pub(super) is_shared: bool,
+    /// They are pages for customers, who pay this: the second part of the path is its id.
+    pub(super) payers_of: Option<Payable>,
+}
+
+/// What customers pay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Payable {
+    /// An invoice, at its checkout.
+    Invoice,
+    /// What a payment link names.
+    Link,
 }
 
 impl Form {
@@ -96,6 +107,7 @@ impl Form {
             page: self.page.filter(|_| other.page.is_some()),
             is_private: self.is_private && other.is_private,
             is_shared: self.is_shared && other.is_shared,
+            payers_of: self.payers_of.filter(|of| other.payers_of == Some(*of)),
         }
     }
 }
@@ -224,6 +236,7 @@ pub(super) const FOR_ALL: Form = Form {
     page: None,
     is_private: false,
     is_shared: false,
+    payers_of: None,
 };
 
 /// A route without anything optional: entries say only what is different.
@@ -270,8 +283,23 @@ pub(super) const PAGE: Route = page(Policy::ALONE);
 /// A page that a script fills: shown by itself only, and shows other pages of this service inside itself.
 pub(super) const APP: Route = page(Policy::APP);
 
-/// A page that pages of other sites may show inside themselves.
-pub(super) const FRAMED_PAGE: Route = page(Policy::FRAMED);
+/// A page on which an invoice is paid, which pages of other sites may show inside themselves.
+pub(super) const CHECKOUT_PAGE: Route = page_for(Policy::FRAMED, Payable::Invoice);
+
+/// A page of a payment link.
+pub(super) const LINK_PAGE: Route = page_for(Policy::ALONE, Payable::Link);
+
+/// A page with this policy for those who pay, kept by nobody.
+const fn page_for(policy: Policy<'static>, payable: Payable) -> Route {
+    Route {
+        form: Form {
+            page: Some(policy),
+            payers_of: Some(payable),
+            ..PRIVATE.form
+        },
+        ..PLAIN
+    }
+}
 
 /// A page with this policy, kept by nobody.
 const fn page(policy: Policy<'static>) -> Route {

@@ -212,6 +212,21 @@ impl Service {
         Ok(seen.into_iter().zip(on_chain).collect())
     }
 
+    /// Does this token open this invoice's checkout?
+    pub fn opens_checkout(&self, id: &str, token: &str) -> bool {
+        self.opened(id, token).is_ok()
+    }
+
+    /// Whose invoice this is; nothing where there is none, or the file cannot be read just now.
+    pub fn account_of_invoice(&self, id: &str) -> Option<Account> {
+        let id = id::parse(id)?;
+        let found = self.read(|db| match invoices::by_id(db, &id)? {
+            Some(invoice) => Ok(Some(accounts::by_seq(db, invoice.account)?)),
+            None => Ok(None),
+        });
+        found.ok().flatten()
+    }
+
     /// The id of the invoice that this token opens.
     fn opened(&self, id: &str, token: &str) -> Result<String, Error> {
         id::parse(id)

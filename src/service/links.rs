@@ -54,6 +54,15 @@ impl Service {
         })
     }
 
+    /// Whose link this is, also one that is switched off; nothing where there is none, or the file cannot be read just now.
+    pub fn account_of_link(&self, id: &str) -> Option<Account> {
+        let found = self.read(|db| match find(db, id)? {
+            Some(link) => Ok(Some(accounts::by_seq(db, link.account)?)),
+            None => Ok(None),
+        });
+        found.ok().flatten()
+    }
+
     /// Makes the invoice of a link; `amount` is what the payer names, where the link has no price.
     ///
     /// # Errors

@@ -105,6 +105,8 @@ pub struct Moment {
 #[derive(Template)]
 #[template(path = "error.html", config = "src/web/askama.toml")]
 pub struct Problem<'a> {
+    /// The texts of the reader's language.
+    pub words: &'static Words,
     /// What kind of thing it is.
     pub heading: &'a str,
     /// What exactly.
@@ -112,7 +114,7 @@ pub struct Problem<'a> {
     /// The request that it went wrong in.
     pub request_id: &'a str,
     /// Where the reader came from, as it is seen from this page.
-    pub back: Option<&'a str>,
+    pub back: Option<String>,
 }
 
 /// The first operator, to be made.

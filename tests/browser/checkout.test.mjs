@@ -336,3 +336,13 @@ test('what is copied has a point, however the language writes it', async () => {
   assert.equal(await copied(), '0.25');
   await closePage(page);
 });
+
+test('what went wrong is read in the language of the customer', async () => {
+  const { id } = await invoice();
+  for (const [lang, title] of [['ar', 'الصفحة غير موجودة'], ['de', 'Seite nicht gefunden'], ['ja', 'ページが見つかりません']]) {
+    const page = await openPage(browser, `${coffer.url}/checkout/${id}?token=cut&lang=${lang}`, PHONE);
+    await heading(page, title);
+    await lookedTwice(page, `checkout_error_${lang}`);
+    await closePage(page, ['404']);
+  }
+});

@@ -4,7 +4,7 @@
 
 use super::refused;
 use crate::domain::refusal::{Code, Refusal};
-use crate::http::front::RequestId;
+use crate::http::pages::Asked;
 use crate::http::reply::Reply;
 use crate::http::route::Route;
 use crate::http::{error, limit};
@@ -15,12 +15,11 @@ use hyper::header::{ALLOW, CONNECTION, RETRY_AFTER};
 pub(super) fn answer(
     methods: &str,
     (route, status): (&Route, StatusCode),
-    path: &str,
-    request_id: RequestId,
+    asked: &Asked<'_>,
 ) -> Reply {
     let code = code(route, status);
     let refusal = Refusal::new(code, format!("a fault of the sandbox: {status}"));
-    let reply = refused(route.form, path, refusal.into(), request_id);
+    let reply = refused(asked, refusal.into());
     let reply = Reply { status, ..reply };
     match status {
         StatusCode::METHOD_NOT_ALLOWED => reply.with(ALLOW, methods),

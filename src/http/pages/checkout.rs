@@ -7,7 +7,7 @@ mod phrases;
 mod view;
 
 use super::form::Form;
-use super::{LANG, Speech, error_page, of_shop, reply, see_other, too_fast};
+use super::{LANG, Speech, of_shop, reply, see_other, too_fast};
 use crate::domain::asset::Mode;
 use crate::domain::invoice::draft::PaymentCase;
 use crate::domain::refusal::{Code, Refusal};
@@ -16,9 +16,9 @@ use crate::domain::url::Site;
 use crate::http::front::sandbox::ClockStep;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{FRAMED_PAGE, Handler, Resource, Route};
-use crate::service::Error;
+use crate::http::route::{CHECKOUT_PAGE, Handler, Resource, Route};
 use crate::service::checkout::Checkout;
+use crate::service::{Error, Service};
 use crate::web::templates::{Frame, Live};
 use askama::Template;
 use hyper::StatusCode;
@@ -52,7 +52,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 },
             ],
             handler: Handler::Open(|call| Box::pin(show(call))),
-            ..FRAMED_PAGE
+            ..CHECKOUT_PAGE
         },
         Route {
             operation: "checkoutSelect",
@@ -60,7 +60,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/checkout/{id}/select",
             summary: "Picks the coin on that page.",
             handler: Handler::Open(|call| Box::pin(select(call))),
-            ..FRAMED_PAGE
+            ..CHECKOUT_PAGE
         },
         Route {
             operation: "checkoutSimulate",
@@ -68,7 +68,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/checkout/{id}/simulate",
             summary: "Pays a test invoice on that page.",
             handler: Handler::Open(|call| Box::pin(simulate(call))),
-            ..FRAMED_PAGE
+            ..CHECKOUT_PAGE
         },
     ],
 };
@@ -147,11 +147,6 @@ fn page(
 
 /// POST /checkout/{id}/select
 async fn select(call: Call) -> Result<Reply, Error> {
-    let answer = picked(&call).await;
-    answer.or_else(|error| refused(&call, error))
-}
-
-async fn picked(call: &Call) -> Result<Reply, Error> {
     let form = Form::parse(&call.body)?;
     let (token, asset) = (form.text("token")?, form.text("asset")?);
     let service = &call.front.service;
@@ -165,16 +160,11 @@ async fn picked(call: &Call) -> Result<Reply, Error> {
         Err(Error::Refused(refusal)) if is_over(&refusal) => {}
         picked => picked?,
     }
-    back_to_page(call, &form)
+    back_to_page(&call, &form)
 }
 
 /// POST /checkout/{id}/simulate
 async fn simulate(call: Call) -> Result<Reply, Error> {
-    let answer = simulated(&call).await;
-    answer.or_else(|error| refused(&call, error))
-}
-
-async fn simulated(call: &Call) -> Result<Reply, Error> {
     let form = Form::parse(&call.body)?;
     let (token, case) = (form.text("token")?, form.text("case")?);
     let service = &call.front.service;
@@ -182,13 +172,13 @@ async fn simulated(call: &Call) -> Result<Reply, Error> {
     let checkout = service.checkout(now, id, token)?;
     // Anybody may make a test invoice by a payment link, and needs no key to pay it: as many as such invoices.
     if call.front.sandbox.is_none() {
-        too_fast(call)?;
+        too_fast(&call)?;
     }
     let deadline = checkout.invoice.terms().deadline();
     let wrong = |problem: &str| Refusal::field("case", problem).into();
     let case = match case {
         "clock" => {
-            return pass_deadline(call, &form, &checkout).await;
+            return pass_deadline(&call, &form, &checkout).await;
         }
         "late" if now < deadline => return Err(wrong("late is possible after the time to pay")),
         "late" => PaymentCase::Exact,
@@ -197,7 +187,7 @@ async fn simulated(call: &Call) -> Result<Reply, Error> {
             .map_err(|_| wrong("must be exact, under, over, late or clock"))?,
     };
     service.simulate_at_checkout(now, id, token, case).await?;
-    back_to_page(call, &form)
+    back_to_page(&call, &form)
 }
 
 /// Moves a sandbox's clock to the end of the time to pay.
@@ -216,46 +206,26 @@ async fn pass_deadline(call: &Call, form: &Form, checkout: &Checkout) -> Result<
     back_to_page(call, form)
 }
 
-/// The page that says why a form of this page is refused. It leads back, and stands in the frame in which the form stood
-/// where the account allows that; who has not the invoice's token sees it nowhere else.
-fn refused(call: &Call, error: Error) -> Result<Reply, Error> {
-    let Some((checkout, back)) = of_form(call) else {
-        return Err(error);
-    };
-    let policy = call.policy.framed_by(&checkout.account.allowed_origins);
-    let path = format!("/checkout/{}/", call.id());
-    Ok(error_page(
-        &path,
-        error,
-        call.request_id,
-        (policy, Some(&back)),
-    ))
-}
-
-/// The checkout whose form was sent, and the way back to it.
-fn of_form(call: &Call) -> Option<(Checkout, String)> {
-    let form = Form::parse(&call.body).ok()?;
-    let token = form.text("token").ok()?;
-    let checkout = call
-        .front
-        .service
-        .checkout(call.now, call.id(), token)
-        .ok()?;
-    Some((checkout, way_back(call, &form).ok()?))
-}
-
 /// 303: back to the invoice's page.
 fn back_to_page(call: &Call, form: &Form) -> Result<Reply, Error> {
-    way_back(call, form).map(|back| see_other(&back))
+    let back = address(call.id(), form)?;
+    Ok(see_other(&format!("../{back}")))
 }
 
-/// The invoice's page as it is seen from its forms, in the language that was picked and in the page that is around it.
-fn way_back(call: &Call, form: &Form) -> Result<String, Error> {
-    let (id, token) = (call.id(), form.text("token")?);
+/// The way back to an invoice's page, as it is seen from the pages of all invoices, for who has sent a form of it.
+pub(super) fn way_back(service: &Service, id: &str, body: &[u8]) -> Option<String> {
+    let form = Form::parse(body).ok()?;
+    let is_opened = service.opens_checkout(id, form.text("token").ok()?);
+    is_opened.then(|| address(id, &form).ok()).flatten()
+}
+
+/// The invoice's page among those of all invoices, in the language that was picked and in the page that is around it.
+fn address(id: &str, form: &Form) -> Result<String, Refusal> {
+    let token = form.text("token")?;
     let lang = super::picked(form.text("lang")?);
     let parent = origin(form.text("parent")?);
     let parent = of_parent(parent.as_deref());
-    Ok(format!("../{id}?token={token}{lang}{parent}"))
+    Ok(format!("{id}?token={token}{lang}{parent}"))
 }
 
 /// The origin that a text is, exactly as browsers write it; nothing where it is none.

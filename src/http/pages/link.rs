@@ -7,7 +7,7 @@ use crate::domain::money::Cents;
 use crate::domain::refusal::{Code, Refusal};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Handler, PAGE, Resource, Route};
+use crate::http::route::{Handler, LINK_PAGE, Resource, Route};
 use crate::service::Error;
 use crate::service::links::OpenLink;
 use crate::web::qr::Qr;
@@ -29,7 +29,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "The page of a payment link.",
             query: &[LANG],
             handler: Handler::Open(|call| Box::pin(show(call))),
-            ..PAGE
+            ..LINK_PAGE
         },
         Route {
             operation: "linkPay",
@@ -37,7 +37,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/l/{id}",
             summary: "Makes the invoice of a payment link.",
             handler: Handler::Open(|call| Box::pin(pay(call))),
-            ..PAGE
+            ..LINK_PAGE
         },
         Route {
             operation: "linkCode",
@@ -45,14 +45,14 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "The QR code of a payment link, to be printed.",
             query: &[LANG],
             handler: Handler::Open(|call| Box::pin(code(call))),
-            ..PAGE
+            ..LINK_PAGE
         },
         Route {
             operation: "linkPicture",
             path: "/l/{id}/qr.svg",
             summary: "The QR code of a payment link, as a picture.",
             handler: Handler::Open(|call| Box::pin(picture(call))),
-            ..PAGE
+            ..LINK_PAGE
         },
     ],
 };

@@ -1,19 +1,19 @@
 //! The pages: complete HTML made here, without a script.
 //!
-//! What lives here: what is put into every page, its headers, and errors that are pages. What does not: the markup, which
+//! What lives here: what is put into every page, its headers, and what is said of times. What does not: the markup, which
 //! is in `web`, and what a browser lets a page do, which is its route's. What always holds: a page loads nothing from
 //! elsewhere but the shop's picture.
 
 pub(super) mod app;
 pub(super) mod checkout;
 pub(super) mod docs;
+mod error;
 mod form;
 pub(super) mod front_door;
 pub(super) mod link;
 pub(super) mod setup;
 
 use super::client;
-use super::front::RequestId;
 use super::policy::Policy;
 use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
@@ -23,9 +23,10 @@ use crate::domain::language::Language;
 use crate::domain::time::Time;
 use crate::domain::url::{Destination, Site};
 use crate::service::Error;
-use crate::web::templates::{Frame, LanguageLink, Moment, Page, Problem, Shop, WayOut};
+use crate::web::templates::{Frame, LanguageLink, Moment, Page, Shop, WayOut};
 use crate::web::words::Words;
 use askama::Template;
+pub(super) use error::{Asked, error};
 use hyper::header::{
     ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
@@ -45,9 +46,12 @@ struct Speech {
 impl Speech {
     /// To who has picked this language, of those of the account's setting and the browser's.
     fn new(picked: Option<&str>, account: &Account, headers: &HeaderMap) -> Speech {
-        let accepted = headers.get_all(ACCEPT_LANGUAGE).into_iter();
-        let accepted: Vec<_> = accepted.filter_map(|value| value.to_str().ok()).collect();
-        let language = Language::choose(picked, &account.checkout_lang, &accepted.join(","));
+        Speech::of(picked, &account.checkout_lang, &accepted(headers))
+    }
+
+    /// The same of any setting, and of what a browser accepts.
+    fn of(picked: Option<&str>, setting: &str, accepted: &str) -> Speech {
+        let language = Language::choose(picked, setting, accepted);
         let picked = picked.and_then(Language::of_tag);
         Speech {
             language,
@@ -55,6 +59,13 @@ impl Speech {
             words: Words::of(language),
         }
     }
+}
+
+/// The languages that a browser accepts, as it lists them.
+fn accepted(headers: &HeaderMap) -> String {
+    let accepted = headers.get_all(ACCEPT_LANGUAGE).into_iter();
+    let accepted: Vec<_> = accepted.filter_map(|value| value.to_str().ok()).collect();
+    accepted.join(",")
 }
 
 /// What the address of a page is given, after others, so that it is in the language that was picked.
@@ -138,45 +149,6 @@ fn safely(reply: Reply) -> Reply {
     reply
         .with(X_CONTENT_TYPE_OPTIONS, "nosniff")
         .with(REFERRER_POLICY, "no-referrer")
-}
-
-/// The page of an error, which stands alone.
-pub(super) fn error(path: &str, error: Error, request_id: RequestId) -> Reply {
-    error_page(path, error, request_id, (Policy::ALONE, None))
-}
-
-/// The page of an error, with this policy and this way back.
-fn error_page(
-    path: &str,
-    error: Error,
-    request_id: RequestId,
-    (policy, back): (Policy<'_>, Option<&str>),
-) -> Reply {
-    let request_id = &*request_id.to_string();
-    super::error::answer_as(error, request_id, |refusal, status| {
-        let heading = match status {
-            StatusCode::NOT_FOUND => "Page not found",
-            StatusCode::TOO_MANY_REQUESTS => "Too many requests",
-            StatusCode::SERVICE_UNAVAILABLE => "Not available just now",
-            StatusCode::INTERNAL_SERVER_ERROR => "Something broke",
-            _ => "That did not work",
-        };
-        let slashes = path.matches('/').count();
-        let frame = Frame {
-            root: "../".repeat(slashes.saturating_sub(1)),
-            ..of_service(heading)
-        };
-        let body = Problem {
-            heading,
-            message: sentence(&refusal.message),
-            request_id,
-            back,
-        };
-        reply(status, policy, frame, body).unwrap_or_else(|_| Reply {
-            status,
-            ..Reply::nothing()
-        })
-    })
 }
 
 /// A refusal's message as a sentence.

@@ -214,12 +214,13 @@ fn every_field_of_a_payment_is_a_text_wherever_it_stands() {
 #[test]
 fn every_field_of_another_page_is_a_text_wherever_it_stands() {
     let problem = Problem {
+        words: words(),
         heading: HOSTILE,
         message: hostile(),
         request_id: HOSTILE,
-        back: None,
+        back: Some(hostile()),
     };
-    shows(problem, 3);
+    shows(problem, 4);
     let link = || Link {
         words: words(),
         lang: Some(HOSTILE),

@@ -1,6 +1,7 @@
 //! What customers and shops' pages see: the checkout, payment links, `/v1/public`.
 
 mod customers;
+mod error_pages;
 mod events;
 mod files;
 mod pages;

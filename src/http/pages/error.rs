@@ -1,0 +1,161 @@
+//! The page of an error: to who runs the service in English and exactly, to a shop's customer in the customer's language
+//! and without what only programs understand.
+//!
+//! What always holds: it can be shown where the page that was asked for can be shown, however little of the request was
+//! looked at: inside pages of the origins that the account lists. Where no account is known it is shown by itself only.
+
+use super::form::Form;
+use super::{Speech, accepted, checkout, of_service, reply};
+use crate::domain::account::Account;
+use crate::domain::language::{AUTO, Language};
+use crate::domain::refusal::{Code, Refusal};
+use crate::http::error::answer_as;
+use crate::http::front::{Front, RequestId};
+use crate::http::policy::Policy;
+use crate::http::reply::Reply;
+use crate::http::route::{self, Payable};
+use crate::service::Error;
+use crate::web::templates::{Frame, Problem};
+use crate::web::words::Words;
+use hyper::body::Bytes;
+use hyper::{HeaderMap, StatusCode, Uri};
+
+/// What is known of a request whatever becomes of it, for the page that says that it was refused.
+pub(in crate::http) struct Asked<'a> {
+    pub(in crate::http) front: &'a Front,
+    /// What answers there are to whoever gets them.
+    pub(in crate::http) form: route::Form,
+    pub(in crate::http) uri: &'a Uri,
+    pub(in crate::http) request_id: RequestId,
+    customer: Option<Customer>,
+}
+
+/// A request of a shop's customer.
+struct Customer {
+    pays: Payable,
+    /// The languages of the browser, as it lists them.
+    accepted: String,
+    /// What came with the request, if it came.
+    body: Bytes,
+}
+
+impl<'a> Asked<'a> {
+    /// Of a request with these headers and this body.
+    pub(in crate::http) fn new(
+        (front, request_id): (&'a Front, RequestId),
+        form: route::Form,
+        uri: &'a Uri,
+        headers: &HeaderMap,
+        body: Option<&Bytes>,
+    ) -> Asked<'a> {
+        let customer = form.payers_of.map(|pays| Customer {
+            pays,
+            accepted: accepted(headers),
+            body: body.cloned().unwrap_or_default(),
+        });
+        Asked {
+            front,
+            form,
+            uri,
+            request_id,
+            customer,
+        }
+    }
+
+    /// The path's second part: the id of what is paid.
+    fn id(&self) -> &str {
+        self.uri.path().split('/').nth(2).unwrap_or_default()
+    }
+
+    /// From the path back to where all paths begin.
+    fn root(&self) -> String {
+        let slashes = self.uri.path().matches('/').count();
+        "../".repeat(slashes.saturating_sub(1))
+    }
+}
+
+impl Customer {
+    /// Whose customer it is. The id is enough: with it nobody learns more than a language and who may frame the page.
+    fn account(&self, asked: &Asked<'_>) -> Option<Account> {
+        match self.pays {
+            Payable::Invoice => asked.front.service.account_of_invoice(asked.id()),
+            Payable::Link => asked.front.service.account_of_link(asked.id()),
+        }
+    }
+
+    /// How the customer is spoken to: as was picked, in the address or in a form.
+    fn speech(&self, asked: &Asked<'_>, account: Option<&Account>) -> Speech {
+        let query = Form::parse(asked.uri.query().unwrap_or_default().as_bytes()).ok();
+        let form = Form::parse(&self.body).ok();
+        let sent = [&query, &form].into_iter().flatten();
+        let mut picked = sent.filter_map(|sent| sent.text("lang").ok());
+        let picked = picked.find(|lang| Language::of_tag(lang).is_some());
+        let setting = account.map_or(AUTO, |account| &account.checkout_lang);
+        Speech::of(picked, setting, &self.accepted)
+    }
+
+    /// The way back to the payment, for who has sent a form of its page.
+    fn back(&self, asked: &Asked<'_>) -> Option<String> {
+        let back = match self.pays {
+            Payable::Invoice => checkout::way_back(&asked.front.service, asked.id(), &self.body)?,
+            Payable::Link => return None,
+        };
+        Some(format!("{}checkout/{back}", asked.root()))
+    }
+}
+
+/// The page of an error.
+pub(in crate::http) fn error(asked: &Asked<'_>, error: Error) -> Reply {
+    let request_id = &*asked.request_id.to_string();
+    let customer = asked.customer.as_ref();
+    let account = customer.and_then(|customer| customer.account(asked));
+    let speech = customer.map(|customer| customer.speech(asked, account.as_ref()));
+    let language = speech.map_or(Language::English, |speech| speech.language);
+    let words = Words::of(language);
+    let policy = match (&account, asked.form.page) {
+        (Some(account), Some(policy)) => policy.framed_by(&account.allowed_origins),
+        _ => Policy::ALONE,
+    };
+    answer_as(error, request_id, |refusal, status| {
+        let (heading, told) = told(refusal, status, words);
+        let frame = Frame {
+            root: asked.root(),
+            language,
+            ..of_service(heading)
+        };
+        let body = Problem {
+            words,
+            heading,
+            message: match customer {
+                Some(_) => told.to_owned(),
+                None => super::sentence(&refusal.message),
+            },
+            request_id,
+            back: customer.and_then(|customer| customer.back(asked)),
+        };
+        reply(status, policy, frame, body).unwrap_or_else(|_| Reply {
+            status,
+            ..Reply::nothing()
+        })
+    })
+}
+
+/// What a refusal means to a customer: a heading and what can be done.
+fn told(refusal: &Refusal, status: StatusCode, words: &Words) -> (&'static str, &'static str) {
+    match status {
+        StatusCode::NOT_FOUND => (words.error_missing_title, words.error_missing_note),
+        StatusCode::TOO_MANY_REQUESTS => (words.error_busy_title, words.error_busy_note),
+        StatusCode::SERVICE_UNAVAILABLE => (words.error_later_title, words.error_later_note),
+        StatusCode::INTERNAL_SERVER_ERROR => (words.error_broken_title, words.error_broken_note),
+        _ => {
+            let note = match refusal.code {
+                Code::CoinUnavailable => words.error_coin,
+                Code::AccountNotApproved | Code::AccountSuspended | Code::AccountNotActive => {
+                    words.error_shop
+                }
+                _ => words.error_note,
+            };
+            (words.error_title, note)
+        }
+    }
+}

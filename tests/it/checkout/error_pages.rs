@@ -1,0 +1,161 @@
+//! Pages that tell a customer what went wrong: in which language, where to go on, and whose pages may show them.
+
+use super::pages::checkout;
+use crate::support::Shop;
+use crate::support::browser::Page;
+use crate::support::links::OperatorInterface;
+use serde_json::json;
+
+/// The page of an invoice that there is not.
+const NOWHERE: &str = "/checkout/019d9f7b-6a00-7000-8000-000000000001";
+const GERMAN: (&str, &str) = ("accept-language", "de-AT,de;q=0.9,en;q=0.8");
+
+/// The account lists these origins, and its checkout speaks this.
+fn set(shop: &Shop, origins: &str, language: &str) {
+    shop.write_beside(&format!(
+        "update accounts set allowed_origins = '{origins}', checkout_lang = '{language}'"
+    ));
+}
+
+/// GET by a browser that likes German best.
+#[track_caller]
+fn german(shop: &Shop, path: &str) -> Page {
+    Page::of(shop.send("GET", path, &[GERMAN], ""))
+}
+
+#[test]
+fn a_customer_reads_what_went_wrong_as_the_checkout_is_read() {
+    let shop = Shop::open();
+    set(&shop, "[]", "auto");
+    let invoice = shop.invoice("20.00", json!({}));
+    let (path, token) = checkout(&invoice);
+    let in_german = [
+        "<html lang=\"de\" dir=\"ltr\">",
+        "Seite nicht gefunden",
+        "nennen Sie diese Nummer:",
+    ];
+    for page in [NOWHERE, &path, "/checkout/x", "/l/x", "/l/x/qr"] {
+        german(&shop, page)
+            .refuses(404)
+            .says(404, &in_german)
+            .hides(&["not found", "Sandbox Shop"]);
+        let picked = format!("{page}?lang=ar");
+        german(&shop, &picked).says(404, &["lang=\"ar\" dir=\"rtl\"", "الصفحة غير موجودة"]);
+        shop.page(page)
+            .says(404, &["lang=\"en\"", "Page not found"]);
+    }
+    // The form's own field, what the shop has set, and what the browser likes.
+    set(&shop, "[]", "fr");
+    let select = |fields: &str| {
+        let body = format!("token={token}&asset=XYZ{fields}");
+        Page::of(shop.submit(&format!("{path}/select"), &[GERMAN], &body))
+    };
+    let back = format!("href=\"../..{path}?token={token}&#38;lang=tr\"");
+    select("&lang=tr").says(400, &["Başka birini seçin", &back]);
+    select("").says(400, &["Choisissez-en une autre.", "Retour au paiement"]);
+    german(&shop, &path).says(404, &["Page introuvable"]);
+    german(&shop, NOWHERE).says(404, &["Seite nicht gefunden"]);
+}
+
+#[test]
+fn a_payment_link_says_in_the_language_of_its_payer_why_nothing_can_be_paid() {
+    let shop = Shop::open();
+    let link = OperatorInterface::of(&shop)
+        .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    set(&shop, "[]", "auto");
+    let path = format!("/l/{}", link["id"].as_str().unwrap());
+    let pay = |body: &str| Page::of(shop.submit(&path, &[GERMAN], body));
+    let unread = "x".repeat(70_000);
+    for (body, said) in [
+        ("lang=pl", "Wróć"),
+        ("lang=%ff", "Gehen Sie zurück"),
+        (&unread, "Gehen Sie zurück"),
+    ] {
+        let wrong = format!("{body}&amount=1&amount=2");
+        let page = pay(&wrong);
+        assert!(
+            page.0.status == 400 || page.0.status == 413,
+            "{}",
+            page.0.status
+        );
+        assert!(page.0.text.contains(said), "{}", page.0.text);
+    }
+    shop.switch(json!({ "status": "suspended" }));
+    pay("").says(403, &["kann zurzeit keine Zahlungen annehmen"]);
+    pay("lang=ja").says(403, &["現在、このショップはお支払いを受け付けていません"]);
+    shop.write_beside(
+        "update payment_links set active = 0; update accounts set checkout_lang = 'it'",
+    );
+    german(&shop, &path)
+        .says(404, &["Pagina non trovata"])
+        .hides(&["coffee"]);
+}
+
+#[test]
+fn who_runs_the_service_reads_exactly_what_was_wrong_in_english() {
+    let shop = Shop::open();
+    for (path, status) in [("/setup", 403), ("/docs/nothing", 404)] {
+        german(&shop, path).refuses(status).says(
+            status,
+            &["lang=\"en\"", "If you ask for help, give this number:"],
+        );
+    }
+}
+
+#[test]
+fn whatever_is_refused_at_a_checkout_is_shown_where_the_checkout_is_shown() {
+    let shop = Shop::open();
+    let invoice = shop.invoice("20.00", json!({}));
+    let (path, token) = checkout(&invoice);
+    let unread = "x".repeat(70_000);
+    let long = [("x-long", "x".repeat(17_000))];
+    let long: Vec<_> = long
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    let refusals = |path: &str| {
+        [
+            shop.submit(&format!("{path}/select"), &[], &unread),
+            shop.submit(&format!("{path}/simulate"), &[], &unread),
+            shop.submit(&format!("{path}/select"), &[], "token=%ff"),
+            shop.submit(&format!("{path}/select"), &[], ""),
+            shop.submit(
+                &format!("{path}/simulate"),
+                &[],
+                &format!("token={token}&case=no"),
+            ),
+            shop.submit(&format!("{path}/other"), &[], ""),
+            shop.send("GET", &format!("{path}/select"), &[], ""),
+            shop.send("DELETE", path, &[], ""),
+            shop.send("GET", path, &[], ""),
+            shop.send("GET", &format!("{path}?token={token}"), &long, ""),
+            shop.send("GET", &format!("{path}?token=a&token=b"), &[], ""),
+        ]
+    };
+    for (origins, framed_by) in [
+        ("[]", "*"),
+        ("[\"https://shop.example\"]", "'self' https://shop.example"),
+    ] {
+        set(&shop, origins, "auto");
+        for (path, framed_by) in [(&*path, framed_by), (NOWHERE, "'none'")] {
+            for refused in refusals(path) {
+                assert!(refused.status >= 400, "{}", refused.status);
+                let policy = Page::of(refused).0.headers["content-security-policy"].clone();
+                assert!(
+                    policy.ends_with(&format!("; frame-ancestors {framed_by}")),
+                    "{policy}"
+                );
+            }
+        }
+    }
+    // A payment link is shown by itself only, and so is what is refused there.
+    let link = OperatorInterface::of(&shop)
+        .link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let page = shop.submit(
+        &format!("/l/{}", link["id"].as_str().unwrap()),
+        &[],
+        &unread,
+    );
+    let policy = Page::of(page).0.headers["content-security-policy"].clone();
+    assert!(policy.ends_with("frame-ancestors 'none'"), "{policy}");
+}
