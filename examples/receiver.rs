@@ -87,7 +87,8 @@ async fn receive(
 }
 
 /// What a shop does with a genuine event. The same event can come twice, and a late one after a newer one: remember
-/// its `id` in the transaction that acts on it, and act on `data.object.paid`, not on the order of arrival.
+/// its `id` in the transaction that acts on it, and act on `data.object.paid`, not on the order of arrival. Act only
+/// where `livemode` is that of the shop's key: an endpoint can be told of test payments too, under the same `orderId`.
 fn handle(body: &[u8]) {
     let event: Value = serde_json::from_slice(body).unwrap_or_default();
     let text = |pointer: &str| {
@@ -96,14 +97,15 @@ fn handle(body: &[u8]) {
             .and_then(Value::as_str)
             .unwrap_or("-")
     };
-    let paid = event.pointer("/data/object/paid").and_then(Value::as_bool);
+    let flag = |pointer: &str| event.pointer(pointer).and_then(Value::as_bool) == Some(true);
     println!(
-        "verified {} {} object={} status={} paid={}",
+        "verified {} {} livemode={} object={} status={} paid={}",
         text("/type"),
         text("/id"),
+        flag("/livemode"),
         text("/data/object/id"),
         text("/data/object/status"),
-        paid.unwrap_or(false)
+        flag("/data/object/paid")
     );
 }
 

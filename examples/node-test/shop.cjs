@@ -22,6 +22,8 @@ class Shop {
 
   constructor({ url, key, webhookSecret }) {
     Object.assign(this, { coffer: url, key, webhookSecret });
+    /** Does it take money? Test payments are worth nothing. */
+    this.livemode = !key.startsWith('sk_test_');
     this.server = createServer(async (request, response) => {
       const parts = [];
       for await (const part of request) parts.push(part);
@@ -47,9 +49,14 @@ class Shop {
     return answer.json();
   }
 
-  /** Events can come twice and out of order: what is shipped stays shipped, whatever an older one says. */
-  told({ data: { object } }) {
-    if (object.object !== 'invoice' || this.orders.get(object.orderId) !== 'open') return;
+  /**
+   * Events can come twice and out of order: what is shipped stays shipped, whatever an older one says. What has expired is
+   * shipped where it turns out to be paid. An endpoint can be told of both modes, which have order ids of their own.
+   */
+  told({ livemode, data: { object } }) {
+    if (livemode !== this.livemode || object.object !== 'invoice') return;
+    const state = this.orders.get(object.orderId);
+    if (state === undefined || state === 'shipped') return;
     if (object.paid) this.orders.set(object.orderId, 'shipped');
     else if (object.status === 'expired') this.orders.set(object.orderId, 'expired');
   }

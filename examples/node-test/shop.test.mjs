@@ -13,9 +13,14 @@ let coffer;
 let shop;
 beforeEach(async () => {
   coffer = await startCoffer();
-  shop = await new Shop({ ...coffer, key: coffer.keys.secretTest }).open();
-  await coffer.account({ endpoints: [{ url: shop.url }] });
+  await openShop(coffer.keys.secretTest);
 });
+/** Opens the shop with this key, in the place of one that is open. */
+async function openShop(key) {
+  shop?.close();
+  shop = await new Shop({ ...coffer, key }).open();
+  await coffer.account({ endpoints: [{ url: shop.url }] });
+}
 afterEach(async () => {
   shop?.close();
   await coffer?.stop();
@@ -38,6 +43,32 @@ test('nobody pays', async () => {
   await coffer.clock.advance('20m');
   assert.equal((await coffer.getInvoice(invoice)).status, 'expired');
   assert.equal(shop.orders.get('order-1'), 'expired');
+});
+
+test('an expired order is shipped when it turns out to have been paid in time', async () => {
+  await openShop(coffer.keys.secretLive);
+  const chain = 'litecoin';
+  await coffer.request('PATCH', '/sandbox/chains/{chain}', { params: { chain }, body: { lagging: true } });
+  const invoice = await shop.order('order-1', '20.00');
+  await coffer.request('POST', '/v1/invoices/{id}/select', {
+    params: { id: invoice.id }, body: { asset: 'LTC' }, mode: 'live',
+  });
+  const seenAt = (await coffer.clock.get()).toISOString();
+  // Coffer waits for a chain that lags, but not for ever.
+  await coffer.clock.advance('6h20m');
+  assert.equal(shop.orders.get('order-1'), 'expired');
+  await coffer.payments.confirm(await coffer.payments.see({ invoice: invoice.id, seenAt }));
+  await coffer.delivered();
+  assert.equal(shop.orders.get('order-1'), 'shipped');
+});
+
+test('a test payment ships nothing of a shop that takes money', async () => {
+  await openShop(coffer.keys.secretLive);
+  await shop.order('order-1', '20.00');
+  // An order id is one invoice in each mode, and the endpoint is told of both.
+  await coffer.pay(await coffer.createInvoice({ amount: '1.00', currency: 'EUR', orderId: 'order-1' }));
+  await coffer.delivered();
+  assert.equal(shop.orders.get('order-1'), 'open');
 });
 
 test('Coffer cannot be reached for a moment', async () => {

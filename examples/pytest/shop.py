@@ -27,6 +27,8 @@ class Shop:
         self.coffer_url = coffer_url
         self.key = key
         self.webhook_secret = webhook_secret
+        # Does it take money? Test payments are worth nothing.
+        self.livemode = not key.startswith("sk_test_")
         self.sent: Set[str] = set()
         self.refused: Dict[str, str] = {}
         self.handled: Set[str] = set()
@@ -56,13 +58,15 @@ class Shop:
         """Does what an event asks for. It is answered with 2xx where this returns, and comes again where it raises."""
         self.check_signature(headers["x-service-signature"], body)
         event = json.loads(body)
-        # An event can come twice.
-        if event["id"] in self.handled:
+        # An event can come twice. An endpoint can be told of both modes, which have order ids of their own.
+        if event["id"] in self.handled or event["livemode"] != self.livemode:
             return
         invoice = event["data"]["object"]
+        # What was refused is sent where it turns out to be paid, and what is sent stays so: an older event can come late.
         if event["type"] in ("invoice.confirmed", "invoice.overpaid") and invoice["paid"]:
             self.sent.add(invoice["orderId"])
-        elif event["type"] in ("invoice.expired", "invoice.underpaid"):
+            self.refused.pop(invoice["orderId"], None)
+        elif event["type"] in ("invoice.expired", "invoice.underpaid") and invoice["orderId"] not in self.sent:
             self.refused[invoice["orderId"]] = invoice["status"]
         self.handled.add(event["id"])
 

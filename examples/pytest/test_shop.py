@@ -13,12 +13,17 @@ from shop import Shop, ShopClosed
 ShopAndHooks = Tuple[Shop, Receiver]
 
 
-@pytest.fixture
-def shop_and_hooks(coffer: Coffer) -> ShopAndHooks:
-    """The shop, and a real HTTP server that hands each webhook to it."""
-    shop = Shop(coffer.url, coffer.keys.secret_test, coffer.webhook_secret)
+def open_shop(coffer: Coffer, key: str) -> ShopAndHooks:
+    """The shop with a key, and a real HTTP server that hands each webhook to it."""
+    shop = Shop(coffer.url, key, coffer.webhook_secret)
     hooks = coffer.receive_webhooks(lambda webhook: shop.handle_webhook(webhook.headers, webhook.body))
     return shop, hooks
+
+
+@pytest.fixture
+def shop_and_hooks(coffer: Coffer) -> ShopAndHooks:
+    """The shop in test mode."""
+    return open_shop(coffer, coffer.keys.secret_test)
 
 
 def test_a_paid_order_is_sent(coffer: Coffer, shop_and_hooks: ShopAndHooks) -> None:
@@ -52,7 +57,44 @@ def test_half_is_not_enough(coffer: Coffer, shop_and_hooks: ShopAndHooks) -> Non
     # The rest comes.
     coffer.pay(invoice)
     hooks.wait("invoice.confirmed")
-    assert shop.sent == {"order-1"}
+    assert (shop.sent, shop.refused) == ({"order-1"}, {})
+
+
+def test_an_expired_order_turns_out_to_have_been_paid_in_time(coffer: Coffer) -> None:
+    shop, hooks = open_shop(coffer, coffer.keys.secret_live)
+    coffer.change_chain("litecoin", lagging=True)
+    invoice = coffer.live.select(shop.order("order-1", Decimal("20.00"))["id"], "LTC")
+    seen_at = coffer.state()["time"]
+    # Coffer waits for a chain that lags, but not for ever.
+    coffer.clock.advance("6h20m")
+    hooks.wait("invoice.expired")
+    assert shop.refused == {"order-1": "expired"}
+    payment = coffer.request("POST", "/sandbox/payments", {"invoice": invoice.id, "seenAt": seen_at})
+    coffer.request("POST", f"/sandbox/payments/{payment['id']}", {"state": "confirmed"})
+    hooks.wait("invoice.confirmed")
+    assert (shop.sent, shop.refused) == ({"order-1"}, {})
+
+
+def test_a_test_payment_sends_nothing_of_a_shop_that_takes_money(coffer: Coffer) -> None:
+    shop, hooks = open_shop(coffer, coffer.keys.secret_live)
+    shop.order("order-1", Decimal("20.00"))
+    # An order id is one invoice in each mode, and the endpoint is told of both.
+    assert coffer.pay(coffer.create_invoice("1.00", order_id="order-1")).paid
+    hooks.wait("invoice.confirmed")
+    assert not shop.sent
+
+
+def test_an_older_event_that_comes_late_undoes_nothing(coffer: Coffer, shop_and_hooks: ShopAndHooks) -> None:
+    shop, hooks = shop_and_hooks
+    invoice = shop.order("order-1", Decimal("20.00"))
+    hooks.wait("invoice.created")
+    coffer.underpay(invoice["id"])
+    told = hooks.wait("invoice.underpaid")
+    coffer.pay(invoice["id"])
+    hooks.wait("invoice.confirmed")
+    shop.handled.clear()
+    shop.handle_webhook(told.headers, told.body)
+    assert (shop.sent, shop.refused) == ({"order-1"}, {})
 
 
 def test_the_shop_is_down_when_the_webhook_comes(coffer: Coffer, shop_and_hooks: ShopAndHooks) -> None:

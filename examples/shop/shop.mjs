@@ -20,6 +20,8 @@ const PRODUCTS = {
 };
 /** A signature that is older is of no use: somebody may have kept it. */
 const TOLERANCE_SECONDS = 300;
+/** Its orders are paid with test payments. A shop that takes money has a live key, and `true` here. */
+const LIVEMODE = false;
 const BODY_BYTES_MAX = 1024 * 1024;
 
 const file = (name) => readFileSync(new URL(name, import.meta.url), 'utf8');
@@ -69,15 +71,15 @@ async function buy(request) {
 
 /**
  * Takes a webhook. The same event may come twice, and an older one after a newer: what it does is the same the second
- * time, and what was paid stays so.
+ * time, and what was paid stays so. The endpoint is told of both modes, in each of which an order can have an invoice.
  */
 async function receive(request) {
   const body = await bodyOf(request);
   if (!signatureFits(request.headers['x-service-signature'], body)) {
     return [400, { message: 'the signature does not fit' }];
   }
-  const { data: { object } } = JSON.parse(body);
-  const order = object.object === 'invoice' ? orders.get(object.orderId) : undefined;
+  const { livemode, data: { object } } = JSON.parse(body);
+  const order = livemode === LIVEMODE && object.object === 'invoice' ? orders.get(object.orderId) : undefined;
   if (order && order.status !== 'paid') order.status = object.paid ? 'paid' : object.status;
   return [200, {}];
 }

@@ -165,6 +165,21 @@ async function resend(service, type) {
   while ((await found())[0].attempts.length < 2) await new Promise(setImmediate);
 }
 
+/** Pays a live invoice of this order, and waits until the shop has been told. */
+async function payLive(service, orderId) {
+  const post = async (path, body) => {
+    const answer = await fetch(`${service}${path}`, {
+      method: 'POST', headers: { 'X-API-Key': 'sk_live_sandbox' }, body: JSON.stringify(body),
+    });
+    assert.ok(answer.ok, `${path}: ${answer.status}`);
+    return answer.json();
+  };
+  const { id } = await post('/v1/invoices', { amount: '1.00', currency: 'EUR', orderId, asset: 'LTC' });
+  const payment = await post('/sandbox/payments', { invoice: id });
+  await post(`/sandbox/payments/${payment.id}`, { state: 'confirmed' });
+  await post('/sandbox/clock', { advance: '0s' });
+}
+
 test('the small shop sells, and ships when the webhook says so', async () => {
   const shop = spawn('node', [new URL('../../examples/shop/shop.mjs', import.meta.url).pathname], {
     env: { ...process.env, PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'],
@@ -178,6 +193,9 @@ test('the small shop sells, and ships when the webhook says so', async () => {
     const answer = page.waitForResponse(`${url}orders`);
     await page.getByRole('button', { name: 'Buy beans' }).click();
     const { order } = await (await answer).json();
+    // What is paid in the other mode is another invoice, though it has the same order.
+    await payLive(service, order);
+    assert.equal((await (await fetch(`${url}orders/${order}`)).json()).status, 'created');
     const frame = page.frameLocator('iframe');
     await frame.getByRole('button', { name: /Litecoin/ }).click();
     await frame.getByRole('button', { name: /exact/i }).click();

@@ -111,7 +111,7 @@ fn the_fixture_for_pytest() {
     let plugin = "coffer_sandbox.pytest_plugin";
     let arguments = ["-q", "-p", "no:cacheprovider", "-p", plugin, "pytest"];
     if let Some(output) = run("pytest", &arguments) {
-        passed(&output, "7 passed");
+        passed(&output, "10 passed");
     }
 }
 
@@ -135,7 +135,7 @@ fn the_fixture_for_node() {
     let tests = folder.path("shop.test.mjs");
     let arguments = ["--test", "--test-reporter=tap", tests.to_str().unwrap()];
     if let Some(output) = run("node", &arguments) {
-        let out = passed(&output, "# pass 5");
+        let out = passed(&output, "# pass 7");
         let says = |line: &&str| line.contains("exec to first created invoice, median of 20: ");
         println!("{}", out.lines().find(says).unwrap());
     }
