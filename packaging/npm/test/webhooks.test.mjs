@@ -89,6 +89,25 @@ test('an inbox waits, answers what it is told to, and is emptied', async () => {
   await assert.rejects(wrong, /The inbox inbox got no invoice\.confirmed within 900 ms; it got: nothing/);
 });
 
+test('an inbox waits for longer than one call may, and asks no more often than it must', async () => {
+  const patient = await startCoffer({ log: 'debug' });
+  try {
+    const inbox = await patient.inbox();
+    const waiting = inbox.wait('invoice.expired', { timeoutMs: 300_000 });
+    const [one, two] = [await patient.createInvoice(ORDER), await patient.createInvoice(ORDER)];
+    await patient.clock.advance('20m');
+    assert.equal((await waiting).event.type, 'invoice.expired');
+    const about = (await waiting).event.data.object.id === one.id ? two : one;
+    assert.equal((await inbox.wait('invoice.expired', { about, timeoutMs: Infinity })).event.data.object.id, about.id);
+    const never = inbox.wait('invoice.created', { about: 'another', timeoutMs: 500 });
+    await assert.rejects(never, /got no invoice\.created within 500 ms/);
+    const reads = patient.log.split('GET /sandbox/inbox').length - 1;
+    assert.ok(reads < 30, `${reads} reads`);
+  } finally {
+    await patient.stop();
+  }
+});
+
 test('a signature is verified', () => {
   const [body, secret, at] = ['{"id":"evt_1"}', 'whsec_c2VjcmV0', 1_800_000_000];
   const v1 = (time, text = body) => createHmac('sha256', secret).update(`${time}.${text}`).digest('hex');
@@ -115,4 +134,6 @@ test('a signature is verified', () => {
   assert.throws(() => verifySignature({ id: 'evt_1' }, good, secret), /it was parsed before it came here/);
   assert.throws(() => verifySignature(body, good, ''), /secret must be a text/);
   assert.throws(() => verifySignature(body, good, undefined), /secret must be a text/);
+  // Standard Webhooks would sign with an empty key.
+  assert.throws(() => verifySignature(body, good, 'whsec_'), /secret must be a text/);
 });

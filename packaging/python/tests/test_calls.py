@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import math
 import pickle
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
@@ -183,10 +185,23 @@ def test_an_inbox_gets_what_is_told(coffer: Coffer) -> None:
     coffer.clock.advance("10s")
     assert len(inbox.messages("invoice.created")) == 2
     assert {each["state"] for each in coffer.deliveries()} == {"delivered"}
-    with pytest.raises(WaitTimeoutError, match="sent: invoice.created, invoice.created"):
-        inbox.wait("invoice.confirmed", timeout=1)
+    with pytest.raises(WaitTimeoutError, match=r"within 0\.2 s; the inbox was sent: invoice.created, invoice.created"):
+        inbox.wait("invoice.confirmed", timeout=0.2)
     inbox.clear()
     assert inbox.messages() == []
+
+
+def test_an_inbox_waits_for_longer_than_one_call_may(coffer: Coffer) -> None:
+    inbox = coffer.inbox("shop")
+    with ThreadPoolExecutor() as pool:
+        waiting = [pool.submit(inbox.wait, "invoice.expired", timeout=timeout) for timeout in (300.0, math.inf)]
+        coffer.create_invoice("5.00")
+        coffer.clock.advance("20m")
+        assert {each.result().type for each in waiting} == {"invoice.expired"}
+    for timeout in (0.0, -1.0, math.nan):
+        assert inbox.wait(timeout=timeout).type == "invoice.created"
+        with pytest.raises(WaitTimeoutError, match="no invoice.confirmed within"):
+            inbox.wait("invoice.confirmed", timeout=timeout)
 
 
 def test_the_legacy_body_has_a_type_and_is_no_event(coffer: Coffer) -> None:
@@ -251,6 +266,8 @@ def test_a_stopped_clock_of_python_stops_nothing() -> None:
             invoice = coffer.pay(coffer.create_invoice("5.00"))
             assert hooks.wait("invoice.confirmed").event.invoice == coffer.invoice(invoice)
             inbox.wait("invoice.confirmed").verify(coffer.webhook_secret)
+            with pytest.raises(WaitTimeoutError):
+                inbox.wait("invoice.expired", timeout=1.1)
             with pytest.raises(WaitTimeoutError):
                 hooks.wait("invoice.expired", timeout=0.01)
             coffer.faults.drop_answer("GET /v1/merchant")

@@ -5,6 +5,12 @@
 const { idOf } = require('./client.js');
 const { SandboxError } = require('./error.js');
 const { verifySignature } = require('./signature.js');
+const { elapsed, pause } = require('./timers.js');
+
+/** How long the control is asked to wait at once; it takes whole seconds. */
+const ASK_SECONDS_MAX = 30;
+/** The pause between reads where the control cannot wait: for what is about one object, or for less than a second. */
+const PAUSE_MS = 50;
 
 /** @typedef {import('./api').EventType} EventType */
 /** @typedef {import('./api').InboxEntry} InboxEntry */
@@ -50,18 +56,19 @@ class Inbox {
    * @throws {SandboxError} where none comes, or a signature does not fit
    */
   async wait(type, { timeoutMs = 10_000, about } = {}) {
-    const until = performance.now() + timeoutMs;
+    const until = elapsed() + timeoutMs;
     const id = about === undefined ? undefined : idOf(about);
-    /** @type {number} */
-    let seconds;
-    do {
-      // The control waits for the first of the type; where that is of another object, what comes next is asked for.
+    for (;;) {
       const fits = (await this.#read(type, undefined))
         .find(({ event }) => id === undefined || /** @type {{id: string}} */ (event.data.object).id === id);
       if (fits) return fits;
-      seconds = Math.ceil((until - performance.now()) / 1000);
+      const leftMs = until - elapsed();
+      if (!(leftMs > 0)) break;
+      const seconds = Math.min(Math.floor(leftMs / 1000), ASK_SECONDS_MAX);
+      // The control waits for the first of the type, of whatever object.
       if (id === undefined && seconds > 0) await this.#read(type, `${seconds}s`);
-    } while (seconds > 0);
+      else await pause(Math.min(leftMs, PAUSE_MS));
+    }
     const came = (await this.list()).map(({ event }) => event.type).join(', ');
     throw new SandboxError(`The inbox ${this.#name} got no ${type} within ${timeoutMs} ms; it got: ${came || 'nothing'}.`);
   }

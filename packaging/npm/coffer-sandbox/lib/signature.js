@@ -5,6 +5,9 @@
 const { createHmac, timingSafeEqual } = require('node:crypto');
 const { now } = require('./timers.js');
 
+/** What the secrets of endpoints begin with. */
+const PREFIX = 'whsec_';
+
 /**
  * Whether a webhook's signature fits its raw body and its time is near.
  *
@@ -14,9 +17,13 @@ const { now } = require('./timers.js');
  * @param {{toleranceSeconds?: number, now?: number}} [options] `toleranceSeconds`: how far the signature's time may be
  *   from now, 300 if not given; `now`: Unix time in seconds, the clock's if not given
  * @returns {boolean} false too where the header is missing or is no such text
+ * @throws {TypeError} where the secret is empty, also behind `whsec_`, or the body is not the raw one
  */
 function verifySignature(body, header, secret, { toleranceSeconds = 300, now: at = now() / 1000 } = {}) {
-  if (typeof secret !== 'string' || secret === '') throw new TypeError('secret must be a text that is not empty');
+  // Anybody could sign with an empty key.
+  if (typeof secret !== 'string' || ['', PREFIX].includes(secret)) {
+    throw new TypeError('secret must be a text that is not empty');
+  }
   if (typeof body !== 'string' && !ArrayBuffer.isView(body)) {
     throw new TypeError('body must be the raw body, a string or bytes: it was parsed before it came here');
   }

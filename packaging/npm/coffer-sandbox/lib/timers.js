@@ -1,13 +1,23 @@
-// Timers and the time as they are when this is loaded: a test that replaces them later does not stop the sandbox.
+// Timers and the time of node itself, as they are when this is loaded: a test that replaces the global ones does not stop
+// the sandbox.
 
 'use strict';
 
+const { performance } = require('node:perf_hooks');
 const { clearTimeout, setTimeout } = require('node:timers');
 
 const RealDate = Date;
 
 /** Unix time in milliseconds. */
 const now = () => RealDate.now();
+
+const readElapsed = performance.now.bind(performance);
+
+/** Milliseconds since this process began; no clock that is set moves them. */
+const elapsed = () => readElapsed();
+
+/** @param {number} milliseconds @returns {Promise<void>} */
+const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); });
 
 /**
  * The promise's result; after so long an error instead.
@@ -25,4 +35,4 @@ function within(promise, milliseconds, late) {
   });
 }
 
-module.exports = { clearTimeout, now, setTimeout, within };
+module.exports = { clearTimeout, elapsed, now, pause, setTimeout, within };
