@@ -1,6 +1,6 @@
 // A shop's tests with jest, as it is without settings.
 //
-//   npm install --save-dev coffer-sandbox jest
+//   npm install --save-dev ./coffer-sandbox-*.tgz jest       (both files of a release)
 //   npx jest
 
 'use strict';

@@ -1,6 +1,6 @@
 // A shop's tests with node:test: an order is paid, the shop is told and ships; time passes; Coffer cannot be reached.
 //
-//   npm install --save-dev coffer-sandbox
+//   npm install --save-dev ./coffer-sandbox-*.tgz       (both files of a release)
 //   node --test shop.test.mjs
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-"""What a shop's tests look like with `pip install coffer-sandbox`: nothing sleeps, and each test has its own Coffer.
+"""What a shop's tests look like with the wheel `coffer-sandbox` installed: nothing sleeps, and each test has its own Coffer.
 
 The fixture `coffer` is a real Coffer on a free port, which starts in milliseconds and is gone when the test ends.
 """

@@ -1,6 +1,6 @@
 // A shop's tests with vitest: `coffer` is a fixture, which a test has by naming it. They can all run at once.
 //
-//   npm install --save-dev coffer-sandbox vitest
+//   npm install --save-dev ./coffer-sandbox-*.tgz vitest       (both files of a release)
 //   npx vitest run
 
 import { startCoffer } from 'coffer-sandbox';

@@ -1,9 +1,9 @@
-// `npx coffer-sandbox`, and the ways in which there is no program to run.
+// `npx --no coffer-sandbox`, and the ways in which there is no program to run.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -84,7 +84,9 @@ test('a platform without its package is told what to do', (t) => {
   };
   const on = (platform, arch) => (
     `Object.defineProperties(process, { platform: { value: '${platform}' }, arch: { value: '${arch}' } })`);
-  assert.match(said(''), /^The package @coffer-sandbox\/linux-x64, .*npm install --include=optional coffer-sandbox/);
+  const files = /npm install --save-dev \.\/coffer-sandbox-[0-9A-Z.]+\.tgz \.\/coffer-sandbox-linux-x64-[0-9A-Z.]+\.tgz$/m;
+  assert.match(said(''), /^The package @coffer-sandbox\/linux-x64, .* is not installed/);
+  assert.match(said(''), files);
   assert.match(said(on('darwin', 'arm64')), /^coffer-sandbox has no program for darwin-arm64 .*COFFER_BINARY/);
   assert.match(said(on('linux', 'arm64')), /^coffer-sandbox has no program for linux-arm64 /);
   const musl = 'process.report.getReport = () => ({ header: {} })';
@@ -97,4 +99,15 @@ test('a platform without its package is told what to do', (t) => {
     encoding: 'utf8', env: { ...process.env, COFFER_BINARY: '', PATH: alone },
   });
   assert.deepEqual([command.status, /^coffer-sandbox: The package /.test(command.stderr)], [1, true]);
+  // The two of a release belong together.
+  const platform = join(alone, '@coffer-sandbox/linux-x64');
+  mkdirSync(join(platform, 'bin'), { recursive: true });
+  cpSync(BINARY, join(platform, 'bin/coffer'));
+  const own = JSON.parse(readFileSync(join(PACKAGE, 'package.json')));
+  const write = (folder, told) => writeFileSync(join(folder, 'package.json'), JSON.stringify(told));
+  write(join(alone, 'coffer-sandbox'), { ...own, version: '0.0.2' });
+  write(platform, { version: '0.0.1' });
+  assert.match(said(''), /^The package .* is of version 0\.0\.1, and coffer-sandbox of 0\.0\.2\. Install both files/);
+  write(platform, { version: '0.0.2' });
+  assert.equal(said(started), '0\n');
 });

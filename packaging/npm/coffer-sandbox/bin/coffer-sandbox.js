@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npx coffer-sandbox`: runs `coffer sandbox` with the same arguments, ends it when asked to, and ends as it ended.
+// `npx --no coffer-sandbox`: runs `coffer sandbox` with the same arguments, ends it when asked to, and ends as it ended.
 
 'use strict';
 

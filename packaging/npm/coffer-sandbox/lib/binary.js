@@ -2,12 +2,15 @@
 
 'use strict';
 
-const { statSync } = require('node:fs');
-const { delimiter, join } = require('node:path');
+const { readFileSync, statSync } = require('node:fs');
+const { delimiter, dirname, join } = require('node:path');
 const { SandboxError } = require('./error.js');
 
 /** Platforms that have a package, each with its name. */
 const PACKAGES = Object.freeze({ 'linux-x64': '@coffer-sandbox/linux-x64' });
+
+/** What this package says of itself. */
+const OWN = join(__dirname, '../package.json');
 
 const BUILD_IT = 'Build it (cargo build --release, in its repository), and put it into the PATH, '
   + 'or name it in COFFER_BINARY.';
@@ -16,6 +19,43 @@ const BUILD_IT = 'Build it (cargo build --release, in its repository), and put i
 function onGlibc() {
   const report = /** @type {{header?: {glibcVersionRuntime?: string}}} */ (process.report?.getReport());
   return report?.header?.glibcVersionRuntime !== undefined;
+}
+
+/**
+ * The version of a package.
+ *
+ * @param {string} file its package.json
+ * @returns {string | undefined} nothing where it is run from its source
+ */
+function versionOf(file) {
+  return JSON.parse(readFileSync(file, 'utf8')).version;
+}
+
+/** @param {string} platform */
+function installBoth(platform) {
+  const version = versionOf(OWN) ?? 'VERSION';
+  const files = ['coffer-sandbox', `coffer-sandbox-${platform}`].map((name) => `./${name}-${version}.tgz`);
+  return `Install both files of the release: npm install --save-dev ${files.join(' ')}`;
+}
+
+/**
+ * The program of a platform's package.
+ *
+ * @param {string} name
+ * @param {string} platform
+ * @returns {string | undefined} nothing where it is not installed
+ * @throws {SandboxError} where it is of another release
+ */
+function programOf(name, platform) {
+  let path;
+  try {
+    path = require.resolve(`${name}/bin/coffer`);
+  } catch {
+    return undefined;
+  }
+  const [own, its] = [versionOf(OWN), versionOf(join(dirname(path), '../package.json'))];
+  if (own === its || own === undefined) return path;
+  throw new SandboxError(`The package ${name} is of version ${its}, and coffer-sandbox of ${own}. ${installBoth(platform)}`);
 }
 
 /** @param {string} path */
@@ -46,11 +86,8 @@ function findBinary(asked) {
   }
   const platform = `${process.platform}-${process.arch}`;
   const found = Object.entries(PACKAGES).find(([of]) => of === platform)?.[1];
-  try {
-    if (found !== undefined) return require.resolve(`${found}/bin/coffer`);
-  } catch {
-    // Said below.
-  }
+  const packed = found && programOf(found, platform);
+  if (packed !== undefined) return packed;
   const inPath = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'coffer')).find(isFile);
   if (inPath !== undefined) return inPath;
   if (found === undefined) {
@@ -61,8 +98,7 @@ function findBinary(asked) {
     throw new SandboxError(`coffer-sandbox has no program for ${platform} with musl, only with glibc. ${BUILD_IT}`);
   }
   throw new SandboxError(`The package ${found}, which has the program for ${platform}, is not installed. `
-    + 'npm leaves it out with --omit=optional, and where the lock file was made on another platform. '
-    + 'Install it with: npm install --include=optional coffer-sandbox');
+    + installBoth(platform));
 }
 
 module.exports = { findBinary };

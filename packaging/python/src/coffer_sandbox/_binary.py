@@ -44,7 +44,8 @@ def find_binary(named: Optional[str] = None) -> str:
     found = _of_wheel() or shutil.which("coffer")
     if found is None:
         raise SandboxError(
-            "there is no coffer: install the wheel coffer-sandbox, have coffer in the PATH, or name it in COFFER_BINARY"
+            "there is no coffer: install the file coffer_sandbox-*.whl of a release, have coffer in the PATH, or name it "
+            "in COFFER_BINARY"
         )
     return os.path.abspath(found)
 
