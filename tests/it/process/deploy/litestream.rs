@@ -1,6 +1,6 @@
 //! Litestream beside Coffer: under load, with both killed in the middle, and the way back on another machine.
 
-use super::{blocks, changed, path};
+use super::{blocks, changed, example, path};
 use crate::file::audit::findings;
 use crate::support::process::Process;
 use crate::support::served::Served;
@@ -57,17 +57,48 @@ impl Litestream {
         Process::start(command.arg("-log-level").arg("error"))
     }
 
+    /// As in a container beside Coffer's.
+    fn start_beside(&self) -> Process {
+        let mut command = Command::new("sh");
+        command.arg(example("litestream-beside.sh"));
+        let lock = format!("{}-lock", self.file.display());
+        Process::start(command.arg(&self.settings).arg(lock))
+    }
+
+    /// Is everything that is in the file in its copy too, once this returns? Not where it does not listen.
+    fn synced(&self) -> bool {
+        let mut command = Command::new("litestream");
+        command.args(["sync", "-wait", "-socket"]).arg(&self.socket);
+        command.arg(&self.file).output().unwrap().status.success()
+    }
+
     /// Waits until everything that is in the file is in its copy too.
     #[track_caller]
     fn sync(&self) {
-        let synced = |()| {
-            let mut command = Command::new("litestream");
-            command.args(["sync", "-wait", "-socket"]).arg(&self.socket);
-            command.arg(&self.file).output().unwrap().status.success()
-        };
         // It may not listen yet.
-        assert!(std::iter::repeat_n((), 1000).any(synced));
+        assert!(std::iter::repeat_n((), 1000).any(|()| self.synced()));
     }
+
+    /// Its copy, under this name.
+    #[track_caller]
+    fn restored(&self, copy: PathBuf) -> PathBuf {
+        let mut command = Command::new("litestream");
+        command.args(["restore", "-config"]).arg(&self.settings);
+        let command = command.arg("-o").arg(&copy).arg(&self.file);
+        assert!(command.status().unwrap().success());
+        copy
+    }
+}
+
+/// Creates one invoice, with an address; its id and address.
+#[track_caller]
+fn creates_one(url: &str, key: &str) -> (String, String) {
+    let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC" }).to_string();
+    let url = format!("{url}/v1/invoices");
+    let made = send(&agent(), "POST", &url, &[("X-API-Key", key)], &body).expect(201);
+    let made = made.json();
+    let of = |field: &str| made[field].as_str().unwrap().to_owned();
+    (of("id"), of("depositAddress"))
 }
 
 /// A key for invoices that are simulated, which need no node.
@@ -188,32 +219,46 @@ fn goes_on(served: &Served, key: &str, handed_out: &HashSet<String>) {
     let litestream = Litestream::set_up(served, "another");
     let running = served.start(&[]);
     let mut copying = litestream.start();
-    let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC" }).to_string();
-    let url = format!("{}/v1/invoices", running.url);
-    let made = send(&agent(), "POST", &url, &[("X-API-Key", key)], &body)
-        .expect(201)
-        .json();
-    assert!(
-        !handed_out.contains(made["depositAddress"].as_str().unwrap()),
-        "{made}"
-    );
+    let (made, address) = creates_one(&running.url, key);
+    assert!(!handed_out.contains(&address), "{address}");
     litestream.sync();
     copying.kill();
     drop(running);
-    let again = served.path("again.db");
-    let mut restore = Command::new("litestream");
-    restore
-        .args(["restore", "-config"])
-        .arg(&litestream.settings)
-        .arg("-o");
-    assert!(
-        restore
-            .arg(&again)
-            .arg(&served.file)
-            .status()
-            .unwrap()
-            .success()
-    );
-    assert!(invoices(&again).contains(made["id"].as_str().unwrap()));
+    let again = litestream.restored(served.path("again.db"));
+    assert!(invoices(&again).contains(&made));
     assert_eq!(findings(&again), Vec::<String>::new());
+}
+
+#[test]
+fn in_a_container_it_does_not_outlive_coffer() {
+    let Some(_) = tools::says("litestream", &["version"], UNTESTED) else {
+        return;
+    };
+    let served = Served::new();
+    let key = test_key(&served);
+    let litestream = Litestream::set_up(&served, "replica");
+    for _ in 0..3 {
+        let mut running = served.start(&[]);
+        let mut beside = litestream.start_beside();
+        creates_one(&running.url, &key);
+        litestream.sync();
+        // As a container does that has used too much memory.
+        running.process.kill();
+        assert!(!beside.ends(), "so that it is started again");
+        assert!(!litestream.synced(), "nobody copies");
+    }
+    // It does not begin without Coffer either, and what it finds then is still good.
+    assert!(!litestream.start_beside().ends());
+    let running = served.start(&[]);
+    let mut beside = litestream.start_beside();
+    litestream.sync();
+    let (made, _) = creates_one(&running.url, &key);
+    let number = beside.id().to_string();
+    let told = Command::new("kill").args(["-TERM", &number]).status();
+    assert!(told.unwrap().success());
+    beside.ends();
+    let copy = litestream.restored(served.path("copy.db"));
+    assert!(invoices(&copy).contains(&made));
+    assert_eq!(findings(&copy), Vec::<String>::new());
+    drop(running);
 }
