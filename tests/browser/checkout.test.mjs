@@ -195,7 +195,8 @@ test('a connection that is lost is told quietly, and comes back by itself', asyn
   await heading(page, 'Send 0.25 LTC');
   await page.context().setOffline(true);
   await page.getByText('No connection.').waitFor();
-  assert.ok(await page.locator('#offline').evaluate((note) => note.getBoundingClientRect().bottom <= innerHeight), 'it is seen');
+  const isSeen = (note) => note.getBoundingClientRect().bottom <= innerHeight;
+  assert.ok(await page.locator('#offline').evaluate(isSeen), 'it is seen');
   await looked(page, 'checkout_offline');
   await simulate(of);
   await page.context().setOffline(false);
@@ -323,7 +324,8 @@ test('it speaks as the browser does, and from right to left', async () => {
 
 test('what is copied has a point, however the language writes it', async () => {
   const of = await invoice({ asset: 'LTC' });
-  const page = await openPage(browser, `${of.checkoutUrl}&lang=de`, { permissions: ['clipboard-read', 'clipboard-write'] });
+  const permissions = ['clipboard-read', 'clipboard-write'];
+  const page = await openPage(browser, `${of.checkoutUrl}&lang=de`, { permissions });
   await heading(page, '0,25 LTC senden');
   assert.equal(await page.locator('#amount').textContent(), '0,25');
   const copied = () => page.evaluate(() => navigator.clipboard.readText());

@@ -13,12 +13,14 @@ after(async () => { await browser?.close(); await coffer?.stop(); });
 /** A name that is markup, and has no place to be broken at. */
 const LONG = `${HOSTILE}${'W'.repeat(100)}`;
 
-const XPUB = 'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs';
+const XPUB =
+  'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs';
 
 test('pages that have nothing yet say what to do', async () => {
   const page = await signedIn(browser, coffer);
-  for (const place of ['start', 'links', 'customers', 'unmatched', 'ledger', 'settings', 'keys', 'tokens', 'audit', 'accounts', 'users',
-    'wallets', 'chains', 'coins', 'servers', 'service', 'me']) {
+  const ofAccount = ['start', 'links', 'customers', 'unmatched', 'ledger', 'settings', 'keys', 'tokens', 'audit'];
+  const ofService = ['accounts', 'users', 'wallets', 'chains', 'coins', 'servers', 'service', 'me'];
+  for (const place of [...ofAccount, ...ofService]) {
     await go(page, `/${place}`);
     await seen(page, `${place}-empty`);
   }
@@ -131,12 +133,15 @@ test('a merchant sees its own account only, and nothing of the service', async (
   const refund = await coffer.control('POST', '/refunds', { invoice: invoice.id });
   const merchant = await signedIn(browser, coffer, { email: 'merchant@shop.test', password: 'a long password 1' });
   const side = await merchant.locator('#side').textContent();
-  for (const hidden of ['Accounts', 'Team', 'Wallets', 'Maintenance', 'Unmatched money']) assert.ok(!side.includes(hidden), hidden);
+  for (const hidden of ['Accounts', 'Team', 'Wallets', 'Maintenance', 'Unmatched money']) {
+    assert.ok(!side.includes(hidden), hidden);
+  }
   for (const place of ['/accounts', '/users', '/unmatched', '/service', '/wallets']) {
     await go(merchant, place);
     await merchant.getByRole('heading', { name: 'Page not found' }).waitFor();
   }
-  for (const place of ['/invoices', '/payouts', '/refunds', '/ledger', '/settings', '/keys', '/webhooks', '/audit', '/start', '/tokens']) {
+  const money = ['/invoices', '/payouts', '/refunds', '/ledger'];
+  for (const place of [...money, '/settings', '/keys', '/webhooks', '/audit', '/start', '/tokens']) {
     await go(merchant, place);
     assert.equal(await merchant.locator('#content .note.bad:visible').count(), 0, place);
   }
@@ -144,10 +149,15 @@ test('a merchant sees its own account only, and nothing of the service', async (
   // What only operators may do has no button, and is refused.
   await go(merchant, `/refunds/${refund.id}`);
   await merchant.getByText('An operator approves or rejects it.').first().waitFor();
-  for (const name of ['Approve…', 'Reject…', 'Cancel it…']) assert.equal(await merchant.getByRole('button', { name }).count(), 0, name);
+  for (const name of ['Approve…', 'Reject…', 'Cancel it…']) {
+    assert.equal(await merchant.getByRole('button', { name }).count(), 0, name);
+  }
   await seen(merchant, 'refund-of-merchant');
-  const refused = await merchant.evaluate(async (id) => (await fetch(`dashboard/api/refunds/${id}`,
-    { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"action":"approve"}' })).status, refund.id);
+  const refused = await merchant.evaluate(async (id) => {
+    const headers = { 'content-type': 'application/json' };
+    const body = '{"action":"approve"}';
+    return (await fetch(`dashboard/api/refunds/${id}`, { method: 'POST', headers, body })).status;
+  }, refund.id);
   assert.equal(refused, 403);
   await go(merchant, '/ledger');
   assert.equal(await merchant.getByRole('button', { name: 'Correct it…' }).count(), 0);

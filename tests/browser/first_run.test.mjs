@@ -7,18 +7,19 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { closePage, looked, openPage, startBrowser } from './harness.mjs';
 import { go, seen } from './operator_pages.mjs';
-import { clockIn, coffer, missing, scratch, serve, startChain } from './served.mjs';
+import { ANVIL, clockIn, coffer, missing, scratch, serve, startChain } from './served.mjs';
 
 const WHO = { email: 'anna@shop.test', password: 'a long word of Anna' };
 /** A public key of the well-known test words: its addresses can receive. */
-const XPUB = 'xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt';
+const XPUB =
+  'xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt';
 const RATES = { ETH: { EUR: '2000', USD: '2200' } };
 /** A day and an hour. */
 const A_DAY = 25 * 3600;
 /** What a browser says by itself of an answer that says no. */
 const SAYS_NO = ['400', '401', '403'];
 
-test('from the first-run link to a refund and a payout that were sent', { skip: missing('anvil', 'cc') }, async (t) => {
+test('from the first-run link to a refund and a payout that were sent', { skip: missing(ANVIL, 'cc') }, async (t) => {
   const folder = scratch(t);
   const file = join(folder, 'shop.db');
   const rates = join(folder, 'rates.json');

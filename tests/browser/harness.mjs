@@ -110,11 +110,14 @@ export async function fitsItsWidth(page, name) {
   assert.ok(wide <= width, `${name}: ${wide} px of content in ${width} px`);
 }
 
-/** A picture of the page, of one that is very long its beginning, for people to look at: target/screenshots/NAME.png. */
+/** A picture of the page, of a very long one its beginning, for people to look at: target/screenshots/NAME.png. */
 export async function picture(page, name) {
   const folder = join(root, 'target/screenshots');
   mkdirSync(folder, { recursive: true });
-  const [width, height] = await page.evaluate(() => [document.documentElement.clientWidth, document.documentElement.scrollHeight]);
+  const [width, height] = await page.evaluate(() => {
+    const { clientWidth, scrollHeight } = document.documentElement;
+    return [clientWidth, scrollHeight];
+  });
   const clip = { x: 0, y: 0, width, height: Math.min(height, 6000) };
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true, clip });
 }

@@ -5,8 +5,12 @@ import { looked, openPage } from './harness.mjs';
 /** What would be an element, were it put in as markup. */
 export const HOSTILE = '<img src=x onerror=alert(1)>"\'';
 
+/** The operator of every sandbox. */
+const OPERATOR = { email: 'operator@sandbox.test', password: 'sandbox' };
+
 /** Opens the operator pages and signs in; looks at test mode. */
-export async function signedIn(browser, coffer, { email = 'operator@sandbox.test', password = 'sandbox', ...options } = {}) {
+export async function signedIn(browser, coffer, who = {}) {
+  const { email, password, ...options } = { ...OPERATOR, ...who };
   const page = await openPage(browser, `${coffer.url}/dashboard`, options);
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);

@@ -34,7 +34,8 @@ test('the first contentful paint and the QR code', async (t) => {
   const [paints, codes] = [[], []];
   for (let round = 0; round < ROUNDS; round += 1) {
     await page.goto(invoice.checkoutUrl);
-    await page.waitForFunction(() => window.codeAt && performance.getEntriesByName('first-contentful-paint').length > 0);
+    await page.waitForFunction(() =>
+      window.codeAt && performance.getEntriesByName('first-contentful-paint').length > 0);
     const { paint, code } = await page.evaluate(() => ({
       paint: performance.getEntriesByName('first-contentful-paint')[0].startTime, code: window.codeAt,
     }));

@@ -89,7 +89,8 @@ test('the clock is moved, a call fails, everything is reset', async () => {
   await page.getByLabel('How it fails').selectOption('503');
   await page.getByRole('button', { name: 'Fail the next call' }).click();
   await page.getByText('The next one of POST /v1/invoices will.').waitFor();
-  assert.equal((await coffer.call('POST', '/v1/invoices', { amount: '20.00', currency: 'EUR' }, coffer.keys.secretTest)).status, 503);
+  const order = { amount: '20.00', currency: 'EUR' };
+  assert.equal((await coffer.call('POST', '/v1/invoices', order, coffer.keys.secretTest)).status, 503);
   // With its path, as an id can have these digits, too.
   await entries(page, 'call').filter({ hasText: /\/v1\/invoices\s*503/ }).waitFor();
   await page.getByRole('button', { name: 'End all faults' }).click();
@@ -105,8 +106,10 @@ test('the clock is moved, a call fails, everything is reset', async () => {
 test('what comes is shown as text', async () => {
   const page = await open();
   const markup = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
-  await coffer.test('POST', '/v1/invoices', { amount: '20.00', currency: 'EUR', description: markup, metadata: { [markup]: markup } });
-  await coffer.call('GET', `/v1/invoices/${encodeURIComponent(markup)}?${encodeURIComponent(markup)}`, undefined, markup.slice(0, 20));
+  const hostile = { description: markup, metadata: { [markup]: markup } };
+  await coffer.test('POST', '/v1/invoices', { amount: '20.00', currency: 'EUR', ...hostile });
+  const part = encodeURIComponent(markup);
+  await coffer.call('GET', `/v1/invoices/${part}?${part}`, undefined, markup.slice(0, 20));
   await newest(page, 'GET /v1/invoices/%3Cimg');
   for (const [kind, text] of [['call', 'POST /v1/invoices'], ['event', 'invoice.created']]) {
     const entry = entries(page, kind).filter({ hasText: text }).first();
@@ -150,7 +153,8 @@ test('without a script it has the keys and the lines', async () => {
 });
 
 for (const [name, options] of Object.entries({
-  light: { viewport: { width: 1280, height: 900 } }, dark: { colorScheme: 'dark', viewport: { width: 1280, height: 900 } },
+  light: { viewport: { width: 1280, height: 900 } },
+  dark: { colorScheme: 'dark', viewport: { width: 1280, height: 900 } },
   narrow: { viewport: { width: 320, height: 700 } },
 })) {
   test(`it is looked at: ${name}`, async () => {

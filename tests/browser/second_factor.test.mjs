@@ -13,7 +13,8 @@ after(async () => { await browser?.close(); await coffer?.stop(); });
 
 /** The code that an app with this secret shows now, or so many steps of 30 seconds later. */
 function codeOf(secret, later = 0) {
-  const bits = [...secret].map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0')).join('');
+  const value = (letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter);
+  const bits = [...secret].map((letter) => value(letter).toString(2).padStart(5, '0')).join('');
   const key = Buffer.from(bits.match(/.{8}/g).map((byte) => parseInt(byte, 2)));
   const step = Buffer.alloc(8);
   step.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + later));
@@ -113,7 +114,8 @@ test('an operator turns off the second factor of somebody who lost the app', asy
     const answer = await fetch(`${coffer.url}/dashboard/api/${path}`, {
       method, headers: { cookie, 'content-type': 'application/json' }, body: body && JSON.stringify(body),
     });
-    return { cookie: answer.headers.get('set-cookie')?.split(';')[0], body: answer.status === 204 ? null : await answer.json() };
+    const json = answer.status === 204 ? null : await answer.json();
+    return { cookie: answer.headers.get('set-cookie')?.split(';')[0], body: json };
   };
   const own = await call('', 'POST', 'session', { email: 'operator@sandbox.test', password: 'sandbox' });
   const [email, password] = ['ben@shop.test', 'a long password 1'];

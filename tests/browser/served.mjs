@@ -5,14 +5,22 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 /** What a program needs of its environment. */
 const { PATH, COFFER_BINARY = 'coffer' } = process.env;
+
+/** The chain's node: the one that lies beside the browser's modules, else the one on the path. */
+export const ANVIL = (() => {
+  const modules = resolve(process.env.COFFER_NODE_MODULES ?? 'node_modules');
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+  const own = join(modules, `@foundry-rs/anvil-${process.platform}-${arch}/bin/anvil`);
+  return existsSync(own) ? own : 'anvil';
+})();
 
 /** A folder that is gone when the test has ended. */
 export function scratch(t) {
@@ -98,7 +106,7 @@ const NETWORK = 11155111;
 
 /** A chain of a test's own, whose blocks are final once there are eight more. */
 export async function startChain(t) {
-  const node = started(t, 'anvil', ['--host', '127.0.0.1', '--port', '0', '--slots-in-an-epoch', '4',
+  const node = started(t, ANVIL, ['--host', '127.0.0.1', '--port', '0', '--slots-in-an-epoch', '4',
     '--chain-id', String(NETWORK)]);
   const url = `http://${await node.line(/^Listening on (\S+)$/)}`;
   const ask = async (method, ...params) => {
@@ -115,7 +123,8 @@ export async function startChain(t) {
     balance: async (address) => BigInt(await ask('eth_getBalance', address, 'latest')),
     /** Does what a payment link asks for, as a wallet that scans it, and makes all of that final; the transaction. */
     pay: async (link) => {
-      const [, to, network, value] = /^ethereum:(0x[0-9a-fA-F]{40})@(\d+)\?value=(\d+)$/.exec(link) ?? assert.fail(link);
+      const asked = /^ethereum:(0x[0-9a-fA-F]{40})@(\d+)\?value=(\d+)$/.exec(link);
+      const [, to, network, value] = asked ?? assert.fail(link);
       assert.equal(Number(network), NETWORK);
       const paid = { from: wallet, to, value: `0x${BigInt(value).toString(16)}` };
       const txid = await ask('eth_sendTransaction', paid);

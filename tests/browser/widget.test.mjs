@@ -25,7 +25,11 @@ connect-src ${coffer.url}; frame-src ${coffer.url}; img-src data:`);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  site = { url: `http://127.0.0.1:${server.address().port}`, close: () => { server.close(); server.closeAllConnections(); } };
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  site = { url: `http://127.0.0.1:${server.address().port}`, close };
 });
 after(async () => { site?.close(); await browser?.close(); await coffer?.stop(); });
 
@@ -38,7 +42,8 @@ async function allow(allowedOrigins) {
   const operator = { email: 'operator@sandbox.test', password: 'sandbox' };
   const answer = await fetch(`${coffer.url}/dashboard/api/session`, { method: 'POST', body: JSON.stringify(operator) });
   const cookie = answer.headers.get('set-cookie').split(';')[0];
-  const { data: [{ id }] } = await (await fetch(`${coffer.url}/dashboard/api/accounts`, { headers: { cookie } })).json();
+  const accounts = await fetch(`${coffer.url}/dashboard/api/accounts`, { headers: { cookie } });
+  const { data: [{ id }] } = await accounts.json();
   const change = { method: 'PATCH', headers: { cookie }, body: JSON.stringify({ allowedOrigins }) };
   assert.equal((await fetch(`${coffer.url}/dashboard/api/accounts/${id}`, change)).status, 200);
 }
@@ -50,7 +55,9 @@ async function shopWith(html) {
   await page.evaluate(() => {
     window.told = [];
     for (const name of ['open', 'status', 'close', 'error']) {
-      document.addEventListener(`coffer-${name}`, ({ detail }) => window.told.push([name, detail?.status ?? detail?.code]));
+      document.addEventListener(`coffer-${name}`, ({ detail }) => {
+        window.told.push([name, detail?.status ?? detail?.code]);
+      });
     }
   });
   return page;

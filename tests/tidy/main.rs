@@ -133,6 +133,11 @@ fn files_and_functions_are_short() {
 }
 
 #[test]
+fn scripts_are_short_and_so_are_their_lines() {
+    hold(shape::scripts);
+}
+
+#[test]
 fn files_open_with_what_they_are_for() {
     hold(shape::openings);
 }

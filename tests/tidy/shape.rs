@@ -8,7 +8,10 @@ use crate::words::has_phrase;
 
 const FILE_LINES_MAX: usize = 400;
 const FUNCTION_LINES_MAX: usize = 70;
+const SCRIPT_LINE_CHARS_MAX: usize = 120;
 const ROOTS: &[&str] = &["src/", "tests/", "examples/"];
+/// Where scripts of pages and of their tests are.
+const SCRIPTS: &[&str] = &["src/web/", "tests/browser/"];
 
 const TOP: &[&str] = &[
     "Cargo.lock",
@@ -64,6 +67,32 @@ pub fn lengths(tree: &Tree) -> Vec<String> {
                 found.push(file.at(line, &format!(
                     "`{name}` has {lines} lines, and {FUNCTION_LINES_MAX} are the most: give its steps functions of their own"
                 )));
+            }
+        }
+    }
+    found
+}
+
+/// No formatter breaks the lines of scripts.
+pub fn scripts(tree: &Tree) -> Vec<String> {
+    let mut found = tree.need(SCRIPTS);
+    let is_script = |file: &&File| file.path.ends_with(".js") || file.path.ends_with(".mjs");
+    let scripts = SCRIPTS.iter().flat_map(|folder| tree.under(folder));
+    for file in scripts.filter(is_script) {
+        let lines = file.text.lines().count();
+        if lines > FILE_LINES_MAX {
+            found.push(file.at(
+                lines,
+                &format!("{lines} lines, and {FILE_LINES_MAX} are the most: a script this long is two scripts"),
+            ));
+        }
+        for (at, line) in file.text.lines().enumerate() {
+            let chars = line.chars().count();
+            if chars > SCRIPT_LINE_CHARS_MAX {
+                found.push(file.at(
+                    at + 1,
+                    &format!("{chars} characters, and {SCRIPT_LINE_CHARS_MAX} are the most: break the line"),
+                ));
             }
         }
     }
@@ -199,7 +228,8 @@ pub fn dependencies(tree: &Tree) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{
-        DEPENDENCIES, TOP, dependencies, functions, lengths, map, openings, test_folders, top_level,
+        DEPENDENCIES, TOP, dependencies, functions, lengths, map, openings, scripts, test_folders,
+        top_level,
     };
     use crate::tree::{Tree, finds};
 
@@ -213,6 +243,21 @@ mod tests {
             ("examples/a.rs", ""),
         ];
         finds(lengths, &files, &["src/a.rs:402", "src/a.rs:2"]);
+    }
+
+    #[test]
+    fn long_scripts_and_their_long_lines_are_refused() {
+        let wide = format!("{}\n{}é\n", "é".repeat(120), "é".repeat(120));
+        let files = [
+            ("src/web/a.js", wide.as_str()),
+            ("src/web/a.css", &wide),
+            ("tests/browser/a.mjs", &"a();\n".repeat(401)),
+        ];
+        finds(
+            scripts,
+            &files,
+            &["src/web/a.js:2", "tests/browser/a.mjs:401"],
+        );
     }
 
     #[test]

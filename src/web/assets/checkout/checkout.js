@@ -11,21 +11,21 @@ const COPIED_MS = 2_500;
 /** @param {string} id */
 const byId = (id) => document.getElementById(id);
 /** What is on a page that may change. @param {Document} page */
-const contentOf = (page) => page.getElementById("checkout");
+const contentOf = (page) => page.getElementById('checkout');
 /** What a listener is told once. @param {string} text */
 function say(text) {
-  const said = byId("said");
+  const said = byId('said');
   if (said) said.textContent = text;
 }
 
 /** A page's content without what is different each time that it is asked for. @param {Element} content */
 function essence(content) {
   const copy = /** @type {Element} */ (content.cloneNode(true));
-  for (const left of copy.querySelectorAll("[data-seconds-left]")) left.remove();
-  for (const found of copy.querySelectorAll("[hidden]")) found.removeAttribute("hidden");
-  for (const found of copy.querySelectorAll("details[open]")) found.removeAttribute("open");
-  for (const found of copy.querySelectorAll(".done")) found.classList.remove("done");
-  for (const button of copy.querySelectorAll("[data-copy]")) button.textContent = "";
+  for (const left of copy.querySelectorAll('[data-seconds-left]')) left.remove();
+  for (const found of copy.querySelectorAll('[hidden]')) found.removeAttribute('hidden');
+  for (const found of copy.querySelectorAll('details[open]')) found.removeAttribute('open');
+  for (const found of copy.querySelectorAll('.done')) found.classList.remove('done');
+  for (const button of copy.querySelectorAll('[data-copy]')) button.textContent = '';
   return copy.innerHTML;
 }
 
@@ -36,7 +36,7 @@ let endsAt = /** @type {number | null} */ (null);
 let secondsShown = -1;
 
 function readClock() {
-  const left = document.querySelector("[data-seconds-left]");
+  const left = document.querySelector('[data-seconds-left]');
   if (!(left instanceof HTMLElement)) {
     endsAt = null;
     return;
@@ -47,21 +47,21 @@ function readClock() {
 
 /** As a clock shows it. @param {number} seconds */
 function clock(seconds) {
-  const two = (/** @type {number} */ part) => String(part).padStart(2, "0");
+  const two = (/** @type {number} */ part) => String(part).padStart(2, '0');
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
   const rest = two(seconds % 60);
   return hours > 0 ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;
 }
 
 function tick() {
-  const left = document.querySelector("[data-seconds-left]");
+  const left = document.querySelector('[data-seconds-left]');
   if (endsAt === null || !(left instanceof HTMLElement)) return;
   const seconds = Math.max(0, Math.ceil((endsAt - performance.now()) / 1000));
   if (seconds === secondsShown) return;
   const passed = (/** @type {number} */ mark) => secondsShown > mark && seconds <= mark;
-  const text = passed(0) ? left.dataset.none : passed(60) ? left.dataset.one : passed(300) ? left.dataset.five : "";
+  const text = passed(0) ? left.dataset.none : passed(60) ? left.dataset.one : passed(300) ? left.dataset.five : '';
   secondsShown = seconds;
-  left.textContent = (left.dataset.text ?? "{time}").replace("{time}", clock(seconds));
+  left.textContent = (left.dataset.text ?? '{time}').replace('{time}', clock(seconds));
   if (text) say(text);
   if (seconds === 0) refresh();
 }
@@ -83,8 +83,8 @@ async function refresh() {
   isAsking = true;
   let wait = null;
   try {
-    const answer = await fetch(location.href, { cache: "no-store", credentials: "same-origin" });
-    if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    const answer = await fetch(location.href, { cache: 'no-store', credentials: 'same-origin' });
+    if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), 'text/html'));
     connected(answer.status < 500);
     if (answer.status >= 500) wait = RETRY_MS;
   } catch {
@@ -102,8 +102,8 @@ async function refresh() {
 
 /** Says quietly that there is no connection, as long as there is none. @param {boolean} is */
 function connected(is) {
-  const note = byId("offline");
-  const text = is ? "" : note?.dataset.text ?? "";
+  const note = byId('offline');
+  const text = is ? '' : (note?.dataset.text ?? '');
   if (note && note.textContent !== text) note.textContent = text;
 }
 
@@ -118,15 +118,15 @@ function schedule(wait) {
 function listen() {
   const address = contentOf(document)?.dataset.events;
   // A browser has few connections to a host: a page that nobody looks at keeps none of them.
-  if (!address || document.visibilityState === "hidden") {
+  if (!address || document.visibilityState === 'hidden') {
     stream?.close();
     stream = null;
   } else if (!stream) {
     stream = new EventSource(address);
-    stream.addEventListener("invoice", refresh);
-    stream.addEventListener("open", () => connected(true));
+    stream.addEventListener('invoice', refresh);
+    stream.addEventListener('open', () => connected(true));
     // It comes back by itself and then tells what was missed; whether there is a connection at all is seen by asking.
-    stream.addEventListener("error", () => schedule(RETRY_MS * Math.random()));
+    stream.addEventListener('error', () => schedule(RETRY_MS * Math.random()));
   }
 }
 
@@ -136,16 +136,17 @@ function show(page) {
   if (!now || !next) return;
   const isOther = now.dataset.state !== next.dataset.state;
   if (!isOther && essence(now) === essence(next)) {
-    const [left, fresh] = [now, next].map((content) => content.querySelector("[data-seconds-left]"));
-    if (left instanceof HTMLElement && fresh instanceof HTMLElement) left.dataset.secondsLeft = fresh.dataset.secondsLeft;
+    const [left, fresh] = [now, next].map((content) => content.querySelector('[data-seconds-left]'));
+    if (left instanceof HTMLElement && fresh instanceof HTMLElement)
+      left.dataset.secondsLeft = fresh.dataset.secondsLeft;
     readClock();
     return;
   }
   const kept = isOther ? null : keep(now);
-  const trial = document.querySelector(".trial");
-  const freshTrial = page.querySelector(".trial");
+  const trial = document.querySelector('.trial');
+  const freshTrial = page.querySelector('.trial');
   document.title = page.title;
-  for (const name of ["state", "pollSeconds", "events"]) {
+  for (const name of ['state', 'pollSeconds', 'events']) {
     const value = next.dataset[name];
     if (value === undefined) delete now.dataset[name];
     else now.dataset[name] = value;
@@ -156,15 +157,15 @@ function show(page) {
   improve();
   if (kept) {
     kept();
-    const count = [...now.querySelectorAll(".count, .status .waits")].map((one) => one.textContent?.trim()).join(" ");
+    const count = [...now.querySelectorAll('.count, .status .waits')].map((one) => one.textContent?.trim()).join(' ');
     if (count) say(count);
   } else {
-    const heading = now.querySelector("h1");
-    heading?.setAttribute("tabindex", "-1");
+    const heading = now.querySelector('h1');
+    heading?.setAttribute('tabindex', '-1');
     // Inside a page of the shop the focus stays where the reader has it.
     if (window.top === window || document.hasFocus()) heading?.focus();
-    const text = [heading, now.querySelector(".message, .problem")].map((one) => one?.textContent?.trim() ?? "");
-    say(text.filter(Boolean).join(". "));
+    const text = [heading, now.querySelector('.message, .problem')].map((one) => one?.textContent?.trim() ?? '');
+    say(text.filter(Boolean).join('. '));
   }
   listen();
 }
@@ -173,12 +174,12 @@ function show(page) {
 function keep(content) {
   const focused = document.activeElement;
   const path = focused && content.contains(focused) ? selector(focused) : null;
-  const sought = content.querySelector("#find");
-  const text = sought instanceof HTMLInputElement ? sought.value : "";
-  const open = [...content.querySelectorAll("details[open]")].map((one) => one.id);
+  const sought = content.querySelector('#find');
+  const text = sought instanceof HTMLInputElement ? sought.value : '';
+  const open = [...content.querySelectorAll('details[open]')].map((one) => one.id);
   return () => {
-    for (const id of open) byId(id)?.setAttribute("open", "");
-    const find = byId("find");
+    for (const id of open) byId(id)?.setAttribute('open', '');
+    const find = byId('find');
     if (find instanceof HTMLInputElement && text) {
       find.value = text;
       filter(find);
@@ -192,29 +193,30 @@ function keep(content) {
 function selector(element) {
   if (element.id) return `#${CSS.escape(element.id)}`;
   if (element instanceof HTMLButtonElement && element.value) return `button[value="${CSS.escape(element.value)}"]`;
-  if (element instanceof HTMLElement && element.dataset.copy) return `[data-copy="${CSS.escape(element.dataset.copy)}"]`;
-  if (element.tagName === "SUMMARY" && element.parentElement) return `#${element.parentElement.id} > summary`;
-  return element.tagName === "A" && element.className ? `a.${element.className}` : null;
+  if (element instanceof HTMLElement && element.dataset.copy)
+    return `[data-copy="${CSS.escape(element.dataset.copy)}"]`;
+  if (element.tagName === 'SUMMARY' && element.parentElement) return `#${element.parentElement.id} > summary`;
+  return element.tagName === 'A' && element.className ? `a.${element.className}` : null;
 }
 
 // Copying.
 
 /** @param {HTMLElement} button */
 async function copy(button) {
-  const field = byId(button.dataset.copy ?? "");
+  const field = byId(button.dataset.copy ?? '');
   const text = field?.dataset.exact;
   if (!field || !text) return;
   if (!(await write(text, field))) {
-    say(button.dataset.failed ?? "");
+    say(button.dataset.failed ?? '');
     return;
   }
   const before = button.textContent;
-  const done = button.dataset.done ?? "";
-  if (!button.classList.contains("done")) {
-    button.classList.add("done");
+  const done = button.dataset.done ?? '';
+  if (!button.classList.contains('done')) {
+    button.classList.add('done');
     button.textContent = done;
     setTimeout(() => {
-      button.classList.remove("done");
+      button.classList.remove('done');
       button.textContent = before;
     }, COPIED_MS);
   }
@@ -229,7 +231,7 @@ async function write(text, field) {
   } catch {
     // Not allowed here, or no such thing without https: the older way needs a selection.
     getSelection()?.selectAllChildren(field);
-    return document.execCommand("copy");
+    return document.execCommand('copy');
   }
 }
 
@@ -238,51 +240,52 @@ async function write(text, field) {
 /** @param {HTMLInputElement} find */
 function filter(find) {
   const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const form = find.closest("form");
+  const form = find.closest('form');
   let found = 0;
-  for (const item of form?.querySelectorAll("li") ?? []) {
-    const name = (item.dataset.find ?? "").toLowerCase();
+  for (const item of form?.querySelectorAll('li') ?? []) {
+    const name = (item.dataset.find ?? '').toLowerCase();
     item.hidden = !words.every((word) => name.includes(word));
     if (!item.hidden) found += 1;
   }
-  const none = form?.querySelector(".none");
+  const none = form?.querySelector('.none');
   if (!(none instanceof HTMLElement)) return;
-  if (found === 0 && none.hidden) say(none.textContent ?? "");
+  if (found === 0 && none.hidden) say(none.textContent ?? '');
   none.hidden = found > 0;
 }
 
 /** Shows what works only with this script. */
 function improve() {
-  for (const hidden of document.querySelectorAll(".copy, .search")) hidden.removeAttribute("hidden");
+  for (const hidden of document.querySelectorAll('.copy, .search')) hidden.removeAttribute('hidden');
   readClock();
 }
 
-document.addEventListener("click", (event) => {
-  const button = event.target instanceof Element ? event.target.closest("[data-copy]") : null;
+document.addEventListener('click', (event) => {
+  const button = event.target instanceof Element ? event.target.closest('[data-copy]') : null;
   if (button instanceof HTMLElement) copy(button);
 });
-document.addEventListener("input", (event) => {
-  if (event.target instanceof HTMLInputElement && event.target.id === "find") filter(event.target);
+document.addEventListener('input', (event) => {
+  if (event.target instanceof HTMLInputElement && event.target.id === 'find') filter(event.target);
 });
-document.addEventListener("keydown", (event) => {
+document.addEventListener('keydown', (event) => {
   // Enter in the search picks nothing by accident.
-  if (event.key === "Enter" && event.target instanceof HTMLInputElement && event.target.id === "find") event.preventDefault();
+  if (event.key === 'Enter' && event.target instanceof HTMLInputElement && event.target.id === 'find')
+    event.preventDefault();
 });
 // What is selected by hand is copied as a wallet reads it, however the language writes it.
-document.addEventListener("copy", (event) => {
+document.addEventListener('copy', (event) => {
   const node = getSelection()?.anchorNode;
   const element = node instanceof Element ? node : node?.parentElement;
-  const field = element?.closest("[data-exact]");
+  const field = element?.closest('[data-exact]');
   if (!(field instanceof HTMLElement) || getSelection()?.toString().trim() !== field.textContent?.trim()) return;
-  event.clipboardData?.setData("text/plain", field.dataset.exact ?? "");
+  event.clipboardData?.setData('text/plain', field.dataset.exact ?? '');
   event.preventDefault();
 });
-document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible" && contentOf(document)?.dataset.events) refresh();
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'visible' && contentOf(document)?.dataset.events) refresh();
   listen();
 });
-addEventListener("online", () => refresh());
-addEventListener("offline", () => connected(false));
+addEventListener('online', () => refresh());
+addEventListener('offline', () => connected(false));
 
 improve();
 listen();

@@ -12,14 +12,43 @@ export async function show(context) {
   const isAll = context.isOperator && context.query.get('whose') === 'all';
   const found = await pages({
     label: 'Audit log',
-    load: (before) => operator('GET', 'audit-log', undefined, { before, limit: 100, account: isAll ? null : context.account?.id }),
-    none: empty('Nothing is noted yet', 'Whatever a person changes in these pages, or by the operator interface, is noted here.'),
+    load: (before) =>
+      operator('GET', 'audit-log', undefined, { before, limit: 100, account: isAll ? null : context.account?.id }),
+    none: empty(
+      'Nothing is noted yet',
+      'Whatever a person changes in these pages, or by the operator interface, is noted here.',
+    ),
     columns: /** @type {import("../shared/dom.js").Column<Entry>[]} */ ([
-      { name: 'When', cell: (one) => when(one.at) }, { name: 'Who', cell: (one) => one.actor }, { name: 'What', cell: (one) => one.action },
+      { name: 'When', cell: (one) => when(one.at) },
+      { name: 'Who', cell: (one) => one.actor },
+      { name: 'What', cell: (one) => one.action },
       { name: 'On', cell: (one) => h('span', { class: 'mono' }, one.objectId ?? '–') },
-      { name: 'Details', cell: (one) => (Object.keys(one.detail ?? {}).length === 0 ? '–' : h('details', null, h('summary', null, 'Show'), pretty(one.detail))) },
+      {
+        name: 'Details',
+        cell: (one) =>
+          Object.keys(one.detail ?? {}).length === 0
+            ? '–'
+            : h('details', null, h('summary', null, 'Show'), pretty(one.detail)),
+      },
     ]),
   });
-  return h('div', { class: 'page' }, head('Audit log', 'Who did what, newest first. Nobody can change it.'),
-    context.isOperator ? filters('/audit', [{ name: 'whose', label: 'Whose', type: 'select', options: [['', 'What concerns this account'], ['all', 'All']] }]) : null, found);
+  return h(
+    'div',
+    { class: 'page' },
+    head('Audit log', 'Who did what, newest first. Nobody can change it.'),
+    context.isOperator
+      ? filters('/audit', [
+          {
+            name: 'whose',
+            label: 'Whose',
+            type: 'select',
+            options: [
+              ['', 'What concerns this account'],
+              ['all', 'All'],
+            ],
+          },
+        ])
+      : null,
+    found,
+  );
 }

@@ -11,60 +11,165 @@ import { confirmed } from './webhooks.js';
 
 /** @param {Context} context */
 export async function show(context) {
-  const [coins, rates, settings] = await Promise.all([operator('GET', 'coins'), operator('GET', 'rates'), operator('GET', 'settings')]);
+  const [coins, rates, settings] = await Promise.all([
+    operator('GET', 'coins'),
+    operator('GET', 'rates'),
+    operator('GET', 'settings'),
+  ]);
   const told = /** @type {Schemas["Rates"]} */ (rates);
-  const costs = (/** @type {Coin} */ coin) => told.data.filter((one) => one.coin === coin.symbol || one.coin === coin.asset);
+  const costs = (/** @type {Coin} */ coin) =>
+    told.data.filter((one) => one.coin === coin.symbol || one.coin === coin.asset);
   const switched = async (/** @type {Coin} */ one) => {
-    if (one.enabled && !await confirmed(`Switch ${one.name} off?`, 'Nobody is offered it any more. What was quoted stays payable.', 'Switch it off')) return false;
+    if (
+      one.enabled &&
+      !(await confirmed(
+        `Switch ${one.name} off?`,
+        'Nobody is offered it any more. What was quoted stays payable.',
+        'Switch it off',
+      ))
+    )
+      return false;
     return operator('PUT', `coins/${one.asset}`, { enabled: !one.enabled });
   };
-  return h('div', { class: 'page' }, head('Coins', 'What customers may pay in, what one costs in live mode, and how deep payments have to lie.'),
-    table('Coins', [
-      { name: 'Coin', cell: (/** @type {Coin} */ one) => h('div', null, one.name, h('div', { class: 'quiet' }, `${one.asset} on ${words(one.chain)}`)) },
-      { name: 'Is', cell: (one) => (one.enabled ? badge('on', 'good') : h('span', null, badge('off'), ' since ', when(one.offSince))) },
-      { name: 'Costs', cell: (one) => (!told.needed || costs(one).length === 0 ? 'Not needed' : costs(one).map((rate) => h('div', null, rate.rate
-        ? `${money(rate.rate.rate, rate.currency)}, ${rate.rate.ageSeconds} s old` : h('span', { class: 'bad' }, `${rate.currency}: ${rate.problem ?? 'no rate'}`)))) },
-      { name: 'Confirmations', cell: (one) => tiers(settings.confirmations[one.asset]) },
-      { name: '', cell: (one) => h('div', { class: 'row' }, h('button', { type: 'button', class: 'small', onclick: () => depth(context, one, settings.confirmations[one.asset]) }, 'Confirmations…'),
-        act(context, one.enabled ? 'Switch off…' : 'Switch on', one.enabled ? 'It is off.' : 'It is on.', () => switched(one), one.enabled ? 'small danger' : 'small')) },
-    ], /** @type {Coin[]} */ (coins.data)).element,
-    sources(told));
+  return h(
+    'div',
+    { class: 'page' },
+    head('Coins', 'What customers may pay in, what one costs in live mode, and how deep payments have to lie.'),
+    table(
+      'Coins',
+      [
+        {
+          name: 'Coin',
+          cell: (/** @type {Coin} */ one) =>
+            h('div', null, one.name, h('div', { class: 'quiet' }, `${one.asset} on ${words(one.chain)}`)),
+        },
+        {
+          name: 'Is',
+          cell: (one) =>
+            one.enabled ? badge('on', 'good') : h('span', null, badge('off'), ' since ', when(one.offSince)),
+        },
+        {
+          name: 'Costs',
+          cell: (one) =>
+            !told.needed || costs(one).length === 0
+              ? 'Not needed'
+              : costs(one).map((rate) =>
+                  h(
+                    'div',
+                    null,
+                    rate.rate
+                      ? `${money(rate.rate.rate, rate.currency)}, ${rate.rate.ageSeconds} s old`
+                      : h('span', { class: 'bad' }, `${rate.currency}: ${rate.problem ?? 'no rate'}`),
+                  ),
+                ),
+        },
+        { name: 'Confirmations', cell: (one) => tiers(settings.confirmations[one.asset]) },
+        {
+          name: '',
+          cell: (one) =>
+            h(
+              'div',
+              { class: 'row' },
+              h(
+                'button',
+                {
+                  type: 'button',
+                  class: 'small',
+                  onclick: () => depth(context, one, settings.confirmations[one.asset]),
+                },
+                'Confirmations…',
+              ),
+              act(
+                context,
+                one.enabled ? 'Switch off…' : 'Switch on',
+                one.enabled ? 'It is off.' : 'It is on.',
+                () => switched(one),
+                one.enabled ? 'small danger' : 'small',
+              ),
+            ),
+        },
+      ],
+      /** @type {Coin[]} */ (coins.data),
+    ).element,
+    sources(told),
+  );
 }
 
 /** @param {Schemas["ConfirmationTiers"] | undefined} list */
 function tiers(list) {
   if (!list) return '–';
-  return list.map((one) => h('div', null, one.below ? `${one.confirmations} below ${one.below}` : `${one.confirmations}${list.length > 1 ? ' above' : ''}`));
+  return list.map((one) =>
+    h(
+      'div',
+      null,
+      one.below ? `${one.confirmations} below ${one.below}` : `${one.confirmations}${list.length > 1 ? ' above' : ''}`,
+    ),
+  );
 }
 
 /** @param {Schemas["Rates"]} told */
 function sources(told) {
-  if (told.sources.length === 0) return h('p', { class: 'quiet' }, 'No source of rates is asked: none is set, or none is needed.');
-  return h('section', { class: 'stack', 'aria-labelledby': 'sources' }, h('h2', { id: 'sources' }, 'Where rates come from'), table('Sources of rates', [
-    { name: 'Source', cell: (one) => words(one.source) }, { name: 'Asked', cell: (one) => when(one.triedAt) }, { name: 'Told', cell: (one) => when(one.toldAt) },
-    { name: 'Problem', cell: (one) => one.problem ?? 'None' },
-  ], told.sources).element);
+  if (told.sources.length === 0)
+    return h('p', { class: 'quiet' }, 'No source of rates is asked: none is set, or none is needed.');
+  return h(
+    'section',
+    { class: 'stack', 'aria-labelledby': 'sources' },
+    h('h2', { id: 'sources' }, 'Where rates come from'),
+    table(
+      'Sources of rates',
+      [
+        { name: 'Source', cell: (one) => words(one.source) },
+        { name: 'Asked', cell: (one) => when(one.triedAt) },
+        { name: 'Told', cell: (one) => when(one.toldAt) },
+        { name: 'Problem', cell: (one) => one.problem ?? 'None' },
+      ],
+      told.sources,
+    ).element,
+  );
 }
 
 /** @param {Context} context @param {Coin} coin @param {Schemas["ConfirmationTiers"] | undefined} now */
 async function depth(context, coin, now) {
-  const text = (now ?? []).map((one) => (one.below ? `${one.below}: ${one.confirmations}` : `${one.confirmations}`)).join('\n');
+  const text = (now ?? [])
+    .map((one) => (one.below ? `${one.below}: ${one.confirmations}` : `${one.confirmations}`))
+    .join('\n');
   const made = await ask(`Confirmations of ${coin.name}`, (/** @type {(answer: boolean) => void} */ close) => [
-    h('p', null, 'How many confirmations a payment needs before it counts. Fewer is faster; what a chain takes back after that is your loss.'),
+    h(
+      'p',
+      null,
+      'How many confirmations a payment needs before it counts. Fewer is faster; what a chain takes back after that ' +
+        'is your loss.',
+    ),
     form({
-      fields: [{ name: 'confirmations', label: 'One rule a line', type: 'textarea', rows: 4, value: text,
-        hint: 'Like “100: 1” for what is worth less than 100 in its invoice’s currency, then “3” for the rest; “final” where the chain has that. Empty: its chain’s own.' }],
-      submit: 'Save', cancel: () => close(false),
+      fields: [
+        {
+          name: 'confirmations',
+          label: 'One rule a line',
+          type: 'textarea',
+          rows: 4,
+          value: text,
+          hint:
+            'Like “100: 1” for what is worth less than 100 in its invoice’s currency, then “3” for the rest; ' +
+            '“final” where the chain has that. Empty: its chain’s own.',
+        },
+      ],
+      submit: 'Save',
+      cancel: () => close(false),
       send: async (values) => {
-        const rules = values.confirmations.split('\n').map((/** @type {string} */ line) => line.trim()).filter(Boolean).map((/** @type {string} */ line) => {
-          const [below, count] = line.includes(':') ? line.split(':').map((part) => part.trim()) : [undefined, line];
-          const confirmations = /^\d+$/.test(count ?? '') ? Number(count) : count;
-          return below === undefined ? { confirmations } : { below, confirmations };
-        });
+        const rules = values.confirmations
+          .split('\n')
+          .map((/** @type {string} */ line) => line.trim())
+          .filter(Boolean)
+          .map((/** @type {string} */ line) => {
+            const [below, count] = line.includes(':') ? line.split(':').map((part) => part.trim()) : [undefined, line];
+            const confirmations = /^\d+$/.test(count ?? '') ? Number(count) : count;
+            return below === undefined ? { confirmations } : { below, confirmations };
+          });
         await operator('PUT', 'settings', { confirmations: { [coin.asset]: rules.length > 0 ? rules : null } });
         close(true);
       },
-    })]);
+    }),
+  ]);
   if (!made) return;
   toast('The confirmations are saved.');
   await context.reload();

@@ -1,7 +1,7 @@
 // The operator pages: who is signed in, which account and mode is looked at, and which page that is.
 //
-// What lives here: the frame around every page, and the one table of pages. What does not: pages, each a module of its own
-// that is loaded when it is gone to. What always holds: the mode that is looked at, live or test, is in sight.
+// What lives here: the frame around every page, and the one table of pages. What does not: pages, each a module of its
+// own that is loaded when it is gone to. What always holds: the mode that is looked at, live or test, is in sight.
 
 import { hooks, operator, problemNote } from '../shared/api.js';
 import { fill, h, place, router, to } from '../shared/dom.js';
@@ -16,8 +16,10 @@ import { signIn } from './sign_in.js';
  *   path: (rest: string) => string, reload: () => void, refresh: () => Promise<void>,
  * }} Context what a page is given: `path` is that of the account's operations, `parts` what is behind the page's name
  * @typedef {(context: Context) => Promise<Element>} Show
- * @typedef {{ name: string, text: string, group: string, load: () => Promise<{ show: Show }>, for?: "operators" | "account",
- *   hidden?: boolean }} Page
+ * @typedef {{
+ *   name: string, text: string, group: string, load: () => Promise<{ show: Show }>,
+ *   for?: "operators" | "account", hidden?: boolean,
+ * }} Page
  */
 
 /** @type {Page[]} every page; `name` is the first part of its place. */
@@ -27,7 +29,13 @@ const pages = [
   { name: 'invoices', text: 'Invoices', group: 'Money in', for: 'account', load: () => import('./invoices.js') },
   { name: 'links', text: 'Payment links', group: 'Money in', for: 'account', load: () => import('./links.js') },
   { name: 'customers', text: 'Customers', group: 'Money in', for: 'account', load: () => import('./customers.js') },
-  { name: 'unmatched', text: 'Unmatched money', group: 'Money in', for: 'operators', load: () => import('./unmatched.js') },
+  {
+    name: 'unmatched',
+    text: 'Unmatched money',
+    group: 'Money in',
+    for: 'operators',
+    load: () => import('./unmatched.js'),
+  },
   { name: 'payouts', text: 'Payouts', group: 'Money out', for: 'account', load: () => import('./payouts.js') },
   { name: 'refunds', text: 'Refunds', group: 'Money out', for: 'account', load: () => import('./refunds.js') },
   { name: 'ledger', text: 'Ledger', group: 'Money out', for: 'account', load: () => import('./ledger.js') },
@@ -44,7 +52,14 @@ const pages = [
   { name: 'servers', text: 'Servers', group: 'Service', for: 'operators', load: () => import('./servers.js') },
   { name: 'service', text: 'Maintenance', group: 'Service', for: 'operators', load: () => import('./service.js') },
   { name: 'me', text: 'You', group: '', load: () => import('./me.js'), hidden: true },
-  { name: 'deliveries', text: 'Deliveries', group: 'Shop', for: 'account', load: () => import('./deliveries.js'), hidden: true },
+  {
+    name: 'deliveries',
+    text: 'Deliveries',
+    group: 'Shop',
+    for: 'account',
+    load: () => import('./deliveries.js'),
+    hidden: true,
+  },
   { name: 'events', text: 'Events', group: 'Shop', for: 'account', load: () => import('./events.js'), hidden: true },
   { name: 'signature', text: 'Check a signature', group: 'Shop', load: () => import('./signature.js'), hidden: true },
 ];
@@ -114,9 +129,10 @@ function signedOut() {
 async function read() {
   const session = await operator('GET', 'session');
   state.user = session.user;
-  state.accounts = session.user.role === 'operator'
-    ? (await operator('GET', 'accounts')).data
-    : [await operator('GET', `accounts/${session.user.account}`)];
+  state.accounts =
+    session.user.role === 'operator'
+      ? (await operator('GET', 'accounts')).data
+      : [await operator('GET', `accounts/${session.user.account}`)];
 }
 
 async function begin() {
@@ -136,28 +152,56 @@ function frame() {
   const user = state.user;
   if (!user) return;
   const side = h('nav', { class: 'side', id: 'side', 'aria-label': 'Pages' });
-  const menu = h('button', {
-    type: 'button', class: 'menu small', 'aria-expanded': 'false', 'aria-controls': 'side',
-    onclick: () => menu.setAttribute('aria-expanded', String(side.classList.toggle('open'))),
-  }, 'Menu');
-  const accounts = state.accounts.length > 1
-    ? h('select', { id: 'account', 'aria-label': 'Account', onchange: pickAccount },
-      state.accounts.map(({ id, name }) => h('option', { value: id }, name)))
-    : h('span', { id: 'account' }, state.accounts[0]?.name ?? 'No account yet');
+  const menu = h(
+    'button',
+    {
+      type: 'button',
+      class: 'menu small',
+      'aria-expanded': 'false',
+      'aria-controls': 'side',
+      onclick: () => menu.setAttribute('aria-expanded', String(side.classList.toggle('open'))),
+    },
+    'Menu',
+  );
+  const accounts =
+    state.accounts.length > 1
+      ? h(
+          'select',
+          { id: 'account', 'aria-label': 'Account', onchange: pickAccount },
+          state.accounts.map(({ id, name }) => h('option', { value: id }, name)),
+        )
+      : h('span', { id: 'account' }, state.accounts[0]?.name ?? 'No account yet');
   function pickAccount(/** @type {Event} */ event) {
     if (event.target instanceof HTMLSelectElement) choose('account', event.target.value);
   }
-  const modes = h('div', { class: 'segments', role: 'group', 'aria-label': 'Mode' }, ['live', 'test'].map((one) =>
-    h('button', { type: 'button', 'data-mode': one, onclick: () => choose('mode', one) }, one === 'live' ? 'Live' : 'Test')));
-  fill(document.body,
+  const modes = h(
+    'div',
+    { class: 'segments', role: 'group', 'aria-label': 'Mode' },
+    ['live', 'test'].map((one) =>
+      h(
+        'button',
+        { type: 'button', 'data-mode': one, onclick: () => choose('mode', one) },
+        one === 'live' ? 'Live' : 'Test',
+      ),
+    ),
+  );
+  fill(
+    document.body,
     h('a', { class: 'skip', href: '#content', onclick: skip }, 'Skip to the page'),
-    h('header', { class: 'top' },
+    h(
+      'header',
+      { class: 'top' },
       h('a', { class: 'brand', href: '#/' }, h('img', { src: logo, alt: '' }), 'Coffer'),
-      menu, h('span', { class: 'space' }), accounts, modes,
+      menu,
+      h('span', { class: 'space' }),
+      accounts,
+      modes,
       h('a', { class: 'button small', href: '#/me' }, user.email),
       h('button', { type: 'button', class: 'small', onclick: signOut }, 'Sign out'),
-      h('p', { class: 'test-band', id: 'test-band', hidden: true }, 'Test mode: nothing here is real money.')),
-    h('div', { class: 'shell' }, side, h('main', { class: 'content', id: 'content', tabindex: '-1' })));
+      h('p', { class: 'test-band', id: 'test-band', hidden: true }, 'Test mode: nothing here is real money.'),
+    ),
+    h('div', { class: 'shell' }, side, h('main', { class: 'content', id: 'content', tabindex: '-1' })),
+  );
   function skip(/** @type {Event} */ event) {
     event.preventDefault();
     document.getElementById('content')?.focus();
@@ -181,11 +225,30 @@ function mark(now) {
   for (const page of pages.filter((one) => !one.hidden && isOpen(one))) {
     groups.set(page.group, [...(groups.get(page.group) ?? []), page]);
   }
-  fill(side, [...groups].map(([group, members]) => [
-    group ? h('h2', null, group) : null,
-    h('ul', null, members.map((page) => h('li', null,
-      h('a', { href: to(`/${page.name}`), 'aria-current': page.name === (under[now?.name ?? ''] ?? now?.name) ? 'page' : null }, page.text)))),
-  ]));
+  fill(
+    side,
+    [...groups].map(([group, members]) => [
+      group ? h('h2', null, group) : null,
+      h(
+        'ul',
+        null,
+        members.map((page) =>
+          h(
+            'li',
+            null,
+            h(
+              'a',
+              {
+                href: to(`/${page.name}`),
+                'aria-current': page.name === (under[now?.name ?? ''] ?? now?.name) ? 'page' : null,
+              },
+              page.text,
+            ),
+          ),
+        ),
+      ),
+    ]),
+  );
   const select = document.getElementById('account');
   if (select instanceof HTMLSelectElement) select.value = account()?.id ?? '';
   for (const button of document.querySelectorAll('[data-mode]')) {
@@ -217,8 +280,13 @@ async function show() {
   try {
     shown = page ? await (await page.load()).show(context(parts, query)) : missing();
   } catch (error) {
-    shown = h('div', { class: 'stack' }, h('h1', null, page?.text ?? 'Coffer'), problemNote(error),
-      h('div', null, h('button', { type: 'button', onclick: () => show() }, 'Try again')));
+    shown = h(
+      'div',
+      { class: 'stack' },
+      h('h1', null, page?.text ?? 'Coffer'),
+      problemNote(error),
+      h('div', null, h('button', { type: 'button', onclick: () => show() }, 'Try again')),
+    );
   } finally {
     clearTimeout(waiting);
   }
@@ -235,8 +303,12 @@ async function show() {
 }
 
 function missing() {
-  return h('div', { class: 'page' }, h('h1', null, 'Page not found'),
-    h('p', null, 'There is no such page, or it is not for you. ', h('a', { href: '#/' }, 'Go to the home page'), '.'));
+  return h(
+    'div',
+    { class: 'page' },
+    h('h1', null, 'Page not found'),
+    h('p', null, 'There is no such page, or it is not for you. ', h('a', { href: '#/' }, 'Go to the home page'), '.'),
+  );
 }
 
 /** @param {string[]} parts @param {URLSearchParams} query @returns {Context} */
@@ -246,13 +318,26 @@ function context(parts, query) {
   // What a page does is done to the account that it shows.
   const shown = account();
   return {
-    user, isOperator: user.role === 'operator', account: shown, accounts: state.accounts, mode: mode(),
-    parts: parts.map(decodeURIComponent), query, path: (rest) => `accounts/${shown?.id}/${rest}`, reload: show,
-    refresh: async () => { await read(); frame(); await show(); },
+    user,
+    isOperator: user.role === 'operator',
+    account: shown,
+    accounts: state.accounts,
+    mode: mode(),
+    parts: parts.map(decodeURIComponent),
+    query,
+    path: (rest) => `accounts/${shown?.id}/${rest}`,
+    reload: show,
+    refresh: async () => {
+      await read();
+      frame();
+      await show();
+    },
   };
 }
 
 hooks.signedOut = signedOut;
 document.querySelector('noscript')?.remove();
-router(() => { if (state.user) show(); });
+router(() => {
+  if (state.user) show();
+});
 begin();

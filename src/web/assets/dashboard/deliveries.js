@@ -24,7 +24,11 @@ async function list(context) {
   const found = await pages({
     label: 'Deliveries',
     load: (before) => operator('GET', context.path('deliveries'), undefined, { mode, before, limit: 50, ...wanted }),
-    none: empty('Nothing was sent', 'As soon as something happens, and an endpoint is on, it stands here.', h('a', { class: 'button', href: '#/webhooks' }, 'Endpoints')),
+    none: empty(
+      'Nothing was sent',
+      'As soon as something happens, and an endpoint is on, it stands here.',
+      h('a', { class: 'button', href: '#/webhooks' }, 'Endpoints'),
+    ),
     columns: /** @type {import("../shared/dom.js").Column<Delivery>[]} */ ([
       { name: 'Event', cell: (one) => h('a', { href: to(`/deliveries/${one.id}`) }, one.type) },
       { name: 'State', cell: (one) => badge(one.state) },
@@ -35,23 +39,49 @@ async function list(context) {
       { name: 'Made', cell: (one) => when(one.createdAt) },
     ]),
   });
-  return h('div', { class: 'page' },
-    head('Deliveries', 'What your endpoints were sent, and what they answered.',
-      h('button', { type: 'button', onclick: () => resendSince(context, endpoints) }, 'Send again since…')),
+  return h(
+    'div',
+    { class: 'page' },
+    head(
+      'Deliveries',
+      'What your endpoints were sent, and what they answered.',
+      h('button', { type: 'button', onclick: () => resendSince(context, endpoints) }, 'Send again since…'),
+    ),
     tabs('Webhooks', webhookTabs),
     filters('/deliveries', [
-      { name: 'state', label: 'State', type: 'select', options: [['', 'Any'], ['pending', 'Pending'], ['delivered', 'Delivered'], ['failed', 'Failed']] },
-      { name: 'endpoint', label: 'Endpoint', type: 'select', options: [['', 'Any'], ...endpoints.map((/** @type {Schemas["Endpoint"]} */ one) => /** @type {[string, string]} */ ([one.id, one.url]))] },
+      {
+        name: 'state',
+        label: 'State',
+        type: 'select',
+        options: [
+          ['', 'Any'],
+          ['pending', 'Pending'],
+          ['delivered', 'Delivered'],
+          ['failed', 'Failed'],
+        ],
+      },
+      {
+        name: 'endpoint',
+        label: 'Endpoint',
+        type: 'select',
+        options: [
+          ['', 'Any'],
+          ...endpoints.map(
+            (/** @type {Schemas["Endpoint"]} */ one) => /** @type {[string, string]} */ ([one.id, one.url]),
+          ),
+        ],
+      },
       { name: 'event', label: 'Event id', type: 'search' },
     ]),
-    found);
+    found,
+  );
 }
 
 /** @param {Delivery} one */
 function last(one) {
   const attempt = one.attempts.at(-1);
   if (!attempt) return '–';
-  return attempt.status === null ? attempt.error ?? 'No answer' : String(attempt.status);
+  return attempt.status === null ? (attempt.error ?? 'No answer') : String(attempt.status);
 }
 
 /** @param {Context} context @param {string} id */
@@ -63,62 +93,186 @@ async function detail(context, id) {
     one = await operator('GET', context.path(`deliveries/${encodeURIComponent(id)}`), undefined, { mode });
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
-    return h('div', { class: 'page' }, h('h1', null, 'No such delivery'),
-      h('p', null, `There is none with this id in ${mode} mode. `, h('a', { href: '#/deliveries' }, 'All deliveries')));
+    return h(
+      'div',
+      { class: 'page' },
+      h('h1', null, 'No such delivery'),
+      h('p', null, `There is none with this id in ${mode} mode. `, h('a', { href: '#/deliveries' }, 'All deliveries')),
+    );
   }
-  return h('div', { class: 'page' },
+  return h(
+    'div',
+    { class: 'page' },
     h('p', { class: 'crumb' }, h('a', { href: '#/deliveries' }, 'Deliveries')),
-    h('div', { class: 'head' }, h('div', { class: 'stack' }, h('h1', null, one.type), h('p', null, badge(one.state))),
-      h('div', { class: 'row' }, act(context, 'Send it again', 'It is sent again.', () =>
-        operator('POST', context.path(`deliveries/${one.id}/resend`), undefined, { mode }), 'primary'))),
-    h('section', { class: 'card', 'aria-labelledby': 'what' }, h('h2', { id: 'what' }, 'What it is'), facts(
-      ['To', h('span', { class: 'mono' }, one.url)], ['Event', h('span', { class: 'mono' }, one.event)],
-      ['About', h('a', { href: place(one), class: 'mono' }, one.objectId)], ['Made', when(one.createdAt)],
-      ['Next attempt', one.nextAttemptAt ? when(one.nextAttemptAt) : null])),
-    h('section', { class: 'stack', 'aria-labelledby': 'attempts' }, h('h2', { id: 'attempts' }, 'Attempts'),
-      one.attempts.length === 0 ? h('p', { class: 'quiet' }, 'None yet.')
-        : [...one.attempts].reverse().map((attempt) => h('div', { class: 'card' },
-          h('div', { class: 'row between' }, h('h3', null, `Attempt ${attempt.number}`),
-            badge(attempt.status === null ? 'No answer' : String(attempt.status), attempt.status !== null && attempt.status < 300 ? 'good' : 'bad')),
-          facts(['When', when(attempt.at)], ['Took', `${attempt.latencyMs} ms`], ['What went wrong', attempt.error]),
-          sent(one.body, attempt.headers),
-          attempt.answer ? h('div', { class: 'stack' }, h('h4', null, 'Its answer'), h('pre', { tabindex: '0' }, attempt.answer))
-            : h('p', { class: 'quiet' }, attempt.status === null ? 'There was no answer.' : 'The answer had no body.')))),
-    h('section', { class: 'stack', 'aria-labelledby': 'body' },
+    h(
+      'div',
+      { class: 'head' },
+      h('div', { class: 'stack' }, h('h1', null, one.type), h('p', null, badge(one.state))),
+      h(
+        'div',
+        { class: 'row' },
+        act(
+          context,
+          'Send it again',
+          'It is sent again.',
+          () => operator('POST', context.path(`deliveries/${one.id}/resend`), undefined, { mode }),
+          'primary',
+        ),
+      ),
+    ),
+    h(
+      'section',
+      { class: 'card', 'aria-labelledby': 'what' },
+      h('h2', { id: 'what' }, 'What it is'),
+      facts(
+        ['To', h('span', { class: 'mono' }, one.url)],
+        ['Event', h('span', { class: 'mono' }, one.event)],
+        ['About', h('a', { href: place(one), class: 'mono' }, one.objectId)],
+        ['Made', when(one.createdAt)],
+        ['Next attempt', one.nextAttemptAt ? when(one.nextAttemptAt) : null],
+      ),
+    ),
+    h(
+      'section',
+      { class: 'stack', 'aria-labelledby': 'attempts' },
+      h('h2', { id: 'attempts' }, 'Attempts'),
+      one.attempts.length === 0
+        ? h('p', { class: 'quiet' }, 'None yet.')
+        : [...one.attempts]
+            .reverse()
+            .map((attempt) =>
+              h(
+                'div',
+                { class: 'card' },
+                h(
+                  'div',
+                  { class: 'row between' },
+                  h('h3', null, `Attempt ${attempt.number}`),
+                  badge(
+                    attempt.status === null ? 'No answer' : String(attempt.status),
+                    attempt.status !== null && attempt.status < 300 ? 'good' : 'bad',
+                  ),
+                ),
+                facts(
+                  ['When', when(attempt.at)],
+                  ['Took', `${attempt.latencyMs} ms`],
+                  ['What went wrong', attempt.error],
+                ),
+                sent(one.body, attempt.headers),
+                attempt.answer
+                  ? h(
+                      'div',
+                      { class: 'stack' },
+                      h('h4', null, 'Its answer'),
+                      h('pre', { tabindex: '0' }, attempt.answer),
+                    )
+                  : h(
+                      'p',
+                      { class: 'quiet' },
+                      attempt.status === null ? 'There was no answer.' : 'The answer had no body.',
+                    ),
+              ),
+            ),
+    ),
+    h(
+      'section',
+      { class: 'stack', 'aria-labelledby': 'body' },
       h('div', { class: 'row between' }, h('h2', { id: 'body' }, 'The body'), copyButton(one.body, 'body')),
-      h('p', { class: 'quiet' }, 'This was sent, as the copy has it; here it is written in lines.'), pretty(JSON.parse(one.body))));
+      h('p', { class: 'quiet' }, 'This was sent, as the copy has it; here it is written in lines.'),
+      pretty(JSON.parse(one.body)),
+    ),
+  );
 }
 
 /** What an attempt sent besides the body. @param {string} body @param {Record<string, string> | undefined} headers */
 function sent(body, headers) {
-  if (!headers) return h('p', { class: 'quiet' }, 'Its headers are not shown: nothing could be sent, or the body was in another format, or they were not kept yet.');
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`).join('\n');
-  return h('div', { class: 'stack' }, h('div', { class: 'row between' }, h('h4', null, 'Its headers'),
-    h('div', { class: 'row' }, copyButton(lines, 'headers'),
-      h('a', { class: 'button small', href: '#/signature', onclick: () => { toCheck.body = body; toCheck.headers = lines; } }, 'Check its signature'))),
-  h('pre', { tabindex: '0' }, lines));
+  if (!headers)
+    return h(
+      'p',
+      { class: 'quiet' },
+      'Its headers are not shown: nothing could be sent, or the body was in another format, or they were not kept yet.',
+    );
+  const lines = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n');
+  return h(
+    'div',
+    { class: 'stack' },
+    h(
+      'div',
+      { class: 'row between' },
+      h('h4', null, 'Its headers'),
+      h(
+        'div',
+        { class: 'row' },
+        copyButton(lines, 'headers'),
+        h(
+          'a',
+          {
+            class: 'button small',
+            href: '#/signature',
+            onclick: () => {
+              toCheck.body = body;
+              toCheck.headers = lines;
+            },
+          },
+          'Check its signature',
+        ),
+      ),
+    ),
+    h('pre', { tabindex: '0' }, lines),
+  );
 }
 
 /** Where the object of a delivery is shown. @param {Delivery} one */
 function place(one) {
   const [kind] = one.type.split('.');
-  const pages = /** @type {Record<string, string>} */ ({ invoice: '/invoices/', payout: '/payouts/', refund: '/refunds/' });
+  const pages = /** @type {Record<string, string>} */ ({
+    invoice: '/invoices/',
+    payout: '/payouts/',
+    refund: '/refunds/',
+  });
   return kind && pages[kind] ? to(`${pages[kind]}${one.objectId}`) : to('/events', { object: one.objectId });
 }
 
 /** @param {Context} context @param {Schemas["Endpoint"][]} endpoints */
 async function resendSince(context, endpoints) {
-  const sent = await ask('Send again since a time', (/** @type {(answer: Schemas["Resent"] | null) => void} */ close) => [
-    h('p', null, 'Every delivery of the events since then is sent again, delivered ones too. Your shop must know an event that it has had.'),
-    form({
-      fields: [
-        { name: 'since', label: 'Since', type: 'datetime-local', required: true },
-        { name: 'endpoint', label: 'To', type: 'select', options: [['', 'All endpoints'], ...endpoints.map((one) => /** @type {[string, string]} */ ([one.id, one.url]))] },
-      ],
-      submit: 'Send again', cancel: () => close(null),
-      send: async ({ since, endpoint }) => close(await operator('POST', context.path('resend'),
-        { since: new Date(since).toISOString(), endpoint: endpoint || null }, { mode: context.mode })),
-    })]);
+  const sent = await ask(
+    'Send again since a time',
+    (/** @type {(answer: Schemas["Resent"] | null) => void} */ close) => [
+      h(
+        'p',
+        null,
+        'Every delivery of the events since then is sent again, delivered ones too. Your shop must know an event ' +
+          'that it has had.',
+      ),
+      form({
+        fields: [
+          { name: 'since', label: 'Since', type: 'datetime-local', required: true },
+          {
+            name: 'endpoint',
+            label: 'To',
+            type: 'select',
+            options: [
+              ['', 'All endpoints'],
+              ...endpoints.map((one) => /** @type {[string, string]} */ ([one.id, one.url])),
+            ],
+          },
+        ],
+        submit: 'Send again',
+        cancel: () => close(null),
+        send: async ({ since, endpoint }) =>
+          close(
+            await operator(
+              'POST',
+              context.path('resend'),
+              { since: new Date(since).toISOString(), endpoint: endpoint || null },
+              { mode: context.mode },
+            ),
+          ),
+      }),
+    ],
+  );
   if (!sent) return;
   toast(`${sent.count} deliveries are sent again.`);
   await context.reload();

@@ -14,7 +14,11 @@ export async function show(context) {
   const found = await pages({
     label: 'Events',
     load: (before) => operator('GET', context.path('events'), undefined, { mode, before, limit: 50, ...wanted }),
-    none: empty('No event here', 'As soon as an invoice, a payout or an account goes on, it stands here.', h('a', { class: 'button', href: '#/start' }, 'Make a test invoice')),
+    none: empty(
+      'No event here',
+      'As soon as an invoice, a payout or an account goes on, it stands here.',
+      h('a', { class: 'button', href: '#/start' }, 'Make a test invoice'),
+    ),
     columns: /** @type {import("../shared/dom.js").Column<Schemas["Event"]>[]} */ ([
       { name: 'Type', cell: (one) => one.type },
       { name: 'When', cell: (one) => when(one.created) },
@@ -22,10 +26,20 @@ export async function show(context) {
       { name: 'Body', cell: (one) => h('details', null, h('summary', null, 'Show'), pretty(one)) },
     ]),
   });
-  return h('div', { class: 'page' }, head('Events', 'Everything that happened, in the bodies of their webhooks.'),
+  return h(
+    'div',
+    { class: 'page' },
+    head('Events', 'Everything that happened, in the bodies of their webhooks.'),
     tabs('Webhooks', webhookTabs),
     filters('/events', [
-      { name: 'type', label: 'Type', type: 'select', options: [['', 'Any'], ...eventTypes.map((one) => /** @type {[string, string]} */ ([one, one]))] },
+      {
+        name: 'type',
+        label: 'Type',
+        type: 'select',
+        options: [['', 'Any'], ...eventTypes.map((one) => /** @type {[string, string]} */ ([one, one]))],
+      },
       { name: 'object', label: 'Id of an invoice, payout, refund or deposit', type: 'search' },
-    ]), found);
+    ]),
+    found,
+  );
 }

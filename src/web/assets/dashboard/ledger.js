@@ -18,44 +18,113 @@ export async function show(context) {
   const found = await pages({
     label: 'Ledger',
     load: (before) => operator('GET', context.path('ledger'), undefined, { mode, before, limit: 100, currency }),
-    none: empty('Nothing is booked yet', 'Every sale, fee, payout and refund is one entry here; it never changes.',
-      h('a', { class: 'button', href: '#/start' }, 'Make a test payment')),
+    none: empty(
+      'Nothing is booked yet',
+      'Every sale, fee, payout and refund is one entry here; it never changes.',
+      h('a', { class: 'button', href: '#/start' }, 'Make a test payment'),
+    ),
     columns: /** @type {import("../shared/dom.js").Column<Schemas["LedgerEntry"]>[]} */ ([
       { name: 'When', cell: (one) => when(one.createdAt) },
       { name: 'What', cell: (one) => words(one.kind) },
-      { name: 'Amount', end: true, cell: (one) => h('span', { class: one.amount.startsWith('-') ? 'negative' : null }, money(one.amount, one.currency)) },
-      { name: 'Of', cell: (one) => (one.refId && places[one.refType] ? h('a', { class: 'mono', href: to(`${places[one.refType]}${one.refId}`) }, `${one.refType} ${one.refId.slice(0, 8)}…`)
-        : words(one.refType)) },
+      {
+        name: 'Amount',
+        end: true,
+        cell: (one) =>
+          h('span', { class: one.amount.startsWith('-') ? 'negative' : null }, money(one.amount, one.currency)),
+      },
+      {
+        name: 'Of',
+        cell: (one) =>
+          one.refId && places[one.refType]
+            ? h(
+                'a',
+                { class: 'mono', href: to(`${places[one.refType]}${one.refId}`) },
+                `${one.refType} ${one.refId.slice(0, 8)}…`,
+              )
+            : words(one.refType),
+      },
       { name: 'Note', cell: (one) => one.memo ?? '–' },
     ]),
   });
   const files = ['ledger', 'invoices', 'payments', 'payouts', 'refunds', 'deposits'];
-  return h('div', { class: 'page' }, head('Ledger', 'Every booking, newest first. An entry never changes; what is undone is booked back.',
-    context.isOperator ? h('button', { type: 'button', onclick: () => adjust(context) }, 'Correct it…') : null),
-  filters('/ledger', [
-    { name: 'currency', label: 'Currency', type: 'select', options: [['', 'Both'], ['EUR', 'EUR'], ['USD', 'USD']] },
-    { name: 'from', label: 'Files from', type: 'date' }, { name: 'to', label: 'Files until', type: 'date' },
-  ]),
-  h('section', { class: 'card', 'aria-labelledby': 'files' }, h('h2', { id: 'files' }, 'Files for bookkeeping'),
-    h('p', { class: 'quiet' }, 'CSV, oldest first, of the days chosen above; a large one takes a while, and your browser shows how far it is.'),
-    h('div', { class: 'row' }, files.map((file) => download(`${context.path(`exports/${file}.csv`)}${span}`, `${file}.csv`, `${file}.csv`)))),
-  found);
+  return h(
+    'div',
+    { class: 'page' },
+    head(
+      'Ledger',
+      'Every booking, newest first. An entry never changes; what is undone is booked back.',
+      context.isOperator ? h('button', { type: 'button', onclick: () => adjust(context) }, 'Correct it…') : null,
+    ),
+    filters('/ledger', [
+      {
+        name: 'currency',
+        label: 'Currency',
+        type: 'select',
+        options: [
+          ['', 'Both'],
+          ['EUR', 'EUR'],
+          ['USD', 'USD'],
+        ],
+      },
+      { name: 'from', label: 'Files from', type: 'date' },
+      { name: 'to', label: 'Files until', type: 'date' },
+    ]),
+    h(
+      'section',
+      { class: 'card', 'aria-labelledby': 'files' },
+      h('h2', { id: 'files' }, 'Files for bookkeeping'),
+      h(
+        'p',
+        { class: 'quiet' },
+        'CSV, oldest first, of the days chosen above; a large one takes a while, and your browser shows how far it is.',
+      ),
+      h(
+        'div',
+        { class: 'row' },
+        files.map((file) => download(`${context.path(`exports/${file}.csv`)}${span}`, `${file}.csv`, `${file}.csv`)),
+      ),
+    ),
+    found,
+  );
 }
 
 /** @param {Context} context */
 async function adjust(context) {
   const key = once();
   const made = await ask('Correct the ledger', (/** @type {(answer: any) => void} */ close) => [
-    h('p', null, `This books an amount on the balance of ${context.account?.name} in ${context.mode} mode. It cannot be taken back, only booked back by another correction.`),
+    h(
+      'p',
+      null,
+      `This books an amount on the balance of ${context.account?.name} in ${context.mode} mode. It cannot be taken ` +
+        'back, only booked back by another correction.',
+    ),
     form({
       fields: [
-        { name: 'amount', label: 'Amount', required: true, inputmode: 'text', hint: 'Like 12.50, or -12.50 to take it off.' },
-        { name: 'currency', label: 'Currency', type: 'select', options: [['EUR', 'EUR'], ['USD', 'USD']] },
+        {
+          name: 'amount',
+          label: 'Amount',
+          required: true,
+          inputmode: 'text',
+          hint: 'Like 12.50, or -12.50 to take it off.',
+        },
+        {
+          name: 'currency',
+          label: 'Currency',
+          type: 'select',
+          options: [
+            ['EUR', 'EUR'],
+            ['USD', 'USD'],
+          ],
+        },
         { name: 'memo', label: 'Why', required: true, hint: 'The account reads it.' },
       ],
-      submit: 'Book it', danger: true, cancel: () => close(null),
-      send: async (values) => close(await operator('POST', context.path('adjustments'), values, { mode: context.mode }, key)),
-    })]);
+      submit: 'Book it',
+      danger: true,
+      cancel: () => close(null),
+      send: async (values) =>
+        close(await operator('POST', context.path('adjustments'), values, { mode: context.mode }, key)),
+    }),
+  ]);
   if (!made) return;
   toast('It is booked.');
   await context.reload();

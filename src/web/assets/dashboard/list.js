@@ -32,8 +32,10 @@ export async function pages(options) {
         more.hidden = !page.hasMore;
         problem.hidden = true;
         list.element.hidden = count === 0;
-        told.textContent = page.data.length === 0 && page.hasMore ? 'None among these; older ones have not been looked at.'
-          : `${page.data.length} more shown.`;
+        told.textContent =
+          page.data.length === 0 && page.hasMore
+            ? 'None among these; older ones have not been looked at.'
+            : `${page.data.length} more shown.`;
       } catch (error) {
         fill(problem, problemText(error));
         problem.hidden = false;
@@ -64,13 +66,20 @@ export function filters(path, fields) {
     if (event.target instanceof HTMLSelectElement) go(event);
   };
   const isSet = fields.some(({ name }) => query.get(name));
-  return h('form', { class: 'card filters', role: 'search', onsubmit: go, onchange: change },
+  return h(
+    'form',
+    { class: 'card filters', role: 'search', onsubmit: go, onchange: change },
     parts.map((part) => {
       if (part.wide) part.element.classList.add('wide');
       return part.element;
     }),
-    h('div', { class: 'row' }, h('button', { type: 'submit' }, 'Search'),
-      isSet ? h('a', { class: 'button', href: to(path) }, 'Clear') : null));
+    h(
+      'div',
+      { class: 'row' },
+      h('button', { type: 'submit' }, 'Search'),
+      isSet ? h('a', { class: 'button', href: to(path) }, 'Clear') : null,
+    ),
+  );
 }
 
 /**
@@ -80,8 +89,12 @@ export function filters(path, fields) {
  * @param {...Child} actions
  */
 export function head(title, text, ...actions) {
-  return h('div', { class: 'head' }, h('div', { class: 'stack' }, h('h1', null, title), text ? h('p', { class: 'quiet' }, text) : null),
-    h('div', { class: 'row' }, actions));
+  return h(
+    'div',
+    { class: 'head' },
+    h('div', { class: 'stack' }, h('h1', null, title), text ? h('p', { class: 'quiet' }, text) : null),
+    h('div', { class: 'row' }, actions),
+  );
 }
 
 /**
@@ -91,8 +104,11 @@ export function head(title, text, ...actions) {
  */
 export function tabs(label, entries) {
   const { path } = place();
-  return h('nav', { class: 'tabs', 'aria-label': label }, entries.map(([there, text]) =>
-    h('a', { href: to(there), 'aria-current': there === path ? 'page' : null }, text)));
+  return h(
+    'nav',
+    { class: 'tabs', 'aria-label': label },
+    entries.map(([there, text]) => h('a', { href: to(there), 'aria-current': there === path ? 'page' : null }, text)),
+  );
 }
 
 /**
@@ -102,8 +118,16 @@ export function tabs(label, entries) {
  * @param {string} [name]
  */
 export function download(path, text, name) {
-  const link = h('a', { class: 'button small', href: new URL(`dashboard/api/${path}`, root).href, download: name ?? true,
-    onclick: () => toast('The download has begun. Large files take a while; your browser shows how far it is.') }, text);
+  const link = h(
+    'a',
+    {
+      class: 'button small',
+      href: new URL(`dashboard/api/${path}`, root).href,
+      download: name ?? true,
+      onclick: () => toast('The download has begun. Large files take a while; your browser shows how far it is.'),
+    },
+    text,
+  );
   return link;
 }
 
@@ -114,8 +138,14 @@ export function download(path, text, name) {
  */
 export function transaction(url, txid) {
   const text = h('span', { class: 'mono' }, txid);
-  return url ? h('a', { href: url, rel: 'noopener noreferrer', target: '_blank' }, text,
-    h('span', { class: 'visually-hidden' }, ' (opens the explorer in a new tab)')) : text;
+  return url
+    ? h(
+        'a',
+        { href: url, rel: 'noopener noreferrer', target: '_blank' },
+        text,
+        h('span', { class: 'visually-hidden' }, ' (opens the explorer in a new tab)'),
+      )
+    : text;
 }
 
 /** A short form of an id, which is a link. @param {string} path @param {string} id */

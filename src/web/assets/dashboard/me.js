@@ -8,15 +8,40 @@ import { secondFactor } from './second_factor.js';
 /** @param {import("./dashboard.js").Context} context */
 export async function show(context) {
   const session = await operator('GET', 'session');
-  return h('div', { class: 'page' }, head('You', null),
-    h('div', { class: 'card' }, facts(['Email', context.user.email], ['Role', context.isOperator ? 'Operator: may do everything' : 'Merchant: may do what concerns the account'])),
+  return h(
+    'div',
+    { class: 'page' },
+    head('You', null),
+    h(
+      'div',
+      { class: 'card' },
+      facts(
+        ['Email', context.user.email],
+        ['Role', context.isOperator ? 'Operator: may do everything' : 'Merchant: may do what concerns the account'],
+      ),
+    ),
     secondFactor(context, session),
-    h('section', { class: 'card', 'aria-labelledby': 'password' }, h('h2', { id: 'password' }, 'Change the password'),
+    h(
+      'section',
+      { class: 'card', 'aria-labelledby': 'password' },
+      h('h2', { id: 'password' }, 'Change the password'),
       h('p', { class: 'quiet' }, 'It signs you out everywhere, here too.'),
       form({
         fields: [
-          { name: 'password', label: 'Password of now', type: 'password', autocomplete: 'current-password', required: true },
-          { name: 'newPassword', label: 'New password', type: 'password', autocomplete: 'new-password', required: true },
+          {
+            name: 'password',
+            label: 'Password of now',
+            type: 'password',
+            autocomplete: 'current-password',
+            required: true,
+          },
+          {
+            name: 'newPassword',
+            label: 'New password',
+            type: 'password',
+            autocomplete: 'new-password',
+            required: true,
+          },
         ],
         submit: 'Change it',
         send: async (values) => {
@@ -24,5 +49,7 @@ export async function show(context) {
           toast('The password is changed. Sign in with the new one.');
           await operator('GET', 'session').catch(() => null);
         },
-      })));
+      }),
+    ),
+  );
 }

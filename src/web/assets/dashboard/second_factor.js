@@ -19,51 +19,106 @@ export function secondFactor(context, session) {
   const { enabled, recoveryCodesLeft: left } = session.secondFactor;
   const button = enabled
     ? act(context, 'Turn it off…', 'The second factor is off.', turnOff, 'danger')
-    : act(context, 'Turn it on…', 'The second factor is on. You are signed out everywhere else.',
-      () => turnOn(context), 'primary');
-  return h('section', { class: 'card', 'aria-labelledby': 'second-factor' },
-    h('div', { class: 'row between' }, h('h2', { id: 'second-factor' }, 'Second factor'),
-      enabled ? badge('on', 'good') : badge('off', 'warn')),
-    h('p', null, enabled ? 'Signing in asks for a code of your authenticator app, besides the password.'
-      : 'An authenticator app on your phone shows a new code every 30 seconds. With it on, your password alone signs nobody in.'),
-    enabled ? h('p', { class: left <= FEW ? 'note warn' : 'quiet' },
-      `${left} of your recovery codes ${left === 1 ? 'is' : 'are'} left. For new ones, turn it off and on again.`) : null,
-    h('div', { class: 'row' }, button));
+    : act(
+        context,
+        'Turn it on…',
+        'The second factor is on. You are signed out everywhere else.',
+        () => turnOn(context),
+        'primary',
+      );
+  return h(
+    'section',
+    { class: 'card', 'aria-labelledby': 'second-factor' },
+    h(
+      'div',
+      { class: 'row between' },
+      h('h2', { id: 'second-factor' }, 'Second factor'),
+      enabled ? badge('on', 'good') : badge('off', 'warn'),
+    ),
+    h(
+      'p',
+      null,
+      enabled
+        ? 'Signing in asks for a code of your authenticator app, besides the password.'
+        : 'An authenticator app on your phone shows a new code every 30 seconds. With it on, your password alone ' +
+            'signs nobody in.',
+    ),
+    enabled
+      ? h(
+          'p',
+          { class: left <= FEW ? 'note warn' : 'quiet' },
+          `${left} of your recovery codes ${left === 1 ? 'is' : 'are'} left. For new ones, turn it off and on again.`,
+        )
+      : null,
+    h('div', { class: 'row' }, button),
+  );
 }
 
 /** @param {Context} context */
 async function turnOn(context) {
   const begun = /** @type {Schemas["NewSecondFactor"]} */ (await operator('POST', path));
   const codes = await ask('Turn on the second factor', (/** @type {(codes: string[] | null) => void} */ close) => [
-    h('p', null, 'Scan this code with your authenticator app. If the app is on this device, ',
-      h('a', { href: begun.uri }, 'open it in the app'), '.'),
+    h(
+      'p',
+      null,
+      'Scan this code with your authenticator app. If the app is on this device, ',
+      h('a', { href: begun.uri }, 'open it in the app'),
+      '.',
+    ),
     begun.qr ? qrCode(begun.qr, 'QR code for an authenticator app') : null,
     h('div', { class: 'stack' }, h('p', null, 'Or type this key into it:'), secret(begun.secret, 'key')),
     form({
-      fields: [{ name: 'code', label: 'Code', autocomplete: 'one-time-code', inputmode: 'numeric', required: true,
-        hint: 'The six digits that the app shows then.' }],
-      submit: 'Turn it on', cancel: () => close(null),
+      fields: [
+        {
+          name: 'code',
+          label: 'Code',
+          autocomplete: 'one-time-code',
+          inputmode: 'numeric',
+          required: true,
+          hint: 'The six digits that the app shows then.',
+        },
+      ],
+      submit: 'Turn it on',
+      cancel: () => close(null),
       send: async (values) => close((await operator('POST', `${path}/confirm`, values)).codes),
-    })]);
+    }),
+  ]);
   if (!codes) return false;
   // Also where the dialog was closed by Escape: these are told once.
-  while (!await showCodes(context, codes));
+  while (!(await showCodes(context, codes)));
   return true;
 }
 
 /** Shows recovery codes, until they are kept. @param {Context} context @param {string[]} codes */
 function showCodes(context, codes) {
-  const text = [`Recovery codes of ${context.user.email} for Coffer at ${location.host}`,
-    'Each works once, in place of a code of the app.', '', ...codes, ''].join('\n');
+  const text = [
+    `Recovery codes of ${context.user.email} for Coffer at ${location.host}`,
+    'Each works once, in place of a code of the app.',
+    '',
+    ...codes,
+    '',
+  ].join('\n');
   const file = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
   return ask('Your recovery codes', (/** @type {(kept: boolean) => void} */ close) => [
-    h('p', null, h('strong', null, 'The second factor is on. Keep these codes now: they are never shown again. '),
-      'If you lose your phone, each of them signs you in once in place of a code.'),
+    h(
+      'p',
+      null,
+      h('strong', null, 'The second factor is on. Keep these codes now: they are never shown again. '),
+      'If you lose your phone, each of them signs you in once in place of a code.',
+    ),
     h('p', { class: 'quiet' }, `For ${context.user.email} at ${location.host}`),
-    h('ul', { class: 'codes' }, codes.map((code) => h('li', null, h('code', null, code)))),
-    h('div', { class: 'row' }, copyButton(codes.join('\n'), 'codes'),
+    h(
+      'ul',
+      { class: 'codes' },
+      codes.map((code) => h('li', null, h('code', null, code))),
+    ),
+    h(
+      'div',
+      { class: 'row' },
+      copyButton(codes.join('\n'), 'codes'),
       h('a', { class: 'button small', href: file, download: 'coffer-recovery-codes.txt' }, 'Download'),
-      h('button', { type: 'button', class: 'small', onclick: () => print() }, 'Print')),
+      h('button', { type: 'button', class: 'small', onclick: () => print() }, 'Print'),
+    ),
     form({
       fields: [{ name: 'kept', label: 'I have kept them where I find them without my phone', type: 'checkbox' }],
       submit: 'Done',
@@ -72,16 +127,33 @@ function showCodes(context, codes) {
         URL.revokeObjectURL(file);
         close(true);
       },
-    })]);
+    }),
+  ]);
 }
 
 async function turnOff() {
-  return await await ask('Turn off the second factor?', (/** @type {(done: boolean) => void} */ close) => [
-    h('p', null, 'From then on the password alone signs in, and your recovery codes work no more.'),
-    form({
-      fields: [{ name: 'code', label: 'Code', autocomplete: 'one-time-code', required: true,
-        hint: 'The six digits that your app shows now, or a recovery code.' }],
-      submit: 'Turn it off', danger: true, cancel: () => close(false), cancelText: 'Keep it on',
-      send: async (values) => { await operator('POST', `${path}/off`, values); close(true); },
-    })]) === true;
+  return (
+    (await await ask('Turn off the second factor?', (/** @type {(done: boolean) => void} */ close) => [
+      h('p', null, 'From then on the password alone signs in, and your recovery codes work no more.'),
+      form({
+        fields: [
+          {
+            name: 'code',
+            label: 'Code',
+            autocomplete: 'one-time-code',
+            required: true,
+            hint: 'The six digits that your app shows now, or a recovery code.',
+          },
+        ],
+        submit: 'Turn it off',
+        danger: true,
+        cancel: () => close(false),
+        cancelText: 'Keep it on',
+        send: async (values) => {
+          await operator('POST', `${path}/off`, values);
+          close(true);
+        },
+      }),
+    ])) === true
+  );
 }

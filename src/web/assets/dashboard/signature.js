@@ -17,21 +17,54 @@ export async function show() {
   const { body, headers } = toCheck;
   Object.assign(toCheck, { body: '', headers: '' });
   const result = h('div', { role: 'status' });
-  return h('div', { class: 'page' }, head('Check a signature', 'Paste what your shop received. It is checked in this browser; nothing is sent.'),
+  return h(
+    'div',
+    { class: 'page' },
+    head('Check a signature', 'Paste what your shop received. It is checked in this browser; nothing is sent.'),
     tabs('Webhooks', webhookTabs),
-    h('div', { class: 'card' }, form({
-      fields: [
-        { name: 'body', label: 'Body, exactly as it came', type: 'textarea', rows: 6, required: true, value: body },
-        { name: 'headers', label: 'Headers', type: 'textarea', rows: 4, required: true, value: headers,
-          hint: 'One a line: X-Service-Signature, or webhook-id, webhook-timestamp and webhook-signature.' },
-        { name: 'secret', label: 'Secret', required: true, hint: 'The endpoint’s secret, or the legacy secret for invoices’ own addresses.' },
-      ],
-      submit: 'Check it',
-      send: async (values) => {
-        const checked = await check(values.body, values.headers, values.secret);
-        fill(result, h('div', { class: `note ${checked.fits ? 'good' : 'bad'}` }, h('p', null, h('strong', null, checked.fits ? 'The signature fits. ' : 'The signature does not fit. '), checked.text)));
-      },
-    }), result));
+    h(
+      'div',
+      { class: 'card' },
+      form({
+        fields: [
+          { name: 'body', label: 'Body, exactly as it came', type: 'textarea', rows: 6, required: true, value: body },
+          {
+            name: 'headers',
+            label: 'Headers',
+            type: 'textarea',
+            rows: 4,
+            required: true,
+            value: headers,
+            hint: 'One a line: X-Service-Signature, or webhook-id, webhook-timestamp and webhook-signature.',
+          },
+          {
+            name: 'secret',
+            label: 'Secret',
+            required: true,
+            hint: 'The endpoint’s secret, or the legacy secret for invoices’ own addresses.',
+          },
+        ],
+        submit: 'Check it',
+        send: async (values) => {
+          const checked = await check(values.body, values.headers, values.secret);
+          fill(
+            result,
+            h(
+              'div',
+              { class: `note ${checked.fits ? 'good' : 'bad'}` },
+              h(
+                'p',
+                null,
+                h('strong', null, checked.fits ? 'The signature fits. ' : 'The signature does not fit. '),
+                checked.text,
+              ),
+            ),
+          );
+        },
+      }),
+      result,
+    ),
+  );
 }
 
 /**
@@ -43,7 +76,9 @@ export async function show() {
  */
 export async function check(body, headers, secret) {
   if (!globalThis.crypto?.subtle) {
-    throw new Error('This browser computes no signatures on a page that came over plain http. Open it by https, or at localhost.');
+    throw new Error(
+      'This browser computes no signatures on a page that came over plain http. Open it by https, or at localhost.',
+    );
   }
   /** @type {Map<string, string>} */
   const named = new Map();
@@ -61,7 +96,8 @@ export async function check(body, headers, secret) {
     return judged(parts.includes(`v1=${hex}`), time);
   }
   const [id, time, sent] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => named.get(name));
-  if (!id || !time || !sent) throw new Error('The headers lack X-Service-Signature, or webhook-id, webhook-timestamp and webhook-signature.');
+  if (!id || !time || !sent)
+    throw new Error('The headers lack X-Service-Signature, or webhook-id, webhook-timestamp and webhook-signature.');
   let key = new TextEncoder().encode(secret);
   if (secret.startsWith('whsec_')) {
     try {
@@ -70,7 +106,7 @@ export async function check(body, headers, secret) {
       throw new Error('What follows whsec_ in the secret is not base64.');
     }
   }
-  const made = btoa(String.fromCharCode(...await sign(key, `${id}.${time}.${body}`)));
+  const made = btoa(String.fromCharCode(...(await sign(key, `${id}.${time}.${body}`))));
   return judged(sent.split(' ').includes(`v1,${made}`), time);
 }
 
@@ -84,8 +120,19 @@ async function sign(key, text) {
 /** @param {boolean} fits @param {string} time */
 function judged(fits, time) {
   if (!fits) {
-    return { fits, text: 'The secret is another one, or the body is not exactly as it was sent: a space or the order of fields is enough.' };
+    return {
+      fits,
+      text:
+        'The secret is another one, or the body is not exactly as it was sent: a space or the order of fields is ' +
+        'enough.',
+    };
   }
   const age = Math.abs(Date.now() / 1000 - Number(time));
-  return { fits, text: age > TOLERANCE_SECONDS ? 'It was made more than five minutes ago: a receiver refuses it as too old.' : 'Its time is within five minutes.' };
+  return {
+    fits,
+    text:
+      age > TOLERANCE_SECONDS
+        ? 'It was made more than five minutes ago: a receiver refuses it as too old.'
+        : 'Its time is within five minutes.',
+  };
 }

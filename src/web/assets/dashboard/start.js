@@ -13,38 +13,97 @@ import { edit } from './webhooks.js';
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 
-/** What was made here, of which account. @type {{ account: string | null, key: string | null, invoice: Schemas["Invoice"] | null }} */
+/**
+ * What was made here, of which account.
+ * @type {{ account: string | null, key: string | null, invoice: Schemas["Invoice"] | null }}
+ */
 const made = { account: null, key: null, invoice: null };
 
 /** @param {Context} context */
 export async function show(context) {
   const { account } = context;
-  if (made.account !== (account?.id ?? null)) Object.assign(made, { account: account?.id ?? null, key: null, invoice: null });
+  const id = account?.id ?? null;
+  if (made.account !== id) Object.assign(made, { account: id, key: null, invoice: null });
   const [wallets, endpoints] = await Promise.all([
     context.isOperator ? operator('GET', 'wallets') : { data: [] },
     account ? operator('GET', context.path('endpoints')) : { data: [] },
   ]);
   const invoice = made.invoice && made.key ? await shop('GET', `v1/invoices/${made.invoice.id}`) : null;
   made.invoice = invoice;
-  const isPaid = invoice?.paid === true;
   const steps = [
-    step('An account', account?.status === 'active', account ? `${account.name} is ${account.status}.`
-      : 'An account is a merchant: its prices, keys and books.', account?.status === 'pending' && context.isOperator ? approve(context, account.id)
-      : !account && context.isOperator ? h('button', { type: 'button', class: 'primary', onclick: () => addAccount(context) }, 'Add an account…') : null),
-    context.isOperator ? step('A wallet, for real money', wallets.data.length > 0,
-      wallets.data.length > 0 ? 'There is one.' : 'Not needed for a test. Coffer is given a public key only; it can never spend.',
-      h('button', { type: 'button', onclick: () => addWallet(context) }, 'Add a wallet…'), true) : null,
-    step('A webhook endpoint', endpoints.data.length > 0, endpoints.data.length > 0 ? 'Your shop is told what happens.' : 'Not needed for a test. It is where your shop is told that an invoice is paid.',
-      account ? h('button', { type: 'button', onclick: () => edit(context, null) }, 'Add an endpoint…') : null, true),
-    step('A test key', made.key !== null, made.key ? 'This page uses it for the next steps, until you leave it.' : 'Your shop calls Coffer with a key. A test key moves no real money.',
-      account && !made.key ? makeKey(context) : null),
-    step('A test invoice', invoice !== null, invoice ? h('span', null, money(invoice.amount, invoice.currency), ' ', badge(invoice.status)) : 'As your shop would make one.',
-      made.key && !invoice ? makeInvoice(context) : invoice ? h('a', { class: 'button', href: invoice.checkoutUrl, target: '_blank', rel: 'noopener' }, 'See its checkout') : null),
-    step('Paid', isPaid, isPaid ? 'It is paid, booked, and told.' : 'A test invoice is paid by a press of a button.', invoice && !isPaid ? pay(context, invoice) : null),
+    anAccount(context),
+    context.isOperator ? aWallet(context, wallets.data.length > 0) : null,
+    anEndpoint(context, endpoints.data.length > 0),
+    aKey(context),
+    anInvoice(context, invoice),
+    aPayment(context, invoice),
   ];
-  return h('div', { class: 'page' }, head('First steps', 'From nothing to a paid test invoice, in a few minutes.'),
+  return h(
+    'div',
+    { class: 'page' },
+    head('First steps', 'From nothing to a paid test invoice, in a few minutes.'),
     h('div', { class: 'card' }, h('ol', { class: 'steps' }, steps)),
-    isPaid && invoice ? await done(context, invoice) : null);
+    invoice?.paid ? await done(context, invoice) : null,
+  );
+}
+
+/** @param {Context} context */
+function anAccount(context) {
+  const { account, isOperator } = context;
+  const title = 'An account';
+  if (!account) {
+    const add = h(
+      'button',
+      { type: 'button', class: 'primary', onclick: () => addAccount(context) },
+      'Add an account…',
+    );
+    return step(title, false, 'An account is a merchant: its prices, keys and books.', isOperator ? add : null);
+  }
+  const isPending = account.status === 'pending' && isOperator;
+  const action = isPending ? approve(context, account.id) : null;
+  return step(title, account.status === 'active', `${account.name} is ${account.status}.`, action);
+}
+
+/** @param {Context} context @param {boolean} isThere */
+function aWallet(context, isThere) {
+  const text = isThere
+    ? 'There is one.'
+    : 'Not needed for a test. Coffer is given a public key only; it can never spend.';
+  const add = h('button', { type: 'button', onclick: () => addWallet(context) }, 'Add a wallet…');
+  return step('A wallet, for real money', isThere, text, add, true);
+}
+
+/** @param {Context} context @param {boolean} isThere */
+function anEndpoint(context, isThere) {
+  const text = isThere
+    ? 'Your shop is told what happens.'
+    : 'Not needed for a test. It is where your shop is told that an invoice is paid.';
+  const add = h('button', { type: 'button', onclick: () => edit(context, null) }, 'Add an endpoint…');
+  return step('A webhook endpoint', isThere, text, context.account ? add : null, true);
+}
+
+/** @param {Context} context */
+function aKey(context) {
+  const text = made.key
+    ? 'This page uses it for the next steps, until you leave it.'
+    : 'Your shop calls Coffer with a key. A test key moves no real money.';
+  return step('A test key', made.key !== null, text, context.account && !made.key ? makeKey(context) : null);
+}
+
+/** @param {Context} context @param {Schemas["Invoice"] | null} invoice */
+function anInvoice(context, invoice) {
+  const title = 'A test invoice';
+  if (!invoice) return step(title, false, 'As your shop would make one.', made.key ? makeInvoice(context) : null);
+  const opened = { class: 'button', href: invoice.checkoutUrl, target: '_blank', rel: 'noopener' };
+  const text = h('span', null, money(invoice.amount, invoice.currency), ' ', badge(invoice.status));
+  return step(title, true, text, h('a', opened, 'See its checkout'));
+}
+
+/** @param {Context} context @param {Schemas["Invoice"] | null} invoice */
+function aPayment(context, invoice) {
+  if (invoice?.paid) return step('Paid', true, 'It is paid, booked, and told.', null);
+  const text = 'A test invoice is paid by a press of a button.';
+  return step('Paid', false, text, invoice ? pay(context, invoice) : null);
 }
 
 /**
@@ -55,9 +114,23 @@ export async function show(context) {
  * @param {boolean} [isOptional]
  */
 function step(title, isDone, text, action, isOptional = false) {
-  return h('li', { class: isDone ? 'good' : '' }, h('div', { class: 'stack' },
-    h('h2', null, title, isDone ? h('span', { class: 'visually-hidden' }, ' (done)') : isOptional ? h('span', { class: 'quiet' }, ' – optional') : null),
-    h('p', null, text), action ? h('div', { class: 'row' }, action) : null));
+  return h(
+    'li',
+    { class: isDone ? 'good' : '' },
+    h(
+      'div',
+      { class: 'stack' },
+      h(
+        'h2',
+        null,
+        title,
+        isDone ? h('span', { class: 'visually-hidden' }, ' (done)') : null,
+        !isDone && isOptional ? h('span', { class: 'quiet' }, ' – optional') : null,
+      ),
+      h('p', null, text),
+      action ? h('div', { class: 'row' }, action) : null,
+    ),
+  );
 }
 
 /** What a shop asks. @param {string} method @param {string} path @param {unknown} [body] */
@@ -71,15 +144,24 @@ const shop = (method, path, body) => call(method, path, body, { 'X-API-Key': mad
  */
 function does(context, text, work) {
   const problem = h('div', { class: 'note bad', role: 'alert', hidden: true });
-  const button = h('button', { type: 'button', class: 'primary', onclick: () => busy(button, async () => {
-    try {
-      await work();
-      await context.reload();
-    } catch (error) {
-      fill(problem, problemText(error));
-      problem.hidden = false;
-    }
-  }) }, text);
+  const button = h(
+    'button',
+    {
+      type: 'button',
+      class: 'primary',
+      onclick: () =>
+        busy(button, async () => {
+          try {
+            await work();
+            await context.reload();
+          } catch (error) {
+            fill(problem, problemText(error));
+            problem.hidden = false;
+          }
+        }),
+    },
+    text,
+  );
   return [button, problem];
 }
 
@@ -94,7 +176,9 @@ function approve(context, id) {
 /** @param {Context} context */
 function makeKey(context) {
   return does(context, 'Make a test key', async () => {
-    const key = /** @type {Schemas["CreatedKey"]} */ (await operator('POST', context.path('keys'), { class: 'secret', mode: 'test' }));
+    const key = /** @type {Schemas["CreatedKey"]} */ (
+      await operator('POST', context.path('keys'), { class: 'secret', mode: 'test' })
+    );
     made.key = key.key ?? null;
     await showKey(key);
   });
@@ -104,8 +188,18 @@ function makeKey(context) {
 function makeInvoice(context) {
   return form({
     label: 'A test invoice',
-    fields: [{ name: 'amount', label: 'Price', value: '20.00', required: true, inputmode: 'decimal' },
-      { name: 'currency', label: 'Currency', type: 'select', options: [['EUR', 'EUR'], ['USD', 'USD']] }],
+    fields: [
+      { name: 'amount', label: 'Price', value: '20.00', required: true, inputmode: 'decimal' },
+      {
+        name: 'currency',
+        label: 'Currency',
+        type: 'select',
+        options: [
+          ['EUR', 'EUR'],
+          ['USD', 'USD'],
+        ],
+      },
+    ],
     submit: 'Make the invoice',
     send: async (values) => {
       made.invoice = await shop('POST', 'v1/invoices', { ...values, description: 'First steps' });
@@ -125,11 +219,41 @@ function pay(context, invoice) {
 
 /** What came of it. @param {Context} context @param {Schemas["Invoice"]} invoice */
 async function done(context, invoice) {
-  const events = (await operator('GET', context.path('events'), undefined, { mode: 'test', object: invoice.id, limit: 20 })).data;
-  const paid = events.find((/** @type {Schemas["Event"]} */ one) => ['invoice.confirmed', 'invoice.overpaid'].includes(one.type));
-  return h('section', { class: 'card', 'aria-labelledby': 'done' }, h('h2', { id: 'done' }, 'Your first invoice is paid'),
-    h('p', null, 'This is what your shop is told by a webhook. Give out the goods when it says paid, and never because a customer came back.'),
-    paid ? h('div', { class: 'stack' }, h('div', { class: 'row between' }, h('strong', null, words(paid.type)), copyButton(JSON.stringify(paid), 'webhook')), pretty(paid)) : null,
-    h('div', { class: 'row' }, h('a', { class: 'button primary', href: to(`/invoices/${invoice.id}`, { mode: 'test' }) }, 'See the invoice'),
-      h('a', { class: 'button', href: '#/webhooks' }, 'Webhooks'), h('a', { class: 'button', href: '#/settings' }, 'Settings of the checkout')));
+  const events = (
+    await operator('GET', context.path('events'), undefined, { mode: 'test', object: invoice.id, limit: 20 })
+  ).data;
+  const paid = events.find((/** @type {Schemas["Event"]} */ one) =>
+    ['invoice.confirmed', 'invoice.overpaid'].includes(one.type),
+  );
+  return h(
+    'section',
+    { class: 'card', 'aria-labelledby': 'done' },
+    h('h2', { id: 'done' }, 'Your first invoice is paid'),
+    h(
+      'p',
+      null,
+      'This is what your shop is told by a webhook. Give out the goods when it says paid, and never because a ' +
+        'customer came back.',
+    ),
+    paid
+      ? h(
+          'div',
+          { class: 'stack' },
+          h(
+            'div',
+            { class: 'row between' },
+            h('strong', null, words(paid.type)),
+            copyButton(JSON.stringify(paid), 'webhook'),
+          ),
+          pretty(paid),
+        )
+      : null,
+    h(
+      'div',
+      { class: 'row' },
+      h('a', { class: 'button primary', href: to(`/invoices/${invoice.id}`, { mode: 'test' }) }, 'See the invoice'),
+      h('a', { class: 'button', href: '#/webhooks' }, 'Webhooks'),
+      h('a', { class: 'button', href: '#/settings' }, 'Settings of the checkout'),
+    ),
+  );
 }

@@ -10,35 +10,92 @@ import { confirmed } from './webhooks.js';
 
 /** @param {Context} context */
 export async function show(context) {
-  const [tokens, servers] = await Promise.all([operator('GET', context.path('reseller-tokens')), operator('GET', context.path('servers'), undefined, { limit: 100 })]);
+  const [tokens, servers] = await Promise.all([
+    operator('GET', context.path('reseller-tokens')),
+    operator('GET', context.path('servers'), undefined, { limit: 100 }),
+  ]);
   const make = async () => {
     const made = await operator('POST', context.path('reseller-tokens'));
     await ask('Your new token', (close) => [
-      h('p', null, h('strong', null, 'Copy it now: it is never shown again.')), secret(made.token, 'token'),
-      h('div', { class: 'ends' }, h('button', { type: 'button', class: 'primary', onclick: () => close(null) }, 'I have it'))]);
+      h('p', null, h('strong', null, 'Copy it now: it is never shown again.')),
+      secret(made.token, 'token'),
+      h(
+        'div',
+        { class: 'ends' },
+        h('button', { type: 'button', class: 'primary', onclick: () => close(null) }, 'I have it'),
+      ),
+    ]);
     return true;
   };
   const revoke = async (/** @type {Schemas["ResellerToken"]} */ one) => {
-    if (!await confirmed('Revoke this token?', `The token that ends in ${one.last4} stops working at once. Servers that were ordered with it stay.`, 'Revoke it')) return false;
+    if (
+      !(await confirmed(
+        'Revoke this token?',
+        `The token that ends in ${one.last4} stops working at once. Servers that were ordered with it stay.`,
+        'Revoke it',
+      ))
+    )
+      return false;
     await operator('DELETE', context.path(`reseller-tokens/${one.id}`));
     return true;
   };
-  return h('div', { class: 'page' },
-    head('Reseller', `Servers that this account orders by the reseller interface; it may have ${context.account?.serverQuota ?? 0} at once.`,
-      h('div', { class: 'row' }, act(context, 'Make a token', 'The token is made.', make, 'primary'))),
-    h('section', { class: 'stack', 'aria-labelledby': 'tokens' }, h('h2', { id: 'tokens' }, 'Tokens'),
-      tokens.data.length === 0 ? empty('No token', 'A token opens /api/v1/reseller for this account.')
-        : table('Tokens', [
-          { name: 'Token', cell: (/** @type {Schemas["ResellerToken"]} */ one) => h('span', { class: 'mono' }, `…${one.last4}`) },
-          { name: 'Works', cell: (one) => (one.revokedAt ? badge('revoked', 'bad') : badge('yes', 'good')) },
-          { name: 'Made', cell: (one) => when(one.createdAt) }, { name: 'Last used', cell: (one) => when(one.lastUsedAt) },
-          { name: '', cell: (one) => (one.revokedAt ? null : h('div', { class: 'row' }, act(context, 'Revoke…', 'The token is revoked.', () => revoke(one), 'small danger'))) },
-        ], tokens.data).element),
-    h('section', { class: 'stack', 'aria-labelledby': 'servers' }, h('h2', { id: 'servers' }, 'Servers'),
-      servers.data.length === 0 ? h('p', { class: 'quiet' }, 'None was ordered.')
-        : table('Servers', [
-          { name: 'Host', cell: (/** @type {Schemas["Server"]} */ one) => one.hostname }, { name: 'Status', cell: (one) => badge(one.status) },
-          { name: 'Size', cell: (one) => `${one.cpu} CPU, ${one.ramMb} MB, ${one.diskGb} GB` }, { name: 'Address', cell: (one) => one.address ?? '–' },
-          { name: 'Ordered', cell: (one) => when(one.createdAt) },
-        ], servers.data).element));
+  return h(
+    'div',
+    { class: 'page' },
+    head(
+      'Reseller',
+      `Servers that this account orders by the reseller interface; it may have ${context.account?.serverQuota ?? 0} ` +
+        'at once.',
+      h('div', { class: 'row' }, act(context, 'Make a token', 'The token is made.', make, 'primary')),
+    ),
+    h(
+      'section',
+      { class: 'stack', 'aria-labelledby': 'tokens' },
+      h('h2', { id: 'tokens' }, 'Tokens'),
+      tokens.data.length === 0
+        ? empty('No token', 'A token opens /api/v1/reseller for this account.')
+        : table(
+            'Tokens',
+            [
+              {
+                name: 'Token',
+                cell: (/** @type {Schemas["ResellerToken"]} */ one) => h('span', { class: 'mono' }, `…${one.last4}`),
+              },
+              { name: 'Works', cell: (one) => (one.revokedAt ? badge('revoked', 'bad') : badge('yes', 'good')) },
+              { name: 'Made', cell: (one) => when(one.createdAt) },
+              { name: 'Last used', cell: (one) => when(one.lastUsedAt) },
+              {
+                name: '',
+                cell: (one) =>
+                  one.revokedAt
+                    ? null
+                    : h(
+                        'div',
+                        { class: 'row' },
+                        act(context, 'Revoke…', 'The token is revoked.', () => revoke(one), 'small danger'),
+                      ),
+              },
+            ],
+            tokens.data,
+          ).element,
+    ),
+    h(
+      'section',
+      { class: 'stack', 'aria-labelledby': 'servers' },
+      h('h2', { id: 'servers' }, 'Servers'),
+      servers.data.length === 0
+        ? h('p', { class: 'quiet' }, 'None was ordered.')
+        : table(
+            'Servers',
+            [
+              { name: 'Host', cell: (/** @type {Schemas["Server"]} */ one) => one.hostname },
+              { name: 'Status', cell: (one) => badge(one.status) },
+              { name: 'Size', cell: (one) => `${one.cpu} CPU, ${one.ramMb} MB, ${one.diskGb} GB` },
+              { name: 'Address', cell: (one) => one.address ?? '–' },
+              { name: 'Ordered', cell: (one) => when(one.createdAt) },
+            ],
+            servers.data,
+          ).element,
+    ),
+  );
 }

@@ -3,6 +3,7 @@
 import { ApiError, form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, money, qrCode, to, toast, when, words } from '../shared/dom.js';
 import { download, filters, head, idLink, once, pages } from './list.js';
+import { actions, one } from './transfer_steps.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -28,9 +29,6 @@ export function showOf(kind) {
   return (context) => (context.parts[0] ? detail(context, kind, context.parts[0]) : list(context, kind));
 }
 
-/** Of one kind, one word for it. @param {Kind} kind */
-const one = (kind) => (kind === 'payouts' ? 'payout' : 'refund');
-
 /** @param {Context} context @param {Kind} kind */
 async function list(context, kind) {
   const { mode, query } = context;
@@ -40,30 +38,84 @@ async function list(context, kind) {
   const found = await pages({
     label: words(kind),
     load: (before) => operator('GET', path, undefined, { mode, before, limit: 50, status }),
-    none: kind === 'payouts'
-      ? empty('No payout here', 'A payout sends what you have earned to your own wallet. Its address is set in the checkout settings.',
-        h('a', { class: 'button', href: '#/settings' }, 'Set the payout address'))
-      : empty('No refund here', 'A refund sends part of a paid invoice back. Open the invoice, then press “Refund”.',
-        h('a', { class: 'button', href: to('/invoices', { status: 'overpaid' }) }, 'Overpaid invoices'), h('a', { class: 'button', href: '#/invoices' }, 'All invoices')),
-    columns: /** @type {import("../shared/dom.js").Column<Transfer>[]} */ (/** @type {(import("../shared/dom.js").Column<Transfer> | null)[]} */ ([
-      { name: words(one(kind)), cell: (each) => h('a', { href: place(kind, each), class: 'mono', title: each.id }, `${each.id.slice(0, 8)}…`) },
-      { name: 'Status', cell: (each) => h('div', { class: 'row' }, badge(each.status), each.sending ? badge(each.sending) : null) },
-      { name: 'Amount', end: true, cell: (each) => money(each.amount, each.currency) },
-      { name: 'Sends', end: true, cell: (each) => (each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : each.assetSymbol) },
-      { name: 'To', cell: (each) => h('span', { class: 'mono' }, each.toAddress) },
-      isAll ? { name: 'Account', cell: (each) => context.accounts.find(({ id }) => id === each.account)?.name ?? each.account } : null,
-      { name: 'Requested', cell: (each) => when(each.requestedAt) },
-    ]).filter(Boolean)),
+    none:
+      kind === 'payouts'
+        ? empty(
+            'No payout here',
+            'A payout sends what you have earned to your own wallet. Its address is set in the checkout settings.',
+            h('a', { class: 'button', href: '#/settings' }, 'Set the payout address'),
+          )
+        : empty(
+            'No refund here',
+            'A refund sends part of a paid invoice back. Open the invoice, then press “Refund”.',
+            h('a', { class: 'button', href: to('/invoices', { status: 'overpaid' }) }, 'Overpaid invoices'),
+            h('a', { class: 'button', href: '#/invoices' }, 'All invoices'),
+          ),
+    columns: /** @type {import("../shared/dom.js").Column<Transfer>[]} */ (
+      /** @type {(import("../shared/dom.js").Column<Transfer> | null)[]} */ ([
+        {
+          name: words(one(kind)),
+          cell: (each) => h('a', { href: place(kind, each), class: 'mono', title: each.id }, `${each.id.slice(0, 8)}…`),
+        },
+        {
+          name: 'Status',
+          cell: (each) => h('div', { class: 'row' }, badge(each.status), each.sending ? badge(each.sending) : null),
+        },
+        { name: 'Amount', end: true, cell: (each) => money(each.amount, each.currency) },
+        {
+          name: 'Sends',
+          end: true,
+          cell: (each) => (each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : each.assetSymbol),
+        },
+        { name: 'To', cell: (each) => h('span', { class: 'mono' }, each.toAddress) },
+        isAll
+          ? {
+              name: 'Account',
+              cell: (each) => context.accounts.find(({ id }) => id === each.account)?.name ?? each.account,
+            }
+          : null,
+        { name: 'Requested', cell: (each) => when(each.requestedAt) },
+      ]).filter(Boolean)
+    ),
   });
-  return h('div', { class: 'page' },
-    head(words(kind), kind === 'payouts' ? 'What you have earned, sent to your own wallet.' : 'Parts of paid invoices, sent back to customers.',
-      context.account ? download(`${context.path(`exports/${kind}.csv`)}?mode=${mode}`, 'Download', `${kind}.csv`) : null,
-      kind === 'payouts' && context.account ? h('button', { type: 'button', class: 'primary', onclick: () => request(context) }, 'Request a payout…') : null),
+  return h(
+    'div',
+    { class: 'page' },
+    head(
+      words(kind),
+      kind === 'payouts'
+        ? 'What you have earned, sent to your own wallet.'
+        : 'Parts of paid invoices, sent back to customers.',
+      context.account
+        ? download(`${context.path(`exports/${kind}.csv`)}?mode=${mode}`, 'Download', `${kind}.csv`)
+        : null,
+      kind === 'payouts' && context.account
+        ? h('button', { type: 'button', class: 'primary', onclick: () => request(context) }, 'Request a payout…')
+        : null,
+    ),
     filters(`/${kind}`, [
-      { name: 'status', label: 'Status', type: 'select', options: [['', 'Any'], ...statuses.map((each) => /** @type {[string, string]} */ ([each, words(each)]))] },
-      ...(context.isOperator ? [{ name: 'whose', label: 'Whose', type: 'select', options: /** @type {[string, string][]} */ ([['', 'This account’s'], ['all', 'All accounts’']]) }] : []),
+      {
+        name: 'status',
+        label: 'Status',
+        type: 'select',
+        options: [['', 'Any'], ...statuses.map((each) => /** @type {[string, string]} */ ([each, words(each)]))],
+      },
+      ...(context.isOperator
+        ? [
+            {
+              name: 'whose',
+              label: 'Whose',
+              type: 'select',
+              options: /** @type {[string, string][]} */ ([
+                ['', 'This account’s'],
+                ['all', 'All accounts’'],
+              ]),
+            },
+          ]
+        : []),
     ]),
-    found);
+    found,
+  );
 }
 
 /** Where one is shown: in its account. @param {Kind} kind @param {Transfer} each */
@@ -75,17 +127,44 @@ async function request(context) {
   const { account, mode } = context;
   const balances = (await operator('GET', context.path('balances'), undefined, { mode })).data;
   const made = await ask('Request a payout', (/** @type {(payout: Schemas["DashboardPayout"]) => void} */ close) => [
-    facts(...balances.map((/** @type {Schemas["Balance"]} */ each) => [`May be paid out in ${each.currency}`, money(each.available, each.currency)]),
-      ['Sent as', account?.payoutAsset ?? ''], ['Least', account?.payoutMinimum ?? '']),
-    h('p', null, 'The amount leaves the balance now. An operator approves it, then sends the coin to the payout address of the account.'),
+    facts(
+      ...balances.map((/** @type {Schemas["Balance"]} */ each) => [
+        `May be paid out in ${each.currency}`,
+        money(each.available, each.currency),
+      ]),
+      ['Sent as', account?.payoutAsset ?? ''],
+      ['Least', account?.payoutMinimum ?? ''],
+    ),
+    h(
+      'p',
+      null,
+      'The amount leaves the balance now. An operator approves it, then sends the coin to the payout address of the ' +
+        'account.',
+    ),
     form({
       fields: [
-        { name: 'amount', label: 'Amount', required: true, inputmode: 'decimal', hint: 'Like 120.00, or the word all.' },
-        { name: 'currency', label: 'Of the balance in', type: 'select', options: [['EUR', 'EUR'], ['USD', 'USD']] },
+        {
+          name: 'amount',
+          label: 'Amount',
+          required: true,
+          inputmode: 'decimal',
+          hint: 'Like 120.00, or the word all.',
+        },
+        {
+          name: 'currency',
+          label: 'Of the balance in',
+          type: 'select',
+          options: [
+            ['EUR', 'EUR'],
+            ['USD', 'USD'],
+          ],
+        },
       ],
-      submit: 'Request the payout', cancel: () => close(/** @type {any} */ (null)),
+      submit: 'Request the payout',
+      cancel: () => close(/** @type {any} */ (null)),
       send: async (values) => close(await operator('POST', context.path('payouts'), values, { mode }, key)),
-    })]);
+    }),
+  ]);
   if (!made) return;
   toast('The payout is requested.');
   location.hash = to(`/payouts/${made.id}`);
@@ -100,50 +179,143 @@ async function detail(context, kind, id) {
     each = await operator('GET', context.path(`${kind}/${encodeURIComponent(id)}`), undefined, { mode });
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
-    return h('div', { class: 'page' }, h('p', { class: 'crumb' }, h('a', { href: to(`/${kind}`) }, words(kind))),
+    return h(
+      'div',
+      { class: 'page' },
+      h('p', { class: 'crumb' }, h('a', { href: to(`/${kind}`) }, words(kind))),
       h('h1', null, `No such ${one(kind)}`),
-      h('p', null, `${context.account?.name ?? 'This account'} has none with this id in ${mode} mode. Look at the other mode, or at another account.`));
+      h(
+        'p',
+        null,
+        `${context.account?.name ?? 'This account'} has none with this id in ${mode} mode. Look at the other mode, ` +
+          'or at another account.',
+      ),
+    );
   }
-  return h('div', { class: 'page' },
+  return h(
+    'div',
+    { class: 'page' },
     h('p', { class: 'crumb' }, h('a', { href: to(`/${kind}`) }, words(kind))),
-    h('div', { class: 'head' }, h('div', { class: 'stack' }, h('h1', null, `${words(one(kind))} of ${money(each.amount, each.currency)}`),
-      h('p', null, badge(each.status), ' ', h('span', { class: 'quiet' }, meaning[each.status] ?? ''))),
-    h('div', { class: 'row' }, context.isOperator ? actions(context, kind, each) : null)),
-    each.sending === 'unknown' ? h('div', { class: 'note warn' },
-      'Nobody knows whether this was sent. Look for it on the chain first: pay it with its transaction if it is there; fail it if it is not.') : null,
-    h('div', { class: 'halves' },
-      h('section', { class: 'card', 'aria-labelledby': 'what' }, h('h2', { id: 'what' }, 'What is sent'), facts(
-        ['Amount', money(each.amount, each.currency)],
-        ['Sends', each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : 'Fixed when it is approved'],
-        ['Network fee', each.networkFeeCrypto ? money(each.networkFeeCrypto, each.assetSymbol) : null],
-        ['Rate', each.rate ? `${money(each.rate, each.currency)} for one` : null],
-        ['Coin', `${each.assetSymbol} (${each.asset})`], ['Chain', words(each.chain)],
-        ['To', h('span', null, h('span', { class: 'mono' }, each.toAddress), ' ', copyButton(each.toAddress, 'address'))],
-        ['Transaction', each.txid ? h('span', null, h('span', { class: 'mono' }, each.txid), ' ', copyButton(each.txid, 'transaction')) : null],
-        ['Reason', 'reason' in each ? each.reason : null], ['What went wrong', each.failureReason],
-        ['Invoice', 'invoiceId' in each ? idLink('/invoices', each.invoiceId) : null],
-        ['Account', context.accounts.find((account) => account.id === each.account)?.name ?? each.account],
-        ['Id', h('span', { class: 'mono' }, each.id)])),
-      h('section', { class: 'card', 'aria-labelledby': 'life' }, h('h2', { id: 'life' }, 'Its life'), life(each))),
-    context.isOperator && !each.sending && ['approved', 'processing'].includes(each.status) ? toSend(each) : null);
+    h(
+      'div',
+      { class: 'head' },
+      h(
+        'div',
+        { class: 'stack' },
+        h('h1', null, `${words(one(kind))} of ${money(each.amount, each.currency)}`),
+        h('p', null, badge(each.status), ' ', h('span', { class: 'quiet' }, meaning[each.status] ?? '')),
+      ),
+      h('div', { class: 'row' }, context.isOperator ? actions(context, kind, each) : null),
+    ),
+    each.sending === 'unknown'
+      ? h(
+          'div',
+          { class: 'note warn' },
+          'Nobody knows whether this was sent. Look for it on the chain first: pay it with its transaction if it is ' +
+            'there; fail it if it is not.',
+        )
+      : null,
+    h(
+      'div',
+      { class: 'halves' },
+      h(
+        'section',
+        { class: 'card', 'aria-labelledby': 'what' },
+        h('h2', { id: 'what' }, 'What is sent'),
+        facts(
+          ['Amount', money(each.amount, each.currency)],
+          ['Sends', each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : 'Fixed when it is approved'],
+          ['Network fee', each.networkFeeCrypto ? money(each.networkFeeCrypto, each.assetSymbol) : null],
+          ['Rate', each.rate ? `${money(each.rate, each.currency)} for one` : null],
+          ['Coin', `${each.assetSymbol} (${each.asset})`],
+          ['Chain', words(each.chain)],
+          [
+            'To',
+            h('span', null, h('span', { class: 'mono' }, each.toAddress), ' ', copyButton(each.toAddress, 'address')),
+          ],
+          [
+            'Transaction',
+            each.txid
+              ? h('span', null, h('span', { class: 'mono' }, each.txid), ' ', copyButton(each.txid, 'transaction'))
+              : null,
+          ],
+          ['Reason', 'reason' in each ? each.reason : null],
+          ['What went wrong', each.failureReason],
+          ['Invoice', 'invoiceId' in each ? idLink('/invoices', each.invoiceId) : null],
+          ['Account', context.accounts.find((account) => account.id === each.account)?.name ?? each.account],
+          ['Id', h('span', { class: 'mono' }, each.id)],
+        ),
+      ),
+      h('section', { class: 'card', 'aria-labelledby': 'life' }, h('h2', { id: 'life' }, 'Its life'), life(each)),
+    ),
+    context.isOperator && !each.sending && ['approved', 'processing'].includes(each.status) ? toSend(each) : null,
+  );
 }
 
 /** How it is sent from a wallet: from when on, then what the wallet is given. @param {Detail} each */
 function toSend(each) {
-  const text = each.status === 'approved'
-    ? 'Press “Begin to send…” first: from then on nobody can cancel it while you send.'
-    : each.qr
-      ? `Send exactly this amount, on ${words(each.chain)} only. Then enter the transaction with “It was sent…”.`
-      : 'Chains are simulated here, so there is no code to scan: what is really sent to this address is lost. Press “It was sent…”.';
+  const text =
+    each.status === 'approved'
+      ? 'Press “Begin to send…” first: from then on nobody can cancel it while you send.'
+      : each.qr
+        ? `Send exactly this amount, on ${words(each.chain)} only. Then enter the transaction with “It was sent…”.`
+        : 'Chains are simulated here, so there is no code to scan: what is really sent to this address is lost. ' +
+          'Press “It was sent…”.';
   const scan = each.paymentUri
-    ? h('p', { class: 'quiet' }, 'Scan it with your wallet, or ', h('a', { href: each.paymentUri }, 'open it in a wallet on this device'), '.')
-    : h('p', { class: 'quiet' }, 'The code holds the address alone: there is no standard for this coin that names the amount.');
-  return h('section', { class: 'card', 'aria-labelledby': 'sign' }, h('h2', { id: 'sign' }, 'Send it from your wallet'), h('p', null, text),
-    each.qr ? h('div', { class: 'stack' }, qrCode(each.qr, each.paymentUri ? 'QR code of the payment' : 'QR code of the address'), scan) : null,
+    ? h(
+        'p',
+        { class: 'quiet' },
+        'Scan it with your wallet, or ',
+        h('a', { href: each.paymentUri }, 'open it in a wallet on this device'),
+        '.',
+      )
+    : h(
+        'p',
+        { class: 'quiet' },
+        'The code holds the address alone: there is no standard for this coin that names the amount.',
+      );
+  return h(
+    'section',
+    { class: 'card', 'aria-labelledby': 'sign' },
+    h('h2', { id: 'sign' }, 'Send it from your wallet'),
+    h('p', null, text),
+    each.qr
+      ? h(
+          'div',
+          { class: 'stack' },
+          qrCode(each.qr, each.paymentUri ? 'QR code of the payment' : 'QR code of the address'),
+          scan,
+        )
+      : null,
     facts(
-      ['Amount', h('span', null, h('span', { class: 'mono' }, each.amountCrypto ?? ''), ` ${each.assetSymbol} `, copyButton(each.amountCrypto ?? '', 'amount'))],
-      ['Address', h('span', null, h('span', { class: 'mono' }, each.toAddress), ' ', copyButton(each.toAddress, 'address'))],
-      ['Payment link', each.paymentUri ? h('span', null, h('span', { class: 'mono' }, each.paymentUri), ' ', copyButton(each.paymentUri, 'payment link')) : null]));
+      [
+        'Amount',
+        h(
+          'span',
+          null,
+          h('span', { class: 'mono' }, each.amountCrypto ?? ''),
+          ` ${each.assetSymbol} `,
+          copyButton(each.amountCrypto ?? '', 'amount'),
+        ),
+      ],
+      [
+        'Address',
+        h('span', null, h('span', { class: 'mono' }, each.toAddress), ' ', copyButton(each.toAddress, 'address')),
+      ],
+      [
+        'Payment link',
+        each.paymentUri
+          ? h(
+              'span',
+              null,
+              h('span', { class: 'mono' }, each.paymentUri),
+              ' ',
+              copyButton(each.paymentUri, 'payment link'),
+            )
+          : null,
+      ],
+    ),
+  );
 }
 
 /** @param {Transfer} each */
@@ -155,74 +327,16 @@ function life(each) {
     ['Being sent', null, each.status === 'processing' ? 'now' : each.status === 'paid' ? 'good' : ''],
     [isOver ? words(each.status) : 'Paid', each.finalizedAt, isOver ? (each.status === 'paid' ? 'good' : 'bad') : ''],
   ]).filter(([, at, tone]) => !isOver || at !== null || tone !== '');
-  return h('ol', { class: 'steps' }, steps.map(([text, at, tone]) => h('li', { class: tone }, h('p', null, text),
-    h('p', { class: 'quiet' }, at ? when(at) : tone === 'good' || tone === 'now' ? null : 'Not yet'))));
+  return h(
+    'ol',
+    { class: 'steps' },
+    steps.map(([text, at, tone]) =>
+      h(
+        'li',
+        { class: tone },
+        h('p', null, text),
+        h('p', { class: 'quiet' }, at ? when(at) : tone === 'good' || tone === 'now' ? null : 'Not yet'),
+      ),
+    ),
+  );
 }
-
-/** What can be done to it now. @param {Context} context @param {Kind} kind @param {Transfer} each */
-function actions(context, kind, each) {
-  /** @type {Record<string, string[]>} */
-  const open = { requested: ['approve', 'reject', 'cancel'], approved: ['process', 'cancel', 'fail'], processing: ['pay', 'fail'] };
-  /** @type {Record<string, [string, string]>} */
-  const texts = {
-    approve: ['Approve…', 'primary'], reject: ['Reject…', 'danger'], cancel: ['Cancel it…', 'danger'], process: ['Begin to send…', 'primary'],
-    pay: ['It was sent…', 'primary'], fail: ['It failed…', 'danger'],
-  };
-  return (open[each.status] ?? []).map((action) => {
-    const [text, kindOf] = texts[action] ?? [action, ''];
-    return h('button', { type: 'button', class: kindOf, onclick: () => step(context, kind, each, action) }, text);
-  });
-}
-
-/** What a step does, said before it is done. @param {string} action @param {Kind} kind @param {Transfer} each */
-function consequence(action, kind, each) {
-  const what = `${money(each.amount, each.currency)}`;
-  switch (action) {
-    case 'approve': return `Fixes how much ${each.assetSymbol} is sent for ${what}. Nothing is sent yet.`;
-    case 'process': return 'From now on it counts as being sent: it cannot be cancelled any more.';
-    case 'pay': return 'Notes that it was sent, for ever. The webhook tells the shop.';
-    case 'fail': return `It was not sent, and never will be: ${what} goes back to the balance. Make sure that no transaction is out.`;
-    case 'reject': return `It is not approved: ${what} goes back to the balance.`;
-    default: return `It is cancelled: ${what} goes back to the balance.`;
-  }
-}
-
-/** Asks for what a step needs, says what it will do, and does it. @param {Context} context @param {Kind} kind @param {Transfer} each @param {string} action */
-async function step(context, kind, each, action) {
-  const isTest = context.mode === 'test';
-  const titles = /** @type {Record<string, string>} */ ({
-    approve: `Approve this ${one(kind)}?`, process: 'Begin to send it?', pay: 'Was it sent?', fail: 'Did it fail?',
-    reject: `Reject this ${one(kind)}?`, cancel: `Cancel this ${one(kind)}?`,
-  });
-  const isEnd = ['fail', 'reject', 'cancel'].includes(action);
-  /** @type {import("../shared/api.js").Field[]} */
-  const fields = action === 'approve'
-    ? [{ name: 'rate', label: `Rate: ${each.currency} for one ${each.assetSymbol}`, inputmode: 'decimal', hint: 'Empty: today’s rate.' },
-      { name: 'networkFee', label: `Network fee in ${each.assetSymbol}`, inputmode: 'decimal', required: !isTest,
-        hint: `What sending costs; it is taken out of what is sent.${isTest ? ' Empty: a fixed one of the sandbox.' : ''}` }]
-    : action === 'pay' ? [{ name: 'txid', label: 'Transaction id', required: !isTest, hint: isTest ? 'Empty: an invented one.' : 'As your wallet or the explorer shows it.' }]
-      : isEnd ? [{ name: 'reason', label: 'Reason', hint: 'The account reads it.' }] : [];
-  // Somebody else has moved it meanwhile: the page then shows it as it is.
-  let isOther = false;
-  const done = await ask(titles[action] ?? words(action), (/** @type {(answer: string | null) => void} */ close) => [
-    h('p', null, consequence(action, kind, each)),
-    facts(['Amount', money(each.amount, each.currency)],
-      ['Sends', each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : `in ${each.assetSymbol}`],
-      ['Chain', words(each.chain)], ['Address', h('span', { class: 'mono' }, each.toAddress)]),
-    form({
-      fields, danger: isEnd, submit: { approve: 'Approve', process: 'Begin to send', pay: 'It was sent', fail: 'It failed', reject: 'Reject', cancel: `Cancel the ${one(kind)}` }[action] ?? words(action),
-      cancel: () => close(null), cancelText: 'Back',
-      send: async (values) => {
-        const body = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
-        try {
-          close((await operator('POST', `${kind}/${each.id}`, { action, ...body })).status);
-        } catch (error) {
-          isOther = error instanceof ApiError && error.code === 'invalid_transition';
-          throw error;
-        }
-      },
-    })]);
-  if (done) toast(`The ${one(kind)} is ${words(done).toLowerCase()}.`);
-  if (done || isOther) await context.reload();
-}
-

@@ -25,20 +25,46 @@ export async function show(context) {
   const found = await pages({
     label: 'Unmatched payments',
     load: (before) => operator('GET', 'unmatched-payments', undefined, { before, limit: 50, status: status || 'open' }),
-    none: empty('Nothing is unmatched', 'Money that comes to an address without an invoice or customer to book it on waits here for you.'),
+    none: empty(
+      'Nothing is unmatched',
+      'Money that comes to an address without an invoice or customer to book it on waits here for you.',
+    ),
     columns: /** @type {import("../shared/dom.js").Column<Unmatched>[]} */ ([
       { name: 'Amount', end: true, cell: (one) => money(one.amountCrypto, one.assetSymbol) },
       { name: 'Worth now', end: true, cell: (one) => (one.worthEur ? money(one.worthEur, 'EUR') : '–') },
       { name: 'Why', cell: (one) => reasons[one.reason] ?? words(one.reason) },
-      { name: 'Is', cell: (one) => h('div', { class: 'row' }, badge(one.outcome ?? one.state), one.livemode ? null : badge('test', 'warn')) },
-      { name: 'Came to', cell: (one) => h('div', null, h('span', { class: 'mono' }, one.address), h('div', { class: 'quiet' }, words(one.chain))) },
+      {
+        name: 'Is',
+        cell: (one) =>
+          h('div', { class: 'row' }, badge(one.outcome ?? one.state), one.livemode ? null : badge('test', 'warn')),
+      },
+      {
+        name: 'Came to',
+        cell: (one) =>
+          h('div', null, h('span', { class: 'mono' }, one.address), h('div', { class: 'quiet' }, words(one.chain))),
+      },
       { name: 'Transaction', cell: (one) => transaction(one.explorerUrl, one.txid) },
       { name: 'Seen', cell: (one) => when(one.seenAt) },
       { name: '', cell: (one) => buttons(context, one) },
     ]),
   });
-  return h('div', { class: 'page' }, head('Unmatched money', 'Payments that belong to no invoice and no customer. Of all accounts, live and test.'),
-    filters('/unmatched', [{ name: 'status', label: 'Which', type: 'select', options: [['', 'Those that wait'], ['all', 'All']] }]), found);
+  return h(
+    'div',
+    { class: 'page' },
+    head('Unmatched money', 'Payments that belong to no invoice and no customer. Of all accounts, live and test.'),
+    filters('/unmatched', [
+      {
+        name: 'status',
+        label: 'Which',
+        type: 'select',
+        options: [
+          ['', 'Those that wait'],
+          ['all', 'All'],
+        ],
+      },
+    ]),
+    found,
+  );
 }
 
 /** @param {Context} context @param {Unmatched} one */
@@ -47,41 +73,79 @@ function buttons(context, one) {
   if (one.outcome) {
     const note = one.note ?? one.returnTxid;
     const undo = async () => {
-      if (!await confirmed('Undo this?', `${money(one.amountCrypto, one.assetSymbol)} waits for a decision again.`, 'Undo it')) return false;
+      if (
+        !(await confirmed(
+          'Undo this?',
+          `${money(one.amountCrypto, one.assetSymbol)} waits for a decision again.`,
+          'Undo it',
+        ))
+      )
+        return false;
       return operator('POST', `${path}/undo`);
     };
-    return h('div', { class: 'stack' }, note ? h('p', { class: 'quiet' }, note) : null,
-      one.canBeUndone ? act(context, 'Undo…', 'It is undone.', undo, 'small') : null);
+    return h(
+      'div',
+      { class: 'stack' },
+      note ? h('p', { class: 'quiet' }, note) : null,
+      one.canBeUndone ? act(context, 'Undo…', 'It is undone.', undo, 'small') : null,
+    );
   }
-  return h('div', { class: 'row' },
+  return h(
+    'div',
+    { class: 'row' },
     h('button', { type: 'button', class: 'small', onclick: () => assign(context, one) }, 'Assign…'),
     h('button', { type: 'button', class: 'small', onclick: () => resolve(context, one, 'return') }, 'Paid back…'),
-    h('button', { type: 'button', class: 'small', onclick: () => resolve(context, one, 'dismiss') }, 'Leave it…'));
+    h('button', { type: 'button', class: 'small', onclick: () => resolve(context, one, 'dismiss') }, 'Leave it…'),
+  );
 }
 
 /** What a payment is. @param {Unmatched} one */
-const about = (one) => facts(['Amount', money(one.amountCrypto, one.assetSymbol)], ['Worth now', one.worthEur ? money(one.worthEur, 'EUR') : null],
-  ['Address', h('span', null, h('span', { class: 'mono' }, one.address), ' ', copyButton(one.address, 'address'))], ['Chain', words(one.chain)]);
+const about = (one) =>
+  facts(
+    ['Amount', money(one.amountCrypto, one.assetSymbol)],
+    ['Worth now', one.worthEur ? money(one.worthEur, 'EUR') : null],
+    ['Address', h('span', null, h('span', { class: 'mono' }, one.address), ' ', copyButton(one.address, 'address'))],
+    ['Chain', words(one.chain)],
+  );
 
 /** @param {Context} context @param {Unmatched} one */
 async function assign(context, one) {
   const candidate = one.candidate;
   const done = await ask('Whom is it for?', (/** @type {(answer: boolean) => void} */ close) => [
-    about(one), h('p', null, 'It counts as paid when it was seen, and is booked as if it had come to the right place.'),
+    about(one),
+    h('p', null, 'It counts as paid when it was seen, and is booked as if it had come to the right place.'),
     form({
       fields: [
-        { name: 'invoice', label: 'Invoice id', value: candidate && 'invoice' in candidate ? candidate.invoice ?? '' : '',
-          hint: candidate ? 'It came to the address of this one.' : 'Or leave it empty and name a customer.' },
-        { name: 'account', label: 'Or the customer’s account', type: 'select', value: candidate?.account ?? '',
-          options: [['', 'None'], ...context.accounts.map(({ id, name }) => /** @type {[string, string]} */ ([id, name]))] },
+        {
+          name: 'invoice',
+          label: 'Invoice id',
+          value: candidate && 'invoice' in candidate ? (candidate.invoice ?? '') : '',
+          hint: candidate ? 'It came to the address of this one.' : 'Or leave it empty and name a customer.',
+        },
+        {
+          name: 'account',
+          label: 'Or the customer’s account',
+          type: 'select',
+          value: candidate?.account ?? '',
+          options: [
+            ['', 'None'],
+            ...context.accounts.map(({ id, name }) => /** @type {[string, string]} */ ([id, name])),
+          ],
+        },
         { name: 'customer', label: 'And the customer’s reference', value: candidate?.customer ?? '' },
       ],
-      submit: 'Assign it', cancel: () => close(false),
+      submit: 'Assign it',
+      cancel: () => close(false),
       send: async ({ invoice, account, customer }) => {
-        await operator('POST', `unmatched-payments/${one.id}/assign`, invoice ? { invoice } : { account: account || null, customer: customer || null });
+        await operator(
+          'POST',
+          `unmatched-payments/${one.id}/assign`,
+          invoice ? { invoice } : { account: account || null, customer: customer || null },
+        );
         close(true);
       },
-    })]);
+    }),
+  ]);
   if (!done) return;
   toast('It is assigned.');
   await context.reload();
@@ -90,18 +154,37 @@ async function assign(context, one) {
 /** @param {Context} context @param {Unmatched} one @param {"return" | "dismiss"} how */
 async function resolve(context, one, how) {
   const isReturn = how === 'return';
-  const done = await ask(isReturn ? 'You paid it back' : 'Nothing is to be done', (/** @type {(answer: boolean) => void} */ close) => [
-    about(one), h('p', null, isReturn ? 'Send it from your own wallet first. Coffer notes the transaction; it sends nothing itself.'
-      : 'The money stays in your wallet, and is booked nowhere. You can undo this.'),
-    form({
-      fields: isReturn ? [{ name: 'returnTxid', label: 'Transaction that paid it back', required: true }, { name: 'note', label: 'Note' }]
-        : [{ name: 'note', label: 'Why', required: true }],
-      submit: isReturn ? 'Note it as paid back' : 'Leave it', cancel: () => close(false),
-      send: async (values) => {
-        await operator('POST', `unmatched-payments/${one.id}`, Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '')));
-        close(true);
-      },
-    })]);
+  const done = await ask(
+    isReturn ? 'You paid it back' : 'Nothing is to be done',
+    (/** @type {(answer: boolean) => void} */ close) => [
+      about(one),
+      h(
+        'p',
+        null,
+        isReturn
+          ? 'Send it from your own wallet first. Coffer notes the transaction; it sends nothing itself.'
+          : 'The money stays in your wallet, and is booked nowhere. You can undo this.',
+      ),
+      form({
+        fields: isReturn
+          ? [
+              { name: 'returnTxid', label: 'Transaction that paid it back', required: true },
+              { name: 'note', label: 'Note' },
+            ]
+          : [{ name: 'note', label: 'Why', required: true }],
+        submit: isReturn ? 'Note it as paid back' : 'Leave it',
+        cancel: () => close(false),
+        send: async (values) => {
+          await operator(
+            'POST',
+            `unmatched-payments/${one.id}`,
+            Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '')),
+          );
+          close(true);
+        },
+      }),
+    ],
+  );
   if (!done) return;
   toast('It is noted.');
   await context.reload();

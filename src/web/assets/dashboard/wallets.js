@@ -12,42 +12,141 @@ import { POOL_LOW } from './home.js';
 
 /** @param {Context} context */
 export async function show(context) {
-  const [wallets, pools, own] = await Promise.all([operator('GET', 'wallets'), operator('GET', 'pools'), operator('GET', 'own-addresses')]);
-  const add = () => h('button', { type: 'button', class: 'primary', onclick: () => addWallet(context) }, 'Add a wallet…');
-  return h('div', { class: 'page' }, head('Wallets', 'Live addresses are derived from an extended public key. It can receive, and never spend.', add()),
-    wallets.data.length === 0 ? empty('No wallet yet', 'Without one, live payments need imported addresses. Your keys stay in your own wallet: Coffer is given the public one only.', add())
-      : h('div', { class: 'halves' }, wallets.data.map((/** @type {Wallet} */ one) => card(context, one))),
-    h('section', { class: 'stack', 'aria-labelledby': 'pools' }, h('div', { class: 'row between' }, h('h2', { id: 'pools' }, 'Imported addresses'),
-      h('button', { type: 'button', onclick: () => importAddresses(context, pools.data) }, 'Import addresses…')),
-    table('Pools', [
-      { name: 'Pool', cell: (/** @type {Schemas["PoolList"]["data"][number]} */ one) => words(one.pool) },
-      { name: 'Free', end: true, cell: (one) => one.free }, { name: 'Assigned', end: true, cell: (one) => one.assigned }, { name: 'Retired', end: true, cell: (one) => one.retired },
-      { name: 'Is', cell: (one) => (one.free + one.assigned === 0 ? badge('not in use') : one.free < POOL_LOW ? badge('low', 'warn') : badge('fine', 'good')) },
-    ], pools.data).element),
-    h('section', { class: 'stack', 'aria-labelledby': 'own' }, h('div', { class: 'row between' }, h('h2', { id: 'own' }, 'Own addresses'),
-      h('button', { type: 'button', onclick: () => addOwn(context) }, 'Declare an address…')),
-    own.data.length === 0 ? h('p', { class: 'quiet' }, 'None is declared. What an own address sends is no payment: say one that sends gas for a sweep.')
-      : table('Own addresses', [
-        { name: 'Chain', cell: (/** @type {Schemas["OwnAddress"]} */ one) => words(one.chain) },
-        { name: 'Address', cell: (one) => h('span', { class: 'mono' }, one.address) }, { name: 'Declared', cell: (one) => when(one.createdAt) },
-      ], own.data).element));
+  const [wallets, pools, own] = await Promise.all([
+    operator('GET', 'wallets'),
+    operator('GET', 'pools'),
+    operator('GET', 'own-addresses'),
+  ]);
+  const add = () =>
+    h('button', { type: 'button', class: 'primary', onclick: () => addWallet(context) }, 'Add a wallet…');
+  return h(
+    'div',
+    { class: 'page' },
+    head('Wallets', 'Live addresses are derived from an extended public key. It can receive, and never spend.', add()),
+    wallets.data.length === 0
+      ? empty(
+          'No wallet yet',
+          'Without one, live payments need imported addresses. Your keys stay in your own wallet: Coffer is given ' +
+            'the public one only.',
+          add(),
+        )
+      : h(
+          'div',
+          { class: 'halves' },
+          wallets.data.map((/** @type {Wallet} */ one) => card(context, one)),
+        ),
+    h(
+      'section',
+      { class: 'stack', 'aria-labelledby': 'pools' },
+      h(
+        'div',
+        { class: 'row between' },
+        h('h2', { id: 'pools' }, 'Imported addresses'),
+        h('button', { type: 'button', onclick: () => importAddresses(context, pools.data) }, 'Import addresses…'),
+      ),
+      table(
+        'Pools',
+        [
+          { name: 'Pool', cell: (/** @type {Schemas["PoolList"]["data"][number]} */ one) => words(one.pool) },
+          { name: 'Free', end: true, cell: (one) => one.free },
+          { name: 'Assigned', end: true, cell: (one) => one.assigned },
+          { name: 'Retired', end: true, cell: (one) => one.retired },
+          {
+            name: 'Is',
+            cell: (one) =>
+              one.free + one.assigned === 0
+                ? badge('not in use')
+                : one.free < POOL_LOW
+                  ? badge('low', 'warn')
+                  : badge('fine', 'good'),
+          },
+        ],
+        pools.data,
+      ).element,
+    ),
+    h(
+      'section',
+      { class: 'stack', 'aria-labelledby': 'own' },
+      h(
+        'div',
+        { class: 'row between' },
+        h('h2', { id: 'own' }, 'Own addresses'),
+        h('button', { type: 'button', onclick: () => addOwn(context) }, 'Declare an address…'),
+      ),
+      own.data.length === 0
+        ? h(
+            'p',
+            { class: 'quiet' },
+            'None is declared. What an own address sends is no payment: say one that sends gas for a sweep.',
+          )
+        : table(
+            'Own addresses',
+            [
+              { name: 'Chain', cell: (/** @type {Schemas["OwnAddress"]} */ one) => words(one.chain) },
+              { name: 'Address', cell: (one) => h('span', { class: 'mono' }, one.address) },
+              { name: 'Declared', cell: (one) => when(one.createdAt) },
+            ],
+            own.data,
+          ).element,
+    ),
+  );
 }
 
 /** @param {Context} context @param {Wallet} one */
 function card(context, one) {
   const retire = async () => {
-    if (!await confirmed('Retire this wallet?', 'It hands out no more addresses. It stays watched: what comes to its addresses is booked. Adding it again lets it go on.', 'Retire it')) return false;
+    if (
+      !(await confirmed(
+        'Retire this wallet?',
+        'It hands out no more addresses. It stays watched: what comes to its addresses is booked. Adding it again ' +
+          'lets it go on.',
+        'Retire it',
+      ))
+    )
+      return false;
     return operator('POST', `wallets/${one.id}/retire`);
   };
-  return h('section', { class: 'card', 'aria-label': one.name ?? words(one.chain) },
-    h('div', { class: 'row between' }, h('h2', null, one.name ?? words(one.chain)), one.problem ? badge('stopped', 'bad') : one.handsOut ? badge('in use', 'good') : badge('retired')),
+  return h(
+    'section',
+    { class: 'card', 'aria-label': one.name ?? words(one.chain) },
+    h(
+      'div',
+      { class: 'row between' },
+      h('h2', null, one.name ?? words(one.chain)),
+      one.problem ? badge('stopped', 'bad') : one.handsOut ? badge('in use', 'good') : badge('retired'),
+    ),
     one.problem ? h('p', { class: 'note bad' }, one.problem) : null,
-    facts(['Chain', words(one.chain)], ['Script', one.script], ['Network', one.network], ['Next index', one.nextIndex],
-      ['Gap limit', h('span', null, h('strong', null, one.gapLimit), ' – set this in your wallet, so that it sees all payments')],
-      ['Added', when(one.addedAt)], ['Retired', one.retiredAt ? when(one.retiredAt) : null]),
-    h('div', null, h('h3', null, 'First addresses'), h('p', { class: 'quiet' }, 'They must be the first ones that your wallet shows.'), h('ol', null, one.addresses.map((address) => h('li', { class: 'mono' }, address)))),
-    h('div', { class: 'row' }, download(`wallets/${one.id}/addresses.csv`, 'Addresses'), download(`wallets/${one.id}/addresses.csv?funded=true`, 'Funded addresses'),
-      one.retiredAt ? null : act(context, 'Retire…', 'The wallet is retired.', retire, 'small danger')));
+    facts(
+      ['Chain', words(one.chain)],
+      ['Script', one.script],
+      ['Network', one.network],
+      ['Next index', one.nextIndex],
+      [
+        'Gap limit',
+        h('span', null, h('strong', null, one.gapLimit), ' – set this in your wallet, so that it sees all payments'),
+      ],
+      ['Added', when(one.addedAt)],
+      ['Retired', one.retiredAt ? when(one.retiredAt) : null],
+    ),
+    h(
+      'div',
+      null,
+      h('h3', null, 'First addresses'),
+      h('p', { class: 'quiet' }, 'They must be the first ones that your wallet shows.'),
+      h(
+        'ol',
+        null,
+        one.addresses.map((address) => h('li', { class: 'mono' }, address)),
+      ),
+    ),
+    h(
+      'div',
+      { class: 'row' },
+      download(`wallets/${one.id}/addresses.csv`, 'Addresses'),
+      download(`wallets/${one.id}/addresses.csv?funded=true`, 'Funded addresses'),
+      one.retiredAt ? null : act(context, 'Retire…', 'The wallet is retired.', retire, 'small danger'),
+    ),
+  );
 }
 
 /** Reads a key, shows its addresses, and adds it only then. @param {Context} context */
@@ -56,17 +155,62 @@ export async function addWallet(context) {
     const place = h('div', { class: 'stack' });
     const first = form({
       fields: [
-        { name: 'chain', label: 'Chain', type: 'select', options: ['bitcoin', 'litecoin', 'dogecoin', 'evm', 'tron'].map((one) => [one, one === 'evm' ? 'Ethereum, Base and Polygon' : words(one)]) },
-        { name: 'key', label: 'Extended public key, or a descriptor', type: 'textarea', rows: 4, required: true, hint: 'xpub, ypub, zpub… from your wallet. Never a private key, never the words: Coffer refuses them.' },
-        { name: 'script', label: 'What its outputs hold', type: 'select', options: [['', 'The key tells it'], ['wpkh', 'Native SegWit (wpkh)'], ['sh-wpkh', 'SegWit in P2SH (sh-wpkh)'], ['tr', 'Taproot (tr)'], ['pkh', 'Legacy (pkh)']] },
-        { name: 'next', label: 'Begin with index', inputmode: 'numeric', hint: 'Empty: 0. Where the key was in use elsewhere, the first that is not.' },
+        {
+          name: 'chain',
+          label: 'Chain',
+          type: 'select',
+          options: ['bitcoin', 'litecoin', 'dogecoin', 'evm', 'tron'].map((one) => [
+            one,
+            one === 'evm' ? 'Ethereum, Base and Polygon' : words(one),
+          ]),
+        },
+        {
+          name: 'key',
+          label: 'Extended public key, or a descriptor',
+          type: 'textarea',
+          rows: 4,
+          required: true,
+          hint: 'xpub, ypub, zpub… from your wallet. Never a private key, never the words: Coffer refuses them.',
+        },
+        {
+          name: 'script',
+          label: 'What its outputs hold',
+          type: 'select',
+          options: [
+            ['', 'The key tells it'],
+            ['wpkh', 'Native SegWit (wpkh)'],
+            ['sh-wpkh', 'SegWit in P2SH (sh-wpkh)'],
+            ['tr', 'Taproot (tr)'],
+            ['pkh', 'Legacy (pkh)'],
+          ],
+        },
+        {
+          name: 'next',
+          label: 'Begin with index',
+          inputmode: 'numeric',
+          hint: 'Empty: 0. Where the key was in use elsewhere, the first that is not.',
+        },
         { name: 'name', label: 'Name', hint: 'What you call it.' },
       ],
-      submit: 'Check it', cancel: () => close(null),
+      submit: 'Check it',
+      cancel: () => close(null),
       send: async (values) => {
-        const body = { chain: values.chain, key: values.key.trim(), script: values.script || null, next: values.next ? Number(values.next) : null, name: values.name || null };
+        const body = {
+          chain: values.chain,
+          key: values.key.trim(),
+          script: values.script || null,
+          next: values.next ? Number(values.next) : null,
+          name: values.name || null,
+        };
         const checked = await operator('POST', 'wallets/check', body);
-        fill(place, compare(checked, () => operator('POST', 'wallets', body).then(close), () => fill(place, first)));
+        fill(
+          place,
+          compare(
+            checked,
+            () => operator('POST', 'wallets', body).then(close),
+            () => fill(place, first),
+          ),
+        );
       },
     });
     place.append(first);
@@ -83,24 +227,63 @@ function compare(checked, add, back) {
   const problem = h('div', { class: 'note bad', role: 'alert', hidden: true });
   const button = h('button', { type: 'button', class: 'primary', onclick: run }, 'They are the same: add it');
   async function run() {
-    await busy(button, () => add().catch((error) => { fill(problem, problemText(error)); problem.hidden = false; }));
+    await busy(button, () =>
+      add().catch((error) => {
+        fill(problem, problemText(error));
+        problem.hidden = false;
+      }),
+    );
   }
-  return [h('p', null, h('strong', null, 'Compare these with the first receiving addresses in your wallet. '), 'If they are others, what is paid would be lost to you.'),
-    h('ol', null, checked.addresses.map((address) => h('li', { class: 'mono' }, address))),
-    facts(['Chain', words(checked.chain)], ['Script', checked.script], ['Network', checked.network], ['Next index', checked.nextIndex], ['Known as', checked.wallet]),
-    problem, h('div', { class: 'ends' }, h('button', { type: 'button', onclick: back }, 'Back'), button)];
+  return [
+    h(
+      'p',
+      null,
+      h('strong', null, 'Compare these with the first receiving addresses in your wallet. '),
+      'If they are others, what is paid would be lost to you.',
+    ),
+    h(
+      'ol',
+      null,
+      checked.addresses.map((address) => h('li', { class: 'mono' }, address)),
+    ),
+    facts(
+      ['Chain', words(checked.chain)],
+      ['Script', checked.script],
+      ['Network', checked.network],
+      ['Next index', checked.nextIndex],
+      ['Known as', checked.wallet],
+    ),
+    problem,
+    h('div', { class: 'ends' }, h('button', { type: 'button', onclick: back }, 'Back'), button),
+  ];
 }
 
 /** @param {Context} context @param {Schemas["PoolList"]["data"]} pools */
 async function importAddresses(context, pools) {
   const made = await ask('Import addresses', (/** @type {(answer: any) => void} */ close) => [
-    h('p', null, 'Addresses of your own wallet, each of which is given to one invoice. All are added, or none where one is wrong.'),
+    h(
+      'p',
+      null,
+      'Addresses of your own wallet, each of which is given to one invoice. All are added, or none where one is wrong.',
+    ),
     form({
-      fields: [{ name: 'pool', label: 'Pool', type: 'select', options: pools.map(({ pool }) => [pool, words(pool)]) },
-        { name: 'addresses', label: 'Addresses, one a line', type: 'textarea', rows: 8, required: true, hint: '1000 at most at a time.' }],
-      submit: 'Import them', cancel: () => close(null),
-      send: async ({ pool, addresses }) => close(await operator('POST', `pools/${pool}/addresses`, { addresses: addresses.split(/\s+/).filter(Boolean) })),
-    })]);
+      fields: [
+        { name: 'pool', label: 'Pool', type: 'select', options: pools.map(({ pool }) => [pool, words(pool)]) },
+        {
+          name: 'addresses',
+          label: 'Addresses, one a line',
+          type: 'textarea',
+          rows: 8,
+          required: true,
+          hint: '1000 at most at a time.',
+        },
+      ],
+      submit: 'Import them',
+      cancel: () => close(null),
+      send: async ({ pool, addresses }) =>
+        close(await operator('POST', `pools/${pool}/addresses`, { addresses: addresses.split(/\s+/).filter(Boolean) })),
+    }),
+  ]);
   if (!made) return;
   toast(`${made.added} were added, ${made.duplicates} were known; ${made.free} are free now.`);
   await context.reload();
@@ -111,11 +294,23 @@ async function addOwn(context) {
   const made = await ask('Declare an own address', (/** @type {(answer: any) => void} */ close) => [
     h('p', null, 'What this address sends is never taken for a payment.'),
     form({
-      fields: [{ name: 'chain', label: 'Chain', type: 'select', options: ['bitcoin', 'litecoin', 'dogecoin', 'ethereum', 'base', 'polygon', 'tron', 'solana'].map((one) => [one, words(one)]) },
-        { name: 'address', label: 'Address', required: true }],
-      submit: 'Declare it', cancel: () => close(null),
+      fields: [
+        {
+          name: 'chain',
+          label: 'Chain',
+          type: 'select',
+          options: ['bitcoin', 'litecoin', 'dogecoin', 'ethereum', 'base', 'polygon', 'tron', 'solana'].map((one) => [
+            one,
+            words(one),
+          ]),
+        },
+        { name: 'address', label: 'Address', required: true },
+      ],
+      submit: 'Declare it',
+      cancel: () => close(null),
       send: async (values) => close(await operator('POST', 'own-addresses', values)),
-    })]);
+    }),
+  ]);
   if (!made) return;
   toast('It is declared.');
   await context.reload();

@@ -34,14 +34,19 @@ function search() {
     entry.hidden = document.getElementById(entry.dataset.of ?? '')?.hidden === true;
   }
   for (const group of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('.group'))) {
-    const has = group.querySelector('.operation') ? group.querySelector('.operation:not([hidden])') !== null
+    const has = group.querySelector('.operation')
+      ? group.querySelector('.operation:not([hidden])') !== null
       : words.every((word) => (group.textContent ?? '').toLowerCase().includes(word));
     group.hidden = !has;
     const entry = document.querySelector(`.side a[href="#${CSS.escape(group.id)}"]`)?.closest('li');
     if (entry) entry.hidden = !has;
   }
-  found.textContent = words.length === 0 ? '' : count === 0 ? 'Nothing has all of these words.'
-    : `${count} of ${articles.length} entries have ${words.length === 1 ? 'this word' : 'all of these words'}.`;
+  found.textContent =
+    words.length === 0
+      ? ''
+      : count === 0
+        ? 'Nothing has all of these words.'
+        : `${count} of ${articles.length} entries have ${words.length === 1 ? 'this word' : 'all of these words'}.`;
 }
 
 /** What a link leads to is shown, whatever is searched for. */
@@ -65,7 +70,9 @@ addEventListener('keydown', (event) => {
 });
 const wide = matchMedia('(min-width: 821px)');
 const contents = /** @type {HTMLDetailsElement} */ (document.querySelector('.side details'));
-const unfold = () => { contents.open = wide.matches; };
+const unfold = () => {
+  contents.open = wide.matches;
+};
 wide.addEventListener('change', unfold);
 unfold();
 if (document.body.hasAttribute('data-sandbox')) offerTrying(articles);

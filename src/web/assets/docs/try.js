@@ -43,20 +43,40 @@ function form(article, method, path, key) {
     const id = `try-${article.id}-${place}-${name}`;
     const input = h('input', { id, autocomplete: 'off', spellcheck: 'false', value, required: place === 'path' });
     inputs.push([name, place, input]);
-    return h('div', { class: 'field' }, h('label', { for: id }, name, h('span', { class: 'kind' }, ` in the ${place}`)), input);
+    return h(
+      'div',
+      { class: 'field' },
+      h('label', { for: id }, name, h('span', { class: 'kind' }, ` in the ${place}`)),
+      input,
+    );
   });
   const example = article.querySelector('pre.body')?.textContent;
   const id = `try-${article.id}-body`;
-  const area = example === undefined || example === null ? null
-    : h('textarea', { id, rows: Math.min(16, example.split('\n').length), spellcheck: 'false', value: example });
+  const area =
+    example === undefined || example === null
+      ? null
+      : h('textarea', { id, rows: Math.min(16, example.split('\n').length), spellcheck: 'false', value: example });
   const answer = h('div', { class: 'stack', role: 'status' });
-  const made = h('form', { class: 'try', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); void send(); } },
+  const made = h(
+    'form',
+    {
+      class: 'try',
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        void send();
+      },
+    },
     fields.length > 0 && h('div', { class: 'parameters' }, fields),
     area && h('div', { class: 'field' }, h('label', { for: id }, 'Body'), area),
     key === 'session' && h('p', { class: 'hint' }, 'For this somebody has to be signed in: try “signIn” first.'),
-    h('div', { class: 'row' }, h('button', { class: 'primary' }, `Send ${method}`),
-      h('span', { class: 'hint' }, 'This is done in your sandbox.')),
-    answer);
+    h(
+      'div',
+      { class: 'row' },
+      h('button', { class: 'primary' }, `Send ${method}`),
+      h('span', { class: 'hint' }, 'This is done in your sandbox.'),
+    ),
+    answer,
+  );
 
   async function send() {
     let target = path.slice(1);
@@ -77,11 +97,24 @@ function form(article, method, path, key) {
       const type = response.headers.get('content-type') ?? '';
       const text = await start(response);
       const ms = Math.round(performance.now() - began);
-      fill(answer, h('p', null, h('span', { class: `badge ${response.ok ? 'good' : 'bad'}` }, String(response.status)),
-        ` ${method} ${url.pathname}${url.search} `, h('span', { class: 'quiet' }, `${ms} ms, ${response.headers.get('x-request-id') ?? ''}`)),
-      text === '' ? h('p', { class: 'quiet' }, 'The answer has no body.') : h('pre', { tabindex: '0' }, readable(type, text)));
+      fill(
+        answer,
+        h(
+          'p',
+          null,
+          h('span', { class: `badge ${response.ok ? 'good' : 'bad'}` }, String(response.status)),
+          ` ${method} ${url.pathname}${url.search} `,
+          h('span', { class: 'quiet' }, `${ms} ms, ${response.headers.get('x-request-id') ?? ''}`),
+        ),
+        text === ''
+          ? h('p', { class: 'quiet' }, 'The answer has no body.')
+          : h('pre', { tabindex: '0' }, readable(type, text)),
+      );
     } catch (error) {
-      fill(answer, h('p', { class: 'wrong' }, `There was no answer: ${error instanceof Error ? error.message : error}`));
+      fill(
+        answer,
+        h('p', { class: 'wrong' }, `There was no answer: ${error instanceof Error ? error.message : error}`),
+      );
     }
   }
   return made;
@@ -96,7 +129,9 @@ async function start(response) {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (!reader) return '';
   const goesOn = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
-  const timer = setTimeout(() => { if (goesOn) void reader.cancel(); }, WAIT_MS);
+  const timer = setTimeout(() => {
+    if (goesOn) void reader.cancel();
+  }, WAIT_MS);
   let text = '';
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     text += part.value;

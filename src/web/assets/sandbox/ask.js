@@ -1,7 +1,7 @@
 // What the sandbox is asked: its controls, which take no key, and the merchant's interface with the sandbox's keys.
 //
-// What always holds: a refusal is an error whose message is the server's; what the page reads for itself is not told among
-// what happens.
+// What always holds: a refusal is an error whose message is the server's; what the page reads for itself is not told
+// among what happens.
 
 import { root, toast } from '../shared/dom.js';
 

@@ -27,37 +27,77 @@ export const state = {
 
 /** @param {string} name @param {string} hint @param {...import('../shared/dom.js').Child} children */
 function card(name, hint, ...children) {
-  return h('section', { class: 'card later' }, h('h2', null, name), hint !== '' && h('p', { class: 'quiet' }, hint), children);
+  return h(
+    'section',
+    { class: 'card later' },
+    h('h2', null, name),
+    hint !== '' && h('p', { class: 'quiet' }, hint),
+    children,
+  );
 }
 
 /** The clock, which only goes forward. */
 export function clock() {
   const shown = h('p', { class: 'number' }, '–');
-  const freeze = h('button', { type: 'button', class: 'small', onclick: () => set({ frozen: freeze.dataset.frozen !== 'true' }) }, 'Stop the clock');
+  const freeze = h(
+    'button',
+    { type: 'button', class: 'small', onclick: () => set({ frozen: freeze.dataset.frozen !== 'true' }) },
+    'Stop the clock',
+  );
   /** @param {object} body */
-  const set = (body) => doing(freeze, async () => {
-    state.is(await ask('POST', 'sandbox/clock', { body }).then(() => ask('GET', 'sandbox', { isOwn: true })));
-    toast('The clock is moved, and all that fell due is done.');
-  });
+  const set = (body) =>
+    doing(freeze, async () => {
+      state.is(await ask('POST', 'sandbox/clock', { body }).then(() => ask('GET', 'sandbox', { isOwn: true })));
+      toast('The clock is moved, and all that fell due is done.');
+    });
   listeners.push(({ time, frozen }) => {
     fill(shown, 'It is ', when(time), frozen ? ', and it stands still.' : ' here.');
     freeze.dataset.frozen = String(frozen);
     freeze.textContent = frozen ? 'Let it run' : 'Stop the clock';
     const now = document.getElementById('now');
-    if (now) fill(now, h('span', { class: 'quiet' }, 'Clock'), h('span', { class: 'number' }, time.slice(0, 16).replace('T', ' '), ' UTC'));
+    if (now)
+      fill(
+        now,
+        h('span', { class: 'quiet' }, 'Clock'),
+        h('span', { class: 'number' }, time.slice(0, 16).replace('T', ' '), ' UTC'),
+      );
   });
-  const steps = /** @type {const} */ ([['1m', 'a minute'], ['20m', '20 minutes'], ['1h', 'an hour'], ['1d', 'a day']]);
-  return card('Clock', 'Deadlines and retries that fall due on the way are done, each at its own time.', shown,
-    h('div', { class: 'row' }, steps.map(([span, name]) =>
-      h('button', { type: 'button', class: 'small', onclick: () => set({ advance: span }) }, `Advance ${name}`)), freeze));
+  const steps = /** @type {const} */ ([
+    ['1m', 'a minute'],
+    ['20m', '20 minutes'],
+    ['1h', 'an hour'],
+    ['1d', 'a day'],
+  ]);
+  return card(
+    'Clock',
+    'Deadlines and retries that fall due on the way are done, each at its own time.',
+    shown,
+    h(
+      'div',
+      { class: 'row' },
+      steps.map(([span, name]) =>
+        h('button', { type: 'button', class: 'small', onclick: () => set({ advance: span }) }, `Advance ${name}`),
+      ),
+      freeze,
+    ),
+  );
 }
 
 /** Where webhooks go. */
 export function webhooks() {
   const inbox = new URL('sandbox/inbox/page', root).href;
   const list = h('ul', { class: 'made' });
-  const field = h('input', { id: 'endpoint', type: 'url', placeholder: 'http://127.0.0.1:8081/webhooks', required: true });
-  const here = h('button', { type: 'button', class: 'small', onclick: () => doing(here, () => to(inbox)) }, 'Receive them here');
+  const field = h('input', {
+    id: 'endpoint',
+    type: 'url',
+    placeholder: 'http://127.0.0.1:8081/webhooks',
+    required: true,
+  });
+  const here = h(
+    'button',
+    { type: 'button', class: 'small', onclick: () => doing(here, () => to(inbox)) },
+    'Receive them here',
+  );
   const send = h('button', { class: 'small' }, 'Send them there');
   /** @param {string} url */
   const to = async (url) => {
@@ -65,54 +105,149 @@ export function webhooks() {
     toast('Webhooks are sent there from now on.');
   };
   listeners.push(({ account }) => {
-    fill(list, account.endpoints.length === 0 ? h('li', { class: 'quiet' }, 'Nowhere: there is no endpoint yet.')
-      : account.endpoints.map(({ url, secret }) => h('li', null, h('code', null, url),
-        h('div', { class: 'secret' }, h('code', null, secret), copyButton(secret, 'secret')))));
+    fill(
+      list,
+      account.endpoints.length === 0
+        ? h('li', { class: 'quiet' }, 'Nowhere: there is no endpoint yet.')
+        : account.endpoints.map(({ url, secret }) =>
+            h(
+              'li',
+              null,
+              h('code', null, url),
+              h('div', { class: 'secret' }, h('code', null, secret), copyButton(secret, 'secret')),
+            ),
+          ),
+    );
   });
-  return card('Webhooks', 'Where the sandbox sends them, and the secret that signs them.', list, h('div', { class: 'row' }, here),
-    h('form', { class: 'stack', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); void doing(send, () => to(field.value)); } },
-      h('div', { class: 'field' }, h('label', { for: 'endpoint' }, 'Or a receiver of your own'), field), h('div', { class: 'row' }, send)));
+  return card(
+    'Webhooks',
+    'Where the sandbox sends them, and the secret that signs them.',
+    list,
+    h('div', { class: 'row' }, here),
+    h(
+      'form',
+      {
+        class: 'stack',
+        onsubmit: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          void doing(send, () => to(field.value));
+        },
+      },
+      h('div', { class: 'field' }, h('label', { for: 'endpoint' }, 'Or a receiver of your own'), field),
+      h('div', { class: 'row' }, send),
+    ),
+  );
 }
 
 /** What goes wrong with the next calls. */
 export function faults() {
-  const routes = ['any call', 'POST /v1/invoices', 'POST /v1/invoices/{id}/select', 'GET /v1/invoices/{id}', 'POST /v1/payouts'];
-  const route = h('select', { id: 'fault-route' }, routes.map((name) => h('option', { value: name }, name)));
+  const routes = [
+    'any call',
+    'POST /v1/invoices',
+    'POST /v1/invoices/{id}/select',
+    'GET /v1/invoices/{id}',
+    'POST /v1/payouts',
+  ];
+  const route = h(
+    'select',
+    { id: 'fault-route' },
+    routes.map((name) => h('option', { value: name }, name)),
+  );
   const kinds = /** @type {const} */ ({
-    500: 'answer 500', 503: 'answer 503', 429: 'answer 429', drop: 'do the work, answer nothing', slow: 'wait 3 seconds',
+    500: 'answer 500',
+    503: 'answer 503',
+    429: 'answer 429',
+    drop: 'do the work, answer nothing',
+    slow: 'wait 3 seconds',
   });
-  const kind = h('select', { id: 'fault-kind' }, Object.entries(kinds).map(([value, name]) => h('option', { value }, name)));
+  const kind = h(
+    'select',
+    { id: 'fault-kind' },
+    Object.entries(kinds).map(([value, name]) => h('option', { value }, name)),
+  );
   const now = h('p', { class: 'quiet', role: 'status' });
   listeners.push(({ faults: { calls } }) => {
-    now.textContent = calls.length === 0 ? 'No call fails.'
-      : calls.map((fault) => `The next ${fault.times === 1 ? 'one' : fault.times} of ${fault.route ?? 'any call'} will.`).join(' ');
+    now.textContent =
+      calls.length === 0
+        ? 'No call fails.'
+        : calls
+            .map((fault) => `The next ${fault.times === 1 ? 'one' : fault.times} of ${fault.route ?? 'any call'} will.`)
+            .join(' ');
   });
-  const add = h('button', { type: 'button', class: 'small', onclick: () => doing(add, async () => {
-    const what = { drop: { dropAnswer: true }, slow: { delayMs: 3000 } }[kind.value] ?? { status: Number(kind.value) };
-    const where = route.value === 'any call' ? {} : { route: route.value };
-    await ask('POST', 'sandbox/faults', { body: { ...where, ...what, times: 1 } });
-    state.refresh();
-  }) }, 'Fail the next call');
-  const end = h('button', { type: 'button', class: 'small', onclick: () => doing(end, async () => {
-    await ask('DELETE', 'sandbox/faults');
-    state.refresh();
-  }) }, 'End all faults');
-  return card('Faults', 'What your program does when a call goes wrong.', h('div', { class: 'make' },
-    h('div', { class: 'field' }, h('label', { for: 'fault-route' }, 'Which call'), route),
-    h('div', { class: 'field' }, h('label', { for: 'fault-kind' }, 'How it fails'), kind)), h('div', { class: 'row' }, add, end), now);
+  const add = h(
+    'button',
+    {
+      type: 'button',
+      class: 'small',
+      onclick: () =>
+        doing(add, async () => {
+          const what = { drop: { dropAnswer: true }, slow: { delayMs: 3000 } }[kind.value] ?? {
+            status: Number(kind.value),
+          };
+          const where = route.value === 'any call' ? {} : { route: route.value };
+          await ask('POST', 'sandbox/faults', { body: { ...where, ...what, times: 1 } });
+          state.refresh();
+        }),
+    },
+    'Fail the next call',
+  );
+  const end = h(
+    'button',
+    {
+      type: 'button',
+      class: 'small',
+      onclick: () =>
+        doing(end, async () => {
+          await ask('DELETE', 'sandbox/faults');
+          state.refresh();
+        }),
+    },
+    'End all faults',
+  );
+  return card(
+    'Faults',
+    'What your program does when a call goes wrong.',
+    h(
+      'div',
+      { class: 'make' },
+      h('div', { class: 'field' }, h('label', { for: 'fault-route' }, 'Which call'), route),
+      h('div', { class: 'field' }, h('label', { for: 'fault-kind' }, 'How it fails'), kind),
+    ),
+    h('div', { class: 'row' }, add, end),
+    now,
+  );
 }
 
 /** Back to the beginning. */
 export function reset() {
-  const button = h('button', { type: 'button', class: 'small danger', onclick: () => doing(button, async () => {
-    const is = await dialog('Reset the sandbox?', (/** @type {(answer: boolean) => void} */ close) => [
-      h('p', null, 'All invoices, payments, events and endpoints are removed, and the clock goes back to real time. Snapshots stay.'),
-      h('div', { class: 'ends' }, h('button', { type: 'button', onclick: () => close(false) }, 'Keep everything'),
-        h('button', { type: 'button', class: 'danger', onclick: () => close(true) }, 'Reset'))]);
-    if (!is) return;
-    state.is(await ask('POST', 'sandbox/reset'));
-    dispatchEvent(new Event('sandbox-reset'));
-    toast('The sandbox is as it was at its start.');
-  }) }, 'Reset the sandbox');
+  const button = h(
+    'button',
+    {
+      type: 'button',
+      class: 'small danger',
+      onclick: () =>
+        doing(button, async () => {
+          const is = await dialog('Reset the sandbox?', (/** @type {(answer: boolean) => void} */ close) => [
+            h(
+              'p',
+              null,
+              'All invoices, payments, events and endpoints are removed, and the clock goes back to real time. ' +
+                'Snapshots stay.',
+            ),
+            h(
+              'div',
+              { class: 'ends' },
+              h('button', { type: 'button', onclick: () => close(false) }, 'Keep everything'),
+              h('button', { type: 'button', class: 'danger', onclick: () => close(true) }, 'Reset'),
+            ),
+          ]);
+          if (!is) return;
+          state.is(await ask('POST', 'sandbox/reset'));
+          dispatchEvent(new Event('sandbox-reset'));
+          toast('The sandbox is as it was at its start.');
+        }),
+    },
+    'Reset the sandbox',
+  );
   return card('Start over', 'Back to the beginning, with the keys as they are.', h('div', { class: 'row' }, button));
 }

@@ -15,37 +15,86 @@ const payments = new Map();
 export function invoices() {
   const list = h('ul', { class: 'made' });
   const amount = h('input', { id: 'amount', value: '20.00', inputmode: 'decimal', required: true });
-  const currency = h('select', { id: 'currency' }, ['EUR', 'USD'].map((name) => h('option', { value: name }, name)));
+  const currency = h(
+    'select',
+    { id: 'currency' },
+    ['EUR', 'USD'].map((name) => h('option', { value: name }, name)),
+  );
   const coins = ['LTC', 'BTC', 'ETH', 'USDC-BASE', 'SOL', 'none yet'];
-  const coin = h('select', { id: 'coin' }, coins.map((name) => h('option', { value: name }, name)));
-  const mode = h('select', { id: 'mode' }, ['test', 'live'].map((name) => h('option', { value: name }, name)));
+  const coin = h(
+    'select',
+    { id: 'coin' },
+    coins.map((name) => h('option', { value: name }, name)),
+  );
+  const mode = h(
+    'select',
+    { id: 'mode' },
+    ['test', 'live'].map((name) => h('option', { value: name }, name)),
+  );
   const make = h('button', { class: 'primary' }, 'Make an invoice');
-  const fields = [['Amount', amount], ['Currency', currency], ['Coin', coin], ['Mode', mode]];
-  const form = h('form', { class: 'stack', onsubmit: (/** @type {Event} */ event) => {
-    event.preventDefault();
-    void doing(make, async () => {
-      const asset = coin.value === 'none yet' ? {} : { asset: coin.value };
-      await ask('POST', 'v1/invoices', { key: keyOf(mode.value === 'live'), body: { amount: amount.value, currency: currency.value, ...asset } });
-      await refresh();
-    });
-  } }, h('div', { class: 'make' }, fields.map(([name, input]) => {
-    const element = /** @type {HTMLElement} */ (input);
-    return h('div', { class: 'field' }, h('label', { for: element.id }, name), element);
-  })), h('div', { class: 'row' }, make));
-  const element = h('section', { class: 'card', 'aria-labelledby': 'invoices-name' }, h('h2', { id: 'invoices-name' }, 'Invoices'), form, list);
+  const fields = [
+    ['Amount', amount],
+    ['Currency', currency],
+    ['Coin', coin],
+    ['Mode', mode],
+  ];
+  const form = h(
+    'form',
+    {
+      class: 'stack',
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        void doing(make, async () => {
+          const asset = coin.value === 'none yet' ? {} : { asset: coin.value };
+          await ask('POST', 'v1/invoices', {
+            key: keyOf(mode.value === 'live'),
+            body: { amount: amount.value, currency: currency.value, ...asset },
+          });
+          await refresh();
+        });
+      },
+    },
+    h(
+      'div',
+      { class: 'make' },
+      fields.map(([name, input]) => {
+        const element = /** @type {HTMLElement} */ (input);
+        return h('div', { class: 'field' }, h('label', { for: element.id }, name), element);
+      }),
+    ),
+    h('div', { class: 'row' }, make),
+  );
+  const element = h(
+    'section',
+    { class: 'card', 'aria-labelledby': 'invoices-name' },
+    h('h2', { id: 'invoices-name' }, 'Invoices'),
+    form,
+    list,
+  );
 
   /** @type {Promise<void> | null} */
   let reading = null;
   let isStale = false;
   async function read() {
-    const lists = await Promise.all([false, true].map((isLive) => /** @type {Promise<{ data: Invoice[] }>} */ (
-      ask('GET', `v1/invoices?limit=${SHOWN_MAX}`, { key: keyOf(isLive), isOwn: true }))));
+    const lists = await Promise.all(
+      [false, true].map(
+        (isLive) =>
+          /** @type {Promise<{ data: Invoice[] }>} */ (
+            ask('GET', `v1/invoices?limit=${SHOWN_MAX}`, { key: keyOf(isLive), isOwn: true })
+          ),
+      ),
+    );
     const found = lists.flatMap(({ data }) => data);
     found.sort((one, other) => other.createdAt.localeCompare(one.createdAt));
     const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.focus : undefined;
-    fill(list, found.length === 0 ? h('li', { class: 'quiet' }, 'There is none yet.')
-      : found.slice(0, SHOWN_MAX).map((invoice) => item(invoice, refresh)));
-    if (focused) /** @type {HTMLElement | null} */ (list.querySelector(`[data-focus="${CSS.escape(focused)}"]`))?.focus();
+    fill(
+      list,
+      found.length === 0
+        ? h('li', { class: 'quiet' }, 'There is none yet.')
+        : found.slice(0, SHOWN_MAX).map((invoice) => item(invoice, refresh)),
+    );
+    if (focused)
+      /** @type {HTMLElement | null} */ (list.querySelector(`[data-focus="${CSS.escape(focused)}"]`))?.focus();
   }
 
   /** Reads them again; what is asked for meanwhile is one more time. */
@@ -54,13 +103,15 @@ export function invoices() {
       isStale = true;
       return reading;
     }
-    reading = read().catch(() => {}).finally(() => {
-      reading = null;
-      if (isStale) {
-        isStale = false;
-        void refresh();
-      }
-    });
+    reading = read()
+      .catch(() => {})
+      .finally(() => {
+        reading = null;
+        if (isStale) {
+          isStale = false;
+          void refresh();
+        }
+      });
     return reading;
   }
   addEventListener('sandbox-reset', () => {
@@ -87,24 +138,61 @@ function item(invoice, refresh) {
   /** @type {[string, () => Promise<void>][]} */
   const acts = [];
   if (isOpen) {
-    acts.push(['Pay exact', () => pay(invoice, 1n, 1n)], ['Pay under', () => pay(invoice, 1n, 2n)], ['Pay over', () => pay(invoice, 2n, 1n)],
-      ['Pay late', () => payLate(invoice)]);
+    acts.push(
+      ['Pay exact', () => pay(invoice, 1n, 1n)],
+      ['Pay under', () => pay(invoice, 1n, 2n)],
+      ['Pay over', () => pay(invoice, 2n, 1n)],
+      ['Pay late', () => payLate(invoice)],
+    );
   } else if (status === 'underpaid') acts.push(['Pay the rest', () => pay(invoice, 1n, 1n)]);
   else if (status === 'expired' && invoice.asset) acts.push(['Pay late', () => pay(invoice, 1n, 1n)]);
-  if (made.length > 0) acts.push(['Drop the payment', () => step(invoice, 'dropped')], ['Reorganise', () => step(invoice, 'orphaned')]);
+  if (made.length > 0)
+    acts.push(['Drop the payment', () => step(invoice, 'dropped')], ['Reorganise', () => step(invoice, 'orphaned')]);
   if (made.length > 0 && status === 'detected') acts.push(['Confirm', () => step(invoice, 'confirmed')]);
-  return h('li', null,
-    h('div', { class: 'row between' }, h('span', { class: 'name' }, money(invoice.amount, invoice.currency),
-      invoice.amountExpected && h('span', { class: 'quiet' }, ` ${invoice.amountExpected} ${invoice.assetSymbol ?? ''}`)),
-    h('span', { class: 'row' }, invoice.livemode && badge('live', 'info'), badge(status))),
-    h('div', { class: 'row' }, h('code', null, id), h('a', { href: invoice.checkoutUrl, target: '_blank', rel: 'noopener' }, 'Checkout')),
-    acts.length > 0 && h('div', { class: 'row' }, acts.map(([name, act]) => {
-      const button = h('button', { type: 'button', class: 'small', 'data-focus': `${id} ${name}`, onclick: () => doing(button, async () => {
-        await act();
-        await refresh();
-      }) }, name);
-      return button;
-    })));
+  return h(
+    'li',
+    null,
+    h(
+      'div',
+      { class: 'row between' },
+      h(
+        'span',
+        { class: 'name' },
+        money(invoice.amount, invoice.currency),
+        invoice.amountExpected &&
+          h('span', { class: 'quiet' }, ` ${invoice.amountExpected} ${invoice.assetSymbol ?? ''}`),
+      ),
+      h('span', { class: 'row' }, invoice.livemode && badge('live', 'info'), badge(status)),
+    ),
+    h(
+      'div',
+      { class: 'row' },
+      h('code', null, id),
+      h('a', { href: invoice.checkoutUrl, target: '_blank', rel: 'noopener' }, 'Checkout'),
+    ),
+    acts.length > 0 &&
+      h(
+        'div',
+        { class: 'row' },
+        acts.map(([name, act]) => {
+          const button = h(
+            'button',
+            {
+              type: 'button',
+              class: 'small',
+              'data-focus': `${id} ${name}`,
+              onclick: () =>
+                doing(button, async () => {
+                  await act();
+                  await refresh();
+                }),
+            },
+            name,
+          );
+          return button;
+        }),
+      ),
+  );
 }
 
 /**
@@ -115,17 +203,21 @@ function item(invoice, refresh) {
  */
 async function pay(invoice, times, parts) {
   let due = invoice;
-  if (!due.asset) due = await ask('POST', `v1/invoices/${due.id}/select`, { key: keyOf(due.livemode), body: { asset: 'LTC' } });
+  if (!due.asset)
+    due = await ask('POST', `v1/invoices/${due.id}/select`, { key: keyOf(due.livemode), body: { asset: 'LTC' } });
   const amount = times === parts ? {} : { amount: scaled(due.amountExpected ?? '0', times, parts) };
-  const seen = /** @type {{ id: string }} */ (await ask('POST', 'sandbox/payments', { body: { invoice: due.id, ...amount } }));
-  payments.set(due.id, [...payments.get(due.id) ?? [], seen.id]);
+  const seen = /** @type {{ id: string }} */ (
+    await ask('POST', 'sandbox/payments', { body: { invoice: due.id, ...amount } })
+  );
+  payments.set(due.id, [...(payments.get(due.id) ?? []), seen.id]);
   await ask('POST', `sandbox/payments/${seen.id}`, { body: { state: 'confirmed' } });
 }
 
 /** Lets the deadline pass, and pays then. @param {Invoice} invoice */
 async function payLate(invoice) {
   let due = invoice;
-  if (!due.asset) due = await ask('POST', `v1/invoices/${due.id}/select`, { key: keyOf(due.livemode), body: { asset: 'LTC' } });
+  if (!due.asset)
+    due = await ask('POST', `v1/invoices/${due.id}/select`, { key: keyOf(due.livemode), body: { asset: 'LTC' } });
   const now = Date.parse((await state.get()).time);
   const after = new Date(Math.max(now, Date.parse(due.expiresAt)) + 1000);
   await ask('POST', 'sandbox/clock', { body: { set: after.toISOString() } });
@@ -148,6 +240,6 @@ async function step(invoice, next) {
  */
 export function scaled(amount, times, parts) {
   const [whole = '0', rest = ''] = amount.split('.');
-  const digits = String(BigInt(whole + rest) * times / parts).padStart(rest.length + 1, '0');
+  const digits = String((BigInt(whole + rest) * times) / parts).padStart(rest.length + 1, '0');
   return rest === '' ? digits : `${digits.slice(0, -rest.length)}.${digits.slice(-rest.length)}`;
 }

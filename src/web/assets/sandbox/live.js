@@ -18,29 +18,71 @@ const kinds = /** @type {const} */ ({ all: 'All', call: 'Calls', event: 'Events'
 export function live(place, happened) {
   const list = h('ol', { class: 'list', tabindex: '0', 'aria-labelledby': 'live-name' });
   const connected = h('span', { class: 'quiet', role: 'status' }, 'Connecting…');
-  const empty = h('p', { class: 'empty' }, 'Nothing has happened yet. Make an invoice, or paste the four lines into a terminal.');
+  const empty = h(
+    'p',
+    { class: 'empty' },
+    'Nothing has happened yet. Make an invoice, or paste the four lines into a terminal.',
+  );
   let shown = 'all';
   /** @type {Activity[]} */
   let waiting = [];
   let isPaused = false;
-  const segments = h('div', { class: 'segments', role: 'group', 'aria-label': 'What is shown' }, Object.entries(kinds).map(([kind, name]) => {
-    const button = h('button', { type: 'button', 'aria-pressed': String(kind === shown), onclick: () => {
-      shown = kind;
-      for (const other of segments.querySelectorAll('button')) other.setAttribute('aria-pressed', String(other === button));
-      for (const entry of list.children) show(/** @type {HTMLElement} */ (entry));
-      none();
-    } }, name);
-    return button;
-  }));
-  const pause = h('button', { type: 'button', class: 'small', 'aria-pressed': 'false', onclick: () => {
-    isPaused = !isPaused;
-    pause.setAttribute('aria-pressed', String(isPaused));
-    pause.textContent = isPaused ? 'Go on' : 'Pause';
-    if (!isPaused) for (const activity of waiting.splice(0)) add(activity);
-  } }, 'Pause');
-  const clear = h('button', { type: 'button', class: 'small', onclick: () => { fill(list); waiting = []; none(); } }, 'Clear');
-  fill(place, h('div', { class: 'row between' }, h('h2', { id: 'live-name' }, 'What happens'), connected),
-    h('div', { class: 'row between' }, segments, h('div', { class: 'row' }, pause, clear)), h('div', { class: 'list-place' }, empty, list));
+  const segments = h(
+    'div',
+    { class: 'segments', role: 'group', 'aria-label': 'What is shown' },
+    Object.entries(kinds).map(([kind, name]) => {
+      const button = h(
+        'button',
+        {
+          type: 'button',
+          'aria-pressed': String(kind === shown),
+          onclick: () => {
+            shown = kind;
+            for (const other of segments.querySelectorAll('button'))
+              other.setAttribute('aria-pressed', String(other === button));
+            for (const entry of list.children) show(/** @type {HTMLElement} */ (entry));
+            none();
+          },
+        },
+        name,
+      );
+      return button;
+    }),
+  );
+  const pause = h(
+    'button',
+    {
+      type: 'button',
+      class: 'small',
+      'aria-pressed': 'false',
+      onclick: () => {
+        isPaused = !isPaused;
+        pause.setAttribute('aria-pressed', String(isPaused));
+        pause.textContent = isPaused ? 'Go on' : 'Pause';
+        if (!isPaused) for (const activity of waiting.splice(0)) add(activity);
+      },
+    },
+    'Pause',
+  );
+  const clear = h(
+    'button',
+    {
+      type: 'button',
+      class: 'small',
+      onclick: () => {
+        fill(list);
+        waiting = [];
+        none();
+      },
+    },
+    'Clear',
+  );
+  fill(
+    place,
+    h('div', { class: 'row between' }, h('h2', { id: 'live-name' }, 'What happens'), connected),
+    h('div', { class: 'row between' }, segments, h('div', { class: 'row' }, pause, clear)),
+    h('div', { class: 'list-place' }, empty, list),
+  );
   place.hidden = false;
 
   /** @param {HTMLElement} entry */
@@ -64,8 +106,12 @@ export function live(place, happened) {
   }
 
   const stream = new EventSource(new URL('sandbox/stream', root));
-  stream.addEventListener('open', () => { connected.textContent = 'Live'; });
-  stream.addEventListener('error', () => { connected.textContent = 'The sandbox does not answer; trying again…'; });
+  stream.addEventListener('open', () => {
+    connected.textContent = 'Live';
+  });
+  stream.addEventListener('error', () => {
+    connected.textContent = 'The sandbox does not answer; trying again…';
+  });
   for (const kind of ['call', 'event', 'delivery', 'missed']) {
     stream.addEventListener(kind, (message) => {
       const activity = /** @type {Activity} */ (JSON.parse(/** @type {MessageEvent} */ (message).data));
@@ -80,7 +126,11 @@ export function live(place, happened) {
 /** One entry. @param {Activity} activity */
 function entryOf(activity) {
   if (activity.kind === 'missed') {
-    return h('li', { class: 'kind-missed', 'data-kind': 'missed' }, `${activity.count} entries before this are not kept any more.`);
+    return h(
+      'li',
+      { class: 'kind-missed', 'data-kind': 'missed' },
+      `${activity.count} entries before this are not kept any more.`,
+    );
   }
   const [summary, inside] = parts(activity);
   const details = h('details', null, h('summary', null, summary));
@@ -98,37 +148,64 @@ function entryOf(activity) {
 function parts(activity) {
   switch (activity.kind) {
     case 'call':
-      return [[
-        h('span', { class: 'badge' }, 'call'), h('span', { class: 'what' }, `${activity.method} ${activity.target}`),
-        badge(String(activity.status), tone(activity.status)), h('span', { class: 'number' }, `${activity.ms} ms, ${time(activity.at)}`),
-      ], () => [
-        h('p', { class: 'quiet' }, activity.requestId, activity.operation && [', ', h('a', { href: new URL(`docs#${activity.operation}`, root).href }, activity.operation)],
-          activity.key && [', with ', h('code', null, activity.key)]),
-        body('Sent', activity.sent), body('Answered', activity.answered),
-      ]];
+      return [
+        [
+          h('span', { class: 'badge' }, 'call'),
+          h('span', { class: 'what' }, `${activity.method} ${activity.target}`),
+          badge(String(activity.status), tone(activity.status)),
+          h('span', { class: 'number' }, `${activity.ms} ms, ${time(activity.at)}`),
+        ],
+        () => [
+          h(
+            'p',
+            { class: 'quiet' },
+            activity.requestId,
+            activity.operation && [
+              ', ',
+              h('a', { href: new URL(`docs#${activity.operation}`, root).href }, activity.operation),
+            ],
+            activity.key && [', with ', h('code', null, activity.key)],
+          ),
+          body('Sent', activity.sent),
+          body('Answered', activity.answered),
+        ],
+      ];
     case 'event': {
       const event = /** @type {{ id?: string, type?: string, created?: string }} */ (activity.event);
-      return [[
-        h('span', { class: 'badge info' }, 'event'), h('span', { class: 'what' }, event.type ?? ''),
-        h('span', { class: 'number' }, time(event.created ?? '')),
-      ], () => [h('p', { class: 'quiet' }, event.id ?? ''), h('pre', { tabindex: '0' }, JSON.stringify(event, null, 2))]];
+      return [
+        [
+          h('span', { class: 'badge info' }, 'event'),
+          h('span', { class: 'what' }, event.type ?? ''),
+          h('span', { class: 'number' }, time(event.created ?? '')),
+        ],
+        () => [h('p', { class: 'quiet' }, event.id ?? ''), h('pre', { tabindex: '0' }, JSON.stringify(event, null, 2))],
+      ];
     }
     case 'delivery': {
       const verdict = h('p', { class: 'verdict' }, 'Checking the signature…');
-      return [[
-        h('span', { class: 'badge good' }, 'webhook'), h('span', { class: 'what' }, `${type(activity.sent.text)} → ${activity.url}`),
-        badge(activity.status === null ? 'no answer' : String(activity.status), tone(activity.status ?? 0)),
-        h('span', { class: 'number' }, `attempt ${activity.number}, ${activity.ms} ms, ${time(activity.at)}`),
-      ], () => {
-        void check(activity).then(([isGood, text]) => {
-          verdict.className = `verdict note ${isGood ? 'good' : 'warn'}`;
-          verdict.textContent = text;
-        });
-        const headers = Object.entries(activity.headers).map(([name, value]) => `${name}: ${value}`);
-        return [verdict, h('h3', null, 'Headers'), h('pre', { tabindex: '0' }, headers.join('\n')), body('Body', activity.sent),
-          activity.error && h('p', { class: 'wrong' }, `There was no answer: ${activity.error}`),
-          activity.answer && body('Answered', { text: activity.answer, cut: false })];
-      }];
+      return [
+        [
+          h('span', { class: 'badge good' }, 'webhook'),
+          h('span', { class: 'what' }, `${type(activity.sent.text)} → ${activity.url}`),
+          badge(activity.status === null ? 'no answer' : String(activity.status), tone(activity.status ?? 0)),
+          h('span', { class: 'number' }, `attempt ${activity.number}, ${activity.ms} ms, ${time(activity.at)}`),
+        ],
+        () => {
+          void check(activity).then(([isGood, text]) => {
+            verdict.className = `verdict note ${isGood ? 'good' : 'warn'}`;
+            verdict.textContent = text;
+          });
+          const headers = Object.entries(activity.headers).map(([name, value]) => `${name}: ${value}`);
+          return [
+            verdict,
+            h('h3', null, 'Headers'),
+            h('pre', { tabindex: '0' }, headers.join('\n')),
+            body('Body', activity.sent),
+            activity.error && h('p', { class: 'wrong' }, `There was no answer: ${activity.error}`),
+            activity.answer && body('Answered', { text: activity.answer, cut: false }),
+          ];
+        },
+      ];
     }
   }
 }

@@ -12,7 +12,9 @@ const tools = /** @type {HTMLElement} */ (document.querySelector('.tools'));
 const lines = /** @type {HTMLElement} */ (document.getElementById('lines'));
 document.getElementById('copy-lines')?.append(copyButton(lines.textContent ?? '', 'four lines'));
 for (const code of document.querySelectorAll('.keys dd > code:first-child')) {
-  code.parentElement?.append(copyButton(code.textContent ?? '', code.parentElement.previousElementSibling?.textContent ?? 'key'));
+  code.parentElement?.append(
+    copyButton(code.textContent ?? '', code.parentElement.previousElementSibling?.textContent ?? 'key'),
+  );
 }
 
 const made = invoices();

@@ -14,8 +14,10 @@ export async function check({ url, headers, sent }) {
   if (sent.cut) return [false, 'The body is longer than what is kept of it, so its signature is not checked here.'];
   if (!crypto.subtle) return [false, 'This browser checks signatures on https and localhost only.'];
   const header = headers['X-Service-Signature'] ?? '';
-  const [, at = '', ...signatures] = /^t=(\d+)((?:,v1=[0-9a-f]{64})+)$/.exec(header)?.flatMap((part, index) =>
-    (index === 2 ? part.slice(4).split(',v1=') : [part])) ?? [];
+  const [, at = '', ...signatures] =
+    /^t=(\d+)((?:,v1=[0-9a-f]{64})+)$/
+      .exec(header)
+      ?.flatMap((part, index) => (index === 2 ? part.slice(4).split(',v1=') : [part])) ?? [];
   const known = (await state.get()).account.endpoints.filter((endpoint) => endpoint.url === url);
   const secrets = [...known.map((endpoint) => endpoint.secret), LEGACY_SECRET];
   for (const secret of secrets) {
@@ -28,7 +30,9 @@ export async function check({ url, headers, sent }) {
 /** @param {string} secret @param {string} text */
 async function sign(secret, text) {
   const bytes = new TextEncoder();
-  const key = await crypto.subtle.importKey('raw', bytes.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+  const key = await crypto.subtle.importKey('raw', bytes.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
+    'sign',
+  ]);
   const signature = new Uint8Array(await crypto.subtle.sign('HMAC', key, bytes.encode(text)));
   return [...signature].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

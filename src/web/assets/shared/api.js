@@ -14,8 +14,12 @@ export class ApiError extends Error {
    * @param {{ error?: string, message?: string, param?: string, requestId?: string }} body
    */
   constructor(status, body) {
-    super(body.message ?? (status === 0 ? 'The server cannot be reached. Check the connection, then try again.'
-      : `The server answered ${status}.`));
+    super(
+      body.message ??
+        (status === 0
+          ? 'The server cannot be reached. Check the connection, then try again.'
+          : `The server answered ${status}.`),
+    );
     this.status = status;
     this.code = body.error ?? '';
     this.param = body.param ?? null;
@@ -55,7 +59,8 @@ export async function call(method, path, body, headers = {}) {
   }
   if (answer.ok) return json;
   const refusal = new ApiError(answer.status, json ?? {});
-  if (refusal.code === 'reauthentication_required' && await confirmPassword()) return call(method, path, body, headers);
+  if (refusal.code === 'reauthentication_required' && (await confirmPassword()))
+    return call(method, path, body, headers);
   if (refusal.code === 'second_factor_required') return withCode(refusal, method, path, body, headers);
   if (refusal.status === 401 && refusal.code === 'unauthorized' && path.startsWith('dashboard/')) hooks.signedOut();
   throw refusal;
@@ -87,7 +92,9 @@ async function confirmPassword() {
   const given = await ask('Confirm with your password', (close) => [
     h('p', null, 'What you are about to do is sensitive. It asks for your password again, for the next 15 minutes.'),
     form({
-      fields: [{ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true }],
+      fields: [
+        { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true },
+      ],
       submit: 'Confirm',
       cancel: () => close(false),
       send: async (values) => {
@@ -111,7 +118,11 @@ async function withCode(refusal, method, path, body, headers) {
   /** @type {any} */
   let answer = null;
   const given = await ask('Enter your code', (close) => [
-    h('p', null, 'Your second factor is on. Enter the six digits that your authenticator app shows now, or a recovery code.'),
+    h(
+      'p',
+      null,
+      'Your second factor is on. Enter the six digits that your authenticator app shows now, or a recovery code.',
+    ),
     form({
       fields: [{ name: 'code', label: 'Code', autocomplete: 'one-time-code', required: true }],
       submit: 'Continue',
@@ -128,9 +139,11 @@ async function withCode(refusal, method, path, body, headers) {
 
 /**
  * One field of a form. `type`: that of an input, or `select`, `textarea`, `checkbox`, `none` (`element` only).
- * @typedef {{ name: string, label: string, type?: string, value?: string | boolean | null, hint?: Child, required?: boolean,
+ * @typedef {{
+ *   name: string, label: string, type?: string, value?: string | boolean | null, hint?: Child, required?: boolean,
  *   options?: [string, string][], placeholder?: string, autocomplete?: string, inputmode?: string, rows?: number,
- *   pattern?: string }} Field
+ *   pattern?: string,
+ * }} Field
  */
 
 let counter = 0;
@@ -145,7 +158,11 @@ export function field(field) {
   const wrong = h('p', { class: 'wrong', id: `${id}-wrong`, hidden: true });
   const hint = field.hint ? h('p', { class: 'hint', id: `${id}-hint` }, field.hint) : null;
   const props = {
-    id, name: field.name, required: field.required, placeholder: field.placeholder, inputmode: field.inputmode,
+    id,
+    name: field.name,
+    required: field.required,
+    placeholder: field.placeholder,
+    inputmode: field.inputmode,
     'aria-describedby': hint ? `${hint.id} ${wrong.id}` : wrong.id,
     autocomplete: field.autocomplete ?? 'off',
   };
@@ -153,19 +170,29 @@ export function field(field) {
   /** @type {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} */
   let input;
   if (field.type === 'select') {
-    input = h('select', props, (field.options ?? []).map(([value, name]) =>
-      h('option', { value, selected: value === text }, name)));
+    input = h(
+      'select',
+      props,
+      (field.options ?? []).map(([value, name]) => h('option', { value, selected: value === text }, name)),
+    );
   } else if (field.type === 'textarea') {
     input = h('textarea', { ...props, rows: field.rows, value: text });
   } else if (field.type === 'checkbox') {
     input = h('input', { ...props, type: 'checkbox', checked: field.value === true });
   } else {
-    input = h('input', { ...props, type: field.type ?? 'text', value: text, spellcheck: 'false', pattern: field.pattern });
+    input = h('input', {
+      ...props,
+      type: field.type ?? 'text',
+      value: text,
+      spellcheck: 'false',
+      pattern: field.pattern,
+    });
   }
   const label = h('label', { for: id }, field.label);
-  const element = field.type === 'checkbox'
-    ? h('div', { class: 'field' }, h('div', { class: 'check' }, input, label), hint, wrong)
-    : h('div', { class: 'field' }, label, input, hint, wrong);
+  const element =
+    field.type === 'checkbox'
+      ? h('div', { class: 'field' }, h('div', { class: 'check' }, input, label), hint, wrong)
+      : h('div', { class: 'field' }, label, input, hint, wrong);
   return {
     element,
     input,
@@ -185,12 +212,16 @@ export function field(field) {
 }
 
 /** Is every character of it meant, also one at its end? @param {Element} input */
-const isExact = (input) => input instanceof HTMLTextAreaElement || (input instanceof HTMLInputElement && input.type === 'password');
+const isExact = (input) =>
+  input instanceof HTMLTextAreaElement || (input instanceof HTMLInputElement && input.type === 'password');
 
 /**
- * A form. `send` is given the values by name; what it throws is shown: beside the field that it names, or above the button.
- * @param {{ fields: (Field | { element: HTMLElement })[], submit: string, danger?: boolean, cancel?: () => void,
- *   cancelText?: string, send: (values: Record<string, any>) => Promise<unknown>, class?: string, label?: string }} options
+ * A form. `send` is given the values by name; what it throws is shown: beside the field that it names, or above the
+ * button.
+ * @param {{
+ *   fields: (Field | { element: HTMLElement })[], submit: string, danger?: boolean, cancel?: () => void,
+ *   cancelText?: string, send: (values: Record<string, any>) => Promise<unknown>, class?: string, label?: string,
+ * }} options
  */
 export function form(options) {
   /** @type {ReturnType<typeof field>[]} */
@@ -204,7 +235,8 @@ export function form(options) {
   const problem = h('div', { class: 'note bad', role: 'alert', hidden: true });
   const button = h('button', { type: 'submit', class: options.danger ? 'danger' : 'primary' }, options.submit);
   const cancel = options.cancel
-    ? h('button', { type: 'button', onclick: options.cancel }, options.cancelText ?? 'Cancel') : null;
+    ? h('button', { type: 'button', onclick: options.cancel }, options.cancelText ?? 'Cancel')
+    : null;
   const onsubmit = async (/** @type {Event} */ event) => {
     event.preventDefault();
     if (button.getAttribute('aria-busy') === 'true') return;
@@ -216,15 +248,20 @@ export function form(options) {
       missing.input.focus();
       return;
     }
-    const values = Object.fromEntries(fields.map((one) =>
-      [one.name, isExact(one.input) ? one.exact() : one.value()]));
+    const values = Object.fromEntries(fields.map((one) => [one.name, isExact(one.input) ? one.exact() : one.value()]));
     await busy(button, async () => {
       try {
         await options.send(values);
       } catch (error) {
-        const named = error instanceof ApiError && error.param !== null
-          ? fields.find((one) => one.name === error.param || error.param?.startsWith(`${one.name}.`)
-            || error.param?.startsWith(`${one.name}[`)) : undefined;
+        const named =
+          error instanceof ApiError && error.param !== null
+            ? fields.find(
+                (one) =>
+                  one.name === error.param ||
+                  error.param?.startsWith(`${one.name}.`) ||
+                  error.param?.startsWith(`${one.name}[`),
+              )
+            : undefined;
         if (named) {
           named.say(told(error));
           named.input.focus();
@@ -235,8 +272,13 @@ export function form(options) {
       }
     });
   };
-  return h('form', { class: `form ${options.class ?? ''}`, novalidate: true, onsubmit, 'aria-label': options.label },
-    parts, problem, h('div', { class: 'ends' }, cancel, button));
+  return h(
+    'form',
+    { class: `form ${options.class ?? ''}`, novalidate: true, onsubmit, 'aria-label': options.label },
+    parts,
+    problem,
+    h('div', { class: 'ends' }, cancel, button),
+  );
 }
 
 /**

@@ -142,9 +142,12 @@ export function words(name) {
 }
 
 const tones = /** @type {Record<string, string>} */ ({});
-for (const name of ['confirmed', 'overpaid', 'paid', 'delivered', 'active', 'assigned', 'recorded']) tones[name] = 'good';
-for (const name of ['detected', 'approved', 'processing', 'awaiting_payment', 'provisioning', 'seen']) tones[name] = 'info';
-for (const name of ['underpaid', 'paid_late', 'requested', 'pending', 'queued', 'open', 'unknown']) tones[name] = 'warn';
+for (const name of ['confirmed', 'overpaid', 'paid', 'delivered', 'active', 'assigned', 'recorded'])
+  tones[name] = 'good';
+for (const name of ['detected', 'approved', 'processing', 'awaiting_payment', 'provisioning', 'seen'])
+  tones[name] = 'info';
+for (const name of ['underpaid', 'paid_late', 'requested', 'pending', 'queued', 'open', 'unknown'])
+  tones[name] = 'warn';
 for (const name of ['failed', 'rejected', 'suspended', 'dropped', 'orphaned', 'refused']) tones[name] = 'bad';
 
 /**
@@ -162,7 +165,11 @@ export function badge(status, tone) {
  * @param {string} [name] what is copied: “address”
  */
 export function copyButton(text, name = 'text') {
-  const button = h('button', { type: 'button', class: 'small', 'aria-label': `Copy the ${name}`, onclick: copy }, 'Copy');
+  const button = h(
+    'button',
+    { type: 'button', class: 'small', 'aria-label': `Copy the ${name}`, onclick: copy },
+    'Copy',
+  );
   async function copy() {
     try {
       await navigator.clipboard.writeText(text);
@@ -206,8 +213,11 @@ export function toast(text) {
  * @param {string} label
  */
 export function qrCode({ size, path }, label) {
-  return s('svg', { class: 'qr', viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': label, 'shape-rendering': 'crispEdges' },
-    s('path', { d: path, fill: '#000' }));
+  return s(
+    'svg',
+    { class: 'qr', viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': label, 'shape-rendering': 'crispEdges' },
+    s('path', { d: path, fill: '#000' }),
+  );
 }
 
 /**
@@ -216,7 +226,11 @@ export function qrCode({ size, path }, label) {
  */
 export function facts(...entries) {
   const there = entries.filter(([, value]) => value !== null && value !== undefined && value !== false);
-  return h('dl', { class: 'facts' }, there.map(([name, value]) => [h('dt', null, name), h('dd', null, value)]));
+  return h(
+    'dl',
+    { class: 'facts' },
+    there.map(([name, value]) => [h('dt', null, name), h('dd', null, value)]),
+  );
 }
 
 /**
@@ -248,19 +262,41 @@ const TABLE_WIDTH_MIN = 560;
  */
 export function table(label, columns, rows) {
   const body = h('tbody', { role: 'rowgroup' });
-  const names = columns.map((column) => h('th', { role: 'columnheader', scope: 'col', class: column.end ? 'end' : null },
-    column.name || h('span', { class: 'visually-hidden' }, 'Actions')));
+  const names = columns.map((column) =>
+    h(
+      'th',
+      { role: 'columnheader', scope: 'col', class: column.end ? 'end' : null },
+      column.name || h('span', { class: 'visually-hidden' }, 'Actions'),
+    ),
+  );
   const head = h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, names));
-  const card = h('div', { class: 'card table', tabindex: '0', role: 'group', 'aria-label': label },
-    h('table', { role: 'table', 'aria-label': label }, head, body));
+  const card = h(
+    'div',
+    { class: 'card table', tabindex: '0', role: 'group', 'aria-label': label },
+    h('table', { role: 'table', 'aria-label': label }, head, body),
+  );
   function fit() {
     card.classList.remove('rows');
     card.classList.toggle('rows', card.clientWidth < TABLE_WIDTH_MIN || card.scrollWidth > card.clientWidth);
   }
   /** @param {Row[]} more */
   const append = (more) => {
-    add(body, more.map((row) => h('tr', { role: 'row' }, columns.map((column) => h('td',
-      { role: 'cell', 'data-label': column.name || null, class: column.end ? 'end number' : null }, h('div', null, column.cell(row)))))));
+    add(
+      body,
+      more.map((row) =>
+        h(
+          'tr',
+          { role: 'row' },
+          columns.map((column) =>
+            h(
+              'td',
+              { role: 'cell', 'data-label': column.name || null, class: column.end ? 'end number' : null },
+              h('div', null, column.cell(row)),
+            ),
+          ),
+        ),
+      ),
+    );
     if (card.isConnected) fit();
   };
   append(rows);
@@ -315,7 +351,10 @@ export function ask(title, build) {
     /** @type {T | null} */
     let given = null;
     /** @param {T} value */
-    const close = (value) => { given = value; dialog.close(); };
+    const close = (value) => {
+      given = value;
+      dialog.close();
+    };
     add(dialog, [h('div', { class: 'stack' }, heading, build(close))]);
     dialog.addEventListener('close', () => {
       const toasts = dialog.querySelector('.toasts');

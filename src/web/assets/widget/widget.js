@@ -14,14 +14,16 @@
 //
 // Events are hints for the page. Whether an invoice is paid is said by the webhook and the API, and by nothing else.
 (function () {
-  "use strict";
+  'use strict';
 
   /** @typedef {import("openapi").components["schemas"]["CheckoutSession"]} CheckoutSession */
   /** @typedef {import("openapi").components["schemas"]["CheckoutEvent"]["status"]} Status */
-  /** @typedef {{ publicKey: string, invoiceId: string, newWindow?: boolean, dialog?: boolean, title?: string }} Options */
+  /**
+   * @typedef {{ publicKey: string, invoiceId: string, newWindow?: boolean, dialog?: boolean, title?: string }} Options
+   */
   /** @typedef {{ invoiceId: string, status: Status, paid: boolean }} Told */
 
-  /** A frame that does not say within this time that it shows the checkout has been refused: the page goes there itself. */
+  /** A frame that does not say within this time that it shows the checkout was refused: the page goes there itself. */
   const READY_MS = 4000;
 
   const STYLE = `
@@ -41,13 +43,13 @@
 
   // Where this script comes from is where the service is.
   const own = /** @type {HTMLScriptElement} */ (document.currentScript);
-  const service = own.src.replace(/\/widget\.js(?:[?#].*)?$/, "");
+  const service = own.src.replace(/\/widget\.js(?:[?#].*)?$/, '');
 
   /** @param {Options} options @returns {Promise<CheckoutSession>} */
   async function session(options) {
-    const answer = await fetch(service + "/v1/public/checkout-sessions", {
-      method: "POST",
-      headers: { "X-API-Key": options.publicKey, "Content-Type": "application/json" },
+    const answer = await fetch(service + '/v1/public/checkout-sessions', {
+      method: 'POST',
+      headers: { 'X-API-Key': options.publicKey, 'Content-Type': 'application/json' },
       body: JSON.stringify({ invoiceId: options.invoiceId }),
     });
     const body = await answer.json();
@@ -57,7 +59,7 @@
 
   /** An element whose content the page's own style does not reach. @param {HTMLElement} host */
   function shadow(host) {
-    const root = host.attachShadow({ mode: "open", delegatesFocus: true });
+    const root = host.attachShadow({ mode: 'open', delegatesFocus: true });
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(STYLE);
     root.adoptedStyleSheets = [sheet];
@@ -66,7 +68,7 @@
 
   /** @param {EventTarget} target @param {string} name @param {unknown} [detail] */
   const tell = (target, name, detail) =>
-    target.dispatchEvent(new CustomEvent("coffer-" + name, { bubbles: true, composed: true, detail }));
+    target.dispatchEvent(new CustomEvent('coffer-' + name, { bubbles: true, composed: true, detail }));
 
   /**
    * Shows the checkout in a dialog over the page.
@@ -76,20 +78,20 @@
     const opener = document.activeElement;
     const address = new URL(found.checkoutUrl);
     // The checkout tells its state to this origin alone.
-    address.searchParams.set("parent", location.origin);
-    const host = document.body.appendChild(document.createElement("div"));
-    const dialog = document.createElement("dialog");
-    dialog.setAttribute("aria-label", title);
-    const frame = document.createElement("iframe");
+    address.searchParams.set('parent', location.origin);
+    const host = document.body.appendChild(document.createElement('div'));
+    const dialog = document.createElement('dialog');
+    dialog.setAttribute('aria-label', title);
+    const frame = document.createElement('iframe');
     frame.title = title;
-    frame.allow = "clipboard-write";
+    frame.allow = 'clipboard-write';
     frame.src = address.href;
-    const close = document.createElement("button");
-    close.type = "button";
-    close.className = "close";
-    close.textContent = "×";
-    close.setAttribute("aria-label", "Close");
-    close.addEventListener("click", () => dialog.close());
+    const close = document.createElement('button');
+    close.type = 'button';
+    close.className = 'close';
+    close.textContent = '×';
+    close.setAttribute('aria-label', 'Close');
+    close.addEventListener('click', () => dialog.close());
     dialog.append(close, frame);
     shadow(host).append(dialog);
 
@@ -101,31 +103,31 @@
     const hear = ({ origin, source, data }) => {
       if (origin !== address.origin || source !== frame.contentWindow || data?.invoiceId !== found.invoiceId) return;
       clearTimeout(refused);
-      if (data.type === "coffer-close") dialog.close();
-      if (data.type !== "coffer-status") return;
+      if (data.type === 'coffer-close') dialog.close();
+      if (data.type !== 'coffer-status') return;
       const { invoiceId, status, paid } = /** @type {Told} */ (data);
-      tell(target, "status", { invoiceId, status, paid });
+      tell(target, 'status', { invoiceId, status, paid });
     };
-    window.addEventListener("message", hear);
-    dialog.addEventListener("close", () => {
+    window.addEventListener('message', hear);
+    dialog.addEventListener('close', () => {
       clearTimeout(refused);
-      window.removeEventListener("message", hear);
+      window.removeEventListener('message', hear);
       host.remove();
       if (opener instanceof HTMLElement) opener.focus();
-      tell(target, "close");
+      tell(target, 'close');
     });
     dialog.showModal();
-    tell(target, "open");
+    tell(target, 'open');
   }
 
   /** @param {Options} options @param {EventTarget} [target] who is told what happens in the dialog */
   async function open(options, target = document) {
     // A window can be opened only while the click is being handled, so it is opened before it is known where it goes.
-    const place = options.newWindow ? window.open("", "_blank") : null;
+    const place = options.newWindow ? window.open('', '_blank') : null;
     try {
       const found = await session(options);
-      if (options.dialog && !options.newWindow && "showModal" in HTMLDialogElement.prototype) {
-        showDialog(found, options.title ?? "Payment", target);
+      if (options.dialog && !options.newWindow && 'showModal' in HTMLDialogElement.prototype) {
+        showDialog(found, options.title ?? 'Payment', target);
       } else {
         (place ?? window).location.assign(found.checkoutUrl);
       }
@@ -139,37 +141,37 @@
   /** The same, and what goes wrong is told to the element. @param {Options} options @param {HTMLElement} element */
   const openFrom = (options, element) =>
     open(options, element).catch((error) => {
-      tell(element, "error", error);
-      console.error("Coffer: " + error.message);
+      tell(element, 'error', error);
+      console.error('Coffer: ' + error.message);
     });
 
-  document.addEventListener("click", (event) => {
+  document.addEventListener('click', (event) => {
     const element = event.target instanceof Element ? event.target : null;
-    const button = element?.closest("[data-coffer-key][data-coffer-invoice]");
+    const button = element?.closest('[data-coffer-key][data-coffer-invoice]');
     if (!(button instanceof HTMLElement)) return;
     event.preventDefault();
-    const { cofferKey = "", cofferInvoice = "", cofferWindow } = button.dataset;
+    const { cofferKey = '', cofferInvoice = '', cofferWindow } = button.dataset;
     const options = { publicKey: cofferKey, invoiceId: cofferInvoice };
-    openFrom({ ...options, newWindow: cofferWindow === "new", dialog: cofferWindow === "dialog" }, button);
+    openFrom({ ...options, newWindow: cofferWindow === 'new', dialog: cofferWindow === 'dialog' }, button);
   });
 
   class CofferCheckout extends HTMLElement {
     connectedCallback() {
       if (this.shadowRoot) return;
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "open";
-      button.part.add("button");
-      const text = button.appendChild(document.createElement("slot"));
-      text.textContent = "Pay";
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.className = 'open';
+      button.part.add('button');
+      const text = button.appendChild(document.createElement('slot'));
+      text.textContent = 'Pay';
       let isOpening = false;
-      button.addEventListener("click", async () => {
+      button.addEventListener('click', async () => {
         // A button that is disabled would lose the focus.
         if (isOpening) return;
         isOpening = true;
-        button.setAttribute("aria-busy", "true");
+        button.setAttribute('aria-busy', 'true');
         await this.open();
-        button.removeAttribute("aria-busy");
+        button.removeAttribute('aria-busy');
         isOpening = false;
       });
       shadow(this).append(button);
@@ -177,12 +179,12 @@
 
     /** Opens the checkout, as a click does. */
     open() {
-      const value = (/** @type {string} */ name) => this.getAttribute(name) ?? "";
-      const options = { publicKey: value("public-key"), invoiceId: value("invoice") };
-      return openFrom({ ...options, dialog: true, title: this.getAttribute("dialog-title") ?? undefined }, this);
+      const value = (/** @type {string} */ name) => this.getAttribute(name) ?? '';
+      const options = { publicKey: value('public-key'), invoiceId: value('invoice') };
+      return openFrom({ ...options, dialog: true, title: this.getAttribute('dialog-title') ?? undefined }, this);
     }
   }
 
-  if (!customElements.get("coffer-checkout")) customElements.define("coffer-checkout", CofferCheckout);
+  if (!customElements.get('coffer-checkout')) customElements.define('coffer-checkout', CofferCheckout);
   Object.assign(window, { CofferWidget: { open } });
 })();

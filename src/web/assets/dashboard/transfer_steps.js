@@ -1,0 +1,148 @@
+// The steps of a payout or a refund: what can be done to it, what that will do, and doing it.
+
+import { ApiError, form, operator } from '../shared/api.js';
+import { ask, facts, h, money, toast, words } from '../shared/dom.js';
+
+/** @typedef {import("./dashboard.js").Context} Context */
+/** @typedef {import("openapi").components["schemas"]} Schemas */
+/** @typedef {Schemas["DashboardPayout"] | Schemas["DashboardRefund"]} Transfer */
+/** @typedef {"payouts" | "refunds"} Kind */
+
+/** Of one kind, one word for it. @param {Kind} kind */
+export const one = (kind) => (kind === 'payouts' ? 'payout' : 'refund');
+
+/** What can be done to it now. @param {Context} context @param {Kind} kind @param {Transfer} each */
+export function actions(context, kind, each) {
+  /** @type {Record<string, string[]>} */
+  const open = {
+    requested: ['approve', 'reject', 'cancel'],
+    approved: ['process', 'cancel', 'fail'],
+    processing: ['pay', 'fail'],
+  };
+  /** @type {Record<string, [string, string]>} */
+  const texts = {
+    approve: ['Approve…', 'primary'],
+    reject: ['Reject…', 'danger'],
+    cancel: ['Cancel it…', 'danger'],
+    process: ['Begin to send…', 'primary'],
+    pay: ['It was sent…', 'primary'],
+    fail: ['It failed…', 'danger'],
+  };
+  return (open[each.status] ?? []).map((action) => {
+    const [text, kindOf] = texts[action] ?? [action, ''];
+    return h('button', { type: 'button', class: kindOf, onclick: () => step(context, kind, each, action) }, text);
+  });
+}
+
+/** What a step does, said before it is done. @param {string} action @param {Kind} kind @param {Transfer} each */
+function consequence(action, kind, each) {
+  const what = `${money(each.amount, each.currency)}`;
+  switch (action) {
+    case 'approve':
+      return `Fixes how much ${each.assetSymbol} is sent for ${what}. Nothing is sent yet.`;
+    case 'process':
+      return 'From now on it counts as being sent: it cannot be cancelled any more.';
+    case 'pay':
+      return 'Notes that it was sent, for ever. The webhook tells the shop.';
+    case 'fail':
+      return (
+        `It was not sent, and never will be: ${what} goes back to the balance. Make sure that no transaction is ` +
+        'out.'
+      );
+    case 'reject':
+      return `It is not approved: ${what} goes back to the balance.`;
+    default:
+      return `It is cancelled: ${what} goes back to the balance.`;
+  }
+}
+
+/** The steps after which nothing is sent any more. */
+const ends = ['fail', 'reject', 'cancel'];
+
+/**
+ * What a step needs.
+ * @param {Transfer} each
+ * @param {string} action
+ * @param {boolean} isTest
+ * @returns {import("../shared/api.js").Field[]}
+ */
+function asked(each, action, isTest) {
+  if (action === 'approve') {
+    const fee = 'What sending costs; it is taken out of what is sent.';
+    return [
+      {
+        name: 'rate',
+        label: `Rate: ${each.currency} for one ${each.assetSymbol}`,
+        inputmode: 'decimal',
+        hint: 'Empty: today’s rate.',
+      },
+      {
+        name: 'networkFee',
+        label: `Network fee in ${each.assetSymbol}`,
+        inputmode: 'decimal',
+        required: !isTest,
+        hint: isTest ? `${fee} Empty: a fixed one of the sandbox.` : fee,
+      },
+    ];
+  }
+  if (action === 'pay') {
+    const hint = isTest ? 'Empty: an invented one.' : 'As your wallet or the explorer shows it.';
+    return [{ name: 'txid', label: 'Transaction id', required: !isTest, hint }];
+  }
+  return ends.includes(action) ? [{ name: 'reason', label: 'Reason', hint: 'The account reads it.' }] : [];
+}
+
+/**
+ * Asks for what a step needs, says what it will do, and does it.
+ * @param {Context} context
+ * @param {Kind} kind
+ * @param {Transfer} each
+ * @param {string} action
+ */
+async function step(context, kind, each, action) {
+  const titles = /** @type {Record<string, string>} */ ({
+    approve: `Approve this ${one(kind)}?`,
+    process: 'Begin to send it?',
+    pay: 'Was it sent?',
+    fail: 'Did it fail?',
+    reject: `Reject this ${one(kind)}?`,
+    cancel: `Cancel this ${one(kind)}?`,
+  });
+  // Somebody else has moved it meanwhile: the page then shows it as it is.
+  let isOther = false;
+  const done = await ask(titles[action] ?? words(action), (/** @type {(answer: string | null) => void} */ close) => [
+    h('p', null, consequence(action, kind, each)),
+    facts(
+      ['Amount', money(each.amount, each.currency)],
+      ['Sends', each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : `in ${each.assetSymbol}`],
+      ['Chain', words(each.chain)],
+      ['Address', h('span', { class: 'mono' }, each.toAddress)],
+    ),
+    form({
+      fields: asked(each, action, context.mode === 'test'),
+      danger: ends.includes(action),
+      submit:
+        {
+          approve: 'Approve',
+          process: 'Begin to send',
+          pay: 'It was sent',
+          fail: 'It failed',
+          reject: 'Reject',
+          cancel: `Cancel the ${one(kind)}`,
+        }[action] ?? words(action),
+      cancel: () => close(null),
+      cancelText: 'Back',
+      send: async (values) => {
+        const body = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
+        try {
+          close((await operator('POST', `${kind}/${each.id}`, { action, ...body })).status);
+        } catch (error) {
+          isOther = error instanceof ApiError && error.code === 'invalid_transition';
+          throw error;
+        }
+      },
+    }),
+  ]);
+  if (done) toast(`The ${one(kind)} is ${words(done).toLowerCase()}.`);
+  if (done || isOther) await context.reload();
+}
