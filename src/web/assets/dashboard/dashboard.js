@@ -151,6 +151,9 @@ async function begin() {
 function frame() {
   const user = state.user;
   if (!user) return;
+  // What is shown stays until it is shown anew, and what was said stays as long as it may.
+  const said = document.querySelector('body > .toasts');
+  const content = document.getElementById('content') ?? h('main', { class: 'content', id: 'content', tabindex: '-1' });
   const side = h('nav', { class: 'side', id: 'side', 'aria-label': 'Pages' });
   const menu = h(
     'button',
@@ -196,11 +199,12 @@ function frame() {
       h('span', { class: 'space' }),
       accounts,
       modes,
-      h('a', { class: 'button small', href: '#/me' }, user.email),
-      h('button', { type: 'button', class: 'small', onclick: signOut }, 'Sign out'),
+      h('a', { class: 'button small own', href: '#/me' }, user.email),
+      h('button', { type: 'button', class: 'small own', onclick: signOut }, 'Sign out'),
       h('p', { class: 'test-band', id: 'test-band', hidden: true }, 'Test mode: nothing here is real money.'),
     ),
-    h('div', { class: 'shell' }, side, h('main', { class: 'content', id: 'content', tabindex: '-1' })),
+    h('div', { class: 'shell' }, side, content),
+    said,
   );
   function skip(/** @type {Event} */ event) {
     event.preventDefault();

@@ -22,7 +22,7 @@ export async function show(context) {
     columns: /** @type {import("../shared/dom.js").Column<Schemas["Event"]>[]} */ ([
       { name: 'Type', cell: (one) => one.type },
       { name: 'When', cell: (one) => when(one.created) },
-      { name: 'Event', cell: (one) => h('a', { class: 'mono', href: to('/deliveries', { event: one.id }) }, one.id) },
+      { name: 'Event', cell: (one) => eventLink(one.id) },
       { name: 'Body', cell: (one) => h('details', null, h('summary', null, 'Show'), pretty(one)) },
     ]),
   });
@@ -42,4 +42,9 @@ export async function show(context) {
     ]),
     found,
   );
+}
+
+/** Ids of one second begin alike: this is the end of it. @param {string} id */
+function eventLink(id) {
+  return h('a', { class: 'mono', href: to('/deliveries', { event: id }), title: id }, `…${id.slice(-8)}`);
 }

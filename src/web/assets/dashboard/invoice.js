@@ -2,7 +2,7 @@
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, facts, h, money, table, timed, to, toast, when, words } from '../shared/dom.js';
-import { act, coins, idLink, once, pretty, transaction } from './list.js';
+import { act, coinName, coins, idLink, once, pretty, transaction } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -150,7 +150,7 @@ function about(all) {
     ['Made', when(invoice.createdAt)],
     ['To be paid by', when(invoice.expiresAt)],
     ['Confirmed', invoice.confirmedAt ? when(invoice.confirmedAt) : null],
-    ['Coin', invoice.asset ? `${invoice.assetSymbol} (${invoice.asset})` : 'Not picked yet'],
+    ['Coin', invoice.asset ? coinName(invoice.assetSymbol, invoice.asset) : 'Not picked yet'],
     ['To pay', invoice.amountExpected ? money(invoice.amountExpected, invoice.assetSymbol) : null],
     ['Received', invoice.amountReceived ? money(invoice.amountReceived, invoice.assetSymbol) : null],
     ['Rate', quote ? `${money(quote.rate, invoice.currency)} for one (${words(quote.pricedBy.source)})` : null],

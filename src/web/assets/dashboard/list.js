@@ -154,6 +154,15 @@ export function idLink(path, id) {
 }
 
 /**
+ * A coin by what people call it, and by its id where that says more.
+ * @param {string | null} symbol
+ * @param {string} asset
+ */
+export function coinName(symbol, asset) {
+  return symbol === asset ? asset : `${symbol} (${asset})`;
+}
+
+/**
  * Does one thing at the press of a button, says so, and shows the page anew.
  * @param {Context} context
  * @param {string} text

@@ -57,8 +57,8 @@ export async function show(context) {
  */
 async function save(context, body) {
   await operator('PATCH', context.path('').replace(/\/$/, ''), body);
-  toast('The settings are saved.');
   await context.refresh();
+  toast('The settings are saved.');
 }
 
 /** @param {Context} context @param {Account} account @param {any[]} coins */

@@ -2,7 +2,7 @@
 
 import { ApiError, form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, money, qrCode, to, toast, when, words } from '../shared/dom.js';
-import { download, filters, head, idLink, once, pages } from './list.js';
+import { coinName, download, filters, head, idLink, once, pages } from './list.js';
 import { actions, one } from './transfer_steps.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -227,7 +227,7 @@ async function detail(context, kind, id) {
           ['Sends', each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : 'Fixed when it is approved'],
           ['Network fee', each.networkFeeCrypto ? money(each.networkFeeCrypto, each.assetSymbol) : null],
           ['Rate', each.rate ? `${money(each.rate, each.currency)} for one` : null],
-          ['Coin', `${each.assetSymbol} (${each.asset})`],
+          ['Coin', coinName(each.assetSymbol, each.asset)],
           ['Chain', words(each.chain)],
           [
             'To',

@@ -159,10 +159,7 @@ export async function addWallet(context) {
           name: 'chain',
           label: 'Chain',
           type: 'select',
-          options: ['bitcoin', 'litecoin', 'dogecoin', 'evm', 'tron'].map((one) => [
-            one,
-            one === 'evm' ? 'Ethereum, Base and Polygon' : words(one),
-          ]),
+          options: ['bitcoin', 'litecoin', 'dogecoin', 'evm', 'tron'].map((one) => [one, words(one)]),
         },
         {
           name: 'key',

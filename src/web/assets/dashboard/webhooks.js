@@ -1,7 +1,7 @@
 // Webhook endpoints: making and changing them, their secrets, what they were sent last.
 
 import { field, form, operator } from '../shared/api.js';
-import { ask, badge, empty, facts, h, secret, table, to, toast, when } from '../shared/dom.js';
+import { ask, badge, empty, facts, h, secret, table, to, toast, when, words } from '../shared/dom.js';
 import { act, head, tabs } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -70,9 +70,9 @@ export async function show(context) {
                 h('div', { class: 'stack' }, h('span', { class: 'mono' }, one.url), trouble(failing, one)),
             },
             { name: 'Is', cell: (one) => (one.enabled ? badge('on', 'good') : badge('off')) },
-            { name: 'Mode', cell: (one) => one.mode ?? 'Both' },
+            { name: 'Mode', cell: (one) => words(one.mode ?? 'both') },
             { name: 'Events', cell: (one) => (one.types ? one.types.join(', ') : 'All') },
-            { name: 'Body', cell: (one) => one.format },
+            { name: 'Body', cell: (one) => words(one.format) },
             { name: '', cell: (one) => buttons(context, one) },
           ],
           endpoints.data,

@@ -132,12 +132,15 @@ export function dayName(day) {
   return days.format(new Date(`${day}T00:00:00Z`));
 }
 
+/** What several chains are called together. @type {Record<string, string>} */
+const families = { evm: 'Ethereum, Base and Polygon', utxo: 'Bitcoin' };
+
 /**
  * A word of the interface as people read it: `awaiting_payment` is “Awaiting payment”.
  * @param {string} name
  */
 export function words(name) {
-  const text = name.replace(/[_.]/g, ' ');
+  const text = families[name] ?? name.replace(/[_.]/g, ' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
