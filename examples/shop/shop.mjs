@@ -62,10 +62,11 @@ async function buy(request) {
   if (!Object.hasOwn(PRODUCTS, product)) return [404, { message: 'no such product' }];
   const { name, price } = PRODUCTS[product];
   const order = { number: randomUUID(), name, status: 'open' };
+  // Before the invoice is: its first webhook can be here sooner than the answer.
+  orders.set(order.number, order);
   const invoice = await coffer.createInvoice({
     amount: price, currency: 'EUR', orderId: order.number, description: name, redirectUrl: url,
   });
-  orders.set(order.number, order);
   return [201, { order: order.number, invoice: invoice.id, publicKey: coffer.keys.publicTest }];
 }
 

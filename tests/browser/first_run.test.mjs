@@ -79,6 +79,7 @@ async function firstSteps(page) {
   await page.getByRole('button', { name: 'Add an account…' }).click();
   await page.getByLabel('Name of the merchant').fill('Anna’s Books');
   await page.getByRole('button', { name: 'Add it' }).click();
+  await page.getByText('The account is added.').waitFor();
   await page.getByRole('button', { name: 'Approve it' }).click();
   await page.getByText('Anna’s Books is active.').waitFor();
   await page.getByRole('button', { name: 'Add a wallet…' }).click();
