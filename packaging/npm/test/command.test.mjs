@@ -99,6 +99,9 @@ test('a platform without its package is told what to do', (t) => {
     encoding: 'utf8', env: { ...process.env, COFFER_BINARY: '', PATH: alone },
   });
   assert.deepEqual([command.status, /^coffer-sandbox: The package /.test(command.stderr)], [1, true]);
+  // What cannot be run is passed over in the PATH.
+  writeFileSync(join(alone, 'coffer'), 'no program', { mode: 0o644 });
+  assert.equal(said(`process.env.PATH = ${JSON.stringify(`${alone}:${dirname(BINARY)}`)}; ${started}`), '0\n');
   // The two of a release belong together.
   const platform = join(alone, '@coffer-sandbox/linux-x64');
   mkdirSync(join(platform, 'bin'), { recursive: true });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -67,6 +67,12 @@ test('one that does not start says why, with its log', async (t) => {
   const plain = join(folder(t), 'coffer');
   writeFileSync(plain, 'no program');
   await assert.rejects(startCoffer({ binary: plain }), /it could not be started: spawn .* EACCES/);
+  // Its machine is changed. Node would give what the system cannot run to the shell.
+  const head = readFileSync(BINARY).subarray(0, 64);
+  head.writeUInt16LE(243, 18);
+  const other = script(t, '');
+  writeFileSync(other, head);
+  await assert.rejects(startCoffer({ binary: other }), /is a program for another kind of machine than this, which is x64/);
   const lacking = script(t, '');
   writeFileSync(lacking, '#!/no/such/loader\n');
   await assert.rejects(startCoffer({ binary: lacking }), /it needs glibc/);

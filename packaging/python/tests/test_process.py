@@ -50,6 +50,14 @@ def test_it_ends_and_leaves_nothing(alone: Path) -> None:
         coffer.create_invoice("5.00")
 
 
+def test_an_address_of_its_own_may_be_asked_for() -> None:
+    with Coffer(args=["--listen", "127.0.0.2:0"]) as coffer:
+        assert coffer.url.startswith("http://127.0.0.2:") and coffer.invoices() == []
+        taken = coffer.url.rsplit("/", 1)[1]
+        with pytest.raises(SandboxError, match="(?s)before it was ready.*Address already in use"):
+            Coffer(args=[f"--listen={taken}"])
+
+
 def test_a_crash_is_told_once_and_leaves_nothing(alone: Path) -> None:
     coffer = Coffer()
     coffer.snapshot("a")

@@ -2,7 +2,7 @@
 
 'use strict';
 
-const { readFileSync, statSync } = require('node:fs');
+const { accessSync, closeSync, constants, openSync, readFileSync, readSync, statSync } = require('node:fs');
 const { delimiter, dirname, join } = require('node:path');
 const { SandboxError } = require('./error.js');
 
@@ -59,6 +59,38 @@ function programOf(name, platform) {
 }
 
 /** @param {string} path */
+function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return isFile(path);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Whether a file is a program of Linux for another kind of machine, by its head. Node gives what the system cannot run to
+ * the shell, which takes it for a script.
+ *
+ * @param {string} path
+ */
+function isForeign(path) {
+  const machine = { x64: 62, arm64: 183 }[/** @type {string} */ (process.arch)];
+  const head = Buffer.alloc(20);
+  try {
+    const file = openSync(path, 'r');
+    try {
+      readSync(file, head, 0, head.length, 0);
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    // Its start says what is wrong with it.
+  }
+  return machine !== undefined && head.toString('latin1', 0, 4) === '\x7fELF' && head.readUInt16LE(18) !== machine;
+}
+
+/** @param {string} path */
 function isFile(path) {
   try {
     return statSync(path).isFile();
@@ -82,13 +114,16 @@ function findBinary(asked) {
       const by = asked === undefined ? 'COFFER_BINARY names' : 'The option `binary` names';
       throw new SandboxError(`${by} ${name}, which is not a file.`);
     }
+    if (isForeign(name)) {
+      throw new SandboxError(`${name} is a program for another kind of machine than this, which is ${process.arch}.`);
+    }
     return name;
   }
   const platform = `${process.platform}-${process.arch}`;
   const found = Object.entries(PACKAGES).find(([of]) => of === platform)?.[1];
   const packed = found && programOf(found, platform);
   if (packed !== undefined) return packed;
-  const inPath = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'coffer')).find(isFile);
+  const inPath = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'coffer')).find(isProgram);
   if (inPath !== undefined) return inPath;
   if (found === undefined) {
     const known = Object.keys(PACKAGES).join(', ');

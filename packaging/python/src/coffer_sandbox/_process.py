@@ -104,7 +104,9 @@ class Process:
         self._lock = threading.Lock()
         self._is_stopped = False
         self._is_reported = False
-        command = [self.binary, "sandbox", "--listen", "127.0.0.1:0", "--json", "--exit-with-parent"]
+        command = [self.binary, "sandbox", "--json", "--exit-with-parent"]
+        if not any(each == "--listen" or each.startswith("--listen=") for each in args):
+            command += ["--listen", "127.0.0.1:0"]
         # What the environment says of another Coffer is not meant for this one.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("COFFER_")}
         try:
