@@ -17,6 +17,7 @@ COFFER = sys.argv[1]
 SCRIPT = pathlib.Path(__file__).parent.parent / "src" / "main.ld"
 HEAD = """/* The functions that a server runs until it is idle, side by side in the program: where they are scattered, nearly all
    of the program is in memory, because the system reads around each page that is asked for.
+   All others come by name: those of one kind side by side pack smaller.
    Made by .ci/start_order.py. A name that no function has any more does no harm, and one that is missing costs memory. */
 """
 # How long the workers are watched after the first answer.
@@ -68,5 +69,7 @@ names = sorted(name for name, size in run_bytes.items() if size > 0)
 mostly = [name for name in names if run_bytes[name] >= SHARE_MIN * all_bytes[name]]
 partly = sorted(set(names) - set(mostly), key=lambda name: -run_bytes[name] / all_bytes[name])
 lines = "".join(f"    *(.text*.{name})\n" for name in mostly + partly)
-SCRIPT.write_text(f"{HEAD}SECTIONS\n{{\n  .text.start :\n  {{\n{lines}  }}\n}}\nINSERT BEFORE .text;\n")
+START = f"  .text.start :\n  {{\n{lines}  }}\n"
+REST = "  .text.rest :\n  {\n    *(SORT_BY_NAME(.text.*))\n  }\n"
+SCRIPT.write_text(f"{HEAD}SECTIONS\n{{\n{START}{REST}}}\nINSERT BEFORE .text;\n")
 print(f"{len(mostly)} names and {len(partly)} of several functions, {sum(run_bytes.values())} bytes")
