@@ -8,7 +8,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::service::{Asker, Error};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 /// Long reads that run at once, everybody's together.
 const RUNNING_MAX: usize = 4;
@@ -94,6 +94,23 @@ async fn in_turn<T: Send + 'static>(
     place: Place,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<(Place, T), Error> {
+    let (answer, mut answered) = oneshot::channel();
+    // Whoever asked may be gone.
+    let work = Box::new(move || drop(answer.send(work())));
+    let place = on_thread(running, place, work).await?;
+    let done = answered.try_recv();
+    Ok((
+        place,
+        done.map_err(|error| Error::Failed(error.to_string()))??,
+    ))
+}
+
+/// [`in_turn`], whatever the work is: there is one of this in the program, and a task has much code.
+async fn on_thread(
+    running: &Arc<Semaphore>,
+    place: Place,
+    work: Box<dyn FnOnce() + Send>,
+) -> Result<Place, Error> {
     let closed = |error: tokio::sync::AcquireError| Error::Failed(error.to_string());
     let own = Arc::clone(&place.turns)
         .acquire_owned()
@@ -101,14 +118,11 @@ async fn in_turn<T: Send + 'static>(
         .map_err(closed)?;
     let thread = Arc::clone(running).acquire_owned().await.map_err(closed)?;
     let done = tokio::task::spawn_blocking(move || {
-        let done = work();
+        work();
         drop((own, thread));
-        (place, done)
+        place
     });
-    let (place, done) = done
-        .await
-        .map_err(|error| Error::Failed(error.to_string()))?;
-    Ok((place, done?))
+    done.await.map_err(|error| Error::Failed(error.to_string()))
 }
 
 /// Who asks, and how many places each has taken.
