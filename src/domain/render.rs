@@ -81,8 +81,9 @@ const VERSION_BYTES: usize = 8;
 /// What is the same as long as the JSON is: 16 hex digits.
 pub fn version(json: &RawValue) -> String {
     let hash = Sha256::digest(json.get());
-    let bytes = hash.iter().take(VERSION_BYTES);
-    bytes.map(|byte| format!("{byte:02x}")).collect()
+    let first = hash.first_chunk::<VERSION_BYTES>();
+    let first = first.map_or(0, |bytes| u64::from_be_bytes(*bytes));
+    format!("{first:016x}")
 }
 
 /// A rendered resource.
