@@ -27,7 +27,7 @@ const TOP: &[&str] = &[
     "tests",
 ];
 /// May be there, need not.
-const TOP_TOO: &[&str] = &[".ci", ".git", ".gitignore", "target"];
+const TOP_TOO: &[&str] = &[".cargo", ".ci", ".git", ".gitignore", "target"];
 
 /// The guide that says why each dependency is there.
 const DEPENDENCIES: &str = "docs/working.md";
