@@ -7,6 +7,7 @@ command ended, and whether the terminal is set as it was.
 import fcntl
 import os
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -19,8 +20,9 @@ before = termios.tcgetattr(other)
 
 
 def take():
-    """Makes it the terminal of the new session."""
+    """Makes it the terminal of the new session, and hears Ctrl-C also where whoever runs the tests does not."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 # Where nobody has the other end of this any more, the command has ended.
