@@ -8,7 +8,7 @@ where account = :account and mode = :mode and status = :status and seq < :before
   and (:from is null or created_at >= :from) and (:to is null or created_at < :to)
   and (:like is null or id like :like escape '\' or order_id like :like escape '\' or description like :like escape '\'
     or customer_email like :like escape '\'
-    or (metadata like :in_json escape '\' or instr(metadata, :key)) and exists (
+    or (metadata like :in_json escape '\' or instr(metadata, :key) and metadata like :value escape '\') and exists (
       select 1
       from (
         select m.key, case m.type when 'true' then 'true' when 'false' then 'false' else m.atom end as value

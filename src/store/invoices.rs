@@ -194,14 +194,19 @@ pub fn search(
     search: &Search<'_>,
     floor: i64,
 ) -> Result<Vec<Invoice>, StoreError> {
+    // A pattern ends at a NUL: it would fit everything.
+    if search.text.is_some_and(|text| text.contains('\0')) {
+        return Ok(Vec::new());
+    }
     let like = search.text.map(contains);
     // As they stand in the JSON, if they do: only then it is read.
     let in_json = search.text.map(|text| contains(&within_json(text)));
-    let key = search.text.and_then(|text| text.split_once('='));
-    let key = key.map(|(key, _)| format!("\"{}\":", within_json(key)));
+    let pair = search.text.and_then(|text| text.split_once('='));
+    let key = pair.map(|(key, _)| format!("\"{}\":", within_json(key)));
+    let value = pair.map(|(_, value)| contains(&within_json(value)));
     let mut params = named_params! {
         ":account": account, ":mode": mode, ":currency": search.currency, ":from": search.from, ":to": search.to,
-        ":like": like, ":text": search.text, ":in_json": in_json, ":key": key,
+        ":like": like, ":text": search.text, ":in_json": in_json, ":key": key, ":value": value,
         ":before": search.before, ":floor": floor, ":limit": search.limit,
     }
     .to_vec();

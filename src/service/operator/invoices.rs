@@ -21,7 +21,7 @@ const REFUNDS_MAX: u32 = 1000;
 /// What one search looks through: others wait for it.
 const SEARCHED_MAX: invoices::Floor = invoices::Floor {
     count: 50_000,
-    bytes: 8 << 20,
+    bytes: 2 << 20,
 };
 
 /// Whatever there is; one of it is enough.

@@ -56,6 +56,8 @@ fn invoices_are_found_by_the_values_of_their_metadata() {
         "%7B",
         "size%3D4",
         "size%3D4_",
+        "%00",
+        "red%00",
         "R_d",
     ] {
         assert_eq!(found(text), [""; 0], "{text}");
@@ -70,7 +72,7 @@ fn a_search_looks_through_so_many_bytes_of_metadata_and_the_next_page_goes_on() 
         .shop
         .invoice("10.00", json!({ "orderId": "the first" })));
     let large = "x".repeat(60_000);
-    for _ in 0..150 {
+    for _ in 0..40 {
         let metadata = json!({ "large": large });
         interface
             .shop
