@@ -4,9 +4,10 @@
 
 use crate::support::{Shop, tools};
 use std::ffi::OsString;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::{env, fs};
+use std::{env, fs, thread};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -44,8 +45,11 @@ fn the_pages() {
         })
         .collect();
     assert!(!files.is_empty());
+    // Node leaves one core idle: with two, its files would run one after another.
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let mut node = Command::new("node");
-    node.args(["--test", "--test-reporter=tap"]).args(files);
+    node.args(["--test", "--test-reporter=tap"]);
+    node.arg(format!("--test-concurrency={cores}")).args(files);
     node.env("COFFER_BINARY", env!("CARGO_BIN_EXE_coffer"));
     if let Some(output) = tools::output(&mut node, untested) {
         passed(&output);
