@@ -106,6 +106,41 @@ def test_the_log_is_in_the_report_of_a_failed_test_and_of_no_other(pytester: pyt
     assert "POST /v1/invoices 201" not in text
 
 
+@pytest.mark.parametrize("refuse", ["raise RuntimeError('no network')", "pytest.fail('no network')"])
+def test_a_log_that_cannot_be_settled_changes_no_outcome(pytester: pytest.Pytester, refuse: str) -> None:
+    result = run(
+        pytester,
+        f"""
+        import os, pytest, socket, time
+
+        def refuse(*args, **options):
+            {refuse}
+
+        def test_first(coffer_session):
+            coffer_session.invoices()
+
+        def test_without_network(coffer_session, monkeypatch):
+            coffer_session.invoices(status="created")
+            monkeypatch.setattr(socket, "socket", refuse)
+            assert False
+
+        def test_without_sleep(coffer_session, monkeypatch):
+            monkeypatch.setattr(time, "sleep", refuse)
+            assert False
+
+        def test_without_files(coffer_session, monkeypatch):
+            monkeypatch.setattr(os, "pread", refuse)
+            assert False
+
+        def test_last(coffer_session):
+            coffer_session.invoices()
+        """,
+    )
+    result.assert_outcomes(passed=2, failed=3)
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+    assert "GET /v1/invoices 200" in result.stdout.str()
+
+
 def test_its_options_reach_the_sandbox(pytester: pytest.Pytester) -> None:
     test = """
         def test_fails(coffer):

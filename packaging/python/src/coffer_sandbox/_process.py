@@ -21,7 +21,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 from ._binary import check_version, find_binary
 from ._http import send
-from .errors import ApiError, NoAnswerError, SandboxError
+from .errors import ApiError, SandboxError
 
 # pytest shows the line of the test, and not these.
 __tracebackhide__ = True
@@ -66,14 +66,14 @@ class Log:
         It has a line of every call that was answered before, if calls are logged.
         """
         self.settle()
-        cut = max(start, self.size - at_most)
-        text = self.read_now(cut)
-        return text if cut == start else f"[{cut - start} bytes before this are left out]\n{text}"
+        return self.read_now(start, at_most)
 
-    def read_now(self, start: int = 0) -> str:
-        """The text from a byte on that is there already."""
-        text = os.pread(self.descriptor, max(0, self.size - start), start).decode(errors="replace")
-        return "".join(line for line in text.splitlines(keepends=True) if MARKER not in line)
+    def read_now(self, start: int = 0, at_most: int = 1 << 18) -> str:
+        """The same of what is there already."""
+        cut = max(start, self.size - at_most)
+        text = os.pread(self.descriptor, max(0, self.size - cut), cut).decode(errors="replace")
+        told = "".join(line for line in text.splitlines(keepends=True) if MARKER not in line)
+        return told if cut == start else f"[{cut - start} bytes before this are left out]\n{told}"
 
     def tail(self) -> str:
         """Its last lines, to be put behind a message."""
@@ -179,17 +179,20 @@ class Process:
         return f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
 
     def _settle_log(self) -> None:
-        """Makes a call, and waits until the log has it: the log has all before it then."""
+        """Makes a call, and waits until the log has it: the log has all before it then.
+
+        Where that fails, the log is as it is: a test may have replaced what a call takes.
+        """
+        with contextlib.suppress(Exception):
+            self._wait_for_marker()
+
+    def _wait_for_marker(self) -> None:
         marker = MARKER + secrets.token_hex(8)
         start = self.log.size
         if self._is_stopped or self._child.poll() is not None:
             return
-        try:
+        with contextlib.suppress(ApiError):
             send("http://" + self.ready["listen"], "GET", marker, timeout=MARKER_TIMEOUT)
-        except ApiError:
-            pass
-        except NoAnswerError:
-            return
         for _ in range(int(MARKER_TIMEOUT / 0.001)):
             if marker.encode() in os.pread(self.log.descriptor, self.log.size - start, start):
                 return
