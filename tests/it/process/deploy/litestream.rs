@@ -8,6 +8,8 @@ use crate::support::{agent, send, tools};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Mutex;
@@ -150,11 +152,17 @@ fn invoices(file: &Path) -> HashSet<String> {
     ids.map(Result::unwrap).collect()
 }
 
+/// What the page says for this case.
+#[track_caller]
+fn block(case: &str) -> String {
+    let found = blocks().into_iter().find(|(kind, _)| kind == case);
+    found.unwrap().1
+}
+
 /// Does what the page says of a new machine.
 #[track_caller]
 fn back(folder: &Path, file: &Path) -> Output {
-    let blocks = blocks();
-    let (_, block) = blocks.iter().find(|(kind, _)| kind == "lost").unwrap();
+    let block = &block("lost");
     let mut command = Command::new("sh");
     command.args(["-euc", block]).current_dir(folder);
     command.env("COFFER_FILE", file).env("PATH", path());
@@ -210,23 +218,85 @@ fn what_was_acknowledged_before_the_last_sync_survives_the_machine() {
     let acknowledged = acknowledged.into_inner().unwrap();
     let handed_out = acknowledged.into_iter().map(|(_, address)| address);
     goes_on(&served, &key, &handed_out.collect());
+    goes_back(&served, &key);
 }
 
 /// The file that was restored is served and copied again, and hands out no address a second time: not even one that the
 /// copy does not know of.
 #[track_caller]
 fn goes_on(served: &Served, key: &str, handed_out: &HashSet<String>) {
+    let address = copied_again(served, key, "another");
+    assert!(!handed_out.contains(&address), "{address}");
+}
+
+/// In the place of systemd, for processes whose numbers are in files beside it. What is started leaves a mark.
+const SYSTEMCTL: &str = r#"#!/bin/sh
+if [ "$1" = start ]; then exec touch "$0.$2.started"; fi
+number=$(cat "$0.$2")
+kill "$number" 2>/dev/null
+while grep -qs . "/proc/$number/cmdline"; do :; done
+"#;
+const SYSTEMD_RUN: &str = "#!/bin/sh\nshift 4\nexec \"$@\"\n";
+
+/// On the same machine Litestream is stopped first, and Coffer is not started where the file was not replaced.
+#[track_caller]
+fn goes_back(served: &Served, key: &str) {
     let litestream = Litestream::set_up(served, "another");
+    let running = served.start(&[]);
+    let copying = litestream.start();
+    litestream.sync();
+    let copy = litestream.restored(served.path("copy.db"));
+    let (made, _) = creates_one(&running.url, key);
+    litestream.sync();
+    for (name, text) in [("systemctl", SYSTEMCTL), ("systemd-run", SYSTEMD_RUN)] {
+        std::fs::write(served.path(name), text).unwrap();
+        std::fs::set_permissions(served.path(name), Permissions::from_mode(0o700)).unwrap();
+    }
+    let number = |name: &str, process: &Process| {
+        let text = process.id().to_string();
+        std::fs::write(served.path(&format!("systemctl.{name}")), text).unwrap();
+    };
+    number("coffer", &running.process);
+    number("litestream", &copying);
+    let block = block("back").replace("/var/lib/coffer/copy.db", copy.to_str().unwrap());
+    let first = "systemctl stop litestream\n";
+    let folder = served.file.parent().unwrap();
+    let does = |block: &str| {
+        let mut command = Command::new("sh");
+        command
+            .args(["-uc", block])
+            .env("COFFER_FILE", &served.file);
+        let path = format!("{}:{}", folder.display(), path());
+        command.env("PATH", path).output().unwrap()
+    };
+    let started = served.path("systemctl.coffer.started");
+    let output = does(block.trim_start().strip_prefix(first).unwrap());
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("is in use by another program"), "{told}");
+    assert!(!output.status.success() && !started.exists());
+    assert!(invoices(&served.file).contains(&made));
+    let output = does(&block);
+    assert!(output.status.success() && started.exists(), "{output:?}");
+    assert!(!invoices(&served.file).contains(&made));
+    // What Litestream keeps beside the file is of the old one, and the new copy is good all the same.
+    drop((running, copying));
+    copied_again(served, key, "a third");
+}
+
+/// The file is served, and copied into this folder, from which it comes back whole; the address of its newest invoice.
+#[track_caller]
+fn copied_again(served: &Served, key: &str, replica: &str) -> String {
+    let litestream = Litestream::set_up(served, replica);
     let running = served.start(&[]);
     let mut copying = litestream.start();
     let (made, address) = creates_one(&running.url, key);
-    assert!(!handed_out.contains(&address), "{address}");
     litestream.sync();
     copying.kill();
     drop(running);
-    let again = litestream.restored(served.path("again.db"));
+    let again = litestream.restored(served.path(&format!("{replica}.db")));
     assert!(invoices(&again).contains(&made));
     assert_eq!(findings(&again), Vec::<String>::new());
+    address
 }
 
 #[test]
