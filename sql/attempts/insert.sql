@@ -1,5 +1,5 @@
--- an answer that this delivery was given before is kept once: this attempt names the one that has it
+-- an answer that this delivery was given shortly before is kept once: this attempt names the one that has it
 insert into attempts (delivery, number, at, status, latency_ms, error, signatures, format, answer, answer_of)
 select :delivery, :number, :at, :status, :latency_ms, :error, :signatures, :format, iif(same.number is null, :answer, null), same.number
 from (select (select min(number) from attempts
-  where delivery = :delivery and number < :number and answer = :answer and answer <> '') as number) same
+  where delivery = :delivery and number between :compared_from and :number - 1 and answer = :answer and answer <> '') as number) same

@@ -22,6 +22,13 @@ const GAPS_MS: [i64; 10] = [
 /// How often a delivery is tried at most in one round; being sent again begins a new one.
 pub const ATTEMPTS_MAX: u32 = 11;
 
+/// How many attempts of a delivery are shown at most, the newest ones: three rounds. The answer of a new attempt is
+/// compared with those of as many.
+pub const SHOWN_MAX: u32 = 3 * ATTEMPTS_MAX;
+
+/// A delivery that was tried as often is not sent again.
+pub const TRIED_MAX: u32 = 1000;
+
 /// When to try again after `attempts` attempts of a round, the last of which began at `began`; nothing when that was the last.
 ///
 /// `shorter_per_cent` (0 to 10) takes that much off the gap, so that many that failed together do not all come

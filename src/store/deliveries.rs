@@ -3,6 +3,7 @@
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::event::{DeliveryState, EventType, Format};
+use crate::domain::retry::SHOWN_MAX;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
@@ -197,6 +198,7 @@ pub fn record(
     let params = named_params! {
         ":delivery": id,
         ":number": number,
+        ":compared_from": number.saturating_sub(SHOWN_MAX),
         ":at": attempt.at,
         ":status": attempt.status,
         ":latency_ms": attempt.latency_ms,

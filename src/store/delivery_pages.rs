@@ -8,6 +8,7 @@ use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::event::{DeliveryState, EventType, Format};
+use crate::domain::retry::{SHOWN_MAX, TRIED_MAX};
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
@@ -82,6 +83,8 @@ pub struct Again {
     pub place: Place,
     /// Is the endpoint gone?
     pub is_removed: bool,
+    /// How often it was tried, in all rounds.
+    pub tried: u32,
 }
 
 /// What a delivery's body is made of.
@@ -128,18 +131,18 @@ rows! {
 rows! {
     fn read_again(
         d.id, url = "ifnull(n.url, d.url)", endpoint = "n.id", event = "e.seq", place = "ifnull(d.endpoint, 0)",
-        is_removed = "n.removed_at is not null",
+        is_removed = "n.removed_at is not null", tried = "d.made_before + d.attempts",
     ) -> Again {
-        Ok(Again { id, url, endpoint, place: Place { event, endpoint: place }, is_removed })
+        Ok(Again { id, url, endpoint, place: Place { event, endpoint: place }, is_removed, tried })
     }
     TO_RESEND = select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
         where d.id = :id and e.account = :account and e.mode = :mode";
-    /// Of the events up to :until, but none whose endpoint is gone.
+    /// Of the events up to :until, but none whose endpoint is gone, and none that was tried too often.
     TO_RESEND_SINCE = select "from events e cross join deliveries d on d.event = e.seq \
         left join endpoints n on n.seq = d.endpoint \
         where e.account = :account and e.mode = :mode and e.created_at >= :since and e.seq >= :event and e.seq <= :until \
         and (e.seq > :event or ifnull(d.endpoint, 0) > :place) \
-        and n.removed_at is null and (:endpoint is null or n.id = :endpoint) \
+        and n.removed_at is null and d.made_before + d.attempts < :tried_max and (:endpoint is null or n.id = :endpoint) \
         order by e.seq, ifnull(d.endpoint, 0) limit :limit";
 }
 
@@ -160,7 +163,7 @@ rows! {
         Ok((number, Attempt { at, status, latency_ms, error, answer, signed }))
     }
     ATTEMPTS = select "from attempts a left join attempts same on same.delivery = a.delivery and same.number = a.answer_of \
-        where a.delivery = :delivery order by a.number";
+        where a.delivery = :delivery order by a.number desc limit :limit";
 }
 
 rows! {
@@ -237,9 +240,12 @@ pub fn place(
     PLACE.first(db, params)
 }
 
-/// The attempts of a delivery with their numbers, oldest first.
+/// The newest attempts of a delivery with their numbers, oldest first: [`SHOWN_MAX`] at most.
 pub fn attempts(db: &Reader<'_>, delivery: &str) -> Result<Vec<(u32, Attempt)>, StoreError> {
-    ATTEMPTS.all(db, named_params! { ":delivery": delivery })
+    let params = named_params! { ":delivery": delivery, ":limit": SHOWN_MAX };
+    let mut newest = ATTEMPTS.all(db, params)?;
+    newest.reverse();
+    Ok(newest)
 }
 
 /// What a delivery's body is made of.
@@ -280,7 +286,7 @@ pub fn to_resend_since(
 ) -> Result<Vec<Again>, StoreError> {
     let params = named_params! {
         ":account": account, ":mode": mode, ":since": which.since, ":endpoint": which.endpoint, ":until": which.until,
-        ":event": after.event, ":place": after.endpoint, ":limit": limit,
+        ":event": after.event, ":place": after.endpoint, ":tried_max": TRIED_MAX, ":limit": limit,
     };
     TO_RESEND_SINCE.all(db, params)
 }

@@ -1,4 +1,4 @@
-//! Deliveries in the operator interface: pages of them with every attempt, one as it was sent, and sending them again.
+//! Deliveries in the operator interface: pages of them with their newest attempts, one as it was sent, and sending them again.
 //!
 //! What always holds: sending again begins a new round of attempts, and keeps the attempts of earlier rounds.
 
@@ -7,10 +7,11 @@ use crate::domain::fields::Fields;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::deliveries::{AttemptView, DeliveryView, Resent};
+use crate::domain::retry::TRIED_MAX;
 use crate::domain::time::Time;
 use crate::service::audit_log::{self, Entry};
 use crate::service::events::{Page, unknown_before};
-use crate::service::webhooks::{attempt_view, body, headers, receiver_queue};
+use crate::service::webhooks::{Attempt, attempt_view, body, headers, receiver_queue};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::delivery_pages::{self, Again, Delivery, Place, Since};
 use crate::store::{Reader, Tx, accounts, endpoints, events};
@@ -116,7 +117,7 @@ impl Service {
     /// Sends a delivery again, whatever came of it so far.
     ///
     /// # Errors
-    /// `not_found`; `invalid_transition` where its endpoint is gone.
+    /// `not_found`; `invalid_transition` where its endpoint is gone, or it was tried too often.
     pub async fn resend(
         self: &Arc<Self>,
         now: Time,
@@ -125,15 +126,12 @@ impl Service {
         id: &str,
     ) -> Result<Json, Error> {
         let (scope, actor, id) = (*scope, actor.to_owned(), id::parse(id));
-        self.write(move |_, tx| {
+        let written = self.write(move |_, tx| {
             let nothing = || Error::from(Refusal::not_found("delivery"));
             let id = id.ok_or_else(nothing)?;
             let (account, mode) = (scope.account(), scope.mode());
             let again = delivery_pages::to_resend(tx, account, mode, &id)?.ok_or_else(nothing)?;
-            if again.is_removed {
-                let message = "the endpoint of this delivery has been removed";
-                return Err(Refusal::new(Code::InvalidTransition, message).into());
-            }
+            may_be_resent(&again)?;
             begin_again(tx, account, &again, now)?;
             let action = "delivery.resend";
             let noted = Entry {
@@ -144,9 +142,12 @@ impl Service {
             };
             audit_log::record(tx, now, &actor, &noted)?;
             let delivery = delivery_pages::by_id(tx, account, mode, &id)?.ok_or_else(nothing)?;
-            view(tx, &delivery)
-        })
-        .await
+            let attempts = delivery_pages::attempts(tx, &id)?;
+            Ok((delivery, attempts))
+        });
+        // Rendered here: everybody's writes wait for the thread that writes.
+        let (delivery, attempts) = written.await?;
+        rendered(&delivery, &attempts)
     }
 
     /// Sends again all deliveries of events from a moment on, to one endpoint or to all that are still there; how many.
@@ -248,9 +249,27 @@ fn begin_again(tx: &Tx<'_>, account: i64, again: &Again, now: Time) -> Result<()
     )?)
 }
 
-/// A delivery with its attempts.
+/// # Errors
+/// `invalid_transition`.
+fn may_be_resent(again: &Again) -> Result<(), Refusal> {
+    let message = if again.is_removed {
+        "the endpoint of this delivery has been removed".to_owned()
+    } else if again.tried >= TRIED_MAX {
+        let tried = again.tried;
+        format!("this delivery was tried {tried} times and is not sent again; read its event")
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::new(Code::InvalidTransition, message))
+}
+
+/// A delivery with its newest attempts.
 fn view(db: &Reader<'_>, delivery: &Delivery) -> Result<Json, Error> {
-    let attempts = delivery_pages::attempts(db, &delivery.id)?;
+    rendered(delivery, &delivery_pages::attempts(db, &delivery.id)?)
+}
+
+/// A delivery with these attempts.
+fn rendered(delivery: &Delivery, attempts: &[(u32, Attempt)]) -> Result<Json, Error> {
     let attempts = attempts.iter();
     let attempts = attempts.map(|(number, attempt)| attempt_view(Some(*number), attempt));
     Ok(to_raw_value(&shown(delivery, attempts.collect()))?)

@@ -2,6 +2,7 @@
 
 use super::deliveries::{found, receiver};
 use crate::support::operator_interface::OperatorInterface;
+use crate::support::receiver::{Does, Receiver};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -103,6 +104,76 @@ fn an_event_without_a_legacy_body_is_sent_and_read_as_it_is_at_an_endpoint_that_
     let read = read(&format!("/{id}"));
     assert_eq!(read["attempts"], json!([]));
     assert_eq!(read["body"], sent[0].body);
+}
+
+#[test]
+fn a_delivery_that_is_sent_again_and_again_is_read_by_its_newest_attempts_until_it_is_refused() {
+    let interface = OperatorInterface::open();
+    let receiver = Receiver::that(Does::Say(200, "taken".to_owned()));
+    let endpoint = json!({ "url": receiver.url(), "types": ["invoice.created"] });
+    interface.shop.switch(json!({ "endpoints": [endpoint] }));
+    let since = interface.shop.now();
+    interface.shop.invoice("20.00", json!({}));
+    interface.shop.advance("0s");
+    let id = found(&interface, "").remove(0)["id"].clone();
+    let path = format!("deliveries/{}", id.as_str().unwrap());
+    let resend = || interface.by_merchant("POST", &format!("{path}/resend"), &Value::Null);
+    // Each was answered with 4 KiB that no other was answered with.
+    let tried = |until: u32| {
+        interface.shop.write_beside(&format!(
+            "insert into attempts (delivery, number, at, status, latency_ms, answer)
+               with recursive n (n) as (select 2 union all select n + 1 from n where n < {until})
+               select d.id, n, e.created_at, 200, 1, n || char(10) || replace(hex(zeroblob(2046)), '0', 'x')
+               from deliveries d join events e on e.seq = d.event, n where true on conflict do nothing;
+             update deliveries set made_before = {until} - attempts"
+        ));
+    };
+    let numbers = |delivery: &Value| -> Vec<u64> {
+        let attempts = delivery["attempts"].as_array().unwrap().iter();
+        attempts
+            .map(|one| one["number"].as_u64().unwrap())
+            .collect()
+    };
+    tried(998);
+    let newest: Vec<u64> = (966..=998).collect();
+    let answers = [
+        interface
+            .by_merchant("GET", &path, &Value::Null)
+            .expect(200),
+        interface
+            .by_merchant("GET", "deliveries", &Value::Null)
+            .expect(200),
+        resend().expect(200),
+    ];
+    let [read, listed, again] = &answers;
+    for delivery in [&read.json(), &listed.json()["data"][0], &again.json()] {
+        assert_eq!(numbers(delivery), newest);
+    }
+    for answer in &answers {
+        assert!(answer.text.len() < 200_000, "{}", answer.text.len());
+    }
+    interface.shop.advance("0s");
+    let all = json!({ "since": since });
+    let again = interface.act("POST", "resend", &all).expect(200).json();
+    assert_eq!(again["count"], 1);
+    interface.shop.advance("0s");
+    assert_eq!(receiver.messages().len(), 3);
+    assert_eq!(numbers(&interface.read(&path)).last(), Some(&1000));
+    let refused = resend();
+    refused.refused(409, "invalid_transition", None);
+    let message = refused.json()["message"].clone();
+    assert!(
+        message.as_str().unwrap().contains("1000 times"),
+        "{message}"
+    );
+    let again = interface.act("POST", "resend", &all).expect(200).json();
+    assert_eq!(again["count"], 0);
+    interface.shop.advance("0s");
+    assert_eq!(receiver.messages().len(), 3);
+    // A new answer is compared with newer ones than the first.
+    let compared = "select group_concat(number || ' ' || ifnull(answer_of, 'own')) from attempts where number in (1, 999, 1000)";
+    let kept = interface.shop.read_beside(compared);
+    assert_eq!(kept, "1 own,999 own,1000 999");
 }
 
 /// A delivery is its account's, in its mode.

@@ -34,7 +34,7 @@ async function list(context) {
       { name: 'State', cell: (one) => badge(one.state) },
       { name: 'To', cell: (one) => h('span', { class: 'mono' }, one.url) },
       { name: 'Last answer', cell: (one) => last(one) },
-      { name: 'Attempts', end: true, cell: (one) => one.attempts.length },
+      { name: 'Attempts', end: true, cell: (one) => one.attempts.at(-1)?.number ?? 0 },
       { name: 'Next', cell: (one) => when(one.nextAttemptAt) },
       { name: 'Made', cell: (one) => when(one.createdAt) },
     ]),

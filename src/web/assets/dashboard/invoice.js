@@ -103,7 +103,7 @@ export async function detail(context, id) {
               { name: 'Event', cell: (/** @type {Schemas["Delivery"]} */ one) => one.type },
               { name: 'State', cell: (one) => badge(one.state) },
               { name: 'To', cell: (one) => one.url },
-              { name: 'Attempts', end: true, cell: (one) => one.attempts.length },
+              { name: 'Attempts', end: true, cell: (one) => one.attempts.at(-1)?.number ?? 0 },
               {
                 name: 'Made',
                 cell: (one) => h('a', { href: to(`/deliveries/${one.id}`, { event: one.event }) }, when(one.createdAt)),
