@@ -1,6 +1,7 @@
 // A shop's tests with jest, as it is without settings.
 //
-//   npm install --save-dev ./coffer-sandbox-*.tgz jest       (both files of a release)
+//   npm install --save-dev ./coffer-sandbox-[0-9]*.tgz jest       (both files of a release)
+//   npm install --save-optional ./coffer-sandbox-linux-x64-*.tgz
 //   npx jest
 
 'use strict';

@@ -1,6 +1,7 @@
 // A shop's tests with node:test: an order is paid, the shop is told and ships; time passes; Coffer cannot be reached.
 //
-//   npm install --save-dev ./coffer-sandbox-*.tgz       (both files of a release)
+//   npm install --save-dev ./coffer-sandbox-[0-9]*.tgz       (both files of a release)
+//   npm install --save-optional ./coffer-sandbox-linux-x64-*.tgz
 //   node --test shop.test.mjs
 
 import assert from 'node:assert/strict';

@@ -1,6 +1,7 @@
 // A shop's tests with vitest: `coffer` is a fixture, which a test has by naming it. They can all run at once.
 //
-//   npm install --save-dev ./coffer-sandbox-*.tgz vitest       (both files of a release)
+//   npm install --save-dev ./coffer-sandbox-[0-9]*.tgz vitest       (both files of a release)
+//   npm install --save-optional ./coffer-sandbox-linux-x64-*.tgz
 //   npx vitest run
 
 import { startCoffer } from 'coffer-sandbox';

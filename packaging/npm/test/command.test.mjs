@@ -84,9 +84,8 @@ test('a platform without its package is told what to do', (t) => {
   };
   const on = (platform, arch) => (
     `Object.defineProperties(process, { platform: { value: '${platform}' }, arch: { value: '${arch}' } })`);
-  const files = /npm install --save-dev \.\/coffer-sandbox-[0-9A-Z.]+\.tgz \.\/coffer-sandbox-linux-x64-[0-9A-Z.]+\.tgz$/m;
   assert.match(said(''), /^The package @coffer-sandbox\/linux-x64, .* is not installed/);
-  assert.match(said(''), files);
+  assert.match(said(''), /: npm install --save-dev \.\/coffer-sandbox-[0-9A-Z.]+\.tgz && npm install --save-optional \.\/coffer/);
   assert.match(said(on('darwin', 'arm64')), /^coffer-sandbox has no program for darwin-arm64 .*COFFER_BINARY/);
   assert.match(said(on('linux', 'arm64')), /^coffer-sandbox has no program for linux-arm64 /);
   const musl = 'process.report.getReport = () => ({ header: {} })';

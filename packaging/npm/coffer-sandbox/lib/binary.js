@@ -34,8 +34,9 @@ function versionOf(file) {
 /** @param {string} platform */
 function installBoth(platform) {
   const version = versionOf(OWN) ?? 'VERSION';
-  const files = ['coffer-sandbox', `coffer-sandbox-${platform}`].map((name) => `./${name}-${version}.tgz`);
-  return `Install both files of the release: npm install --save-dev ${files.join(' ')}`;
+  // As a dependency that is not optional the second could not be installed on another platform.
+  const [own, its] = ['coffer-sandbox', `coffer-sandbox-${platform}`].map((name) => `./${name}-${version}.tgz`);
+  return `Install both files of the release: npm install --save-dev ${own} && npm install --save-optional ${its}`;
 }
 
 /**
