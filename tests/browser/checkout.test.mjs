@@ -85,19 +85,28 @@ test('what is too much is told', async () => {
 test('the time runs out, and what comes later is late', async () => {
   const short = await invoice({ asset: 'LTC' });
   await simulate(short, { case: 'under' });
-  const page = await openPage(browser, (await invoice({ asset: 'LTC' })).checkoutUrl, PHONE);
+  const late = await invoice({ asset: 'LTC' });
+  const page = await openPage(browser, late.checkoutUrl, PHONE);
   await page.getByRole('button', { name: 'Let the time run out' }).click();
   await heading(page, 'The time to pay is over');
   await page.getByRole('heading', { name: 'Have you sent money already?' }).waitFor();
   const back = page.getByRole('link', { name: 'Back to the shop' });
   assert.equal(await back.getAttribute('href'), 'https://shop.example/cart');
   await lookedTwice(page, 'checkout_expired');
-  await page.getByRole('button', { name: 'Pay late' }).click();
+  // Money that comes now is seen on the page as it stands.
+  const { id } = await coffer.control('POST', '/payments', { invoice: late.id });
+  await page.locator('.message', { hasText: 'Do not pay again' }).waitFor();
+  assert.match(await said(page), /^The time to pay is over\. A payment was seen, but only after/);
+  assert.equal(await page.getByText('Nothing was paid').count(), 0);
+  await lookedTwice(page, 'checkout_seen_late');
+  await coffer.control('POST', `/payments/${id}`, { state: 'confirmed' });
   await heading(page, 'Paid too late');
   await lookedTwice(page, 'checkout_late');
   await page.goto(short.checkoutUrl);
   await heading(page, 'Not paid in full');
   await lookedTwice(page, 'checkout_short');
+  await page.getByRole('button', { name: 'Pay late' }).click();
+  await heading(page, 'Paid too late');
   await closePage(page);
 });
 
@@ -120,9 +129,13 @@ test('a payment that vanishes is told', async () => {
   await coffer.control('POST', `/payments/${id}`, { state: 'confirmed' });
   await heading(page, 'Paid');
   await coffer.control('POST', `/payments/${id}`, { state: 'dropped' });
-  await page.reload();
+  // The reader comes back to the page.
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
   await heading(page, 'The payment did not go through');
   await lookedTwice(page, 'checkout_failed');
+  // It is confirmed after all.
+  await coffer.control('POST', `/payments/${id}`, { state: 'confirmed' });
+  await heading(page, 'Paid');
   await closePage(page);
 });
 
@@ -212,9 +225,13 @@ test('without the stream the page asks by itself', async () => {
   await page.route('**/events?*', (route) => route.abort());
   await page.goto(of.checkoutUrl);
   await heading(page, 'Send 0.25 LTC');
-  await simulate(of);
+  const { id } = await coffer.control('POST', '/payments', { invoice: of.id });
+  await coffer.control('POST', `/payments/${id}`, { state: 'confirmed' });
   await page.clock.fastForward('00:11');
   await heading(page, 'Paid');
+  await coffer.control('POST', `/payments/${id}`, { state: 'dropped' });
+  await page.clock.fastForward('01:01');
+  await heading(page, 'The payment did not go through');
   await closePage(page, LOST);
 });
 

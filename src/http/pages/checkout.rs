@@ -30,6 +30,9 @@ const CHOOSING_SECONDS: u32 = 60;
 /// Seconds after which a page that waits for a payment looks again.
 const WAITING_SECONDS: u32 = 10;
 
+/// Seconds after which a page looks again on which nothing is left to do: what is on a chain can still change.
+const SETTLED_SECONDS: u32 = 60;
+
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
@@ -108,15 +111,14 @@ async fn show(call: Call) -> Result<Reply, Error> {
             _,
         ) => {
             let state = invoice.status.as_str();
-            let waits = invoice.status == InvoiceStatus::Detected;
-            let waits = waits || !checkout.unconfirmed.is_empty();
-            let again = waits.then_some(WAITING_SECONDS);
+            let again = view.waits().then_some(WAITING_SECONDS);
             page(&call, &view, state, again, view.state())
         }
     }
 }
 
-/// The page of an invoice in this state, which looks again after so many seconds.
+/// The page of an invoice in this state. It looks again after so many seconds; where there are none, only its script does,
+/// and seldom.
 fn page(
     call: &Call,
     view: &View<'_>,
@@ -136,7 +138,7 @@ fn page(
     let live = Live {
         words: view.speech.words,
         state,
-        live: again.map(|seconds| view.updates(seconds)),
+        live: view.updates(again.unwrap_or(SETTLED_SECONDS)),
         hidden: view.hidden(),
         trial: view.trial(),
         body,

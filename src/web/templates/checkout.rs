@@ -16,8 +16,8 @@ pub struct Live<Body: Template> {
     pub words: &'static Words,
     /// What the page is about now: when this changes, the reader is taken to the heading.
     pub state: &'static str,
-    /// How the page learns of changes; nothing where there will be none.
-    pub live: Option<Updates>,
+    /// How the page learns of changes.
+    pub live: Updates,
     /// What the buttons of a test invoice send.
     pub hidden: Hidden,
     /// The buttons of a test invoice.
@@ -31,7 +31,7 @@ pub struct Updates {
     /// Seconds after which it asks, whatever it was told.
     pub poll_seconds: u32,
     /// Where it is told at once, seen from the page.
-    pub events: String,
+    pub events: Option<String>,
 }
 
 /// What the forms of a checkout send besides what they say.

@@ -113,10 +113,10 @@ fn live<Body: Template>(body: Body, trial: Option<Trial>) -> Live<Body> {
     Live {
         words: words(),
         state: HOSTILE,
-        live: Some(Updates {
+        live: Updates {
             poll_seconds: 10,
-            events: hostile(),
-        }),
+            events: Some(hostile()),
+        },
         hidden: hidden(),
         trial,
         body,

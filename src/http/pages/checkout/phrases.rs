@@ -55,11 +55,20 @@ pub(super) fn network(chain: Chain) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// What a status means to who pays: a look, a heading and a sentence.
-pub(super) const fn told(
+/// What a status means to who pays: a look, a heading and a sentence. Where nothing counts though money was `seen`, that
+/// came too late.
+pub(super) fn told(
     status: InvoiceStatus,
+    seen: bool,
     words: &Words,
 ) -> (Kind, &'static str, &'static str) {
+    let unpaid = |title, note| {
+        (
+            Kind::Bad,
+            title,
+            if seen { words.seen_late_note } else { note },
+        )
+    };
     match status {
         InvoiceStatus::Created | InvoiceStatus::AwaitingPayment => {
             (Kind::Waits, words.waiting, words.waiting)
@@ -69,9 +78,9 @@ pub(super) const fn told(
         InvoiceStatus::Overpaid => (Kind::Good, words.paid_title, words.over_note),
         InvoiceStatus::Underpaid => (Kind::Bad, words.short_title, words.short_note),
         InvoiceStatus::PaidLate => (Kind::Bad, words.late_title, words.late_note),
-        InvoiceStatus::Expired => (Kind::Bad, words.expired_title, words.expired_note),
-        InvoiceStatus::Cancelled => (Kind::Bad, words.cancelled_title, words.cancelled_note),
-        InvoiceStatus::Failed => (Kind::Bad, words.failed_title, words.failed_note),
+        InvoiceStatus::Expired => unpaid(words.expired_title, words.expired_note),
+        InvoiceStatus::Cancelled => unpaid(words.cancelled_title, words.cancelled_note),
+        InvoiceStatus::Failed => unpaid(words.failed_title, words.failed_note),
     }
 }
 

@@ -91,13 +91,32 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How the page learns of changes.
+    /// How the page learns of changes. What is paid seldom changes: its page keeps no stream.
     pub(super) fn updates(&self, poll_seconds: u32) -> Updates {
         let (id, token, version) = (&self.invoice().id, self.token, &self.checkout.version);
+        let events = format!("../v1/public/checkouts/{id}/events?token={token}&since={version}");
         Updates {
             poll_seconds,
-            events: format!("../v1/public/checkouts/{id}/events?token={token}&since={version}"),
+            events: (self.waits() || !self.invoice().status.is_paid()).then_some(events),
         }
+    }
+
+    /// Is there money under way?
+    pub(super) fn waits(&self) -> bool {
+        let (invoice, is_seen) = (self.invoice(), !self.checkout.unconfirmed.is_empty());
+        is_seen
+            || match invoice.status {
+                InvoiceStatus::Detected => true,
+                InvoiceStatus::Expired | InvoiceStatus::Cancelled | InvoiceStatus::Failed => {
+                    invoice.amount_received.is_some()
+                }
+                InvoiceStatus::Created
+                | InvoiceStatus::AwaitingPayment
+                | InvoiceStatus::Underpaid
+                | InvoiceStatus::Confirmed
+                | InvoiceStatus::Overpaid
+                | InvoiceStatus::PaidLate => false,
+            }
     }
 
     /// The buttons by which a test invoice is paid that waits for money.
@@ -253,7 +272,8 @@ impl<'a> View<'a> {
     /// Something came, or nothing will.
     pub(super) fn state(&self) -> State<'a> {
         let (invoice, words) = (self.invoice(), self.words());
-        let (kind, heading, message) = told(invoice.status, words);
+        let (kind, heading, message) =
+            told(invoice.status, invoice.amount_received.is_some(), words);
         let coin = invoice.coin.as_ref();
         let due = coin.map(|coin| self.sum(coin.asset, coin.amount_expected));
         let received = coin.zip(invoice.amount_received);

@@ -110,8 +110,10 @@ function connected(is) {
 /** Asks again after so long; after the server's own time where nothing is said. @param {number | null} [wait] */
 function schedule(wait) {
   clearTimeout(timer);
-  const seconds = contentOf(document)?.dataset.pollSeconds;
-  if (seconds) timer = setTimeout(refresh, wait ?? Number(seconds) * 1000);
+  const { pollSeconds, events } = contentOf(document)?.dataset ?? {};
+  // Nobody looks, and it is settled: it is asked for when somebody comes back.
+  if (!pollSeconds || (!events && document.visibilityState === 'hidden')) return;
+  timer = setTimeout(refresh, wait ?? Number(pollSeconds) * 1000);
 }
 
 /** Listens for changes while there can be some. */
@@ -130,11 +132,17 @@ function listen() {
   }
 }
 
+/** What the reader is told: when this is another, the heading is read to them. @param {HTMLElement} content */
+function toldBy(content) {
+  const told = [...content.querySelectorAll('h1, .message, .problem')].map((one) => one.textContent?.trim());
+  return [content.dataset.state, ...told].join();
+}
+
 /** Shows the content of a page that the server has made. @param {Document} page */
 function show(page) {
   const [now, next] = [contentOf(document), contentOf(page)];
   if (!now || !next) return;
-  const isOther = now.dataset.state !== next.dataset.state;
+  const isOther = toldBy(now) !== toldBy(next);
   if (!isOther && essence(now) === essence(next)) {
     const [left, fresh] = [now, next].map((content) => content.querySelector('[data-seconds-left]'));
     if (left instanceof HTMLElement && fresh instanceof HTMLElement)
@@ -281,8 +289,12 @@ document.addEventListener('copy', (event) => {
   event.preventDefault();
 });
 document.addEventListener('visibilitychange', () => {
-  if (document.visibilityState === 'visible' && contentOf(document)?.dataset.events) refresh();
+  if (document.visibilityState === 'visible' && contentOf(document)) refresh();
   listen();
+});
+// A page that the browser had put aside shows what was true then.
+addEventListener('pageshow', (event) => {
+  if (event.persisted) refresh();
 });
 addEventListener('online', () => refresh());
 addEventListener('offline', () => connected(false));
