@@ -24,7 +24,7 @@ pub(crate) mod wallets;
 pub use invoice_detail::{invoice_detail, timeline_entry};
 pub use links::payment_link;
 pub use public::{checkout_session, checkout_state, public_config};
-pub(crate) use transfers::{ToSend, transfer_to_send};
+pub(crate) use transfers::{Begun, ToSend, transfer_to_send};
 pub use transfers::{transfer, transfer_for_operator};
 
 use super::account::Account;

@@ -299,6 +299,11 @@ pub(super) fn owned(
     Ok(transfer)
 }
 
+/// What the audit log calls a step.
+pub(super) fn noted_as(kind: TransferKind, verb: &str) -> String {
+    format!("{kind}.{verb}")
+}
+
 /// Notes who did what to a transfer.
 pub(super) fn note(
     tx: &Tx<'_>,
@@ -308,7 +313,7 @@ pub(super) fn note(
     transfer: &Transfer,
     detail: &Value,
 ) -> Result<(), Error> {
-    let action = format!("{}.{verb}", transfer.kind);
+    let action = noted_as(transfer.kind, verb);
     let (account, id) = (Some(transfer.account), Some(transfer.id.as_str()));
     let noted = Entry {
         action: &action,

@@ -1,6 +1,6 @@
 //! The table `audit_log`: who did what. Rows are only added.
 
-use super::statement::{commands, rows};
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -47,6 +47,11 @@ rows! {
         where l.seq < :before order by l.seq desc limit :limit";
 }
 
+values! {
+    LAST(actor: String, at: Time) = "select actor, at from audit_log \
+        where account = :account and object_id = :object_id and action = :action order by seq desc limit 1";
+}
+
 commands! {
     INSERT = "insert into audit_log (at, actor, action, account, object_id, detail) \
         values (:at, :actor, :action, :account, :object_id, :detail)";
@@ -66,6 +71,19 @@ pub fn page(
         ),
         None => PAGE.all(db, named_params! { ":before": before, ":limit": limit }),
     }
+}
+
+/// Who did this to that thing of an account last, and when.
+pub fn last(
+    db: &Reader<'_>,
+    account: i64,
+    object_id: &str,
+    action: &str,
+) -> Result<Option<(String, Time)>, StoreError> {
+    LAST.first(
+        db,
+        named_params! { ":account": account, ":object_id": object_id, ":action": action },
+    )
 }
 
 /// Adds an entry.

@@ -69,6 +69,8 @@ async function approveAndPay(page, address) {
   await page.getByRole('button', { name: 'Begin to send…' }).click();
   await page.getByRole('button', { name: 'Begin to send', exact: true }).click();
   await page.getByText('Chains are simulated here, so there is no code to scan').waitFor();
+  await page.getByText('You began to send it').waitFor();
+  await isNotSentTwice(page);
   await seen(page, 'payout-processing');
   await onAChain(page, address);
   await page.getByRole('button', { name: 'It was sent…' }).click();
@@ -76,6 +78,29 @@ async function approveAndPay(page, address) {
   await page.getByLabel('Transaction id').fill('a'.repeat(64));
   await page.getByRole('button', { name: 'It was sent', exact: true }).click();
   await page.getByText('It was sent.').first().waitFor();
+}
+
+/** Another operator is told who sends it, and is not asked to. */
+async function isNotSentTwice(page) {
+  const other = { email: 'other@shop.test', password: 'a long password 2' };
+  await page.evaluate(async (body) => {
+    const post = (path, json) => fetch(`dashboard/api/${path}`, {
+      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(json),
+    });
+    await post('session/confirm', { password: 'sandbox' });
+    await post('users', { ...body, role: 'operator' });
+  }, other);
+  const second = await signedIn(browser, coffer, other);
+  await second.getByRole('button', { name: 'Live', exact: true }).click();
+  await go(second, '/');
+  await second.getByText('Payouts that somebody sends, whose transaction is not entered yet').click();
+  await second.locator('#content[data-place="/payouts"]:not([aria-busy])').waitFor();
+  await second.getByRole('table', { name: 'Payouts' }).getByRole('link').click();
+  await second.getByText('operator@sandbox.test began to send it').waitFor();
+  await second.getByText('Do not send it too').waitFor();
+  assert.equal(await second.getByText('Chains are simulated here').isVisible(), false);
+  await seen(second, 'payout-of-another');
+  await closePage(second, ['401']);
 }
 
 /** The same page where a real chain is sent on: what the server then answers besides is put into its answer. */

@@ -1,5 +1,5 @@
 // One story in a real browser, with the real program, a real chain and two days: from the link that a new file's server
-// prints to a customer's money, a refund that was sent, and on the next day a payout that was sent.
+// prints to a customer's money, a refund that was sent, and on the next day a payout that was sent, after a restore.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -42,12 +42,24 @@ test('from the first-run link to a refund and a payout that were sent', { skip: 
   assert.equal(await server.stop(), 0);
 
   await chain.pass(A_DAY);
-  const next = await serve(t, file, settings, { ahead: A_DAY, library: clockIn(folder) });
+  const clock = { ahead: A_DAY, library: clockIn(folder) };
+  const next = await serve(t, file, settings, clock);
   const later = await openPage(browser, `${next.url}/dashboard`);
   await signIn(later);
-  await paidOut(later, bank, chain);
+  const payout = await requested(later);
   await closePage(later, SAYS_NO);
   assert.equal(await next.stop(), 0);
+
+  const copy = join(folder, 'copy.db');
+  coffer('backup', copy, '--file', file);
+  coffer('restore', copy, '--force', '--file', file);
+  const restored = await serve(t, file, settings, clock);
+  const last = await openPage(browser, `${restored.url}/dashboard`);
+  await signIn(last);
+  await released(last, payout);
+  await paidOut(last, bank, chain);
+  await closePage(last, SAYS_NO);
+  assert.equal(await restored.stop(), 0);
   const audit = JSON.parse(coffer('audit', '--json', '--file', file));
   assert.deepEqual([audit.findingCount, audit.findings], [0, []]);
 });
@@ -182,10 +194,29 @@ async function requestPayout(page) {
   await page.getByRole('button', { name: 'Request the payout' }).click();
 }
 
-/** A day later it is requested, approved, sent from a wallet, and noted; home says what is left. */
-async function paidOut(page, bank, chain) {
+/** A day later it is requested; its id. */
+async function requested(page) {
   await requestPayout(page);
   await page.getByRole('heading', { level: 1, name: 'Payout of 300.00' }).waitFor();
+  return new URL(page.url()).hash.split('/')[2].split('?')[0];
+}
+
+/** The file was restored: the page says to look on the chain; it was not sent, so it is released. */
+async function released(page, payout) {
+  await go(page, '/');
+  await page.getByText('Payouts and refunds of which nobody knows whether they were sent').waitFor();
+  await go(page, `/payouts/${payout}`);
+  await page.getByText('If it was not sent, release it.').waitFor();
+  assert.equal(await page.locator('#content button.primary').innerText(), 'It was not sent: release it…');
+  await seen(page, 'first-run-held');
+  await page.getByRole('button', { name: 'It was not sent: release it…' }).click();
+  await page.getByRole('button', { name: 'Release it', exact: true }).click();
+  await page.getByText('The payout is released.').waitFor();
+  assert.equal(await page.getByText('Look for it on the chain').count(), 0);
+}
+
+/** It is approved, sent from a wallet, and noted; home says what is left. */
+async function paidOut(page, bank, chain) {
   await sent(page, bank, chain);
   await seen(page, 'first-run-payout');
   await go(page, '/');

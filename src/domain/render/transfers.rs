@@ -75,12 +75,20 @@ struct OperatorView<'a, T> {
     to_send: Option<ToSend<'a>>,
 }
 
-/// What a wallet is given to send a transfer.
+/// What a wallet is given to send a transfer, and who has begun to.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ToSend<'a> {
     pub(crate) payment_uri: Option<&'a str>,
     pub(crate) qr: Option<QrCode>,
+    pub(crate) begun: Option<Begun<'a>>,
+}
+
+/// Who began to send a transfer.
+#[derive(Serialize)]
+pub(crate) struct Begun<'a> {
+    pub(crate) by: &'a str,
+    pub(crate) at: Time,
 }
 
 impl<'a> PayoutView<'a> {

@@ -2,7 +2,7 @@
 
 use crate::domain::asset::Mode;
 use crate::domain::refusal::Code;
-use crate::domain::render::{self, ToSend};
+use crate::domain::render::{self, Begun, ToSend};
 use crate::domain::transfer::{TransferKind, TransferStatus};
 use crate::http::auth::Operator;
 use crate::http::merchant::transfers::{INVOICE_ID, LIMIT, LIMIT_DEFAULT, PAYOUT_REFUSALS};
@@ -209,12 +209,15 @@ async fn refund(call: Call, member: Member) -> Result<Reply, Error> {
 fn read(call: &Call, member: &Member, kind: TransferKind) -> Result<Reply, Error> {
     let scope = call.scope(member)?;
     let service = &call.front.service;
-    let (transfer, to_send) = service.transfer_to_send(&scope, kind, call.second())?;
+    let opened = service.transfer_to_send(&scope, kind, call.second())?;
+    let to_send = opened.to_send.as_ref();
+    let begun = opened.begun.as_ref();
     let shown = ToSend {
-        payment_uri: to_send.as_ref().and_then(|to_send| to_send.uri.as_deref()),
-        qr: to_send.as_ref().and_then(|to_send| qr_code(&to_send.code)),
+        payment_uri: to_send.and_then(|to_send| to_send.uri.as_deref()),
+        qr: to_send.and_then(|to_send| qr_code(&to_send.code)),
+        begun: begun.map(|(by, at)| Begun { by, at: *at }),
     };
-    let json = render::transfer_to_send(&transfer, shown)?;
+    let json = render::transfer_to_send(&opened.transfer, shown)?;
     Ok(Reply::ok(json))
 }
 

@@ -8,12 +8,12 @@ use crate::domain::asset::Mode;
 use crate::domain::payment_uri::payment_uri;
 use crate::domain::render;
 use crate::domain::time::Time;
-use crate::domain::transfer::step::Wanted;
+use crate::domain::transfer::step::{TransferAction, Wanted};
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::service::events::{Page, unknown_before};
-use crate::service::transfers::{By, find, owned};
+use crate::service::transfers::{By, find, noted_as, owned};
 use crate::service::{Error, Json, Scope, Service};
-use crate::store::{Reader, transfers};
+use crate::store::{Reader, audit_log, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -50,6 +50,26 @@ pub struct ToSend {
     pub uri: Option<String>,
     /// What its QR code holds: that, else the address.
     pub code: String,
+}
+
+/// A transfer as its page reads it.
+pub struct Opened {
+    /// The transfer.
+    pub transfer: Transfer,
+    /// How it is sent by hand, where it is to be sent now.
+    pub to_send: Option<ToSend>,
+    /// Who began to send it and when, while it is being sent.
+    pub begun: Option<(String, Time)>,
+}
+
+/// Who began to send it and when; nothing where it is not being sent.
+fn begun(db: &Reader<'_>, transfer: &Transfer) -> Result<Option<(String, Time)>, Error> {
+    if transfer.status != TransferStatus::Processing {
+        return Ok(None);
+    }
+    let action = noted_as(transfer.kind, TransferAction::Process.as_str());
+    let found = audit_log::last(db, transfer.account, &transfer.id, &action)?;
+    Ok(found)
 }
 
 /// Transfers as a page; one more than was wanted says that there are more.
@@ -106,7 +126,7 @@ impl Service {
         })
     }
 
-    /// A payout or a refund, and how it is sent by hand where it is to be sent now.
+    /// A payout or a refund, how it is sent by hand where it is to be sent now, and who has begun to.
     ///
     /// # Errors
     /// `not_found` where it is not the caller's.
@@ -115,11 +135,16 @@ impl Service {
         scope: &Scope,
         kind: TransferKind,
         id: &str,
-    ) -> Result<(Transfer, Option<ToSend>), Error> {
+    ) -> Result<Opened, Error> {
         self.read_at_one_moment(|db| {
             let transfer = owned(db, scope, kind, id)?;
             let to_send = self.by_hand(db, &transfer)?;
-            Ok((transfer, to_send))
+            let begun = begun(db, &transfer)?;
+            Ok(Opened {
+                transfer,
+                to_send,
+                begun,
+            })
         })
     }
 

@@ -1,7 +1,7 @@
 //! What a wallet is given to send a payout or a refund by hand, and lists of them page by page.
 
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
-use crate::support::served::{Running, SOLANA, Served};
+use crate::support::served::{EMAIL, Running, SOLANA, Served};
 use serde_json::{Value, json};
 
 const EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
@@ -50,12 +50,15 @@ fn what_is_sent_by_hand_is_given_to_a_wallet_while_it_is_sent() {
         // It can be cancelled still.
         let approved = read(&served, &running, &id);
         assert_eq!(
-            [&approved["paymentUri"], &approved["qr"]],
-            [&Value::Null; 2]
+            [&approved["paymentUri"], &approved["qr"], &approved["begun"]],
+            [&Value::Null; 3]
         );
         step(&running, &id, &json!({ "action": "process" }));
         let sent = read(&served, &running, &id);
         assert_eq!(sent["paymentUri"], json!(uri), "{payee:?}");
+        let begun = &sent["begun"];
+        assert_eq!(begun["by"], EMAIL);
+        assert!(begun["at"].as_str() >= sent["approvedAt"].as_str());
         assert!(
             sent["qr"]["path"]
                 .as_str()
@@ -82,7 +85,8 @@ fn what_is_sent_by_hand_is_given_to_a_wallet_while_it_is_sent() {
         step(&running, &id, &json!({ "action": "pay", "txid": "5wHu" }));
         let paid = read(&served, &running, &id);
         assert_eq!(paid["status"], "paid");
-        assert_eq!([&paid["paymentUri"], &paid["qr"]], [&Value::Null; 2]);
+        let over = [&paid["paymentUri"], &paid["qr"], &paid["begun"]];
+        assert_eq!(over, [&Value::Null; 3]);
     }
 }
 

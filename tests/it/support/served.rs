@@ -14,7 +14,8 @@ use std::process::{Command, Stdio};
 pub const TOKEN: &str = "rt_ForATestOnly0000000000000000000Rco1f";
 /// Sources of rates of which none answers.
 pub const NO_RATES: &str = "kraken=http://127.0.0.1:1,coinbase=http://127.0.0.1:1";
-const EMAIL: &str = "operator@shop.test";
+/// The operator of every file.
+pub const EMAIL: &str = "operator@shop.test";
 const PASSWORD: &str = "operator's password";
 /// Who is paid where it does not matter: the coin, its chain, the address.
 pub const SOLANA: [&str; 3] = [

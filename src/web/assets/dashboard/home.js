@@ -217,8 +217,18 @@ function needs(context, summary, all, chains, pools) {
       [all.unmatchedPayments, 'Payments that matched no invoice', to('/unmatched')],
       [all.payouts.requested, 'Payouts that wait for approval', to('/payouts', { whose: 'all', status: 'requested' })],
       [all.refunds.requested, 'Refunds that wait for approval', to('/refunds', { whose: 'all', status: 'requested' })],
-      [all.payouts.approved + all.payouts.processing, 'Payouts that are to be sent', to('/payouts', { whose: 'all' })],
-      [all.refunds.approved + all.refunds.processing, 'Refunds that are to be sent', to('/refunds', { whose: 'all' })],
+      [all.payouts.approved, 'Payouts that are to be sent', to('/payouts', { whose: 'all', status: 'approved' })],
+      [all.refunds.approved, 'Refunds that are to be sent', to('/refunds', { whose: 'all', status: 'approved' })],
+      [
+        all.payouts.processing,
+        'Payouts that somebody sends, whose transaction is not entered yet',
+        to('/payouts', { whose: 'all', status: 'processing' }),
+      ],
+      [
+        all.refunds.processing,
+        'Refunds that somebody sends, whose transaction is not entered yet',
+        to('/refunds', { whose: 'all', status: 'processing' }),
+      ],
       [
         all.transfersUnknown,
         'Payouts and refunds of which nobody knows whether they were sent',

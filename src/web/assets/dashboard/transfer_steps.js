@@ -13,18 +13,25 @@ export const one = (kind) => (kind === 'payouts' ? 'payout' : 'refund');
 
 /** What can be done to it now. @param {Context} context @param {Kind} kind @param {Transfer} each */
 export function actions(context, kind, each) {
+  // While a command sends it, every step is refused.
+  if (each.sending === 'running') return [];
+  const isHeld = each.sending === 'unknown';
+  const release = isHeld ? ['release'] : [];
   /** @type {Record<string, string[]>} */
   const open = {
-    requested: ['approve', 'reject', 'cancel'],
-    approved: ['process', 'cancel', 'fail'],
+    requested: [...release, 'approve', 'reject', 'cancel'],
+    approved: [...release, 'process', 'cancel', 'fail'],
     processing: ['pay', 'fail'],
   };
+  // What may have been sent already is not to be sent by the first button there is.
+  const next = isHeld ? '' : 'primary';
   /** @type {Record<string, [string, string]>} */
   const texts = {
-    approve: ['Approve…', 'primary'],
+    release: ['It was not sent: release it…', 'primary'],
+    approve: ['Approve…', next],
     reject: ['Reject…', 'danger'],
     cancel: ['Cancel it…', 'danger'],
-    process: ['Begin to send…', 'primary'],
+    process: ['Begin to send…', next],
     pay: ['It was sent…', 'primary'],
     fail: ['It failed…', 'danger'],
   };
@@ -34,12 +41,47 @@ export function actions(context, kind, each) {
   });
 }
 
+/**
+ * What a person has to find out where nobody knows whether it was sent, and what then follows; nothing elsewhere.
+ * @param {Context} context
+ * @param {Transfer} each
+ */
+export function doubt(context, each) {
+  if (each.sending === 'running')
+    return h(
+      'p',
+      { class: 'note' },
+      'A command is sending it now. Wait until that has ended, then look at this page again.',
+    );
+  if (each.sending !== 'unknown') return null;
+  if (!context.isOperator)
+    return h('p', { class: 'note warn' }, 'Nobody knows yet whether this was sent. An operator looks for it.');
+  const sent = {
+    requested: 'If it was sent, approve it, begin to send it, and enter that transaction; send nothing more.',
+    approved: 'If it was sent, begin to send it, and enter that transaction; send nothing more.',
+  }[/** @type {string} */ (each.status)];
+  return h(
+    'div',
+    { class: 'note warn' },
+    h('p', null, h('strong', null, 'Nobody knows whether this was sent. Look for it on the chain first.')),
+    sent
+      ? [
+          h('p', null, 'The file was restored from an older copy; it may have been sent after that copy was made.'),
+          h('p', null, `If it was not sent, release it. ${sent}`),
+        ]
+      : h('p', null, 'If it is there, enter its transaction. If it is not, and never can be, say that it failed.'),
+  );
+}
+
 /** What a step does, said before it is done. @param {string} action @param {Kind} kind @param {Transfer} each */
 function consequence(action, kind, each) {
   const what = `${money(each.amount, each.currency)}`;
+  const sure = each.sending === 'unknown' ? ' Make sure that no transaction is out.' : '';
   switch (action) {
     case 'approve':
       return `Fixes how much ${each.assetSymbol} is sent for ${what}. Nothing is sent yet.`;
+    case 'release':
+      return 'You have looked on the chain, and it was not sent. It goes on as before the restore, and can be sent.';
     case 'process':
       return 'From now on it counts as being sent: it cannot be cancelled any more.';
     case 'pay':
@@ -50,9 +92,9 @@ function consequence(action, kind, each) {
         'out.'
       );
     case 'reject':
-      return `It is not approved: ${what} goes back to the balance.`;
+      return `It is not approved: ${what} goes back to the balance.${sure}`;
     default:
-      return `It is cancelled: ${what} goes back to the balance.`;
+      return `It is cancelled: ${what} goes back to the balance.${sure}`;
   }
 }
 
@@ -101,6 +143,7 @@ function asked(each, action, isTest) {
  */
 async function step(context, kind, each, action) {
   const titles = /** @type {Record<string, string>} */ ({
+    release: `Release this ${one(kind)}?`,
     approve: `Approve this ${one(kind)}?`,
     process: 'Begin to send it?',
     pay: 'Was it sent?',
@@ -123,6 +166,7 @@ async function step(context, kind, each, action) {
       danger: ends.includes(action),
       submit:
         {
+          release: 'Release it',
           approve: 'Approve',
           process: 'Begin to send',
           pay: 'It was sent',
@@ -143,6 +187,6 @@ async function step(context, kind, each, action) {
       },
     }),
   ]);
-  if (done) toast(`The ${one(kind)} is ${words(done).toLowerCase()}.`);
+  if (done) toast(`The ${one(kind)} is ${action === 'release' ? 'released' : words(done).toLowerCase()}.`);
   if (done || isOther) await context.reload();
 }

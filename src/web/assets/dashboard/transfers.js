@@ -3,7 +3,7 @@
 import { ApiError, form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, money, qrCode, to, toast, when, words } from '../shared/dom.js';
 import { coinName, download, filters, head, idLink, once, pages } from './list.js';
-import { actions, one } from './transfer_steps.js';
+import { actions, doubt, one } from './transfer_steps.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -207,14 +207,7 @@ async function detail(context, kind, id) {
       ),
       h('div', { class: 'row' }, context.isOperator ? actions(context, kind, each) : null),
     ),
-    each.sending === 'unknown'
-      ? h(
-          'div',
-          { class: 'note warn' },
-          'Nobody knows whether this was sent. Look for it on the chain first: pay it with its transaction if it is ' +
-            'there; fail it if it is not.',
-        )
-      : null,
+    doubt(context, each),
     h(
       'div',
       { class: 'halves' },
@@ -248,12 +241,41 @@ async function detail(context, kind, id) {
       ),
       h('section', { class: 'card', 'aria-labelledby': 'life' }, h('h2', { id: 'life' }, 'Its life'), life(each)),
     ),
-    context.isOperator && !each.sending && ['approved', 'processing'].includes(each.status) ? toSend(each) : null,
+    context.isOperator && !each.sending && ['approved', 'processing'].includes(each.status)
+      ? toSend(context, each)
+      : null,
   );
 }
 
-/** How it is sent from a wallet: from when on, then what the wallet is given. @param {Detail} each */
-function toSend(each) {
+/**
+ * How it is sent from a wallet: from when on, who does, then what the wallet is given.
+ * @param {Context} context
+ * @param {Detail} each
+ */
+function toSend(context, each) {
+  const { begun } = each;
+  const isOthers = begun !== null && begun.by !== context.user.email;
+  const given = toWallet(each);
+  return h(
+    'section',
+    { class: 'card', 'aria-labelledby': 'sign' },
+    h('h2', { id: 'sign' }, isOthers ? 'Somebody is sending it' : 'Send it from your wallet'),
+    begun === null
+      ? null
+      : h(
+          'p',
+          { class: 'note warn' },
+          h('strong', null, `${isOthers ? begun.by : 'You'} began to send it, `, when(begun.at), '.'),
+          isOthers
+            ? ' Do not send it too: ask them. Once it is out, enter its transaction with “It was sent…”.'
+            : ' Send it once only: if your wallet has sent it already, enter its transaction with “It was sent…”.',
+        ),
+    isOthers ? h('details', null, h('summary', null, 'What their wallet was given'), given) : given,
+  );
+}
+
+/** What a wallet is given. @param {Detail} each */
+function toWallet(each) {
   const text =
     each.status === 'approved'
       ? 'Press “Begin to send…” first: from then on nobody can cancel it while you send.'
@@ -274,46 +296,17 @@ function toSend(each) {
         { class: 'quiet' },
         'The code holds the address alone: there is no standard for this coin that names the amount.',
       );
+  const copied = (/** @type {string} */ value, /** @type {string} */ name, unit = '') =>
+    h('span', null, h('span', { class: 'mono' }, value), ` ${unit} `, copyButton(value, name));
   return h(
-    'section',
-    { class: 'card', 'aria-labelledby': 'sign' },
-    h('h2', { id: 'sign' }, 'Send it from your wallet'),
+    'div',
+    { class: 'stack' },
     h('p', null, text),
-    each.qr
-      ? h(
-          'div',
-          { class: 'stack' },
-          qrCode(each.qr, each.paymentUri ? 'QR code of the payment' : 'QR code of the address'),
-          scan,
-        )
-      : null,
+    each.qr ? [qrCode(each.qr, each.paymentUri ? 'QR code of the payment' : 'QR code of the address'), scan] : null,
     facts(
-      [
-        'Amount',
-        h(
-          'span',
-          null,
-          h('span', { class: 'mono' }, each.amountCrypto ?? ''),
-          ` ${each.assetSymbol} `,
-          copyButton(each.amountCrypto ?? '', 'amount'),
-        ),
-      ],
-      [
-        'Address',
-        h('span', null, h('span', { class: 'mono' }, each.toAddress), ' ', copyButton(each.toAddress, 'address')),
-      ],
-      [
-        'Payment link',
-        each.paymentUri
-          ? h(
-              'span',
-              null,
-              h('span', { class: 'mono' }, each.paymentUri),
-              ' ',
-              copyButton(each.paymentUri, 'payment link'),
-            )
-          : null,
-      ],
+      ['Amount', copied(each.amountCrypto ?? '', 'amount', each.assetSymbol)],
+      ['Address', copied(each.toAddress, 'address')],
+      ['Payment link', each.paymentUri ? copied(each.paymentUri, 'payment link') : null],
     ),
   );
 }
