@@ -86,8 +86,53 @@ test('the books: ledger, customers, keys and settings with data', async () => {
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('The settings are saved.').waitFor();
   await looked(page, 'dashboard-settings');
+  await onlyNumbers(page);
+  await onlyWhatIsDifferent(page);
   await closePage(page, ['400', '401', '403']);
 });
+
+/** What is no whole number is refused beside its field, and nothing is sent. */
+async function onlyNumbers(page) {
+  const sent = [];
+  page.on('request', (request) => sent.push(request.method()));
+  for (const [name, label, text] of [
+    ['Checkout', 'Seconds to pay', '1,000'],
+    ['Terms', 'Servers at once', '1 000'],
+    ['Terms', 'Servers at once', '1e3'],
+  ]) {
+    const form = page.getByRole('form', { name });
+    await form.getByLabel(label).fill(text);
+    await form.getByRole('button').click();
+    await form.locator('.wrong:visible', { hasText: 'digits' }).waitFor();
+    assert.equal(await form.locator('[aria-invalid]').inputValue(), text);
+    await form.getByLabel(label).fill('900');
+  }
+  await looked(page, 'dashboard-settings-no-number');
+  assert.deepEqual(sent.filter((method) => method !== 'GET'), []);
+}
+
+/** What another operator has changed since the page was opened stays. */
+async function onlyWhatIsDifferent(page) {
+  const account = (method, json) => page.evaluate(async ([method, json]) => {
+    const headers = { 'content-type': 'application/json' };
+    const { data: [{ id }] } = await (await fetch('dashboard/api/accounts')).json();
+    const body = json && JSON.stringify(json);
+    return (await fetch(`dashboard/api/accounts/${id}`, { method, headers, body })).json();
+  }, [method, json]);
+  await account('PATCH', { feeBps: 77, payoutMinimum: '33.00', cancelUrl: 'https://shop.test/' });
+  await page.getByRole('button', { name: 'Save the terms' }).click();
+  await page.getByText('The settings are saved.').waitFor();
+  const terms = await account('GET');
+  assert.deepEqual([terms.serverQuota, terms.feeBps, terms.payoutMinimum], [900, 77, '33.00']);
+  await account('PATCH', { cancelUrl: 'https://shop.test/2', branding: { color: null }, allowedOrigins: [] });
+  await page.getByLabel('Seconds to pay').fill('900');
+  await page.locator('.toast').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('The settings are saved.').waitFor();
+  const settings = await account('GET');
+  assert.deepEqual([settings.ttlSeconds, settings.cancelUrl], [900, 'https://shop.test/2']);
+  assert.deepEqual(settings.branding, { color: null, logoUrl: null });
+}
 
 test('a wallet is checked before it is added, and retired', async () => {
   const page = await signedIn(browser, coffer);
@@ -97,6 +142,10 @@ test('a wallet is checked before it is added, and retired', async () => {
   await page.getByRole('button', { name: 'Check it' }).click();
   await page.locator('.wrong:visible').waitFor();
   await page.getByLabel('Extended public key, or a descriptor').fill(XPUB);
+  await page.getByLabel('Begin with index').fill('1 000');
+  await page.getByRole('button', { name: 'Check it' }).click();
+  await page.locator('.wrong:visible', { hasText: 'digits' }).waitFor();
+  await page.getByLabel('Begin with index').fill('');
   await page.getByRole('button', { name: 'Check it' }).click();
   await page.getByText('bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu').waitFor();
   await looked(page, 'dashboard-wallet-check');

@@ -3,6 +3,7 @@
 import { form, operator } from '../shared/api.js';
 import { ask, badge, empty, facts, h, table, toast, when, words } from '../shared/dom.js';
 import { head, transaction } from './list.js';
+import { whole } from './values.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -134,7 +135,7 @@ async function claim(context, one) {
             txid: values.txid,
             address: values.address,
             amount: values.amount,
-            ordinal: values.ordinal ? Number(values.ordinal) : null,
+            ordinal: whole(values, 'ordinal'),
           }),
         ),
     }),

@@ -3,6 +3,7 @@
 import { form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, h, money, toast, when } from '../shared/dom.js';
 import { act, head, pages } from './list.js';
+import { changed } from './values.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -112,15 +113,12 @@ async function edit(context, link) {
         ],
         submit: link ? 'Save' : 'Make it',
         cancel: () => close(null),
-        send: async (values) =>
-          close(
-            await operator(
-              link ? 'PATCH' : 'POST',
-              context.path(link ? `payment-links/${link.id}` : 'payment-links'),
-              { ...values, amount: values.amount || null, description: values.description || null },
-              { mode: context.mode },
-            ),
-          ),
+        send: async (values) => {
+          const body = { ...values, amount: values.amount || null, description: values.description || null };
+          const path = context.path(link ? `payment-links/${link.id}` : 'payment-links');
+          const sent = link ? changed(link, body) : body;
+          close(await operator(link ? 'PATCH' : 'POST', path, sent, { mode: context.mode }));
+        },
       }),
   );
   if (!made) return;

@@ -3,6 +3,7 @@
 import { form, operator } from '../shared/api.js';
 import { ask, copyButton, empty, fill, h, table, toast, when, words } from '../shared/dom.js';
 import { act, head } from './list.js';
+import { changed, whole } from './values.js';
 import { confirmed } from './webhooks.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -53,10 +54,11 @@ export async function show(context) {
 /**
  * Saves what is different, and shows it: other pages know the account as it is now, too.
  * @param {Context} context
+ * @param {Account} account as it was loaded
  * @param {Record<string, unknown>} body
  */
-async function save(context, body) {
-  await operator('PATCH', context.path('').replace(/\/$/, ''), body);
+async function save(context, account, body) {
+  await operator('PATCH', context.path('').replace(/\/$/, ''), changed(account, body));
   await context.refresh();
   toast('The settings are saved.');
 }
@@ -123,9 +125,9 @@ function checkoutForm(context, account, coins) {
     ],
     submit: 'Save',
     send: async (values) => {
-      await save(context, {
+      await save(context, account, {
         name: values.name,
-        ttlSeconds: Number(values.ttlSeconds),
+        ttlSeconds: whole(values, 'ttlSeconds'),
         successUrl: values.successUrl || null,
         cancelUrl: values.cancelUrl || null,
         checkoutLang: values.checkoutLang,
@@ -295,8 +297,8 @@ function terms(context, account) {
       ],
       submit: 'Save the terms',
       send: async (values) => {
-        for (const [name] of numbers) values[name] = Number(values[name]);
-        await save(context, values);
+        for (const [name] of numbers) values[name] = whole(values, name);
+        await save(context, account, values);
       },
     }),
   );

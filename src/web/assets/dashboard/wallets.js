@@ -3,6 +3,7 @@
 import { busy, form, operator, problemText } from '../shared/api.js';
 import { ask, badge, empty, facts, fill, h, table, toast, when, words } from '../shared/dom.js';
 import { act, download, head } from './list.js';
+import { whole } from './values.js';
 import { confirmed } from './webhooks.js';
 import { POOL_LOW } from './home.js';
 
@@ -196,7 +197,7 @@ export async function addWallet(context) {
           chain: values.chain,
           key: values.key.trim(),
           script: values.script || null,
-          next: values.next ? Number(values.next) : null,
+          next: whole(values, 'next'),
           name: values.name || null,
         };
         const checked = await operator('POST', 'wallets/check', body);

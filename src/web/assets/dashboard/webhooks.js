@@ -3,6 +3,7 @@
 import { field, form, operator } from '../shared/api.js';
 import { ask, badge, empty, facts, h, secret, table, to, toast, when, words } from '../shared/dom.js';
 import { act, head, tabs } from './list.js';
+import { changed } from './values.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -230,7 +231,8 @@ export async function edit(context, endpoint) {
             types: chosen.length === types.length ? null : chosen,
           };
           const path = endpoint ? `endpoints/${endpoint.id}` : 'endpoints';
-          close(await operator(endpoint ? 'PATCH' : 'POST', context.path(path), body));
+          const sent = endpoint ? changed(endpoint, body) : body;
+          close(await operator(endpoint ? 'PATCH' : 'POST', context.path(path), sent));
         },
       }),
   );
