@@ -1,6 +1,7 @@
 // The operator pages in a real browser: first steps, books, keys, settings, and what operators alone see.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { closePage, looked, startBrowser, startCoffer } from './harness.mjs';
 import { HOSTILE, go, paid, seen, signedIn } from './operator_pages.mjs';
@@ -69,9 +70,7 @@ test('the books: ledger, customers, keys and settings with data', async () => {
   await go(page, '/ledger');
   await page.getByRole('table', { name: 'Ledger' }).waitFor();
   await seen(page, 'ledger');
-  const begun = page.waitForEvent('download');
-  await page.getByRole('link', { name: 'ledger.csv' }).click();
-  assert.equal((await begun).suggestedFilename(), 'ledger-test.csv');
+  await lastDayCounts(page);
   await go(page, '/customers?customer=ada');
   await page.getByRole('heading', { name: 'Addresses of ada' }).waitFor();
   await seen(page, 'customers');
@@ -90,6 +89,31 @@ test('the books: ledger, customers, keys and settings with data', async () => {
   await onlyWhatIsDifferent(page);
   await closePage(page, ['400', '401', '403']);
 });
+
+/** A file of one day has what was booked on it, also where nobody has pressed “Search”; so has a list of invoices. */
+async function lastDayCounts(page) {
+  const booked = await page.getByRole('table', { name: 'Ledger' }).locator('time').first().getAttribute('datetime');
+  const day = booked.slice(0, 10);
+  const before = new Date(Date.parse(day) - 24 * 3600 * 1000).toISOString().slice(0, 10);
+  const file = async (from, until) => {
+    await page.getByLabel('Files from').fill(from);
+    await page.getByLabel('Files until').fill(until);
+    const begun = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'ledger.csv' }).click();
+    const download = await begun;
+    assert.equal(download.suggestedFilename(), 'ledger-test.csv');
+    return readFileSync(await download.path(), 'utf8');
+  };
+  assert.ok((await file(day, day)).includes(booked));
+  assert.ok(!(await file(before, before)).includes(booked));
+  await page.getByRole('button', { name: 'Search' }).click();
+  await page.getByRole('link', { name: 'Clear' }).waitFor();
+  assert.ok(!(await file(before, before)).includes(booked));
+  await go(page, `/invoices?from=${day}&to=${day}`);
+  await page.getByRole('table', { name: 'Invoices' }).getByText('order-1').waitFor();
+  await go(page, `/invoices?from=${before}&to=${before}`);
+  await page.getByRole('heading', { name: 'No such invoice' }).waitFor();
+}
 
 /** What is no whole number is refused beside its field, and nothing is sent. */
 async function onlyNumbers(page) {

@@ -3,7 +3,7 @@
 import { operator } from '../shared/api.js';
 import { badge, empty, h, money, when, words } from '../shared/dom.js';
 import { detail } from './invoice.js';
-import { download, filters, head, idLink, pages } from './list.js';
+import { download, filters, head, idLink, ofDays, pages } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -31,8 +31,7 @@ export function show(context) {
 async function list(context) {
   const { query, mode } = context;
   const wanted = Object.fromEntries(['text', 'status', 'currency'].map((name) => [name, query.get(name)]));
-  const [from, until] = [query.get('from'), query.get('to')];
-  const asked = { ...wanted, from: from ? `${from}T00:00:00Z` : null, to: until ? `${until}T00:00:00Z` : null };
+  const asked = { ...wanted, ...ofDays(query.get('from'), query.get('to')) };
   const isFiltered = Object.values(asked).some(Boolean);
   const found = await pages({
     label: 'Invoices',
@@ -101,8 +100,8 @@ async function list(context) {
           ['USD', 'USD'],
         ],
       },
-      { name: 'from', label: 'Made from', type: 'date' },
-      { name: 'to', label: 'Made before', type: 'date' },
+      { name: 'from', label: 'Made from (UTC)', type: 'date' },
+      { name: 'to', label: 'Made until (UTC)', type: 'date' },
     ]),
     found,
   );

@@ -2,7 +2,7 @@
 
 import { form, operator, queryText } from '../shared/api.js';
 import { ask, empty, h, money, to, toast, when, words } from '../shared/dom.js';
-import { download, filters, head, once, pages } from './list.js';
+import { address, download, filters, head, ofDays, once, pages } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -13,8 +13,7 @@ const places = { invoice: '/invoices/', payout: '/payouts/', refund: '/refunds/'
 /** @param {Context} context */
 export async function show(context) {
   const { mode, query } = context;
-  const [currency, from, until] = ['currency', 'from', 'to'].map((name) => query.get(name));
-  const span = queryText({ mode, from: from ? `${from}T00:00:00Z` : null, to: until ? `${until}T00:00:00Z` : null });
+  const currency = query.get('currency');
   const found = await pages({
     label: 'Ledger',
     load: (before) => operator('GET', context.path('ledger'), undefined, { mode, before, limit: 100, currency }),
@@ -46,7 +45,20 @@ export async function show(context) {
       { name: 'Note', cell: (one) => one.memo ?? '–' },
     ]),
   });
-  const files = ['ledger', 'invoices', 'payments', 'payouts', 'refunds', 'deposits'];
+  const chosen = filters('/ledger', [
+    {
+      name: 'currency',
+      label: 'Currency',
+      type: 'select',
+      options: [
+        ['', 'Both'],
+        ['EUR', 'EUR'],
+        ['USD', 'USD'],
+      ],
+    },
+    { name: 'from', label: 'Files from (UTC)', type: 'date' },
+    { name: 'to', label: 'Files until (UTC)', type: 'date' },
+  ]);
   return h(
     'div',
     { class: 'page' },
@@ -55,20 +67,7 @@ export async function show(context) {
       'Every booking, newest first. An entry never changes; what is undone is booked back.',
       context.isOperator ? h('button', { type: 'button', onclick: () => adjust(context) }, 'Correct it…') : null,
     ),
-    filters('/ledger', [
-      {
-        name: 'currency',
-        label: 'Currency',
-        type: 'select',
-        options: [
-          ['', 'Both'],
-          ['EUR', 'EUR'],
-          ['USD', 'USD'],
-        ],
-      },
-      { name: 'from', label: 'Files from', type: 'date' },
-      { name: 'to', label: 'Files until', type: 'date' },
-    ]),
+    chosen,
     h(
       'section',
       { class: 'card', 'aria-labelledby': 'files' },
@@ -76,16 +75,25 @@ export async function show(context) {
       h(
         'p',
         { class: 'quiet' },
-        'CSV, oldest first, of the days chosen above; a large one takes a while, and your browser shows how far it is.',
+        'CSV, oldest first, of the days chosen above, the last one too; days begin and end in UTC. A large one takes ' +
+          'a while, and your browser shows how far it is.',
       ),
-      h(
-        'div',
-        { class: 'row' },
-        files.map((file) => download(`${context.path(`exports/${file}.csv`)}${span}`, `${file}.csv`, `${file}.csv`)),
-      ),
+      h('div', { class: 'row' }, files(context, chosen)),
     ),
     found,
   );
+}
+
+/** Links to files of the days that are chosen now. @param {Context} context @param {HTMLFormElement} chosen */
+function files(context, chosen) {
+  const path = (/** @type {string} */ file) => {
+    const [from, until] = ['from', 'to'].map((name) => String(new FormData(chosen).get(name) ?? ''));
+    return `${context.path(`exports/${file}`)}${queryText({ mode: context.mode, ...ofDays(from ?? '', until ?? '') })}`;
+  };
+  const names = ['ledger', 'invoices', 'payments', 'payouts', 'refunds', 'deposits'].map((one) => `${one}.csv`);
+  const links = names.map((name) => download(path(name), name, name));
+  chosen.addEventListener('input', () => links.forEach((link, at) => (link.href = address(path(names[at] ?? '')))));
+  return links;
 }
 
 /** @param {Context} context */

@@ -111,6 +111,21 @@ export function tabs(label, entries) {
   );
 }
 
+const DAY_MS = 24 * 3600 * 1000;
+
+/**
+ * The moments that days of UTC begin and end at, as the server takes them: `from` counts, `to` does not, so the last
+ * day does. What is no day is left to the server, which refuses it.
+ * @param {string | null} from
+ * @param {string | null} until
+ */
+export function ofDays(from, until) {
+  const begin = (/** @type {string} */ day) => `${day}T00:00:00Z`;
+  const last = until ? Date.parse(begin(until)) : Number.NaN;
+  const end = Number.isNaN(last) ? null : new Date(last + DAY_MS).toISOString();
+  return { from: from ? begin(from) : null, to: until ? (end ?? until) : null };
+}
+
 /**
  * A link to a file that the server sends.
  * @param {string} path below /dashboard/api/
@@ -118,18 +133,20 @@ export function tabs(label, entries) {
  * @param {string} [name]
  */
 export function download(path, text, name) {
-  const link = h(
+  return h(
     'a',
     {
       class: 'button small',
-      href: new URL(`dashboard/api/${path}`, root).href,
+      href: address(path),
       download: name ?? true,
       onclick: () => toast('The download has begun. Large files take a while; your browser shows how far it is.'),
     },
     text,
   );
-  return link;
 }
+
+/** Where an operation of these pages is. @param {string} path below /dashboard/api/ */
+export const address = (path) => new URL(`dashboard/api/${path}`, root).href;
 
 /**
  * Where a person looks a transaction up; the transaction alone where there is no explorer.
