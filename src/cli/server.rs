@@ -184,10 +184,11 @@ fn serve_until_asked(
             "make the first operator within the hour: {url}"
         );
     }
-    print(&line)?;
+    // First the file: whoever reads the line finds it, and who cannot write it prints no line.
     if let Some(path) = &ready_file {
         write_ready_file(path, &line, server.file())?;
     }
+    print(&line)?;
     server.run_until_asked(signals, async {
         if exit_with_parent {
             input_closed().await

@@ -39,11 +39,11 @@ fn value(name: &'static str, value_name: &'static str, help: String) -> Arg {
 /// `coffer wallet` with its verbs.
 pub(super) fn command(command: Command) -> Command {
     let about = |name: &'static str, about: &'static str| Command::new(name).about(about);
-    let chain = || {
+    let chain = |help: &'static str| {
         Arg::new("chain")
             .value_name("CHAIN")
             .required(true)
-            .help("bitcoin, litecoin, dogecoin, evm or tron")
+            .help(help)
     };
     let id = Arg::new("wallet").value_name("WALLET").required(true);
     let switch = |name: &'static str, help: &'static str| {
@@ -61,7 +61,7 @@ pub(super) fn command(command: Command) -> Command {
     command
         .subcommand_required(true)
         .subcommand(
-            add.arg(chain())
+            add.arg(chain("bitcoin, litecoin, dogecoin, evm or tron"))
                 .arg(value("script", "SCRIPT", format!("What its outputs hold, where the key does not tell it: {scripts}")))
                 .arg(value("network", "NETWORK", format!("The network, where a test key leaves several: {networks}")))
                 .arg(value("next", "N", "The index to begin with, where the key was in use elsewhere".to_owned()))
@@ -76,7 +76,7 @@ pub(super) fn command(command: Command) -> Command {
         )
         .subcommand(
             about("own", "Declares an address as your own: what it sends is no payment")
-                .arg(chain())
+                .arg(chain("bitcoin, litecoin, dogecoin, evm, tron or solana; an EVM chain's own name does too"))
                 .arg(Arg::new("address").value_name("ADDRESS").required(true).help("The address")),
         )
         .subcommand(

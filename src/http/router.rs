@@ -121,7 +121,10 @@ impl Node {
     }
 
     fn methods(&self) -> String {
-        let methods: Vec<&str> = self.routes.iter().map(|(_, route)| route.method).collect();
+        let mut methods: Vec<&str> = self.routes.iter().map(|(_, route)| route.method).collect();
+        if methods.contains(&"GET") {
+            methods.push("HEAD");
+        }
         methods.join(", ")
     }
 }

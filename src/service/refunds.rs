@@ -7,7 +7,7 @@ use super::idempotency::{Outcome, Slot, once};
 use super::invoices::owned;
 use super::sandbox::payments::by_id;
 use super::transfers::request;
-use super::{Error, Json, Scope, Service};
+use super::{Error, Scope, Service};
 use crate::domain::address;
 use crate::domain::asset::Asset;
 use crate::domain::fields::Fields;
@@ -68,19 +68,29 @@ impl Service {
     /// Requests a refund of an invoice of either mode; without `toAddress` it goes to a fixed one.
     ///
     /// # Errors
-    /// `not_found`, `invalid_request`, `invoice_not_refundable`, `invalid_amount`.
+    /// `not_found`, `invalid_request`, `invoice_not_refundable`, `invalid_amount`, `idempotency_conflict`.
     pub async fn create_sandbox_refund(
         self: &Arc<Self>,
         now: Time,
         body: Map<String, Value>,
-    ) -> Result<Json, Error> {
+        client_key: Option<String>,
+    ) -> Result<(Outcome, String), Error> {
         self.write(move |service, tx| {
             let fields = Fields::of(&body);
             fields.only(&FIELDS)?;
             let invoice = by_id(tx, invoice_id(&fields)?)?;
-            let refund = service.refund(tx, now, &invoice, &fields, Some(SANDBOX_LABEL))?;
-            let refund = request(tx, now, "sandbox", refund)?;
-            Ok(render::transfer(&refund)?)
+            let slot = client_key.map(|client_key| Slot {
+                account: invoice.account,
+                mode: invoice.mode,
+                route: "sandboxPutRefund",
+                client_key,
+            });
+            once(tx, now, slot.as_ref(), &body, || {
+                let refund = service.refund(tx, now, &invoice, &fields, Some(SANDBOX_LABEL))?;
+                let refund = request(tx, now, "sandbox", refund)?;
+                let json = render::transfer(&refund)?;
+                Ok((Outcome::Created, json.get().to_owned()))
+            })
         })
         .await
     }

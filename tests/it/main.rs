@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod browser;
 mod chain;
 mod checkout;
 mod coins;
@@ -15,7 +16,6 @@ mod file;
 mod http;
 mod invoices;
 mod operator;
-mod pages;
 mod payments;
 mod process;
 mod random;

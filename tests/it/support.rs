@@ -7,6 +7,7 @@ pub mod dice;
 pub mod exchanges;
 pub mod links;
 pub mod litecoind;
+pub mod looks;
 pub mod lying;
 pub mod operator_interface;
 mod outcome;

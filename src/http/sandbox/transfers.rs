@@ -4,7 +4,7 @@ use crate::domain::refusal::Code;
 use crate::domain::transfer::TransferKind;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
-use crate::http::request::Call;
+use crate::http::request::{Call, idempotency_key};
 use crate::http::route::{Answer, Body, Handler, PLAIN, Resource, Route, Tag};
 use crate::service::Error;
 use std::sync::Arc;
@@ -36,7 +36,9 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 Code::NotFound,
                 Code::InvoiceNotRefundable,
                 Code::InvalidAmount,
+                Code::IdempotencyConflict,
             ],
+            is_idempotent: true,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(put_refund(call, sandbox))),
             ..PLAIN
         },
@@ -77,6 +79,9 @@ async fn move_transfer(call: Call, kind: TransferKind) -> Result<Reply, Error> {
 /// POST /sandbox/refunds
 async fn put_refund(call: Call, _: Arc<Sandbox>) -> Result<Reply, Error> {
     let (service, body) = (&call.front.service, call.object()?);
-    let refund = service.create_sandbox_refund(call.now, body).await?;
-    Ok(Reply::created(refund))
+    let client_key = idempotency_key(&call.headers)?;
+    let (outcome, json) = service
+        .create_sandbox_refund(call.now, body, client_key)
+        .await?;
+    Ok(Reply::made(outcome, json))
 }

@@ -45,7 +45,7 @@ impl Service {
     }
 }
 
-/// Declares an address of `chain`, by the name of its pool, as our own: `address`, of whatever network.
+/// Declares an address of `chain`, by its name or that of its pool, as our own: `address`, of whatever network.
 ///
 /// # Errors
 /// `invalid_request` that names the field.
@@ -59,7 +59,7 @@ pub fn own(tx: &Tx<'_>, actor: &str, body: &Map<String, Value>, now: Time) -> Re
     };
     let name = given("chain", WORD_CHARS_MAX)?;
     let chain = Chain::of_each_pool().find(|chain| chain.address_pool() == name);
-    let chain = chain.ok_or_else(|| {
+    let chain = chain.or_else(|| name.parse().ok()).ok_or_else(|| {
         let names: Vec<_> = Chain::of_each_pool().map(Chain::address_pool).collect();
         Refusal::field("chain", format!("must be one of {}", names.join(", ")))
     })?;

@@ -3,13 +3,11 @@
 use crate::operator::wallets::{EVM, done, wallet};
 use crate::support::anvil::Node;
 use crate::support::exchanges::{Exchanges, Tells};
+use crate::support::looks;
 use crate::support::served::{Running, Served};
 use crate::support::{agent, send};
 use serde_json::{Value, json};
 use std::path::Path;
-
-/// How often it is looked whether something has come about.
-const LOOKS_MAX: usize = 5_000_000;
 
 /// A shop whose customers pay in ether.
 struct Shop {
@@ -94,12 +92,11 @@ fn what_is_read_first_waits_for_the_first_rates_and_is_booked_at_them() {
 /// The sources answer when what is read first waits for them, and nothing has been taken in.
 #[track_caller]
 fn tells_once_it_waits(shop: &Shop, log: &Path, exchanges: &Exchanges) {
-    let waits = |_| {
-        std::thread::yield_now();
+    let waits = || {
         let logged = std::fs::read_to_string(log).unwrap_or_default();
         logged.contains("ethereum: waits for the first rates")
     };
-    assert!((0..LOOKS_MAX).any(waits));
+    assert!(looks::until(waits));
     let seen = "select count(*) from observations";
     let seen = shop.served.open().query_row(seen, [], |row| row.get(0));
     assert_eq!(seen, Ok(0), "nothing is taken in before the first rates");

@@ -11,6 +11,7 @@ use crate::file::audit::findings;
 use crate::support::anvil::Node;
 use crate::support::came::{Came, booked};
 use crate::support::litecoind::Litecoind;
+use crate::support::looks;
 use crate::support::lying::{Liar, Lie};
 use crate::support::served::Running;
 use lies::Case;
@@ -20,8 +21,6 @@ use std::collections::BTreeSet;
 
 /// How much more memory a server may have had than one whose node told the truth: answers of 100 MiB were on their way.
 const MORE_KIB_MAX: u64 = 200 * 1024;
-/// How often it is looked whether the server tells of something.
-const LOOKS_MAX: usize = 50_000;
 
 /// A chain, and whoever pays on it.
 trait Payer {
@@ -121,7 +120,7 @@ fn tells(running: &Running, chain: &str, told: &str) {
         let ready = running.interface("GET", "/readyz?verbose", &Value::Null);
         ready.expect(200).text
     };
-    let found = told.is_empty() || (0..LOOKS_MAX).any(|_| says().contains(&wanted));
+    let found = told.is_empty() || looks::until(|| says().contains(&wanted));
     assert!(found, "{wanted}: {}", says());
     running
         .interface("GET", "/readyz", &Value::Null)
@@ -158,9 +157,7 @@ fn is_lied_to(till: &Till, (liar, chain): (&Liar, &str), cases: Vec<Case>, payer
             liar.lie(method, lie);
         }
         let mut running = till.start();
-        while liar.asked(method) <= asked {
-            std::thread::yield_now();
-        }
+        assert!(looks::until(|| liar.asked(method) > asked));
         tells(&running, chain, ready);
         if !doctor.is_empty() {
             let said = examined(till);
@@ -275,12 +272,8 @@ fn nodes_that_drip_hold_up_nobody() {
         liar.lie(method, Lie::Drip);
     }
     let mut running = till.start();
-    while before_each
-        .iter()
-        .any(|(_, liar, method)| liar.asked(method) == 0)
-    {
-        std::thread::yield_now();
-    }
+    let mut each = before_each.iter();
+    assert!(each.all(|(_, liar, method)| looks::until(|| liar.asked(method) > 0)));
     let said = examined(&till);
     for (chain, ..) in &before_each {
         let about = format!(

@@ -5,22 +5,16 @@
 use super::till::Till;
 use crate::file::audit::findings;
 use crate::support::litecoind::Litecoind;
+use crate::support::looks;
 use crate::support::served::Running;
 use serde_json::json;
-
-/// How often it is looked whether something was logged.
-const LOOKS_MAX: usize = 2_000_000;
 
 /// Starts it, and waits until it has logged this.
 #[track_caller]
 fn until_said(till: &Till, said: &str) -> Running {
     let running = till.start_logging();
-    let is_said = |_| {
-        std::thread::yield_now();
-        std::fs::read_to_string(till.log()).unwrap().contains(said)
-    };
-    let found = (0..LOOKS_MAX).any(is_said);
-    assert!(found, "{}", std::fs::read_to_string(till.log()).unwrap());
+    let logged = || std::fs::read_to_string(till.log()).unwrap();
+    assert!(looks::until(|| logged().contains(said)), "{}", logged());
     running
 }
 

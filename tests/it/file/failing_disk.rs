@@ -3,6 +3,7 @@
 //! The disk is the system's, with a library in front of it (`support/disk.c`) that fails when a file tells it to.
 
 use crate::file::audit::findings;
+use crate::support::looks;
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
 use crate::support::{Answer, TEST, agent, send};
@@ -106,8 +107,7 @@ impl Shop {
     /// Asks until it is ready again.
     #[track_caller]
     pub fn until_ready(&self) {
-        let ready = (0..100_000).any(|_| self.get("/readyz").status == 200);
-        assert!(ready);
+        assert!(looks::until(|| self.get("/readyz").status == 200));
     }
 
     fn log(&self) -> String {

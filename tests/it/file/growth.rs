@@ -1,6 +1,7 @@
 //! What must not grow without end: kept answers, the file's log, lists, and what a customer who cannot decide leaves.
 
 use crate::file::audit::findings;
+use crate::support::looks;
 use crate::support::receiver::{Does, Receiver};
 use crate::support::scratch::Scratch;
 use crate::support::{Shop, TEST};
@@ -8,12 +9,9 @@ use coffer::Config;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 /// The log's file may stay this large.
 const LOG_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// How long a test waits for what is bound to come.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The bytes of text that a file keeps of answers.
 #[track_caller]
@@ -158,11 +156,8 @@ fn the_log_is_cut_off_after_somebody_read_for_long() {
     assert!(log_bytes(shop.file()) > LOG_BYTES_MAX);
     assert_eq!(read(&reader), 0);
     drop(reader);
-    let begun = Instant::now();
-    while log_bytes(shop.file()) > LOG_BYTES_MAX {
-        assert!(begun.elapsed() < PATIENCE, "{}", log_bytes(shop.file()));
-        std::thread::yield_now();
-    }
+    let is_small = || log_bytes(shop.file()) <= LOG_BYTES_MAX;
+    assert!(looks::until(is_small), "{}", log_bytes(shop.file()));
     let made = shop.get("/v1/invoices?limit=100", Some(TEST)).json();
     assert_eq!(made["data"].as_array().unwrap().len(), 20);
     assert!(findings(shop.file()).is_empty());

@@ -172,7 +172,9 @@ fn the_ready_file_takes_no_other_files_place() {
             .arg(ready);
         let output = command.stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
-        (output.status.code() == Some(0), said)
+        let done = output.status.code() == Some(0);
+        assert_eq!(output.stdout.is_empty(), !done, "who ends is never ready");
+        (done, said)
     };
     std::fs::write(&notes, "precious").unwrap();
     std::fs::write(&ready, "").unwrap();
@@ -207,16 +209,12 @@ fn the_ready_file_is_written_over_nobodys_file() {
         let mut command = started(mask, &["--ready-file"]);
         let process = Process::start(command.arg(&ready));
         let line = process.line();
-        // The file is put in place after the line is printed.
-        let written = loop {
-            let found = std::fs::symlink_metadata(&ready).unwrap();
-            if found.is_file() && found.mode() & 0o777 == mode {
-                break std::fs::read_to_string(&ready).unwrap();
-            }
-            std::thread::yield_now();
-        };
-        assert_eq!(written.lines().count(), 1);
-        assert!(written.starts_with("coffer ready url="), "{written} {line}");
+        // Whoever has read the line finds the file.
+        let found = std::fs::symlink_metadata(&ready).unwrap();
+        assert!(found.is_file() && found.mode() & 0o777 == mode);
+        let written = std::fs::read_to_string(&ready).unwrap();
+        assert!(line.starts_with("coffer ready url="), "{line}");
+        assert_eq!(written, format!("{line}\n"));
     }
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
     assert_eq!(

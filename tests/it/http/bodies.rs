@@ -1,6 +1,7 @@
 //! What the body of a request costs while it arrives.
 
 use crate::operator::password_queue::peak_kib;
+use crate::support::looks;
 use crate::support::served::Served;
 use std::io::Write;
 use std::net::TcpStream;
@@ -36,9 +37,7 @@ fn a_body_in_single_bytes_costs_no_more_than_one_in_one_piece() {
     })
     .take(20)
     .collect();
-    while unread(port) > 0 {
-        std::thread::yield_now();
-    }
+    assert!(looks::until(|| unread(port) == 0));
     let grown = peak_kib(running.process.id()).saturating_sub(before);
     assert!(grown <= 16_000, "{grown} KiB");
     drop(callers);

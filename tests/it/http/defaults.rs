@@ -103,7 +103,7 @@ fn what_is_only_read_is_not_written() {
             let path = format!("/v1/{name}");
             let answer = shop.send(method, &path, &[("X-API-Key", TEST)], "");
             answer.refused(405, "method_not_allowed", None);
-            assert_eq!(answer.headers["allow"], "GET", "{path}");
+            assert_eq!(answer.headers["allow"], "GET, HEAD", "{path}");
         }
     }
 }

@@ -85,7 +85,7 @@ fn a_path_and_a_method_are_told_apart() {
     let shop = Shop::open();
     let answer = shop.send("DELETE", "/v1/invoices", &[], "");
     answer.refused(405, "method_not_allowed", None);
-    assert_eq!(answer.headers["allow"], "POST, GET");
+    assert_eq!(answer.headers["allow"], "POST, GET, HEAD");
     for path in ["/v1", "/v1/invoices/", "/v2/invoices", "/v1/invoices/x/y"] {
         shop.get(path, Some(TEST)).refused(404, "not_found", None);
     }

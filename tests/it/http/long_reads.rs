@@ -1,5 +1,6 @@
 //! Long reads beside everything else: searches, exports and summaries hold up nobody, and one asker's are bounded.
 
+use crate::support::looks;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Answer, TEST, agent, send};
 use serde_json::{Value, json};
@@ -181,7 +182,5 @@ fn exports_that_nobody_reads_hold_up_nobody() {
     }
     export(&interface.merchant).refused(503, "overloaded", None);
     drop(unread);
-    while export(&interface.merchant).status != 200 {
-        std::thread::yield_now();
-    }
+    assert!(looks::until(|| export(&interface.merchant).status == 200));
 }

@@ -1,5 +1,6 @@
 //! Where the counters of `/metrics` are served, and who may read them.
 
+use crate::support::looks;
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
 use crate::support::{Answer, Shop, TEST, agent, send};
@@ -130,17 +131,16 @@ fn the_log_says_the_port_and_never_the_token() {
     let logged = || std::fs::read_to_string(&log).unwrap();
     let said = "metrics are served at http://";
     // The log is written beside everything else.
-    let address = loop {
+    let mut address = None;
+    let is_said = || {
         let logged = logged();
-        let rest = logged.split_once(said).map(|(_, rest)| rest.to_owned());
-        match rest
-            .as_deref()
-            .and_then(|rest| rest.split_once("/metrics\n"))
-        {
-            Some((address, _)) => break address.parse().unwrap(),
-            None => std::thread::yield_now(),
-        }
+        let rest = logged.split_once(said).map(|(_, rest)| rest);
+        let told = rest.and_then(|rest| rest.split_once("/metrics\n"));
+        address = told.map(|(address, _)| address.parse().unwrap());
+        address.is_some()
     };
+    assert!(looks::until(is_said));
+    let address = address.unwrap();
     get(address, "/metrics", Some(&format!("Bearer {TOKEN}"))).expect(200);
     let wrong = get(address, "/metrics", Some(&format!("Bearer {TOKEN}-wrong")));
     wrong.refused(401, "unauthorized", None);

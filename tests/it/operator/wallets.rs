@@ -147,7 +147,11 @@ fn a_file_of_any_chain_s_wallets_lists_them_and_their_addresses() {
         declared[0]["address"],
         "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
     );
-    done(&wallet(&file, &own, ""));
+    for chain in ["evm", "ethereum", "base", "polygon"] {
+        let again = done(&wallet(&file, &["own", chain, own[2]], ""));
+        let named = |of: &Value| (of["chain"].clone(), of["address"].clone());
+        assert_eq!(named(&again[0]), named(&declared[0]));
+    }
     let wrong = wallet(&file, &["own", "bitcoin", "bc1q"], "");
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(said.contains("not an address on bitcoin"), "{said}");

@@ -1,6 +1,7 @@
 //! Nodes that hang, are not there, or are named wrongly; and that nothing secret of them is told.
 
 use crate::support::exchanges::{Exchanges, SOURCES, Tells};
+use crate::support::looks;
 use crate::support::receiver::{Does, Receiver};
 use crate::support::scratch::Scratch;
 use crate::support::served::{Running, Served};
@@ -13,9 +14,6 @@ const CHAINS: [&str; 6] = [
     "bitcoin", "litecoin", "dogecoin", "ethereum", "base", "polygon",
 ];
 const SECRET: &str = "correct-horse";
-/// How often it is looked whether something has come about.
-const LOOKS_MAX: usize = 100_000;
-
 /// How long a stopping server with nothing under way may take, by its interface.
 const STOPPING: Duration = Duration::from_secs(2);
 
@@ -103,7 +101,7 @@ fn nobody_waits_for_six_nodes_that_are_not_there() {
             .iter()
             .all(failed)
     };
-    assert!((0..LOOKS_MAX).any(|_| have_all_failed()));
+    assert!(looks::until(have_all_failed));
     ends_in_time(&mut running);
     tells_no_secret(&log);
 }
@@ -122,12 +120,11 @@ fn nobody_waits_for_sources_of_rates_that_never_answer() {
     running
         .interface("GET", "/readyz", &Value::Null)
         .expect(200);
-    let waits = |_| {
-        std::thread::yield_now();
+    let waits = || {
         let logged = std::fs::read_to_string(&log).unwrap();
         logged.contains("bitcoin: waits for the first rates")
     };
-    assert!((0..LOOKS_MAX).any(waits));
+    assert!(looks::until(waits));
     ends_in_time(&mut running);
 }
 

@@ -2,6 +2,7 @@
 //! and that nothing else is begun, and nothing that is known is lost.
 
 use crate::http::connections::{answered, limited, lives};
+use crate::support::looks;
 use crate::support::served::{SOLANA, Served, approval, starts};
 use crate::transfers::signer::{STATE, answering, payout};
 use coffer::app::Config;
@@ -74,9 +75,7 @@ fn ended(mut stream: TcpStream, body: &Value) -> String {
 
 /// Waits until the program was started this often in all.
 fn until_started(served: &Served, times: usize) {
-    while starts(&served.path("noted")) < times {
-        std::thread::yield_now();
-    }
+    assert!(looks::until(|| starts(&served.path("noted")) >= times));
 }
 
 #[test]

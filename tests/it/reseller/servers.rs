@@ -1,5 +1,6 @@
 //! Servers that resellers order: what can be ordered, who decides, and the provisioner that is never run twice.
 
+use crate::support::looks;
 use crate::support::served::{Served, starts};
 use crate::support::{Answer, Shop};
 use serde_json::{Value, json};
@@ -257,9 +258,7 @@ fn a_provisioner_that_was_lost_with_the_process_is_not_run_again() {
     let program = answering(&served, &format!("cat {}", fifo.display()));
     let mut running = served.start(&["--provisioner", &program]);
     running.reseller("POST", SERVERS, &order()).expect(201);
-    while starts(&served.path("noted")) == 0 {
-        std::thread::yield_now();
-    }
+    assert!(looks::until(|| starts(&served.path("noted")) > 0));
     running.process.kill();
     // Whoever was at work comes to its end, and nobody hears it.
     std::fs::write(&fifo, r#"{"address": "192.0.2.9"}"#).unwrap();

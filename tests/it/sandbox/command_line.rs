@@ -1,5 +1,6 @@
 //! The command line of the sandbox, as a CI suite uses it.
 
+use crate::support::looks;
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
 use crate::support::{TEST, agent, send};
@@ -38,12 +39,8 @@ fn it_says_once_that_it_is_ready_and_leaves_nothing_behind() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let line = loop {
-            match std::fs::read_to_string(&ready) {
-                Ok(line) => break line,
-                Err(_) => std::thread::yield_now(),
-            }
-        };
+        assert!(looks::until(|| ready.exists()));
+        let line = std::fs::read_to_string(&ready).unwrap();
         let (url, rest) = line
             .trim_end()
             .strip_prefix("coffer ready url=")

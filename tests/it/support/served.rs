@@ -1,5 +1,6 @@
 //! A Coffer in production: the real binary on a file, an operator, an active account, and programs it may run.
 
+use super::looks;
 use super::scratch::Scratch;
 use super::{Answer, agent, send};
 use crate::support::process::Process;
@@ -186,15 +187,14 @@ impl Served {
     #[track_caller]
     pub fn until(&self, query: &str, ends: &[&str]) -> String {
         let conn = self.open();
-        for _ in 0..2_000_000 {
-            let now: Option<String> = conn.query_row(query, [], |row| row.get(0)).unwrap();
-            let now = now.unwrap_or_default();
-            if ends.contains(&now.as_str()) {
-                return now;
-            }
-            std::thread::yield_now();
-        }
-        unreachable!("{query} never became one of {ends:?}")
+        let mut now = String::new();
+        let ended = looks::until(|| {
+            let said: Option<String> = conn.query_row(query, [], |row| row.get(0)).unwrap();
+            now = said.unwrap_or_default();
+            ends.contains(&now.as_str())
+        });
+        assert!(ended, "{query} never became one of {ends:?}: {now}");
+        now
     }
 }
 

@@ -57,6 +57,21 @@ fn a_refund_is_answered_as_documented_and_told_on_its_invoice() {
 }
 
 #[test]
+fn a_retry_of_a_request_makes_no_second_refund() {
+    let shop = Shop::open();
+    let invoice = shop.fund(TEST, "100.00", "EUR");
+    let ask = |amount: &str| {
+        let body = json!({ "invoice": invoice, "amount": amount }).to_string();
+        let key = [("Idempotency-Key", "one")];
+        shop.send("POST", "/sandbox/refunds", &key, &body)
+    };
+    let made = ask("30.00").expect(201);
+    assert_eq!(ask("30.00").expect(201).text, made.text);
+    ask("31.00").refused(409, "idempotency_conflict", Some("amount"));
+    assert_eq!(refunded(&shop, &invoice), "30.00");
+}
+
+#[test]
 fn refunds_never_come_to_more_than_what_was_confirmed() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");

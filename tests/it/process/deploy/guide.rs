@@ -7,6 +7,7 @@ use super::{blocks, path};
 use crate::file::audit::findings;
 use crate::operator::wallets::EVM;
 use crate::support::anvil::Node;
+use crate::support::looks;
 use crate::support::process::{Process, example};
 use crate::support::receiver::Receiver;
 use crate::support::scratch::Scratch;
@@ -23,8 +24,6 @@ const UNTESTED: &str = "taking real money as its page says";
 /// The chain id of Base, and the contract of USDC there.
 const BASE: u64 = 8453;
 const USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
-/// How often it is looked whether something has come about.
-const LOOKS_MAX: usize = 1_000_000;
 
 /// Somebody who does what the page says.
 struct Reader {
@@ -140,37 +139,37 @@ impl Reader {
     fn until_on_offer(&self, asset: &str) {
         let key = self.told("key.json", "key");
         let (agent, url) = (agent(), format!("{}/v1/currencies", self.url));
-        let is_offered = |()| {
+        let is_offered = || {
             let offered = send(&agent, "GET", &url, &[("X-API-Key", &key)], "").expect(200);
             let offered = offered.json()["data"].clone();
             let mut offered = offered.as_array().unwrap().iter();
             offered.any(|coin| coin["id"] == asset)
         };
-        let mut looks = std::iter::repeat_n((), LOOKS_MAX);
-        assert!(looks.any(is_offered), "{asset} is never on offer");
+        assert!(looks::until(is_offered), "{asset} is never on offer");
     }
 
     /// Waits until the file answers a query so.
     #[track_caller]
     fn until_file_says(&self, query: &str, answer: i64) {
         let file = Connection::open(self.path("coffer.db")).unwrap();
-        let says = |()| {
+        let says = || {
             let said: i64 = file.query_row(query, [], |row| row.get(0)).unwrap();
-            std::thread::yield_now();
             said == answer
         };
-        assert!(std::iter::repeat_n((), LOOKS_MAX).any(says), "{query}");
+        assert!(looks::until(says), "{query}");
     }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        // Where it was not started, or has ended, there is nothing to end.
-        let pid = std::fs::read_to_string(self.path("litecoin/regtest/litecoind.pid"));
-        let _ = Command::new("kill")
-            .args(["-9", pid.unwrap_or_default().trim()])
-            .stderr(Stdio::null())
-            .status();
+        // Some builds of litecoind name it as bitcoind does. Where it was not started, or has ended, there is none to end.
+        for name in ["litecoind.pid", "bitcoind.pid"] {
+            let pid = std::fs::read_to_string(self.path("litecoin/regtest").join(name));
+            let _ = Command::new("kill")
+                .args(["-9", pid.unwrap_or_default().trim()])
+                .stderr(Stdio::null())
+                .status();
+        }
     }
 }
 

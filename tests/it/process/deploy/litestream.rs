@@ -2,6 +2,7 @@
 
 use super::{blocks, changed, example, path};
 use crate::file::audit::findings;
+use crate::support::looks;
 use crate::support::process::Process;
 use crate::support::served::Served;
 use crate::support::{agent, send, tools};
@@ -19,9 +20,6 @@ const UNTESTED: &str = "replication by Litestream";
 const CLIENTS: usize = 4;
 /// How many invoices each part of the load makes at least.
 const INVOICES: usize = 100;
-/// How often it is looked whether something has come about.
-const LOOKS_MAX: usize = 1_000_000;
-
 /// What was acknowledged: an invoice and its address.
 type Acknowledged = Mutex<Vec<(String, String)>>;
 
@@ -136,11 +134,7 @@ fn creates(url: &str, key: &str, acknowledged: &Acknowledged) {
 /// Waits until so many are acknowledged.
 #[track_caller]
 fn until(acknowledged: &Acknowledged, count: usize) {
-    let is_there = |()| {
-        std::thread::yield_now();
-        acknowledged.lock().unwrap().len() >= count
-    };
-    assert!(std::iter::repeat_n((), 100 * LOOKS_MAX).any(is_there));
+    assert!(looks::until(|| acknowledged.lock().unwrap().len() >= count));
 }
 
 /// The ids of the invoices in a file.

@@ -1,6 +1,7 @@
 //! nginx in front of Coffer, with the settings to copy: TLS, streams, bodies, and who the client is.
 
 use super::changed;
+use crate::support::looks;
 use crate::support::process::Process;
 use crate::support::receiver::Receiver;
 use crate::support::scratch::Scratch;
@@ -13,8 +14,6 @@ use std::process::{Command, Stdio};
 
 const UNTESTED: &str = "nginx in front of Coffer";
 const SITE: &str = "https://pay.example.com";
-/// How often it is looked whether it listens.
-const LOOKS_MAX: usize = 1_000_000;
 const MAIN: &str = "daemon off; master_process off; pid nginx.pid; error_log error.log;
     events {}
     http {
@@ -82,8 +81,7 @@ impl Nginx {
             .arg(&folder)
             .args(["-c", "main.conf", "-e", "error.log"]);
         let process = Process::start(&mut command);
-        let listens = |()| TcpStream::connect(&https).is_ok();
-        assert!(std::iter::repeat_n((), LOOKS_MAX).any(listens));
+        assert!(looks::until(|| TcpStream::connect(&https).is_ok()));
         Some(Nginx {
             _process: process,
             scratch,
