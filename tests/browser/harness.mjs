@@ -3,7 +3,7 @@
 // What always holds: a page that was opened here has asked no other host for anything, has met no error and no
 // violation of its policy; closing it says so. Variables: COFFER_BINARY is the program, COFFER_NODE_MODULES the folder
 // that has playwright-core and axe-core, COFFER_CHROMIUM the browser, COFFER_ASSETS a folder that assets are read from
-// in place of the program's (for working on them without building).
+// in place of the program's (for working on them without building), COFFER_PICTURES=0 that nobody looks at pictures.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -112,6 +112,7 @@ export async function fitsItsWidth(page, name) {
 
 /** A picture of the page, of a very long one its beginning, for people to look at: target/screenshots/NAME.png. */
 export async function picture(page, name) {
+  if (process.env.COFFER_PICTURES === '0') return;
   const folder = join(root, 'target/screenshots');
   mkdirSync(folder, { recursive: true });
   const [width, height] = await page.evaluate(() => {
