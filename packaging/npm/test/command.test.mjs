@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -95,7 +95,7 @@ test('a platform without its package is told what to do', (t) => {
   const started = "process.once('exit', () => console.log(process.exitCode ?? 0))";
   assert.equal(said(`process.env.PATH = ${JSON.stringify(dirname(BINARY))}; ${started}`), '0\n');
   const command = spawnSync(process.execPath, [join(alone, 'coffer-sandbox/bin/coffer-sandbox.js')], {
-    encoding: 'utf8', env: { ...process.env, COFFER_BINARY: '', PATH: alone },
+    encoding: 'utf8', env: { ...process.env, COFFER_BINARY: '', PATH: alone }, cwd: alone,
   });
   assert.deepEqual([command.status, /^coffer-sandbox: The package /.test(command.stderr)], [1, true]);
   // What cannot be run is passed over in the PATH.
@@ -111,5 +111,10 @@ test('a platform without its package is told what to do', (t) => {
   write(platform, { version: '0.0.1' });
   assert.match(said(''), /^The package .* is of version 0\.0\.1, and coffer-sandbox of 0\.0\.2\. Install both files/);
   write(platform, { version: '0.0.2' });
+  assert.equal(said(started), '0\n');
+  // That of the project is found too, from where it is not beside this one.
+  const store = folder(t);
+  renameSync(join(alone, 'coffer-sandbox'), join(store, 'coffer-sandbox'));
+  symlinkSync(join(store, 'coffer-sandbox'), join(alone, 'coffer-sandbox'));
   assert.equal(said(started), '0\n');
 });

@@ -61,19 +61,20 @@ def test_an_invoice_of_its_own_webhook_url(coffer: Coffer) -> None:
     hooks.wait("invoice.created").verify(coffer.legacy_secret)
 
 
-def test_what_a_handler_raises_is_told_and_answered_with_500(coffer: Coffer) -> None:
+@pytest.mark.parametrize("raises", [KeyError("order"), pytest.fail.Exception("order"), SystemExit(3)])
+def test_what_a_handler_raises_is_told_and_answered_with_500(coffer: Coffer, raises: BaseException) -> None:
     seen: List[str] = []
 
     def handle(webhook: Webhook) -> None:
         seen.append(webhook.event.id)
         if len(seen) == 1:
-            raise KeyError("order")
+            raise raises
 
     hooks = coffer.receive_webhooks(handle, types=["invoice.created"])
     coffer.create_invoice("5.00")
     with pytest.raises(CofferError, match="handler") as caught:
-        hooks.wait()
-    assert isinstance(caught.value.__cause__, KeyError)
+        hooks.wait(timeout=10.0)
+    assert caught.value.__cause__ is raises
     hooks.clear()
     coffer.clock.advance("10s")
     assert hooks.wait().event.id == seen[0] == seen[1]

@@ -50,7 +50,8 @@ function installBoth(platform) {
 function programOf(name, platform) {
   let path;
   try {
-    path = require.resolve(`${name}/bin/coffer`);
+    // A package manager may let this package see less than the project sees.
+    path = require.resolve(`${name}/bin/coffer`, { paths: [__dirname, process.cwd()] });
   } catch {
     return undefined;
   }
@@ -133,8 +134,8 @@ function findBinary(asked) {
   if (!onGlibc()) {
     throw new SandboxError(`coffer-sandbox has no program for ${platform} with musl, only with glibc. ${BUILD_IT}`);
   }
-  throw new SandboxError(`The package ${found}, which has the program for ${platform}, is not installed. `
-    + installBoth(platform));
+  throw new SandboxError(`The package ${found}, which has the program for ${platform}, is not installed where coffer-sandbox `
+    + `or ${process.cwd()} sees it. ${installBoth(platform)}`);
 }
 
 module.exports = { findBinary };
