@@ -29,7 +29,7 @@ class Receiver:
         self._changed = threading.Condition()
         self._received: List[Webhook] = []
         self._refused: List[str] = []
-        self._failed: List[Exception] = []
+        self._failed: List[BaseException] = []
         self._answers: List[int] = []
         self._is_closed = False
         self._server = _Server(("127.0.0.1", 0), _request_handler(self))
@@ -123,7 +123,7 @@ class Receiver:
             status, error = self._handle(webhook)
         with self._changed:
             self._received.append(webhook)
-            if error:
+            if error is not None:
                 self._failed.append(error)
             self._changed.notify_all()
         return status
@@ -139,11 +139,12 @@ class Receiver:
                 complaint = str(error)
         return complaint
 
-    def _handle(self, webhook: Webhook) -> Tuple[int, Optional[Exception]]:
+    def _handle(self, webhook: Webhook) -> Tuple[int, Optional[BaseException]]:
         try:
             if self._handler is not None:
                 self._handler(webhook)
-        except Exception as error:
+        # What pytest.fail() raises is no Exception.
+        except BaseException as error:
             return 500, error
         return 200, None
 
