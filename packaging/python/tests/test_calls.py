@@ -101,6 +101,12 @@ def test_every_way_to_pay(coffer: Coffer) -> None:
     assert coffer.pay(new()).status == "confirmed"
     assert coffer.pay(new(), asset="DOGE").asset_symbol == "DOGE"
     assert coffer.pay(new().id).paid
+    live = coffer.pay(coffer.live.create_invoice("5.00").id)
+    assert live.paid and live.livemode
+    late = coffer.pay_late(coffer.live.create_invoice("5.00").id)
+    assert (late.status, late.livemode) == ("paid_late", True)
+    with pytest.raises(ApiError, match="404 not_found"):
+        coffer.pay_late("00000000-0000-7000-8000-000000000000")
     assert coffer.underpay(new()).status == "underpaid"
     assert coffer.overpay(new()).status == "overpaid"
     chosen = coffer.select(new(), "BTC")

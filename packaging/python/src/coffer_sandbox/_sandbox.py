@@ -12,7 +12,7 @@ from ._http import JSON
 from ._models import Amount, Deposit, Invoice, Payout, Refund, to_amount
 from ._process import Log, Process
 from ._receiver import Handler, Receiver
-from .errors import NoAnswerError
+from .errors import ApiError, NoAnswerError
 
 # pytest shows the line of the test, and not these.
 __tracebackhide__ = True
@@ -165,9 +165,15 @@ class Coffer(Api):
         return Invoice.read(self.request("POST", path, {"case": case, "asset": asset}))
 
     def _read_again(self, invoice: InvoiceOrId) -> Invoice:
-        """An invoice of either mode."""
-        is_live = isinstance(invoice, Invoice) and invoice.livemode
-        return self.live.invoice(invoice) if is_live else self.invoice(invoice)
+        """An invoice of either mode; an id alone does not say which."""
+        if isinstance(invoice, Invoice):
+            return self.live.invoice(invoice) if invoice.livemode else self.invoice(invoice)
+        try:
+            return self.invoice(invoice)
+        except ApiError as error:
+            if error.code != "not_found":
+                raise
+        return self.live.invoice(invoice)
 
     def deposit(self, customer: str, amount: Amount, *, asset: str) -> Deposit:
         """Pays whole coins to a static address of a test customer, and confirms it."""
