@@ -131,6 +131,28 @@ os.kill(os.getpid(), 9)
     wait_for(lambda: not is_running(int(first)) and list(alone.iterdir()) == [])
 
 
+def test_a_fork_is_told_of_a_lost_answer_and_not_of_an_end() -> None:
+    script = """
+import os
+from coffer_sandbox import Coffer
+with Coffer() as coffer:
+    coffer.faults.drop_answer("GET /v1/merchant")
+    child = os.fork()
+    if child == 0:
+        try:
+            coffer.request("GET", "/v1/merchant")
+        except Exception as error:
+            os.write(1, f"{type(error).__name__}: {error}\\n".encode())
+        os.write(1, f"{'GET /v1/merchant' in coffer.log.read()}\\n".encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    coffer.invoices()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60, check=True)
+    told, is_logged = done.stdout.decode().splitlines()
+    assert told.startswith("NoAnswerError: GET /v1/merchant: no answer") and is_logged == "True"
+
+
 def test_two_do_not_meet_and_ports_are_free_again() -> None:
     urls: List[str] = []
     for _ in range(3):

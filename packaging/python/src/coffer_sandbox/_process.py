@@ -174,6 +174,10 @@ class Process:
                     break
         return self._child.poll() is not None
 
+    def _is_own(self) -> bool:
+        """Is it of this process? A fork has the object, but the system tells its parent only whether the sandbox runs."""
+        return self._owner == os.getpid()
+
     def _how_it_ended(self) -> str:
         code = self._child.wait()
         return f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
@@ -189,7 +193,7 @@ class Process:
     def _wait_for_marker(self) -> None:
         marker = MARKER + secrets.token_hex(8)
         start = self.log.size
-        if self._is_stopped or self._child.poll() is not None:
+        if self._is_stopped or (self._is_own() and self._child.poll() is not None):
             return
         with contextlib.suppress(ApiError):
             send("http://" + self.ready["listen"], "GET", marker, timeout=MARKER_TIMEOUT)
@@ -202,7 +206,7 @@ class Process:
         """Raises SandboxError where the sandbox has ended, or does so within some seconds."""
         if self._is_stopped:
             raise SandboxError("this sandbox has been stopped")
-        if self._is_over(timeout):
+        if self._is_own() and self._is_over(timeout):
             self._is_reported = True
             raise SandboxError(f"the sandbox {self._how_it_ended()} by itself{self.log.tail()}") from None
 
@@ -211,8 +215,7 @@ class Process:
 
         Raises SandboxError where it ended by itself and no call has told so, ended with an error, or had to be killed.
         """
-        # A fork of this process has the object, but not the sandbox.
-        if self._owner != os.getpid():
+        if not self._is_own():
             return
         complaint = self._end(STOP_TIMEOUT)
         if complaint and not self._is_reported:
