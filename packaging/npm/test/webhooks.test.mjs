@@ -71,9 +71,31 @@ test('what is not signed is refused and said', async () => {
   assert.equal((await send('{}')).status, 400);
   const at = Math.floor(Date.now() / 1000);
   const sign = (body) => createHmac('sha256', coffer.webhookSecret).update(`${at}.${body}`).digest('hex');
-  assert.equal((await send('no JSON', { 'X-Service-Signature': `t=${at},v1=${sign('no JSON')}` })).status, 400);
+  for (const body of ['no JSON', 'null', '5', '"invoice.created"', '[]', '{}', '{"event":{}}', '{"type":1,"data":null}']) {
+    assert.equal((await send(body, { 'X-Service-Signature': `t=${at},v1=${sign(body)}` })).status, 400, body);
+  }
   assert.equal((await send('x'.repeat(2 ** 20 + 1))).status, 413);
   await assert.rejects(receiver.next(undefined, { timeoutMs: 1 }), /Refused were: a signature that does not fit; a request/);
+});
+
+test('the legacy format is taken too', async () => {
+  const options = { format: 'legacy', secret: 'of the old shop' };
+  const [receiver, inbox] = [await coffer.receiver(options), await coffer.inbox('old', options)];
+  const [other, invoice] = [await coffer.createInvoice(ORDER), await coffer.createInvoice(ORDER)];
+  await coffer.pay(invoice, { case: 'over' });
+  // So it is called there.
+  const paid = await receiver.next('invoice.confirmed', { about: invoice });
+  assert.deepEqual([paid.event, paid.invoice.overpaid, paid.invoice.priceAmount], ['invoice.confirmed', true, '20.00']);
+  let refund = await coffer.refund(invoice);
+  for (const step of ['approve', 'process', 'pay']) refund = await coffer.moveRefund(refund, step);
+  const refunded = await receiver.next('refund.paid', { about: refund });
+  assert.deepEqual([refunded.object.id, refunded.invoice.id], [refund.id, invoice.id]);
+  await coffer.delivered();
+  await assert.rejects(receiver.next('payout.paid', { timeoutMs: 1 }), /What came so far: (invoice|refund)\./);
+  assert.deepEqual(receiver.refused, []);
+  assert.equal((await inbox.wait('invoice.created', { about: other })).event.invoice.id, other.id);
+  assert.equal((await inbox.wait('refund.paid', { about: refund })).event.object.id, refund.id);
+  await assert.rejects(inbox.wait('payout.paid', { timeoutMs: 1 }), /it got: (invoice|refund)\./);
 });
 
 test('an inbox waits, answers what it is told to, and is emptied', async () => {

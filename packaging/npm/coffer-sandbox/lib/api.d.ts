@@ -22,6 +22,10 @@ export type Deposit = Schemas['Deposit'];
 export type Account = Schemas['Account'];
 export type Event = Schemas['Event'];
 export type EventType = Event['type'];
+/** What an endpoint of the format `legacy` is sent in its place. */
+export type LegacyEvent = Schemas['LegacyEvent'];
+/** Of which form the bodies of an endpoint are. */
+export type Format = 'event' | 'legacy';
 export type SandboxState = ControlSchemas['SandboxState'];
 export type AccountSwitches = ControlSchemas['SandboxAccount'];
 export type Endpoint = NonNullable<AccountSwitches['endpoints']>[number];
@@ -48,12 +52,17 @@ export type ObjectOf<Type extends EventType> =
 export type EventOf<Type extends EventType> =
   Omit<Event, 'type' | 'data'> & { type: Type; data: { object: ObjectOf<Type> } };
 
+/** What an endpoint of a format is sent. */
+export type WebhookBody<Of extends Format, Type extends EventType = EventType> =
+  Of extends 'legacy' ? LegacyEvent : EventOf<Type>;
+
 /** A webhook in an inbox: as it came, and what is in it. */
-export type InboxMessage<Type extends EventType = EventType> = InboxEntry & { event: EventOf<Type> };
+export type InboxMessage<Type extends EventType = EventType, Of extends Format = 'event'> =
+  InboxEntry & { event: WebhookBody<Of, Type> };
 
 /** A webhook that a receiver took: its event, with the headers and the raw body as they came. */
-export interface Webhook {
-  event: Event;
+export interface Webhook<Of extends Format = 'event'> {
+  event: Of extends 'legacy' ? LegacyEvent : Event;
   headers: Record<string, string | string[] | undefined>;
   body: string;
 }
@@ -113,7 +122,9 @@ export interface PayOptions {
 
 export type PayCase = 'exact' | 'under' | 'over' | 'late';
 
-export interface ReceiverOptions {
+export interface ReceiverOptions<Of extends Format = Format> {
+  /** The form of the bodies that it is sent; default `event`. */
+  format?: Of;
   /** False: it is not made an endpoint of the account, for use as an invoice's `webhookUrl`; default true. */
   endpoint?: boolean;
   /** The types of event that it is sent; default: all. */

@@ -21,7 +21,7 @@ class Coffer {
   #process;
   #ready;
   #client;
-  /** @type {Receiver[]} */
+  /** @type {{close(): Promise<void>}[]} */
   #receivers = [];
   /** @type {Promise<unknown>} the changes of the list of endpoints, one after the other */
   #endpoints = Promise.resolve();
@@ -147,24 +147,30 @@ class Coffer {
   /**
    * A receiver of webhooks inside the sandbox, made an endpoint of the account.
    *
+   * @template {import('./api').Format} [Of='event']
    * @param {string} [name]
-   * @param {import('./api').ReceiverOptions} [options]
+   * @param {import('./api').ReceiverOptions<Of>} [options]
+   * @returns {Promise<Inbox<Of>>}
    */
-  async inbox(name = 'inbox', { endpoint = true, types, mode, secret = this.webhookSecret } = {}) {
+  async inbox(name = 'inbox', { endpoint = true, format, types, mode, secret = this.webhookSecret } = {}) {
     const url = `http://${this.#ready.listen}/sandbox/inbox/${encodeURIComponent(name)}`;
-    if (endpoint) await this.#addEndpoint({ url, secret, types, mode });
+    if (endpoint) await this.#addEndpoint({ url, secret, format, types, mode });
     return new Inbox(this.#client, name, url, [secret, this.legacySecret]);
   }
 
   /**
    * A receiver of webhooks in this process, made an endpoint of the account. It ends with the sandbox.
    *
-   * @param {import('./api').ReceiverOptions} [options]
+   * @template {import('./api').Format} [Of='event']
+   * @param {import('./api').ReceiverOptions<Of>} [options]
+   * @returns {Promise<Receiver<Of>>}
    */
-  async receiver({ endpoint = true, types, mode, secret = this.webhookSecret } = {}) {
-    const receiver = await new Receiver([secret, this.legacySecret]).listen();
+  async receiver({ endpoint = true, format, types, mode, secret = this.webhookSecret } = {}) {
+    /** @type {Receiver<Of>} */
+    const receiver = new Receiver([secret, this.legacySecret]);
+    await receiver.listen();
     this.#receivers.push(receiver);
-    if (endpoint) await this.#addEndpoint({ url: receiver.url, secret, types, mode });
+    if (endpoint) await this.#addEndpoint({ url: receiver.url, secret, format, types, mode });
     return receiver;
   }
 

@@ -4,6 +4,7 @@
 
 const { idOf } = require('./client.js');
 const { SandboxError } = require('./error.js');
+const { aboutOf, typeOf } = require('./event.js');
 const { verifySignature } = require('./signature.js');
 const { elapsed, pause } = require('./timers.js');
 
@@ -15,6 +16,7 @@ const PAUSE_MS = 50;
 /** @typedef {import('./api').EventType} EventType */
 /** @typedef {import('./api').InboxEntry} InboxEntry */
 
+/** @template {import('./api').Format} [Of='event'] */
 class Inbox {
   #client;
   #secrets;
@@ -39,7 +41,7 @@ class Inbox {
    *
    * @template {EventType} [Type=EventType]
    * @param {Type} [type] only events of this type
-   * @returns {Promise<import('./api').InboxMessage<Type>[]>}
+   * @returns {Promise<import('./api').InboxMessage<Type, Of>[]>}
    * @throws {SandboxError} where a signature does not fit
    */
   async list(type) {
@@ -52,15 +54,14 @@ class Inbox {
    * @template {EventType} Type
    * @param {Type} type
    * @param {import('./api').WaitOptions} [options]
-   * @returns {Promise<import('./api').InboxMessage<Type>>}
+   * @returns {Promise<import('./api').InboxMessage<Type, Of>>}
    * @throws {SandboxError} where none comes, or a signature does not fit
    */
   async wait(type, { timeoutMs = 10_000, about } = {}) {
     const until = elapsed() + timeoutMs;
     const id = about === undefined ? undefined : idOf(about);
     for (;;) {
-      const fits = (await this.#read(type, undefined))
-        .find(({ event }) => id === undefined || /** @type {{id: string}} */ (event.data.object).id === id);
+      const fits = (await this.#read(type, undefined)).find(({ event }) => id === undefined || aboutOf(event) === id);
       if (fits) return fits;
       const leftMs = until - elapsed();
       if (!(leftMs > 0)) break;
@@ -69,7 +70,7 @@ class Inbox {
       if (id === undefined && seconds > 0) await this.#read(type, `${seconds}s`);
       else await pause(Math.min(leftMs, PAUSE_MS));
     }
-    const came = (await this.list()).map(({ event }) => event.type).join(', ');
+    const came = (await this.list()).map(({ event }) => typeOf(event)).join(', ');
     throw new SandboxError(`The inbox ${this.#name} got no ${type} within ${timeoutMs} ms; it got: ${came || 'nothing'}.`);
   }
 

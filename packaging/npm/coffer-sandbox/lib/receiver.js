@@ -9,15 +9,17 @@ const { once } = require('node:events');
 const http = require('node:http');
 const { idOf } = require('./client.js');
 const { SandboxError } = require('./error.js');
+const { aboutOf, typeOf } = require('./event.js');
 const { verifySignature } = require('./signature.js');
 const { clearTimeout, setTimeout } = require('./timers.js');
 
 const BODY_BYTES_MAX = 1024 * 1024;
 
-/** @typedef {import('./api').Event} Event */
+/** @typedef {import('./api').Event | import('./api').LegacyEvent} Event */
 /** @typedef {import('./api').EventType} EventType */
 /** @typedef {(event: Event) => boolean} Fits */
 
+/** @template {import('./api').Format} [Of='event'] */
 class Receiver {
   #server;
   #secrets;
@@ -35,7 +37,7 @@ class Receiver {
     this.url = '';
     /**
      * Every webhook whose signature fits, in the order of arrival.
-     * @type {import('./api').Webhook[]}
+     * @type {import('./api').Webhook<Of>[]}
      */
     this.received = [];
     /**
@@ -67,17 +69,16 @@ class Receiver {
    * @template {EventType} [Type=EventType]
    * @param {Type} [type] only events of this type
    * @param {import('./api').WaitOptions} [options]
-   * @returns {Promise<import('./api').EventOf<Type>>}
+   * @returns {Promise<import('./api').WebhookBody<Of, Type>>}
    * @throws {SandboxError} where none comes
    */
   async next(type, { timeoutMs = 10_000, about } = {}) {
     const id = about === undefined ? undefined : idOf(about);
     /** @type {Fits} */
-    const fits = (event) => (type === undefined || event.type === type)
-      && (id === undefined || /** @type {{id: string}} */ (event.data.object).id === id);
+    const fits = (event) => (type === undefined || typeOf(event) === type) && (id === undefined || aboutOf(event) === id);
     const at = this.#waiting.findIndex(fits);
     const event = at >= 0 ? this.#waiting.splice(at, 1)[0] : await this.#comes(fits, timeoutMs, type ?? 'event');
-    return /** @type {import('./api').EventOf<Type>} */ (/** @type {unknown} */ (event));
+    return /** @type {import('./api').WebhookBody<Of, Type>} */ (/** @type {unknown} */ (event));
   }
 
   /**
@@ -110,7 +111,7 @@ class Receiver {
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => {
         this.#takers = this.#takers.filter((each) => each !== taker);
-        const came = this.received.map(({ event }) => event.type).join(', ') || 'nothing';
+        const came = this.received.map(({ event }) => typeOf(event)).join(', ') || 'nothing';
         const refused = this.refused.map(({ reason }) => reason).join('; ');
         reject(new SandboxError(`No ${what} came within ${timeoutMs} ms. What came so far: ${came}.`
           + (refused === '' ? '' : ` Refused were: ${refused}.`)));
@@ -149,7 +150,7 @@ class Receiver {
       this.refused.push({ reason, headers, body });
       return 400;
     }
-    this.received.push({ event, headers, body });
+    this.received.push(/** @type {import('./api').Webhook<Of>} */ ({ event, headers, body }));
     const status = this.#answer.times > 0 ? this.#answer.status : 200;
     this.#answer.times -= 1;
     if (status >= 200 && status <= 299) this.#hand(event);
@@ -168,7 +169,7 @@ class Receiver {
 function eventOf(body) {
   try {
     const event = JSON.parse(body);
-    return typeof event?.type === 'string' && event.data?.object ? event : undefined;
+    return typeof typeOf(event) === 'string' ? event : undefined;
   } catch {
     return undefined;
   }

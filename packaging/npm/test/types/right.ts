@@ -16,6 +16,10 @@ export async function use(): Promise<string[]> {
   const sent: string | null = (await receiver.next('payout.paid')).data.object.txid;
   const inbox = await disposed.inbox('shop', { mode: 'live' });
   const address: string = (await inbox.wait('refund.paid')).event.data.object.toAddress;
+  const old = await disposed.receiver({ format: 'legacy', endpoint: false });
+  const legacy: boolean | undefined = (await old.next('invoice.confirmed')).invoice?.overpaid;
+  const price: string | undefined = old.received[0]?.event.invoice?.priceAmount;
+  const kept: string = (await (await disposed.inbox('old', { format: 'legacy' })).wait('refund.paid')).event.event;
   const read = await disposed.request('GET', '/v1/invoices/{id}', { params: { id: invoice.id }, mode: 'live' });
   const status: 'confirmed' | 'overpaid' | null = read.status === 'confirmed' ? read.status : null;
   const listed: string[] = (await disposed.request('GET', '/v1/invoices', { query: { limit: 3 } })).data.map(({ id }) => id);
@@ -30,5 +34,5 @@ export async function use(): Promise<string[]> {
     if (error instanceof CofferError) return [error.code, error.field ?? '', String(error.status)];
     if (error instanceof SandboxError) return [error.log];
   }
-  return [String([warnings, paid, late, order, sent, address, status, listed, nothing, fits])];
+  return [String([warnings, paid, late, order, sent, address, status, listed, nothing, fits, legacy, price, kept])];
 }

@@ -17,6 +17,8 @@ export async function misuse(coffer: Coffer): Promise<unknown> {
   const total: number = (await coffer.getInvoice('id')).amount;
   await (await coffer.receiver()).next('invoice.payed');
   const txid = (await (await coffer.receiver()).next('invoice.confirmed')).data.object.txid;
+  await coffer.receiver({ format: 'old' });
+  const old = (await (await coffer.receiver({ format: 'legacy' })).next('invoice.confirmed')).data;
   await startCoffer({ timeout: 5 });
-  return verifySignature({ id: 'evt_1' }, '', '') || total || txid;
+  return verifySignature({ id: 'evt_1' }, '', '') || total || txid || old;
 }
