@@ -2,7 +2,8 @@
 
 import { ApiError, form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, to, toast, when } from '../shared/dom.js';
-import { act, filters, head, pages, pretty, tabs } from './list.js';
+import { inLines } from '../shared/json.js';
+import { act, filters, head, pages, tabs } from './list.js';
 import { toCheck } from './signature.js';
 import { webhookTabs } from './webhooks.js';
 
@@ -179,7 +180,7 @@ async function detail(context, id) {
       { class: 'stack', 'aria-labelledby': 'body' },
       h('div', { class: 'row between' }, h('h2', { id: 'body' }, 'The body'), copyButton(one.body, 'body')),
       h('p', { class: 'quiet' }, 'This was sent, as the copy has it; here it is written in lines.'),
-      pretty(JSON.parse(one.body)),
+      h('pre', { tabindex: '0' }, inLines(one.body)),
     ),
   );
 }

@@ -2,6 +2,7 @@
 
 import { busy, field, operator, problemText } from '../shared/api.js';
 import { fill, h, place, root, table, to, toast } from '../shared/dom.js';
+import { inLines, source } from '../shared/json.js';
 
 /** @typedef {import("../shared/dom.js").Child} Child */
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -211,9 +212,9 @@ export function once() {
   return { 'Idempotency-Key': [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('') };
 }
 
-/** JSON as a text that people can read. @param {unknown} json */
+/** JSON as it came, in lines that people can read. @param {unknown} json */
 export function pretty(json) {
-  return h('pre', { tabindex: '0' }, JSON.stringify(json, null, 2));
+  return h('pre', { tabindex: '0' }, inLines(source(json)));
 }
 
 /** Every coin. @returns {Promise<import("openapi").components["schemas"]["Coin"][]>} */

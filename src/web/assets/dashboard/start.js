@@ -4,6 +4,7 @@
 
 import { busy, call, form, operator, problemText } from '../shared/api.js';
 import { badge, copyButton, fill, h, money, to, toast, words } from '../shared/dom.js';
+import { source } from '../shared/json.js';
 import { addAccount } from './accounts.js';
 import { showKey } from './keys.js';
 import { head, pretty } from './list.js';
@@ -243,7 +244,7 @@ async function done(context, invoice) {
             'div',
             { class: 'row between' },
             h('strong', null, words(paid.type)),
-            copyButton(JSON.stringify(paid), 'webhook'),
+            copyButton(source(paid), 'webhook'),
           ),
           pretty(paid),
         )

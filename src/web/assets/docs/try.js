@@ -3,6 +3,7 @@
 // What always holds: it is sent to this sandbox only, with its own keys, and the answer is shown as text.
 
 import { fill, h, root } from '../shared/dom.js';
+import { inLines } from '../shared/json.js';
 
 /** What of the sandbox's keys is sent with an operation. */
 const headers = /** @type {Record<string, Record<string, string>>} */ ({
@@ -108,7 +109,7 @@ function form(article, method, path, key) {
         ),
         text === ''
           ? h('p', { class: 'quiet' }, 'The answer has no body.')
-          : h('pre', { tabindex: '0' }, readable(type, text)),
+          : h('pre', { tabindex: '0' }, type.startsWith('application/json') ? inLines(text) : text),
       );
     } catch (error) {
       fill(
@@ -144,11 +145,3 @@ async function start(response) {
   return text;
 }
 
-/** @param {string} type @param {string} text */
-function readable(type, text) {
-  try {
-    return type.startsWith('application/json') ? JSON.stringify(JSON.parse(text), null, 2) : text;
-  } catch {
-    return text;
-  }
-}

@@ -3,6 +3,7 @@
 // What always holds: at most so many entries are on the page, and each shows what came as text.
 
 import { badge, fill, h, root } from '../shared/dom.js';
+import { inLines, parse, source } from '../shared/json.js';
 import { check } from './signature.js';
 
 /** @typedef {import("controls").components["schemas"]["SandboxActivity"]} Activity */
@@ -114,7 +115,7 @@ export function live(place, happened) {
   });
   for (const kind of ['call', 'event', 'delivery', 'missed']) {
     stream.addEventListener(kind, (message) => {
-      const activity = /** @type {Activity} */ (JSON.parse(/** @type {MessageEvent} */ (message).data));
+      const activity = /** @type {Activity} */ (parse(/** @type {MessageEvent} */ (message).data));
       happened(activity.kind);
       if (!isPaused) add(activity);
       else if (waiting.length < ENTRIES_MAX) waiting.push(activity);
@@ -178,7 +179,7 @@ function parts(activity) {
           h('span', { class: 'what' }, event.type ?? ''),
           h('span', { class: 'number' }, time(event.created ?? '')),
         ],
-        () => [h('p', { class: 'quiet' }, event.id ?? ''), h('pre', { tabindex: '0' }, JSON.stringify(event, null, 2))],
+        () => [h('p', { class: 'quiet' }, event.id ?? ''), h('pre', { tabindex: '0' }, inLines(source(event)))],
       ];
     }
     case 'delivery': {
@@ -213,16 +214,7 @@ function parts(activity) {
 /** @param {string} name @param {{ text: string, cut: boolean }} part */
 function body(name, { text, cut }) {
   if (text === '') return null;
-  return [h('h3', null, cut ? `${name}, the start of it` : name), h('pre', { tabindex: '0' }, readable(text))];
-}
-
-/** @param {string} text */
-function readable(text) {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
+  return [h('h3', null, cut ? `${name}, the start of it` : name), h('pre', { tabindex: '0' }, inLines(text))];
 }
 
 /** The type of the event in a body. @param {string} text */

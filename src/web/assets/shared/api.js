@@ -4,6 +4,7 @@
 // the page is told; where a recent password is asked for, it is asked for in a dialog, and the call is made again.
 
 import { ask, h, root, timed } from './dom.js';
+import { parse } from './json.js';
 
 /** @typedef {import("./dom.js").Child} Child */
 
@@ -53,7 +54,7 @@ export async function call(method, path, body, headers = {}) {
   const text = await answer.text();
   let json = null;
   try {
-    json = text === '' ? null : JSON.parse(text);
+    json = text === '' ? null : parse(text);
   } catch {
     json = null;
   }
