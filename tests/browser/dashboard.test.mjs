@@ -50,6 +50,7 @@ test('an invoice is searched for, read with its timeline, and cancelled; what is
   const told = { customerEmail: 'ada@shop.test', description: HOSTILE, metadata: { note: HOSTILE } };
   await paid(coffer, '20.00', { orderId: 'order-1', ...told });
   const open = await coffer.test('POST', '/v1/invoices', { amount: '7.00', currency: 'EUR', orderId: 'order-2' });
+  const part = await coffer.test('POST', '/v1/invoices', { amount: '8.00', currency: 'EUR', asset: 'LTC' });
   const page = await signedIn(browser, coffer);
   await go(page, '/invoices');
   await page.getByRole('table', { name: 'Invoices' }).getByText('order-2').waitFor();
@@ -67,6 +68,12 @@ test('an invoice is searched for, read with its timeline, and cancelled; what is
   await page.locator('.steps p:has-text("due until") time[datetime]').waitFor();
   await seen(page, 'invoice');
   await go(page, `/invoices/${open.id}`);
+  await coffer.test('POST', `/v1/invoices/${part.id}/simulate`, { case: 'under' });
+  await go(page, `/invoices/${part.id}`);
+  await page.getByText('the customer may send the rest').waitFor();
+  assert.equal(await page.getByText('the time to pay is over').count(), 0);
+  await seen(page, 'invoice-part');
+  await go(page, `/invoices/${open.id}`);
   await page.getByRole('button', { name: 'Cancel it…' }).click();
   await looked(page, 'dashboard-invoice-cancel');
   await page.getByRole('button', { name: 'Cancel the invoice' }).click();
@@ -82,7 +89,18 @@ test('a refund is requested, approved, and sent', async () => {
   const invoice = await paid(coffer, '50.00', { orderId: 'order-3' });
   const page = await signedIn(browser, coffer);
   await go(page, `/invoices/${invoice.id}`);
-  await page.getByRole('button', { name: 'Refund…' }).click();
+  // Pressed twice, while its coins are still asked for, it asks once.
+  let answer;
+  const answered = new Promise((resolve) => { answer = resolve; });
+  await page.route('**/dashboard/api/coins', async (route) => {
+    await answered;
+    await route.continue();
+  });
+  await page.getByRole('button', { name: 'Refund…' }).dblclick();
+  answer();
+  await page.getByRole('dialog').first().waitFor();
+  assert.equal(page.requests.filter((url) => url.endsWith('/coins')).length, 1);
+  assert.equal(await page.getByRole('dialog').count(), 1);
   await page.getByLabel('Amount in EUR').fill('5.00');
   await page.getByLabel('Address of the customer').fill('nowhere');
   await page.getByRole('button', { name: 'Request the refund' }).click();
@@ -112,6 +130,30 @@ async function steps(page, name) {
   await page.getByText('It was sent.').first().waitFor();
 }
 
+/** Numbers that a page cannot compute with, of which nothing may be lost. */
+const NUMBERS = '"order": 12345678901234567890,';
+const METADATA = `{
+  ${NUMBERS}
+  "rate": 1.10,
+  "said": "a \\"{,}\\" b",
+  "none": {},
+  "2": [
+    1e+400
+  ]
+}`;
+
+/** A paid invoice with such metadata. */
+async function exact(coffer) {
+  const headers = { 'X-API-Key': coffer.keys.secretTest, 'content-type': 'application/json' };
+  const metadata = METADATA.replace(/\n */g, '');
+  const body = `{"amount":"3.00","currency":"EUR","asset":"LTC","orderId":"order-4","metadata":${metadata}}`;
+  const made = await fetch(`${coffer.url}/v1/invoices`, { method: 'POST', headers, body });
+  assert.equal(made.status, 201, await made.clone().text());
+  const invoice = await made.json();
+  await coffer.test('POST', `/v1/invoices/${invoice.id}/simulate`, {});
+  return invoice;
+}
+
 test('webhooks: an endpoint is added, told, looked into, sent again, and a signature checked', async () => {
   await coffer.control('POST', '/inbox/shop', {}).catch(() => null);
   const page = await signedIn(browser, coffer);
@@ -123,7 +165,7 @@ test('webhooks: an endpoint is added, told, looked into, sent again, and a signa
   await page.getByRole('heading', { name: 'The signing secret' }).waitFor();
   const secret = await page.locator('.secret code').textContent();
   await page.getByRole('button', { name: 'Done' }).click();
-  await paid(coffer, '3.00', { orderId: 'order-4' });
+  const invoice = await exact(coffer);
   await go(page, '/webhooks');
   await seen(page, 'webhooks');
   await go(page, '/deliveries');
@@ -131,12 +173,16 @@ test('webhooks: an endpoint is added, told, looked into, sent again, and a signa
   await seen(page, 'deliveries');
   await page.getByRole('link', { name: 'invoice.confirmed' }).first().click();
   await page.getByRole('heading', { name: 'Attempt 1' }).waitFor();
+  assert.ok((await page.locator('#content pre').last().innerText()).includes(NUMBERS));
   await seen(page, 'delivery');
   await page.getByRole('button', { name: 'Send it again' }).click();
   await page.getByText('It is sent again.').waitFor();
   await go(page, '/events');
   await page.locator('summary', { hasText: 'Show' }).first().click();
+  await page.getByText('12345678901234567890').first().waitFor();
   await seen(page, 'events');
+  await go(page, `/invoices/${invoice.id}`);
+  assert.equal(await page.getByRole('region', { name: 'Metadata' }).locator('pre').innerText(), METADATA);
   await go(page, '/signature');
   const body = '{"a":1}\n';
   const { createHmac } = await import('node:crypto');

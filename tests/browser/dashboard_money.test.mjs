@@ -40,7 +40,7 @@ test('a live payout is requested, approved, sent and paid; another one is reject
   await later.getByRole('button', { name: 'Live', exact: true }).click();
   for (const amount of ['100.00', '50.00']) {
     await go(later, '/payouts');
-    await later.getByRole('button', { name: 'Request a payout…' }).click();
+    await later.getByRole('button', { name: 'Request a payout…' }).dblclick();
     await later.getByLabel('Amount').fill(amount);
     await later.getByRole('button', { name: 'Request the payout' }).click();
     await later.getByRole('heading', { level: 1, name: `Payout of ${amount}` }).waitFor();

@@ -14,7 +14,7 @@ const meaning = {
   detected: 'A payment was seen, and waits for its confirmations.',
   confirmed: 'Paid. What is left after the fee is on the balance.',
   overpaid: 'Paid, and more came than was due. You may send the rest back as a refund.',
-  underpaid: 'Less came than was due, and the time to pay is over. You may send it back as a refund.',
+  underpaid: 'Less came than was due.',
   expired: 'The time to pay is over, and nothing came.',
   paid_late:
     'Money came after the time to pay was over. Decide whether the order still counts; else send it back as a refund.',
@@ -48,13 +48,19 @@ export async function detail(context, id) {
         'div',
         { class: 'stack' },
         h('h1', null, `${money(invoice.amount, invoice.currency)}${invoice.orderId ? ` · ${invoice.orderId}` : ''}`),
-        h('p', null, badge(invoice.status), ' ', h('span', { class: 'quiet' }, meaning[invoice.status] ?? '')),
+        h(
+          'p',
+          null,
+          badge(invoice.status),
+          ' ',
+          h('span', { class: 'quiet' }, meaning[invoice.status], invoice.status === 'underpaid' ? rest(invoice) : null),
+        ),
       ),
       h(
         'div',
         { class: 'row' },
         h('a', { class: 'button', href: invoice.checkoutUrl, target: '_blank', rel: 'noopener' }, 'Open its checkout'),
-        canRefund ? h('button', { type: 'button', onclick: () => askRefund(context, all) }, 'Refund…') : null,
+        canRefund ? act(context, 'Refund…', '', () => askRefund(context, all)) : null,
         canCancel
           ? act(context, 'Cancel it…', 'The invoice is cancelled.', () => cancel(context, invoice), 'danger')
           : null,
@@ -132,6 +138,13 @@ export async function detail(context, id) {
     ),
   );
 }
+
+/** What becomes of an invoice of which a part was paid. @param {Schemas["Invoice"]} invoice */
+const rest = (invoice) => [
+  ' Until ',
+  when(invoice.expiresAt),
+  ' the customer may send the rest. After that you may send back as a refund what came.',
+];
 
 /** @param {string} title @param {import("../shared/dom.js").Child} content */
 function section(title, content) {
@@ -313,7 +326,9 @@ async function askRefund(context, all) {
         ),
     }),
   ]);
-  if (!made) return;
-  toast('The refund is requested.');
-  location.hash = to(`/refunds/${made.id}`);
+  if (made) {
+    toast('The refund is requested.');
+    location.hash = to(`/refunds/${made.id}`);
+  }
+  return false;
 }

@@ -2,7 +2,7 @@
 
 import { ApiError, form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, money, qrCode, to, toast, when, words } from '../shared/dom.js';
-import { coinName, download, filters, head, idLink, once, pages } from './list.js';
+import { act, coinName, download, filters, head, idLink, once, pages } from './list.js';
 import { actions, doubt, one } from './transfer_steps.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -90,7 +90,7 @@ async function list(context, kind) {
         ? download(`${context.path(`exports/${kind}.csv`)}?mode=${mode}`, 'Download', `${kind}.csv`)
         : null,
       kind === 'payouts' && context.account
-        ? h('button', { type: 'button', class: 'primary', onclick: () => request(context) }, 'Request a payout…')
+        ? act(context, 'Request a payout…', '', () => request(context), 'primary')
         : null,
     ),
     filters(`/${kind}`, [
@@ -165,9 +165,11 @@ async function request(context) {
       send: async (values) => close(await operator('POST', context.path('payouts'), values, { mode }, key)),
     }),
   ]);
-  if (!made) return;
-  toast('The payout is requested.');
-  location.hash = to(`/payouts/${made.id}`);
+  if (made) {
+    toast('The payout is requested.');
+    location.hash = to(`/payouts/${made.id}`);
+  }
+  return false;
 }
 
 /** @param {Context} context @param {Kind} kind @param {string} id */
