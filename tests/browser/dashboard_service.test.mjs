@@ -35,14 +35,41 @@ test('first steps end with a paid test invoice', async () => {
   await page.getByRole('heading', { name: 'Your new key' }).waitFor();
   assert.match(await page.locator('dialog .secret code').textContent(), /^sk_test_|^[a-z_]*test/);
   await looked(page, 'dashboard-key-shown');
-  await page.getByRole('button', { name: 'I have it' }).click();
+  const key = await page.locator('dialog .secret code').textContent();
+  await keptUntilSaid(page, key);
   await page.getByRole('button', { name: 'Make the invoice' }).click();
   await page.getByRole('button', { name: 'Pay it' }).click();
   await page.getByRole('heading', { name: 'Your first invoice is paid' }).waitFor();
   await page.getByText('"type": "invoice.confirmed"').waitFor();
   await seen(page, 'start');
+  await revoked(page, key);
+  await go(page, '/tokens');
+  await go(page, '/start');
+  await page.getByRole('button', { name: 'Make a test key' }).waitFor();
+  await go(page, '/tokens');
+  await page.getByRole('button', { name: 'Make a token' }).click();
+  await keptUntilSaid(page, await page.locator('dialog .secret code').textContent());
   await closePage(page, ['401', '403']);
 });
+
+/** What is shown once is shown until somebody says to have it. */
+async function keptUntilSaid(page, text) {
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').getByText(text).waitFor();
+  await page.getByRole('button', { name: 'I have it' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+}
+
+/** Revokes a key, as another person does. */
+async function revoked(page, key) {
+  const status = await page.evaluate(async (last4) => {
+    const ask = (path, method = 'GET') => fetch(`dashboard/api/accounts${path}`, { method });
+    const { data: [{ id }] } = await (await ask('')).json();
+    const { data } = await (await ask(`/${id}/keys`)).json();
+    return (await ask(`/${id}/keys/${data.find((one) => one.last4 === last4).id}`, 'DELETE')).status;
+  }, key.slice(-4));
+  assert.equal(status, 204);
+}
 
 test('a payment link, with a hostile name, is made, changed and switched off', async () => {
   const page = await signedIn(browser, coffer);
@@ -179,8 +206,43 @@ test('a wallet is checked before it is added, and retired', async () => {
   await page.getByRole('button', { name: 'Retire…' }).click();
   await page.getByRole('button', { name: 'Retire it' }).click();
   await page.getByText('Retired', { exact: true }).first().waitFor();
+  await sessionEnds(page);
   await closePage(page, ['400', '401', '403']);
 });
+
+/** Where the session is over, what was typed stays: one signs in over it, and the page goes on. */
+async function sessionEnds(page) {
+  await page.getByRole('button', { name: 'Import addresses…' }).click();
+  await page.getByLabel('Pool', { exact: true }).selectOption('solana');
+  const field = page.getByRole('textbox', { name: 'Addresses, one a line' });
+  const addresses = 'GsbwXfJraMomNxBcjYLcG3mxkBUiyWXAB32fGbSkQRdW';
+  await field.fill(addresses);
+  await page.context().clearCookies();
+  const again = page.getByRole('dialog', { name: 'Sign in again' });
+  await page.getByRole('button', { name: 'Import them' }).click();
+  await again.getByText('operator@sandbox.test').waitFor();
+  await looked(page, 'dashboard-sign-in-again');
+  await page.keyboard.press('Escape');
+  await page.locator('dialog .note.bad:visible').waitFor();
+  assert.equal(await field.inputValue(), addresses);
+  await page.getByRole('button', { name: 'Import them' }).click();
+  await again.getByLabel('Password').fill('wrong');
+  await again.getByRole('button', { name: 'Sign in' }).click();
+  await again.locator('.note.bad:visible, .wrong:visible').waitFor();
+  await again.getByLabel('Password').fill('sandbox');
+  await again.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText(/1 were added|1 were known/).waitFor();
+  // A page that asks for several things at once asks for one password.
+  await page.context().clearCookies();
+  await page.evaluate(() => { location.hash = '/'; });
+  await again.getByLabel('Password').fill('sandbox');
+  await again.getByRole('button', { name: 'Sign in' }).click();
+  await page.locator('#content[data-place="/"]:not([aria-busy])').waitFor();
+  await page.context().clearCookies();
+  await page.evaluate(() => { location.hash = '/wallets'; });
+  await again.getByRole('button', { name: 'Leave' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+}
 
 test('a merchant sees its own account only, and nothing of the service', async () => {
   const page = await signedIn(browser, coffer);

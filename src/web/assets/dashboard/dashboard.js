@@ -112,12 +112,14 @@ function choose(name, value) {
 const under = { deliveries: 'webhooks', events: 'webhooks', signature: 'webhooks' };
 
 async function signOut() {
+  hooks.email = null;
   await operator('DELETE', 'session').catch(() => null);
   signedOut();
 }
 
 function signedOut() {
   state.user = null;
+  hooks.email = null;
   state.shown += 1;
   document.querySelectorAll('dialog').forEach((dialog) => dialog.close());
   document.title = 'Sign in · Coffer';
@@ -129,6 +131,7 @@ function signedOut() {
 async function read() {
   const session = await operator('GET', 'session');
   state.user = session.user;
+  hooks.email = session.user.email;
   state.accounts =
     session.user.role === 'operator'
       ? (await operator('GET', 'accounts')).data

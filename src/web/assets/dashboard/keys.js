@@ -142,20 +142,29 @@ async function make(context) {
   );
 }
 
-/** Shows a key, once. @param {Schemas["CreatedKey"]} made */
+/** Shows a new key. @param {Schemas["CreatedKey"]} made */
 export function showKey(made) {
-  return ask('Your new key', (close) => [
-    h(
-      'p',
-      null,
-      h('strong', null, 'Copy it now: it is never shown again. '),
-      made.class === 'public' ? 'Pages may have it.' : 'Keep it on your server only.',
-    ),
-    secret(made.key ?? '', 'key'),
-    h(
-      'div',
-      { class: 'ends' },
-      h('button', { type: 'button', class: 'primary', onclick: () => close(null) }, 'I have it'),
-    ),
-  ]);
+  const where = made.class === 'public' ? 'Pages may have it.' : 'Keep it on your server only.';
+  return showOnce('Your new key', 'key', made.key ?? '', where);
+}
+
+/**
+ * Shows what is never shown again, until somebody says to have it: Escape alone does not lose it.
+ * @param {string} title
+ * @param {string} name what it is: “key”
+ * @param {string} text
+ * @param {string} [where] where it may be kept
+ */
+export async function showOnce(title, name, text, where) {
+  const show = () =>
+    ask(title, (/** @type {(isKept: boolean) => void} */ close) => [
+      h('p', null, h('strong', null, 'Copy it now: it is never shown again. '), where),
+      secret(text, name),
+      h(
+        'div',
+        { class: 'ends' },
+        h('button', { type: 'button', class: 'primary', onclick: () => close(true) }, 'I have it'),
+      ),
+    ]);
+  while (!(await show()));
 }

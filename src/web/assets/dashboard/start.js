@@ -2,7 +2,7 @@
 //
 // What always holds: the key that is made here is kept in this page's memory only, and gone with it.
 
-import { busy, call, form, operator, problemText } from '../shared/api.js';
+import { ApiError, busy, call, form, operator, problemText } from '../shared/api.js';
 import { badge, copyButton, fill, h, money, to, toast, words } from '../shared/dom.js';
 import { source } from '../shared/json.js';
 import { addAccount } from './accounts.js';
@@ -29,8 +29,7 @@ export async function show(context) {
     context.isOperator ? operator('GET', 'wallets') : { data: [] },
     account ? operator('GET', context.path('endpoints')) : { data: [] },
   ]);
-  const invoice = made.invoice && made.key ? await shop('GET', `v1/invoices/${made.invoice.id}`) : null;
-  made.invoice = invoice;
+  const invoice = await madeInvoice();
   const steps = [
     anAccount(context),
     context.isOperator ? aWallet(context, wallets.data.length > 0) : null,
@@ -46,6 +45,17 @@ export async function show(context) {
     h('div', { class: 'card' }, h('ol', { class: 'steps' }, steps)),
     invoice?.paid ? await done(context, invoice) : null,
   );
+}
+
+/** The invoice as it is now; nothing where it is gone, or its key works no more. */
+async function madeInvoice() {
+  try {
+    made.invoice = made.invoice && made.key ? await shop('GET', `v1/invoices/${made.invoice.id}`) : null;
+  } catch (error) {
+    if (!(error instanceof ApiError) || ![401, 404].includes(error.status)) throw error;
+    made.invoice = null;
+  }
+  return made.invoice;
 }
 
 /** @param {Context} context */
@@ -134,8 +144,20 @@ function step(title, isDone, text, action, isOptional = false) {
   );
 }
 
-/** What a shop asks. @param {string} method @param {string} path @param {unknown} [body] */
-const shop = (method, path, body) => call(method, path, body, { 'X-API-Key': made.key ?? '' });
+/**
+ * What a shop asks. A key that works no more is forgotten.
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body]
+ */
+async function shop(method, path, body) {
+  try {
+    return await call(method, path, body, { 'X-API-Key': made.key ?? '' });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) Object.assign(made, { key: null, invoice: null });
+    throw error;
+  }
+}
 
 /**
  * A button that does one step.

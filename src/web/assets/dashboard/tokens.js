@@ -1,7 +1,8 @@
 // Reseller tokens of an account, and the servers that were ordered with them.
 
 import { operator } from '../shared/api.js';
-import { ask, badge, empty, h, secret, table, when } from '../shared/dom.js';
+import { badge, empty, h, table, when } from '../shared/dom.js';
+import { showOnce } from './keys.js';
 import { act, head } from './list.js';
 import { confirmed } from './webhooks.js';
 
@@ -16,15 +17,7 @@ export async function show(context) {
   ]);
   const make = async () => {
     const made = await operator('POST', context.path('reseller-tokens'));
-    await ask('Your new token', (close) => [
-      h('p', null, h('strong', null, 'Copy it now: it is never shown again.')),
-      secret(made.token, 'token'),
-      h(
-        'div',
-        { class: 'ends' },
-        h('button', { type: 'button', class: 'primary', onclick: () => close(null) }, 'I have it'),
-      ),
-    ]);
+    await showOnce('Your new token', 'token', made.token);
     return true;
   };
   const revoke = async (/** @type {Schemas["ResellerToken"]} */ one) => {

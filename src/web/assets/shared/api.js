@@ -1,7 +1,7 @@
 // How pages talk to the server: JSON, refusals as errors that name their field, forms that show them there.
 //
-// What always holds: a refusal is shown beside the field that it names, with its request id; where the session is over
-// the page is told; where a recent password is asked for, it is asked for in a dialog, and the call is made again.
+// What always holds: a refusal is shown beside the field that it names, with its request id; where the session is over,
+// or a recent password is asked for, it is asked for in a dialog over what was typed, and the call is made again.
 
 import { ask, h, root, timed } from './dom.js';
 import { parse } from './json.js';
@@ -28,8 +28,8 @@ export class ApiError extends Error {
   }
 }
 
-/** What a page does where nobody is signed in any more. */
-export const hooks = { signedOut: () => {} };
+/** Whose page it is, and what it does where nobody is signed in any more. */
+export const hooks = { email: /** @type {string | null} */ (null), signedOut: () => {} };
 
 /**
  * Asks the server. `path` is below where its paths begin, without a slash before it.
@@ -63,8 +63,40 @@ export async function call(method, path, body, headers = {}) {
   if (refusal.code === 'reauthentication_required' && (await confirmPassword()))
     return call(method, path, body, headers);
   if (refusal.code === 'second_factor_required') return withCode(refusal, method, path, body, headers);
-  if (refusal.status === 401 && refusal.code === 'unauthorized' && path.startsWith('dashboard/')) hooks.signedOut();
+  if (refusal.status === 401 && refusal.code === 'unauthorized' && path.startsWith('dashboard/')) {
+    const isBack = hooks.email === null ? false : await signInAgain(hooks.email);
+    if (isBack) return call(method, path, body, headers);
+    if (isBack === false) hooks.signedOut();
+  }
   throw refusal;
+}
+
+/** That dialog, while it is open: several calls may find at once that the session is over. */
+let signingIn = /** @type {Promise<boolean | null> | null} */ (null);
+
+/**
+ * Asks whose page it is for the password, where the session is over.
+ * @param {string} email
+ * @returns {Promise<boolean | null>} are they back? Null: not yet, and what was typed stays
+ */
+function signInAgain(email) {
+  signingIn ??= ask('Sign in again', (/** @type {(isBack: boolean) => void} */ close) => [
+    h('p', null, 'Your session is over. What you have typed is still here, and goes on once you are back.'),
+    h('p', null, h('strong', null, email)),
+    form({
+      fields: [
+        { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true },
+      ],
+      submit: 'Sign in',
+      cancel: () => close(false),
+      cancelText: 'Leave',
+      send: async ({ password }) => {
+        await call('POST', 'dashboard/api/session', { email, password });
+        close(true);
+      },
+    }),
+  ]).finally(() => (signingIn = null));
+  return signingIn;
 }
 
 /**
