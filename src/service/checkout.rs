@@ -12,6 +12,7 @@ use crate::domain::confirmations::OnChain;
 use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::PaymentCase;
 use crate::domain::money::coin::Units;
+use crate::domain::money::{Total, reaches};
 use crate::domain::payment::Payment;
 use crate::domain::quote;
 use crate::domain::refusal::{Code, Refusal};
@@ -29,7 +30,7 @@ pub struct Checkout {
     pub invoice: Invoice,
     /// The coins that take this price.
     pub coins: Vec<Due>,
-    /// What is still to be sent in the invoice's coin: where less has come than was due, and there is time.
+    /// What is still to be sent in the invoice's coin: where less has come than was due, or is under way, and there is time.
     pub rest: Option<Units>,
     /// The newest payments that are seen on a real chain and not confirmed, oldest first.
     pub unconfirmed: Vec<(Payment, OnChain)>,
@@ -245,10 +246,15 @@ pub(super) fn state_of(invoice: &Invoice) -> Result<CheckoutState, Error> {
     })
 }
 
-/// What is still to be sent to an underpaid invoice, at the rate and in the places of its quote; nothing where the address
-/// of that is not the invoice's.
+/// What is still to be sent to an invoice on which too little was seen, at the rate and in the places of its quote; nothing
+/// where the address of that is not the invoice's.
 fn rest(db: &Reader<'_>, invoice: &Invoice, now: Time) -> Result<Option<Units>, Error> {
-    let is_open = invoice.status == InvoiceStatus::Underpaid && now < invoice.terms().deadline();
+    let terms = invoice.terms();
+    let has_some = matches!(
+        invoice.status,
+        InvoiceStatus::Detected | InvoiceStatus::Underpaid
+    );
+    let is_open = has_some && now < terms.deadline();
     let Some(coin) = invoice.coin.as_ref().filter(|_| is_open) else {
         return Ok(None);
     };
@@ -259,7 +265,12 @@ fn rest(db: &Reader<'_>, invoice: &Invoice, now: Time) -> Result<Option<Units>, 
     {
         return Ok(None);
     }
-    let due = still_due(invoice, payments::counting(db, invoice.seq)?)?;
+    let counting = payments::counting(db, invoice.seq)?;
+    let seen = counting.iter().copied().sum::<Total>();
+    if reaches(seen, terms.due, terms.under) {
+        return Ok(None);
+    }
+    let due = still_due(invoice, counting)?;
     Ok(Some(coin.rate.units_for(due, coin.asset.decimals)?))
 }
 

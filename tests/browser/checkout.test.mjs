@@ -62,6 +62,11 @@ test('the test panel pays too little, then the rest', async () => {
   const page = await openPage(browser, (await invoice({ asset: 'LTC' })).checkoutUrl, PHONE);
   await heading(page, 'Send 0.25 LTC');
   const address = await page.locator('#address').textContent();
+  const { id } = await coffer.control('POST', '/payments', { address, amount: '0.125' });
+  await says(page, /^Send 0\.125 LTC more\. 0\.125 LTC was seen so far/);
+  await lookedTwice(page, 'checkout_part');
+  await coffer.control('POST', `/payments/${id}`, { state: 'dropped' });
+  await heading(page, 'Send 0.25 LTC');
   await page.getByRole('button', { name: 'Pay too little' }).click();
   await heading(page, 'Send 0.125 LTC more');
   assert.equal(await page.locator('#address').textContent(), address);
@@ -119,6 +124,19 @@ test('time that runs out elsewhere, and a shop that cancels, are seen at once', 
   await coffer.control('POST', '/clock', { advance: '20m' });
   await heading(pages[1], 'The time to pay is over');
   for (const page of pages) await closePage(page);
+  // Where a chain is behind, the page waits for it, and asks nobody to send.
+  const body = { amount: '20.00', currency: 'EUR', asset: 'LTC' };
+  const live = await coffer.request('POST', '/v1/invoices', { body, key: coffer.keys.secretLive });
+  const page = await openPage(browser, live.checkoutUrl, PHONE);
+  await heading(page, 'Send 0.25 LTC');
+  await coffer.control('PATCH', '/chains/litecoin', { lagging: true });
+  await coffer.control('POST', '/clock', { advance: '20m' });
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+  await says(page, /^The time to pay is over\. Send nothing more/);
+  await lookedTwice(page, 'checkout_still_read');
+  await coffer.control('PATCH', '/chains/litecoin', { lagging: false });
+  await says(page, /Nothing was paid in time/);
+  await closePage(page);
 });
 
 test('a payment that vanishes is told', async () => {

@@ -87,6 +87,10 @@ async fn show(call: Call) -> Result<Reply, Error> {
     let mut view = View::new(&checkout, token, speech, call.now, has_controls);
     view.parent = parent.filter(|parent| account.admits(Some(parent)));
     match (invoice.status, &invoice.coin) {
+        (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, _) if view.is_over() => {
+            let state = invoice.status.as_str();
+            page(&call, &view, state, Some(WAITING_SECONDS), view.over())
+        }
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, None) => {
             let state = invoice.status.as_str();
             page(&call, &view, state, Some(CHOOSING_SECONDS), view.choose())
@@ -98,6 +102,11 @@ async fn show(call: Call) -> Result<Reply, Error> {
         (InvoiceStatus::Underpaid, Some(coin)) if let Some(rest) = checkout.rest => {
             let top_up = view.top_up(coin, rest);
             page(&call, &view, "more", Some(WAITING_SECONDS), top_up)
+        }
+        (InvoiceStatus::Detected, Some(coin)) if let Some(rest) = checkout.rest => {
+            let top_up = view.top_up(coin, rest);
+            let state = invoice.status.as_str();
+            page(&call, &view, state, Some(WAITING_SECONDS), top_up)
         }
         (
             InvoiceStatus::Detected

@@ -127,6 +127,8 @@ pub struct Pay<'a> {
     pub left: Option<Left>,
     /// How much has come, where that is less than was due.
     pub received: Option<String>,
+    /// What was seen and is not confirmed.
+    pub unconfirmed: Vec<Unconfirmed<'a>>,
     /// The picture that a wallet reads.
     pub qr: Option<Qr>,
     /// What is in it.

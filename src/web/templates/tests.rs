@@ -154,6 +154,14 @@ fn every_field_of_a_checkout_is_a_text_wherever_it_stands() {
 
 #[test]
 fn every_field_of_a_payment_is_a_text_wherever_it_stands() {
+    let unconfirmed = |explorer| Unconfirmed {
+        amount: hostile(),
+        depth: hostile(),
+        progress: Some((1, 2)),
+        wait: Some(hostile()),
+        txid: HOSTILE,
+        explorer,
+    };
     let pay = || Pay {
         words: words(),
         invoice_id: HOSTILE,
@@ -162,6 +170,7 @@ fn every_field_of_a_payment_is_a_text_wherever_it_stands() {
         heading: hostile(),
         left: left(),
         received: None,
+        unconfirmed: Vec::new(),
         qr: Qr::of(HOSTILE),
         qr_label: hostile(),
         scan: HOSTILE,
@@ -183,19 +192,12 @@ fn every_field_of_a_payment_is_a_text_wherever_it_stands() {
     shows(pay(), 21 + COINS + 2);
     let top_up = Pay {
         received: Some(hostile()),
+        unconfirmed: vec![unconfirmed(None)],
         other_coins: None,
         uri: None,
         ..pay()
     };
-    shows(top_up, 21 + 2);
-    let unconfirmed = |explorer| Unconfirmed {
-        amount: hostile(),
-        depth: hostile(),
-        progress: Some((1, 2)),
-        wait: Some(hostile()),
-        txid: HOSTILE,
-        explorer,
-    };
+    shows(top_up, 21 + 5 + 2);
     let state = State {
         words: words(),
         invoice_id: HOSTILE,

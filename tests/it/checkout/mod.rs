@@ -4,6 +4,7 @@ mod customers;
 mod error_pages;
 mod events;
 mod files;
+mod late_and_short;
 mod pages;
 mod payment_links;
 mod public;

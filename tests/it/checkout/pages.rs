@@ -96,39 +96,9 @@ fn a_payment_is_seen_then_confirmed_then_there_is_a_way_back() {
         .hides(&["http-equiv", "shop.example/cart", "<form"]);
 }
 
-#[test]
-fn who_pays_after_the_time_is_not_told_to_pay_again() {
-    let shop = Shop::open();
-    let [expired, cancelled, failed] =
-        [(); 3].map(|()| shop.invoice("20.00", json!({ "asset": "LTC" })));
-    let vanished = shop.pay(json!({ "invoice": failed["id"] }));
-    shop.step(&vanished, "dropped");
-    shop.cancel(cancelled["id"].as_str().unwrap()).expect(200);
-    shop.advance("20m");
-    for (invoice, heading, unpaid) in [
-        (&expired, "The time to pay is over", "Nothing was paid"),
-        (&cancelled, "Cancelled", "The shop has cancelled"),
-        (&failed, "The payment did not go through", "has vanished"),
-    ] {
-        let heading = format!("<h1>{heading}</h1>");
-        let told = "Do not pay again";
-        shown(&shop, invoice)
-            .says(
-                200,
-                &[&heading, unpaid, "data-events=", "data-poll-seconds"],
-            )
-            .hides(&[told, "http-equiv"]);
-        let late = shop.pay(json!({ "invoice": invoice["id"] }));
-        let seen = [&*heading, told, "0.25 LTC", "http-equiv=\"refresh\""];
-        shown(&shop, invoice).says(200, &seen).hides(&[unpaid]);
-        shop.step(&late, "dropped");
-        shown(&shop, invoice).hides(&[told, "http-equiv"]);
-    }
-}
-
 /// Picks a coin with a form.
 #[track_caller]
-fn select(shop: &Shop, path: &str, body: &str) -> Answer {
+pub fn select(shop: &Shop, path: &str, body: &str) -> Answer {
     let id = path.strip_prefix("/checkout/").unwrap();
     shop.submit(&format!("/checkout/{id}/select"), &[], body)
 }

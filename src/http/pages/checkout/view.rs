@@ -137,8 +137,7 @@ impl<'a> View<'a> {
         if invoice.mode != Mode::Test || !payable {
             return None;
         }
-        let is_late = self.now >= invoice.terms().deadline();
-        let mut cases = if is_late {
+        let mut cases = if self.is_over() {
             vec![("late", words.try_late)]
         } else {
             vec![
@@ -147,7 +146,7 @@ impl<'a> View<'a> {
                 ("over", words.try_over),
             ]
         };
-        if self.has_controls && !is_late {
+        if self.has_controls && !self.is_over() {
             cases.push(("clock", words.try_clock));
         }
         Some(Trial {
@@ -214,12 +213,19 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Less has come than was due, and there is time for the rest.
+    /// Less has come than was due, or is under way, and there is time for the rest.
     pub(super) fn top_up(&self, coin: &'a Coin, rest: Units) -> Pay<'a> {
-        let received = self.invoice().amount_received.unwrap_or(Units::ZERO);
+        let (invoice, words) = (self.invoice(), self.words());
+        let received = invoice.amount_received.unwrap_or(Units::ZERO);
         let received = self.sum(coin.asset, received);
+        let note = if invoice.status == InvoiceStatus::Detected {
+            words.part_note
+        } else {
+            words.under_note
+        };
         Pay {
-            received: Some(fill(self.words().under_note, &[("received", &received)])),
+            received: Some(fill(note, &[("received", &received)])),
+            unconfirmed: self.all_unconfirmed(),
             ..self.send(coin, rest, self.words().more_title)
         }
     }
@@ -247,6 +253,7 @@ impl<'a> View<'a> {
             heading: fill(title, &[("amount", &amount)]),
             left: self.left(),
             received: None,
+            unconfirmed: Vec::new(),
             qr: Qr::of(read),
             qr_label: label,
             scan: if self.checkout.is_simulated {
@@ -283,7 +290,6 @@ impl<'a> View<'a> {
             (words.due, due),
             (words.received, received),
         ];
-        let unconfirmed = self.checkout.unconfirmed.iter();
         State {
             words,
             invoice_id: &invoice.id,
@@ -295,9 +301,7 @@ impl<'a> View<'a> {
                 .into_iter()
                 .filter_map(|(term, text)| Some((term, text?)))
                 .collect(),
-            unconfirmed: unconfirmed
-                .filter_map(|(payment, on_chain)| self.unconfirmed(payment, on_chain))
-                .collect(),
+            unconfirmed: self.all_unconfirmed(),
             asks_for_sent: matches!(
                 invoice.status,
                 InvoiceStatus::Expired | InvoiceStatus::Cancelled | InvoiceStatus::Failed
@@ -308,6 +312,30 @@ impl<'a> View<'a> {
                 self.back()
             },
         }
+    }
+
+    /// The time to pay is over, and what was sent in time may still be found: nothing more is to be sent.
+    pub(super) fn over(&self) -> State<'a> {
+        let words = self.words();
+        let mut state = self.state();
+        state.facts.retain(|(term, _)| *term != words.due);
+        State {
+            heading: words.expired_title,
+            message: words.reading_note,
+            ..state
+        }
+    }
+
+    /// Is the time to pay over?
+    pub(super) fn is_over(&self) -> bool {
+        self.now >= self.invoice().terms().deadline()
+    }
+
+    /// The payments that are not confirmed.
+    fn all_unconfirmed(&self) -> Vec<Unconfirmed<'a>> {
+        let all = self.checkout.unconfirmed.iter();
+        all.filter_map(|(payment, on_chain)| self.unconfirmed(payment, on_chain))
+            .collect()
     }
 
     /// A payment that is not confirmed, where it is known how deep it is.
@@ -331,7 +359,7 @@ impl<'a> View<'a> {
     /// The way back for who does not pay.
     fn back(&self) -> Option<WayOut<'a>> {
         let (invoice, words) = (self.invoice(), self.words());
-        let text = if invoice.status.is_open() {
+        let text = if invoice.status.is_open() && !self.is_over() {
             words.cancel
         } else {
             words.back

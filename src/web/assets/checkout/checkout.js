@@ -160,8 +160,8 @@ function show(page) {
     else now.dataset[name] = value;
   }
   now.replaceChildren(...next.childNodes);
-  if (trial && freshTrial) trial.replaceWith(freshTrial);
-  else trial?.remove();
+  trial?.remove();
+  if (freshTrial) byId('offline')?.after(freshTrial);
   improve();
   if (kept) {
     kept();

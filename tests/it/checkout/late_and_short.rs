@@ -1,0 +1,120 @@
+//! What the checkout says to who pays late, or too little, or may have paid in time on a chain that is behind.
+
+use super::pages::{checkout, select, shown};
+use crate::support::{LIVE, Shop};
+use serde_json::{Value, json};
+
+#[test]
+fn who_pays_after_the_time_is_not_told_to_pay_again() {
+    let shop = Shop::open();
+    let [expired, cancelled, failed] =
+        [(); 3].map(|()| shop.invoice("20.00", json!({ "asset": "LTC" })));
+    let vanished = shop.pay(json!({ "invoice": failed["id"] }));
+    shop.step(&vanished, "dropped");
+    shop.cancel(cancelled["id"].as_str().unwrap()).expect(200);
+    shop.advance("20m");
+    for (invoice, heading, unpaid) in [
+        (&expired, "The time to pay is over", "Nothing was paid"),
+        (&cancelled, "Cancelled", "The shop has cancelled"),
+        (&failed, "The payment did not go through", "has vanished"),
+    ] {
+        let heading = format!("<h1>{heading}</h1>");
+        let told = "Do not pay again";
+        shown(&shop, invoice)
+            .says(
+                200,
+                &[&heading, unpaid, "data-events=", "data-poll-seconds"],
+            )
+            .hides(&[told, "http-equiv"]);
+        let late = shop.pay(json!({ "invoice": invoice["id"] }));
+        let seen = [&*heading, told, "0.25 LTC", "http-equiv=\"refresh\""];
+        shown(&shop, invoice).says(200, &seen).hides(&[unpaid]);
+        shop.step(&late, "dropped");
+        shown(&shop, invoice).hides(&[told, "http-equiv"]);
+    }
+}
+
+#[test]
+fn once_the_time_is_over_nobody_is_asked_to_send_though_the_chain_is_still_read() {
+    let shop = Shop::open();
+    let body = json!({
+        "amount": "20.00", "currency": "EUR", "asset": "LTC", "cancelUrl": "https://shop.example/cart",
+    });
+    let invoice = shop.post("/v1/invoices", Some(LIVE), body).expect(201);
+    let invoice = invoice.json();
+    let lags = |lags: bool| {
+        let body = json!({ "lagging": lags }).to_string();
+        let path = "/sandbox/chains/litecoin";
+        shop.send("PATCH", path, &[], &body).expect(200);
+    };
+    lags(true);
+    shop.advance("20m");
+    let held = [
+        "data-state=\"awaiting_payment\"",
+        "<h1>The time to pay is over</h1>",
+        "the network is still being read",
+        "Back to the shop",
+        "http-equiv=\"refresh\" content=\"10\"",
+    ];
+    let address = invoice["depositAddress"].as_str().unwrap();
+    let asked = [
+        address,
+        "0.25 LTC",
+        "/select\"",
+        "<svg class=\"qr\"",
+        "left\"",
+    ];
+    shown(&shop, &invoice).says(200, &held).hides(&asked);
+    let (path, token) = checkout(&invoice);
+    let late = select(&shop, &path, &format!("token={token}&asset=BTC"));
+    assert_eq!(
+        late.status, 303,
+        "the page says that it is over: {}",
+        late.text
+    );
+    shown(&shop, &invoice).says(200, &held).hides(&asked);
+    lags(false);
+    shown(&shop, &invoice).says(200, &["data-state=\"expired\"", "Nothing was paid in time"]);
+}
+
+#[test]
+fn who_has_sent_too_little_reads_at_once_what_is_missing_and_where_it_goes() {
+    let shop = Shop::open();
+    let [invoice, tolerated] = [(); 2].map(|()| shop.invoice("20.00", json!({ "asset": "LTC" })));
+    let pay = |of: &Value, amount: &str| shop.pay(json!({ "invoice": of["id"], "amount": amount }));
+    let address = invoice["depositAddress"].as_str().unwrap();
+    let missing = [
+        "data-state=\"detected\"",
+        "<h1>Send 0.2 LTC more</h1>",
+        "0.05 LTC was seen so far, less than was due. Send the rest to the same address.",
+        address,
+        "left\"",
+        "http-equiv=\"refresh\" content=\"10\"",
+    ];
+    let part = pay(&invoice, "0.05");
+    shown(&shop, &invoice)
+        .says(200, &missing)
+        .hides(&["/select\""]);
+    let seen = ["<h1>Your payment was seen</h1>"];
+    let rest = pay(&invoice, "0.2");
+    shown(&shop, &invoice)
+        .says(200, &seen)
+        .hides(&[address, "more</h1>"]);
+    shop.step(&rest, "dropped");
+    shown(&shop, &invoice).says(200, &missing);
+    shop.step(&part, "confirmed");
+    let arrived = ["<h1>Send 0.2 LTC more</h1>", "0.05 LTC has arrived"];
+    shown(&shop, &invoice).says(200, &arrived);
+    // What the account tolerates is not asked for.
+    pay(&tolerated, "0.24875");
+    shown(&shop, &tolerated)
+        .says(200, &seen)
+        .hides(&["more</h1>"]);
+    // Nor is anything once the time is over.
+    pay(&invoice, "0.1");
+    shown(&shop, &invoice).says(200, &["<h1>Send 0.1 LTC more</h1>", "0.15 LTC was seen"]);
+    shop.advance("20m");
+    shown(&shop, &invoice)
+        .says(200, &seen)
+        .hides(&[address, "more</h1>"]);
+}
