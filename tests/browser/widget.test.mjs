@@ -155,6 +155,25 @@ test('a page whose origin is not listed is refused, and a frame that is refused 
   }
 });
 
+test('a browser without dialogs or style sheets of scripts goes to the checkout', async () => {
+  const invoice = await invoiceOf();
+  const without = [
+    () => { delete window.CSSStyleSheet; },
+    () => { delete window.HTMLDialogElement; },
+    () => { HTMLDialogElement.prototype.showModal = () => { throw new Error('not here'); }; },
+  ];
+  for (const take of without) {
+    content = element(invoice);
+    const page = await openPage(browser, 'about:blank', { origins: [site.url, coffer.url] });
+    await page.addInitScript(take);
+    await page.goto(site.url);
+    await page.getByRole('button', { name: 'Pay now' }).click();
+    await page.waitForURL(invoice.checkoutUrl);
+    await page.getByRole('heading', { level: 1, name: /^Pay 20/ }).waitFor();
+    await closePage(page);
+  }
+});
+
 /** Sends the webhook of this type again, and waits until it has come. */
 async function resend(service, type) {
   const api = `${service}/dashboard/api`;

@@ -57,12 +57,22 @@
     throw Object.assign(new Error(body.message), { code: body.error, requestId: body.requestId });
   }
 
+  /** The style, made in the only way that every policy of a page allows; nothing in browsers that have it not. */
+  const sheet = (() => {
+    try {
+      const made = new CSSStyleSheet();
+      made.replaceSync(STYLE);
+      return made;
+    } catch {
+      return null;
+    }
+  })();
+  const hasDialogs = sheet !== null && 'showModal' in (window.HTMLDialogElement?.prototype ?? {});
+
   /** An element whose content the page's own style does not reach. @param {HTMLElement} host */
   function shadow(host) {
     const root = host.attachShadow({ mode: 'open', delegatesFocus: true });
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(STYLE);
-    root.adoptedStyleSheets = [sheet];
+    if (sheet) root.adoptedStyleSheets = [sheet];
     return root;
   }
 
@@ -120,17 +130,28 @@
     tell(target, 'open');
   }
 
+  /**
+   * Does a dialog show it? A browser may have less than it says.
+   * @param {CheckoutSession} found @param {string} title @param {EventTarget} target
+   */
+  function shows(found, title, target) {
+    if (!hasDialogs) return false;
+    try {
+      showDialog(found, title, target);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   /** @param {Options} options @param {EventTarget} [target] who is told what happens in the dialog */
   async function open(options, target = document) {
     // A window can be opened only while the click is being handled, so it is opened before it is known where it goes.
     const place = options.newWindow ? window.open('', '_blank') : null;
     try {
       const found = await session(options);
-      if (options.dialog && !options.newWindow && 'showModal' in HTMLDialogElement.prototype) {
-        showDialog(found, options.title ?? 'Payment', target);
-      } else {
-        (place ?? window).location.assign(found.checkoutUrl);
-      }
+      const isShown = options.dialog && !options.newWindow && shows(found, options.title ?? 'Payment', target);
+      if (!isShown) (place ?? window).location.assign(found.checkoutUrl);
       return found;
     } catch (error) {
       place?.close();
