@@ -48,6 +48,18 @@ test('an invoice is paid exactly, and the page shows it by itself', async () => 
   assert.match(await said(page), /^Your payment was seen\. It is on its way/);
   assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'H1');
   await lookedTwice(page, 'checkout_detected');
+  // The page is asked for again, and the reader stays where they are: be it the same, or another.
+  const again = async (change) => {
+    await page.evaluate(([add]) => {
+      window.before = document.querySelector('h1');
+      if (add) document.querySelector('#checkout .message').after(add);
+      for (const name of ['offline', 'online']) dispatchEvent(new Event(name));
+    }, [change]);
+    await page.waitForFunction(() => document.querySelector('#offline').textContent === '');
+    return page.evaluate(() => [document.activeElement?.tagName, document.querySelector('h1') === window.before]);
+  };
+  assert.deepEqual(await again(''), ['H1', true]);
+  assert.deepEqual(await again('!'), ['H1', false]);
   await coffer.control('POST', `/payments/${id}`, { state: 'confirmed' });
   await heading(page, 'Paid');
   assert.match(await said(page), /^Paid\. Your payment has arrived/);
@@ -159,7 +171,7 @@ test('a payment that vanishes is told', async () => {
 
 test('another coin is searched for and picked by keyboard alone', async () => {
   const of = await invoice({ asset: 'LTC' });
-  const page = await openPage(browser, of.checkoutUrl);
+  const [page, other] = [await openPage(browser, of.checkoutUrl), await openPage(browser, of.checkoutUrl)];
   const press = async (key, times = 1) => { for (let at = 0; at < times; at += 1) await page.keyboard.press(key); };
   const focused = () => page.evaluate(() => document.activeElement?.id || document.activeElement?.textContent?.trim());
   const to = async (text) => {
@@ -194,7 +206,9 @@ test('another coin is searched for and picked by keyboard alone', async () => {
   await press('Enter');
   await heading(page, /^Send 21\.739131 USDT/);
   await page.getByText('only on the Tron network').waitFor();
-  await closePage(page);
+  // Who has the page open elsewhere is told.
+  await says(other, /^Send 21\.739131 USDT/);
+  for (const each of [page, other]) await closePage(each);
 });
 
 test('amount and address are copied, which is seen and said', async () => {

@@ -25,6 +25,7 @@ function essence(content) {
   for (const found of copy.querySelectorAll('[hidden]')) found.removeAttribute('hidden');
   for (const found of copy.querySelectorAll('details[open]')) found.removeAttribute('open');
   for (const found of copy.querySelectorAll('.done')) found.classList.remove('done');
+  for (const found of copy.querySelectorAll('[tabindex]')) found.removeAttribute('tabindex');
   for (const button of copy.querySelectorAll('[data-copy]')) button.textContent = '';
   return copy.innerHTML;
 }
@@ -169,13 +170,18 @@ function show(page) {
     if (count) say(count);
   } else {
     const heading = now.querySelector('h1');
-    heading?.setAttribute('tabindex', '-1');
     // Inside a page of the shop the focus stays where the reader has it.
-    if (window.top === window || document.hasFocus()) heading?.focus();
+    if (window.top === window || document.hasFocus()) focus(heading);
     const text = [heading, now.querySelector('.message, .problem')].map((one) => one?.textContent?.trim() ?? '');
     say(text.filter(Boolean).join('. '));
   }
   listen();
+}
+
+/** Takes the reader there, be it a heading. @param {Element | null} element */
+function focus(element) {
+  if (element?.tagName === 'H1') element.setAttribute('tabindex', '-1');
+  if (element instanceof HTMLElement) element.focus();
 }
 
 /** Remembers what the reader has done on the page; what comes back does it again. @param {Element} content */
@@ -192,8 +198,7 @@ function keep(content) {
       find.value = text;
       filter(find);
     }
-    const again = path && content.querySelector(path);
-    if (again instanceof HTMLElement) again.focus();
+    if (path) focus(content.querySelector(path));
   };
 }
 
@@ -204,7 +209,8 @@ function selector(element) {
   if (element instanceof HTMLElement && element.dataset.copy)
     return `[data-copy="${CSS.escape(element.dataset.copy)}"]`;
   if (element.tagName === 'SUMMARY' && element.parentElement) return `#${element.parentElement.id} > summary`;
-  return element.tagName === 'A' && element.className ? `a.${element.className}` : null;
+  if (element.tagName === 'A') return `a[href="${CSS.escape(element.getAttribute('href') ?? '')}"]`;
+  return element.tagName === 'H1' ? 'h1' : null;
 }
 
 // Copying.
