@@ -194,7 +194,7 @@ fn every_error_there_can_be_read_and_nothing_elsewhere() {
     answer.refused(431, "headers_too_large", None);
     shared(&answer);
     let allow = shop.send("DELETE", CONFIG, &[key], "").headers["allow"].clone();
-    assert_eq!(allow, "GET, OPTIONS");
+    assert_eq!(allow, "GET, OPTIONS, HEAD");
     for path in [
         "/v1/merchant",
         "/v1/public",
