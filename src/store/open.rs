@@ -3,7 +3,7 @@
 //! What lives here: the one way in. What always holds: two servers never share a file, and a new file is complete
 //! or does not exist.
 
-use super::health::Health;
+use super::health::{Health, Refusing};
 use super::identity::{Identity, identify, require_ours};
 use super::lock::{Lock, Place};
 use super::readers::Readers;
@@ -89,8 +89,7 @@ impl Store {
                     path.display()
                 )));
             }
-            check_nothing_left(path)?;
-            make(path, opening.durability)?;
+            begin(opening)?;
         }
         // Declared before the connection, so that it is let go of after it, also where this goes wrong.
         let lock = match held {
@@ -146,8 +145,14 @@ impl Store {
 fn admit(conn: &Connection, opening: &Opening) -> Result<(usize, bool), StoreError> {
     let path = &opening.path;
     let identity = identify(conn);
-    let identity =
-        identity.map_err(|error| StoreError::Failed(format!("{}: {error}", path.display())))?;
+    let identity = identity.map_err(|error| {
+        // What SQLite keeps beside a file may be the first that has no room: it calls that an error of the disk.
+        let why = match Refusing::of(&error) {
+            Some(Refusing::DiskFull) => "the disk is full".to_owned(),
+            Some(Refusing::DiskFailed | Refusing::FileMoved) | None => error.to_string(),
+        };
+        StoreError::Failed(format!("{}: {why}", path.display()))
+    })?;
     if identity == Identity::Empty && opening.exclusive && opening.kind == Some(Kind::Sandbox) {
         return Ok((0, true));
     }
@@ -218,8 +223,20 @@ fn check_nothing_left(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Copies the template to a temporary file, syncs it and puts it in place; where another process was first, its file stays.
-fn make(path: &Path, durability: Durability) -> Result<(), StoreError> {
+/// Makes the file. A server says at its start which one it has; a command may have been meant for another, and names it.
+fn begin(opening: &Opening) -> Result<(), StoreError> {
+    let path = &opening.path;
+    check_nothing_left(path)?;
+    if make(path, opening.durability)? && !opening.exclusive {
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        (opening.tell)(Said::Note(&format!("made a new file {}", whole.display())));
+    }
+    Ok(())
+}
+
+/// Copies the template to a temporary file, syncs it and puts it in place; where another process was first, its file stays,
+/// and this is false.
+fn make(path: &Path, durability: Durability) -> Result<bool, StoreError> {
     let failed = |error: std::io::Error| StoreError::Failed(format!("{}: {error}", path.display()));
     let (file, temporary) = fresh_beside(path).map_err(failed)?;
     let made = make_by_way_of(file, &temporary, path, durability);
@@ -256,14 +273,14 @@ fn make_by_way_of(
     temporary: &Path,
     path: &Path,
     durability: Durability,
-) -> std::io::Result<()> {
+) -> std::io::Result<bool> {
     file.write_all(&migrate::template())?;
     if durability == Durability::Full {
         file.sync_all()?;
     }
     drop(file);
     match std::fs::hard_link(temporary, path) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(false),
         // A file system without links: the file may still be moved there.
         Err(_) => std::fs::rename(temporary, path)?,
         Ok(()) => {}
@@ -271,7 +288,7 @@ fn make_by_way_of(
     if durability == Durability::Full {
         sync_folder(path)?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Makes the names in a file's folder last.

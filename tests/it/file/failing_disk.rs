@@ -216,7 +216,7 @@ fn a_sync_that_fails_while_the_log_is_moved_into_the_file_is_noticed_too() {
 }
 
 #[test]
-fn doctor_writes_a_byte_to_know_whether_the_disk_is_full() {
+fn a_full_disk_is_named_by_doctor_and_by_a_start() {
     let mut shop = Shop::open();
     shop.stop();
     shop.fail("full", "-doctor");
@@ -227,4 +227,13 @@ fn doctor_writes_a_byte_to_know_whether_the_disk_is_full() {
     assert!(said.contains("No space left on device"), "{output:?}");
     assert!(said.contains("make room"), "{output:?}");
     assert!(!shop.scratch.path("shop.db-doctor").exists());
+    shop.fail("full", "-shm");
+    let mut command = shop.command();
+    command.args(["sandbox", "--listen", "127.0.0.1:0", "--file"]);
+    let output = command.arg(shop.file()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("shop.db: the disk is full"), "{said}");
+    shop.mend("full");
+    shop.start();
+    shop.stop();
 }

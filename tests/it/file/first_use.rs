@@ -25,6 +25,28 @@ fn looking_at_a_file_does_not_make_one() {
 }
 
 #[test]
+fn a_command_that_makes_a_file_names_it_once() {
+    let scratch = Scratch::new();
+    let create = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        command.args(["account", "create", "Shop"]);
+        let command = command.current_dir(scratch.path("."));
+        let output = command.env_remove("COFFER_FILE").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let file = scratch.path("coffer.db").canonicalize();
+    assert!(file.is_err(), "nothing is there before");
+    let told = create();
+    let file = scratch.path("coffer.db").canonicalize().unwrap();
+    assert_eq!(
+        told,
+        format!("coffer: made a new file {}\n", file.display())
+    );
+    assert_eq!(create(), "");
+}
+
+#[test]
 fn commands_that_begin_a_file_at_once_all_find_what_they_wrote() {
     for _ in 0..5 {
         let scratch = Scratch::new();
