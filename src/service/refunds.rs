@@ -23,6 +23,9 @@ use crate::store::{Reader, accounts, payments, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
+/// How many refunds an invoice has at most, those that were put back too: each request sums them up, and everybody's writes
+/// wait meanwhile.
+pub(super) const REFUNDS_MAX: u32 = 1000;
 /// Where the sandbox's refunds go that name no address; nobody is known to hold its key.
 const SANDBOX_LABEL: &str = "coffer sandbox refund";
 /// The longest address that is read.
@@ -105,6 +108,13 @@ impl Service {
         fields: &Fields<'_>,
         label: Option<&str>,
     ) -> Result<Transfer, Error> {
+        if transfers::refunds(db, invoice.seq)? >= REFUNDS_MAX {
+            let message = format!(
+                "an invoice has at most {REFUNDS_MAX} refunds, and this one has them; send what is left to refund by other \
+                 means, and book it as an adjustment"
+            );
+            return Err(Refusal::new(Code::InvoiceNotRefundable, message).into());
+        }
         let asset = asset(invoice, fields)?;
         let to_address = match (fields.text("toAddress", 1..=ADDRESS_CHARS_MAX)?, label) {
             (Some(text), _) => self

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first; its place is its version.
-const MIGRATIONS: [&str; 20] = [
+const MIGRATIONS: [&str; 21] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -36,6 +36,7 @@ const MIGRATIONS: [&str; 20] = [
     include_str!("../../sql/migrations/0018_second_factors.sql"),
     include_str!("../../sql/migrations/0019_used_steps.sql"),
     include_str!("../../sql/migrations/0020_signatures.sql"),
+    include_str!("../../sql/migrations/0021_listed_transfers.sql"),
 ];
 
 /// Brings a file up to the newest version, in one transaction. Where a reference leads nowhere afterwards, nothing is

@@ -30,17 +30,25 @@ rows! {
     LIST = select "from transfers t join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
         where t.account = :account and t.mode = :mode and t.kind = :kind and t.seq < :before \
-        and (:status is null or t.status = :status) order by t.seq desc limit :limit";
+        order by t.seq desc limit :limit";
+    LIST_BY_STATUS = select "from transfers t join accounts a on a.seq = t.account \
+        left join invoices i on i.seq = t.invoice \
+        where t.account = :account and t.mode = :mode and t.kind = :kind and t.status = :status and t.seq < :before \
+        order by t.seq desc limit :limit";
+    /// An invoice has few.
     LIST_OF_INVOICE = select "from transfers t join accounts a on a.seq = t.account \
         join invoices i on i.seq = t.invoice \
         where i.id = :invoice and t.account = :account and t.mode = :mode and t.kind = :kind and t.seq < :before \
         and (:status is null or t.status = :status) order by t.seq desc limit :limit";
     OF_ALL = select "from transfers t join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
-        where t.mode = :mode and t.kind = :kind and t.seq < :before and (:status is null or t.status = :status) \
+        where t.mode = :mode and t.kind = :kind and t.seq < :before order by t.seq desc limit :limit";
+    OF_ALL_BY_STATUS = select "from transfers t join accounts a on a.seq = t.account \
+        left join invoices i on i.seq = t.invoice \
+        where t.mode = :mode and t.kind = :kind and t.status = :status and t.seq < :before \
         order by t.seq desc limit :limit";
     /// With the words of the index, which SQLite does not find in `= 'approved'` alone.
-    TO_SEND = select "from transfers t join accounts a on a.seq = t.account \
+    TO_SEND = select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
         where t.status in ('approved', 'processing') and t.status = 'approved' and t.mode = 'live' and t.sending is null \
         order by t.seq limit :limit";
@@ -55,6 +63,7 @@ values! {
     PAID_OUT(sum: Cents) = "select ifnull(sum(amount), 0) as sum from transfers \
         where account = :account and mode = 'live' and kind = 'payout' and currency = :currency \
         and requested_at > :since and status not in ('failed', 'rejected', 'cancelled')";
+    REFUNDS(count: u32) = "select count(*) as count from transfers where invoice = :invoice";
     REFUNDED(sum: Cents) = "select ifnull(sum(amount), 0) as sum from transfers \
         where invoice = :invoice and status not in ('failed', 'rejected', 'cancelled')";
 }
@@ -137,17 +146,22 @@ pub fn list(
     wanted: &Wanted<'_>,
 ) -> Result<Vec<Transfer>, StoreError> {
     let mut params = named_params! {
-        ":account": account, ":mode": mode, ":kind": wanted.kind, ":status": wanted.status,
-        ":before": wanted.before, ":limit": wanted.limit,
+        ":account": account, ":mode": mode, ":kind": wanted.kind, ":before": wanted.before, ":limit": wanted.limit,
     }
     .to_vec();
-    match &wanted.invoice {
-        None => LIST.all(db, params.as_slice()),
-        Some(invoice) => {
-            params.push((":invoice", invoice));
-            LIST_OF_INVOICE.all(db, params.as_slice())
+    let query = match (&wanted.invoice, &wanted.status) {
+        (Some(_), _) => {
+            params.push((":invoice", &wanted.invoice));
+            params.push((":status", &wanted.status));
+            LIST_OF_INVOICE
         }
-    }
+        (None, Some(status)) => {
+            params.push((":status", status));
+            LIST_BY_STATUS
+        }
+        (None, None) => LIST,
+    };
+    query.all(db, params.as_slice())
 }
 
 /// The newest transfers of all accounts that fit.
@@ -156,11 +170,18 @@ pub fn of_all(
     mode: Mode,
     wanted: &Wanted<'_>,
 ) -> Result<Vec<Transfer>, StoreError> {
-    let params = named_params! {
-        ":mode": mode, ":kind": wanted.kind, ":status": wanted.status, ":before": wanted.before,
-        ":limit": wanted.limit,
+    let mut params = named_params! {
+        ":mode": mode, ":kind": wanted.kind, ":before": wanted.before, ":limit": wanted.limit,
+    }
+    .to_vec();
+    let query = match &wanted.status {
+        Some(status) => {
+            params.push((":status", status));
+            OF_ALL_BY_STATUS
+        }
+        None => OF_ALL,
     };
-    OF_ALL.all(db, params)
+    query.all(db, params.as_slice())
 }
 
 /// Has the account a payout that is neither sent nor put back, in either currency?
@@ -184,6 +205,11 @@ pub fn paid_out(
 /// Refunds of an invoice that were not put back.
 pub fn refunded(db: &Reader<'_>, invoice: i64) -> Result<Cents, StoreError> {
     REFUNDED.only(db, named_params! { ":invoice": invoice })
+}
+
+/// How many refunds of an invoice were requested, whatever became of them.
+pub fn refunds(db: &Reader<'_>, invoice: i64) -> Result<u32, StoreError> {
+    REFUNDS.only(db, named_params! { ":invoice": invoice })
 }
 
 /// Approved transfers of live mode, oldest first.

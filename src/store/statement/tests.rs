@@ -132,6 +132,36 @@ fn what_is_to_be_sent_is_found_by_an_index() {
     reads_no_whole_table(transfers::SENDING.sql());
 }
 
+/// Those of an account, of which there may be many, and of all.
+#[test]
+fn transfers_are_listed_without_a_look_at_those_that_do_not_fit() {
+    for (sql, found) in [
+        (
+            transfers::LIST.sql(),
+            "account=? AND mode=? AND kind=? AND seq<?",
+        ),
+        (
+            transfers::LIST_BY_STATUS.sql(),
+            "account=? AND mode=? AND kind=? AND status=? AND seq<?",
+        ),
+        (transfers::OF_ALL.sql(), "mode=? AND kind=? AND seq<?"),
+        (
+            transfers::OF_ALL_BY_STATUS.sql(),
+            "mode=? AND kind=? AND status=? AND seq<?",
+        ),
+        (transfers::REFUNDS.sql(), "invoice=?"),
+    ] {
+        let plan = plan(sql);
+        let mut lines = plan.iter();
+        let of_transfers = lines.find(|line| line.contains(&format!("({found})")));
+        assert!(of_transfers.is_some(), "{sql}: {plan:?}");
+        assert!(
+            plan.iter().all(|line| line.starts_with("SEARCH ")),
+            "{sql}: {plan:?}"
+        );
+    }
+}
+
 commands! {
     /// An open invoice that waits for chains.
     WAITING = "insert into invoices (id, account, mode, status, amount, currency, metadata, under_bps, over_bps, \

@@ -114,6 +114,36 @@ fn refunds_never_come_to_more_than_what_was_confirmed() {
 }
 
 #[test]
+fn an_invoice_has_so_many_refunds_at_most_also_where_they_were_put_back() {
+    let shop = Shop::open();
+    let invoice = shop.fund(TEST, "100.00", "EUR");
+    let first = shop.refund(&invoice, Some("0.01"));
+    shop.moved("refunds", &first, &["reject"]);
+    shop.write_beside(
+        "create temp table made as
+           with recursive n (n) as (select 2 union all select n + 1 from n where n < 999) select n.n as number, t.* from n, transfers t;
+         update made set seq = number, id = printf('01a1fd55-7a80-7af2-8000-%012d', number);
+         alter table made drop column number;
+         insert into transfers select * from made;",
+    );
+    shop.refund(&invoice, Some("0.99"));
+    for amount in [Some("0.01"), None, Some("x")] {
+        let refused = shop.request_refund(&invoice, amount);
+        refused.refused(400, "invoice_not_refundable", None);
+        let message = refused.json()["message"].clone();
+        assert!(
+            message.as_str().unwrap().contains("at most 1000 refunds"),
+            "{message}"
+        );
+    }
+    assert_eq!(refunded(&shop, &invoice), "0.99");
+    assert_eq!(shop.purse(TEST, "EUR")[0], "99.01");
+    // Each invoice by itself.
+    let other = shop.fund(TEST, "100.00", "EUR");
+    shop.refund(&other, None);
+}
+
+#[test]
 fn of_many_at_once_as_many_are_made_as_there_is_money_for() {
     let shop = Shop::open();
     let invoice = shop.fund(TEST, "100.00", "EUR");
