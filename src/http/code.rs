@@ -97,6 +97,7 @@ mod tests {
         let mark = Mark {
             user: 1,
             password: [1; 32],
+            factor: None,
         };
         let mut looked_at: usize = 0;
         for _ in 0..10 {

@@ -15,11 +15,13 @@ use crate::clock::Stopwatch;
 use crate::domain::apikey;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
+use crate::service::operator::members::Mark;
 use proven::Proven;
 use rate::{Bucket, Rate};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) use target::Target;
+use target::{under_factor, under_password};
 
 /// Failures of one client at one email that cost nothing.
 const FREE: u32 = 5;
@@ -81,7 +83,8 @@ struct Counts {
     clients: HashMap<Key, Bucket>,
     /// Who has given a user's password.
     by_password: Proven,
-    /// Who has given a code of a user's second factor, too. Whoever knows the password alone makes none of them forgotten.
+    /// Who has given a code of a user's second factor, too. Whoever knows the password alone makes none of them forgotten;
+    /// another second factor does.
     by_code: Proven,
     next_sweep: Option<Time>,
 }
@@ -135,6 +138,11 @@ impl Throttle {
     /// What was begun was right.
     pub(super) fn succeeded(&self, target: &Target, client: &str) {
         self.lock().succeeded(target, client);
+    }
+
+    /// Whoever is signed in from this client has turned the second factor on, by a code of it.
+    pub(super) fn turned_on(&self, mark: &Mark, client: &str) {
+        self.lock().gave_code(mark, client);
     }
 
     /// What was begun was answered to nobody: who hung up has learnt nothing, so it is not counted.
@@ -258,10 +266,10 @@ impl Counts {
                     bucket.give_back(rate);
                 }
                 if matches!(target, Target::Code(_)) {
-                    self.by_code.add(mark, client);
+                    self.gave_code(mark, client);
                 }
             }
-            Target::RecoveryCode(mark) => self.by_code.add(mark, client),
+            Target::RecoveryCode(mark) => self.gave_code(mark, client),
             Target::User(mark) => {
                 failures.loosely.remove(&target.key(""));
                 if together.is_some()
@@ -269,12 +277,24 @@ impl Counts {
                 {
                     bucket.give_back(&BY_CLIENT);
                 }
-                self.by_password.add(mark, client);
+                self.by_password
+                    .add(mark.user, under_password(mark), client);
             }
             Target::Nobody(_) | Target::SetUp => {
                 failures.loosely.remove(&target.key(""));
             }
         }
+    }
+
+    /// This client has given a code that permitted what was asked for. Where the factor was off nobody has looked at it.
+    fn gave_code(&mut self, mark: &Mark, client: &str) {
+        if let Some(under) = under_factor(mark) {
+            self.by_code.add(mark.user, under, client);
+        }
+    }
+
+    fn has_given_code(&self, mark: &Mark, client: &str) -> bool {
+        under_factor(mark).is_some_and(|under| self.by_code.has(mark.user, under, client))
     }
 
     fn failures(&mut self, target: &Target) -> &mut Failures {
@@ -293,11 +313,14 @@ impl Counts {
         let rate = target.rate()?;
         match target {
             Target::User(mark)
-                if self.by_password.has(mark, client) || self.by_code.has(mark, client) =>
+                if self
+                    .by_password
+                    .has(mark.user, under_password(mark), client)
+                    || self.has_given_code(mark, client) =>
             {
                 None
             }
-            Target::Code(mark) if self.by_code.has(mark, client) => {
+            Target::Code(mark) if self.has_given_code(mark, client) => {
                 Some((rate, target.key(client)))
             }
             _ => Some((rate, target.key(""))),

@@ -12,6 +12,7 @@ use crate::http::password::Turn;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::service::operator::members::Mark;
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use serde_json::value::to_raw_value;
@@ -94,13 +95,16 @@ async fn begin(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// POST /dashboard/api/session/second-factor/confirm
 async fn confirm(call: Call, member: Member) -> Result<Reply, Error> {
-    let (code, attempt) = tried(&call, &member)?;
+    let (code, mark, attempt) = tried(&call, &member)?;
     let (front, real_now) = (&call.front, call.front.clock.real_now());
     let (service, now) = (Arc::clone(&front.service), call.now);
+    let (throttle, client) = (Arc::clone(&front.throttle), Turn::of_client(&call).client);
     let confirming = async move {
-        service
-            .confirm_second_factor(now, real_now, &member, code)
-            .await
+        let confirming = service.confirm_second_factor(now, real_now, &member, code);
+        let codes = confirming.await?;
+        let factor = Some(now);
+        throttle.turned_on(&Mark { factor, ..mark }, &client);
+        Ok(codes)
     };
     let codes = attempt.around(&front.throttle, confirming).await?;
     Ok(Reply::ok(to_raw_value(&RecoveryCodes { codes: &codes })?))
@@ -108,7 +112,7 @@ async fn confirm(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// POST /dashboard/api/session/second-factor/off
 async fn end(call: Call, member: Member) -> Result<Reply, Error> {
-    let (code, attempt) = tried(&call, &member)?;
+    let (code, _, attempt) = tried(&call, &member)?;
     let (front, real_now) = (&call.front, call.front.clock.real_now());
     let (service, now) = (Arc::clone(&front.service), call.now);
     let ending = async move {
@@ -120,8 +124,8 @@ async fn end(call: Call, member: Member) -> Result<Reply, Error> {
     Ok(Reply::nothing())
 }
 
-/// The code of a body that has nothing else.
-fn tried(call: &Call, member: &Member) -> Result<(second_factor::Code, CodeAttempt), Error> {
+/// The code of a body that has nothing else, and whose it is to be.
+fn tried(call: &Call, member: &Member) -> Result<(second_factor::Code, Mark, CodeAttempt), Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&["code"])?;
@@ -130,5 +134,5 @@ fn tried(call: &Call, member: &Member) -> Result<(second_factor::Code, CodeAttem
     let mark = call.front.service.credentials(&member.user().email)?.mark();
     let mark = mark.ok_or_else(|| Refusal::not_found("user"))?;
     let attempt = CodeAttempt::of(&Turn::of_member(member), mark, Some(&code));
-    Ok((code, attempt))
+    Ok((code, mark, attempt))
 }

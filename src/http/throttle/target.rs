@@ -77,3 +77,14 @@ fn mark_key(what: &str, mark: &Mark, client: &str) -> Key {
     let password = hex(&mark.password);
     key(&format!("{what} {} {password} {client}", mark.user))
 }
+
+/// What stands for the password that something is proven under.
+pub(super) fn under_password(mark: &Mark) -> Key {
+    key(&hex(&mark.password))
+}
+
+/// What stands for the password and the second factor that something is proven under; nothing where the factor is off.
+pub(super) fn under_factor(mark: &Mark) -> Option<Key> {
+    let at = mark.factor?;
+    Some(key(&format!("{} {}", hex(&mark.password), at.0)))
+}

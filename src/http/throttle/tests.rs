@@ -18,6 +18,7 @@ fn user(password: u8) -> Target {
     Target::User(Mark {
         user: 1,
         password: [password; 32],
+        factor: Some(Time(1)),
     })
 }
 
@@ -97,6 +98,7 @@ fn a_right_password_takes_back_no_wrong_code() {
     let mark = Mark {
         user: 1,
         password: [1; 32],
+        factor: Some(Time(1)),
     };
     let (code, recovery) = (Target::Code(mark), Target::RecoveryCode(mark));
     let own = Target::OwnCode(mark);
@@ -137,6 +139,7 @@ fn guesses_at_codes_are_few_in_a_year_wherever_they_come_from() {
     let mark = Mark {
         user: 1,
         password: [1; 32],
+        factor: Some(Time(1)),
     };
     let code = Target::Code(mark);
     let mut counts = Counts::default();

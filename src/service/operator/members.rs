@@ -90,13 +90,15 @@ pub struct Credentials {
     found: Option<(User, String)>,
 }
 
-/// A user and the present password: what failed attempts are counted against. Another password makes another one.
+/// A user, the present password and the second factor: what attempts are counted against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// Which user.
     pub user: i64,
     /// SHA-256 of the stored hash of the password.
     pub password: [u8; 32],
+    /// When the second factor was turned on; nothing where it is off.
+    pub factor: Option<Time>,
 }
 
 impl Mark {
@@ -104,6 +106,7 @@ impl Mark {
         Mark {
             user: user.seq,
             password: apikey::hash(password_hash),
+            factor: user.second_factor_at,
         }
     }
 }

@@ -108,6 +108,42 @@ fn who_knows_the_password_keeps_no_owner_out() {
 }
 
 #[test]
+fn a_code_that_was_not_looked_at_proves_nothing() {
+    let house = House::open();
+    let guesser = |number: usize| format!("203.0.113.{number}");
+    // Somebody who knows the password gives some code while the factor is off, or another one is on, which is turned off.
+    for number in 0..4 {
+        let begun = house.sign_in_from(&guesser(number), ANNA, &json!("000000"));
+        begun.expect(201);
+    }
+    let owner = house.on();
+    for number in 4..8 {
+        house.pass(STEP_MS);
+        let code = json!(house.code(&owner.secret, 0));
+        house
+            .sign_in_from(&guesser(number), ANNA, &code)
+            .expect(201);
+    }
+    house.pass(STEP_MS);
+    let body = json!({ "code": house.code(&owner.secret, 0) });
+    let off = format!("{FACTOR}/off");
+    house.act(&owner.cookie, "POST", &off, &body).expect(204);
+    // All of them together guess as often as one.
+    let owner = house.on();
+    let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
+    let (right, wrong) = (json!(near[1]), json!(wrong(&near)));
+    let guess = |number: usize, code: &Value| house.sign_in_from(&guesser(number), ANNA, code);
+    let guesses = (0..6).flat_map(|_| 0..8);
+    let made = guesses.filter(|number| guess(*number, &wrong).status == 401);
+    assert_eq!(made.count(), 20);
+    for number in [0, 4] {
+        guess(number, &right).refused(429, "too_many_attempts", None);
+    }
+    // Where it was turned on, it was looked at.
+    house.sign_in(ANNA, &right).expect(201);
+}
+
+#[test]
 fn it_is_asked_for_wherever_the_password_is() {
     let house = House::open();
     let owner = house.on();
