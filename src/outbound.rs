@@ -15,10 +15,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use ureq::config::Config;
 use ureq::http::Uri;
+use ureq::http::header::CONTENT_LENGTH;
 use ureq::http::uri::Scheme;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
-use ureq::{Agent, Body, Error};
+use ureq::{Agent, Body, Error, SendBody};
 
 const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 
@@ -52,6 +53,28 @@ pub struct Answer {
     pub start: String,
 }
 
+/// Why nothing came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unanswered {
+    /// In short, without the address that a name has.
+    pub reason: String,
+    /// Was the header sent as a whole, so that the receiver may know of it?
+    pub was_sent: bool,
+}
+
+/// A body that notes when it is asked for, which is once the header has been sent.
+struct Noting<'a> {
+    rest: &'a [u8],
+    is_asked_for: bool,
+}
+
+impl Read for Noting<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.is_asked_for = true;
+        self.rest.read(into)
+    }
+}
+
 impl Outbound {
     /// A call, from the lookup to the last byte read, takes no longer than `timeout_ms`.
     pub fn new(guard: Guard, timeout_ms: u64) -> Self {
@@ -73,14 +96,31 @@ impl Outbound {
         &self.guard
     }
 
-    /// Posts `body` and waits, on this thread, for the answer. Every status is an answer, a redirect and a 500 too;
-    /// the error is a short reason why there was none, without the address that a name has.
-    pub fn post(&self, url: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Answer, String> {
+    /// Posts `body` and waits, on this thread, for the answer. Every status is an answer, a redirect and a 500 too.
+    ///
+    /// # Errors
+    /// [`Unanswered`] where there was none.
+    pub fn post(
+        &self,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Answer, Unanswered> {
         let mut request = self.agent.post(url);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let response = request.send(body).map_err(|error| reason(&error))?;
+        let mut noting = Noting {
+            rest: body,
+            is_asked_for: false,
+        };
+        // A reader has no length of its own.
+        let request = request.header(CONTENT_LENGTH, body.len());
+        let sent = request.send(SendBody::from_reader(&mut noting));
+        let response = sent.map_err(|error| Unanswered {
+            reason: reason(&error),
+            was_sent: noting.is_asked_for,
+        })?;
         Ok(Answer {
             status: response.status().as_u16(),
             start: start_of(response.into_body()),

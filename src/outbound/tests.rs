@@ -2,7 +2,7 @@
 
 mod names;
 
-use super::{Answer, Guard, Outbound};
+use super::{Answer, Guard, Outbound, Unanswered};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -95,8 +95,16 @@ fn sandbox(timeout_ms: u64) -> Outbound {
     Outbound::new(Guard::new(true, Vec::new()), timeout_ms)
 }
 
+/// No answer, for this reason; before or after it was sent.
+fn unanswered(reason: &str, was_sent: bool) -> Result<Answer, Unanswered> {
+    Err(Unanswered {
+        reason: reason.to_owned(),
+        was_sent,
+    })
+}
+
 #[track_caller]
-fn assert_answer(answer: Result<Answer, String>, status: u16, start: &str) {
+fn assert_answer(answer: Result<Answer, Unanswered>, status: u16, start: &str) {
     assert_eq!(
         answer,
         Ok(Answer {
@@ -282,7 +290,7 @@ fn an_endless_header_is_an_error() {
         let error = sandbox(LONG_MS)
             .post(&server.url(), &[], b"{}")
             .unwrap_err();
-        assert!(error.contains(reason), "{error}");
+        assert!(error.reason.contains(reason) && error.was_sent, "{error:?}");
     }
 }
 
@@ -302,7 +310,7 @@ fn nobody_there_is_connection_refused() {
         .local_addr()
         .unwrap();
     let answer = sandbox(LONG_MS).post(&format!("http://{address}/"), &[], b"{}");
-    assert_eq!(answer, Err("connection refused".to_owned()));
+    assert_eq!(answer, unanswered("connection refused", false));
 }
 
 #[test]
@@ -311,24 +319,27 @@ fn whoever_hangs_up_or_talks_nonsense_is_an_error() {
     let hangs_up = Server::start(|stream| drop(request(&stream)));
     assert_eq!(
         outbound.post(&hangs_up.url(), &[], b"{}"),
-        Err("connection closed before an answer".to_owned())
+        unanswered("connection closed before an answer", true)
     );
     let nonsense = Server::answering("SSH-2.0-OpenSSH_9.9\r\n\r\n");
     let error = outbound.post(&nonsense.url(), &[], b"{}").unwrap_err();
-    assert!(error.starts_with("protocol: "), "{error}");
+    assert!(
+        error.reason.starts_with("protocol: ") && error.was_sent,
+        "{error:?}"
+    );
     let no_tls = outbound.post(&nonsense.url().replace("http:", "https:"), &[], b"{}");
-    assert!(no_tls.is_err(), "{no_tls:?}");
+    assert!(!no_tls.unwrap_err().was_sent);
 }
 
 #[test]
 fn whoever_hangs_is_timed_out() {
-    let timed_out = Err("timed out".to_owned());
+    let timed_out = unanswered("timed out", true);
     let outbound = sandbox(SHORT_MS);
     let silent = Server::start(hold);
     assert_eq!(outbound.post(&silent.url(), &[], b"{}"), timed_out);
     assert_eq!(
         outbound.post(&silent.url().replace("http:", "https:"), &[], b"{}"),
-        timed_out
+        unanswered("timed out", false)
     );
     let in_the_header = Server::start(|mut stream| {
         request(&stream);

@@ -9,7 +9,7 @@ use super::senders::Senders;
 use super::{Next, Waker, Worker};
 use crate::clock::{Clock, Stopwatch};
 use crate::domain::time::Time;
-use crate::outbound::Outbound;
+use crate::outbound::{Outbound, Unanswered};
 use crate::service::activity::{Attempted, Happened, Part};
 use crate::service::webhooks::{Attempt, Done, Due, Outgoing, Waiting, outgoing};
 use crate::service::{Error, Service};
@@ -170,13 +170,16 @@ fn attempted(due: &Due, number: u32, attempt: &Attempt, sent: Outgoing) -> Happe
     })
 }
 
-/// Makes one attempt; what was sent, where it could be made.
+/// Makes one attempt; what was to be sent, where it could be made.
 fn attempt(clock: &Clock, outbound: &Outbound, due: &Due) -> (Attempt, Option<Outgoing>) {
     let (at, stopwatch) = (clock.now(), clock.stopwatch());
-    let outgoing = outgoing(due, clock.real_now()).map_err(|error| error.to_string());
+    let outgoing = outgoing(due, clock.real_now()).map_err(|error| Unanswered {
+        reason: error.to_string(),
+        was_sent: false,
+    });
     let answer = outgoing
         .as_ref()
-        .map_err(String::clone)
+        .map_err(Unanswered::clone)
         .and_then(|outgoing| {
             let headers: Vec<(&str, &str)> = outgoing
                 .headers
@@ -197,13 +200,13 @@ fn attempt(clock: &Clock, outbound: &Outbound, due: &Due) -> (Attempt, Option<Ou
             answer: Some(answer.start),
             signed,
         },
-        Err(error) => Attempt {
+        Err(Unanswered { reason, was_sent }) => Attempt {
             at,
             status: None,
             latency_ms,
-            error: Some(error),
+            error: Some(reason),
             answer: None,
-            signed,
+            signed: signed.filter(|_| was_sent),
         },
     };
     (attempt, outgoing)

@@ -2,7 +2,7 @@
 //! guard refuses.
 
 use super::super::GuardedResolver;
-use super::{Guard, LONG_MS, Outbound, Server, assert_answer, sandbox, with_body};
+use super::{Guard, LONG_MS, Outbound, Server, assert_answer, sandbox, unanswered, with_body};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use ureq::Error;
@@ -46,14 +46,14 @@ fn a_name_that_changes_its_address_gains_nothing() {
     ]);
     let outbound = Outbound::with_names(Guard::new(true, Vec::new()), LONG_MS, names);
     let url = format!("http://shop.example:{}/", server.address.port());
-    let refused = Err("address not allowed".to_owned());
+    let refused = unanswered("address not allowed", false);
     assert_answer(outbound.post(&url, &[], b"{}"), 200, "ok");
     assert_eq!(outbound.post(&url, &[], b"{}"), refused);
     assert_eq!(outbound.post(&url, &[], b"{}"), refused);
     assert_answer(outbound.post(&url, &[], b"{}"), 200, "ok");
     assert_eq!(
         outbound.post(&url, &[], b"{}"),
-        Err("dns: the name has no address".to_owned())
+        unanswered("dns: the name has no address", false)
     );
 }
 
@@ -94,14 +94,14 @@ fn the_guard_holds_for_odd_spellings_and_real_names() {
             let error = production
                 .post(&format!("{scheme}://{host}:{port}/"), &[], b"{}")
                 .unwrap_err();
-            assert_eq!(error, "address not allowed", "{scheme}://{host}");
+            assert_eq!(error.reason, "address not allowed", "{scheme}://{host}");
         }
     }
     for host in ["[::1]", "[::]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]"] {
         let error = production
             .post(&format!("https://{host}:{port}/"), &[], b"{}")
             .unwrap_err();
-        assert_eq!(error, "address not allowed", "{host}");
+        assert_eq!(error.reason, "address not allowed", "{host}");
     }
     for host in ["127.0.0.1.", "localhost.", "user:pass@localhost"] {
         assert!(
@@ -119,5 +119,8 @@ fn a_name_that_is_unknown_is_a_reason_of_dns() {
     let error = sandbox(LONG_MS)
         .post("https://shop.invalid/", &[], b"{}")
         .unwrap_err();
-    assert!(error.starts_with("dns: "), "{error}");
+    assert!(
+        error.reason.starts_with("dns: ") && !error.was_sent,
+        "{error:?}"
+    );
 }
