@@ -1,9 +1,10 @@
 //! The invoice, as it is stored and answered.
 //!
-//! What lives here: the invoice and its coin. What does not: its status function (`status`), and what a merchant
-//! may send to make one (`draft`). What always holds: an invoice has a coin exactly when it has a current quote.
+//! What lives here: the invoice and its coin. What does not: its status function (`status`), what a merchant may
+//! send to make one (`draft`), and which text finds it (`search`). What always holds: an invoice has a coin exactly when it has a current quote.
 
 pub mod draft;
+pub mod search;
 
 use super::asset::{Asset, Mode};
 use super::money::coin::{Rate, Units};

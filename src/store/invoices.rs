@@ -10,6 +10,7 @@ use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, Chain, Mode};
+use crate::domain::invoice::search::finds;
 use crate::domain::invoice::{Coin, Invoice};
 use crate::domain::money::Currency;
 use crate::domain::money::coin::{Rate, Units};
@@ -201,22 +202,31 @@ pub fn search(
     let like = search.text.map(contains);
     // As they stand in the JSON, if they do: only then it is read.
     let in_json = search.text.map(|text| contains(&within_json(text)));
-    let pair = search.text.and_then(|text| text.split_once('='));
-    let key = pair.map(|(key, _)| format!("\"{}\":", within_json(key)));
-    let value = pair.map(|(_, value)| contains(&within_json(value)));
+    // Both may have a `=` in them: a key begins with what stands before the first one, a value ends with what follows the
+    // last one.
+    let key = search.text.and_then(|text| text.split_once('='));
+    let key = key.map(|(start, _)| format!("\"{}", within_json(start)));
+    let value = search.text.and_then(|text| text.rsplit_once('='));
+    let value = value.map(|(_, end)| contains(&within_json(end)));
     let mut params = named_params! {
         ":account": account, ":mode": mode, ":currency": search.currency, ":from": search.from, ":to": search.to,
-        ":like": like, ":text": search.text, ":in_json": in_json, ":key": key, ":value": value,
-        ":before": search.before, ":floor": floor, ":limit": search.limit,
+        ":like": like, ":in_json": in_json, ":key": key, ":value": value, ":before": search.before, ":floor": floor,
     }
     .to_vec();
-    match &search.status {
-        None => SEARCH.all(db, params.as_slice()),
+    let query = match &search.status {
+        None => SEARCH,
         Some(status) => {
             params.push((":status", status));
-            SEARCH_BY_STATUS.all(db, params.as_slice())
+            SEARCH_BY_STATUS
         }
-    }
+    };
+    let limit = usize::try_from(search.limit).unwrap_or(usize::MAX);
+    query.first_that(db, params.as_slice(), limit, |invoice| {
+        search.text.map_or(Ok(true), |text| {
+            let found = finds(text, invoice);
+            found.map_err(|error| StoreError::Failed(format!("invoice {}: {error}", invoice.id)))
+        })
+    })
 }
 
 /// The newest invoices that fit and that a text names as a whole: their id, an address of theirs, a txid paid to them.

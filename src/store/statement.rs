@@ -149,6 +149,35 @@ impl<T> Query<T> {
         })
     }
 
+    /// The first rows that fit, so many at most; none behind them is read.
+    ///
+    /// # Errors
+    /// [`StoreError`] also where `fits` fails.
+    pub(super) fn first_that(
+        &self,
+        db: &Reader<'_>,
+        params: Params<'_>,
+        limit: usize,
+        fits: impl Fn(&T) -> Result<bool, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        db.told(|conn| {
+            let mut statement = bound(conn, self.sql, self.names, params)?;
+            let mut rows = statement.raw_query();
+            let mut found = Vec::new();
+            while found.len() < limit
+                && let Some(row) = rows.next()?
+            {
+                let row = (self.read)(row)?;
+                match fits(&row) {
+                    Ok(true) => found.push(row),
+                    Ok(false) => {}
+                    Err(error) => return Ok(Err(error)),
+                }
+            }
+            Ok(Ok(found))
+        })?
+    }
+
     /// The first row, by a connection that no server uses.
     pub(super) fn first_on(
         &self,

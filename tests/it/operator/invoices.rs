@@ -66,6 +66,45 @@ fn invoices_are_found_by_the_values_of_their_metadata() {
 }
 
 #[test]
+fn numbers_of_the_metadata_are_found_as_they_stand_in_it_and_keys_whatever_they_have_in_them() {
+    let interface = OperatorInterface::open();
+    let numbers = [
+        "12345678901234567890",
+        "19.90",
+        "1e+3",
+        "-0",
+        "0.10000000000000000000001",
+    ];
+    let made = numbers.map(|number| {
+        let body = format!(
+            "{{\"amount\":\"10.00\",\"currency\":\"EUR\",\"metadata\":{{\"is \\\"it\\\"?\":[{{\"x=y\":{number}}}]}}}}"
+        );
+        let key = [("X-API-Key", TEST)];
+        let invoice = interface.shop.send("POST", "/v1/invoices", &key, &body);
+        let invoice = invoice.expect(201);
+        assert!(invoice.text.contains(&format!(":{number}}}")), "{}", invoice.text);
+        id(&invoice.json())
+    });
+    let found = |text: &str| {
+        let text = text.replace('=', "%3D").replace('+', "%2B");
+        ids(&interface.read(&format!("invoices?text={text}")))
+    };
+    for (number, made) in numbers.iter().zip(&made) {
+        let made = std::slice::from_ref(made);
+        assert_eq!(found(&format!("x=y={number}")), made, "{number}");
+        if number.len() > 2 {
+            assert_eq!(found(number), made, "{number}");
+        }
+    }
+    assert_eq!(found("1E+3"), [made[2].clone()]);
+    for text in [
+        "x=y=19.9", "x=y", "y=19.90", "x=y=1000", "19.900", "=19.90", "x=y=",
+    ] {
+        assert_eq!(found(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
 fn a_search_looks_through_so_many_bytes_of_metadata_and_the_next_page_goes_on() {
     let interface = OperatorInterface::open();
     let wanted = id(&interface
