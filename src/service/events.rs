@@ -7,7 +7,7 @@ use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Mode;
 use crate::domain::event::{self, EventType};
 use crate::domain::id;
-use crate::domain::refusal::Refusal;
+use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::store::{Tx, accounts, deliveries, endpoints, events};
 use serde_json::value::RawValue;
@@ -122,6 +122,17 @@ pub(super) fn unknown_before() -> Refusal {
     Refusal::field("before", "must be the nextBefore of an earlier page")
 }
 
+/// What a `before` names.
+///
+/// # Errors
+/// [`unknown_before`] in place of `not_found`; any other as it is.
+pub(super) fn before<T>(found: Result<T, Error>) -> Result<T, Error> {
+    found.map_err(|error| match error {
+        Error::Refused(refusal) if refusal.code == Code::NotFound => unknown_before().into(),
+        other => other,
+    })
+}
+
 impl Service {
     /// One event.
     ///
@@ -159,5 +170,30 @@ impl Service {
                 wanted.limit,
             ))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Error, before};
+    use crate::domain::refusal::{Code, Refusal};
+
+    #[test]
+    fn a_file_that_fails_is_no_mistake_of_the_callers() {
+        let found = |error: Error| match before::<()>(Err(error)) {
+            Err(Error::Refused(refusal)) => {
+                format!("{} {:?}", refusal.code.as_str(), refusal.param)
+            }
+            Err(Error::Failed(cause)) => cause,
+            Ok(()) => "found".to_owned(),
+        };
+        assert_eq!(
+            found(Refusal::not_found("refund").into()),
+            "invalid_request Some(\"before\")"
+        );
+        assert_eq!(found(Error::Failed("disk".to_owned())), "disk");
+        let other = Refusal::new(Code::Forbidden, "no");
+        assert_eq!(found(other.into()), "forbidden None");
+        assert!(before(Ok(())).is_ok());
     }
 }

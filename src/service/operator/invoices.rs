@@ -8,7 +8,7 @@ use crate::domain::time::Time;
 use crate::domain::timeline::{History, Sums, timeline};
 use crate::domain::transfer::TransferKind;
 use crate::service::audit_log::{self, Entry};
-use crate::service::events::{Page, unknown_before};
+use crate::service::events::{self, Page};
 use crate::service::invoices::owned;
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::{invoice_steps, invoices, ledger, payments, quotes, transfers};
@@ -72,7 +72,7 @@ impl Service {
         self.read(|db| {
             let before = match &search.before {
                 None => i64::MAX,
-                Some(id) => owned(db, scope, id).map_err(|_| unknown_before())?.seq,
+                Some(id) => events::before(owned(db, scope, id))?.seq,
             };
             let wanted = invoices::Search {
                 status: search.status,

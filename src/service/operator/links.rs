@@ -8,7 +8,7 @@ use crate::domain::link::{LinkChange, PaymentLink};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::service::audit_log::{self, Entry};
-use crate::service::events::{Page, unknown_before};
+use crate::service::events::{self, Page};
 use crate::service::links::{find, unknown};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::{Reader, accounts, payment_links};
@@ -100,7 +100,7 @@ impl Service {
         self.read(|db| {
             let before = match before {
                 None => i64::MAX,
-                Some(id) => owned(db, scope, id).map_err(|_| unknown_before())?.seq,
+                Some(id) => events::before(owned(db, scope, id))?.seq,
             };
             let limit_and_one = limit.saturating_add(1);
             let found = payment_links::page(db, account, mode, before, limit_and_one)?;

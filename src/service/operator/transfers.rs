@@ -10,7 +10,7 @@ use crate::domain::render;
 use crate::domain::time::Time;
 use crate::domain::transfer::step::{TransferAction, Wanted};
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
-use crate::service::events::{Page, unknown_before};
+use crate::service::events::{self, Page, unknown_before};
 use crate::service::transfers::{By, find, noted_as, owned};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::{Reader, audit_log, transfers};
@@ -94,10 +94,7 @@ impl Service {
         self.read(|db| {
             let before = match &wanted.before {
                 None => i64::MAX,
-                Some(id) => {
-                    let found = owned(db, scope, wanted.kind, id);
-                    found.map_err(|_| unknown_before())?.seq
-                }
+                Some(id) => events::before(owned(db, scope, wanted.kind, id))?.seq,
             };
             let (account, mode) = (scope.account(), scope.mode());
             let found = transfers::list(db, account, mode, &wanted.from(before))?;
@@ -114,8 +111,8 @@ impl Service {
             let before = match &wanted.before {
                 None => i64::MAX,
                 Some(id) => {
-                    let found = find(db, wanted.kind, id).ok();
-                    let found = found.filter(|found| found.mode == mode);
+                    let found = events::before(find(db, wanted.kind, id))?;
+                    let found = Some(found).filter(|found| found.mode == mode);
                     found.ok_or_else(unknown_before)?.seq
                 }
             };
