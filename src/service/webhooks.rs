@@ -57,13 +57,14 @@ fn origin(url: &str) -> String {
 /// Body and headers of a delivery, signed with the real time of the attempt.
 ///
 /// # Errors
-/// [`Error::Failed`] where the stored event does not parse.
+/// [`Error::Failed`] where the stored event does not parse, or the endpoint's format does not tell of it.
 pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
     let (secret, format) = match &due.endpoint {
         Some((secret, format)) => (secret.as_str(), *format),
         None => (due.legacy_secret.as_str(), Format::Event),
     };
-    let (format, body) = body(&due.body, format, due.invoice.as_deref())?;
+    let body = body(&due.body, format, due.invoice.as_deref())?;
+    let body = body.ok_or_else(|| Error::Failed("the format does not tell of this".to_owned()))?;
     let old = due.old_secret.as_deref();
     let secrets: Vec<&str> = std::iter::once(secret).chain(old).collect();
     let at = real_now.unix_seconds();
@@ -77,8 +78,7 @@ pub fn outgoing(due: &Due, real_now: Time) -> Result<Outgoing, Error> {
     })
 }
 
-/// The bytes that are sent of an event that is stored so, and their format: an event that has no legacy body, and is due at
-/// an endpoint that has become legacy since, is sent as it is.
+/// The bytes that are sent of an event that is stored so, in a format; nothing where that does not tell of it.
 ///
 /// # Errors
 /// [`Error::Failed`] where the stored event does not parse.
@@ -86,14 +86,10 @@ pub(super) fn body(
     stored: &str,
     format: Format,
     invoice: Option<&str>,
-) -> Result<(Format, String), Error> {
-    let legacy = match format {
-        Format::Event => None,
+) -> Result<Option<String>, Error> {
+    Ok(match format {
+        Format::Event => Some(stored.to_owned()),
         Format::Legacy => legacy_body(stored, invoice)?,
-    };
-    Ok(match legacy {
-        Some(body) => (Format::Legacy, body),
-        None => (Format::Event, stored.to_owned()),
     })
 }
 
@@ -144,7 +140,7 @@ impl Service {
         .await
     }
 
-    /// Gives up deliveries whose endpoint is gone.
+    /// Gives up deliveries whose endpoint is gone, or does not tell of them.
     pub async fn give_up(self: &Arc<Self>, orphans: Vec<String>) -> Result<(), Error> {
         self.write(move |_, tx| {
             Ok(orphans

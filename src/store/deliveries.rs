@@ -18,7 +18,7 @@ pub struct Due {
     pub attempts: u32,
     /// Which body and secret of the endpoint; nothing: the invoice's own webhookUrl.
     pub endpoint: Option<(String, Format)>,
-    /// The endpoint is gone: give it up.
+    /// The endpoint is gone, or has a format that does not tell of this: give it up.
     pub is_orphan: bool,
     /// Signs what goes to an invoice's own webhookUrl.
     pub legacy_secret: String,
@@ -97,13 +97,13 @@ rows! {
 
 rows! {
     fn read_due(
-        id, url, attempts, endpoint: Option<i64>, secret: Option<String>, format: Option<Format>, is_removed: bool,
+        id, url, attempts, endpoint: Option<i64>, secret: Option<String>, format: Option<Format>, is_untold: bool,
         legacy_secret, event, body, invoice, old_secret,
     ) -> Due {
         Ok(Due {
             id, url, attempts,
             endpoint: secret.zip(format),
-            is_orphan: endpoint.is_some() && is_removed,
+            is_orphan: endpoint.is_some() && is_untold,
             legacy_secret, event, body, invoice, old_secret,
         })
     }

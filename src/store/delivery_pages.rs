@@ -83,6 +83,8 @@ pub struct Again {
     pub place: Place,
     /// Is the endpoint gone?
     pub is_removed: bool,
+    /// Has the endpoint a format that does not tell of the event?
+    pub is_untold: bool,
     /// How often it was tried, in all rounds.
     pub tried: u32,
 }
@@ -131,18 +133,20 @@ rows! {
 rows! {
     fn read_again(
         d.id, url = "ifnull(n.url, d.url)", endpoint = "n.id", event = "e.seq", place = "ifnull(d.endpoint, 0)",
-        is_removed = "n.removed_at is not null", tried = "d.made_before + d.attempts",
+        is_removed = "n.removed_at is not null",
+        is_untold = "n.format is 'legacy' and e.type like 'account.%'", tried = "d.made_before + d.attempts",
     ) -> Again {
-        Ok(Again { id, url, endpoint, place: Place { event, endpoint: place }, is_removed, tried })
+        Ok(Again { id, url, endpoint, place: Place { event, endpoint: place }, is_removed, is_untold, tried })
     }
     TO_RESEND = select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
         where d.id = :id and e.account = :account and e.mode = :mode";
-    /// Of the events up to :until, but none whose endpoint is gone, and none that was tried too often.
+    /// Of the events up to :until, but none whose endpoint is gone or does not tell of it, and none that was tried too often.
     TO_RESEND_SINCE = select "from events e cross join deliveries d on d.event = e.seq \
         left join endpoints n on n.seq = d.endpoint \
         where e.account = :account and e.mode = :mode and e.created_at >= :since and e.seq >= :event and e.seq <= :until \
         and (e.seq > :event or ifnull(d.endpoint, 0) > :place) \
-        and n.removed_at is null and d.made_before + d.attempts < :tried_max and (:endpoint is null or n.id = :endpoint) \
+        and n.removed_at is null and (n.format is not 'legacy' or e.type not like 'account.%') \
+        and d.made_before + d.attempts < :tried_max and (:endpoint is null or n.id = :endpoint) \
         order by e.seq, ifnull(d.endpoint, 0) limit :limit";
 }
 

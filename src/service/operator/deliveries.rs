@@ -97,7 +97,12 @@ impl Service {
             let newest = newest.find_map(|(_, attempt)| attempt.signed.as_ref());
             let format = newest.map(|signed| signed.format).or(source.format);
             let invoice = source.invoice.as_deref();
-            let (format, body) = body(&source.body, format.unwrap_or(Format::Event), invoice)?;
+            let format = format.unwrap_or(Format::Event);
+            // What an endpoint is not told in the format that it has now can only have been sent as it is.
+            let (format, body) = match body(&source.body, format, invoice)? {
+                Some(body) => (format, body),
+                None => (Format::Event, source.body),
+            };
             let attempts = attempts.iter().map(|(number, attempt)| {
                 let signed = attempt.signed.as_ref();
                 let signed = signed.filter(|signed| signed.format == format);
@@ -117,7 +122,7 @@ impl Service {
     /// Sends a delivery again, whatever came of it so far.
     ///
     /// # Errors
-    /// `not_found`; `invalid_transition` where its endpoint is gone, or it was tried too often.
+    /// `not_found`; `invalid_transition` where its endpoint is gone or does not tell of it, or it was tried too often.
     pub async fn resend(
         self: &Arc<Self>,
         now: Time,
@@ -254,6 +259,9 @@ fn begin_again(tx: &Tx<'_>, account: i64, again: &Again, now: Time) -> Result<()
 fn may_be_resent(again: &Again) -> Result<(), Refusal> {
     let message = if again.is_removed {
         "the endpoint of this delivery has been removed".to_owned()
+    } else if again.is_untold {
+        "events of the account are not sent in the legacy format, which the endpoint has now"
+            .to_owned()
     } else if again.tried >= TRIED_MAX {
         let tried = again.tried;
         format!("this delivery was tried {tried} times and is not sent again; read its event")

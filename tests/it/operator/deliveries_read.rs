@@ -72,38 +72,73 @@ fn a_delivery_is_read_with_the_very_body_and_headers_that_were_sent() {
 }
 
 #[test]
-fn an_event_without_a_legacy_body_is_sent_and_read_as_it_is_at_an_endpoint_that_has_become_legacy()
-{
+fn an_event_of_the_account_is_not_sent_to_an_endpoint_that_has_become_legacy_and_stays_readable() {
     let mut interface = OperatorInterface::open();
     let status = Arc::new(AtomicU16::new(500));
     let receiver = receiver(&status);
     let switch = |body: Value| interface.shop.switch(body).json();
     let endpoint = json!({ "url": receiver.url(), "types": ["account.suspended"] });
     let state = switch(json!({ "endpoints": [endpoint] }));
+    let since = interface.shop.now();
     let endpoint = state["account"]["endpoints"][0]["id"].as_str().unwrap();
     switch(json!({ "status": "suspended" }));
     interface.shop.advance("0s");
-    let legacy = json!({ "format": "legacy" });
+    let (event, legacy) = (json!({ "format": "event" }), json!({ "format": "legacy" }));
     let path = format!("endpoints/{endpoint}");
     interface.act("PATCH", &path, &legacy).expect(200);
-    status.store(200, Ordering::SeqCst);
     interface.shop.advance("1h");
     let sent = receiver.messages();
-    assert_eq!(sent.len(), 2, "refused, then taken");
-    assert_eq!(sent[0].body, sent[1].body);
-    // Also once it is not known any more what was sent.
+    assert_eq!(sent.len(), 1, "once in the format that it had");
+    let deliveries = format!("/dashboard/api/accounts/{}/deliveries", interface.account);
+    let call = |interface: &OperatorInterface, method: &str, path: &str, body: &Value| {
+        let path = format!("{path}?mode=live");
+        interface.send(&interface.operator, method, &path, body)
+    };
+    let listed = call(&interface, "GET", &deliveries, &Value::Null)
+        .expect(200)
+        .json();
+    let listed = &listed["data"][0];
+    assert_eq!(
+        (&listed["state"], &listed["nextAttemptAt"]),
+        (&json!("failed"), &Value::Null)
+    );
+    let one = format!("{deliveries}/{}", listed["id"].as_str().unwrap());
+    let again = format!("{one}/resend");
+    let refused = call(&interface, "POST", &again, &Value::Null);
+    refused.refused(409, "invalid_transition", None);
+    let all = deliveries.replace("/deliveries", "/resend");
+    let since = json!({ "since": since });
+    let count = |interface: &OperatorInterface| {
+        call(interface, "POST", &all, &since).expect(200).json()["count"].clone()
+    };
+    assert_eq!(count(&interface), 0);
+    interface.shop.advance("1h");
+    assert_eq!(receiver.messages().len(), 1);
+    // It is read all the same, also once it is not known any more what was sent.
+    let read = |interface: &OperatorInterface| {
+        call(interface, "GET", &one, &Value::Null)
+            .expect(200)
+            .json()
+    };
+    let headers = &read(&interface)["attempts"][0]["headers"];
+    assert_eq!(
+        headers["X-Service-Signature"],
+        sent[0].headers["x-service-signature"]
+    );
     interface.shop.advance("95d");
     interface.sign_in_again();
-    let account = format!("/dashboard/api/accounts/{}", interface.account);
-    let read = |path: &str| {
-        let path = format!("{account}/deliveries{path}?mode=live");
-        let answer = interface.send(&interface.operator, "GET", &path, &Value::Null);
-        answer.expect(200).json()
-    };
-    let id = read("")["data"][0]["id"].as_str().unwrap().to_owned();
-    let read = read(&format!("/{id}"));
-    assert_eq!(read["attempts"], json!([]));
-    assert_eq!(read["body"], sent[0].body);
+    let gone = read(&interface);
+    assert_eq!(
+        (&gone["attempts"], &gone["body"]),
+        (&json!([]), &json!(sent[0].body))
+    );
+    // In the format that tells of it, it is sent again.
+    status.store(200, Ordering::SeqCst);
+    interface.act("PATCH", &path, &event).expect(200);
+    call(&interface, "POST", &again, &Value::Null).expect(200);
+    interface.shop.advance("0s");
+    assert_eq!(receiver.messages()[1].body, sent[0].body);
+    assert_eq!(count(&interface), 1);
 }
 
 #[test]
@@ -174,6 +209,29 @@ fn a_delivery_that_is_sent_again_and_again_is_read_by_its_newest_attempts_until_
     let compared = "select group_concat(number || ' ' || ifnull(answer_of, 'own')) from attempts where number in (1, 999, 1000)";
     let kept = interface.shop.read_beside(compared);
     assert_eq!(kept, "1 own,999 own,1000 999");
+}
+
+#[test]
+fn an_attempt_that_reached_nobody_sent_no_headers() {
+    let interface = OperatorInterface::open();
+    let nobody = format!("http://{}/hook", Receiver::nobody());
+    let cut = Receiver::that(Does::Close);
+    let urls = [
+        (&nobody, "connection refused", false),
+        (&cut.url(), "connection closed before an answer", true),
+    ];
+    for (url, error, is_sent) in urls {
+        let endpoint = json!({ "url": url, "types": ["invoice.created"] });
+        interface.shop.switch(json!({ "endpoints": [endpoint] }));
+        interface.shop.invoice("20.00", json!({}));
+        interface.shop.advance("0s");
+        let id = found(&interface, "").remove(0)["id"].clone();
+        let read = interface.read(&format!("deliveries/{}", id.as_str().unwrap()));
+        let attempt = &read["attempts"][0];
+        assert_eq!(attempt["error"], error);
+        assert_eq!(attempt.get("headers").is_some(), is_sent, "{attempt}");
+        assert!(read["body"].is_string());
+    }
 }
 
 /// A delivery is its account's, in its mode.
