@@ -22,6 +22,8 @@ type Answered = (String, String);
 /// Somebody who requests payouts or refunds and moves each to an end, one after the other.
 struct Mover {
     kind: &'static str,
+    /// Which one it is: each has Idempotency-Keys of its own.
+    place: usize,
     invoice: String,
     /// Which request this is: a retry has the same Idempotency-Key.
     number: usize,
@@ -74,7 +76,10 @@ impl Mover {
     fn call(&self, agent: &ureq::Agent, url: &str, path: &str, body: Value) -> Option<Value> {
         let request = agent.post(format!("{url}{path}"));
         let request = request.header("X-API-Key", LIVE);
-        let request = request.header("Idempotency-Key", format!("key-{}", self.number));
+        let request = request.header(
+            "Idempotency-Key",
+            format!("key-{}-{}", self.place, self.number),
+        );
         json_of(request.send(body.to_string()).ok()?)
     }
 }
@@ -217,8 +222,9 @@ fn what_was_acknowledged_of_payouts_and_refunds_survives_kill_9() {
         if round == 0 {
             let invoice = funded(&url);
             let kinds = ["payouts", "refunds", "refunds", "refunds"];
-            movers.extend(kinds.map(|kind| Mover {
+            movers.extend(kinds.into_iter().enumerate().map(|(place, kind)| Mover {
                 kind,
+                place,
                 invoice: invoice.clone(),
                 number: 0,
                 id: None,
