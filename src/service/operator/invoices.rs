@@ -10,13 +10,11 @@ use crate::domain::transfer::TransferKind;
 use crate::service::audit_log::{self, Entry};
 use crate::service::events::{self, Page};
 use crate::service::invoices::owned;
+use crate::service::refunds::REFUNDS_MAX;
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::{invoice_steps, invoices, ledger, payments, quotes, transfers};
 use serde_json::json;
 use std::sync::Arc;
-
-/// Refunds of one invoice that a timeline shows at most.
-const REFUNDS_MAX: u32 = 1000;
 
 /// What one search looks through: others wait for it.
 const SEARCHED_MAX: invoices::Floor = invoices::Floor {
