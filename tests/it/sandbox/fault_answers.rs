@@ -45,7 +45,7 @@ const CASES: &[Case] = &[
         INVOICES,
         405,
         "method_not_allowed",
-        &[("allow", "POST, GET")],
+        &[("allow", "POST, GET, HEAD")],
     ),
     (INVOICES, 408, "request_timeout", CLOSES),
     (INVOICES, 413, "payload_too_large", CLOSES),
