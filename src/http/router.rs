@@ -236,7 +236,7 @@ mod tests {
             );
         }
         let found = router.find(&Method::DELETE, "/v1/invoices");
-        assert!(matches!(found, Found::OtherMethods(methods) if methods == "POST, GET"));
+        assert!(matches!(found, Found::OtherMethods(methods) if methods == "POST, GET, HEAD"));
         assert!(matches!(
             router.find(&Method::HEAD, "/v1/merchant"),
             Found::Route(..)
