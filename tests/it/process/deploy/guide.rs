@@ -243,7 +243,7 @@ fn the_first_real_payment_from_an_empty_folder() {
         .iter()
         .map(|(kind, _)| kind.as_str())
         .collect();
-    assert_eq!(left, ["lost"], "another test does that");
+    assert_eq!(left, ["lost", "back"], "another test does that");
 }
 
 #[track_caller]
