@@ -188,7 +188,12 @@ fn serve_until_asked(
     if let Some(path) = &ready_file {
         write_ready_file(path, &line, server.file())?;
     }
-    print(&line)?;
+    print(&line).inspect_err(|_| {
+        // Nobody finds a file of a server that is not there.
+        if let Some(path) = &ready_file {
+            let _ = std::fs::remove_file(path);
+        }
+    })?;
     server.run_until_asked(signals, async {
         if exit_with_parent {
             input_closed().await

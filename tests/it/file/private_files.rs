@@ -198,6 +198,21 @@ fn the_ready_file_takes_no_other_files_place() {
 }
 
 #[test]
+fn no_ready_file_is_left_where_the_line_is_not_taken() {
+    let folder = Scratch::new();
+    let ready = folder.path("ready");
+    let args = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
+    let mut command = masked("022", &args);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    command.arg("--ready-file").arg(&ready).stdin(Stdio::null());
+    let output = command.stdout(full.unwrap()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("standard output: "), "{said}");
+    assert!(!ready.exists());
+}
+
+#[test]
 fn the_ready_file_is_written_over_nobodys_file() {
     let folder = Scratch::new();
     let (ready, victim) = (folder.path("ready"), folder.path("victim"));
