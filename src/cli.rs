@@ -13,6 +13,7 @@ mod output;
 mod progress;
 mod rates;
 mod server;
+mod signer;
 mod terminal;
 mod users;
 mod wallets;

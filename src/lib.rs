@@ -20,12 +20,14 @@
 //! | [`config`] | SETTINGS: every flag with its environment name, default and help | |
 //! | [`cli`] | the commands and what they print | all |
 //! | [`app`] | wiring: opens, starts, stops in the reverse order; [`Server`] and [`Sandbox`] in-process | all |
-//! | `main` | argv in, one command run, exit code out; `main.ld` is the order of functions in the program | cli |
+//! | `main` | argv in, one command run, exit code out | cli |
+//! | `build` | the build script: compresses pages and their files, makes pages of the guides | |
+//! | `packages` | what is packed besides the program: Debian, npm, Python; not Rust, not in the crate | |
 //!
 //! A short statement stands in the module of its table, a long one is a file, `sql/<table>/<verb>.sql`; a macro ties both
 //! to the names of their columns and makes a test of them. Outside `src`, too: `sql/migrations` is the schema,
 //! `sql/template.db` what the migrations add up to; `tests/it` drives the real server from outside, `tests/tidy` holds
-//! the house rules; `docs` has the guides, which `build.rs` makes pages of.
+//! the house rules; `web/guides` has the guides, which `build` makes pages of.
 //!
 //! # Five shapes that carry it
 //!

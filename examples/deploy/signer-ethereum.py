@@ -9,7 +9,11 @@ Python 3 and eth-account (`pip install eth-account`), which does all cryptograph
 What always holds:
 - the signed transaction is on the disk, under the order's id, before it leaves; the same order again means the same
   transaction again, which a chain takes once. So nothing is sent twice, whatever is repeated;
-- `{"sent": false}` is said only where nothing was signed, and then that order is never signed later;
+- `{"sent": false, "reason"}` is answered only where nothing was signed, and then that order is never signed later;
+- `{"sent": false, "retry": true, "reason"}` is answered where nothing was signed and it may go better later: the node
+  cannot be reached, fees are high, funds are low, or the node does not know an earlier transaction of this signer.
+  Nothing is recorded, and Coffer gives the same order again;
+- no more is signed than the limits of the settings allow, whatever Coffer orders;
 - everything else ends with exit code 1, and a person has to look.
 
 SETTINGS is a JSON file that only the user of Coffer may read (mode 0600):
@@ -21,6 +25,10 @@ SETTINGS is a JSON file that only the user of Coffer may read (mode 0600):
       "key": "0x...",
       "records": "/var/lib/coffer/signer",  a folder that is there, mode 0700: in your backups, and never emptied
       "maxFeePerGasGwei": 100,              above this nothing is sent
+      "limits": {                           most of each coin in one transfer, and in any 24 hours
+        "ETH": {"transfer": "0.5", "day": "2"},
+        "USDC-ERC20": {"transfer": "1000", "day": "3000"}
+      },
       "tokens": {
         "USDT-ERC20": "0xdAC17F958D2ee523a2206206994597C13D831ec7",
         "USDC-ERC20": "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
@@ -34,6 +42,7 @@ import os
 import re
 import stat
 import sys
+import time
 import urllib.request
 from decimal import Decimal
 from pathlib import Path
@@ -47,12 +56,17 @@ NATIVE_DECIMALS = 18
 GWEI = 10**9
 # One question to the node; there are about ten, and Coffer waits for five minutes in all.
 SECONDS_MAX = 15
+DAY_SECONDS = 24 * 60 * 60
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 class NotSent(Exception):
-    """Nothing was signed, for this reason. The merchant reads it: no secrets."""
+    """Nothing was signed, for this reason, and nothing will be. The merchant reads it: no secrets."""
+
+
+class Retry(Exception):
+    """Nothing was signed, for this reason, and the same order may be given again. No secrets either."""
 
 
 class Unknown(Exception):
@@ -61,6 +75,10 @@ class Unknown(Exception):
 
 class NodeRefused(Exception):
     """The node answered with an error."""
+
+
+class NodeUnreachable(Exception):
+    """The node did not answer, or not in JSON."""
 
 
 def is_address(text):
@@ -88,15 +106,19 @@ class Node:
         self.url = url
 
     def ask(self, method, *params):
-        """The result; NodeRefused where it answers with an error, OSError or ValueError where it does not answer."""
+        """Returns the result. Raises NodeRefused for an error of the node, NodeUnreachable where it does not answer."""
         question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         headers = {"Content-Type": "application/json", "User-Agent": "coffer-signer"}
         request = urllib.request.Request(self.url, json.dumps(question).encode(), headers)
-        with urllib.request.urlopen(request, timeout=SECONDS_MAX) as answer:
-            answer = json.load(answer)
-        if "error" in answer:
-            raise NodeRefused(str(answer["error"].get("message"))[:200])
-        return answer["result"]
+        try:
+            with urllib.request.urlopen(request, timeout=SECONDS_MAX) as answer:
+                answer = json.load(answer)
+            if "error" not in answer:
+                return answer["result"]
+            message = str(answer["error"]["message"])[:200]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise NodeUnreachable(f"{type(error).__name__}: {error}") from error
+        raise NodeRefused(message)
 
     def number(self, method, *params):
         """The result of a question whose answer is a number."""
@@ -135,10 +157,24 @@ class Records:
         os.fsync(folder)
         os.close(folder)
 
-    def with_nonce_from(self, nonce, chain_id, sender):
-        """The records whose transactions have this nonce or a later one."""
+    def each(self):
+        """Yields each record with the time at which it was written."""
         for path in self.folder.glob("*.json"):
             record = json.loads(path.read_text(encoding="utf-8"))
+            yield record, path.stat().st_mtime
+
+    def signed_since(self, since, asset):
+        """Returns the sum of a coin that was signed for since then, in whole coins."""
+        amounts = (
+            Decimal(record["order"]["amount"])
+            for record, at in self.each()
+            if "raw" in record and record["order"]["asset"] == asset and at > since
+        )
+        return sum(amounts, Decimal(0))
+
+    def with_nonce_from(self, nonce, chain_id, sender):
+        """Yields the records whose transactions have this nonce or a later one."""
+        for record, _ in self.each():
             is_ours = record.get("chainId") == chain_id and record.get("from") == sender
             if is_ours and record["nonce"] >= nonce:
                 yield record
@@ -175,7 +211,7 @@ def what_is_paid(order, settings, node, sender):
     if Decimal(order["amount"]).scaleb(decimals) != amount:
         raise NotSent(f"{order['amount']} {order['asset']} is not {amount} of its base units")
     if has < amount:
-        raise NotSent(f"there is not enough {order['asset']} to pay from")
+        raise Retry(f"there is not enough {order['asset']} to pay from")
     # There are tokens that say false where they do not pay, and others that say nothing where they do.
     if paid["value"] == 0 and (said := call(paid["data"])) != "0x" and int(said, 16) != 1:
         raise NotSent(f"the contract of {order['asset']} refuses to pay")
@@ -188,7 +224,7 @@ def fees(settings, node):
     base = int(node.ask("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16)
     tip = node.number("eth_maxPriorityFeePerGas")
     if base + tip > most:
-        raise NotSent("the chain's fees are above the limit of this signer")
+        raise Retry("the chain's fees are above the limit of this signer")
     return {"maxFeePerGas": min(2 * base + tip, most), "maxPriorityFeePerGas": tip}
 
 
@@ -201,20 +237,34 @@ def transaction(order, settings, node, records, sender):
     for earlier in records.with_nonce_from(nonce, chain_id, sender):
         if not node.knows(earlier["txid"]):
             # Ours would take the place of one that may have been sent.
-            which = earlier["order"]["id"]
-            raise NotSent(f"the node does not know the transaction of {which}: a person has to look at that one first")
+            print(f"the node does not know {earlier['txid']}, of the order {earlier['order']['id']}", file=sys.stderr)
+            raise Retry("the node does not know an earlier transaction of this signer: a person has to look at that one")
         nonce = max(nonce, earlier["nonce"] + 1)
     paid = what_is_paid(order, settings, node, sender)
     offered = fees(settings, node)
     asked = {"from": sender, "to": paid["to"], "value": hex(paid["value"]), "data": paid["data"]}
     gas = node.number("eth_estimateGas", asked) * 5 // 4
     if node.number("eth_getBalance", sender, "latest") < paid["value"] + gas * offered["maxFeePerGas"]:
-        raise NotSent("there is not enough ETH to pay the network fee from")
+        raise Retry("there is not enough ETH to pay the network fee from")
     return {"type": 2, "chainId": chain_id, "nonce": nonce, "gas": gas, **paid, **offered}
 
 
+def check_limits(order, settings, records):
+    """Refuses an order above the limits of its coin, and one of a coin that has none."""
+    asset, amount = order["asset"], Decimal(order["amount"])
+    limits = settings.get("limits", {}).get(asset)
+    if limits is None:
+        raise NotSent(f"this signer has no limits for {asset}, so it sends none")
+    if amount > Decimal(limits["transfer"]):
+        raise NotSent(f"{amount} {asset} is above this signer's limit for one transfer, {limits['transfer']}")
+    signed = records.signed_since(time.time() - DAY_SECONDS, asset)
+    if signed + amount > Decimal(limits["day"]):
+        raise NotSent(f"{amount} {asset} more would pass this signer's limit for 24 hours, {limits['day']}")
+
+
 def sign(order, settings, node, records):
-    """The record of an order that was not signed before."""
+    """Returns the record of an order that was not signed before."""
+    check_limits(order, settings, records)
     try:
         account = Account.from_key(settings["key"])
     except Exception as error:
@@ -225,10 +275,12 @@ def sign(order, settings, node, records):
     try:
         unsigned = transaction(order, settings, node, records, account.address)
     except NodeRefused as error:
-        raise NotSent(f"the node refuses: {error}") from error
-    except OSError as error:
+        # What a contract reverts today it reverts tomorrow; anything else may pass.
+        refused = NotSent if "revert" in str(error) else Retry
+        raise refused(f"the node refuses: {error}") from error
+    except NodeUnreachable as error:
         print(f"the node: {error}", file=sys.stderr)
-        raise NotSent("the node cannot be reached") from error
+        raise Retry("the node cannot be reached") from error
     signed = account.sign_transaction(unsigned)
     return {
         "order": order,
@@ -247,14 +299,14 @@ def broadcast(record, node):
         return
     try:
         node.ask("eth_sendRawTransaction", record["raw"])
-    except (NodeRefused, OSError, ValueError, KeyError) as error:
+    except (NodeRefused, NodeUnreachable) as error:
         # It may have taken it and only the answer is lost.
         if not node.knows(txid):
             raise Unknown(f"the node did not take {txid}: {error}") from error
 
 
 def answer_to(order, settings):
-    """Does what is ordered; what Coffer is answered."""
+    """Does what is ordered. Returns the answer to Coffer."""
     if not ID.fullmatch(order["id"]):
         raise Unknown("the order has no id")
     node, records = Node(settings["rpc"]), Records(settings["records"])
@@ -262,6 +314,8 @@ def answer_to(order, settings):
     if record is None:
         try:
             record = sign(order, settings, node, records)
+        except Retry as later:
+            return {"sent": False, "retry": True, "reason": str(later)[:500]}
         except NotSent as refused:
             record = {"order": order, "refused": str(refused)}
         records.add(order["id"], record)

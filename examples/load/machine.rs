@@ -65,10 +65,10 @@ pub fn cpu_of(process: u32) -> Result<Duration, Failure> {
 #[derive(Clone, Copy, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
-    /// Everything that is in memory (VmRSS).
+    /// Memory of the process itself (RssAnon). The system cannot take it back, so it is what counts.
+    pub anonymous_kb: u64,
+    /// The same with pages of files, such as the program's own, which the system drops when it needs room (VmRSS).
     pub resident_kb: u64,
-    /// What of it is the process' own, not pages of files (RssAnon).
-    pub own_kb: u64,
 }
 
 /// Reads it.
@@ -82,8 +82,8 @@ pub fn memory_of(process: u32) -> Result<Memory, Failure> {
             .parse()?)
     };
     Ok(Memory {
+        anonymous_kb: field("RssAnon:")?,
         resident_kb: field("VmRSS:")?,
-        own_kb: field("RssAnon:")?,
     })
 }
 

@@ -153,7 +153,7 @@ async fn listen_and_pay(count: usize, server: &Server) -> Result<Pages, Failure>
     let mut invoices = make(address, count + SLOW).await?;
     let slow = invoices.split_off(count);
     sleep(REST).await;
-    let before = server.memory()?.resident_kb;
+    let before = server.memory()?.anonymous_kb;
     let mut pages = Vec::with_capacity(count);
     for invoices in invoices.chunks(OPENING) {
         let mut opening = Vec::with_capacity(OPENING);
@@ -165,7 +165,7 @@ async fn listen_and_pay(count: usize, server: &Server) -> Result<Pages, Failure>
         }
     }
     sleep(REST).await;
-    let memory_kb = server.memory()?.resident_kb.saturating_sub(before) as f64 / count as f64;
+    let memory_kb = server.memory()?.anonymous_kb.saturating_sub(before) as f64 / count as f64;
     let mut unread = Vec::with_capacity(SLOW);
     for invoice in &slow {
         unread.push(open_unread(address, &invoice.listens()).await?);
@@ -317,7 +317,7 @@ fn milliseconds(spent: Duration) -> f64 {
 }
 
 impl Pages {
-    /// Memory of the server for each page, in kilobytes.
+    /// Anonymous memory of the server for each page, in kilobytes.
     pub fn memory_kb(&self) -> f64 {
         self.memory_kb
     }
@@ -338,7 +338,7 @@ impl Pages {
         writeln!(
             out,
             "  {:<46} {:.1}",
-            "memory for a page, KB", self.memory_kb
+            "anonymous memory for a page, KB", self.memory_kb
         )?;
         for (name, times) in [
             ("from payment to event on its page, ms", &self.delays),

@@ -12,7 +12,7 @@ import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 // In a shop of your own: from 'coffer-sandbox'.
-import { startCoffer } from '../../packaging/npm/coffer-sandbox/index.js';
+import { startCoffer } from '../../src/packages/npm/coffer-sandbox/index.js';
 
 const PRODUCTS = {
   beans: { name: 'Coffee beans, 1 kg', price: '18.50' },

@@ -4,5 +4,6 @@ update accounts set name = :name, status = :status, fee_bps = :fee_bps,
   over_bps = :over_bps, ttl_seconds = :ttl_seconds, success_url = :success_url, cancel_url = :cancel_url,
   legacy_secret = :legacy_secret, branding_color = :branding_color, branding_logo_url = :branding_logo_url,
   checkout_lang = :checkout_lang, allowed_origins = :allowed_origins,
-  server_quota = :server_quota, rate_spread_bps = :rate_spread_bps
+  server_quota = :server_quota, rate_spread_bps = :rate_spread_bps,
+  signer_max = :signer_max
 where seq = :seq

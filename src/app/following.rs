@@ -21,14 +21,14 @@ const PART_MS_MAX: i64 = 50;
 /// How long all chains together have at the end to bring their steps to an end. What waits for a node loses nothing by it.
 const END_WAIT: Duration = Duration::from_millis(300);
 
-/// What live mode knows of the nodes.
-pub(super) fn live(nodes: &Nodes) -> Live {
+/// What live mode knows of the nodes and of the signer.
+pub(super) fn live(nodes: &Nodes, has_signer: bool) -> Live {
     let chains = nodes.of_chains.iter().map(|node| LiveChain {
         chain: node.chain,
         node: node.shown(),
         tokens: node.tokens().collect(),
     });
-    Live::of(chains.collect(), nodes.test_networks)
+    Live::of(chains.collect(), nodes.test_networks).with_signer(has_signer)
 }
 
 /// What is watched hears of a commit, before anybody else does.

@@ -219,7 +219,8 @@ impl Shared {
             public_url: url.to_owned(),
             checkout_secret: row.checkout_secret,
         };
-        let live = following::live(&config.nodes);
+        let has_signer = config.kind == Kind::Production && config.signer.is_some();
+        let live = following::live(&config.nodes, has_signer);
         let limits = config.server_limits;
         let service = Service::new(store, links, config.kind, check, limits, caches, live);
         let service = Arc::new(service.telling(activity));
@@ -246,6 +247,7 @@ impl Shared {
             Kind::Production => {
                 service.give_up_server_job(now)?;
                 runtime.block_on(service.hold_interrupted_sendings(now))?;
+                runtime.block_on(service.fill_senders(now))?;
                 service.begin_setup(now)?
             }
         };

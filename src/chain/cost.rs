@@ -5,6 +5,11 @@
 
 use crate::domain::asset::{ASSETS, AssetKind};
 use crate::domain::chain::Chain;
+use crate::domain::time::{DAY_MS, MINUTE_MS};
+
+/// How often a node is asked what sending costs, in milliseconds.
+pub const FEES_EVERY_MS: i64 = 10 * MINUTE_MS;
+const FEES_A_DAY: u64 = (DAY_MS / FEES_EVERY_MS).unsigned_abs();
 
 /// What a node is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +24,8 @@ pub struct Cost {
     pub a_final: u64,
     /// So many such ranges there are a day at most: never more than polls.
     finals_a_day: u64,
+    /// So many times a day the node is asked what sending costs.
+    pub fees_a_day: u64,
     /// Is each transaction of the chain asked for, too?
     pub each_transaction: bool,
 }
@@ -53,6 +60,7 @@ impl Cost {
             blocks_a_day,
             a_final,
             finals_a_day,
+            fees_a_day: FEES_A_DAY,
             each_transaction: chain.has_outputs(),
         }
     }
@@ -65,6 +73,7 @@ impl Cost {
             .saturating_mul(self.a_poll)
             .saturating_add(finals)
             .saturating_add(blocks)
+            .saturating_add(self.fees_a_day)
     }
 }
 
@@ -84,11 +93,11 @@ mod tests {
     #[test]
     fn a_day_costs_polls_blocks_and_what_is_final() {
         for (chain, polls, a_day) in [
-            (Chain::Bitcoin, 2880, 2880 * 6 + 144 * 2),
-            (Chain::Base, 1440, 1440 * 8 + 900 * 13),
-            (Chain::Base, 100, 100 * 8 + 100 * 13),
-            (Chain::Polygon, 5760, 5760 * 21),
-            (Chain::Ethereum, 1440, 1440 * 7 + 900 * 12 + 7200 * 4),
+            (Chain::Bitcoin, 2880, 2880 * 6 + 144 * 2 + 144),
+            (Chain::Base, 1440, 1440 * 8 + 900 * 13 + 144),
+            (Chain::Base, 100, 100 * 8 + 100 * 13 + 144),
+            (Chain::Polygon, 5760, 5760 * 21 + 144),
+            (Chain::Ethereum, 1440, 1440 * 7 + 900 * 12 + 7200 * 4 + 144),
         ] {
             assert_eq!(Cost::of(chain).a_day(polls), a_day, "{chain} {polls}");
         }

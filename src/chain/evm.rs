@@ -11,17 +11,20 @@
 //! and each block that it is in 1, where that was not read anyway.
 
 mod answers;
+mod fees;
 mod held;
 pub mod hex;
 mod logs;
+mod lookup;
 mod range;
 mod received;
 mod traced;
 mod traces;
 
 use super::rpc::{Failure, MethodError, Rpc};
-use super::{BlockRead, CarriedOut, Head, Held, MempoolRead, Node, NodeError, Watched};
+use super::{BlockRead, CarriedOut, Head, Held, Lookup, MempoolRead, Node, NodeError, Watched};
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
+use crate::domain::network_fee::NodeFees;
 use crate::domain::observation::Block;
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::token::contract_of;
@@ -318,6 +321,37 @@ impl Node for Evm {
     fn held(&mut self, accounts: &[String], height: u32) -> Result<Option<Vec<Held>>, NodeError> {
         let held = self.read_held(accounts, height);
         self.judged(held)
+    }
+
+    fn transaction(
+        &mut self,
+        txid: &str,
+        native_to: &[String],
+        watched: &dyn Watched,
+    ) -> Result<Lookup, NodeError> {
+        let found = self.look_up(txid, native_to, watched);
+        self.judged(found)
+    }
+
+    fn nonce_taken(
+        &mut self,
+        txid: &str,
+        sender: &str,
+        nonce: u64,
+        height: u32,
+    ) -> Result<Option<Block>, NodeError> {
+        let taken = self.read_nonce_taken(txid, sender, nonce, height);
+        self.judged(taken)
+    }
+
+    fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
+        let time = self.read_time_at(height);
+        self.judged(time)
+    }
+
+    fn fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
+        let fees = self.gas_fees();
+        self.judged(fees)
     }
 
     fn requests(&self) -> u64 {

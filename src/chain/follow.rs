@@ -6,7 +6,10 @@
 
 mod again;
 mod claims;
+mod conflicts;
+mod dated;
 mod pool;
+mod sent;
 #[cfg(test)]
 mod tests;
 mod watched;
@@ -208,6 +211,8 @@ impl Step<'_> {
             dropped_before: None,
             missing: Vec::new(),
             scanned_to: None,
+            sent: Vec::new(),
+            conflicts: Vec::new(),
         };
         if self.chain().has_outputs() {
             forward.complete = Some(forward.to.block.clone());
@@ -219,6 +224,9 @@ impl Step<'_> {
                 forward.to.time.min(self.manner.now)
             });
             keep.extend(self.final_again(head, &keep, &mut forward)?);
+        }
+        if is_at_head && head.is_complete {
+            forward.sent = self.look_up_sent(head, &keep, &forward.to.block);
         }
         Ok((keep, Moves::Forward(Box::new(forward))))
     }

@@ -9,16 +9,16 @@
     reason = "a test fails by panicking"
 )]
 
+mod node;
 mod two_minds;
 
-use super::{BlockRead, Head, MempoolRead, Node, NodeError, Received, Watched};
+use super::{Received, Watched};
 use crate::domain::address::{account, script};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Spent};
 use crate::domain::time::Time;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+pub(crate) use node::MemoryNode;
 pub(crate) use two_minds::TwoMinds;
 
 /// A transaction: what it spends, and what it pays by position.
@@ -28,6 +28,34 @@ pub(crate) struct Sent {
     pub(crate) spends: Vec<Spent>,
     pub(crate) pays: Vec<(u32, String, Units)>,
     pub(crate) at: Time,
+    /// Nonce of the sender, on chains with accounts. Those with one are mined in the order of their nonces.
+    pub(crate) nonce: Option<u64>,
+    /// `true`: in a block it moves nothing.
+    pub(crate) reverts: bool,
+}
+
+impl Sent {
+    /// What it pays where it does not revert.
+    pub(crate) fn moved(&self) -> &[(u32, String, Units)] {
+        if self.reverts { &[] } else { &self.pays }
+    }
+
+    /// Its sender, on chains with accounts.
+    fn sender(&self) -> Option<&str> {
+        match self.spends.as_slice() {
+            [Spent::Address(sender)] => Some(sender),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if at most one of the two can be on the chain.
+    fn conflicts_with(&self, other: &Sent) -> bool {
+        let is_shared = |spent: &Spent| match spent {
+            Spent::Address(_) => other.nonce == self.nonce && other.spends.contains(spent),
+            Spent::Output(..) | Spent::Coinbase => other.spends.contains(spent),
+        };
+        other.txid != self.txid && self.spends.iter().any(is_shared)
+    }
 }
 
 /// A block and what is in it.
@@ -81,22 +109,31 @@ impl Memory {
 
     /// Puts a transaction into the mempool; what spends the same there, and what spends of that, is gone.
     pub(crate) fn send(&mut self, sent: Sent) {
-        self.evict(&sent);
+        self.evict(|other| other.txid == sent.txid || other.conflicts_with(&sent));
         self.mempool.push(sent);
     }
 
-    fn evict(&mut self, sent: &Sent) {
+    /// Returns `true` if nodes would take this transaction: nothing on the chain has its inputs or its nonce.
+    pub(crate) fn takes(&self, sent: &Sent) -> bool {
+        let mut mined = self.active.iter().flat_map(|mined| &mined.sent);
+        let is_late = sent.nonce.zip(sent.sender());
+        let is_late = is_late.is_some_and(|(nonce, sender)| nonce < self.next_nonce(sender));
+        !is_late && mined.all(|other| other.txid != sent.txid && !other.conflicts_with(sent))
+    }
+
+    /// Drops these transactions from the mempool, and what spends of them.
+    pub(crate) fn evict(&mut self, mut is_evicted: impl FnMut(&Sent) -> bool) {
         let mut gone: Vec<String> = Vec::new();
-        let conflicts = |other: &Sent| {
-            other.txid != sent.txid && other.spends.iter().any(|spent| sent.spends.contains(spent))
-        };
-        for other in &self.mempool {
-            if conflicts(other) || other.spends.iter().any(|spent| is_of(spent, &gone)) {
-                gone.push(other.txid.clone());
-            }
-        }
-        self.mempool
-            .retain(|other| !gone.contains(&other.txid) && other.txid != sent.txid);
+        self.mempool.retain(|other| {
+            let goes = is_evicted(other) || other.spends.iter().any(|spent| is_of(spent, &gone));
+            gone.extend(goes.then(|| other.txid.clone()));
+            !goes
+        });
+    }
+
+    /// The nonce that this sender's next transaction has to have.
+    pub(crate) fn next_nonce(&self, sender: &str) -> u64 {
+        next_nonce(&self.active, sender)
     }
 
     /// A block of what is picked from the mempool, as far as what it spends is there.
@@ -106,7 +143,18 @@ impl Memory {
         let mut left: Vec<Sent> = Vec::new();
         for one in std::mem::take(&mut self.mempool) {
             let left_ids: Vec<String> = left.iter().map(|one| one.txid.clone()).collect();
-            if !one.spends.iter().any(|spent| is_of(spent, &left_ids)) && picks(&one) {
+            let next = one.sender().map_or(0, |sender| {
+                let mut of_sender = sent.iter().filter(|sent| sent.sender() == Some(sender));
+                let here = of_sender.next_back().and_then(|sent| sent.nonce);
+                here.map_or_else(|| self.next_nonce(sender), |nonce| nonce + 1)
+            });
+            let is_next = one.nonce.is_none_or(|nonce| nonce == next);
+            if one.nonce.is_some_and(|nonce| nonce < next) {
+                // Another one has its nonce.
+            } else if is_next
+                && !one.spends.iter().any(|spent| is_of(spent, &left_ids))
+                && picks(&one)
+            {
                 sent.push(one);
             } else {
                 left.push(one);
@@ -157,7 +205,7 @@ impl Memory {
         let of = |mined: &Mined| {
             let block = mined.block.clone();
             let outputs = mined.sent.iter().flat_map(|sent| {
-                let pays = sent.pays.iter();
+                let pays = sent.moved().iter();
                 pays.map(|(at, to, units)| (sent.txid.clone(), *at, to.clone(), *units))
             });
             let outputs: Vec<_> = outputs.collect();
@@ -180,7 +228,7 @@ impl Memory {
 
     fn received(&self, sent: &Sent, watched: &dyn Watched) -> Vec<Received> {
         let ours = sent
-            .pays
+            .moved()
             .iter()
             .filter(|(_, to, units)| *units != Units::ZERO && self.watches(watched, to));
         let received = ours.map(|(position, to, units)| Received {
@@ -196,173 +244,15 @@ impl Memory {
     }
 }
 
+/// The nonce that a sender's next transaction has to have behind these blocks.
+fn next_nonce(blocks: &[Mined], sender: &str) -> u64 {
+    let mined = blocks.iter().flat_map(|mined| &mined.sent);
+    let of_sender = mined.filter(|sent| sent.sender() == Some(sender));
+    let nonces = of_sender.filter_map(|sent| sent.nonce);
+    nonces.max().map_or(0, |nonce| nonce + 1)
+}
+
 /// Is this an output of one of these?
 fn is_of(spent: &Spent, txids: &[String]) -> bool {
     matches!(spent, Spent::Output(txid, _) if txids.contains(txid))
-}
-
-/// A node of the chain.
-pub(crate) struct MemoryNode {
-    pub(crate) of: Arc<Mutex<Memory>>,
-    /// How many blocks it is behind.
-    pub(crate) behind: usize,
-    /// Does it answer with empty lists for what is not final?
-    pub(crate) hides: bool,
-    /// The blocks and the mempool that it has stopped at, while others go on.
-    stuck: Option<(Vec<Mined>, Vec<Sent>)>,
-}
-
-/// What a node has.
-struct View<'a> {
-    memory: &'a Memory,
-    has: &'a [Mined],
-    /// Blocks that others have already.
-    later: &'a [Mined],
-    pool: &'a [Sent],
-}
-
-impl MemoryNode {
-    pub(crate) fn new(of: &Arc<Mutex<Memory>>) -> MemoryNode {
-        MemoryNode {
-            of: Arc::clone(of),
-            behind: 0,
-            hides: false,
-            stuck: None,
-        }
-    }
-
-    /// From now on it stays where it is, or no longer.
-    pub(crate) fn stick(&mut self, is_stuck: bool) {
-        let memory = self.of.lock().unwrap();
-        self.stuck = is_stuck.then(|| (memory.active.clone(), memory.mempool.clone()));
-    }
-
-    fn with<T>(&self, ask: impl FnOnce(View<'_>) -> T) -> T {
-        let memory = self.of.lock().unwrap();
-        let (active, pool) = match &self.stuck {
-            Some((active, pool)) => (active, pool),
-            None => (&memory.active, &memory.mempool),
-        };
-        let (has, later) = active.split_at(active.len().saturating_sub(self.behind).max(1));
-        ask(View {
-            memory: &memory,
-            has,
-            later,
-            pool,
-        })
-    }
-}
-
-impl Node for MemoryNode {
-    fn network(&mut self) -> Result<String, NodeError> {
-        Ok(self.with(|view| view.memory.network.clone()))
-    }
-
-    fn head(&mut self) -> Result<Head, NodeError> {
-        Ok(self.with(|View { memory, has, .. }| {
-            let tip = has.last().unwrap();
-            Head {
-                block: tip.block.clone(),
-                time: tip.time,
-                is_complete: true,
-                finalized: (!memory.chain.has_outputs())
-                    .then(|| tip.block.height.saturating_sub(memory.final_behind)),
-            }
-        }))
-    }
-
-    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
-        let at = usize::try_from(height).unwrap();
-        Ok(self.with(|view| view.has.get(at).map(|mined| mined.block.hash.clone())))
-    }
-
-    fn blocks(
-        &mut self,
-        from: u32,
-        to: u32,
-        watched: &dyn Watched,
-    ) -> Result<Vec<BlockRead>, NodeError> {
-        let hides = self.hides;
-        Ok(self.with(|View { memory, has, .. }| {
-            let finalized = u32::try_from(has.len()).unwrap() - 1;
-            let finalized = finalized.saturating_sub(memory.final_behind);
-            let read = has
-                .iter()
-                .filter(|mined| (from..=to).contains(&mined.block.height));
-            let hides = hides && !memory.chain.has_outputs();
-            let read = read.map(|mined| {
-                let is_hidden = hides && mined.block.height > finalized;
-                let sent = mined.sent.iter().filter(|_| !is_hidden);
-                BlockRead {
-                    block: mined.block.clone(),
-                    parent: mined.parent.clone(),
-                    time: mined.time,
-                    received: sent
-                        .clone()
-                        .flat_map(|sent| memory.received(sent, watched))
-                        .collect(),
-                    spent: sent.flat_map(|sent| spent(sent, watched)).collect(),
-                }
-            });
-            let mut read: Vec<BlockRead> = read.collect();
-            if !memory.chain.has_outputs() {
-                let ends = [read.first(), read.last()].map(|end| end.map(|read| read.block.height));
-                read.retain(|one| {
-                    !one.received.is_empty() || ends.contains(&Some(one.block.height))
-                });
-            }
-            read
-        }))
-    }
-
-    fn mempool(
-        &mut self,
-        unconfirmed: &[String],
-        watched: &dyn Watched,
-    ) -> Result<MempoolRead, NodeError> {
-        let read = self.with(|view| {
-            let memory = view.memory;
-            // What others have in blocks already waits for this one.
-            let later = view.later.iter().flat_map(|mined| &mined.sent);
-            let pool: HashMap<&str, &Sent> = later
-                .chain(view.pool)
-                .map(|sent| (sent.txid.as_str(), sent))
-                .collect();
-            let mut read = MempoolRead::default();
-            for sent in pool.values() {
-                let mut received = memory.received(sent, watched);
-                for one in &mut received {
-                    one.first_seen = Some(sent.at);
-                }
-                if !unconfirmed.contains(&sent.txid) {
-                    read.received.extend(received);
-                }
-                read.spent.extend(spent(sent, watched));
-            }
-            let gone = unconfirmed
-                .iter()
-                .filter(|txid| !pool.contains_key(txid.as_str()));
-            read.vanished = gone.cloned().collect();
-            read
-        });
-        Ok(read)
-    }
-
-    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        Ok(self.with(|view| {
-            let mut blocks = view.has.iter();
-            let found = blocks.find(|mined| mined.sent.iter().any(|sent| sent.txid == txid));
-            found.map(|mined| mined.block.clone())
-        }))
-    }
-}
-
-/// Watched outputs that a transaction spends.
-fn spent(sent: &Sent, watched: &dyn Watched) -> Vec<(Spent, String)> {
-    let watched = sent.spends.iter().filter(|spent| {
-        matches!(spent, Spent::Output(txid, position) if watched.has_output(txid, *position))
-    });
-    watched
-        .map(|spent| (spent.clone(), sent.txid.clone()))
-        .collect()
 }

@@ -19,6 +19,7 @@ pub mod utxo;
 
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;
+use crate::domain::network_fee::NodeFees;
 use crate::domain::observation::{Block, Spent};
 use crate::domain::time::Time;
 
@@ -132,6 +133,36 @@ pub struct Held {
     pub has_sent: bool,
 }
 
+/// A transaction, looked up by its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundTransaction {
+    /// Its block on the active chain, with the time of the block; `None` while it is in the mempool.
+    pub block: Option<(Block, Time)>,
+    /// When the node first had it in its mempool, where it is there and the node tells that.
+    pub first_seen: Option<Time>,
+    /// `false`: it reverted and moved nothing.
+    pub is_done: bool,
+    /// Its inputs, or its sender.
+    pub spends: Vec<Spent>,
+    /// Nonce of the sender, on EVM chains.
+    pub nonce: Option<u64>,
+    /// What came to watched addresses.
+    pub received: Vec<Received>,
+    /// `false`: a contract may have sent native coin of which the node does not tell.
+    pub is_traced: bool,
+}
+
+/// The result of looking a transaction up by its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// It is in the mempool or in a block of the active chain.
+    Found(Box<FoundTransaction>),
+    /// It is in neither.
+    Absent,
+    /// It is not in the mempool, and the node has no index of the transactions in blocks.
+    NoIndex,
+}
+
 /// What is looked for.
 pub trait Watched {
     /// May this be the script of an output of ours? True for all that are, and seldom for one that is not.
@@ -216,6 +247,52 @@ pub trait Node: Send {
     /// # Errors
     /// [`NodeError`].
     fn held(&mut self, _accounts: &[String], _height: u32) -> Result<Option<Vec<Held>>, NodeError> {
+        Ok(None)
+    }
+
+    /// Looks a transaction up by its id, in the mempool and on the active chain. Transfers of native coin by contracts are
+    /// asked for only where something may have been sent so to one of `native_to`.
+    ///
+    /// # Errors
+    /// [`NodeError`]; [`NodeError::Behind`] where the chain moved meanwhile.
+    fn transaction(
+        &mut self,
+        _txid: &str,
+        _native_to: &[String],
+        _watched: &dyn Watched,
+    ) -> Result<Lookup, NodeError> {
+        Ok(Lookup::NoIndex)
+    }
+
+    /// Returns the block of this height if its state shows that the sender used this nonce, for another transaction than
+    /// this one. `None` also where the node does not keep the state of that block.
+    ///
+    /// # Errors
+    /// [`NodeError`]; [`NodeError::Behind`] where the transaction itself is in a block.
+    fn nonce_taken(
+        &mut self,
+        _txid: &str,
+        _sender: &str,
+        _nonce: u64,
+        _height: u32,
+    ) -> Result<Option<Block>, NodeError> {
+        Ok(None)
+    }
+
+    /// Returns the time of the block at this height; `None` where the node does not have the whole block, as one that is
+    /// pruned.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    fn time_at(&mut self, _height: u32) -> Result<Option<Time>, NodeError> {
+        Ok(None)
+    }
+
+    /// What sending on the chain costs. `None` where the node has no estimate, and on chains that are not asked for one.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    fn fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
         Ok(None)
     }
 

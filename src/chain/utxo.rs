@@ -6,6 +6,8 @@
 //! mempool, for a node also finds those that are in neither.
 
 mod blocks;
+mod fees;
+mod lookup;
 mod mempool;
 mod network;
 mod place;
@@ -13,10 +15,12 @@ mod read;
 mod values;
 
 use super::rpc::{Failure, Rpc};
-use super::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
+use super::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, Watched};
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::chain::Chain;
+use crate::domain::network_fee::NodeFees;
 use crate::domain::observation::Block;
+use crate::domain::time::Time;
 use mempool::Mempool;
 use read::Looking;
 use serde::Deserialize;
@@ -46,6 +50,8 @@ pub struct Utxo {
     asked_in: Option<u64>,
     /// Does it show whole transactions in a block? Dogecoin's nodes show their ids.
     shows_transactions: bool,
+    /// Height of the lowest block that it still has whole.
+    pruned_below: u32,
     mempool: Mempool,
 }
 
@@ -57,6 +63,8 @@ struct ChainInfo {
     /// Nodes of dogecoin before 1.14.6 do not say it.
     initialblockdownload: Option<bool>,
     verificationprogress: Option<serde_json::Number>,
+    /// Only pruned nodes say it.
+    pruneheight: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -76,6 +84,7 @@ impl Utxo {
             network: None,
             asked_in: None,
             shows_transactions: true,
+            pruned_below: 0,
             mempool: Mempool::default(),
         })
     }
@@ -164,6 +173,7 @@ impl Node for Utxo {
         };
         // The same url may lead to another node today.
         self.is_of(&first)?;
+        self.pruned_below = info.pruneheight.unwrap_or(0);
         let Some(header) = self.on_active_chain(&info.bestblockhash)? else {
             // Another block has come since.
             return Err(NodeError::Behind);
@@ -267,6 +277,23 @@ impl Node for Utxo {
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         self.identified()?;
         self.place_of(txid)
+    }
+
+    fn transaction(
+        &mut self,
+        txid: &str,
+        _: &[String],
+        watched: &dyn Watched,
+    ) -> Result<Lookup, NodeError> {
+        self.look_up(txid, watched)
+    }
+
+    fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
+        self.read_time_at(height)
+    }
+
+    fn fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
+        self.estimate()
     }
 
     fn requests(&self) -> u64 {

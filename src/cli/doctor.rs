@@ -10,6 +10,7 @@ use super::output::{show, wants_json};
 use super::progress::{self, hear};
 use super::rates::of_rates;
 use super::server::{connections_max, listen, metrics_listen, metrics_token, rates};
+use super::signer::{of_limits, of_signer};
 use super::terminal::{Stream, Tone};
 use crate::app::open_files;
 use crate::clock::Clock;
@@ -73,10 +74,17 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     }
     checked.push(of_modes(&path));
     checked.push(of_log(&path));
+    let has_signer = text("signer")?.is_some_and(|command| !command.is_empty());
     let inside = read_any(&path, &mut hear, |db| {
         let kind = file_row::load(db)?.map(|row| row.kind);
         let wanted = keys::any_live(db, now)?.then(|| coins_off::all(db));
-        let chains = ([of_wallets(db)?, of_chains(db)?], finals(db)?);
+        let of_file = [
+            of_wallets(db)?,
+            of_chains(db)?,
+            of_limits(db)?,
+            of_signer(db, has_signer)?,
+        ];
+        let chains = (of_file, finals(db)?);
         Ok::<_, Error>((kind, check(db, now)?, wanted.transpose()?, chains))
     });
     match inside {

@@ -174,7 +174,7 @@ pub static SETTINGS: &[Setting] = &[
         value: Some("COMMAND"),
         default: None,
         help: "Program that sends approved payouts and refunds: its path, or a JSON array of path and arguments",
-        commands: &["serve"],
+        commands: &["serve", "doctor"],
     },
     Setting {
         flag: "command-timeout",

@@ -126,6 +126,8 @@ pub struct Account {
     pub payout_min: Cents,
     /// The most paid out in 24 hours, in each currency.
     pub payout_daily_max: Cents,
+    /// Most that the signer is given in 24 hours, in each currency; `None` for no limit.
+    pub signer_max: Option<Cents>,
     /// Tolerance below a price.
     pub under: Bps,
     /// Tolerance above a price.
@@ -200,6 +202,7 @@ impl Account {
             invoice_max: Cents(5_000_000),
             payout_min: Cents(2_000),
             payout_daily_max: Cents(1_000_000),
+            signer_max: Some(Cents(100_000)),
             under: Bps(50),
             over: Bps(50),
             spread: Bps(0),

@@ -141,7 +141,7 @@ pub static ASSETS: [Asset; 13] = [
 mod tests {
     use super::{ASSETS, Asset, Currency, Units};
     use crate::domain::money::Cents;
-    use crate::domain::transfer::terms::{Terms, simulated_network_fee};
+    use crate::domain::transfer::terms::{Terms, fixed_network_fee};
 
     #[test]
     fn every_coin_has_both_rates_and_its_own_id() {
@@ -168,7 +168,7 @@ mod tests {
     fn the_smallest_payout_can_be_sent_in_every_coin() {
         for asset in &ASSETS {
             let rate = asset.fixed_rate(Currency::Usd).unwrap();
-            let fee = simulated_network_fee(asset);
+            let fee = fixed_network_fee(asset);
             assert!(fee > Units::ZERO, "{}", asset.id);
             let terms = Terms::new(Cents(2_000), asset, rate, fee).unwrap();
             let sent = rate.value(terms.amount_crypto, asset.decimals).unwrap();

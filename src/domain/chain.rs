@@ -52,8 +52,12 @@ pub struct Row {
     pub explorer: &'static str,
     /// How many seconds usually lie between two blocks, and between a block and the moment that it is final.
     pub usual_seconds: [u32; 2],
-    /// The network fee of the simulated chain, in base units: of its own coin, and of a token.
-    pub simulated_fees: [Units; 2],
+    /// Fixed network fee, in base units: of the chain's own coin, and of a token.
+    pub fixed_fees: [Units; 2],
+    /// Id of the coin that fees are paid in; `None` where its rate is not known.
+    pub gas_coin: Option<&'static str>,
+    /// Whether a transaction costs something besides its gas, which a gas price does not tell.
+    pub charges_for_data: bool,
 }
 
 /// Declares the chains and their table.
@@ -93,7 +97,9 @@ chains! {
         confirmations: [Depth::Blocks(1), Depth::Blocks(2), Depth::Blocks(6)],
         explorer: "https://mempool.space/tx/",
         usual_seconds: [600, 60_000],
-        simulated_fees: [Units(2_000), Units(2_000)],
+        fixed_fees: [Units(2_000), Units(2_000)],
+        gas_coin: Some("BTC"),
+        charges_for_data: false,
     }
     /// Litecoin.
     Litecoin = "litecoin" {
@@ -106,7 +112,9 @@ chains! {
         confirmations: [Depth::Blocks(3), Depth::Blocks(6), Depth::Blocks(12)],
         explorer: "https://litecoinspace.org/tx/",
         usual_seconds: [150, 30_000],
-        simulated_fees: [Units(10_000), Units(10_000)],
+        fixed_fees: [Units(10_000), Units(10_000)],
+        gas_coin: Some("LTC"),
+        charges_for_data: false,
     }
     /// Dogecoin.
     Dogecoin = "dogecoin" {
@@ -119,7 +127,9 @@ chains! {
         confirmations: [Depth::Blocks(10), Depth::Blocks(20), Depth::Blocks(40)],
         explorer: "https://blockchair.com/dogecoin/transaction/",
         usual_seconds: [60, 24_000],
-        simulated_fees: [Units(100_000_000), Units(100_000_000)],
+        fixed_fees: [Units(100_000_000), Units(100_000_000)],
+        gas_coin: Some("DOGE"),
+        charges_for_data: false,
     }
     /// Ethereum.
     Ethereum = "ethereum" {
@@ -132,7 +142,9 @@ chains! {
         confirmations: [Depth::Blocks(6), Depth::Blocks(12), Depth::Final],
         explorer: "https://etherscan.io/tx/",
         usual_seconds: [12, 900],
-        simulated_fees: [Units(200_000_000_000_000), Units(1_000_000)],
+        fixed_fees: [Units(200_000_000_000_000), Units(1_000_000)],
+        gas_coin: Some("ETH"),
+        charges_for_data: false,
     }
     /// Base.
     Base = "base" {
@@ -145,7 +157,9 @@ chains! {
         confirmations: [Depth::Blocks(10), Depth::Blocks(30), Depth::Final],
         explorer: "https://basescan.org/tx/",
         usual_seconds: [2, 1_200],
-        simulated_fees: [Units(200_000_000_000_000), Units(10_000)],
+        fixed_fees: [Units(200_000_000_000_000), Units(10_000)],
+        gas_coin: Some("ETH"),
+        charges_for_data: true,
     }
     /// Polygon.
     Polygon = "polygon" {
@@ -158,7 +172,9 @@ chains! {
         confirmations: [Depth::Blocks(32), Depth::Blocks(64), Depth::Final],
         explorer: "https://polygonscan.com/tx/",
         usual_seconds: [2, 60],
-        simulated_fees: [Units(200_000_000_000_000), Units(10_000)],
+        fixed_fees: [Units(200_000_000_000_000), Units(10_000)],
+        gas_coin: None,
+        charges_for_data: false,
     }
     /// Tron.
     Tron = "tron" {
@@ -171,7 +187,9 @@ chains! {
         confirmations: [Depth::Final, Depth::Final, Depth::Final],
         explorer: "https://tronscan.org/#/transaction/",
         usual_seconds: [3, 60],
-        simulated_fees: [Units(1_000_000), Units(1_500_000)],
+        fixed_fees: [Units(1_000_000), Units(1_500_000)],
+        gas_coin: Some("TRX"),
+        charges_for_data: false,
     }
     /// Solana.
     Solana = "solana" {
@@ -184,7 +202,9 @@ chains! {
         confirmations: [Depth::Final, Depth::Final, Depth::Final],
         explorer: "https://solscan.io/tx/",
         usual_seconds: [1, 15],
-        simulated_fees: [Units(5_000), Units(10_000)],
+        fixed_fees: [Units(5_000), Units(10_000)],
+        gas_coin: Some("SOL"),
+        charges_for_data: false,
     }
 }
 

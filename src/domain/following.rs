@@ -4,6 +4,8 @@
 //! nodes (`chain`), what money is for (`service`), and how deep it has to be (`confirmations`). What always holds: a step
 //! names the block that it began behind, so that it is taken there and nowhere else.
 
+mod sent;
+
 use super::asset::Asset;
 use super::chain::Chain;
 use super::claim::Claim;
@@ -11,6 +13,7 @@ use super::money::coin::Units;
 use super::observation::{Block, Observation, Spent};
 use super::payment::PaymentState;
 use super::time::{DAY_MS, Time};
+pub use sent::{BalanceChange, Conflict, SentFound, SentOpen, SentRead, SentTransaction};
 
 /// How long a transaction may be gone from the mempool until it is taken for dropped.
 pub const VANISHED_MS_MAX: i64 = DAY_MS;
@@ -79,6 +82,10 @@ pub struct Known {
     pub claim: Option<(Claim, Units)>,
     /// The addresses of which it is time to look what they have, where no node tells what contracts send.
     pub walk: Option<Walk>,
+    /// Transactions that pay payouts and refunds that are not settled, the least recently asked first.
+    pub sent: Vec<SentOpen>,
+    /// Approval time of a transfer for which the height of the chain at that time is unknown.
+    pub undated: Option<Time>,
 }
 
 impl Known {
@@ -95,6 +102,8 @@ impl Known {
             rescan: None,
             claim: None,
             walk: None,
+            sent: Vec::new(),
+            undated: None,
         }
     }
 }
@@ -131,6 +140,11 @@ pub struct Forward {
     pub missing: Vec<(String, u32)>,
     /// Up to when the chain has been looked at.
     pub scanned_to: Option<Time>,
+    /// What the node told of transactions of [`Known::sent`], of at most 20 and in their order. Empty before the head is
+    /// reached.
+    pub sent: Vec<SentRead>,
+    /// Transactions of [`Known::sent`] whose inputs other transactions spend, in these blocks or in the mempool.
+    pub conflicts: Vec<Conflict>,
 }
 
 /// Blocks that were read again.
@@ -148,6 +162,8 @@ pub struct Rescanned {
     pub found: Vec<Observation>,
     /// What had been seen in these blocks and is not there.
     pub missing: Vec<(String, u32)>,
+    /// Transactions of [`Known::sent`] whose inputs other transactions spend in these blocks.
+    pub conflicts: Vec<Conflict>,
 }
 
 /// What a node said of a claim's transaction.
@@ -207,6 +223,13 @@ pub enum Moves {
     Claimed(Box<Claimed>),
     /// What addresses have was looked at.
     Looked(Box<Looked>),
+    /// The height of the chain at the time of [`Known::undated`] was searched for.
+    Dated {
+        /// The time that was asked for.
+        at: Time,
+        /// The lowest block whose time is not before that, less a margin; the cursor's where all are before.
+        height: u32,
+    },
 }
 
 /// One step along a chain.
@@ -242,7 +265,8 @@ impl ChainStep {
             | Moves::BackTo(_)
             | Moves::Stopped(_)
             | Moves::Claimed(_)
-            | Moves::Looked(_) => 0,
+            | Moves::Looked(_)
+            | Moves::Dated { .. } => 0,
         }
     }
 }

@@ -16,6 +16,9 @@ const NAME_CHARS: RangeInclusive<usize> = 1..=200;
 /// How long a description may be, in characters: as an invoice's.
 const DESCRIPTION_CHARS: RangeInclusive<usize> = 0..=500;
 
+/// Open invoices of one link that nobody has paid yet.
+pub const OPEN_INVOICES_MAX: i64 = 600;
+
 /// A payment link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaymentLink {

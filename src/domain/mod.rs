@@ -25,6 +25,7 @@ pub mod language;
 pub mod ledger;
 pub mod link;
 pub mod money;
+pub mod network_fee;
 pub mod observation;
 pub mod payment;
 pub mod payment_uri;

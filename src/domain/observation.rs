@@ -55,7 +55,7 @@ pub enum Spent {
 }
 
 /// What was seen at a place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation {
     /// Live or test.
     pub mode: Mode,

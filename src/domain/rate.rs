@@ -7,10 +7,12 @@
 mod agreement;
 mod evidence;
 mod figure;
+mod market;
 
 pub use agreement::{NoAgreement, agreed, of_file};
 pub use evidence::Evidence;
 pub use figure::{Figure, Source, Ticker, Told, digits, figures, middle};
+pub use market::Market;
 
 use super::money::coin::Rate;
 use super::money::{Bps, Overflow};

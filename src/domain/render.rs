@@ -6,6 +6,7 @@
 //! Rendering fails only where `serde_json` does, and no type here makes it fail.
 
 pub(crate) mod activity;
+pub(crate) mod approvals;
 pub mod chains;
 pub(crate) mod claims;
 pub mod customer;

@@ -5,7 +5,7 @@
 //! differ, and nothing here prints a secret.
 
 use super::apikey;
-use super::refusal::Refusal;
+use super::refusal::{self, Refusal};
 use super::time::{SECOND_MS, Time};
 use super::user::User;
 use totp_rs::{Algorithm, Builder, Secret as Bytes, Totp};
@@ -17,6 +17,13 @@ pub const CODE_CHARS_MAX: usize = 40;
 /// What is said where a code is missing.
 pub const NEEDED: &str =
     "code must be given: the six digits that your authenticator app shows now, or a recovery code";
+
+/// Returns the refusal of a code that was used before. It is nobody's guess: only the user has had that code, or somebody
+/// who has seen it.
+pub fn used() -> Refusal {
+    let message = "code, or a later one, was used already; wait for the next one that your authenticator app shows";
+    Refusal::of(refusal::Code::InvalidCredentials, "code", message)
+}
 
 /// What apps show, and in their lists.
 const ISSUER: &str = "Coffer";

@@ -42,6 +42,17 @@ impl Time {
     }
 }
 
+/// A span in its largest whole unit, rounded down: `42 s`, `5 min`, `3 h`, `2 days`.
+pub fn span_text(span_ms: i64) -> String {
+    for (unit_ms, name) in [(2 * DAY_MS, "days"), (HOUR_MS, "h"), (MINUTE_MS, "min")] {
+        if span_ms >= unit_ms {
+            let unit_ms = unit_ms.min(DAY_MS);
+            return format!("{} {name}", span_ms.checked_div(unit_ms).unwrap_or(0));
+        }
+    }
+    format!("{} s", span_ms.max(0) / SECOND_MS)
+}
+
 impl Time {
     /// The text of RFC 3339, to the millisecond.
     fn text(self) -> [u8; 24] {

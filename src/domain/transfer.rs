@@ -4,6 +4,8 @@
 //! is asked for (`step`), its ledger entries (`service`). What always holds: a step that the machine does not have
 //! changes nothing.
 
+pub mod approval;
+pub mod sender;
 pub mod step;
 pub mod terms;
 
@@ -14,6 +16,8 @@ use super::money::{Cents, Currency};
 use super::refusal::{Code, Refusal};
 use super::text_enum::text_enum;
 use super::time::Time;
+use approval::FeeSource;
+use sender::SentBy;
 use step::{Step, TransferAction};
 use terms::Terms;
 
@@ -62,7 +66,8 @@ text_enum! {
     ///     └──cancel─→ cancelled └──cancel─→ cancelled
     /// ```
     ///
-    /// One that is held since a restore goes the same way by hand only; `release` ends that and moves nothing.
+    /// One that is held since a restore goes the same way by hand only; `release` ends that and moves nothing. `reassign`
+    /// changes who sends an approved one, and moves nothing.
     pub enum TransferStatus {
         /// The amount has left the balance; nothing else has happened.
         Requested = "requested",
@@ -91,6 +96,7 @@ impl TransferStatus {
                 Some(self)
             }
             (TransferStatus::Approved, TransferAction::Process) => Some(TransferStatus::Processing),
+            (TransferStatus::Approved, TransferAction::Reassign) => Some(self),
             (TransferStatus::Processing, TransferAction::Pay) => Some(TransferStatus::Paid),
             (TransferStatus::Approved | TransferStatus::Processing, TransferAction::Fail) => {
                 Some(TransferStatus::Failed)
@@ -100,7 +106,10 @@ impl TransferStatus {
             }
             (
                 TransferStatus::Requested,
-                TransferAction::Process | TransferAction::Pay | TransferAction::Fail,
+                TransferAction::Process
+                | TransferAction::Reassign
+                | TransferAction::Pay
+                | TransferAction::Fail,
             )
             | (
                 TransferStatus::Approved,
@@ -110,6 +119,7 @@ impl TransferStatus {
                 TransferStatus::Processing,
                 TransferAction::Approve
                 | TransferAction::Process
+                | TransferAction::Reassign
                 | TransferAction::Reject
                 | TransferAction::Cancel
                 | TransferAction::Release,
@@ -201,6 +211,12 @@ pub struct Transfer {
     pub to_address: String,
     /// What was fixed at approval.
     pub terms: Option<Terms>,
+    /// Where its network fee comes from; `None` before approval, and where that was not kept.
+    pub fee_source: Option<FeeSource>,
+    /// Who sends it; `None` before approval, and where that was not kept.
+    pub sent_by: Option<SentBy>,
+    /// When the signer was given it, while `sent_by` is the signer.
+    pub signer_at: Option<Time>,
     /// The transaction, once paid.
     pub txid: Option<String>,
     /// Why a refund was asked for.
@@ -241,11 +257,23 @@ impl Transfer {
             ..self.clone()
         };
         match step {
-            Step::Approve(terms) => {
-                after.terms = Some(terms);
+            Step::Approve(approval) => {
+                after.terms = Some(approval.terms);
+                after.fee_source = Some(approval.fee_source);
                 after.approved_at = Some(now);
+                after.give_to(approval.sent_by, now);
             }
-            Step::Process(sending) => after.sending = after.sending.or(sending),
+            Step::Reassign(sent_by) => {
+                if self.sent_by == Some(sent_by) {
+                    let message = format!("this {kind} is sent by {sent_by} already");
+                    return Err(Refusal::of(Code::InvalidTransition, "sentBy", message));
+                }
+                after.give_to(sent_by, now);
+            }
+            Step::Process(sending) => {
+                self.may_be_processed(sending)?;
+                after.sending = after.sending.or(sending);
+            }
             Step::Release => {}
             Step::Pay(txid) => after.txid = Some(txid),
             Step::Fail(reason) | Step::Reject(reason) | Step::Cancel(reason) => {
@@ -253,6 +281,26 @@ impl Transfer {
             }
         }
         Ok(after)
+    }
+
+    /// Notes who sends it from now on.
+    fn give_to(&mut self, sent_by: SentBy, now: Time) {
+        self.sent_by = Some(sent_by);
+        self.signer_at = (sent_by == SentBy::Signer).then_some(now);
+    }
+
+    /// Refuses that a person sends what the signer sends, and the other way round.
+    fn may_be_processed(&self, sending: Option<Sending>) -> Result<(), Refusal> {
+        let kind = self.kind;
+        let is_signers = self.sent_by == Some(SentBy::Signer);
+        let message = match (sending, is_signers) {
+            (None, false) | (Some(_), true) => return Ok(()),
+            (None, true) => {
+                format!("the signer sends this {kind}; reassign it with sentBy hand first")
+            }
+            (Some(_), false) => format!("this {kind} is sent by hand, so no command is started"),
+        };
+        Err(Refusal::of(Code::InvalidTransition, "action", message))
     }
 }
 
@@ -268,7 +316,7 @@ mod tests {
 
     #[test]
     fn the_machine_has_these_steps_and_no_others() {
-        use TransferAction::{Approve, Cancel, Fail, Pay, Process, Reject, Release};
+        use TransferAction::{Approve, Cancel, Fail, Pay, Process, Reassign, Reject, Release};
         use TransferStatus::{Approved, Cancelled, Failed, Paid, Processing, Rejected, Requested};
         let steps = [
             (Requested, Approve, Approved),
@@ -277,6 +325,7 @@ mod tests {
             (Requested, Release, Requested),
             (Approved, Release, Approved),
             (Approved, Process, Processing),
+            (Approved, Reassign, Approved),
             (Approved, Fail, Failed),
             (Approved, Cancel, Cancelled),
             (Processing, Pay, Paid),

@@ -3,7 +3,7 @@
 //! What always holds: `X-Forwarded-For` is believed only as far as proxies wrote it that the operator named.
 
 use hyper::HeaderMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Is this address a proxy whose word counts?
 pub type TrustedProxy = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
@@ -41,6 +41,20 @@ pub(super) fn site(address: IpAddr) -> IpAddr {
     }
 }
 
+/// Returns the networks that a client's payments by link are counted by, from the narrowest to the widest.
+pub(super) fn networks(address: IpAddr) -> [String; 3] {
+    match address.to_canonical() {
+        IpAddr::V4(address) => [32_u32, 24, 16].map(|bits| {
+            let mask = u32::MAX.unbounded_shl(32_u32.saturating_sub(bits));
+            format!("{}/{bits}", Ipv4Addr::from_bits(address.to_bits() & mask))
+        }),
+        IpAddr::V6(address) => [64_u32, 48, 32].map(|bits| {
+            let mask = u128::MAX.unbounded_shl(128_u32.saturating_sub(bits));
+            format!("{}/{bits}", Ipv6Addr::from_bits(address.to_bits() & mask))
+        }),
+    }
+}
+
 /// [`site`] as a text.
 pub(super) fn limit_key(address: IpAddr) -> String {
     site(address).to_string()
@@ -49,7 +63,7 @@ pub(super) fn limit_key(address: IpAddr) -> String {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{TrustedProxy, behind, limit_key};
+    use super::{TrustedProxy, behind, limit_key, networks};
     use hyper::HeaderMap;
     use hyper::header::HeaderValue;
 
@@ -93,6 +107,28 @@ mod tests {
             (&[b"9.9.9.9", b"\xff, 2.2.2.2, 10.0.0.2"], "2.2.2.2"),
         ] {
             assert_eq!(client("10.0.0.1", lines), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn networks_of_a_client_hold_one_another() {
+        let of = |text: &str| networks(text.parse().unwrap());
+        for (address, expected) in [
+            (
+                "198.51.100.7",
+                ["198.51.100.7/32", "198.51.100.0/24", "198.51.0.0/16"],
+            ),
+            (
+                "::ffff:198.51.100.7",
+                ["198.51.100.7/32", "198.51.100.0/24", "198.51.0.0/16"],
+            ),
+            (
+                "2001:db8:1:2:3:4:5:6",
+                ["2001:db8:1:2::/64", "2001:db8:1::/48", "2001:db8::/32"],
+            ),
+            ("::1", ["::/64", "::/48", "::/32"]),
+        ] {
+            assert_eq!(of(address), expected, "{address}");
         }
     }
 

@@ -1,13 +1,14 @@
 //! Codes of the second factor in requests: reading them, and counting them before it is known whether they are right.
 //!
-//! What does not live here: what a code is (`domain`), what it permits (`service`). What always holds: no code is looked
-//! at before it is counted, a right password takes back no wrong code, and who hangs up changes nothing of either.
+//! Invariant: no code is looked at before it is counted. A right password takes back no wrong code. Hanging up changes
+//! neither. A code that was used before counts against nobody.
 
+use super::front::Front;
 use super::password::Turn;
 use super::throttle::{Target, Throttle};
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{self, Refusal};
-use crate::domain::second_factor::{CODE_CHARS_MAX, Code};
+use crate::domain::second_factor::{self, CODE_CHARS_MAX, Code};
 use crate::service::Error;
 use crate::service::operator::members::Mark;
 use std::sync::Arc;
@@ -29,15 +30,24 @@ pub(super) struct CodeAttempt {
 
 impl CodeAttempt {
     /// Whose turn it is, whose code it is to be, and which one was given.
-    pub(super) fn of(turn: &Turn, mark: Mark, code: Option<&Code>) -> CodeAttempt {
-        let target = code.map(|code| match code {
-            Code::OfApp(_) if turn.is_member => Target::OwnCode(mark),
-            Code::OfApp(_) => Target::Code(mark),
-            Code::Recovery(_) => Target::RecoveryCode(mark),
-        });
-        CodeAttempt {
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub(super) fn of(
+        front: &Front,
+        turn: &Turn,
+        mark: Mark,
+        code: Option<&Code>,
+    ) -> Result<CodeAttempt, Error> {
+        let target = match code {
+            None => None,
+            Some(Code::OfApp(_)) if turn.is_member => Some(Target::OwnCode(mark)),
+            Some(Code::OfApp(_)) => Some(Target::Code(mark, turn.client_kind(front, &mark)?)),
+            Some(Code::Recovery(_)) => Some(Target::RecoveryCode(mark)),
+        };
+        Ok(CodeAttempt {
             at: target.map(|target| (target, turn.client.clone())),
-        }
+        })
     }
 
     /// Does what looks at the code, which counts as wrong until it was right. A caller that hangs up learns nothing more,
@@ -61,6 +71,10 @@ impl CodeAttempt {
             let done = work.await;
             match &done {
                 Ok(_) => throttle.succeeded(&target, &client),
+                Err(Error::Refused(refusal)) if *refusal == second_factor::used() => {
+                    log::warn!("a code of the second factor from {client} was used before");
+                    throttle.take_back(&target, &client);
+                }
                 Err(Error::Refused(refusal)) if is_wrong_code(refusal) => {
                     log::warn!("a code of the second factor from {client} was wrong");
                 }
@@ -84,6 +98,7 @@ mod tests {
     use super::CodeAttempt;
     use crate::clock::Stopwatch;
     use crate::domain::refusal::{Code, Refusal};
+    use crate::domain::second_factor;
     use crate::http::throttle::{PasswordLimits, Target, Throttle};
     use crate::service::Error;
     use crate::service::operator::members::Mark;
@@ -132,6 +147,7 @@ mod tests {
         assert_eq!(unheard(|| Ok(())).await, 10);
         assert_eq!(unheard(|| Err(Error::Failed("disk".to_owned()))).await, 10);
         assert_eq!(unheard(|| Err(wrong_code())).await, 6);
+        assert_eq!(unheard(|| Err(second_factor::used().into())).await, 10);
     }
 
     fn wrong_code() -> Error {

@@ -279,7 +279,8 @@ fn begun(
         let message = format!("the header must be at most {HEADER_BYTES_MAX} bytes");
         return Err(Refusal::new(Code::HeadersTooLarge, message).into());
     }
-    let admitted = admit(front, route, &parts, limits)?;
+    let bytes: &[u8] = body.as_deref().unwrap_or_default();
+    let admitted = admit(front, route, &parts, bytes, limits)?;
     let asker = admitted.asker();
     let query = Query::parse(query_text, route.query)?;
     let answering = admitted.answer(Call {

@@ -1,7 +1,7 @@
-//! How often a key, or a client, may make invoices.
+//! Limits how often a key, or the networks of a client, may make invoices.
 //!
-//! What always holds: a key that stays under the rate is never refused, and a key that exceeds it is told when to
-//! try again.
+//! Invariant: a key below the rate is never refused, and a key above it is told when to try again. Memory is in
+//! proportion to what is owed.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, Time};
@@ -9,8 +9,10 @@ use hyper::header::{HeaderName, HeaderValue};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Keys remembered; one more forgets those that are back to a full burst.
-const KEYS_MAX: usize = 10_000;
+/// Keys from which those with a full burst are looked for, to be forgotten.
+const KEYS_SWEPT: usize = 10_000;
+/// How many times as much a wider network may make as the one inside it.
+const WIDER: u32 = 10;
 
 /// Invoices that a key may make at once.
 pub(super) const CREATION_BURST: u32 = 100;
@@ -26,12 +28,30 @@ pub(super) struct Limiter {
     per_minute: u32,
     /// How many may come at once.
     burst: u32,
-    buckets: Mutex<HashMap<String, Bucket>>,
+    buckets: Mutex<Buckets>,
 }
 
-/// What a key has left, in milliseconds of the rate: one creation costs `MINUTE_MS / per_minute`.
-struct Bucket {
-    full_at: Time,
+/// For each key the time at which its burst is full again: one creation costs `MINUTE_MS / per_minute`.
+#[derive(Default)]
+struct Buckets {
+    full_at: HashMap<String, Time>,
+    /// Number of keys at which full ones are forgotten.
+    sweep_at: usize,
+}
+
+impl Buckets {
+    /// Takes a key's new time. Sweeps when the keys have doubled, so that each creation pays for little of it.
+    fn set(&mut self, key: &str, full_at: Time, now: Time) {
+        if let Some(known) = self.full_at.get_mut(key) {
+            *known = full_at;
+            return;
+        }
+        if self.full_at.len() >= self.sweep_at.max(KEYS_SWEPT) {
+            self.full_at.retain(|_, full_at| *full_at > now);
+            self.sweep_at = self.full_at.len().saturating_mul(2);
+        }
+        self.full_at.insert(key.to_owned(), full_at);
+    }
 }
 
 /// What the limit says of one request.
@@ -51,38 +71,52 @@ impl Limiter {
         Limiter {
             per_minute,
             burst,
-            buckets: Mutex::new(HashMap::new()),
+            buckets: Mutex::default(),
         }
     }
 
-    /// Counts one creation; nothing where there is no limit.
+    /// Counts one creation of a key. Returns `None` if there is no limit.
     pub(super) fn count(&self, key: &str, now: Time) -> Option<Verdict> {
-        let cost = MINUTE_MS.checked_div(i64::from(self.per_minute))?.max(1);
-        let room = cost.saturating_mul(i64::from(self.burst));
+        self.count_networks(&[key], now)
+    }
+
+    /// Counts one creation in each of these networks, of which each holds the one before and may make ten times as much.
+    /// Counts nothing if one of them may not. Returns `None` if there is no limit.
+    pub(super) fn count_networks(&self, networks: &[&str], now: Time) -> Option<Verdict> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= KEYS_MAX && !buckets.contains_key(key) {
-            buckets.retain(|_, bucket| bucket.full_at > now);
-        }
-        let bucket = buckets
-            .entry(key.to_owned())
-            .or_insert(Bucket { full_at: now });
-        let owed = bucket.full_at.since_ms(now).clamp(0, room);
-        let after = owed.saturating_add(cost);
-        if after > room {
-            let wait_ms = after.saturating_sub(room);
-            return Some(Verdict {
-                allowed: false,
-                remaining: 0,
+        let mut verdict: Option<Verdict> = None;
+        let mut taken = Vec::with_capacity(networks.len());
+        let mut times: u32 = 1;
+        for network in networks {
+            let per_minute = self.per_minute.saturating_mul(times);
+            let burst = self.burst.saturating_mul(times);
+            times = times.saturating_mul(WIDER);
+            let cost = MINUTE_MS.checked_div(i64::from(per_minute))?.max(1);
+            let room = cost.saturating_mul(i64::from(burst));
+            let full_at = buckets.full_at.get(*network).copied().unwrap_or(now);
+            let after = full_at.since_ms(now).clamp(0, room).saturating_add(cost);
+            let left = room.saturating_sub(after).max(0);
+            let left = u32::try_from(left.checked_div(cost).unwrap_or(0)).unwrap_or(0);
+            let allowed = after <= room;
+            let wait_ms = if allowed {
+                after
+            } else {
+                after.saturating_sub(room)
+            };
+            taken.push((*network, now.plus_ms(after)));
+            let one = Verdict {
+                allowed,
+                remaining: left,
                 wait_seconds: seconds_up(wait_ms),
-            });
+            };
+            verdict = Some(verdict.map_or(one, |other| other.stricter(one)));
         }
-        bucket.full_at = now.plus_ms(after);
-        let left = room.saturating_sub(after).checked_div(cost).unwrap_or(0);
-        Some(Verdict {
-            allowed: true,
-            remaining: u32::try_from(left).unwrap_or(0),
-            wait_seconds: seconds_up(after),
-        })
+        if verdict.is_some_and(|verdict| verdict.allowed) {
+            for (network, full_at) in taken {
+                buckets.set(network, full_at, now);
+            }
+        }
+        verdict
     }
 
     /// The `RateLimit-Policy` header: so many at once, refilled over so many seconds.
@@ -125,6 +159,17 @@ impl Verdict {
         format!("\"creations\";r={};t={}", self.remaining, self.wait_seconds)
     }
 
+    /// Returns the verdict that refuses, or of two of a kind the one with more to wait for.
+    fn stricter(self, other: Verdict) -> Verdict {
+        match (self.allowed, other.allowed) {
+            (true, false) => other,
+            (false, true) => self,
+            (true, true) if other.remaining < self.remaining => other,
+            (false, false) if other.wait_seconds > self.wait_seconds => other,
+            (true, true) | (false, false) => self,
+        }
+    }
+
     /// 429 `rate_limited`.
     pub(super) fn refusal(&self) -> Refusal {
         let message = format!(
@@ -141,8 +186,9 @@ fn seconds_up(ms: i64) -> i64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Limiter, Time};
+    use super::{KEYS_SWEPT, Limiter, Time};
 
     const BURST: u32 = 100;
 
@@ -185,5 +231,53 @@ mod tests {
     #[test]
     fn no_limit_counts_nothing() {
         assert_eq!(Limiter::new(0, BURST).count("a", Time(0)), None);
+    }
+
+    /// How many of so many are allowed at this time, each of a narrow network of its own.
+    fn allowed(limiter: &Limiter, from: usize, wider: [&str; 2], now: i64) -> usize {
+        let narrow = (0..20_000).map(|number| format!("{from} {number}"));
+        let allowed = narrow.filter(|narrow| {
+            let networks = [narrow, wider[0], wider[1]];
+            let verdict = limiter.count_networks(&networks, Time(now));
+            verdict.is_some_and(|verdict| verdict.allowed)
+        });
+        allowed.count()
+    }
+
+    #[test]
+    fn wider_networks_may_make_ten_times_as_much() {
+        let limiter = Limiter::new(10, 10);
+        let one = |now: i64| limiter.count_networks(&["a", "b", "c"], Time(now)).unwrap();
+        let made = (0..20).filter(|_| one(0).allowed).count();
+        assert_eq!((made, one(0).wait_seconds), (10, 6));
+        assert_eq!(allowed(&limiter, 1, ["b", "c"], 0), 90, "of 100 together");
+        assert_eq!(allowed(&limiter, 2, ["other", "c"], 0), 100);
+        for middle in 0..20 {
+            allowed(&limiter, 3, [&format!("m{middle}"), "c"], 0);
+        }
+        // The widest had 1 000.
+        assert_eq!(allowed(&limiter, 4, ["new", "c"], 0), 0);
+        assert_eq!(allowed(&limiter, 4, ["new", "elsewhere"], 0), 100);
+        // In a minute each has its rate again, and what was refused has cost nothing.
+        assert_eq!(allowed(&limiter, 4, ["m0", "c"], 60_000), 100);
+        let made = (0..20).filter(|_| one(60_000).allowed).count();
+        assert_eq!(made, 10);
+        assert_eq!(allowed(&limiter, 5, ["z", "c"], 60_000), 100);
+    }
+
+    #[test]
+    fn full_buckets_are_forgotten() {
+        let limiter = Limiter::new(60_000, 10);
+        let kept = || limiter.buckets.lock().unwrap().full_at.len();
+        for key in 0..KEYS_SWEPT * 3 {
+            limiter.count(&key.to_string(), Time(0)).unwrap();
+        }
+        assert_eq!(kept(), KEYS_SWEPT * 3, "all are owed something");
+        for key in 0..KEYS_SWEPT * 6 {
+            limiter
+                .count(&format!("later {key}"), Time(10 + key as i64))
+                .unwrap();
+        }
+        assert!(kept() <= KEYS_SWEPT * 4, "{}", kept());
     }
 }

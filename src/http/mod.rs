@@ -58,7 +58,7 @@ pub use front::{Boxed, Settings, Subject};
 pub use hosts::AllowedHost;
 pub use metrics::MetricsToken;
 pub use openapi::document;
-pub use route::{Route, Scope};
+pub use route::{RecentPassword, Route, Scope};
 pub use routes::routes;
 pub use server::{Limits, Listener};
 pub use subscribers::Subscribers;

@@ -32,6 +32,8 @@ use crate::domain::server::order::ServerType;
 use crate::domain::server::state::{CommandState, OperatorStep, ServerStatus};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::timeline;
+use crate::domain::transfer::approval::FeeSource;
+use crate::domain::transfer::sender::SentBy;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Sending, TransferStatus};
 use crate::domain::unmatched::{Resolution, UnmatchedReason};
@@ -276,6 +278,8 @@ fn texts(name: &str) -> Vec<&'static str> {
         "PaymentStep" => Step::TEXTS.to_vec(),
         "Role" => Role::TEXTS.to_vec(),
         "Sending" => Sending::TEXTS.to_vec(),
+        "SentBy" => SentBy::TEXTS.to_vec(),
+        "FeeSource" => FeeSource::TEXTS.to_vec(),
         "RateSource" => rate::RateSource::TEXTS.to_vec(),
         "RateTeller" => rate::Source::TEXTS.to_vec(),
         "TimelineKind" => timeline::EntryKind::TEXTS.to_vec(),

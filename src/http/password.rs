@@ -6,10 +6,10 @@
 use super::client;
 use super::front::Front;
 use super::request::Call;
-use super::throttle::{Target, Throttle};
+use super::throttle::{Client, Target, Throttle};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::check_password;
-use crate::service::operator::members::Proven;
+use crate::service::operator::members::{Mark, Proven};
 use crate::service::{Error, Member};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +29,19 @@ impl Turn {
             client: format!("user {}", member.user().id),
             is_member: true,
         }
+    }
+
+    /// Returns whether the user of this mark has signed in by this client. Who is signed in has.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where the file fails.
+    pub(super) fn client_kind(&self, front: &Front, mark: &Mark) -> Result<Client, Error> {
+        let is_known = self.is_member || front.service.is_known_client(mark, &self.client)?;
+        Ok(if is_known {
+            Client::Known
+        } else {
+            Client::Unknown
+        })
     }
 
     /// That of a client that nobody is signed in at.
@@ -118,7 +131,7 @@ async fn prove_and_hash(
     let client = turn.client.clone();
     let credentials = front.service.credentials(email)?;
     let target = match credentials.mark() {
-        Some(mark) => Target::User(mark),
+        Some(mark) => Target::User(mark, turn.client_kind(front, &mark)?),
         None => Target::Nobody(email.to_owned()),
     };
     let slowed = |refusal: &Refusal| {

@@ -1,4 +1,4 @@
-//! What browsers let a page do: its Content-Security-Policy.
+//! What browsers let a page do: its Content-Security-Policy and its Cross-Origin-Opener-Policy.
 //!
 //! What always holds: a page runs scripts of this service only, none of them written into the page; it talks to nobody
 //! else, and loads nothing from other sites but the pictures that it names.
@@ -13,6 +13,9 @@ pub(super) struct Policy<'a> {
     framing: Framing<'a>,
     /// May it show other pages of this service inside itself?
     shows_own: bool,
+    /// `true` if it shares no window group with pages of other origins. Shops open what their customers pay at as a window,
+    /// so it is `false` there.
+    pub(super) is_isolated: bool,
 }
 
 /// Whose pages may show a page inside themselves.
@@ -29,6 +32,12 @@ impl Policy<'static> {
     pub(super) const ALONE: Policy<'static> = Policy {
         framing: Framing::Nobodys,
         shows_own: false,
+        is_isolated: true,
+    };
+    /// Shown by itself only, for a shop's customers.
+    pub(super) const LINK: Policy<'static> = Policy {
+        is_isolated: false,
+        ..Policy::ALONE
     };
     /// Shown by itself only, and shows other pages of this service inside itself.
     pub(super) const APP: Policy<'static> = Policy {
@@ -38,7 +47,7 @@ impl Policy<'static> {
     /// Shown inside pages of other sites too.
     pub(super) const FRAMED: Policy<'static> = Policy {
         framing: Framing::Allowed(&[]),
-        shows_own: false,
+        ..Policy::LINK
     };
 }
 
@@ -50,6 +59,14 @@ impl<'a> Policy<'a> {
             Framing::Allowed(_) => Framing::Allowed(origins),
         };
         Policy { framing, ..self }
+    }
+
+    /// The same for a page that is shown by itself only.
+    pub(super) fn alone(self) -> Policy<'a> {
+        Policy {
+            is_isolated: self.is_isolated,
+            ..Policy::ALONE
+        }
     }
 
     /// The header's value; `pictures` is where pictures come from besides this service, `style` names one that is written into

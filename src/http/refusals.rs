@@ -5,7 +5,7 @@
 
 use super::auth::Auth;
 use super::error;
-use super::route::Route;
+use super::route::{RecentPassword, Route};
 use crate::domain::refusal::Code;
 use crate::domain::user::Role;
 
@@ -32,7 +32,7 @@ impl Route {
             }
             Auth::Sandbox => codes.push(Code::Forbidden),
         }
-        if self.needs_recent_password {
+        if self.recent_password != RecentPassword::Never {
             codes.push(Code::ReauthenticationRequired);
         }
         if self.path.contains('{') {

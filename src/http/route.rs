@@ -10,6 +10,7 @@ use super::policy::Policy;
 use super::reply::Reply;
 use super::request::{Call, Param};
 pub(super) use super::tag::Tag;
+use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::Role;
 use crate::service::{Caller, Error, Member};
@@ -66,8 +67,8 @@ pub struct Route {
     pub(super) refusals: &'static [Code],
     /// Does it count against the key's rate?
     pub(super) is_rate_limited: bool,
-    /// Does it ask whoever is signed in for a password that was given lately?
-    pub needs_recent_password: bool,
+    /// Whether a session needs a password that was given lately.
+    pub recent_password: RecentPassword,
     /// Does it take an Idempotency-Key?
     pub(super) is_idempotent: bool,
     /// May a sandbox be called something else here than elsewhere: is any `Host` let in?
@@ -76,6 +77,31 @@ pub struct Route {
     pub(super) has_own_listener: bool,
     /// What does it, and for whom.
     pub(super) handler: Handler,
+}
+
+/// When an operation needs a password that was given in the last 15 minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecentPassword {
+    /// It moves no money, widens no limit and hands out no secret.
+    Never,
+    /// Each time.
+    Always,
+    /// If its body names one of these fields, with whatever value.
+    ForFields(&'static [&'static str]),
+}
+
+impl RecentPassword {
+    /// Returns `true` if a request with this body needs one. A body that cannot be read changes nothing.
+    pub(super) fn is_needed(self, body: &[u8]) -> bool {
+        match self {
+            RecentPassword::Never => false,
+            RecentPassword::Always => true,
+            RecentPassword::ForFields(fields) => Fields::parse(body, true).is_ok_and(|body| {
+                let body = Fields::of(&body);
+                fields.iter().any(|field| body.names(field))
+            }),
+        }
+    }
 }
 
 /// What answers are to whoever gets them.
@@ -252,7 +278,7 @@ pub(super) const PLAIN: Route = Route {
     answers: &[],
     refusals: &[],
     is_rate_limited: false,
-    needs_recent_password: false,
+    recent_password: RecentPassword::Never,
     is_idempotent: false,
     takes_any_host: false,
     has_own_listener: false,
@@ -287,7 +313,7 @@ pub(super) const APP: Route = page(Policy::APP);
 pub(super) const CHECKOUT_PAGE: Route = page_for(Policy::FRAMED, Payable::Invoice);
 
 /// A page of a payment link.
-pub(super) const LINK_PAGE: Route = page_for(Policy::ALONE, Payable::Link);
+pub(super) const LINK_PAGE: Route = page_for(Policy::LINK, Payable::Link);
 
 /// A page with this policy for those who pay, kept by nobody.
 const fn page_for(policy: Policy<'static>, payable: Payable) -> Route {

@@ -70,6 +70,7 @@ pub fn routes(sandbox: bool) -> impl Iterator<Item = &'static Route> {
 #[cfg(test)]
 mod tests {
     use super::{Auth, routes};
+    use crate::http::route::RecentPassword;
 
     #[test]
     fn an_operation_has_the_same_number_with_the_sandboxs_and_without() {
@@ -94,7 +95,8 @@ mod tests {
             let has_password = matches!(route.auth(), Auth::Session(_));
             let operation = route.operation;
             assert!(has_key || !route.is_rate_limited, "{operation}");
-            assert!(has_password || !route.needs_recent_password, "{operation}");
+            let asks = route.recent_password != RecentPassword::Never;
+            assert!(has_password || !asks, "{operation}");
         }
     }
 }

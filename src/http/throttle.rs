@@ -1,12 +1,9 @@
 //! Slowing down who guesses passwords, codes of the second factor, or the set-up token.
 //!
-//! What lives here: how many attempts have failed, by whom and at what, and how long the next one waits. What does not:
-//! checking them. What always holds: who guesses from one client cannot keep another client out; who guesses from many
-//! cannot keep out those by which a user has signed in, even where they know the password; what is counted against a
-//! user is forgotten only by time, by a right password or by a new one; and time is the process's own, whatever the
-//! clock on the wall does.
+//! Invariant: guesses of one client keep no other client out, and guesses of many clients keep no known client out, even
+//! where they know the password. The file has the known clients. What is counted against a user is forgotten only by
+//! time, by a right password or by a new one. Time is the process's own, whatever the wall clock does.
 
-mod proven;
 mod rate;
 mod target;
 
@@ -15,13 +12,10 @@ use crate::clock::Stopwatch;
 use crate::domain::apikey;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
-use crate::service::operator::members::Mark;
-use proven::Proven;
 use rate::{Bucket, Rate};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-pub(super) use target::Target;
-use target::{under_factor, under_password};
+pub(super) use target::{Client, Target};
 
 /// Failures of one client at one email that cost nothing.
 const FREE: u32 = 5;
@@ -50,6 +44,8 @@ pub struct PasswordLimits {
     pub waiting_max: usize,
     /// Failed attempts remembered at emails that nobody has; those at users' are remembered all.
     pub failures_remembered_max: usize,
+    /// Failures of all unknown clients at one email that cost nothing.
+    pub guesses_of_all_max: i64,
     /// Half the wait after the sixth failure of a client at an email; it doubles with each further one.
     pub wait_ms_min: i64,
 }
@@ -59,6 +55,7 @@ impl Default for PasswordLimits {
         PasswordLimits {
             waiting_max: hashing::WAITING_MAX,
             failures_remembered_max: REMEMBERED_MAX,
+            guesses_of_all_max: target::GUESSES_OF_ALL_MAX,
             wait_ms_min: WAIT_MS_MIN,
         }
     }
@@ -71,21 +68,16 @@ type Key = [u8; 16];
 pub(super) struct Throttle {
     since: Stopwatch,
     counts: Mutex<Counts>,
-    limits: PasswordLimits,
 }
 
 #[derive(Default)]
 struct Counts {
+    limits: PasswordLimits,
     users: Failures,
     others: Failures,
     codes: Failures,
     set_up: Failures,
     clients: HashMap<Key, Bucket>,
-    /// Who has given a user's password.
-    by_password: Proven,
-    /// Who has given a code of a user's second factor, too. Whoever knows the password alone makes none of them forgotten;
-    /// another second factor does.
-    by_code: Proven,
     next_sweep: Option<Time>,
 }
 
@@ -110,8 +102,7 @@ impl Throttle {
     pub(super) fn new(since: Stopwatch, limits: PasswordLimits) -> Throttle {
         Throttle {
             since,
-            counts: Mutex::default(),
-            limits,
+            counts: Mutex::new(Counts::new(limits)),
         }
     }
 
@@ -131,18 +122,13 @@ impl Throttle {
     pub(super) fn begin(&self, target: &Target, client: &str) -> Result<(), Refusal> {
         let (now, mut counts) = (self.now(), self.lock());
         allowed(counts.wait_ms(target, client, now))?;
-        counts.count(target, client, now, &self.limits);
+        counts.count(target, client, now);
         Ok(())
     }
 
     /// What was begun was right.
     pub(super) fn succeeded(&self, target: &Target, client: &str) {
         self.lock().succeeded(target, client);
-    }
-
-    /// Whoever is signed in from this client has turned the second factor on, by a code of it.
-    pub(super) fn turned_on(&self, mark: &Mark, client: &str) {
-        self.lock().gave_code(mark, client);
     }
 
     /// What was begun was answered to nobody: who hung up has learnt nothing, so it is not counted.
@@ -152,7 +138,8 @@ impl Throttle {
 
     /// Nobody has tried anything.
     pub(super) fn forget(&self) {
-        *self.lock() = Counts::default();
+        let mut counts = self.lock();
+        *counts = Counts::new(counts.limits);
     }
 
     fn now(&self) -> Time {
@@ -165,25 +152,32 @@ impl Throttle {
 }
 
 impl Counts {
+    fn new(limits: PasswordLimits) -> Counts {
+        Counts {
+            limits,
+            ..Counts::default()
+        }
+    }
+
     /// How long this client waits before it may try this.
     fn wait_ms(&self, target: &Target, client: &str, now: Time) -> i64 {
         let failures = match target {
-            Target::User(_) => &self.users,
+            Target::User(..) => &self.users,
             Target::Nobody(_) => &self.others,
-            Target::Code(_) | Target::OwnCode(_) | Target::RecoveryCode(_) => &self.codes,
+            Target::Code(..) | Target::OwnCode(_) | Target::RecoveryCode(_) => &self.codes,
             Target::SetUp => &self.set_up,
         };
         let strictly = failures
             .strictly
             .get(&target.key(client))
             .map_or(0, |failed| failed.until.since_ms(now));
-        let Some((rate, together)) = self.together(target, client) else {
+        let Some((rate, together)) = target.together(client, &self.limits) else {
             return strictly;
         };
         let owed = |bucket: Option<&Bucket>, rate: &Rate| {
             bucket.map_or(0, |bucket| bucket.wait_ms(rate, now))
         };
-        let by_target = owed(failures.loosely.get(&together), rate);
+        let by_target = owed(failures.loosely.get(&together), &rate);
         let by_client = match target.is_of_clients() {
             true => owed(self.clients.get(&key(client)), &BY_CLIENT),
             false => 0,
@@ -192,14 +186,15 @@ impl Counts {
     }
 
     /// Counts one attempt.
-    fn count(&mut self, target: &Target, client: &str, now: Time, limits: &PasswordLimits) {
+    fn count(&mut self, target: &Target, client: &str, now: Time) {
+        let limits = self.limits;
         let remembered_max = limits.failures_remembered_max;
         self.sweep(now);
-        let together = self.together(target, client);
+        let together = target.together(client, &self.limits);
         let (failures, max) = match target {
-            Target::User(_) => (&mut self.users, usize::MAX),
+            Target::User(..) => (&mut self.users, usize::MAX),
             Target::Nobody(_) => (&mut self.others, remembered_max),
-            Target::Code(_) | Target::OwnCode(_) | Target::RecoveryCode(_) => {
+            Target::Code(..) | Target::OwnCode(_) | Target::RecoveryCode(_) => {
                 (&mut self.codes, usize::MAX)
             }
             Target::SetUp => (&mut self.set_up, SET_UP_MAX),
@@ -220,7 +215,7 @@ impl Counts {
         };
         let empty = Bucket { full_at: now };
         if let Some(bucket) = slot(&mut failures.loosely, together, empty, max) {
-            bucket.take(rate, now);
+            bucket.take(&rate, now);
         }
         if !target.is_of_clients() {
             return;
@@ -232,7 +227,7 @@ impl Counts {
 
     /// Takes back one attempt, which was let through: there is nothing to wait for but what came before it.
     fn take_back(&mut self, target: &Target, client: &str, now: Time) {
-        let together = self.together(target, client);
+        let together = target.together(client, &self.limits);
         let failures = self.failures(target);
         if let Some(failed) = failures.strictly.get_mut(&target.key(client)) {
             failed.times = failed.times.saturating_sub(1);
@@ -242,7 +237,7 @@ impl Counts {
             return;
         };
         if let Some(bucket) = failures.loosely.get_mut(&together) {
-            bucket.give_back(rate);
+            bucket.give_back(&rate);
         }
         if !target.is_of_clients() {
             return;
@@ -255,30 +250,24 @@ impl Counts {
     /// Takes back what this client has failed at this target, what all have, and this attempt of the client's; but not
     /// what it has failed elsewhere, or a guesser's own account would let it guess on at those of others.
     fn succeeded(&mut self, target: &Target, client: &str) {
-        let together = self.together(target, client);
+        let together = target.together(client, &self.limits);
         let failures = self.failures(target);
         failures.strictly.remove(&target.key(client));
         match target {
-            Target::Code(mark) | Target::OwnCode(mark) => {
+            Target::Code(..) | Target::OwnCode(_) | Target::RecoveryCode(_) => {
                 if let Some((rate, together)) = together
                     && let Some(bucket) = failures.loosely.get_mut(&together)
                 {
-                    bucket.give_back(rate);
-                }
-                if matches!(target, Target::Code(_)) {
-                    self.gave_code(mark, client);
+                    bucket.give_back(&rate);
                 }
             }
-            Target::RecoveryCode(mark) => self.gave_code(mark, client),
-            Target::User(mark) => {
+            Target::User(..) => {
                 failures.loosely.remove(&target.key(""));
                 if together.is_some()
                     && let Some(bucket) = self.clients.get_mut(&key(client))
                 {
                     bucket.give_back(&BY_CLIENT);
                 }
-                self.by_password
-                    .add(mark.user, under_password(mark), client);
             }
             Target::Nobody(_) | Target::SetUp => {
                 failures.loosely.remove(&target.key(""));
@@ -286,44 +275,12 @@ impl Counts {
         }
     }
 
-    /// This client has given a code that permitted what was asked for. Where the factor was off nobody has looked at it.
-    fn gave_code(&mut self, mark: &Mark, client: &str) {
-        if let Some(under) = under_factor(mark) {
-            self.by_code.add(mark.user, under, client);
-        }
-    }
-
-    fn has_given_code(&self, mark: &Mark, client: &str) -> bool {
-        under_factor(mark).is_some_and(|under| self.by_code.has(mark.user, under, client))
-    }
-
     fn failures(&mut self, target: &Target) -> &mut Failures {
         match target {
-            Target::User(_) => &mut self.users,
+            Target::User(..) => &mut self.users,
             Target::Nobody(_) => &mut self.others,
-            Target::Code(_) | Target::OwnCode(_) | Target::RecoveryCode(_) => &mut self.codes,
+            Target::Code(..) | Target::OwnCode(_) | Target::RecoveryCode(_) => &mut self.codes,
             Target::SetUp => &mut self.set_up,
-        }
-    }
-
-    /// The rate at which a client may fail at a target together with others, and what stands for all of them. A client by
-    /// which the user has signed in is not kept from a password by others; from a code neither, but it is counted by
-    /// itself: whoever shares its address guesses no faster there. Nothing where there is no such rate.
-    fn together(&self, target: &Target, client: &str) -> Option<(&'static Rate, Key)> {
-        let rate = target.rate()?;
-        match target {
-            Target::User(mark)
-                if self
-                    .by_password
-                    .has(mark.user, under_password(mark), client)
-                    || self.has_given_code(mark, client) =>
-            {
-                None
-            }
-            Target::Code(mark) if self.has_given_code(mark, client) => {
-                Some((rate, target.key(client)))
-            }
-            _ => Some((rate, target.key(""))),
         }
     }
 

@@ -137,5 +137,7 @@ fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Kn
         rescan,
         claim,
         walk: balances::due(db, now, chain)?,
+        sent: Vec::new(),
+        undated: None,
     })
 }

@@ -9,7 +9,7 @@ use crate::domain::event::{self, EventType};
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
-use crate::store::{Tx, accounts, deliveries, endpoints, events};
+use crate::store::{Tx, deliveries, endpoints, events};
 use serde_json::value::RawValue;
 
 /// What an event tells of.
@@ -59,25 +59,18 @@ pub(super) fn record_with(
         invoice: invoice.map(RawValue::get),
     };
     let event = events::insert(tx, &new)?;
-    let deliver = |endpoint: Option<i64>, receiver: &str, url: &str| {
-        let queue = receiver_queue(url, receiver);
-        deliveries::insert(
-            tx,
-            &id::new(now).to_string(),
-            event,
-            endpoint,
-            url,
-            &queue,
-            now,
-        )
+    let deliver = |endpoint: Option<i64>, url: &str, queue: &str| {
+        let id = id::new(now).to_string();
+        deliveries::insert(tx, &id, event, endpoint, url, queue, now)
     };
     for endpoint in endpoints::of_account(tx, account)? {
         if endpoint.wants(mode, kind) {
-            deliver(Some(endpoint.seq), &endpoint.id, &endpoint.url)?;
+            let queue = receiver_queue(&endpoint.url, account, Some(&endpoint.id));
+            deliver(Some(endpoint.seq), &endpoint.url, &queue)?;
         }
     }
     if let Some(url) = subject.own_url {
-        deliver(None, &accounts::by_seq(tx, account)?.id, url)?;
+        deliver(None, url, &receiver_queue(url, account, None))?;
     }
     Ok(())
 }

@@ -1,17 +1,17 @@
 //! Payment links as their visitors see them, and the invoice that a visitor makes.
 //!
-//! What does not live here: making and changing links (`operator::links`). What always holds: an invoice from a
-//! link passes the checks that every other passes, and names its link.
+//! Invariant: an invoice from a link passes the checks that every other passes, and names its link. It takes no address
+//! before its payer picks a coin. A link has a limited number of open invoices.
 
 use super::invoices::{may_be_made, new_invoice};
 use super::{Error, Service};
 use crate::domain::account::Account;
 use crate::domain::event::EventType;
 use crate::domain::invoice::draft::Draft;
-use crate::domain::link::PaymentLink;
+use crate::domain::link::{OPEN_INVOICES_MAX, PaymentLink};
 use crate::domain::money::Cents;
-use crate::domain::refusal::Refusal;
-use crate::domain::time::Time;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::{id, render};
 use crate::store::{Reader, accounts, invoices, payment_links};
 use serde_json::value::RawValue;
@@ -66,7 +66,8 @@ impl Service {
     /// Makes the invoice of a link; `amount` is what the payer names, where the link has no price.
     ///
     /// # Errors
-    /// `not_found`, what refuses invoices of this account, `amount_too_large`.
+    /// `not_found`, what refuses invoices of this account, `rate_limited` where the link has too many open invoices,
+    /// `amount_too_large`.
     pub async fn invoice_of_link(
         self: &Arc<Self>,
         now: Time,
@@ -78,6 +79,7 @@ impl Service {
             let link = opened(tx, &id)?;
             let account = accounts::by_seq(tx, link.account)?;
             may_be_made(tx, &account, link.mode)?;
+            has_room(tx, &link, now)?;
             let draft = draft(&link, link.amount.or(amount))?;
             let amount = account.check_price(draft.amount)?;
             let mut invoice = new_invoice(&account, link.mode, amount, &draft, now);
@@ -93,6 +95,22 @@ impl Service {
         })
         .await
     }
+}
+
+/// # Errors
+/// `rate_limited` where the link has as many open invoices as it may.
+fn has_room(db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result<(), Error> {
+    let (open, first_end) = payment_links::open_invoices(db, &link.id, now)?;
+    if open < OPEN_INVOICES_MAX {
+        return Ok(());
+    }
+    let wait_ms = first_end.map_or(SECOND_MS, |end| end.since_ms(now));
+    let seconds = wait_ms.saturating_add(999).div_euclid(SECOND_MS);
+    let message = format!(
+        "this payment link has {OPEN_INVOICES_MAX} invoices that nobody has paid yet; try again in {seconds} s"
+    );
+    let refusal = Refusal::new(Code::RateLimited, message);
+    Err(refusal.after(seconds).into())
 }
 
 /// What is wanted of the invoice of a link.

@@ -8,6 +8,7 @@
 
 pub mod accounts;
 pub mod activity;
+mod approval;
 pub mod audit;
 pub mod audit_log;
 pub mod backup;
@@ -42,6 +43,7 @@ mod stock;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod transfers;
+mod upcoming;
 pub mod webhooks;
 
 pub use error::Error;
@@ -76,6 +78,7 @@ pub struct Service {
     caches: Arc<Caches>,
     faults: faults::FaultSwitches,
     stock: stock::Stock,
+    upcoming: upcoming::Upcoming,
     live: Live,
     activity: Option<Arc<activity::Activity>>,
     /// How often an invoice was recomputed.
@@ -130,6 +133,7 @@ impl Service {
             caches,
             faults: faults::FaultSwitches::default(),
             stock: stock::Stock::default(),
+            upcoming: upcoming::Upcoming::default(),
             live,
             activity: None,
             #[cfg(test)]

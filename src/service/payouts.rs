@@ -68,6 +68,7 @@ impl Service {
             Requester::Person(_) => render::transfer_for_operator,
             Requester::Key(_) => render::transfer,
         };
+        self.derive_upcoming()?;
         self.write(move |service, tx| {
             once(tx, now, slot.as_ref(), &body, || {
                 let payout = checked(service, tx, now, account, mode, &Fields::of(&body))?;
@@ -121,6 +122,9 @@ fn checked(
         asset: account.payout_asset,
         to_address,
         terms: None,
+        fee_source: None,
+        sent_by: None,
+        signer_at: None,
         txid: None,
         reason: None,
         failure_reason: None,
@@ -175,7 +179,7 @@ fn payout_address(
             format!("the payout address was changed lately; it can be paid to from {until}");
         return Err(no_address(message).into());
     }
-    let still = service.destination(db, Mode::Live, asset.chain, &address)?;
+    let still = service.outside_destination(db, Mode::Live, asset.chain, &address)?;
     Ok(still.map_err(|problem| no_address(format!("the payout address {problem}")))?)
 }
 

@@ -4,14 +4,16 @@
 //! owner, in the transaction that makes it the owner's.
 
 use super::audit_log::{self, Entry};
+use super::upcoming::unless_sent_to;
 use super::{Error, Json, Member, Service};
 use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::operator::{Pool, PoolImport};
 use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::wallet::Derived;
 use crate::store::addresses::Owner;
-use crate::store::wallets::Taken;
+use crate::store::wallets::{Taken, WalletRow};
 use crate::store::{Reader, Tx, accounts, addresses, pool_addresses, wallets};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -90,14 +92,32 @@ impl Service {
         tx: &Tx<'_>,
         chain: Chain,
     ) -> Result<Option<(String, Option<Taken>)>, Error> {
-        let Some(row) = self.wallet_of(tx, chain)? else {
+        let Some(mut row) = self.wallet_of(tx, chain)? else {
             return Ok(None);
         };
-        let Some(taken) = wallets::take(tx, &row)? else {
-            return Ok(None);
-        };
-        let derived = self.stock.address(&row.wallet, taken.index)?;
-        Ok(Some((derived.address, Some(taken))))
+        while let Some(taken) = wallets::take(tx, &row)? {
+            if let Some(derived) = self.unused_address(tx, &row, taken)? {
+                return Ok(Some((derived.address, Some(taken))));
+            }
+            log::warn!(
+                "{chain}: index {} of wallet {} is passed over: money is sent to its address",
+                taken.index,
+                row.id
+            );
+            row.next_index = row.next_index.saturating_add(1);
+        }
+        Ok(None)
+    }
+
+    /// The address of an index that was taken; `None` where money is sent to it.
+    fn unused_address(
+        &self,
+        db: &Reader<'_>,
+        row: &WalletRow,
+        taken: Taken,
+    ) -> Result<Option<Derived>, Error> {
+        let usable = |derived| unless_sent_to(db, derived);
+        self.stock.address(&row.wallet, taken.index, usable)
     }
 
     /// Every pool that is imported, with how many of its addresses are in which state.
@@ -119,17 +139,21 @@ impl Service {
         let chain = Chain::imported()
             .find(|chain| chain.address_pool() == pool)
             .ok_or_else(|| Refusal::not_found("pool"))?;
-        let addresses = self.read(|db| checked(self, db, chain, list))?;
+        let imported = self.read(|db| checked(self, db, chain, list))?;
         let actor = member.user().email.clone();
         self.write(move |_, tx| {
             let mut added: usize = 0;
-            for address in &addresses {
+            for (at, address) in imported.iter().enumerate() {
+                if addresses::is_sent_to(tx, address)? {
+                    let message = format!("addresses[{at}] is one that money is sent to: a payout address, or that of a refund");
+                    return Err(Refusal::of(Code::InvalidRequest, "addresses", message).into());
+                }
                 if pool_addresses::import(tx, chain, address, now)? {
                     added = added.saturating_add(1);
                 }
             }
             let pool = chain.address_pool();
-            let duplicates = addresses.len().saturating_sub(added);
+            let duplicates = imported.len().saturating_sub(added);
             let detail = json!({ "added": added, "duplicates": duplicates });
             let noted = Entry {
                 action: "pool.import",

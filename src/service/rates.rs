@@ -10,7 +10,7 @@ mod shown;
 use super::{Error, Service};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::Currency;
-use crate::domain::rate::{FRESH_MS_MAX, Figure, Quoted, agreed, of_file};
+use crate::domain::rate::{FRESH_MS_MAX, Figure, Market, Quoted, agreed, of_file};
 use crate::domain::time::Time;
 use crate::store::{Kind, Reader, rate_figures, rates_known};
 
@@ -60,6 +60,21 @@ impl Service {
         Ok(last_known(db, asset.symbol, currency, &figures)?.ok_or(NoRate))
     }
 
+    /// The market of a coin, as an operator is told it.
+    pub(super) fn market(
+        &self,
+        db: &Reader<'_>,
+        mode: Mode,
+        asset: &Asset,
+        currency: Currency,
+        now: Time,
+    ) -> Result<Market, Error> {
+        if self.is_simulated(mode) {
+            return Ok(Market::fixed(self.fixed_rate(mode, asset, currency, now)?));
+        }
+        market(db, asset.symbol, currency, now)
+    }
+
     /// The rate of what is simulated.
     fn fixed_rate(
         &self,
@@ -83,6 +98,13 @@ impl Service {
     pub(super) fn is_simulated(&self, mode: Mode) -> bool {
         mode == Mode::Test || self.kind == Kind::Sandbox
     }
+}
+
+/// The market of a coin in live mode.
+fn market(db: &Reader<'_>, coin: &str, currency: Currency, now: Time) -> Result<Market, Error> {
+    let figures = rate_figures::of_coin(db, coin, currency)?;
+    let known = last_known(db, coin, currency, &figures)?;
+    Ok(Market::of(figures, known, now))
 }
 
 /// The newest rate known of a coin with these figures where none is fresh: what the operator's file said last, as long as it

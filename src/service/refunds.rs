@@ -54,6 +54,7 @@ impl Service {
             client_key,
         });
         let (scope, actor) = (*scope, person.to_owned());
+        self.derive_upcoming()?;
         self.write(move |service, tx| {
             once(tx, now, slot.as_ref(), &body, || {
                 let fields = Fields::of(&body);
@@ -118,7 +119,7 @@ impl Service {
         let asset = asset(invoice, fields)?;
         let to_address = match (fields.text("toAddress", 1..=ADDRESS_CHARS_MAX)?, label) {
             (Some(text), _) => self
-                .destination(db, invoice.mode, asset.chain, text)?
+                .outside_destination(db, invoice.mode, asset.chain, text)?
                 .map_err(|problem| Refusal::field("toAddress", problem))?,
             (None, Some(label)) => address::test_address(asset.chain, label, 0),
             (None, None) => {
@@ -149,6 +150,9 @@ impl Service {
             asset,
             to_address,
             terms: None,
+            fee_source: None,
+            sent_by: None,
+            signer_at: None,
             txid: None,
             reason: reason.map(str::to_owned),
             failure_reason: None,

@@ -21,7 +21,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 impl Service {
-    /// Approved payouts and refunds of live mode, oldest first: what a command may be started for.
+    /// Approved payouts and refunds of live mode that the signer is to send, oldest first.
     pub fn to_send(&self, limit: u32) -> Result<Vec<Transfer>, Error> {
         self.read(|db| Ok(transfers::to_send(db, limit)?))
     }

@@ -3,6 +3,7 @@
 //! What does not live here: which index is next (`store::wallets`). What always holds: what is in stock follows from the
 //! wallet and the index alone, so nothing is lost with it.
 
+use super::upcoming::{ABOVE, unless_sent_to};
 use super::{Error, Service};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::wallet::{Branch, Derived, INDEX_END, Wallet};
@@ -23,7 +24,8 @@ struct Ahead {
     branch: Arc<Branch>,
     /// Up to which index somebody has derived, or does so now.
     derived_to: u32,
-    ready: BTreeMap<u32, Derived>,
+    /// `None` for an index that is passed over.
+    ready: BTreeMap<u32, Option<Derived>>,
 }
 
 impl Stock {
@@ -31,19 +33,25 @@ impl Stock {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Derives what is missing of a wallet's next addresses, once half of them are gone.
-    fn fill(&self, row: &WalletRow, waiting: u32) {
+    /// Derives what is missing of a wallet's next addresses, once half of them are gone. `usable` leaves out those that
+    /// are to be passed over.
+    fn fill(
+        &self,
+        row: &WalletRow,
+        waiting: u32,
+        usable: impl FnOnce(Vec<(u32, Derived)>) -> Result<Vec<(u32, Option<Derived>)>, Error>,
+    ) -> Result<(), Error> {
         let Some((branch, from, to)) = self.missing(row, waiting) else {
-            return;
+            return Ok(());
         };
         // Not under the lock: the writer asks meanwhile.
-        let derived: Vec<_> = (from..to)
-            .filter_map(|index| Some((index, branch.derive(index)?)))
-            .collect();
+        let derived = (from..to).filter_map(|index| Some((index, branch.derive(index)?)));
+        let derived = usable(derived.collect())?;
         let mut all = self.all();
         if let Some(ahead) = all.iter_mut().find(|ahead| ahead.wallet == row.wallet) {
             ahead.ready.extend(derived);
         }
+        Ok(())
     }
 
     /// Which indexes of a wallet are to be derived now.
@@ -71,27 +79,38 @@ impl Stock {
         if from >= least.min(INDEX_END) {
             return None;
         }
-        let to = next.saturating_add(AHEAD).saturating_add(waiting);
+        // Not beyond what is refused as a destination: an address in stock never becomes one.
+        let to = next.saturating_add(AHEAD.saturating_add(waiting).min(ABOVE));
         ahead.derived_to = to.min(INDEX_END);
         Some((Arc::clone(&ahead.branch), from, ahead.derived_to))
     }
 
-    /// The address of a wallet at an index.
+    /// The address of a wallet at an index; `None` where it is to be passed over. `usable` decides that of one that is not in
+    /// stock.
     ///
     /// # Errors
-    /// [`Error::Failed`] where there is none, which happens once in 2^127.
-    pub(super) fn address(&self, wallet: &Wallet, index: u64) -> Result<Derived, Error> {
+    /// Those of `usable`; [`Error::Failed`] where there is none, which happens once in 2^127.
+    pub(super) fn address(
+        &self,
+        wallet: &Wallet,
+        index: u64,
+        usable: impl FnOnce(Derived) -> Result<Option<Derived>, Error>,
+    ) -> Result<Option<Derived>, Error> {
         let index = u32::try_from(index).unwrap_or(INDEX_END);
         let in_stock = {
             let all = self.all();
             let ahead = all.iter().find(|ahead| ahead.wallet == *wallet);
             ahead.and_then(|ahead| ahead.ready.get(&index).cloned())
         };
+        if let Some(in_stock) = in_stock {
+            return Ok(in_stock);
+        }
         // Where another process has moved the index on, it is derived here.
-        let derive = || wallet.receiving()?.derive(index);
-        in_stock
-            .or_else(derive)
-            .ok_or_else(|| Error::Failed(format!("a wallet has no address {index}")))
+        let derived = wallet
+            .receiving()
+            .and_then(|branch| branch.derive(index))
+            .ok_or_else(|| Error::Failed(format!("a wallet has no address {index}")))?;
+        usable(derived)
     }
 }
 
@@ -106,17 +125,22 @@ impl Service {
         }
         let waiting = u32::try_from(self.writes_waiting()).unwrap_or(u32::MAX);
         let row = self.read(|db| Ok::<_, Error>(wallets::handing_out(db, chain)?))?;
-        if let Some(row) = row {
-            self.stock.fill(&row, waiting);
-        }
-        Ok(())
+        let Some(row) = row else {
+            return Ok(());
+        };
+        self.stock.fill(&row, waiting, |derived| {
+            self.read(|db| {
+                let usable = |(index, derived)| Ok((index, unless_sent_to(db, derived)?));
+                derived.into_iter().map(usable).collect()
+            })
+        })
     }
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{AHEAD, Stock, WalletRow};
+    use super::{AHEAD, Derived, Stock, WalletRow};
     use crate::domain::asset::Chain;
     use crate::domain::time::Time;
     use crate::domain::wallet::{INDEX_END, Said, read};
@@ -164,15 +188,38 @@ mod tests {
             (10, 0, 10, 10 + AHEAD),
             (INDEX_END, 0, INDEX_END, INDEX_END),
         ] {
-            stock.fill(&row(next), waiting);
+            let all = |derived: Vec<(u32, Derived)>| {
+                Ok(derived
+                    .into_iter()
+                    .map(|(index, one)| (index, Some(one)))
+                    .collect())
+            };
+            stock.fill(&row(next), waiting, all).unwrap();
             assert_eq!(indexes(&stock), (from..to).collect::<Vec<_>>(), "{next}");
         }
         let wallet = row(0).wallet;
         for index in [0, INDEX_END - 1] {
             let derived = wallet.receiving().unwrap().derive(index);
-            let found = stock.address(&wallet, u64::from(index));
-            assert_eq!(found.ok(), derived, "{index}");
+            let found = stock.address(&wallet, u64::from(index), |derived| Ok(Some(derived)));
+            assert_eq!(found.unwrap(), derived, "{index}");
         }
-        assert!(stock.address(&wallet, u64::from(INDEX_END)).is_err());
+        let beyond = stock.address(&wallet, u64::from(INDEX_END), |derived| Ok(Some(derived)));
+        assert!(beyond.is_err());
+    }
+
+    #[test]
+    fn an_index_in_stock_that_is_passed_over_has_no_address() {
+        let (stock, row) = (Stock::default(), row(0));
+        let not_three = |derived: Vec<(u32, Derived)>| {
+            let usable = |(index, one)| (index, Some(one).filter(|_| index != 3));
+            Ok(derived.into_iter().map(usable).collect())
+        };
+        stock.fill(&row, 0, not_three).unwrap();
+        let usable = |index| {
+            let found = stock.address(&row.wallet, index, |_| Ok(None));
+            found.unwrap().is_some()
+        };
+        let far = u64::from(AHEAD);
+        assert_eq!([2, 3, 4, far].map(usable), [true, false, true, false]);
     }
 }

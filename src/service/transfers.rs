@@ -10,12 +10,10 @@ use super::events::{Subject, record_with};
 use super::{Error, Json, Scope, Service};
 use crate::domain::ledger::Posting;
 use crate::domain::money::Cents;
-use crate::domain::money::coin::Rate;
 use crate::domain::payment::simulated_txid;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
-use crate::domain::transfer::step::{Simulated, Step, Wanted};
-use crate::domain::transfer::terms::simulated_network_fee;
+use crate::domain::transfer::step::{Step, Wanted};
 use crate::domain::transfer::{Sending, Transfer, TransferKind, no_such_step};
 use crate::domain::{id, render};
 use crate::store::ledger::{Booking, Source, book, unreversed};
@@ -119,33 +117,18 @@ impl Service {
             let (kind, status, action) = (transfer.kind, transfer.status, wanted.action);
             return Err(no_such_step(kind, status, action).into());
         }
-        let (today, simulated) = (
-            self.today(tx, now, transfer)?,
-            self.simulated(now, transfer),
-        );
-        let step = wanted.step(transfer, today, simulated)?;
+        let step = match wanted.step(self.simulated_txid(now, transfer))? {
+            Some(step) => step,
+            None => self.decided(tx, now, transfer, &wanted)?,
+        };
         self.step(tx, now, by, transfer, step)
     }
 
-    /// What stands in for what a person leaves out; nothing where real money is sent.
-    fn simulated(&self, now: Time, transfer: &Transfer) -> Option<Simulated> {
-        let asset = transfer.asset;
-        self.is_simulated(transfer.mode).then(|| Simulated {
-            network_fee: simulated_network_fee(asset),
-            txid: simulated_txid(asset.chain, &id::new(now).to_string()),
-        })
-    }
-
-    /// The rate that a person need not give: where real money is sent only one that is fresh, so that none is sent at an
-    /// old price.
-    fn today(&self, tx: &Tx<'_>, now: Time, of: &Transfer) -> Result<Option<Rate>, Error> {
-        let (mode, asset, currency) = (of.mode, of.asset, of.currency);
-        let quoted = if self.is_simulated(mode) {
-            self.newest_rate(tx, mode, asset, currency, now)?
-        } else {
-            self.rate(tx, mode, asset, currency, now)?
-        };
-        Ok(quoted.ok().map(|quoted| quoted.rate))
+    /// The transaction that stands in for one that a person leaves out; `None` where real money is sent.
+    fn simulated_txid(&self, now: Time, transfer: &Transfer) -> Option<String> {
+        let chain = transfer.asset.chain;
+        self.is_simulated(transfer.mode)
+            .then(|| simulated_txid(chain, &id::new(now).to_string()))
     }
 
     /// Every step ends here: saves it, books and sets free what follows from it, tells of it, and notes who did it.
@@ -157,7 +140,7 @@ impl Service {
         transfer: &Transfer,
         step: Step,
     ) -> Result<Transfer, Error> {
-        let action = step.action();
+        let (action, insisted_on) = (step.action(), step.insisted_on());
         let after = transfer.after(step, now)?;
         transfers::update(tx, &after, transfer.status)?;
         if !after.status.is_open() {
@@ -171,6 +154,7 @@ impl Service {
         let detail = json!({
             "status": after.status, "rate": after.terms.map(|terms| terms.rate.to_string()),
             "networkFee": after.terms.map(|terms| after.asset.text(terms.network_fee)),
+            "networkFeeFrom": after.fee_source, "insistedOn": insisted_on, "sentBy": after.sent_by,
             "txid": after.txid, "reason": after.failure_reason, "sending": after.sending,
         });
         note(tx, now, by.name(), action.as_str(), &after, &detail)?;

@@ -43,10 +43,14 @@ pub struct Done {
     pub attempt: Attempt,
 }
 
-/// The queue of a receiver, which is an endpoint's id or an account's: each receiver has one of its own, so that one that
-/// hangs delays no other, not even at the same host.
-pub(super) fn receiver_queue(url: &str, receiver: &str) -> String {
-    format!("{} {receiver}", origin(url))
+/// Returns the name of the queue for a url: of an endpoint, or of an origin among the account's `webhookUrl`s. A receiver
+/// that hangs delays no other queue, not even one of the same host.
+pub(super) fn receiver_queue(url: &str, account: i64, endpoint: Option<&str>) -> String {
+    let origin = origin(url);
+    match endpoint {
+        Some(endpoint) => format!("{origin} {account} {endpoint}"),
+        None => format!("{origin} {account}"),
+    }
 }
 
 /// Scheme, host and port of a url; the whole text of what is none.
@@ -107,9 +111,9 @@ pub(super) fn headers(event: &str, signatures: &str) -> Vec<(&'static str, Strin
 }
 
 impl Service {
-    /// Every queue with something pending, and what of it is due first.
-    pub fn waiting_deliveries(&self) -> Result<Vec<Waiting>, Error> {
-        self.read(|db| Ok(deliveries::waiting(db)?))
+    /// Returns at most `limit` queues with something pending, by name and behind the name `after`.
+    pub fn waiting_deliveries(&self, after: &str, limit: usize) -> Result<Vec<Waiting>, Error> {
+        self.read(|db| Ok(deliveries::waiting(db, after, limit)?))
     }
 
     /// What of one queue is due.

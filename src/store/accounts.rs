@@ -13,7 +13,7 @@ rows! {
         seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max,
         payout_min, payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url, legacy_secret,
         created_at, branding_color, branding_logo_url, checkout_lang, allowed_origins: String, server_quota,
-        rate_spread_bps,
+        rate_spread_bps, signer_max,
     ) -> Account {
         Ok(Account {
             seq, id, name, status, fee: fee_bps, settlement_enabled, customers_enabled, payout_asset,
@@ -23,7 +23,7 @@ rows! {
                 color: branding_color, logo_url: branding_logo_url,
             },
             checkout_lang, allowed_origins: origins(&allowed_origins)?, server_quota,
-            spread: rate_spread_bps,
+            spread: rate_spread_bps, signer_max,
         })
     }
     BY_SEQ = select "from accounts where seq = :seq";
@@ -107,6 +107,7 @@ pub fn insert(tx: &Tx<'_>, account: &Account) -> Result<i64, StoreError> {
         ":allowed_origins": origins_text(&account.allowed_origins),
         ":server_quota": account.server_quota,
         ":rate_spread_bps": account.spread,
+        ":signer_max": account.signer_max,
     };
     INSERT.insert(tx, params)
 }
@@ -137,6 +138,7 @@ pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
         ":allowed_origins": origins_text(&account.allowed_origins),
         ":server_quota": account.server_quota,
         ":rate_spread_bps": account.spread,
+        ":signer_max": account.signer_max,
     };
     UPDATE.run(tx, params).map(drop)
 }

@@ -36,6 +36,9 @@ values! {
     LIVE(address: String) = "select address from addresses where mode = 'live' and pool = :pool \
         union all \
         select address from pool_addresses where pool = :pool";
+    IS_SENT_TO(found: bool) = "select exists ( \
+        select 1 from payout_addresses where address = :address \
+        union all select 1 from transfers where to_address = :address) as found";
     OWNER(invoice: Option<i64>, customer: Option<i64>) =
         "select invoice, customer from addresses where mode = :mode and pool = :pool and address = :address";
 }
@@ -74,6 +77,11 @@ pub fn each_live(
     each: impl FnMut(String),
 ) -> Result<(), StoreError> {
     LIVE.each(db, named_params! { ":pool": chain.address_pool() }, each)
+}
+
+/// Returns `true` if money is sent to an address, on whatever chain: it is a payout address, or a transfer goes there.
+pub fn is_sent_to(db: &Reader<'_>, address: &str) -> Result<bool, StoreError> {
+    IS_SENT_TO.only(db, named_params! { ":address": address })
 }
 
 /// The address that somebody has on this chain.

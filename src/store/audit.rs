@@ -14,7 +14,7 @@ use rusqlite::named_params;
 /// Something that should not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The number of the rule in `docs/backup.md`.
+    /// The number of the rule in `src/web/guides/backup.md`.
     pub rule: u8,
     /// Which thing, with its id.
     pub about: String,

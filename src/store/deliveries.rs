@@ -35,7 +35,7 @@ pub struct Due {
 /// A queue with something pending.
 #[derive(Clone, Debug)]
 pub struct Waiting {
-    /// Its name, which ends with its receiver's.
+    /// Its name: the origin, the account, and the endpoint if it is one's.
     pub queue: String,
     /// When its first delivery is due.
     pub due_at: Time,
@@ -155,9 +155,10 @@ pub fn insert(
     INSERT.run(tx, params).map(drop)
 }
 
-/// Every queue with something pending, and what of it is due first.
-pub fn waiting(db: &Reader<'_>) -> Result<Vec<Waiting>, StoreError> {
-    WAITING.all(db, &[])
+/// Returns at most `limit` queues with something pending, by name and behind the name `after`.
+pub fn waiting(db: &Reader<'_>, after: &str, limit: usize) -> Result<Vec<Waiting>, StoreError> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    WAITING.all(db, named_params! { ":after": after, ":limit": limit })
 }
 
 /// What of one queue is due, the longest overdue first.

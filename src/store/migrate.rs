@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first; its place is its version.
-const MIGRATIONS: [&str; 21] = [
+const MIGRATIONS: [&str; 24] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -37,6 +37,9 @@ const MIGRATIONS: [&str; 21] = [
     include_str!("../../sql/migrations/0019_used_steps.sql"),
     include_str!("../../sql/migrations/0020_signatures.sql"),
     include_str!("../../sql/migrations/0021_listed_transfers.sql"),
+    include_str!("../../sql/migrations/0022_approvals.sql"),
+    include_str!("../../sql/migrations/0023_known_clients.sql"),
+    include_str!("../../sql/migrations/0024_link_invoices.sql"),
 ];
 
 /// Brings a file up to the newest version, in one transaction. Where a reference leads nowhere afterwards, nothing is

@@ -26,6 +26,9 @@ const SQLITE_MIN: i32 = 3_051_003;
 const BESIDE_MAX: u32 = 100;
 /// How long a statement waits for another process that writes.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Flags of a connection that can read only. One thread at a time uses it.
+pub(super) const READ_ONLY: OpenFlags =
+    OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 /// How much of the file each connection reads through a memory map.
 const MMAP_BYTES_MAX: i64 = 1 << 28;
 
@@ -127,14 +130,15 @@ impl Store {
         conn.pragma_update(None, "mmap_size", 0)?;
         let place = Arc::new(Place::of(path, &conn)?);
         let health = Arc::new(Health::default());
-        let readers = Readers::new(path, Arc::clone(&place), Arc::clone(&health));
         let file = OpenFile {
             conn,
-            place,
+            place: Arc::clone(&place),
             alone: opening.exclusive,
             _lock: lock,
         };
-        let writer = Writer::start(file, health, on_commit)?;
+        let writer = Writer::start(file, Arc::clone(&health), on_commit)?;
+        // Last: nothing fails from here on, so no connection is opened that the lock does not outlive.
+        let readers = Readers::new(path, place, health);
         Ok(Store {
             shared: Arc::new(Shared { readers, writer }),
         })
@@ -351,10 +355,9 @@ fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// A connection that can read only.
+/// Opens a connection that can read only.
 pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(path, flags)?;
+    let conn = Connection::open_with_flags(path, READ_ONLY)?;
     prepare(&conn)?;
     Ok(conn)
 }

@@ -1,9 +1,10 @@
 //! The table `payment_links`.
 
-use super::statement::{commands, rows};
+use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::link::PaymentLink;
+use crate::domain::time::Time;
 use rusqlite::named_params;
 
 rows! {
@@ -13,6 +14,11 @@ rows! {
     BY_ID = select "from payment_links where id = :id";
     PAGE = select "from payment_links where account = :account and mode = :mode and seq < :before \
         order by seq desc limit :limit";
+}
+
+values! {
+    OPEN_INVOICES(open: i64, first_end: Option<Time>) = "select count(*) as open, min(expires_at) as first_end \
+        from invoices where payment_link_id = :link and status in ('created', 'awaiting_payment') and expires_at > :now";
 }
 
 commands! {
@@ -53,6 +59,15 @@ pub fn update(tx: &Tx<'_>, link: &PaymentLink) -> Result<(), StoreError> {
 /// The link with this id, whoever's it is: for those who open it.
 pub fn by_id(db: &Reader<'_>, id: &str) -> Result<Option<PaymentLink>, StoreError> {
     BY_ID.first(db, named_params! { ":id": id })
+}
+
+/// Returns how many open invoices of a link nobody has paid yet, and when the first of them expires.
+pub fn open_invoices(
+    db: &Reader<'_>,
+    id: &str,
+    now: Time,
+) -> Result<(i64, Option<Time>), StoreError> {
+    OPEN_INVOICES.only(db, named_params! { ":link": id, ":now": now })
 }
 
 /// The links of an account that are older than `before`, newest first.

@@ -1,87 +1,202 @@
-//! Connections to read with.
+//! A pool of read-only connections.
 //!
-//! What lives here: taking one and giving it back. What does not: what is read. What always holds: nobody waits for a
-//! connection. Where none is idle one more is opened on the spot, so there are as many as threads that read at once.
+//! Invariant: no read waits for a connection. A read that finds none idle opens one for itself alone.
 
 use super::health::Health;
 use super::lock::{Found, Place};
-use super::open::open_reader;
+use super::open::{READ_ONLY, prepare};
 use super::{Reader, Refusing, StoreError};
+use r2d2::{ManageConnection, NopErrorHandler, Pool, PooledConnection};
+use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::Connection;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use scheduled_thread_pool::{OnPoolDropBehavior, ScheduledThreadPool};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
-/// Connections that are kept for the next read; what is given back beyond these is closed.
+/// Size of the pool. A connection beyond it is closed after its read.
 const IDLE_MAX: usize = 16;
+/// Idle connections below which the pool adds one by itself.
+const IDLE_MIN: u32 = 1;
 
-/// Read-only connections to one file, opened when first needed.
+/// Read-only connections to one file.
 pub(super) struct Readers {
-    path: PathBuf,
-    place: Arc<Place>,
+    // Dropped before the thread, which may be using it.
+    pool: Pool<Opener>,
+    _thread: PoolThread,
+    opener: Opener,
     health: Arc<Health>,
-    idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
-    /// To this file; none is open yet.
+    /// Returns the pool for this file, without waiting for its first connection.
     pub(super) fn new(path: &Path, place: Arc<Place>, health: Arc<Health>) -> Readers {
+        let opener = Opener::new(path, place);
+        let thread = PoolThread::start();
+        let pool = Pool::builder()
+            .max_size(IDLE_MAX as u32)
+            .min_idle(Some(IDLE_MIN))
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .test_on_check_out(false)
+            .error_handler(Box::new(NopErrorHandler))
+            .thread_pool(Arc::clone(&thread.0))
+            .build_unchecked(opener.clone());
         Readers {
-            path: path.to_owned(),
-            place,
+            pool,
+            _thread: thread,
+            opener,
             health,
-            idle: Mutex::default(),
         }
     }
 
-    /// Reads on the calling thread.
+    /// Runs `work` on the calling thread.
     pub(super) fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let idle = self.lock().pop();
-        let conn = match idle {
-            Some(conn) => conn,
-            None => self.open()?,
+        match self.idle() {
+            Some(mut pooled) => self.run(&mut pooled, work),
+            None => self.run(&mut self.opener.connect()?, work),
+        }
+    }
+
+    /// Takes an idle connection out of the pool.
+    fn idle(&self) -> Option<PooledConnection<Opener>> {
+        // A timeout of zero waits for nothing, and asks the pool to add a connection for later reads.
+        let ask_for_more = || self.pool.get_timeout(Duration::ZERO).ok();
+        let newest = self.pool.try_get().or_else(ask_for_more)?;
+        if newest.sqlite.is_none() {
+            // The one below it may be open.
+            return Some(self.pool.try_get().unwrap_or(newest));
+        }
+        Some(newest)
+    }
+
+    fn run<T, E: From<StoreError>>(
+        &self,
+        conn: &mut ReadConnection,
+        work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let conn = match &mut conn.sqlite {
+            Some(open) => open,
+            unopened => unopened.insert(self.open()?),
         };
-        let outcome = work(&Reader {
-            conn: &conn,
+        work(&Reader {
+            conn,
             health: None,
             memo: None,
-        });
-        let mut idle = self.lock();
-        if idle.len() < IDLE_MAX {
-            idle.push(conn);
-        }
-        outcome
+        })
     }
 
-    /// One more; none to another file that has the name by now, nor beside another log.
     fn open(&self) -> Result<Connection, StoreError> {
-        self.look_for_file()?;
-        let opened = open_reader(&self.path).and_then(|conn| {
-            // The first read, by which SQLite opens what it keeps beside the file.
-            conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
-            Ok(conn)
-        });
-        // It may have gone in between, which is then why that went wrong, or to what it was opened.
-        self.look_for_file()?;
-        opened
+        self.opener.open().inspect_err(|error| {
+            // The writer notices too, but later. No write is accepted after a caller was told.
+            if matches!(error, StoreError::Refusing(Refusing::FileMoved)) {
+                self.health.refuse_moved();
+            }
+        })
+    }
+}
+
+/// A connection that its first read opens.
+///
+/// The pool adds a connection at each checkout that leaves it below its minimum, also while others are being added. So a
+/// burst of short reads fills it, and those that no read needs are never opened.
+#[derive(Default)]
+struct ReadConnection {
+    sqlite: Option<Connection>,
+}
+
+/// Opens connections to the file, as long as it is in its place.
+#[derive(Clone)]
+struct Opener {
+    sqlite: Arc<SqliteConnectionManager>,
+    place: Arc<Place>,
+}
+
+impl Opener {
+    fn new(path: &Path, place: Arc<Place>) -> Opener {
+        let sqlite = SqliteConnectionManager::file(path)
+            .with_flags(READ_ONLY)
+            .with_init(|conn| {
+                prepare(conn)?;
+                // The first read makes SQLite open the log and its index.
+                conn.pragma_query_value(None, "schema_version", |_| Ok(()))
+            });
+        Opener {
+            sqlite: Arc::new(sqlite),
+            place,
+        }
     }
 
-    /// The writer finds out too, but later; no write is taken in after somebody was told.
-    fn look_for_file(&self) -> Result<(), StoreError> {
+    fn open(&self) -> Result<Connection, StoreError> {
+        self.check_place()?;
+        let opened = self.sqlite.connect();
+        // The file may have been moved in between. That explains a failure, and a success is not to our file.
+        self.check_place()?;
+        Ok(opened?)
+    }
+
+    /// Fails if the path leads to another file by now, or the log beside it is another.
+    fn check_place(&self) -> Result<(), StoreError> {
         match self.place.look() {
             Found::InPlace => Ok(()),
-            Found::Moved | Found::Torn => {
-                self.health.refuse_moved();
-                Err(StoreError::Refusing(Refusing::FileMoved))
-            }
+            Found::Moved | Found::Torn => Err(StoreError::Refusing(Refusing::FileMoved)),
         }
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Connection>> {
-        // Nothing in between can leave the list half changed.
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+impl ManageConnection for Opener {
+    type Connection = ReadConnection;
+    type Error = StoreError;
+
+    /// Returns a connection that is not open yet.
+    fn connect(&self) -> Result<ReadConnection, StoreError> {
+        Ok(ReadConnection::default())
+    }
+
+    /// Not asked: the file's place is checked when a connection is opened.
+    fn is_valid(&self, _: &mut ReadConnection) -> Result<(), StoreError> {
+        self.check_place()
+    }
+
+    /// Returns `true` for a connection that was left inside a transaction: its next read would see old rows.
+    fn has_broken(&self, conn: &mut ReadConnection) -> bool {
+        let open = conn.sqlite.as_ref();
+        open.is_some_and(|open| !open.is_autocommit())
+    }
+}
+
+/// The thread on which the pool adds connections.
+///
+/// Invariant: once it is dropped, no connection of the pool is open. The lock on the file relies on that.
+struct PoolThread(Arc<ScheduledThreadPool>);
+
+impl PoolThread {
+    fn start() -> PoolThread {
+        let thread = ScheduledThreadPool::builder()
+            .num_threads(1)
+            .thread_name_pattern("coffer-readers")
+            .on_drop_behavior(OnPoolDropBehavior::DiscardPendingScheduled)
+            .build();
+        PoolThread(Arc::new(thread))
+    }
+
+    /// Waits until the thread has done what it was asked for so far.
+    fn finish(&self) {
+        let (finish, finished) = channel::<()>();
+        self.0.execute(move || drop(finish));
+        // Nothing is sent: dropping the sender ends the wait.
+        let _ = finished.recv();
+    }
+}
+
+impl Drop for PoolThread {
+    fn drop(&mut self) {
+        // While it adds a connection, it holds the pool, and would be the last to drop it.
+        self.finish();
     }
 }
 
@@ -89,13 +204,22 @@ impl Readers {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{
-        Arc, Connection, IDLE_MAX, Path, Place, Readers, Refusing, StoreError, open_reader,
+        Arc, Connection, IDLE_MAX, IDLE_MIN, Opener, Path, Place, PooledConnection, Readers,
+        Refusing, StoreError, channel,
     };
     use crate::domain::time::Time;
     use crate::store::file;
-    use crate::store::open::with_suffix;
+    use crate::store::open::{open_reader, with_suffix};
     use rusqlite::named_params;
     use std::sync::Barrier;
+
+    impl Readers {
+        /// Takes every idle connection, once the pool has added those that it was asked for.
+        fn lock(&self) -> Vec<PooledConnection<Opener>> {
+            self._thread.finish();
+            std::iter::from_fn(|| self.pool.try_get()).collect()
+        }
+    }
 
     /// Does this with the readers of a new file.
     fn with_readers(name: &str, work: impl FnOnce(&Path, &Readers)) {
@@ -197,5 +321,80 @@ mod tests {
             }
         });
         assert_eq!(readers.lock().len(), IDLE_MAX);
+    }
+
+    #[test]
+    fn pool_has_an_idle_connection_before_the_first_read() {
+        with_readers("idle", |_, readers| {
+            readers._thread.finish();
+            assert_eq!(readers.pool.state().idle_connections, IDLE_MIN);
+        });
+    }
+
+    #[test]
+    fn one_connection_serves_reads_one_after_the_other() {
+        with_readers("one", |_, readers| {
+            for _ in 0..3 * IDLE_MAX {
+                // With what the pool has added meanwhile.
+                readers._thread.finish();
+                readers.read(file::load).map(drop).unwrap();
+            }
+            let idle = readers.lock();
+            let open = idle.iter().filter(|conn| conn.sqlite.is_some()).count();
+            assert!(idle.len() > open);
+            assert_eq!(open, 1);
+        });
+    }
+
+    #[test]
+    fn reads_nest_deeper_than_the_pool_is_large() {
+        fn nested(readers: &Readers, depth: usize) -> Result<usize, StoreError> {
+            readers.read(|db| {
+                file::load(db)?;
+                match depth {
+                    0 => Ok(0),
+                    _ => nested(readers, depth - 1).map(|below| below + 1),
+                }
+            })
+        }
+        with_readers("nested", |_, readers| {
+            assert_eq!(nested(readers, 3 * IDLE_MAX).unwrap(), 3 * IDLE_MAX);
+            assert_eq!(readers.lock().len(), IDLE_MAX);
+        });
+    }
+
+    #[test]
+    fn connection_left_in_a_transaction_is_not_used_again() {
+        with_readers("left", |_, readers| {
+            readers._thread.finish();
+            let begin = |db: &crate::store::Reader<'_>| {
+                db.conn.execute_batch("begin").map_err(StoreError::from)
+            };
+            // A second `begin` on the same connection would fail.
+            for _ in 0..2 * IDLE_MAX {
+                readers.read(begin).unwrap();
+            }
+        });
+    }
+
+    #[test]
+    fn readers_are_dropped_only_after_their_thread_has_let_go_of_them() {
+        with_readers("dropped", |path, readers| {
+            let place = Arc::clone(&readers.opener.place);
+            let dropped = Readers::new(path, place, Arc::default());
+            let pool = dropped.pool.clone();
+            let (go, gone) = channel::<()>();
+            dropped._thread.0.execute(move || {
+                let _ = gone.recv();
+                drop(pool);
+            });
+            let dropping = std::thread::spawn(|| drop(dropped));
+            for _ in 0..1000 {
+                assert!(!dropping.is_finished());
+                std::thread::yield_now();
+            }
+            drop(go);
+            dropping.join().unwrap();
+        });
     }
 }

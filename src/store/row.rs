@@ -18,6 +18,8 @@ use crate::domain::server::order::ServerType;
 use crate::domain::server::state::{CommandState, ServerStatus};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
+use crate::domain::transfer::approval::FeeSource;
+use crate::domain::transfer::sender::SentBy;
 use crate::domain::transfer::{Sending, TransferKind, TransferStatus};
 use crate::domain::unmatched::{Resolution, UnmatchedReason};
 use crate::domain::user::Role;
@@ -109,6 +111,8 @@ enum_as_text!(
     TransferKind,
     TransferStatus,
     Sending,
+    SentBy,
+    FeeSource,
     UnmatchedReason,
     Resolution,
     ClaimOutcome,

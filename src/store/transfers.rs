@@ -14,14 +14,15 @@ rows! {
     fn read(
         t.seq, t.id, t.kind, t.account, account_id = "a.id", t.mode, t.invoice: Option<i64>,
         invoice_id: Option<String> = "i.id", t.status, t.currency, t.amount, t.asset, t.to_address,
-        t.amount_crypto: Option<Units>, t.network_fee: Option<Units>, t.rate: Option<Rate>, t.txid, t.reason,
+        t.amount_crypto: Option<Units>, t.network_fee: Option<Units>, t.rate: Option<Rate>, t.network_fee_from, t.sent_by,
+        t.signer_at, t.txid, t.reason,
         t.failure_reason, t.sending, t.requested_at, t.approved_at, t.finalized_at,
     ) -> Transfer {
         let terms = rate.zip(network_fee.zip(amount_crypto));
         let terms = terms.map(|(rate, (network_fee, amount_crypto))| Terms { rate, network_fee, amount_crypto });
         Ok(Transfer {
             seq, id, kind, account, account_id, mode, invoice: invoice.zip(invoice_id), status, currency, amount, asset,
-            to_address, terms, txid, reason, failure_reason, sending, requested_at, approved_at, finalized_at,
+            to_address, terms, fee_source: network_fee_from, sent_by, signer_at, txid, reason, failure_reason, sending, requested_at, approved_at, finalized_at,
         })
     }
     BY_ID = select "from transfers t join accounts a on a.seq = t.account \
@@ -51,7 +52,11 @@ rows! {
     TO_SEND = select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
         where t.status in ('approved', 'processing') and t.status = 'approved' and t.mode = 'live' and t.sending is null \
-        order by t.seq limit :limit";
+        and t.sent_by = 'signer' order by t.seq limit :limit";
+    /// Approved before it was kept who sends a transfer.
+    WITHOUT_SENDER = select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
+        left join invoices i on i.seq = t.invoice \
+        where t.status in ('approved', 'processing') and t.status = 'approved' and t.sent_by is null order by t.seq";
     SENDING = select "from transfers t join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
         where t.status = 'processing' and t.sending = 'running' order by t.seq";
@@ -63,6 +68,11 @@ values! {
     PAID_OUT(sum: Cents) = "select ifnull(sum(amount), 0) as sum from transfers \
         where account = :account and mode = 'live' and kind = 'payout' and currency = :currency \
         and requested_at > :since and status not in ('failed', 'rejected', 'cancelled')";
+    GIVEN_TO_SIGNER(sum: Cents) = "select ifnull(sum(amount), 0) as sum from transfers \
+        where account = :account and currency = :currency and signer_at > :since and seq <> :seq \
+        and status not in ('failed', 'rejected', 'cancelled')";
+    WAITING_FOR_SIGNER(count: i64) = "select count(*) as count from transfers indexed by transfers_approved \
+        where status in ('approved', 'processing') and status = 'approved' and sent_by = 'signer'";
     REFUNDS(count: u32) = "select count(*) as count from transfers where invoice = :invoice";
     REFUNDED(sum: Cents) = "select ifnull(sum(amount), 0) as sum from transfers \
         where invoice = :invoice and status not in ('failed', 'rejected', 'cancelled')";
@@ -104,6 +114,9 @@ pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Resul
         ":amount_crypto": terms.map(|terms| terms.amount_crypto),
         ":network_fee": terms.map(|terms| terms.network_fee),
         ":rate": terms.map(|terms| terms.rate),
+        ":network_fee_from": transfer.fee_source,
+        ":sent_by": transfer.sent_by,
+        ":signer_at": transfer.signer_at,
         ":txid": transfer.txid,
         ":failure_reason": transfer.failure_reason,
         ":sending": transfer.sending,
@@ -202,6 +215,30 @@ pub fn paid_out(
     )
 }
 
+/// Sum of what the signer was given of an account after `since`, besides this transfer, and that was not put back.
+pub fn given_to_signer(
+    db: &Reader<'_>,
+    transfer: &Transfer,
+    since: Time,
+) -> Result<Cents, StoreError> {
+    GIVEN_TO_SIGNER.only(
+        db,
+        named_params! {
+            ":account": transfer.account, ":currency": transfer.currency, ":since": since, ":seq": transfer.seq,
+        },
+    )
+}
+
+/// Count of the approved transfers that the signer is to send.
+pub fn waiting_for_signer(db: &Reader<'_>) -> Result<i64, StoreError> {
+    WAITING_FOR_SIGNER.only(db, &[])
+}
+
+/// Approved transfers of which it was not kept who sends them, oldest first.
+pub fn without_sender(db: &Reader<'_>) -> Result<Vec<Transfer>, StoreError> {
+    WITHOUT_SENDER.all(db, &[])
+}
+
 /// Refunds of an invoice that were not put back.
 pub fn refunded(db: &Reader<'_>, invoice: i64) -> Result<Cents, StoreError> {
     REFUNDED.only(db, named_params! { ":invoice": invoice })
@@ -212,7 +249,7 @@ pub fn refunds(db: &Reader<'_>, invoice: i64) -> Result<u32, StoreError> {
     REFUNDS.only(db, named_params! { ":invoice": invoice })
 }
 
-/// Approved transfers of live mode, oldest first.
+/// Approved transfers of live mode that the signer is to send, oldest first.
 pub fn to_send(db: &Reader<'_>, limit: u32) -> Result<Vec<Transfer>, StoreError> {
     TO_SEND.all(db, named_params! { ":limit": limit })
 }

@@ -1,4 +1,4 @@
-//! The guides, `/docs/{guide}`: what a reader is told at length, from the Markdown in the folder `docs`.
+//! The guides, `/docs/{guide}`: what a reader is told at length, from the Markdown in the folder `web/guides`.
 //!
 //! What lives here: the table of them, which the build makes (`build.rs`): each is a whole page, compressed. What does
 //! not: what they say, and what is around it (`docs/guide.html`). What always holds: each is listed in README.md, too.

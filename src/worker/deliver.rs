@@ -1,8 +1,6 @@
-//! Sends webhooks: takes what is due, receiver by receiver, and stores the outcome.
+//! Sends webhooks: takes what is due, queue by queue, and stores the outcome.
 //!
-//! What does not live here: how many attempts a receiver may have under way (`receivers`), when a delivery is due
-//! (`retry`), how it is signed (`service::webhooks`). What always holds: a delivery has at most one attempt under
-//! way, until its outcome is in the file.
+//! Invariant: a delivery has at most one attempt under way, until its outcome is in the file.
 
 use super::receivers::Receivers;
 use super::senders::Senders;
@@ -20,6 +18,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// How long a stopping server waits for attempts under way.
 const FINISH_MAX: Duration = Duration::from_secs(3);
+/// Queues that one step looks at. More of them take several steps, so memory stays bounded.
+const PAGE_QUEUES_MAX: usize = 4_096;
 
 /// The delivery worker.
 pub struct Deliver {
@@ -37,10 +37,42 @@ pub struct Deliver {
     receivers: Receivers,
     /// Since the server was started, in real time.
     uptime: Stopwatch,
-    /// How long until a receiver that is left alone for a while may be tried again.
+    /// The pass under way, where it takes several steps.
+    pass: Option<Pass>,
+    /// Result of the last whole pass.
+    seen: Seen,
+}
+
+/// A pass through all queues.
+struct Pass {
+    /// Name of the last queue that was looked at.
+    after: String,
+    /// Number of wake-ups when it began.
+    woken: u64,
+    seen: Seen,
+}
+
+/// What queues wait for.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    /// Earliest time at which something falls due.
+    due_at: Option<Time>,
+    /// Shortest real time until a queue that pauses may be tried again.
     pause: Option<Duration>,
-    /// Is something due that is not in the file as done?
+    /// `true` if something is due that is not in the file as done.
     is_awaited: bool,
+}
+
+impl Seen {
+    /// Returns what either waits for.
+    fn and(self, other: Seen) -> Seen {
+        let earlier = |one: Option<Time>, other| one.into_iter().chain(other).min();
+        Seen {
+            due_at: earlier(self.due_at, other.due_at),
+            pause: self.pause.into_iter().chain(other.pause).min(),
+            is_awaited: self.is_awaited || other.is_awaited,
+        }
+    }
 }
 
 impl Deliver {
@@ -67,8 +99,8 @@ impl Deliver {
             under_way: HashMap::new(),
             receivers: Receivers::new(pause_ms),
             uptime,
-            pause: None,
-            is_awaited: false,
+            pass: None,
+            seen: Seen::default(),
         }
     }
 
@@ -85,7 +117,9 @@ impl Deliver {
         for done in self.ended.drain(..) {
             if let Some(queue) = self.under_way.remove(&done.delivery) {
                 let (attempt, success) = (&done.attempt, is_success(&done.attempt));
-                self.receivers.ended(&queue, success, attempt.latency_ms);
+                let now_ms = self.uptime.ms();
+                self.receivers
+                    .ended(&queue, success, attempt.latency_ms, now_ms);
             }
         }
         Ok(())
@@ -122,6 +156,30 @@ impl Deliver {
         Ok(gave_up)
     }
 
+    /// Takes up what is due of these queues and fits. Returns what they wait for, or `None` if more may be due at once.
+    async fn take_up_all(&mut self, waiting: &[Waiting], now: Time) -> Result<Option<Seen>, Error> {
+        let mut seen = Seen::default();
+        for Waiting { queue, due_at, .. } in self.receivers.in_turn(waiting) {
+            let pause_ms = self.receivers.pause_ms(queue, self.uptime.ms());
+            let (mut next, mut pause) = (None, None);
+            if *due_at > now {
+                next = Some(*due_at);
+            } else if let Ok(pause_ms @ 1..) = u64::try_from(pause_ms) {
+                pause = Some(Duration::from_millis(pause_ms));
+            } else if self.take_up(queue, now).await? {
+                return Ok(None);
+            }
+            seen = seen.and(Seen {
+                due_at: next,
+                pause,
+                // What is due by the file is under way or waits for room. Nobody waits for an attempt under way whose
+                // delivery was put back or given up meanwhile.
+                is_awaited: *due_at <= now,
+            });
+        }
+        Ok(Some(seen))
+    }
+
     /// Hands one delivery to the senders.
     fn send(&mut self, queue: &str, due: Due) {
         self.under_way.insert(due.id.clone(), queue.to_owned());
@@ -142,6 +200,16 @@ impl Deliver {
             }
             pending.end(attempt);
         });
+    }
+}
+
+impl Pass {
+    fn begin(woken: u64) -> Pass {
+        Pass {
+            after: String::new(),
+            woken,
+            seen: Seen::default(),
+        }
     }
 }
 
@@ -266,38 +334,42 @@ impl Worker for Deliver {
 
     async fn tick(&mut self, now: Time) -> Result<Next, Error> {
         self.keep_results().await?;
-        // What came of an attempt could not be kept, and it would be made again.
+        // An outcome that could not be stored: its attempt would be made again.
         self.service.check_writes()?;
-        let waiting = self.service.waiting_deliveries()?;
-        self.receivers.keep(&waiting);
-        self.pause = None;
-        let mut next = Next::Idle;
-        for Waiting { queue, due_at, .. } in self.receivers.in_turn(&waiting) {
-            let pause_ms = self.receivers.pause_ms(queue, self.uptime.ms());
-            if *due_at > now {
-                next = match next {
-                    Next::At(at) if at <= *due_at => next,
-                    Next::At(_) | Next::Idle | Next::Again => Next::At(*due_at),
-                };
-            } else if let Ok(pause_ms @ 1..) = u64::try_from(pause_ms) {
-                let pause = Duration::from_millis(pause_ms);
-                self.pause = Some(self.pause.map_or(pause, |other| other.min(pause)));
-            } else if self.take_up(queue, now).await? {
-                return Ok(Next::Again);
-            }
+        let woken = self.waker.count();
+        let pass = self.pass.take();
+        let is_whole = pass.is_none();
+        let mut pass = pass.unwrap_or_else(|| Pass::begin(woken));
+        let after = &pass.after;
+        let waiting = self.service.waiting_deliveries(after, PAGE_QUEUES_MAX)?;
+        self.receivers.refresh(&waiting, self.uptime.ms());
+        let Some(seen) = self.take_up_all(&waiting, now).await? else {
+            self.pass = Some(pass).filter(|_| !is_whole);
+            return Ok(Next::Again);
+        };
+        pass.seen = pass.seen.and(seen);
+        if let Some(last) = waiting.get(PAGE_QUEUES_MAX.saturating_sub(1)) {
+            pass.after = last.queue.clone();
+            self.pass = Some(pass);
+            // Other workers take turns with this one, and a page of queues may have nothing to wait for.
+            tokio::task::yield_now().await;
+            return Ok(Next::Again);
         }
-        // What is due by the file is under way or waits for room. What was put back or given up meanwhile may be under
-        // way still, but nobody waits for it.
-        self.is_awaited = waiting.iter().any(|waiting| waiting.due_at <= now);
-        Ok(next)
+        self.seen = pass.seen;
+        Ok(match pass.seen.due_at {
+            // Something may be due in a queue that was looked at before.
+            _ if !is_whole && pass.woken != woken => Next::Again,
+            Some(at) => Next::At(at),
+            None => Next::Idle,
+        })
     }
 
     fn is_busy(&self) -> bool {
-        self.is_awaited
+        self.seen.is_awaited
     }
 
     fn pause(&self) -> Option<Duration> {
-        self.pause
+        self.seen.pause
     }
 
     async fn finish(&mut self) -> Result<(), Error> {

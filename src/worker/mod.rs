@@ -100,6 +100,11 @@ impl Waker {
             .send_modify(|count| *count = count.wrapping_add(1));
     }
 
+    /// Returns how often the worker was woken.
+    fn count(&self) -> u64 {
+        *self.woken.borrow()
+    }
+
     /// What changes whenever the worker is woken.
     fn subscribe(&self) -> watch::Receiver<u64> {
         self.woken.subscribe()

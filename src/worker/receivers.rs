@@ -1,45 +1,48 @@
-//! How many attempts each receiver of webhooks may have under way, and how soon it is tried again.
+//! Decides how many attempts each queue of webhooks may have under way, and how soon it is tried again.
 //!
-//! What lives here: what is known of receivers, and counting. What does not: sending. Deliveries wait in queues: an
-//! endpoint has one; the `webhookUrl`s of an account's invoices have one for each host. What always holds: some
-//! senders are reserved for receivers that answered quickly last time, however many others hang.
+//! A queue is an endpoint, or one origin among the `webhookUrl`s of one account's invoices.
+//! Invariant: receivers that hang leave senders to quick receivers and to every other account.
 
 use super::senders::THREADS_MAX;
 use crate::service::webhooks::Waiting;
 use std::collections::{HashMap, HashSet};
 
-/// Within this a receiver answered, or refused, quickly.
+/// Longest time, in milliseconds, that a quick attempt takes, whether or not the receiver accepts it.
 const QUICK_MS_MAX: i64 = 1_000;
-/// What a queue may have under way of which nothing is known, or whose first attempt was taken.
+/// Attempts under way of a new queue, and of a queue whose first attempt was accepted.
 const SHARE_FIRST: usize = 4;
-/// What a queue may have under way that is taken well: its share doubles with every success, and is 1 after a failure.
+/// Attempts under way of a queue. Each success doubles its share, and a failure sets it to 1.
 const SHARE_MAX: usize = 32;
-/// What all those together may have under way that did not answer quickly last time, or of which nothing is known.
+/// Attempts under way of all queues that are not known to be quick.
 const OTHERS_MAX: usize = THREADS_MAX / 3 * 2;
-/// What those together may have under way that did not answer quickly last time.
+/// Attempts under way of one account's queues that are not known to be quick.
+const ACCOUNT_OTHERS_MAX: usize = THREADS_MAX / 3;
+/// Attempts under way of all slow queues. The rest of [`OTHERS_MAX`] is for new queues.
 const SLOW_MAX: usize = THREADS_MAX / 2;
-/// With so much under way no queue gets more than [`SHARE_FIRST`], and one of which nothing is known gets one at a time.
-const CROWD: usize = THREADS_MAX / 3;
-/// What one receiver may have under way in all its queues.
-const RECEIVER_MAX: usize = SHARE_MAX;
-/// After so many failures in a row a receiver is given pauses, until one of its attempts is taken.
+/// Attempts under way of one account's slow queues.
+const ACCOUNT_SLOW_MAX: usize = THREADS_MAX / 4;
+/// Attempts under way from which no queue gets more than [`SHARE_FIRST`]. Quick queues are counted apart from the others.
+const CROWD: usize = THREADS_MAX / 6;
+/// Queues of an account from which a new one begins with one attempt, so that each is tried soon.
+const QUEUES_FEW: usize = 16;
+/// Failures in a row after which a queue, or an account's failing `webhookUrl`s together, get pauses until a success.
 const FAILURES_MAX: u32 = 20;
 /// Queues that are remembered although nothing waits in them.
 const REMEMBERED_MAX: usize = 10_000;
 
-/// What is known of every receiver.
+/// The state of every queue, and the sums for each account.
 #[derive(Default)]
 pub(super) struct Receivers {
-    /// How long a receiver that refuses is left alone between two attempts; 0: not at all.
+    /// Pause between two attempts of what keeps failing, in milliseconds. 0 means none.
     pause_ms: i64,
     queues: HashMap<String, Queue>,
-    receivers: HashMap<String, Receiver>,
+    accounts: HashMap<String, Account>,
     under_way: UnderWay,
-    /// How many attempts were begun.
+    /// Number of attempts begun so far.
     begun: u64,
 }
 
-/// How much is under way, by what is known of whom it goes to.
+/// Attempts under way by the speed of their queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct UnderWay {
     unknown: usize,
@@ -47,35 +50,64 @@ struct UnderWay {
     slow: usize,
 }
 
-#[derive(Default)]
+/// The state of one queue.
+#[derive(Clone, Copy, Default)]
 struct Queue {
     under_way: usize,
-    /// What it may have under way, as far as its answers go.
+    /// Attempts that it may have under way, judged by its answers alone.
     share: usize,
     speed: Speed,
-    /// Which attempt of all was its last; 0: none.
+    /// Number of its last attempt among all attempts. 0 means none yet.
     turn: u64,
+    row: Row,
+    /// Time of its last sign of life, in milliseconds of uptime: an attempt ended, or the first one began.
+    alive_ms: i64,
 }
 
-/// How quickly the last attempt came to its end, taken or not.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+/// Speed of a queue's last attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Speed {
-    /// There was none yet.
+    /// No attempt has ended yet.
     #[default]
     Unknown,
     Quick,
     Slow,
 }
 
-/// Whoever has one queue or more.
-#[derive(Default)]
-struct Receiver {
-    queues: usize,
-    under_way: usize,
-    /// Failures in a row.
+/// Attempts that failed in a row.
+#[derive(Clone, Copy, Default)]
+struct Row {
     failures: u32,
-    /// When its last attempt was begun.
+    /// Time when the last attempt began, in milliseconds of uptime.
     begun_ms: i64,
+}
+
+/// The sums of one account.
+#[derive(Default)]
+struct Account {
+    queues: usize,
+    under_way: UnderWay,
+    /// Failures of its `webhookUrl`s. During its pauses only attempts of queues that failed last move its time.
+    row: Row,
+}
+
+impl Row {
+    fn end(&mut self, is_success: bool) {
+        self.failures = if is_success {
+            0
+        } else {
+            self.failures.saturating_add(1)
+        };
+    }
+
+    /// Returns how much of a pause is left, in milliseconds.
+    fn pause_ms(self, pause_ms: i64, now_ms: i64) -> i64 {
+        if self.failures < FAILURES_MAX {
+            return 0;
+        }
+        let passed_ms = now_ms.saturating_sub(self.begun_ms);
+        pause_ms.saturating_sub(passed_ms).max(0)
+    }
 }
 
 impl UnderWay {
@@ -83,21 +115,30 @@ impl UnderWay {
         self.others().saturating_add(self.quick)
     }
 
+    /// Attempts of queues that are not known to be quick.
     fn others(self) -> usize {
         self.unknown.saturating_add(self.slow)
     }
 
-    fn of(&mut self, speed: Speed) -> &mut usize {
+    fn of_speed(&mut self, speed: Speed) -> &mut usize {
         match speed {
             Speed::Unknown => &mut self.unknown,
             Speed::Quick => &mut self.quick,
             Speed::Slow => &mut self.slow,
         }
     }
+
+    /// Moves a queue's attempts from its sum before a change to its sum after it.
+    fn recount(&mut self, before: Queue, after: Queue) {
+        let sum = self.of_speed(before.speed);
+        *sum = sum.saturating_sub(before.under_way);
+        let sum = self.of_speed(after.speed);
+        *sum = sum.saturating_add(after.under_way);
+    }
 }
 
 impl Receivers {
-    /// Nothing is known yet. A receiver that keeps refusing is left alone for `pause_ms` between two attempts.
+    /// Creates an empty state. What keeps failing pauses for `pause_ms` between two attempts.
     pub(super) fn new(pause_ms: i64) -> Receivers {
         Receivers {
             pause_ms,
@@ -105,181 +146,228 @@ impl Receivers {
         }
     }
 
-    /// How much of a queue is under way.
+    /// Returns how many attempts of a queue are under way.
     pub(super) fn under_way(&self, name: &str) -> usize {
         self.queues.get(name).map_or(0, |queue| queue.under_way)
     }
 
-    /// How much more of a queue may be begun.
+    /// Returns how many more attempts of a queue may begin.
     pub(super) fn room(&self, name: &str) -> usize {
-        let new = Queue::default();
-        let queue = self.queues.get(name).unwrap_or(&new);
-        let (all, others) = (self.under_way.all(), self.under_way.others());
-        let (share, used, most) = match queue.speed {
-            Speed::Unknown if all < CROWD => (SHARE_FIRST, all, CROWD),
-            Speed::Unknown => (1, others, OTHERS_MAX),
-            Speed::Slow if others >= OTHERS_MAX => (0, 0, 0),
-            Speed::Slow => (queue.share, self.under_way.slow, SLOW_MAX),
-            Speed::Quick => (queue.share, all, THREADS_MAX),
+        let queue = self.queues.get(name).copied().unwrap_or_default();
+        let account = self.accounts.get(account_of(name));
+        let (all, own) = (
+            self.under_way,
+            account.map_or_else(UnderWay::default, |account| account.under_way),
+        );
+        let others = fair_room(OTHERS_MAX, all.others(), own.others())
+            .min(ACCOUNT_OTHERS_MAX.saturating_sub(own.others()));
+        let (kind, room) = match queue.speed {
+            Speed::Quick => (all.quick, fair_room(THREADS_MAX, all.all(), own.quick)),
+            Speed::Unknown => (all.others(), others),
+            Speed::Slow => {
+                let slow = fair_room(SLOW_MAX, all.slow, own.slow)
+                    .min(ACCOUNT_SLOW_MAX.saturating_sub(own.slow));
+                (all.others(), others.min(slow))
+            }
         };
-        let share = if all < CROWD {
-            share
-        } else {
-            share.min(SHARE_FIRST)
+        let has_many = account.is_some_and(|account| account.queues >= QUEUES_FEW);
+        let share = match (queue.speed, kind >= CROWD) {
+            (Speed::Unknown, false) if !has_many => SHARE_FIRST,
+            (Speed::Unknown, _) => 1,
+            (Speed::Quick | Speed::Slow, false) => queue.share,
+            (Speed::Quick | Speed::Slow, true) => queue.share.min(SHARE_FIRST),
         };
-        let receiver = self.receivers.get(receiver_of(name));
-        let of_receiver = receiver.map_or(0, |receiver| receiver.under_way);
         share
             .saturating_sub(queue.under_way)
-            .min(most.saturating_sub(used))
-            .min(RECEIVER_MAX.saturating_sub(of_receiver))
-            .min(THREADS_MAX.saturating_sub(all))
+            .min(room)
+            .min(THREADS_MAX.saturating_sub(all.all()))
     }
 
-    /// How long a queue's receiver is to be left alone still; 0: not at all.
+    /// Returns how long a queue still pauses, in milliseconds. 0 means not at all.
     pub(super) fn pause_ms(&self, name: &str, now_ms: i64) -> i64 {
-        match self.receivers.get(receiver_of(name)) {
-            Some(receiver) if receiver.failures >= FAILURES_MAX => {
-                let passed_ms = now_ms.saturating_sub(receiver.begun_ms);
-                self.pause_ms.saturating_sub(passed_ms).max(0)
-            }
-            Some(_) | None => 0,
-        }
+        let row = self.queues.get(name).map(|queue| queue.row);
+        let Some(own) = row.filter(|row| row.failures > 0) else {
+            return 0;
+        };
+        let account = self.accounts.get(account_of(name));
+        let shared = account.filter(|_| !is_of_endpoint(name));
+        let shared = shared.map_or(0, |account| account.row.pause_ms(self.pause_ms, now_ms));
+        own.pause_ms(self.pause_ms, now_ms).max(shared)
     }
 
-    /// What waits, those first whose last turn is the longest ago: nobody is passed over while others come again.
+    /// Sorts queues by their last turn, then by what is due first, so that none is passed over while others come again.
     pub(super) fn in_turn<'w>(&self, waiting: &'w [Waiting]) -> Vec<&'w Waiting> {
         let turn = |waiting: &&Waiting| {
-            self.queues
-                .get(&waiting.queue)
-                .map_or(0, |known| known.turn)
+            let queue = self.queues.get(&waiting.queue);
+            (queue.map_or(0, |queue| queue.turn), waiting.due_at)
         };
         let mut sorted: Vec<&Waiting> = waiting.iter().collect();
         sorted.sort_by_cached_key(turn);
         sorted
     }
 
-    /// One more is under way.
+    /// Counts an attempt that begins.
     pub(super) fn began(&mut self, name: &str, now_ms: i64) {
-        self.meet(name);
+        self.add(name);
         self.begun = self.begun.saturating_add(1);
         let turn = self.begun;
-        self.count(name, |queue| {
+        self.change(name, |queue| {
+            if queue.under_way == 0 {
+                queue.alive_ms = now_ms;
+            }
             queue.under_way = queue.under_way.saturating_add(1);
             queue.turn = turn;
+            queue.row.begun_ms = now_ms;
         });
-        if let Some(receiver) = self.receivers.get_mut(receiver_of(name)) {
-            receiver.begun_ms = now_ms;
+        let queue = self.queues.get(name);
+        let is_failing = queue.is_some_and(|queue| queue.row.failures > 0);
+        if let Some(account) = self.accounts.get_mut(account_of(name))
+            && !is_of_endpoint(name)
+            && (is_failing || account.row.failures < FAILURES_MAX)
+        {
+            account.row.begun_ms = now_ms;
         }
     }
 
-    /// One has ended after so long, taken or not.
-    pub(super) fn ended(&mut self, name: &str, success: bool, latency_ms: i64) {
-        self.count(name, |queue| {
+    /// Counts an attempt that ended after `latency_ms`.
+    pub(super) fn ended(&mut self, name: &str, is_success: bool, latency_ms: i64, now_ms: i64) {
+        self.change(name, |queue| {
             queue.under_way = queue.under_way.saturating_sub(1);
+            queue.alive_ms = now_ms;
             queue.speed = if latency_ms <= QUICK_MS_MAX {
                 Speed::Quick
             } else {
                 Speed::Slow
             };
-            queue.share = match (success, queue.share) {
+            queue.share = match (is_success, queue.share) {
                 (true, share) if share >= SHARE_FIRST => share.saturating_mul(2).min(SHARE_MAX),
                 (true, _) => SHARE_FIRST,
                 (false, _) => 1,
             };
+            queue.row.end(is_success);
         });
-        if let Some(receiver) = self.receivers.get_mut(receiver_of(name)) {
-            receiver.failures = if success {
-                0
-            } else {
-                receiver.failures.saturating_add(1)
-            };
+        if let Some(account) = self.accounts.get_mut(account_of(name))
+            && !is_of_endpoint(name)
+        {
+            account.row.end(is_success);
         }
     }
 
-    /// Takes note of what waits, and remembers no more queues than it may beside those.
-    pub(super) fn keep(&mut self, waiting: &[Waiting]) {
+    /// Updates speeds from what waits and from the time, then evicts the queues that are too many.
+    pub(super) fn refresh(&mut self, waiting: &[Waiting], now_ms: i64) {
         for one in waiting.iter().filter(|one| one.was_tried) {
-            // Known from before this process: its last attempt failed, and how long that took is not.
-            if self.meet(&one.queue) {
-                self.count(&one.queue, |queue| {
-                    (queue.speed, queue.share) = (Speed::Slow, 1)
+            // An earlier process tried it. That attempt failed, and its latency is unknown.
+            if self.add(&one.queue) {
+                self.change(&one.queue, |queue| {
+                    (queue.speed, queue.share, queue.row.failures) = (Speed::Slow, 1, 1)
                 });
             }
         }
-        if self.queues.len() <= REMEMBERED_MAX.saturating_add(waiting.len()) {
+        self.slow_down(now_ms);
+        if self.queues.len() > REMEMBERED_MAX.saturating_add(waiting.len()) {
+            self.evict(waiting);
+        }
+    }
+
+    /// Counts quick queues as slow that have attempts under way and have shown no sign of life for too long.
+    fn slow_down(&mut self, now_ms: i64) {
+        if self.under_way.quick == 0 {
             return;
         }
+        let hangs = |queue: &Queue| {
+            queue.speed == Speed::Quick
+                && queue.under_way > 0
+                && now_ms.saturating_sub(queue.alive_ms) > QUICK_MS_MAX
+        };
+        let hanging = self.queues.iter().filter(|(_, queue)| hangs(queue));
+        let hanging: Vec<String> = hanging.map(|(name, _)| name.clone()).collect();
+        for name in hanging {
+            self.change(&name, |queue| queue.speed = Speed::Slow);
+        }
+    }
+
+    /// Forgets idle queues, except half of what may be remembered. The account with the most queues loses its own
+    /// first, of these the ones that are not quick, of these the oldest.
+    fn evict(&mut self, waiting: &[Waiting]) {
         let waiting: HashSet<&str> = waiting.iter().map(|one| one.queue.as_str()).collect();
         let is_idle = |(name, queue): &(&String, &Queue)| {
             queue.under_way == 0 && !waiting.contains(name.as_str())
         };
-        let mut idle: Vec<(usize, u64, String)> = self
+        let mut idle: Vec<(usize, bool, u64, String)> = self
             .queues
             .iter()
             .filter(is_idle)
             .map(|(name, queue)| {
-                let receiver = self.receivers.get(receiver_of(name));
-                let queues = receiver.map_or(0, |receiver| receiver.queues);
-                (queues, queue.turn, name.clone())
+                let account = self.accounts.get(account_of(name));
+                let others = usize::MAX.saturating_sub(account.map_or(0, |account| account.queues));
+                let is_quick = queue.speed == Speed::Quick;
+                (others, is_quick, queue.turn, name.clone())
             })
             .collect();
-        // Whoever has the most queues loses its own, not others'; of these the oldest.
-        idle.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
+        idle.sort_unstable();
         idle.truncate(idle.len().saturating_sub(REMEMBERED_MAX / 2));
-        for (_, _, name) in idle {
+        for (_, _, _, name) in idle {
             self.forget(&name);
         }
     }
 
-    /// Gives a queue its place; true where it had none.
-    fn meet(&mut self, name: &str) -> bool {
+    /// Adds a queue. Returns `true` if it was not known.
+    fn add(&mut self, name: &str) -> bool {
         if self.queues.contains_key(name) {
             return false;
         }
         self.queues.insert(name.to_owned(), Queue::default());
-        let receiver = receiver_of(name).to_owned();
-        let receiver = self.receivers.entry(receiver).or_default();
-        receiver.queues = receiver.queues.saturating_add(1);
+        let account = account_of(name).to_owned();
+        let account = self.accounts.entry(account).or_default();
+        account.queues = account.queues.saturating_add(1);
         true
     }
 
-    /// Forgets a queue with nothing under way, and its receiver where that was its last.
+    /// Forgets an idle queue, and its account with the account's last queue.
     fn forget(&mut self, name: &str) {
         self.queues.remove(name);
-        if let Some(receiver) = self.receivers.get_mut(receiver_of(name)) {
-            receiver.queues = receiver.queues.saturating_sub(1);
-            if receiver.queues == 0 {
-                self.receivers.remove(receiver_of(name));
+        if let Some(account) = self.accounts.get_mut(account_of(name)) {
+            account.queues = account.queues.saturating_sub(1);
+            if account.queues == 0 {
+                self.accounts.remove(account_of(name));
             }
         }
     }
 
-    /// Changes a queue and the sums with it.
-    fn count(&mut self, name: &str, change: impl FnOnce(&mut Queue)) {
+    /// Changes a queue and the sums that it is part of.
+    fn change(&mut self, name: &str, change: impl FnOnce(&mut Queue)) {
         let Some(queue) = self.queues.get_mut(name) else {
             return;
         };
-        let before = (queue.speed, queue.under_way);
+        let before = *queue;
         change(queue);
-        let after = (queue.speed, queue.under_way);
-        if let Some(receiver) = self.receivers.get_mut(receiver_of(name)) {
-            let others = receiver.under_way.saturating_sub(before.1);
-            receiver.under_way = others.saturating_add(after.1);
+        self.under_way.recount(before, *queue);
+        if let Some(account) = self.accounts.get_mut(account_of(name)) {
+            account.under_way.recount(before, *queue);
         }
-        let sum = self.under_way.of(before.0);
-        *sum = sum.saturating_sub(before.1);
-        let sum = self.under_way.of(after.0);
-        *sum = sum.saturating_add(after.1);
     }
 }
 
-/// Whose queue it is: what its name ends with.
-fn receiver_of(queue: &str) -> &str {
-    queue
-        .rsplit_once(' ')
-        .map_or(queue, |(_, receiver)| receiver)
+/// Returns the room of an account that uses `own` of `most`, where all accounts use `used`: no account takes more
+/// than is left for the others, so a further account always finds room.
+fn fair_room(most: usize, used: usize, own: usize) -> usize {
+    most.saturating_sub(used).saturating_sub(own)
+}
+
+/// Returns `true` if a queue's name ends with an endpoint, its third word.
+fn is_of_endpoint(queue: &str) -> bool {
+    queue.split(' ').nth(2).is_some()
+}
+
+/// Returns the account in a queue's name, which is its second word.
+fn account_of(queue: &str) -> &str {
+    queue.split(' ').nth(1).unwrap_or(queue)
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 mod tests;

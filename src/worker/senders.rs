@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Threads that stay when there is nothing to send.
 const THREADS_KEPT: usize = 4;
 /// Threads at most.
-pub(super) const THREADS_MAX: usize = 384;
+pub(super) const THREADS_MAX: usize = 768;
 /// How long a thread beyond the kept ones waits for more.
 const THREAD_IDLE: Duration = Duration::from_secs(5);
 /// A sender needs little stack, and there may be many.

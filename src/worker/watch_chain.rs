@@ -16,6 +16,7 @@ use crate::chain::{Node, NodeError};
 use crate::clock::Stopwatch;
 use crate::domain::asset::Chain;
 use crate::domain::following::{ChainStep, Moves, Reached};
+use crate::domain::network_fee::FeeEstimate;
 use crate::domain::time::Time;
 use crate::service::chains::take::{Bound, Part};
 use crate::service::{Error, Service};
@@ -198,6 +199,22 @@ impl Watch {
         Ok(stands(&step))
     }
 
+    /// Asks what sending on the chain costs, and keeps the answer for approvals.
+    ///
+    /// # Errors
+    /// [`Failed`].
+    pub fn ask_for_fees(&self, node: &mut dyn Node, now: Time) -> Result<(), Failed> {
+        let before = node.requests();
+        let fees = node.fees();
+        let more = node.requests().saturating_sub(before);
+        let service = self.service()?;
+        service.hear_of_requests(now, self.chain, more);
+        if let Some(fees) = fees.map_err(Failed::Node)? {
+            service.hear_of_fees(self.chain, FeeEstimate { fees, at: now });
+        }
+        Ok(())
+    }
+
     /// How much one transaction takes.
     fn bound(&self) -> Bound {
         let (ms_max, mut begun) = (self.part_ms_max, None);
@@ -235,7 +252,8 @@ impl Watch {
             | Moves::Forward(_)
             | Moves::Rescanned(_)
             | Moves::Claimed(_)
-            | Moves::Looked(_) => {}
+            | Moves::Looked(_)
+            | Moves::Dated { .. } => {}
         }
     }
 }
@@ -260,6 +278,7 @@ fn stands(step: &ChainStep) -> Stands {
         | Moves::BackTo(_)
         | Moves::Rescanned(_)
         | Moves::Claimed(_)
-        | Moves::Looked(_) => Stands::Behind(0),
+        | Moves::Looked(_)
+        | Moves::Dated { .. } => Stands::Behind(0),
     }
 }

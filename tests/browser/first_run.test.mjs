@@ -226,6 +226,8 @@ async function paidOut(page, bank, chain) {
 /** From requested to paid: what the page's link asks for arrives at this address, and nothing else. */
 async function sent(page, address, chain) {
   await page.getByRole('button', { name: 'Approve…' }).click();
+  await page.getByRole('dialog').getByText('estimated by the node').waitFor();
+  await aSlipIsRefused(page);
   await page.getByLabel('Network fee in ETH').fill('0.001');
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByRole('button', { name: 'Begin to send…' }).click();
@@ -241,4 +243,16 @@ async function sent(page, address, chain) {
   await page.getByRole('button', { name: 'It was sent', exact: true }).click();
   await page.getByText('It was sent.').first().waitFor();
   await page.getByText(txid).first().waitFor();
+}
+
+/** A rate that lacks its zeros is refused with the market's; the person may insist, and does not. */
+async function aSlipIsRefused(page) {
+  const rate = page.getByLabel('Rate: EUR for one ETH');
+  assert.equal(await page.getByLabel('Use this rate all the same').isVisible(), false);
+  await rate.fill('2');
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByText('Rate 2 is 99.9 % below the market rate of ETH in EUR, 2000').waitFor();
+  await page.getByLabel('Use this rate all the same').waitFor();
+  await looked(page, 'first-run-far-rate');
+  await rate.fill('');
 }

@@ -10,7 +10,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CofferError, startCoffer as start } from '../../packaging/npm/coffer-sandbox/index.js';
+import { CofferError, startCoffer as start } from '../../src/packages/npm/coffer-sandbox/index.js';
 
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');

@@ -1,4 +1,4 @@
-//! The texts for readers, README.md and the guides in `docs`: how long the first may be, and where their links lead.
+//! The texts for readers, README.md and the guides in `src/web/guides`: how long the first may be, and where their links lead.
 
 use crate::tree::{File, Tree};
 
@@ -6,7 +6,7 @@ use crate::tree::{File, Tree};
 const README_LINES_MAX: usize = 250;
 
 /// Who reads them follows links, which are held.
-const TEXTS: &[&str] = &["README.md", "docs/"];
+const TEXTS: &[&str] = &["README.md", "src/web/guides/"];
 const TEXTS_TOO: &[&str] = &["examples/"];
 
 pub fn readme(tree: &Tree) -> Vec<String> {
@@ -16,10 +16,10 @@ pub fn readme(tree: &Tree) -> Vec<String> {
         && lines > README_LINES_MAX
     {
         found.push(file.at(lines, &format!(
-            "{lines} lines, and {README_LINES_MAX} are the most: what a newcomer does not need is for a guide in docs"
+            "{lines} lines, and {README_LINES_MAX} are the most: what a newcomer does not need is for a guide in src/web/guides"
         )));
     }
-    for guide in tree.under("docs/") {
+    for guide in tree.under("src/web/guides/") {
         let mut parts = guide.text.split("\n\n");
         let title = parts.next().unwrap_or_default().trim_start_matches("# ");
         let about = parts.next().unwrap_or_default();
@@ -110,7 +110,7 @@ fn joined(from: &str, link: &str) -> String {
     parts.join("/")
 }
 
-/// What headings are called in links: as a forge names them, and `build.rs` on the pages.
+/// What headings are called in links: as a forge names them, and `src/build.rs` on the pages.
 fn headings(file: &File) -> Vec<String> {
     let mut is_block = false;
     let mut found = Vec::new();
@@ -135,28 +135,34 @@ mod tests {
 
     #[test]
     fn a_long_readme_and_a_guide_that_nobody_finds_are_refused() {
-        let long = format!("{}| [A](docs/a.md) | Of a. |\n", "a\n".repeat(250));
+        let long = format!(
+            "{}| [A](src/web/guides/a.md) | Of a. |\n",
+            "a\n".repeat(250)
+        );
         let files = [
             ("README.md", long.as_str()),
-            ("docs/a.md", "# A\n\nOf a.\n\nB."),
-            ("docs/b.md", ""),
+            ("src/web/guides/a.md", "# A\n\nOf a.\n\nB."),
+            ("src/web/guides/b.md", ""),
         ];
-        finds(readme, &files, &["README.md:251", "docs/b.md:1"]);
+        finds(readme, &files, &["README.md:251", "src/web/guides/b.md:1"]);
     }
 
     #[test]
     fn links_lead_to_files_and_headings() {
-        let start = "[a](docs/a.md#b-c) [no](docs/b.md)\n`[no](x)` [`d`](docs/a.md#no)\n[folder](examples) [all](docs/)";
-        let guide = "# A\n## B: `c`\n```\n# no\n[no](no)\n```\n[up](../README.md) [here](#b-c) [out](https://a.example/b)\n\n[no](#no) `one\n[no](no) two`";
+        let start = "[a](src/web/guides/a.md#b-c) [no](src/web/guides/b.md)\n`[no](x)` [`d`](src/web/guides/a.md#no)\n[folder](examples) [all](src/web/guides/)";
+        let guide = "# A\n## B: `c`\n```\n# no\n[no](no)\n```\n[up](../../../README.md) [here](#b-c) [out](https://a.example/b)\n\n[no](#no) `one\n[no](no) two`";
         let files = [
             ("README.md", start),
-            ("docs/a.md", guide),
-            ("examples/README.md", "[no](docs/a.md) [is](../docs/a.md#a)"),
+            ("src/web/guides/a.md", guide),
+            (
+                "examples/README.md",
+                "[no](src/web/guides/a.md) [is](../src/web/guides/a.md#a)",
+            ),
         ];
         let places = [
             "README.md:1",
             "README.md:2",
-            "docs/a.md:9",
+            "src/web/guides/a.md:9",
             "examples/README.md:1",
         ];
         finds(links, &files, &places);

@@ -38,6 +38,7 @@ const HYPER: &[&str] = &[
     "tokio",
 ];
 const SQLITE: &[&str] = &["rusqlite"];
+const POOL: &[&str] = &["r2d2", "r2d2_sqlite", "scheduled_thread_pool"];
 const LOG: &[&str] = &["log"];
 
 const LAYERS: &[Layer] = &[
@@ -49,7 +50,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         room: "store",
         rooms: &["domain"],
-        crates: &[VALUES, SQLITE, LOG, &["rustix", "tokio::sync"]],
+        crates: &[VALUES, SQLITE, POOL, LOG, &["rustix", "tokio::sync"]],
     },
     Layer {
         room: "service",

@@ -18,10 +18,7 @@ const TOP: &[&str] = &[
     "Cargo.toml",
     "LICENSE",
     "README.md",
-    "build.rs",
-    "docs",
     "examples",
-    "packaging",
     "sql",
     "src",
     "tests",
@@ -30,7 +27,7 @@ const TOP: &[&str] = &[
 const TOP_TOO: &[&str] = &[".cargo", ".ci", ".git", ".gitignore", "target"];
 
 /// The guide that says why each dependency is there.
-const DEPENDENCIES: &str = "docs/working.md";
+const DEPENDENCIES: &str = "src/web/guides/working.md";
 
 /// What the house was founded on; everything else has its reason in DEPENDENCIES.
 const FOUNDING: &[&str] = &[
@@ -178,7 +175,7 @@ pub fn top_level(tree: &Tree) -> Vec<String> {
         .collect();
     let known = |name: &str| TOP.contains(&name) || TOP_TOO.contains(&name) || name.contains(".db");
     found.extend(tree.top.iter().filter(|name| !known(name)).map(|name| {
-        format!("{name}:1: the top level is fixed: move it into docs, src, sql, tests, packaging or examples, or keep it outside the repository")
+        format!("{name}:1: the top level is fixed: move it into src, sql, tests or examples, or keep it outside the repository")
     }));
     found
 }
@@ -286,9 +283,19 @@ mod tests {
         let mut files: Vec<(&str, &str)> = TOP.iter().map(|name| (*name, "")).collect();
         finds(top_level, &files, &[]);
         files.push(("notes/a.md", ""));
+        files.push(("build.rs", ""));
+        files.push(("docs/a.md", ""));
+        files.push(("packaging/a", ""));
         files.push((".ci", ""));
         files.push(("coffer.db-wal", ""));
-        finds(top_level, &files[1..], &["Cargo.lock:1", "notes:1"]);
+        let refused = [
+            "Cargo.lock:1",
+            "build.rs:1",
+            "docs:1",
+            "notes:1",
+            "packaging:1",
+        ];
+        finds(top_level, &files[1..], &refused);
     }
 
     #[test]

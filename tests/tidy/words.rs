@@ -168,7 +168,7 @@ pub fn file_names(tree: &Tree) -> Vec<String> {
 
 /// One thing has one name: the one that the field has for it.
 pub fn one_name(tree: &Tree) -> Vec<String> {
-    let mut found = tree.need(&["docs/", "src/", "tests/it/", "README.md"]);
+    let mut found = tree.need(&["src/", "tests/it/", "README.md"]);
     let is_read = |file: &&File| {
         let is_prose = [".rs", ".json", ".html", ".md", ".sql"];
         let is_kept = ["tests/tidy/", "tests/golden/", "sql/migrations/"];
@@ -322,7 +322,7 @@ mod tests {
             ("src/worker/bells.rs", "struct TestDesk;\nfn ring_bell() {}"),
             ("tests/it/a.rs", "get(\"/dashboard/api\"); // the dashboard"),
             ("README.md", "A bellow, a standingroom.\nA Standing."),
-            ("docs/a.md", "A lane."),
+            ("src/web/guides/a.md", "A lane."),
         ];
         let places = [
             "src/worker/bells.rs:1",
@@ -330,7 +330,7 @@ mod tests {
             "src/worker/bells.rs:2",
             "tests/it/a.rs:1",
             "README.md:2",
-            "docs/a.md:1",
+            "src/web/guides/a.md:1",
         ];
         finds(one_name, &files, &places);
     }

@@ -40,6 +40,23 @@ pub struct Transaction {
     pub value: Number,
 }
 
+/// A transaction as `eth_getTransactionByHash` tells it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LookedUp {
+    pub hash: Word,
+    /// `None` while it is pending.
+    #[serde(default)]
+    pub block_hash: Option<Word>,
+    pub nonce: Number,
+    pub from: Account,
+    /// `None` where it makes a contract.
+    #[serde(default)]
+    pub to: Option<Account>,
+    /// In wei.
+    pub value: Number,
+}
+
 /// A log, as `eth_getLogs` and receipts tell it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

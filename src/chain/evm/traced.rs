@@ -35,6 +35,11 @@ impl Evm {
         }
     }
 
+    /// Returns `true` if the node is known to tell of no traces at all.
+    pub(super) fn tells_no_traces(&self) -> bool {
+        self.native.is_none() || (self.traces, self.untraced_below) == (Some(false), u32::MAX)
+    }
+
     pub(super) fn forget_traces(&mut self) {
         (self.traces, self.untraced_below) = (None, 0);
         self.trace_refusals.clear();

@@ -2,6 +2,7 @@
 //!
 //! What always holds: what a node tells of no more is given up only where it says that the transaction is in no block.
 
+use super::conflicts::mined;
 use super::watched::Thorough;
 use super::{Forward, Head, NodeError, Step, last};
 use crate::chain::BlockRead;
@@ -146,6 +147,7 @@ impl Step<'_> {
             restarts,
             found,
             missing,
+            conflicts: self.conflicts(&[&mined(&blocks)]),
         };
         Ok((keep, Moves::Rescanned(Box::new(rescanned))))
     }
@@ -210,5 +212,6 @@ fn begun_anew(rescan: &Rescan, restarts: bool) -> Moves {
         restarts,
         found: Vec::new(),
         missing: Vec::new(),
+        conflicts: Vec::new(),
     }))
 }

@@ -16,6 +16,11 @@ impl Step<'_> {
         if let Some((claim, sum)) = &known.claim {
             return Some(self.claimed(claim, *sum));
         }
+        if let Some(at) = known.undated
+            && let Some(dated) = self.dated(at)
+        {
+            return Some(dated);
+        }
         let walk = known.walk.as_ref()?;
         let height = known
             .complete

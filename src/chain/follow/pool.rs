@@ -2,14 +2,12 @@
 //!
 //! What always holds: nothing is taken for gone by a mempool that was read beside another head than the blocks were.
 
+use super::conflicts::{Spenders, mined};
 use super::watched::is_unconfirmed;
 use super::{BlockRead, Forward, Head, NodeError, Step, parents_first};
 use crate::domain::following::{Gone, Open};
 use crate::domain::observation::Spent;
 use std::collections::{HashMap, HashSet};
-
-/// Who spends an output: in a block, or in the mempool.
-type Claims = HashMap<(String, u32), String>;
 
 impl Step<'_> {
     /// Reads the mempool where the head has been read, and finds out what is gone.
@@ -21,15 +19,11 @@ impl Step<'_> {
         forward: &mut Forward,
     ) -> Result<(), NodeError> {
         let mut in_blocks: HashSet<String> = HashSet::new();
-        let mut mined = Claims::new();
         for read in blocks {
             in_blocks.extend(read.received.iter().map(|one| one.txid.clone()));
-            claim(&mut mined, &read.spent);
-            for one in &read.received {
-                claim_all(&mut mined, &one.spends, &one.txid);
-            }
         }
-        let mut waiting = Claims::new();
+        let mined = mined(blocks);
+        let mut waiting = Spenders::default();
         if is_at_head && head.is_complete {
             self.read_mempool(head, &in_blocks, &mut waiting, forward)?;
         } else {
@@ -41,20 +35,15 @@ impl Step<'_> {
             if in_blocks.contains(&open.txid) || !seen.insert(&open.txid) {
                 continue;
             }
-            let claimed = |claims: &Claims| {
-                let mut others = open.spends.iter().filter_map(|spent| match spent {
-                    Spent::Output(txid, position) => claims.get(&(txid.clone(), *position)),
-                    Spent::Address(_) | Spent::Coinbase => None,
-                });
-                others.find(|by| **by != open.txid).cloned()
-            };
-            if let Some(by) = claimed(&mined).or_else(|| claimed(&waiting)) {
+            let other = |spenders: &Spenders| spenders.other(&open.txid, &open.spends);
+            if let Some(other) = other(&mined).or_else(|| other(&waiting)) {
                 forward.present.retain(|txid| *txid != open.txid);
                 let txid = open.txid.clone();
-                forward.gone.push(Gone { txid, by });
+                forward.gone.push(Gone { txid, by: other.by });
             }
         }
         self.go_with_what_they_spend(&in_blocks, forward);
+        forward.conflicts = self.conflicts(&[&mined, &waiting]);
         Ok(())
     }
 
@@ -92,7 +81,7 @@ impl Step<'_> {
         &mut self,
         head: &Head,
         in_blocks: &HashSet<String>,
-        waiting: &mut Claims,
+        waiting: &mut Spenders,
         forward: &mut Forward,
     ) -> Result<(), NodeError> {
         let now = self.manner.now;
@@ -113,11 +102,11 @@ impl Step<'_> {
             .filter(|one| !in_blocks.contains(&one.txid))
             .collect();
         for one in parents_first(&new) {
-            claim_all(waiting, &one.spends, &one.txid);
+            waiting.spend(&one.spends, &one.txid, None);
             let seen_at = one.first_seen.unwrap_or(now);
             forward.found.push(self.observation(one, seen_at, None));
         }
-        claim(waiting, &read.spent);
+        waiting.spend_each(&read.spent, None);
         // A block that came meanwhile has taken from the mempool what is in no block that was read.
         if read.is_partial || self.node.head()?.block != head.block {
             return Ok(());
@@ -127,7 +116,7 @@ impl Step<'_> {
             let is_there = !vanished.contains(&open.txid);
             let was_there = is_unconfirmed(open) && !open.has_vanished;
             if is_there {
-                claim_all(waiting, &open.spends, &open.txid);
+                waiting.spend(&open.spends, &open.txid, None);
             }
             match (was_there, is_there) {
                 (true, false) => forward.vanished.push(open.txid.clone()),
@@ -142,21 +131,5 @@ impl Step<'_> {
         forward.dropped_before = Some(self.given_up_before());
         forward.scanned_to = Some(self.scanned_at(head));
         Ok(())
-    }
-}
-
-/// Notes who spends which outputs.
-fn claim(claims: &mut Claims, spent: &[(Spent, String)]) {
-    for (output, by) in spent {
-        claim_all(claims, std::slice::from_ref(output), by);
-    }
-}
-
-/// Notes that a transaction spends all of these.
-fn claim_all(claims: &mut Claims, spends: &[Spent], by: &str) {
-    for spent in spends {
-        if let Spent::Output(txid, position) = spent {
-            claims.insert((txid.clone(), *position), by.to_owned());
-        }
     }
 }

@@ -7,7 +7,10 @@
     reason = "a test fails by panicking"
 )]
 
+mod dated;
 mod finals;
+mod sent;
+mod sent_by_accounts;
 
 use super::{Addresses, Came, Looking, Manner, step};
 use crate::chain::memory::{Memory, MemoryNode, Sent};
@@ -72,6 +75,8 @@ impl Scene {
             spends: vec![Spent::Output(spends.to_owned(), 0)],
             pays: vec![(0, self.ours.clone(), Units(units))],
             at: NOW,
+            nonce: None,
+            reverts: false,
         });
         txid
     }
@@ -138,7 +143,11 @@ impl Scene {
                 known.cursor = Some(forward.to.clone());
                 known.complete = forward.complete.clone().or(known.complete.take());
             }
-            Moves::Stopped(_) | Moves::Rescanned(_) | Moves::Claimed(_) | Moves::Looked(_) => {}
+            Moves::Stopped(_)
+            | Moves::Rescanned(_)
+            | Moves::Claimed(_)
+            | Moves::Looked(_)
+            | Moves::Dated { .. } => {}
         }
     }
 
@@ -292,6 +301,8 @@ fn what_another_transaction_spends_is_gone_and_what_is_not_there_has_vanished() 
         spends: vanished.spends.clone(),
         pays: Vec::new(),
         at: NOW,
+        nonce: None,
+        reverts: false,
     });
     assert_eq!(scene.forward().present, [vanished.txid]);
 }

@@ -132,14 +132,16 @@ pub struct Looking<'a> {
 }
 
 impl<'a> Looking<'a> {
-    /// Looks for what came to these addresses, and for whoever spends what unconfirmed payments spend.
+    /// Looks for what came to these addresses, and for whoever spends what unconfirmed payments spend, or what transactions
+    /// spend that were sent from here.
     pub fn of(addresses: &'a RwLock<Addresses>, known: &Known) -> Looking<'a> {
         let mut outputs: HashMap<String, Vec<u32>> = HashMap::new();
-        for open in known.open.iter().filter(|open| is_unconfirmed(open)) {
-            for spent in &open.spends {
-                if let Spent::Output(txid, position) = spent {
-                    outputs.entry(txid.clone()).or_default().push(*position);
-                }
+        let open = known.open.iter().filter(|open| is_unconfirmed(open));
+        let open = open.map(|open| &open.spends);
+        let sent = known.sent.iter().map(|sent| &sent.spends);
+        for spent in open.chain(sent).flatten() {
+            if let Spent::Output(txid, position) = spent {
+                outputs.entry(txid.clone()).or_default().push(*position);
             }
         }
         Looking { addresses, outputs }

@@ -1,7 +1,7 @@
 //! Two nodes behind one url that are not of one mind.
 
 use super::MemoryNode;
-use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
+use crate::chain::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, Watched};
 use crate::domain::observation::Block;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -50,5 +50,24 @@ impl Node for TwoMinds {
 
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         self.one.block_of(txid)
+    }
+
+    fn transaction(
+        &mut self,
+        txid: &str,
+        native_to: &[String],
+        watched: &dyn Watched,
+    ) -> Result<Lookup, NodeError> {
+        self.one.transaction(txid, native_to, watched)
+    }
+
+    fn nonce_taken(
+        &mut self,
+        txid: &str,
+        sender: &str,
+        nonce: u64,
+        height: u32,
+    ) -> Result<Option<Block>, NodeError> {
+        self.one.nonce_taken(txid, sender, nonce, height)
     }
 }

@@ -26,9 +26,11 @@ pub(super) struct Mempool {
     ours: HashMap<HashBytes, TxRead>,
 }
 
+/// A transaction's entry in the mempool.
 #[derive(Deserialize)]
-struct Entry {
-    time: u64,
+pub(super) struct Entry {
+    /// When it came, in seconds since 1970.
+    pub time: u64,
 }
 
 impl Mempool {

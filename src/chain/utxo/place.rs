@@ -35,8 +35,8 @@ struct Unspent {
 }
 
 impl Utxo {
-    /// A block by its hash, where it is on the active chain.
-    pub(super) fn on_active_chain(&mut self, hash: &Hash) -> Result<Option<Header>, NodeError> {
+    /// The header of the block with this hash, unless the node says that it is on no active chain.
+    pub(super) fn header(&mut self, hash: &Hash) -> Result<Option<Header>, NodeError> {
         let header: Header = match self.rpc.call("getblockheader", &json!([hash.0, true])) {
             Ok(header) => header,
             Err(Failure::Method(error)) if error.code == NOT_FOUND => return Ok(None),
@@ -45,9 +45,14 @@ impl Utxo {
         if header.hash != *hash {
             return Err(self.lied("the header of a block is another one's".to_owned()));
         }
-        if header.confirmations < 1 {
+        Ok(Some(header).filter(|header| header.confirmations >= 1))
+    }
+
+    /// A block by its hash, where it is on the active chain.
+    pub(super) fn on_active_chain(&mut self, hash: &Hash) -> Result<Option<Header>, NodeError> {
+        let Some(header) = self.header(hash)? else {
             return Ok(None);
-        }
+        };
         let there = self.hashes(header.height, header.height)?;
         Ok(Some(header).filter(|_| there.first() == Some(hash)))
     }

@@ -28,6 +28,10 @@ pub(super) struct Looking<'a> {
 /// What of a transaction concerns us.
 pub(super) struct TxRead {
     pub txid: String,
+    /// Hash of its block, where the answer has it.
+    pub block: Option<Hash>,
+    /// Its inputs, those that are watched first.
+    pub spends: Vec<Spent>,
     pub received: Vec<Received>,
     pub spent: Vec<(Spent, String)>,
 }
@@ -202,6 +206,7 @@ impl<'de> Visitor<'de> for ElementSeed<'_> {
 #[serde(field_identifier, rename_all = "lowercase")]
 enum TxKey {
     Txid,
+    BlockHash,
     Vin,
     Vout,
     #[serde(other)]
@@ -224,10 +229,11 @@ impl<'de> Visitor<'de> for TxSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<TxRead, A::Error> {
-        let (mut txid, mut spends, mut outputs) = (None, None, None);
+        let (mut txid, mut block, mut spends, mut outputs) = (None, None, None, None);
         while let Some(key) = map.next_key()? {
             match key {
                 TxKey::Txid => txid = Some(map.next_value::<Hash>()?),
+                TxKey::BlockHash => block = map.next_value::<Option<Hash>>()?,
                 TxKey::Vin => spends = Some(map.next_value::<Vec<Input>>()?),
                 TxKey::Vout if outputs.is_some() => {
                     return Err(A::Error::duplicate_field("vout"));
@@ -241,7 +247,8 @@ impl<'de> Visitor<'de> for TxSeed<'_> {
         let spends = spends.ok_or_else(|| missing("vin"))?;
         let outputs = outputs.ok_or_else(|| missing("vout"))?;
         let spends: Vec<Spent> = spends.into_iter().filter_map(Input::spent).collect();
-        Ok(self.0.found(txid, spends, outputs))
+        let read = self.0.found(txid, spends, outputs);
+        Ok(TxRead { block, ..read })
     }
 }
 
@@ -269,6 +276,8 @@ impl Looking<'_> {
         let received = received.collect();
         TxRead {
             txid,
+            block: None,
+            spends,
             received,
             spent,
         }

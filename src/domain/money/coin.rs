@@ -3,7 +3,7 @@
 //! What lives here: base units, the rate, how much a payment is worth, and how much of a coin is due. What does
 //! not: which coins exist. What always holds: a value is rounded once, half-even; an amount due is rounded up.
 
-use super::{Cents, Overflow};
+use super::{Bps, Cents, Overflow};
 use rust_decimal::Decimal;
 use std::str::FromStr;
 
@@ -185,6 +185,46 @@ impl Rate {
     }
 }
 
+impl Rate {
+    /// Returns `true` if the rate is more than so many basis points of `market` above or below `market`.
+    pub fn is_apart_from(self, market: Rate, bps: Bps) -> bool {
+        let (rate, market) = (self.decimal(), market.decimal());
+        let apart = rate.checked_sub(market).map(|apart| apart.abs());
+        let most = market.checked_mul(Decimal::new(i64::from(bps.0), 4));
+        // Numbers too far apart to be subtracted are apart.
+        !matches!((apart, most), (Some(apart), Some(most)) if apart <= most)
+    }
+
+    /// How far the rate is above `market`, in percent with two decimals; negative below it. `None` where it cannot be counted.
+    pub fn percent_above(self, market: Rate) -> Option<Decimal> {
+        let apart = self.decimal().checked_sub(market.decimal())?;
+        let share = apart.checked_div(market.decimal())?;
+        Some(share.checked_mul(Decimal::ONE_HUNDRED)?.round_dp(2))
+    }
+
+    /// What `units` of this coin are worth in another one, in that one's base units, rounded up. Both rates are in the same
+    /// currency.
+    ///
+    /// # Errors
+    /// [`Overflow`] where it cannot be counted.
+    pub fn converted(
+        self,
+        (units, decimals): (Units, u32),
+        (other, other_decimals): (Rate, u32),
+    ) -> Result<Units, Overflow> {
+        // units / 10^decimals × mantissa / 10^scale ÷ (other mantissa / 10^other scale), counted in 10^-other decimals
+        let up = other.scale.saturating_add(other_decimals);
+        let down = decimals.saturating_add(self.scale);
+        let raised = 10_u128
+            .checked_pow(up.saturating_sub(down))
+            .and_then(|power| units.0.checked_mul(power))
+            .ok_or(Overflow)?;
+        let quotient = Wide::product(raised, self.mantissa)
+            .divided_up(other.mantissa, down.saturating_sub(up));
+        quotient.map(Units).ok_or(Overflow)
+    }
+}
+
 impl std::fmt::Display for Rate {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{}", self.decimal())
@@ -226,6 +266,15 @@ impl Wide {
         floor.checked_add(u128::from(up))
     }
 
+    /// The quotient by `divisor` × 10^`exponent`, rounded up; nothing where it passes 128 bits.
+    fn divided_up(mut self, divisor: u64, exponent: u32) -> Option<u128> {
+        let mut has_rest = self.divide(divisor)? != 0;
+        for _ in 0..exponent {
+            has_rest |= self.divide_by_ten() != 0;
+        }
+        self.to_u128()?.checked_add(u128::from(has_rest))
+    }
+
     /// The quotient by 10^`exponent`, rounded down; nothing where it passes 128 bits.
     fn divided_down(mut self, exponent: u32) -> Option<u128> {
         for _ in 0..exponent {
@@ -243,6 +292,17 @@ impl Wide {
             remainder = low_limb(part % 10);
         }
         remainder
+    }
+
+    /// Divides in place by any number but zero, and returns the remainder.
+    fn divide(&mut self, divisor: u64) -> Option<u64> {
+        let (mut remainder, divisor) = (0, u128::from(divisor));
+        for limb in self.0.iter_mut().rev() {
+            let part = (u128::from(remainder) << 64) | u128::from(*limb);
+            *limb = low_limb(part.checked_div(divisor)?);
+            remainder = low_limb(part.checked_rem(divisor)?);
+        }
+        Some(remainder)
     }
 
     /// The number, where 128 bits hold it.

@@ -11,6 +11,7 @@ use crate::domain::confirmations::Tiers;
 use crate::domain::event::{EventType, Format};
 use crate::domain::money::Cents;
 use crate::domain::time::Time;
+use crate::domain::transfer::approval::FeeSource;
 use crate::domain::user::{Role, User};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -87,11 +88,22 @@ pub(crate) struct Secret<'a> {
 
 /// The settings of the service.
 #[derive(Serialize)]
-#[serde(tag = "object", rename = "settings")]
+#[serde(tag = "object", rename = "settings", rename_all = "camelCase")]
 pub(crate) struct Settings {
     pub(crate) maintenance: bool,
     /// Of every coin, by its id.
     pub(crate) confirmations: BTreeMap<&'static str, Tiers>,
+    /// Of every coin, by its id.
+    pub(crate) network_fees: BTreeMap<&'static str, NetworkFee>,
+}
+
+/// The network fee of a coin where its node tells none.
+#[derive(Serialize)]
+pub(crate) struct NetworkFee {
+    /// In whole coins.
+    pub(crate) amount: String,
+    /// Set by the operator, or built in.
+    pub(crate) source: FeeSource,
 }
 
 #[derive(Serialize)]
@@ -263,6 +275,7 @@ struct AccountView<'a, Status: Serialize> {
     max_invoice_amount: Cents,
     payout_minimum: Cents,
     payout_daily_limit: Cents,
+    signer_limit: Option<Cents>,
     under_bps: u32,
     over_bps: u32,
     rate_spread_bps: u32,
@@ -300,6 +313,7 @@ pub(crate) fn account(account: &Account, payout_addresses: &[PayoutAddress]) -> 
         max_invoice_amount: account.invoice_max,
         payout_minimum: account.payout_min,
         payout_daily_limit: account.payout_daily_max,
+        signer_limit: account.signer_max,
         under_bps: account.under.0,
         over_bps: account.over.0,
         rate_spread_bps: account.spread.0,

@@ -4,10 +4,13 @@
 //! else helps to decide.
 
 use super::Rendered;
+use super::approvals::ApprovalView;
 use super::operator::QrCode;
 use crate::domain::asset::Chain;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
+use crate::domain::transfer::approval::FeeSource;
+use crate::domain::transfer::sender::SentBy;
 use crate::domain::transfer::{Sending, Transfer, TransferKind, TransferStatus};
 use serde::Serialize;
 use serde_json::value::to_raw_value;
@@ -70,15 +73,18 @@ struct OperatorView<'a, T> {
     of: T,
     account: &'a str,
     sending: Option<Sending>,
+    sent_by: Option<SentBy>,
+    network_fee_from: Option<FeeSource>,
     /// Where one is read by itself.
     #[serde(flatten)]
     to_send: Option<ToSend<'a>>,
 }
 
-/// What a wallet is given to send a transfer, and who has begun to.
+/// What is shown of one transfer by itself: what an approval would fix, what a wallet is given, and who has begun to send it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ToSend<'a> {
+    pub(crate) approval: Option<ApprovalView<'a>>,
     pub(crate) payment_uri: Option<&'a str>,
     pub(crate) qr: Option<QrCode>,
     pub(crate) begun: Option<Begun<'a>>,
@@ -166,17 +172,22 @@ pub(crate) fn transfer_to_send(transfer: &Transfer, to_send: ToSend<'_>) -> Rend
 
 fn for_operator(transfer: &Transfer, to_send: Option<ToSend<'_>>) -> Rendered {
     let (account, sending) = (transfer.account_id.as_str(), transfer.sending);
+    let (sent_by, network_fee_from) = (transfer.sent_by, transfer.fee_source);
     match transfer.kind {
         TransferKind::Payout => to_raw_value(&OperatorView {
             of: PayoutView::of(transfer),
             account,
             sending,
+            sent_by,
+            network_fee_from,
             to_send,
         }),
         TransferKind::Refund => to_raw_value(&OperatorView {
             of: RefundView::of(transfer),
             account,
             sending,
+            sent_by,
+            network_fee_from,
             to_send,
         }),
     }

@@ -4,11 +4,10 @@
 //! the transfer's status ([`TransferStatus::after`](super::TransferStatus::after)). What always holds: a field that
 //! does not belong to the action is refused, because somebody meant something by it.
 
-use super::terms::Terms;
-use super::{Sending, Transfer};
-use crate::domain::asset::Asset;
+use super::Sending;
+use super::approval::{APPROVAL_FIELDS, Approval, ApprovalRequest};
+use super::sender::SentBy;
 use crate::domain::fields::Fields;
-use crate::domain::money::coin::{Rate, Units};
 use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::text_enum;
 use serde_json::{Map, Value};
@@ -23,6 +22,8 @@ text_enum! {
     pub enum TransferAction {
         /// Fixes rate, network fee and amount in coin.
         Approve = "approve",
+        /// Changes who sends it.
+        Reassign = "reassign",
         /// It is being sent from here on.
         Process = "process",
         /// It was sent.
@@ -42,7 +43,9 @@ text_enum! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// With what was fixed.
-    Approve(Terms),
+    Approve(Approval),
+    /// With who sends it from now on.
+    Reassign(SentBy),
     /// With what a command is at, where one sends it.
     Process(Option<Sending>),
     /// With the transaction.
@@ -58,10 +61,25 @@ pub enum Step {
 }
 
 impl Step {
+    /// Fields that a person had to insist on.
+    pub fn insisted_on(&self) -> Vec<&'static str> {
+        match self {
+            Step::Approve(approval) => approval.insisted_on.clone(),
+            Step::Reassign(_)
+            | Step::Process(_)
+            | Step::Pay(_)
+            | Step::Fail(_)
+            | Step::Reject(_)
+            | Step::Cancel(_)
+            | Step::Release => Vec::new(),
+        }
+    }
+
     /// Which action this is.
     pub const fn action(&self) -> TransferAction {
         match self {
             Step::Approve(_) => TransferAction::Approve,
+            Step::Reassign(_) => TransferAction::Reassign,
             Step::Process(_) => TransferAction::Process,
             Step::Pay(_) => TransferAction::Pay,
             Step::Fail(_) => TransferAction::Fail,
@@ -77,18 +95,10 @@ impl Step {
 pub struct Wanted {
     /// What is to be done.
     pub action: TransferAction,
-    rate: Option<String>,
-    network_fee: Option<String>,
+    /// What goes with `approve`, and with `reassign`.
+    pub approval: ApprovalRequest,
     txid: Option<String>,
     reason: Option<String>,
-}
-
-/// What stands in for what a person leaves out; only where chains are simulated.
-pub struct Simulated {
-    /// The fixed network fee.
-    pub network_fee: Units,
-    /// A transaction that nobody sent.
-    pub txid: String,
 }
 
 impl Wanted {
@@ -105,89 +115,52 @@ impl Wanted {
             Refusal::field("action", format!("must be one of {texts}"))
         })?;
         let goes_with = |name: &str| match action {
-            TransferAction::Approve => ["rate", "networkFee"].contains(&name),
+            TransferAction::Approve => APPROVAL_FIELDS.contains(&name),
+            TransferAction::Reassign => name == "sentBy",
             TransferAction::Process | TransferAction::Release => false,
             TransferAction::Pay => name == "txid",
             TransferAction::Fail | TransferAction::Reject | TransferAction::Cancel => {
                 name == "reason"
             }
         };
+        let mut stray = known
+            .iter()
+            .filter(|name| **name != "action" && !goes_with(name));
+        if let Some(name) = stray.find(|name| fields.get(name).is_some()) {
+            let problem = format!("does not go with action \"{action}\"");
+            return Err(Refusal::field(name, problem));
+        }
         let text = |name: &str, chars_max: usize| {
             let text = fields.text(name, 1..=chars_max)?;
-            if text.is_some() && !goes_with(name) {
-                let problem = format!("does not go with action \"{action}\"");
-                return Err(Refusal::field(name, problem));
-            }
             Ok(text.map(str::to_owned))
         };
         Ok(Wanted {
             action,
-            rate: text("rate", 40)?,
-            network_fee: text("networkFee", 60)?,
+            approval: ApprovalRequest::parse(&fields)?,
             txid: text("txid", TXID_CHARS_MAX)?,
             reason: text("reason", REASON_CHARS_MAX)?,
         })
     }
 
-    /// The step for this transfer; a rate that is left out is `today`'s, where there is one; the
-    /// rest is taken from `simulated`.
+    /// The step, where it is neither approval nor reassignment; `simulated_txid` stands in for a txid that is left out.
     ///
     /// # Errors
     /// `invalid_request` that names what is wrong or missing.
-    pub fn step(
-        self,
-        of: &Transfer,
-        today: Option<Rate>,
-        simulated: Option<Simulated>,
-    ) -> Result<Step, Refusal> {
-        let missing =
-            |name: &str, what: &str| Refusal::field(name, format!("must be given: {what}"));
-        let simulated = simulated.as_ref();
-        Ok(match self.action {
-            TransferAction::Approve => {
-                let rate = match self.rate {
-                    Some(text) => rate(&text)?,
-                    None => today.ok_or_else(|| missing("rate", "fiat for one coin"))?,
-                };
-                let network_fee = match self.network_fee {
-                    Some(text) => network_fee(&text, of.asset)?,
-                    None => simulated
-                        .map(|simulated| simulated.network_fee)
-                        .ok_or_else(|| missing("networkFee", "what sending costs, in the coin"))?,
-                };
-                Step::Approve(Terms::new(of.amount, of.asset, rate, network_fee)?)
-            }
+    pub fn step(&self, simulated_txid: Option<String>) -> Result<Option<Step>, Refusal> {
+        let missing = || Refusal::field("txid", "must be given: the transaction that sent it");
+        Ok(Some(match self.action {
+            TransferAction::Approve | TransferAction::Reassign => return Ok(None),
             TransferAction::Process => Step::Process(None),
-            TransferAction::Pay => Step::Pay(match self.txid {
-                Some(text) => txid(&text)?,
-                None => simulated
-                    .map(|simulated| simulated.txid.clone())
-                    .ok_or_else(|| missing("txid", "the transaction that sent it"))?,
+            TransferAction::Pay => Step::Pay(match &self.txid {
+                Some(text) => txid(text)?,
+                None => simulated_txid.ok_or_else(missing)?,
             }),
-            TransferAction::Fail => Step::Fail(self.reason),
-            TransferAction::Reject => Step::Reject(self.reason),
-            TransferAction::Cancel => Step::Cancel(self.reason),
+            TransferAction::Fail => Step::Fail(self.reason.clone()),
+            TransferAction::Reject => Step::Reject(self.reason.clone()),
+            TransferAction::Cancel => Step::Cancel(self.reason.clone()),
             TransferAction::Release => Step::Release,
-        })
+        }))
     }
-}
-
-/// Reads a rate: a plain positive decimal with at most ten places.
-fn rate(text: &str) -> Result<Rate, Refusal> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let places = usize::try_from(Rate::SCALE_MAX).unwrap_or(usize::MAX);
-    let plain = digits(whole) && digits(fraction) && fraction.len() <= places;
-    let rate = plain.then(|| text.parse().ok()).flatten();
-    rate.ok_or_else(|| {
-        let problem = format!("must be a positive decimal with at most {places} decimals");
-        Refusal::field("rate", problem)
-    })
-}
-
-/// Reads a network fee in whole coins; zero is one.
-fn network_fee(text: &str, asset: &Asset) -> Result<Units, Refusal> {
-    Units::parse(text, asset.decimals).map_err(|problem| Refusal::field("networkFee", problem))
 }
 
 /// Reads a transaction id: printable ASCII without spaces.
@@ -207,31 +180,7 @@ pub fn txid(text: &str) -> Result<String, Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::{rate, txid};
-
-    #[test]
-    fn a_rate_is_a_plain_decimal() {
-        for right in ["60000", "0.92", "0.0000000001", "007.50"] {
-            assert!(rate(right).is_ok(), "{right}");
-        }
-        for wrong in [
-            "",
-            "0",
-            "0.0",
-            "-1",
-            "+1",
-            "1e3",
-            "1_000",
-            ".5",
-            "5.",
-            "0.00000000001",
-            " 1",
-            "1,5",
-            "99999999999999999999",
-        ] {
-            assert!(rate(wrong).is_err(), "{wrong}");
-        }
-    }
+    use super::txid;
 
     #[test]
     fn a_transaction_id_is_printable() {

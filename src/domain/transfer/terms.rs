@@ -1,6 +1,6 @@
 //! How much coin a transfer sends: rate, network fee, and what is left.
 //!
-//! What lives here: the arithmetic of an approval, and the fixed network fees of simulated chains. What does not:
+//! What lives here: the arithmetic of an approval, and the fixed network fees. What does not:
 //! today's rates. What always holds: the amount sent is rounded down, and more than zero.
 
 use crate::domain::asset::{Asset, AssetKind};
@@ -52,9 +52,10 @@ impl Terms {
     }
 }
 
-/// The fixed network fee of simulated chains, in the coin's base units.
-pub const fn simulated_network_fee(asset: &Asset) -> Units {
-    let [native, token] = asset.chain.row().simulated_fees;
+/// The fixed network fee of a coin, in its base units: of simulated chains, and where neither a node nor the operator says
+/// what sending costs.
+pub const fn fixed_network_fee(asset: &Asset) -> Units {
+    let [native, token] = asset.chain.row().fixed_fees;
     match asset.kind {
         AssetKind::Native => native,
         AssetKind::Spl | AssetKind::Erc20 | AssetKind::Trc20 => token,

@@ -55,11 +55,13 @@ impl Admitted {
     }
 }
 
-/// Lets a request in or not; `limits` are headers for the answer, whichever it is.
+/// Lets a request in or not; `limits` are headers for the answer, whichever it is. `body` is empty where it could not be
+/// read.
 pub(super) fn admit(
     front: &Front,
     route: &'static Route,
     parts: &Parts,
+    body: &[u8],
     limits: &mut Vec<(HeaderName, HeaderValue)>,
 ) -> Result<Admitted, Error> {
     let (method, headers) = (&parts.method, &parts.headers);
@@ -75,12 +77,12 @@ pub(super) fn admit(
         Handler::Public(handler) => Admitted::Public(handler, auth::public(front, headers)?),
         Handler::Session(handler) => {
             let member = auth::member(front, method, headers)?;
-            ask_for_password(front, route, &member)?;
+            ask_for_password(front, route, &member, body)?;
             Admitted::Session(handler, member)
         }
         Handler::Operator(handler) => {
             let operator = auth::operator(front, method, headers)?;
-            ask_for_password(front, route, &operator)?;
+            ask_for_password(front, route, &operator, body)?;
             Admitted::Operator(handler, operator)
         }
         Handler::Reseller(handler) => Admitted::Reseller(handler, auth::reseller(front, headers)?),
@@ -90,8 +92,13 @@ pub(super) fn admit(
 }
 
 /// Refuses what is sensitive unless the password was given lately.
-fn ask_for_password(front: &Front, route: &Route, member: &Member) -> Result<(), Refusal> {
-    if route.needs_recent_password {
+fn ask_for_password(
+    front: &Front,
+    route: &Route,
+    member: &Member,
+    body: &[u8],
+) -> Result<(), Refusal> {
+    if route.recent_password.is_needed(body) {
         member.gave_password_lately(front.clock.real_now())?;
     }
     Ok(())

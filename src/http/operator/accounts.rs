@@ -4,7 +4,8 @@ use crate::domain::refusal::Code;
 use crate::http::auth::Operator;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
+use crate::service::operator::account_settings::TERMS;
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 
@@ -48,6 +49,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Changes some of an account's settings: all of them or none. Its terms are changed by operators only.",
             body: Some(Body::required("ChangeAccount")),
             answers: &[Answer::json(200, "The account.", "AccountSettings")],
+            recent_password: RecentPassword::ForFields(&TERMS),
             handler: Handler::Session(|call, member| Box::pin(change(call, member))),
             ..PRIVATE
         },
@@ -71,7 +73,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Sets where payouts on a chain go; payouts wait 24 hours after a change.",
             body: Some(Body::required("SetPayoutAddress")),
             answers: &[Answer::json(200, "The account.", "AccountSettings")],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(set_payout_address(call, member))),
             ..PRIVATE
         },
@@ -82,7 +84,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/accounts/{account}/payout-addresses/{chain}",
             summary: "Forgets where payouts on a chain go.",
             answers: &[Answer::empty(204, "Forgotten.")],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(remove_payout_address(call, member))),
             ..PRIVATE
         },
@@ -92,7 +94,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/accounts/{account}/legacy-secret",
             summary: "Shows the secret that signs deliveries to the webhookUrl of invoices; the audit log notes to whom.",
             answers: &[Answer::json(200, "The secret.", "SigningSecret")],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(show_legacy_secret(call, member))),
             ..PRIVATE
         },
@@ -103,7 +105,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/accounts/{account}/legacy-secret/roll",
             summary: "Makes a new legacy secret; for 24 hours the old one signs too.",
             answers: &[Answer::json(200, "The new secret.", "SigningSecret")],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(roll_legacy_secret(call, member))),
             ..PRIVATE
         },

@@ -4,7 +4,7 @@ use crate::domain::refusal::Code;
 use crate::http::auth::Operator;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param};
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
 use crate::service::Error;
 
 /// `limit` where none is given.
@@ -41,6 +41,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             body: Some(Body::required("ClaimPayment")),
             answers: &[Answer::json(201, "The claim.", "Claim")],
             refusals: &[Code::InvalidTransition],
+            recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(claim(call, operator))),
             ..PRIVATE
         },

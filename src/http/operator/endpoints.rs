@@ -2,7 +2,7 @@
 
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 
@@ -30,6 +30,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 "The endpoint, with its secret.",
                 "CreatedEndpoint",
             )],
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(create(call, member))),
             ..PRIVATE
         },
@@ -41,6 +42,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Changes a webhook endpoint, or switches it on or off.",
             body: Some(Body::required("ChangeEndpoint")),
             answers: &[Answer::json(200, "The endpoint.", "Endpoint")],
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(change(call, member))),
             ..PRIVATE
         },
@@ -60,7 +62,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/accounts/{account}/endpoints/{id}/secret",
             summary: "Shows an endpoint's secret; the audit log notes to whom.",
             answers: &[Answer::json(200, "The secret.", "SigningSecret")],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(show_secret(call, member))),
             ..PRIVATE
         },
@@ -71,7 +73,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/accounts/{account}/endpoints/{id}/roll-secret",
             summary: "Makes an endpoint's new secret; for 24 hours the old one signs too.",
             answers: &[Answer::json(200, "The new secret.", "SigningSecret")],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(roll_secret(call, member))),
             ..PRIVATE
         },

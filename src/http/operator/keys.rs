@@ -3,7 +3,7 @@
 use crate::domain::refusal::Code;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 
@@ -27,7 +27,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Makes a key and shows it, once; or takes over a legacy one that a shop has.",
             body: Some(Body::required("CreateKey")),
             answers: &[Answer::json(201, "The key.", "CreatedKey")],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(create(call, member))),
             ..PRIVATE
         },
@@ -43,7 +43,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             }),
             answers: &[Answer::json(201, "The new key.", "CreatedKey")],
             refusals: &[Code::InvalidTransition],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(roll(call, member))),
             ..PRIVATE
         },
@@ -54,7 +54,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/accounts/{account}/keys/{id}",
             summary: "Revokes a key at once.",
             answers: &[Answer::empty(204, "Revoked.")],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(revoke(call, member))),
             ..PRIVATE
         },

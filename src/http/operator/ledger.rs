@@ -7,7 +7,7 @@ use crate::http::merchant::{account, events};
 use crate::http::params::{BEFORE, CURRENCY, MODE};
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind, idempotency_key};
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
 use crate::service::{Error, Member};
 
 /// Its operations.
@@ -57,6 +57,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             )],
             refusals: &[Code::IdempotencyConflict],
             is_idempotent: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(adjust(call, operator))),
             ..PRIVATE
         },

@@ -5,7 +5,7 @@ use crate::domain::refusal::Refusal;
 use crate::http::auth::Operator;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
 use crate::service::Error;
 
 /// Its operations.
@@ -28,7 +28,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Adds live addresses to a pool; all of them, or none where one is wrong. Known ones are counted, not doubled.",
             body: Some(Body::required("ImportAddresses")),
             answers: &[Answer::json(200, "What was added.", "PoolImport")],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(import(call, operator))),
             ..PRIVATE
         },

@@ -11,8 +11,7 @@ use crate::http::operator::qr_code;
 use crate::http::password::Turn;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
-use crate::service::operator::members::Mark;
+use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use serde_json::value::to_raw_value;
@@ -34,7 +33,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 "NewSecondFactor",
             )],
             refusals: &[Code::InvalidTransition],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(begin(call, member))),
             ..PRIVATE
         },
@@ -55,7 +54,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 Code::InvalidTransition,
                 Code::TooManyAttempts,
             ],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(confirm(call, member))),
             ..PRIVATE
         },
@@ -72,7 +71,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 Code::InvalidTransition,
                 Code::TooManyAttempts,
             ],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(end(call, member))),
             ..PRIVATE
         },
@@ -95,16 +94,14 @@ async fn begin(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// POST /dashboard/api/session/second-factor/confirm
 async fn confirm(call: Call, member: Member) -> Result<Reply, Error> {
-    let (code, mark, attempt) = tried(&call, &member)?;
+    let (code, attempt) = tried(&call, &member)?;
     let (front, real_now) = (&call.front, call.front.clock.real_now());
     let (service, now) = (Arc::clone(&front.service), call.now);
-    let (throttle, client) = (Arc::clone(&front.throttle), Turn::of_client(&call).client);
+    let client = Turn::of_client(&call).client;
     let confirming = async move {
-        let confirming = service.confirm_second_factor(now, real_now, &member, code);
-        let codes = confirming.await?;
-        let factor = Some(now);
-        throttle.turned_on(&Mark { factor, ..mark }, &client);
-        Ok(codes)
+        service
+            .confirm_second_factor(now, real_now, &member, code, client)
+            .await
     };
     let codes = attempt.around(&front.throttle, confirming).await?;
     Ok(Reply::ok(to_raw_value(&RecoveryCodes { codes: &codes })?))
@@ -112,7 +109,7 @@ async fn confirm(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// POST /dashboard/api/session/second-factor/off
 async fn end(call: Call, member: Member) -> Result<Reply, Error> {
-    let (code, _, attempt) = tried(&call, &member)?;
+    let (code, attempt) = tried(&call, &member)?;
     let (front, real_now) = (&call.front, call.front.clock.real_now());
     let (service, now) = (Arc::clone(&front.service), call.now);
     let ending = async move {
@@ -125,7 +122,7 @@ async fn end(call: Call, member: Member) -> Result<Reply, Error> {
 }
 
 /// The code of a body that has nothing else, and whose it is to be.
-fn tried(call: &Call, member: &Member) -> Result<(second_factor::Code, Mark, CodeAttempt), Error> {
+fn tried(call: &Call, member: &Member) -> Result<(second_factor::Code, CodeAttempt), Error> {
     let body = call.object()?;
     let fields = Fields::of(&body);
     fields.only(&["code"])?;
@@ -133,6 +130,7 @@ fn tried(call: &Call, member: &Member) -> Result<(second_factor::Code, Mark, Cod
     let code = code(&fields)?.ok_or_else(needed)?;
     let mark = call.front.service.credentials(&member.user().email)?.mark();
     let mark = mark.ok_or_else(|| Refusal::not_found("user"))?;
-    let attempt = CodeAttempt::of(&Turn::of_member(member), mark, Some(&code));
-    Ok((code, mark, attempt))
+    let turn = Turn::of_member(member);
+    let attempt = CodeAttempt::of(&call.front, &turn, mark, Some(&code))?;
+    Ok((code, attempt))
 }

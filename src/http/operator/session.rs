@@ -77,10 +77,11 @@ async fn sign_in(call: Call) -> Result<Reply, Error> {
     let (code, front) = (code(&fields)?, &call.front);
     let turn = Turn::of_client(&call);
     let proven = password::prove(front, &turn, &email, password).await?;
-    let attempt = CodeAttempt::of(&turn, proven.mark(), code.as_ref());
+    let attempt = CodeAttempt::of(front, &turn, proven.mark(), code.as_ref())?;
     let given = Given {
         proven,
         code,
+        client: turn.client,
         real_now: front.clock.real_now(),
     };
     let (service, now) = (Arc::clone(&front.service), call.now);

@@ -5,7 +5,7 @@ use crate::http::auth::Operator;
 use crate::http::params::BEFORE;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
 use crate::service::audit_log::Wanted;
 use crate::service::{Error, Member};
 
@@ -32,6 +32,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Sets the settings of the whole service.",
             body: Some(Body::required("SetSettings")),
             answers: &[Answer::json(200, "The settings.", "ServiceSettings")],
+            recent_password: RecentPassword::ForFields(&["confirmations", "networkFees"]),
             handler: Handler::Operator(|call, operator| Box::pin(change(call, operator))),
             ..PRIVATE
         },

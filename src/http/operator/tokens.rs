@@ -2,7 +2,7 @@
 
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{Answer, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 
@@ -25,7 +25,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/accounts/{account}/reseller-tokens",
             summary: "Makes a token of the reseller interface and shows it, once.",
             answers: &[Answer::json(201, "The token.", "CreatedResellerToken")],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(create(call, member))),
             ..PRIVATE
         },
@@ -36,7 +36,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/accounts/{account}/reseller-tokens/{id}",
             summary: "Revokes a reseller token at once; the servers that were ordered with it stay.",
             answers: &[Answer::empty(204, "Revoked.")],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(revoke(call, member))),
             ..PRIVATE
         },

@@ -2,6 +2,7 @@
 
 use crate::domain::asset::Mode;
 use crate::domain::refusal::Code;
+use crate::domain::render::approvals::ApprovalView;
 use crate::domain::render::{self, Begun, ToSend};
 use crate::domain::transfer::{TransferKind, TransferStatus};
 use crate::http::auth::Operator;
@@ -10,7 +11,7 @@ use crate::http::operator::qr_code;
 use crate::http::params::{BEFORE_ID as BEFORE, MODE};
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind, idempotency_key};
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
 use crate::service::operator::transfers::TransfersWanted;
 use crate::service::payouts::Requester;
 use crate::service::{Error, Member};
@@ -64,6 +65,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             )],
             refusals: PAYOUT_REFUSALS,
             is_idempotent: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(request_payout(call, member))),
             ..PRIVATE
         },
@@ -110,6 +112,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 Code::IdempotencyConflict,
             ],
             is_idempotent: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(request_refund(call, member))),
             ..PRIVATE
         },
@@ -132,10 +135,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorTransfers),
             method: "POST",
             path: "/dashboard/api/payouts/{id}",
-            summary: "Approves, processes, pays, fails, rejects or cancels a payout.",
+            summary: "Approves, reassigns, processes, pays, fails, rejects or cancels a payout.",
             body: Some(Body::required("MoveTransfer")),
             answers: &[Answer::json(200, "The payout.", "DashboardPayout")],
             refusals: &[Code::InvalidTransition],
+            recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(move_payout(call, operator))),
             ..PRIVATE
         },
@@ -158,10 +162,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorTransfers),
             method: "POST",
             path: "/dashboard/api/refunds/{id}",
-            summary: "Approves, processes, pays, fails, rejects or cancels a refund.",
+            summary: "Approves, reassigns, processes, pays, fails, rejects or cancels a refund.",
             body: Some(Body::required("MoveTransfer")),
             answers: &[Answer::json(200, "The refund.", "DashboardRefund")],
             refusals: &[Code::InvalidTransition],
+            recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(move_refund(call, operator))),
             ..PRIVATE
         },
@@ -209,10 +214,13 @@ async fn refund(call: Call, member: Member) -> Result<Reply, Error> {
 fn read(call: &Call, member: &Member, kind: TransferKind) -> Result<Reply, Error> {
     let scope = call.scope(member)?;
     let service = &call.front.service;
-    let opened = service.transfer_to_send(&scope, kind, call.second())?;
+    let opened = service.transfer_to_send(call.now, member, &scope, (kind, call.second()))?;
     let to_send = opened.to_send.as_ref();
     let begun = opened.begun.as_ref();
+    let approval = opened.approval.as_ref();
     let shown = ToSend {
+        approval: approval
+            .map(|(proposal, conditions)| ApprovalView::of(&opened.transfer, proposal, conditions)),
         payment_uri: to_send.and_then(|to_send| to_send.uri.as_deref()),
         qr: to_send.and_then(|to_send| qr_code(&to_send.code)),
         begun: begun.map(|(by, at)| Begun { by, at: *at }),

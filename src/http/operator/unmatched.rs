@@ -8,7 +8,7 @@ use crate::domain::unmatched::NOTE_CHARS_MAX;
 use crate::http::auth::Operator;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, ID_CHARS_MAX, Param, ParamKind};
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
 use crate::service::Error;
 use crate::service::intake::assign::Assignee;
 use crate::service::operator::unmatched::{Looked, Wanted};
@@ -54,6 +54,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             body: Some(Body::required("ResolveUnmatchedPayment")),
             answers: &[Answer::json(200, "The payment.", "UnmatchedPayment")],
             refusals: &[Code::InvalidTransition],
+            recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(resolve(call, operator))),
             ..PRIVATE
         },
@@ -70,6 +71,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 "UnmatchedPaymentAssignment",
             )],
             refusals: &[Code::CoinUnavailable, Code::InvalidTransition],
+            recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(assign(call, operator))),
             ..PRIVATE
         },
@@ -81,6 +83,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Undoes what was made of a payment that matched nothing; where it was given to somebody, until it has once been confirmed.",
             answers: &[Answer::json(200, "The payment.", "UnmatchedPayment")],
             refusals: &[Code::InvalidTransition],
+            recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(undo(call, operator))),
             ..PRIVATE
         },

@@ -9,7 +9,7 @@ use crate::http::code::{CodeAttempt, code};
 use crate::http::password::{self, Turn};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
-use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{Answer, Body, Handler, PRIVATE, RecentPassword, Resource, Route, Tag};
 use crate::service::operator::members::Given;
 use crate::service::operator::users::{Known, NewUser};
 use crate::service::{Error, Json, Member};
@@ -86,7 +86,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             body: Some(Body::required("CreateUser")),
             answers: &[Answer::json(201, "The user was made.", "User")],
             refusals: &[Code::TooManyAttempts],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(create(call, operator))),
             ..PRIVATE
         },
@@ -99,7 +99,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             body: Some(Body::required("ChangeUser")),
             answers: &[Answer::json(200, "The user as it is now.", "User")],
             refusals: &[Code::InvalidTransition, Code::TooManyAttempts],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(change(call, operator))),
             ..PRIVATE
         },
@@ -113,7 +113,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 204,
                 "It is off; the password alone signs in.",
             )],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| {
                 Box::pin(second_factor_off(call, operator))
             }),
@@ -220,10 +220,11 @@ async fn own_password(call: Call, member: Member) -> Result<Reply, Error> {
     let (turn, email) = (Turn::of_member(&member), &member.user().email);
     let replaced = password::replace(front, &turn, email, old, new).await;
     let (proven, hash) = replaced.map_err(not_the_present_one)?;
-    let attempt = CodeAttempt::of(&turn, proven.mark(), code.as_ref());
+    let attempt = CodeAttempt::of(front, &turn, proven.mark(), code.as_ref())?;
     let given = Given {
         proven,
         code,
+        client: Turn::of_client(&call).client,
         real_now: front.clock.real_now(),
     };
     let (service, now) = (Arc::clone(&front.service), call.now);
@@ -242,10 +243,11 @@ async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
     let (turn, email) = (Turn::of_member(&member), &member.user().email);
     let proven = password::prove(front, &turn, email, password).await;
     let proven = proven.map_err(not_the_present_one)?;
-    let attempt = CodeAttempt::of(&turn, proven.mark(), code.as_ref());
+    let attempt = CodeAttempt::of(front, &turn, proven.mark(), code.as_ref())?;
     let given = Given {
         proven,
         code,
+        client: Turn::of_client(&call).client,
         real_now: front.clock.real_now(),
     };
     let (service, now) = (Arc::clone(&front.service), call.now);

@@ -6,7 +6,9 @@ use crate::http::auth::Operator;
 use crate::http::long_reads;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
-use crate::http::route::{Answer, Body, Content, Handler, PRIVATE, Resource, Route, Tag};
+use crate::http::route::{
+    Answer, Body, Content, Handler, PRIVATE, RecentPassword, Resource, Route, Tag,
+};
 use crate::http::stream::{Outgoing, Pieces};
 use crate::service::operator::wallet_addresses::ADDRESSES_HEADER;
 use crate::service::{Error, Service};
@@ -34,7 +36,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Adds a wallet: an extended public key. One that is known, however it is spelt, goes on from where it was or from next.",
             body: Some(Body::required("AddWallet")),
             answers: &[Answer::json(201, "The wallet.", "Wallet")],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(add(call, operator))),
             ..PRIVATE
         },
@@ -56,7 +58,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/wallets/{id}/retire",
             summary: "Lets a wallet hand out nothing more; it stays watched. Adding it again lets it go on.",
             answers: &[Answer::json(200, "The wallet.", "Wallet")],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(retire(call, operator))),
             ..PRIVATE
         },
@@ -91,7 +93,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Declares an address as our own, say one that sends gas for a sweep.",
             body: Some(Body::required("AddOwnAddress")),
             answers: &[Answer::json(201, "The address.", "OwnAddress")],
-            needs_recent_password: true,
+            recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(add_own(call, operator))),
             ..PRIVATE
         },

@@ -3,7 +3,7 @@
 //! What lives here: the page, which says nothing of anybody and so is sent to everybody. What does not: what is shown in
 //! it, which the script asks the operator interface for. What always holds: nobody's data is in it.
 
-use super::safely;
+use super::with_policy;
 use crate::http::policy::Policy;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -12,7 +12,6 @@ use crate::service::Error;
 use crate::web::templates::app::App;
 use askama::Template;
 use hyper::StatusCode;
-use hyper::header::CONTENT_SECURITY_POLICY;
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -45,5 +44,5 @@ fn filled_by_script(policy: Policy<'_>, page: &App<'_>) -> Result<Reply, Error> 
     let page = page.render();
     let page = page.map_err(|error| Error::Failed(error.to_string()))?;
     let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
-    Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &policy.text(None, None)))
+    Ok(with_policy(reply, policy, &policy.text(None, None)))
 }

@@ -3,7 +3,7 @@
 //! What always holds: the reference is made once, when it is first asked for, a guide when Coffer is built; all of them
 //! are complete without a script.
 
-use super::{Policy, safely};
+use super::with_policy;
 use crate::domain::refusal::Refusal;
 use crate::http::files::packed;
 use crate::http::front::{Front, Subject};
@@ -16,7 +16,6 @@ use crate::web::guides::guide;
 use askama::Template;
 use hyper::StatusCode;
 use hyper::body::Bytes;
-use hyper::header::CONTENT_SECURITY_POLICY;
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -42,14 +41,22 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 async fn show(call: Call) -> Result<Reply, Error> {
     let page = call.front.reference(page)?;
     let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
-    Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &Policy::ALONE.text(None, None)))
+    Ok(with_policy(
+        reply,
+        call.policy,
+        &call.policy.text(None, None),
+    ))
 }
 
 /// GET /docs/{guide}
 async fn show_guide(call: Call) -> Result<Reply, Error> {
     let guide = guide(call.id()).ok_or_else(|| Refusal::not_found("guide"))?;
     let reply = packed(&guide.page, "text/html; charset=utf-8", &call.headers);
-    Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &Policy::ALONE.text(None, None)))
+    Ok(with_policy(
+        reply,
+        call.policy,
+        &call.policy.text(None, None),
+    ))
 }
 
 /// The page of this server.

@@ -114,7 +114,8 @@ pub(in crate::http) fn error(asked: &Asked<'_>, error: Error) -> Reply {
     let words = Words::of(language);
     let policy = match (&account, asked.form.page) {
         (Some(account), Some(policy)) => policy.framed_by(&account.allowed_origins),
-        _ => Policy::ALONE,
+        (None, Some(policy)) => policy.alone(),
+        (_, None) => Policy::ALONE,
     };
     answer_as(error, request_id, |refusal, status| {
         let (heading, told) = told(refusal, status, words);

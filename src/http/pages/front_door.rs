@@ -2,7 +2,7 @@
 //!
 //! What always holds: a sandbox shows its page to whom it shows its controls.
 
-use super::safely;
+use super::{safely, with_policy};
 use crate::http::auth;
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -11,7 +11,7 @@ use crate::service::{Error, sandbox};
 use crate::web::templates::sandbox::SandboxPage;
 use askama::Template;
 use hyper::StatusCode;
-use hyper::header::{CONTENT_SECURITY_POLICY, LOCATION};
+use hyper::header::LOCATION;
 
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
@@ -49,5 +49,9 @@ async fn show(call: Call) -> Result<Reply, Error> {
         .render()
         .map_err(|error| Error::Failed(error.to_string()))?;
     let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
-    Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &call.policy.text(None, None)))
+    Ok(with_policy(
+        reply,
+        call.policy,
+        &call.policy.text(None, None),
+    ))
 }

@@ -1,7 +1,7 @@
 //! A payment link's page: what is paid for, and the form that makes the invoice.
 
 use super::form::Form;
-use super::{LANG, Speech, of_shop, reply, safely, said, see_other, too_fast};
+use super::{LANG, Speech, of_shop, reply, said, see_other, too_fast, with_policy};
 use crate::domain::link::PaymentLink;
 use crate::domain::money::Cents;
 use crate::domain::refusal::{Code, Refusal};
@@ -15,7 +15,6 @@ use crate::web::templates::{Frame, Link, LinkQr, LinkSvg, Price};
 use crate::web::words::{Words, fill};
 use askama::Template;
 use hyper::StatusCode;
-use hyper::header::CONTENT_SECURITY_POLICY;
 
 /// An amount, to say how one is written.
 const EXAMPLE: &str = "19.99";
@@ -96,8 +95,12 @@ async fn picture(call: Call) -> Result<Reply, Error> {
     let qr = Qr::of(&opened.url).ok_or_else(too_long)?;
     let svg = LinkSvg { qr }.render();
     let svg = svg.map_err(|error| Error::Failed(error.to_string()))?;
-    let reply = safely(Reply::text(StatusCode::OK, "image/svg+xml", svg));
-    Ok(reply.with(CONTENT_SECURITY_POLICY, &call.policy.text(None, None)))
+    let reply = Reply::text(StatusCode::OK, "image/svg+xml", svg);
+    Ok(with_policy(
+        reply,
+        call.policy,
+        &call.policy.text(None, None),
+    ))
 }
 
 /// A price of a link in words.

@@ -28,9 +28,11 @@ use crate::web::words::Words;
 use askama::Template;
 pub(super) use error::{Asked, error};
 use hyper::header::{
-    ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, StatusCode};
+
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
 /// How a shop's customer is spoken to.
 #[derive(Clone, Copy)]
@@ -137,11 +139,21 @@ fn reply(
     let picture = frame.shop.as_ref().and_then(|shop| shop.logo);
     let picture = picture.map(|site| site.origin());
     let brand = frame.brand.as_deref().map(style_source);
-    let policy = policy.text(picture.as_deref(), brand.as_deref());
+    let text = policy.text(picture.as_deref(), brand.as_deref());
     let page = Page { frame, body }.render();
     let page = page.map_err(|error| Error::Failed(error.to_string()))?;
     let reply = Reply::text(status, "text/html; charset=utf-8", page);
-    Ok(safely(reply).with(CONTENT_SECURITY_POLICY, &policy))
+    Ok(with_policy(reply, policy, &text))
+}
+
+/// A page with the headers of its policy, and the text of its Content-Security-Policy.
+fn with_policy(reply: Reply, policy: Policy<'_>, text: &str) -> Reply {
+    let reply = safely(reply).with(CONTENT_SECURITY_POLICY, text);
+    if policy.is_isolated {
+        reply.with(OPENER_POLICY, "same-origin")
+    } else {
+        reply
+    }
 }
 
 /// What every answer here has: it is what it says it is, and its address is told to nobody.
@@ -174,11 +186,12 @@ fn see_other(location: &str) -> Reply {
 /// Counts what is made by payment links, which needs no key.
 ///
 /// # Errors
-/// `rate_limited` where this client has made as much as it may.
+/// `rate_limited` where this client, or a network that it is in, has made as much as it may.
 fn too_fast(call: &Call) -> Result<(), Error> {
-    let client = client::limit_key(call.client());
+    let networks = client::networks(call.client());
+    let networks = networks.each_ref().map(String::as_str);
     let uptime = call.front.clock.uptime();
-    match call.front.link_limiter.count(&client, uptime) {
+    match call.front.link_limiter.count_networks(&networks, uptime) {
         Some(verdict) if !verdict.allowed => {
             Err(verdict.refusal().after(verdict.wait_seconds).into())
         }

@@ -3,6 +3,7 @@
 use crate::domain::time::Time;
 
 /// How many at once, and how long until one more may come.
+#[derive(Clone, Copy)]
 pub(super) struct Rate {
     pub(super) burst: i64,
     pub(super) cost_ms: i64,

@@ -1,16 +1,15 @@
 //! What is guessed at, and how often all clients together may fail at it.
 
 use super::rate::Rate;
-use super::{Key, key};
+use super::{Key, PasswordLimits, key};
 use crate::domain::signature::hex;
 use crate::domain::time::{HOUR_MS, SECOND_MS};
 use crate::service::operator::members::Mark;
 
-/// Failures of all clients at one email: many more than one client can make, two more each minute.
-pub(super) const BY_EMAIL: Rate = Rate {
-    burst: 300,
-    cost_ms: 30 * SECOND_MS,
-};
+/// Failures of all unknown clients at one email: many more than one client can make.
+pub(super) const GUESSES_OF_ALL_MAX: i64 = 300;
+/// Time after which all unknown clients may fail once more at an email: two in a minute.
+pub(super) const BY_EMAIL_MS: i64 = 30 * SECOND_MS;
 /// Wrong codes of all clients for one user, whose password they all gave. A right one takes back itself alone, so that
 /// nobody guesses on between two of the user's own.
 ///
@@ -25,14 +24,21 @@ pub(super) const BY_USER: Rate = Rate {
     cost_ms: HOUR_MS,
 };
 
+/// Is the client known, because the user has signed in by it?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::http) enum Client {
+    Known,
+    Unknown,
+}
+
 /// What is guessed at.
 pub(in crate::http) enum Target {
     /// A user that exists.
-    User(Mark),
+    User(Mark, Client),
     /// An email that nobody has; in any case.
     Nobody(String),
     /// What the user's authenticator app shows, given to sign in.
-    Code(Mark),
+    Code(Mark, Client),
     /// The same, given in a session of the user's.
     OwnCode(Mark),
     /// A recovery code of the user's, which is too long to be guessed.
@@ -43,24 +49,39 @@ pub(in crate::http) enum Target {
 
 impl Target {
     /// How often all clients together may fail at it; nothing where it is too long to be guessed.
-    pub(super) fn rate(&self) -> Option<&'static Rate> {
+    fn rate(&self, limits: &PasswordLimits) -> Option<Rate> {
         match self {
-            Target::User(_) | Target::Nobody(_) => Some(&BY_EMAIL),
-            Target::Code(_) | Target::OwnCode(_) => Some(&BY_USER),
+            Target::User(..) | Target::Nobody(_) => Some(Rate {
+                burst: limits.guesses_of_all_max,
+                cost_ms: BY_EMAIL_MS,
+            }),
+            Target::Code(..) | Target::OwnCode(_) => Some(BY_USER),
             Target::RecoveryCode(_) | Target::SetUp => None,
+        }
+    }
+
+    /// Returns the rate at which a client may fail together with others, and what stands for all of them. Others do not keep
+    /// a known client from a password or a code. Its codes are counted by itself, so whoever shares its address guesses no
+    /// faster there. `None` where there is no such rate.
+    pub(super) fn together(&self, client: &str, limits: &PasswordLimits) -> Option<(Rate, Key)> {
+        let rate = self.rate(limits)?;
+        match self {
+            Target::User(_, Client::Known) => None,
+            Target::Code(_, Client::Known) => Some((rate, self.key(client))),
+            _ => Some((rate, self.key(""))),
         }
     }
 
     /// Does a failure count against its client elsewhere, too? Whoever tries a code has given the password.
     pub(super) fn is_of_clients(&self) -> bool {
-        matches!(self, Target::User(_) | Target::Nobody(_))
+        matches!(self, Target::User(..) | Target::Nobody(_))
     }
 
     /// What stands for it and a client; for it alone where that is empty. A user with another password is another one.
     pub(super) fn key(&self, client: &str) -> Key {
         match self {
-            Target::User(mark) => mark_key("user", mark, client),
-            Target::Code(mark) => mark_key("code", mark, client),
+            Target::User(mark, _) => mark_key("user", mark, client),
+            Target::Code(mark, _) => mark_key("code", mark, client),
             Target::OwnCode(mark) => mark_key("own code", mark, client),
             Target::RecoveryCode(mark) => mark_key("recovery", mark, client),
             Target::Nobody(email) => {
@@ -76,15 +97,4 @@ impl Target {
 fn mark_key(what: &str, mark: &Mark, client: &str) -> Key {
     let password = hex(&mark.password);
     key(&format!("{what} {} {password} {client}", mark.user))
-}
-
-/// What stands for the password that something is proven under.
-pub(super) fn under_password(mark: &Mark) -> Key {
-    key(&hex(&mark.password))
-}
-
-/// What stands for the password and the second factor that something is proven under; nothing where the factor is off.
-pub(super) fn under_factor(mark: &Mark) -> Option<Key> {
-    let at = mark.factor?;
-    Some(key(&format!("{} {}", hex(&mark.password), at.0)))
 }

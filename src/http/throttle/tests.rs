@@ -1,7 +1,7 @@
 //! The counts by themselves, with the time as the test says.
 
-use super::target::{BY_EMAIL, BY_USER};
-use super::{Counts, FREE, PasswordLimits, Target, WAIT_MS_MAX, WAIT_MS_MIN, wait_ms};
+use super::target::{BY_EMAIL_MS, BY_USER, GUESSES_OF_ALL_MAX};
+use super::{Client, Counts, FREE, PasswordLimits, Target, WAIT_MS_MAX, WAIT_MS_MIN, wait_ms};
 use crate::domain::time::{HOUR_MS, SECOND_MS, Time};
 use crate::service::operator::members::Mark;
 
@@ -14,12 +14,22 @@ fn limits() -> PasswordLimits {
     }
 }
 
-fn user(password: u8) -> Target {
-    Target::User(Mark {
+fn mark(password: u8) -> Mark {
+    Mark {
         user: 1,
         password: [password; 32],
         factor: Some(Time(1)),
-    })
+    }
+}
+
+/// A user, whom an unknown client says to be.
+fn user(password: u8) -> Target {
+    Target::User(mark(password), Client::Unknown)
+}
+
+/// A user, whom a known client says to be.
+fn known_user() -> Target {
+    Target::User(mark(1), Client::Known)
 }
 
 fn nobody(email: &str) -> Target {
@@ -30,7 +40,7 @@ fn nobody(email: &str) -> Target {
 fn tries(counts: &mut Counts, target: &Target, client: &str, now: i64) -> bool {
     let wait_ms = counts.wait_ms(target, client, Time(now));
     if wait_ms <= 0 {
-        counts.count(target, client, Time(now), &limits());
+        counts.count(target, client, Time(now));
     }
     wait_ms <= 0
 }
@@ -54,7 +64,7 @@ fn waits_double_up_to_a_quarter_of_an_hour() {
 #[test]
 fn a_few_failures_are_free_and_one_email_does_not_stop_another() {
     for target in [user(1), nobody("A@x"), Target::SetUp] {
-        let mut counts = Counts::default();
+        let mut counts = Counts::new(limits());
         for _ in 0..=FREE {
             assert!(tries(&mut counts, &target, "a", 1_000));
         }
@@ -66,7 +76,7 @@ fn a_few_failures_are_free_and_one_email_does_not_stop_another() {
         counts.succeeded(&target, "a");
         assert!(tries(&mut counts, &target, "a", 3_000));
     }
-    let mut counts = Counts::default();
+    let mut counts = Counts::new(limits());
     for email in ["a@x", "A@x", "a@X", "A@X", "a@x", "a@x"] {
         assert!(tries(&mut counts, &nobody(email), "a", 0));
     }
@@ -76,7 +86,7 @@ fn a_few_failures_are_free_and_one_email_does_not_stop_another() {
 #[test]
 fn who_hangs_up_learns_nothing_and_is_not_counted() {
     for target in [user(1), nobody("a@x"), Target::SetUp] {
-        let mut counts = Counts::default();
+        let mut counts = Counts::new(limits());
         for _ in 0..1_000 {
             assert!(tries(&mut counts, &target, "a", 0));
             counts.take_back(&target, "a", Time(0));
@@ -95,14 +105,9 @@ fn who_hangs_up_learns_nothing_and_is_not_counted() {
 
 #[test]
 fn a_right_password_takes_back_no_wrong_code() {
-    let mark = Mark {
-        user: 1,
-        password: [1; 32],
-        factor: Some(Time(1)),
-    };
-    let (code, recovery) = (Target::Code(mark), Target::RecoveryCode(mark));
-    let own = Target::OwnCode(mark);
-    let mut counts = Counts::default();
+    let code = Target::Code(mark(1), Client::Unknown);
+    let (recovery, own) = (Target::RecoveryCode(mark(1)), Target::OwnCode(mark(1)));
+    let mut counts = Counts::new(limits());
     for _ in 0..=FREE {
         assert!(tries(&mut counts, &user(1), "a", 0));
         counts.succeeded(&user(1), "a");
@@ -126,37 +131,34 @@ fn a_right_password_takes_back_no_wrong_code() {
     // Nobody is kept from a recovery code, which is not guessed.
     assert!(tries(&mut counts, &recovery, "b", 0));
     // It is the password's: another one starts anew.
-    let other = Target::Code(Mark {
-        password: [2; 32],
-        ..mark
-    });
+    let other = Target::Code(mark(2), Client::Unknown);
     assert!(tries(&mut counts, &other, "b", 0));
 }
 
 #[test]
 fn guesses_at_codes_are_few_in_a_year_wherever_they_come_from() {
     const DAY_MS: i64 = 24 * HOUR_MS;
-    let mark = Mark {
-        user: 1,
-        password: [1; 32],
-        factor: Some(Time(1)),
-    };
-    let code = Target::Code(mark);
-    let mut counts = Counts::default();
+    let code = |client: Client| Target::Code(mark(1), client);
+    let mut counts = Counts::new(limits());
     // Somebody who knows the password, from ever new clients, as soon as may be.
     let guess = |counts: &mut Counts, client: &str, now: i64| -> i64 {
         counts.succeeded(&user(1), client);
-        i64::from(tries(counts, &code, client, now))
+        let is_known = if client == "phone" {
+            Client::Known
+        } else {
+            Client::Unknown
+        };
+        i64::from(tries(counts, &code(is_known), client, now))
     };
     let (mut by_new, mut at_phone) = (0, 0);
     for now in (0..30 * DAY_MS).step_by(15 * 60 * 1000) {
         // The owner signs in every day, and is never kept out but where the guesser is, too.
         if now % DAY_MS == 0 {
             for own in ["own", "phone"] {
-                let is_let = tries(&mut counts, &code, own, now);
+                let is_let = tries(&mut counts, &code(Client::Known), own, now);
                 assert!(is_let || own == "phone", "{now}");
                 if is_let {
-                    counts.succeeded(&code, own);
+                    counts.succeeded(&code(Client::Known), own);
                 }
             }
         }
@@ -171,7 +173,7 @@ fn guesses_at_codes_are_few_in_a_year_wherever_they_come_from() {
 
 #[test]
 fn what_is_long_past_is_forgotten() {
-    let mut counts = Counts::default();
+    let mut counts = Counts::new(limits());
     for now in [0, 2_000 + WAIT_MS_MAX + 1] {
         for _ in 0..=FREE {
             assert!(tries(&mut counts, &user(1), "a", now));
@@ -182,7 +184,7 @@ fn what_is_long_past_is_forgotten() {
 
 #[test]
 fn a_stranger_who_guesses_for_hours_keeps_nobody_out() {
-    let mut counts = Counts::default();
+    let mut counts = Counts::new(limits());
     let made = tries_for(&mut counts, &user(1), "stranger", 12 * HOUR_MS);
     assert!((40..80).contains(&made), "{made}");
     let now = 12 * HOUR_MS;
@@ -192,24 +194,29 @@ fn a_stranger_who_guesses_for_hours_keeps_nobody_out() {
 
 #[test]
 fn many_strangers_together_are_slowed_and_keep_no_known_client_out() {
-    let mut counts = Counts::default();
-    counts.count(&user(1), "own", Time(0), &limits());
-    counts.succeeded(&user(1), "own");
+    let mut counts = Counts::new(limits());
     let mut made = 0;
     for client in 0..10_000 {
         made += i64::from(tries(&mut counts, &user(1), &client.to_string(), 0));
     }
-    assert_eq!(made, BY_EMAIL.burst);
+    assert_eq!(made, GUESSES_OF_ALL_MAX);
     assert!(
         counts.users.strictly.len() <= 301,
         "what is kept is bounded"
     );
     assert!(!tries(&mut counts, &user(1), "new", 0));
+    assert!(
+        !tries(&mut counts, &user(1), "own", 0),
+        "unless it is known"
+    );
     for _ in 0..=FREE {
-        assert!(tries(&mut counts, &user(1), "own", 0));
+        assert!(tries(&mut counts, &known_user(), "own", 0));
     }
-    assert!(!tries(&mut counts, &user(1), "own", 0), "strictly as all");
-    assert!(tries(&mut counts, &user(1), "new", BY_EMAIL.cost_ms));
+    assert!(
+        !tries(&mut counts, &known_user(), "own", 0),
+        "strictly as all"
+    );
+    assert!(tries(&mut counts, &user(1), "new", BY_EMAIL_MS));
     // A right password from anywhere ends it for all.
     counts.succeeded(&user(1), "new");
     assert!(tries(&mut counts, &user(1), "newer", 0));
@@ -217,7 +224,7 @@ fn many_strangers_together_are_slowed_and_keep_no_known_client_out() {
 
 #[test]
 fn one_client_does_not_try_one_password_at_many_emails() {
-    let mut counts = Counts::default();
+    let mut counts = Counts::new(limits());
     let mut made = 0;
     for email in 0..1_000 {
         made += i64::from(tries(&mut counts, &nobody(&email.to_string()), "a", 0));
@@ -233,21 +240,18 @@ fn one_client_does_not_try_one_password_at_many_emails() {
 }
 
 #[test]
-fn a_new_password_starts_anew_and_ends_what_the_old_one_proved() {
-    let mut counts = Counts::default();
-    counts.succeeded(&user(1), "knew");
+fn a_new_password_starts_anew() {
+    let mut counts = Counts::new(limits());
     for _ in 0..=FREE {
         assert!(tries(&mut counts, &user(1), "own", 0));
     }
     assert!(!tries(&mut counts, &user(1), "own", 0));
     assert!(tries(&mut counts, &user(2), "own", 0));
-    let is_apart = |target: Target| counts.together(&target, "knew").is_none();
-    assert!(is_apart(user(1)) && !is_apart(user(2)));
 }
 
 #[test]
 fn a_flood_of_others_is_bounded_and_makes_no_guess_at_a_user_forgotten() {
-    let mut counts = Counts::default();
+    let mut counts = Counts::new(limits());
     for target in [user(1), nobody("early@x")] {
         for _ in 0..=FREE {
             assert!(tries(&mut counts, &target, "a", 0));

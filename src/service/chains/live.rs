@@ -7,6 +7,7 @@ use super::spare::Spare;
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
 use crate::domain::chain::CHAINS;
+use crate::domain::network_fee::FeeEstimate;
 use crate::domain::refusal::Refusal;
 use crate::domain::requests::Requests;
 use crate::domain::time::Time;
@@ -38,6 +39,8 @@ pub struct Said {
     pub watched: usize,
     /// What its nodes have been asked.
     pub requests: Requests,
+    /// What sending on it costs, as its node said last.
+    pub fee_estimate: Option<FeeEstimate>,
 }
 
 /// How live mode is set up, and what is heard of its chains.
@@ -46,6 +49,8 @@ pub struct Live {
     /// The chains that have nodes.
     chains: Vec<(LiveChain, Mutex<Said>)>,
     test_networks: bool,
+    /// Whether a command sends approved transfers.
+    has_signer: bool,
     /// Addresses of wallets that nobody has.
     pub(super) spare: Spare,
 }
@@ -57,8 +62,36 @@ impl Live {
         Live {
             chains: chains.map(|one| (one, Mutex::default())).collect(),
             test_networks,
+            has_signer: false,
             spare: Spare::default(),
         }
+    }
+
+    /// The same with a command that sends approved transfers, where there is one.
+    pub fn with_signer(self, has_signer: bool) -> Live {
+        Live { has_signer, ..self }
+    }
+
+    /// Returns `true` if a command sends approved transfers.
+    pub(in crate::service) fn has_signer(&self) -> bool {
+        self.has_signer
+    }
+
+    /// Returns `true` if the settings name a node of the chain.
+    pub(in crate::service) fn has_node(&self, chain: Chain) -> bool {
+        self.of_chain(chain).is_some()
+    }
+
+    /// What sending on a chain costs, as its node said last.
+    pub(in crate::service) fn fee_estimate(&self, chain: Chain) -> Option<FeeEstimate> {
+        let mut chains = self.chains();
+        let (_, said) = chains.find(|(one, _)| one.chain == chain)?;
+        said.fee_estimate
+    }
+
+    /// Returns `true` if a wallet of the chain has this address, and nobody was given it.
+    pub(in crate::service) fn is_spare(&self, chain: Chain, address: &str) -> bool {
+        self.spare.find(chain, address).is_some()
     }
 
     /// The chains that have nodes, each with what was said of it last.
@@ -86,6 +119,12 @@ impl Service {
         self.live.hear(chain, |said| {
             (said.problem, said.watched) = (problem, watched);
         });
+    }
+
+    /// Hears what sending on a chain costs, as its node says at this moment.
+    pub fn hear_of_fees(&self, chain: Chain, estimate: FeeEstimate) {
+        self.live
+            .hear(chain, |said| said.fee_estimate = Some(estimate));
     }
 
     /// Hears that so many requests more were made to a chain's nodes.

@@ -91,6 +91,7 @@ pub(super) fn begins_there(
         | Moves::Stopped(_)
         | Moves::Forward(_)
         | Moves::Claimed(_)
-        | Moves::Looked(_) => Ok(!is_stopped),
+        | Moves::Looked(_)
+        | Moves::Dated { .. } => Ok(!is_stopped),
     }
 }

@@ -182,6 +182,7 @@ impl Service {
                 balances::looked(tx, now, looked)?;
                 chain_cursors::put(tx, &cursor)?;
             }
+            Moves::Dated { .. } => chain_cursors::put(tx, &cursor)?,
         }
         for block in &step.keep {
             chain_blocks::keep(tx, chain, block)?;

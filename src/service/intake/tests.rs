@@ -265,6 +265,7 @@ fn a_deposit_of_which_no_rate_was_ever_known_is_kept_for_a_person() {
     let given = Given {
         proven,
         code: None,
+        client: "test".to_owned(),
         real_now: NOW,
     };
     let member = done(simulated.sign_in(NOW, given)).unwrap().member;

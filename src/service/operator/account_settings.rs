@@ -11,13 +11,15 @@ use crate::domain::money::{AmountError, Bps, Cents};
 use crate::domain::rate::SPREAD_BPS_MAX;
 use crate::domain::refusal::Refusal;
 use crate::domain::url::Site;
+use serde_json::Value;
 
-/// What only an operator changes: the terms of the account.
-pub(in crate::service) const TERMS: [&str; 10] = [
+/// Fields that only an operator changes: the terms of the account.
+pub const TERMS: [&str; 11] = [
     "feeBps",
     "maxInvoiceAmount",
     "payoutMinimum",
     "payoutDailyLimit",
+    "signerLimit",
     "underBps",
     "overBps",
     "rateSpreadBps",
@@ -68,6 +70,9 @@ pub(in crate::service) fn change_terms(
     account.payout_min = cents(fields, "payoutMinimum")?.unwrap_or(account.payout_min);
     account.payout_daily_max =
         cents(fields, "payoutDailyLimit")?.unwrap_or(account.payout_daily_max);
+    if fields.names("signerLimit") {
+        account.signer_max = limit(fields, "signerLimit")?;
+    }
     Ok(())
 }
 
@@ -191,15 +196,28 @@ fn bps(fields: &Fields<'_>, name: &str, max: i64) -> Result<Option<Bps>, Refusal
         .map(Bps))
 }
 
+/// A limit: an amount of fiat money, or zero; `None` for no limit.
+fn limit(fields: &Fields<'_>, name: &str) -> Result<Option<Cents>, Refusal> {
+    let is_zero = |text: &str| matches!(text, "0" | "0.0" | "0.00");
+    match fields.get(name).and_then(digits) {
+        Some(text) if is_zero(text) => Ok(Some(Cents::ZERO)),
+        Some(_) | None => cents(fields, name),
+    }
+}
+
+/// The digits of an amount, which is text or a number.
+fn digits(value: &Value) -> Option<&str> {
+    value
+        .as_str()
+        .or_else(|| value.as_number().map(serde_json::Number::as_str))
+}
+
 /// An amount of fiat money, as text or number.
 fn cents(fields: &Fields<'_>, name: &str) -> Result<Option<Cents>, Refusal> {
     let Some(value) = fields.get(name) else {
         return Ok(None);
     };
-    let text = value
-        .as_str()
-        .or_else(|| value.as_number().map(serde_json::Number::as_str));
-    match text.map(Cents::parse) {
+    match digits(value).map(Cents::parse) {
         Some(Ok(cents)) => Ok(Some(cents)),
         Some(Err(AmountError::TooLarge)) => Err(Refusal::field(
             name,

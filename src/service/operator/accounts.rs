@@ -137,13 +137,14 @@ impl Service {
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
         let (scope, actor, chain) = (*scope, member.actor(), chain_of(chain)?);
+        self.derive_upcoming()?;
         self.write(move |service, tx| {
             let fields = Fields::of(&body);
             fields.only(&["address"])?;
             let text = fields
                 .text("address", 1..=128)?
                 .ok_or_else(|| Refusal::field("address", "must be given"))?;
-            let address = service.destination(tx, Mode::Live, chain, text)?;
+            let address = service.outside_destination(tx, Mode::Live, chain, text)?;
             let address = address.map_err(|problem| Refusal::field("address", problem))?;
             let account = accounts::by_seq(tx, scope.account())?;
             let existing = payout_addresses::get(tx, account.seq, chain)?;

@@ -14,7 +14,7 @@ use crate::service::events::{Page, unknown_before};
 use crate::service::webhooks::{Attempt, attempt_view, body, headers, receiver_queue};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::delivery_pages::{self, Again, Delivery, Place, Since};
-use crate::store::{Reader, Tx, accounts, endpoints, events};
+use crate::store::{Reader, Tx, endpoints, events};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -245,10 +245,7 @@ impl Service {
 
 /// Begins a new round, to where the endpoint is now.
 fn begin_again(tx: &Tx<'_>, account: i64, again: &Again, now: Time) -> Result<(), Error> {
-    let queue = match &again.endpoint {
-        Some(endpoint) => receiver_queue(&again.url, endpoint),
-        None => receiver_queue(&again.url, &accounts::by_seq(tx, account)?.id),
-    };
+    let queue = receiver_queue(&again.url, account, again.endpoint.as_deref());
     Ok(delivery_pages::resend(
         tx, &again.id, &again.url, &queue, now,
     )?)

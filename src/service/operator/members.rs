@@ -15,8 +15,11 @@ use crate::domain::signature::hex;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::user::{PASSWORD_MS_MAX, Role, SESSION_MS, User};
 use crate::service::{Asker, Error, Scope, Service, random};
-use crate::store::{Reader, Tx, accounts, sessions, users};
+use crate::store::{Reader, Tx, accounts, known_clients, sessions, users};
 use std::sync::Arc;
+
+/// Clients that are known of one user.
+const CLIENTS_MAX: u32 = 8;
 
 /// How far a clock that is being set right may go back without anybody being asked for the password again.
 const CLOCK_STEP_MS: i64 = MINUTE_MS;
@@ -109,6 +112,23 @@ impl Mark {
             factor: user.second_factor_at,
         }
     }
+
+    /// Returns the hash of a client that proved this password and second factor.
+    fn client_hash(&self, client: &str) -> [u8; 32] {
+        let (password, factor) = (hex(&self.password), self.factor.map(|at| at.0));
+        apikey::hash(&format!("{} {password} {factor:?} {client}", self.user))
+    }
+}
+
+/// Stores a client as known: the user has just signed in by it, or shown there to be still the same person.
+pub(super) fn remember_client(
+    tx: &Tx<'_>,
+    user: &User,
+    password_hash: &str,
+    client: &str,
+) -> Result<(), Error> {
+    let hash = Mark::of(user, password_hash).client_hash(client);
+    Ok(known_clients::add(tx, user.seq, &hash, CLIENTS_MAX)?)
 }
 
 impl Credentials {
@@ -165,18 +185,23 @@ pub struct Given {
     pub proven: Proven,
     /// The code of the second factor; not looked at where it is off.
     pub code: Option<second_factor::Code>,
+    /// The client that gave it: an address, or the site of one.
+    pub client: String,
     /// When, by the wall clock: authenticator apps go by it, and no sandbox's clock moves it.
     pub real_now: Time,
 }
 
 impl Given {
-    /// The user, if the password is still that one and the code is right where one is needed; it is used up.
+    /// The user, if the password is still that one and the code is right where one is needed; it is used up. The client is
+    /// known from then on.
     ///
     /// # Errors
     /// `invalid_credentials`; `second_factor_required` where a code is needed and not given.
     pub(super) fn still(self, tx: &Tx<'_>, now: Time) -> Result<User, Error> {
+        let password_hash = self.proven.password_hash.clone();
         let user = self.proven.still(tx)?;
         prove(tx, &user, self.code.as_ref(), now, self.real_now)?;
+        remember_client(tx, &user, &password_hash, &self.client)?;
         Ok(user)
     }
 }
@@ -212,6 +237,12 @@ impl Service {
     pub fn credentials(&self, email: &str) -> Result<Credentials, Error> {
         let found = self.read(|db| Ok(users::by_email(db, email)?))?;
         Ok(Credentials { found })
+    }
+
+    /// Returns `true` if a user has signed in by this client, with the password and the second factor of the mark.
+    pub fn is_known_client(&self, mark: &Mark, client: &str) -> Result<bool, Error> {
+        let hash = mark.client_hash(client);
+        self.read(|db| Ok(known_clients::has(db, &hash)?))
     }
 
     /// Begins a session.

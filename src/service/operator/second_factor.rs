@@ -4,7 +4,7 @@
 //! guesses (`http`). What always holds: a code is used up in the transaction that it permits, so none is taken twice, by
 //! whichever process or connection, and whatever the clock shows; a secret is answered once, by [`Service::begin_second_factor`].
 
-use super::members::Member;
+use super::members::{Member, remember_client};
 use super::users::{Known, known, named, told};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::second_factor::{self, NEEDED, RECOVERY_CODES, Secret, recovery_code};
@@ -45,7 +45,7 @@ impl Service {
     }
 
     /// Turns on what was begun, by a first code of the app: the recovery codes, which are not kept. All other sessions of
-    /// the user end.
+    /// the user end. The client is known from then on.
     ///
     /// # Errors
     /// `invalid_credentials` where the code is wrong, `invalid_transition` where nothing was begun or it is on.
@@ -55,6 +55,7 @@ impl Service {
         real_now: Time,
         member: &Member,
         code: second_factor::Code,
+        client: String,
     ) -> Result<Vec<String>, Error> {
         let (user, session) = (member.user().clone(), *member.session());
         let mut codes = Vec::with_capacity(RECOVERY_CODES);
@@ -86,6 +87,9 @@ impl Service {
                 shown.push(text);
             }
             sessions::delete_others(tx, user.seq, &session)?;
+            if let Some((user, password_hash)) = users::by_email(tx, &user.email)? {
+                remember_client(tx, &user, &password_hash, &client)?;
+            }
             told(tx, &user.email, "user.second_factor_on", &user, now)?;
             Ok(shown)
         })
@@ -183,7 +187,7 @@ pub(super) fn prove(
                 Some(step) => {
                     let newest = Secret::newest_step(real_now);
                     if !used_steps::take(tx, user.seq, step, newest)? {
-                        return Err(used());
+                        return Err(second_factor::used().into());
                     }
                     true
                 }
@@ -218,11 +222,6 @@ fn of_id(db: &Reader<'_>, id: &str) -> Result<User, Error> {
 fn wrong() -> Error {
     let message = "code must be what your authenticator app shows now, and each works once; or a recovery code that \
                    is left";
-    Refusal::of(Code::InvalidCredentials, "code", message).into()
-}
-
-fn used() -> Error {
-    let message = "code, or a later one, was used already; wait for the next one that your authenticator app shows";
     Refusal::of(Code::InvalidCredentials, "code", message).into()
 }
 

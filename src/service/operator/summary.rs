@@ -15,7 +15,7 @@ use crate::domain::transfer::{TransferKind, TransferStatus};
 use crate::service::accounts::balances_of;
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::summary;
-use crate::store::{Reader, accounts, file};
+use crate::store::{Reader, accounts, file, transfers};
 use serde_json::value::to_raw_value;
 
 /// How far back invoices count as recent: 30 days.
@@ -63,6 +63,7 @@ impl Service {
                 payouts: open_transfers(db, None, mode, TransferKind::Payout)?,
                 refunds: open_transfers(db, None, mode, TransferKind::Refund)?,
                 transfers_unknown: summary::unknown_transfers(db, mode)?,
+                transfers_without_signer: self.without_signer(db, mode)?,
                 servers_waiting: summary::waiting_servers(db)?,
                 servers_unknown: summary::unknown_servers(db)?,
                 unmatched_payments: summary::unmatched_payments(db, mode)?,
@@ -70,6 +71,16 @@ impl Service {
                 maintenance: file::load(db)?.is_some_and(|file| file.maintenance),
             })?)
         })
+    }
+}
+
+impl Service {
+    /// Count of the approved transfers that a signer is to send while none is set.
+    fn without_signer(&self, db: &Reader<'_>, mode: Mode) -> Result<i64, Error> {
+        if self.is_simulated(mode) || self.live.has_signer() {
+            return Ok(0);
+        }
+        Ok(transfers::waiting_for_signer(db)?)
     }
 }
 

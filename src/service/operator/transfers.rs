@@ -8,11 +8,13 @@ use crate::domain::asset::Mode;
 use crate::domain::payment_uri::payment_uri;
 use crate::domain::render;
 use crate::domain::time::Time;
+use crate::domain::transfer::approval::{APPROVAL_FIELDS, Proposal};
+use crate::domain::transfer::sender::SenderConditions;
 use crate::domain::transfer::step::{TransferAction, Wanted};
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::service::events::{self, Page, unknown_before};
 use crate::service::transfers::{By, find, noted_as, owned};
-use crate::service::{Error, Json, Scope, Service};
+use crate::service::{Error, Json, Member, Scope, Service};
 use crate::store::{Reader, audit_log, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -60,6 +62,8 @@ pub struct Opened {
     pub to_send: Option<ToSend>,
     /// Who began to send it and when, while it is being sent.
     pub begun: Option<(String, Time)>,
+    /// What an approval would fix, while it is requested and an operator reads it.
+    pub approval: Option<(Proposal, SenderConditions)>,
 }
 
 /// Who began to send it and when; nothing where it is not being sent.
@@ -129,18 +133,27 @@ impl Service {
     /// `not_found` where it is not the caller's.
     pub fn transfer_to_send(
         &self,
+        now: Time,
+        member: &Member,
         scope: &Scope,
-        kind: TransferKind,
-        id: &str,
+        (kind, id): (TransferKind, &str),
     ) -> Result<Opened, Error> {
         self.read_at_one_moment(|db| {
             let transfer = owned(db, scope, kind, id)?;
             let to_send = self.by_hand(db, &transfer)?;
             let begun = begun(db, &transfer)?;
+            let is_asked = member.is_operator() && transfer.status == TransferStatus::Requested;
+            let approval = if is_asked {
+                let proposal = self.proposal(db, now, &transfer)?;
+                Some((proposal, self.sender_conditions(db, now, &transfer)?))
+            } else {
+                None
+            };
             Ok(Opened {
                 transfer,
                 to_send,
                 begun,
+                approval,
             })
         })
     }
@@ -166,8 +179,8 @@ impl Service {
         }))
     }
 
-    /// Does a step that the operator asks for: `action`, and `rate`, `networkFee`, `txid` or `reason` as it needs them.
-    /// Where chains are simulated what is left out is made up.
+    /// Does a step that the operator asks for: `action`, and the fields that go with it. Where chains are simulated what is
+    /// left out is made up.
     ///
     /// # Errors
     /// `not_found`, `invalid_request`, `invalid_transition`.
@@ -179,8 +192,11 @@ impl Service {
         id: &str,
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
-        let known = ["action", "rate", "networkFee", "txid", "reason"];
+        let known = [&["action", "txid", "reason"][..], &APPROVAL_FIELDS].concat();
         let wanted = Wanted::parse(&body, &known)?;
+        if wanted.action == TransferAction::Approve {
+            self.derive_upcoming()?;
+        }
         let (actor, id) = (actor.to_owned(), id.to_owned());
         self.write(move |service, tx| {
             let transfer = find(tx, kind, &id)?;

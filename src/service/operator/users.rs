@@ -3,7 +3,7 @@
 //! What does not live here: signing in (`members`). What always holds: once there was an operator who can sign in,
 //! there is always one; and a changed password ends the sessions that began with the old one.
 
-use super::members::{Given, create};
+use super::members::{Given, create, remember_client};
 use crate::domain::apikey;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
@@ -130,8 +130,11 @@ impl Service {
         password_hash: String,
     ) -> Result<(), Error> {
         self.write(move |_, tx| {
+            let client = given.client.clone();
             let user = given.still(tx, now)?;
             let email = user.email.clone();
+            // The session ends with the old password, and the client has to be known under the new one to sign in.
+            remember_client(tx, &user, &password_hash, &client)?;
             change(tx, &email, user, None, Some(&password_hash), now).map(drop)
         })
         .await

@@ -2,14 +2,14 @@
 //!
 //! What always holds: it is what live mode goes by, worked out in the same way.
 
-use super::last_known;
+use super::market;
 use crate::domain::asset::symbols;
 use crate::domain::money::Currency;
-use crate::domain::rate::{Figure, NoAgreement, Quoted, agreed, of_file};
+use crate::domain::rate::{Market, NoAgreement, of_file};
 use crate::domain::render;
 use crate::domain::time::Time;
 use crate::service::{Error, Json, Service};
-use crate::store::{Kind, Reader, coins_off, keys, rate_figures, rate_sources};
+use crate::store::{Kind, Reader, coins_off, keys, rate_sources};
 
 /// What live mode has of one coin in one currency.
 struct CoinState {
@@ -17,18 +17,14 @@ struct CoinState {
     coin: &'static str,
     /// What it costs is in this.
     currency: Currency,
-    /// The rate of now, or why there is none.
-    now: Result<Quoted, NoAgreement>,
-    /// The newest rate that was ever known.
-    newest: Option<Quoted>,
-    /// What each source said last.
-    figures: Vec<Figure>,
+    /// What is known of it.
+    market: Market,
 }
 
 impl CoinState {
     /// Does the operator's file name it?
     fn is_in_file(&self) -> bool {
-        of_file(&self.figures).is_some()
+        of_file(&self.market.figures).is_some()
     }
 }
 
@@ -37,13 +33,11 @@ fn coin_states(db: &Reader<'_>, now: Time) -> Result<Vec<CoinState>, Error> {
     let each =
         symbols().flat_map(|coin| Currency::ALL.iter().map(move |currency| (coin, *currency)));
     each.map(|(coin, currency)| {
-        let figures = rate_figures::of_coin(db, coin, currency)?;
+        let market = market(db, coin, currency, now)?;
         Ok(CoinState {
             coin,
             currency,
-            now: agreed(&figures, now),
-            newest: last_known(db, coin, currency, &figures)?,
-            figures,
+            market,
         })
     })
     .collect()
@@ -59,9 +53,9 @@ impl Service {
         let coins = coins.iter().map(|state| render::rates::Coin {
             coin: state.coin,
             currency: state.currency,
-            now: state.now.as_ref(),
-            newest: state.newest.as_ref(),
-            figures: &state.figures,
+            now: state.market.now.as_ref(),
+            newest: state.market.known.as_ref(),
+            figures: &state.market.figures,
         });
         let coins: Vec<_> = coins.collect();
         Ok(render::rates::rates(now, needed, &coins, &sources)?)
@@ -81,7 +75,7 @@ impl Service {
         };
         let states = states.into_iter().filter(is_needed);
         let without = states.filter_map(|state| {
-            let none = state.now.err()?;
+            let none = state.market.now.err()?;
             Some((state.coin, state.currency, none))
         });
         Ok(without.collect())

@@ -1,12 +1,14 @@
-//! How many attempts a receiver may have under way, case by case.
+//! Attempts that a queue may have under way, case by case.
+
+mod waits;
 
 use super::{
-    CROWD, FAILURES_MAX, OTHERS_MAX, QUICK_MS_MAX, RECEIVER_MAX, REMEMBERED_MAX, Receivers,
-    SHARE_FIRST, SHARE_MAX, SLOW_MAX, THREADS_MAX, UnderWay, Waiting,
+    ACCOUNT_SLOW_MAX, CROWD, FAILURES_MAX, OTHERS_MAX, QUEUES_FEW, QUICK_MS_MAX, REMEMBERED_MAX,
+    Receivers, SHARE_FIRST, SHARE_MAX, SLOW_MAX, Speed, THREADS_MAX, UnderWay, Waiting,
 };
 use crate::domain::time::Time;
 
-/// As long as an attempt takes that hangs.
+/// Latency of an attempt that hangs until its time limit.
 const HANGING_MS: i64 = 10_000;
 
 /// A queue with something due, tried before or not.
@@ -18,215 +20,354 @@ fn waiting(name: &str, was_tried: bool) -> Waiting {
     }
 }
 
-/// Begins all that a queue has room for.
+/// Begins as many attempts as a queue has room for.
 fn fill(receivers: &mut Receivers, name: &str) -> usize {
     let room = receivers.room(name);
     (0..room).for_each(|_| receivers.began(name, 0));
     room
 }
 
-/// Makes one attempt.
-fn tried(receivers: &mut Receivers, name: &str, success: bool, latency_ms: i64) {
-    receivers.began(name, 0);
-    receivers.ended(name, success, latency_ms);
+/// Fills all these queues. Returns how many attempts began.
+fn fill_all(receivers: &mut Receivers, names: &[String]) -> usize {
+    names.iter().map(|name| fill(receivers, name)).sum()
 }
 
-/// The names of so many.
-fn names(what: &str, count: usize) -> Vec<String> {
-    (0..count).map(|number| format!("{what}{number}")).collect()
+/// Makes one attempt.
+fn attempt(receivers: &mut Receivers, name: &str, is_success: bool, latency_ms: i64) {
+    receivers.began(name, 0);
+    receivers.ended(name, is_success, latency_ms, 0);
+}
+
+/// Names of queues of one account.
+fn queues(origin: &str, count: usize, account: &str) -> Vec<String> {
+    (0..count)
+        .map(|number| format!("https://{origin}{number} {account}"))
+        .collect()
+}
+
+/// Names of queues, each of an account of its own.
+fn strangers(count: usize) -> Vec<String> {
+    (0..count)
+        .map(|number| format!("https://shop{number} account{number}"))
+        .collect()
 }
 
 #[test]
-fn a_share_grows_with_success_and_falls_with_failure() {
+fn share_grows_with_success_and_falls_with_failure() {
     let mut receivers = Receivers::default();
-    let mut seen = Vec::new();
-    for success in [true, true, true, true, true, false, true] {
-        seen.push(receivers.room("a"));
-        tried(&mut receivers, "a", success, 0);
+    let mut shares = Vec::new();
+    for is_success in [true, true, true, true, true, false, true] {
+        shares.push(receivers.room("a 1"));
+        attempt(&mut receivers, "a 1", is_success, 0);
     }
-    assert_eq!(seen, [SHARE_FIRST, 4, 8, 16, SHARE_MAX, SHARE_MAX, 1]);
-    assert_eq!(fill(&mut receivers, "a"), SHARE_FIRST);
+    assert_eq!(shares, [SHARE_FIRST, 4, 8, 16, SHARE_MAX, SHARE_MAX, 1]);
+    assert_eq!(fill(&mut receivers, "a 1"), SHARE_FIRST);
     assert_eq!(
-        (receivers.room("a"), receivers.under_way("a")),
+        (receivers.room("a 1"), receivers.under_way("a 1")),
         (0, SHARE_FIRST)
     );
 }
 
 #[test]
-fn what_is_known_is_remembered_though_nothing_waits() {
+fn idle_queues_are_remembered() {
     let mut receivers = Receivers::default();
-    tried(&mut receivers, "quick", true, QUICK_MS_MAX);
-    tried(&mut receivers, "slow", true, QUICK_MS_MAX + 1);
-    receivers.keep(&[]);
-    for name in names("hanging", 1_000) {
-        fill(&mut receivers, &name);
+    attempt(&mut receivers, "quick 1", true, QUICK_MS_MAX);
+    attempt(&mut receivers, "slow 2", true, QUICK_MS_MAX + 1);
+    receivers.refresh(&[], 0);
+    let begun = fill_all(&mut receivers, &strangers(1_000));
+    assert_eq!(begun, OTHERS_MAX);
+    assert_eq!(
+        (receivers.room("quick 1"), receivers.room("slow 2")),
+        (4, 0)
+    );
+}
+
+#[test]
+fn account_with_a_thousand_hanging_origins_gets_a_third_of_the_senders() {
+    for (hung_before, most) in [(false, THREADS_MAX / 3), (true, ACCOUNT_SLOW_MAX)] {
+        let mut receivers = Receivers::default();
+        attempt(&mut receivers, "https://quick 1", true, 1);
+        let hanging = queues("hanging", 1_000, "1");
+        for name in &hanging {
+            if hung_before {
+                attempt(&mut receivers, name, false, HANGING_MS);
+            }
+        }
+        assert_eq!(fill_all(&mut receivers, &hanging), most);
+        // Its endpoints are among its queues.
+        let room = receivers.room("https://new 1 endpoint");
+        assert_eq!(room, usize::from(hung_before));
+        assert_eq!(receivers.room("https://quick 1"), SHARE_FIRST);
+        // Its origins of another account, and others.
+        assert_eq!(receivers.room("https://hanging0 2"), 1);
+        assert_eq!(receivers.room("https://new 2"), 1);
+    }
+}
+
+#[test]
+fn any_number_of_hanging_accounts_leaves_room_for_another() {
+    let mut receivers = Receivers::default();
+    let mut begun = Vec::new();
+    for account in 0..8 {
+        let hanging = queues("hanging", 1_000, &account.to_string());
+        begun.push(fill_all(&mut receivers, &hanging));
+        assert!(receivers.room("https://new another") > 0, "{begun:?}");
+    }
+    assert_eq!(begun, [256, 128, 64, 32, 16, 8, 4, 2]);
+    // As attempts end, all accounts come to the same.
+    for _ in 0..20 {
+        for account in 0..8 {
+            let hanging = queues("hanging", 1_000, &account.to_string());
+            for name in &hanging {
+                if receivers.under_way(name) > 0 {
+                    receivers.ended(name, false, HANGING_MS, 0);
+                    break;
+                }
+            }
+            fill_all(&mut receivers, &hanging);
+        }
+    }
+    assert!(receivers.room("https://new another") > 0);
+    assert!(receivers.under_way.others() <= OTHERS_MAX);
+}
+
+#[test]
+fn quick_queues_of_all_accounts_find_room_beside_hanging_ones() {
+    let mut receivers = Receivers::default();
+    let quick = strangers(THREADS_MAX - OTHERS_MAX);
+    for name in &quick {
+        attempt(&mut receivers, name, true, 1);
+    }
+    // It refuses, but it does so quickly.
+    attempt(&mut receivers, "https://refusing 1", false, 1);
+    for account in 0..1_000 {
+        fill_all(
+            &mut receivers,
+            &queues("hanging", 4, &format!("h{account}")),
+        );
     }
     assert_eq!(receivers.under_way.all(), OTHERS_MAX);
-    assert_eq!((receivers.room("quick"), receivers.room("slow")), (4, 0));
-}
-
-#[test]
-fn a_thousand_that_hang_leave_room_for_those_that_answered_quickly() {
-    for (hung_before, most) in [(false, OTHERS_MAX), (true, SLOW_MAX)] {
-        let mut receivers = Receivers::default();
-        let quick = names("quick", THREADS_MAX - OTHERS_MAX);
-        for name in &quick {
-            tried(&mut receivers, name, true, 1);
-        }
-        // It refuses, but keeps nobody waiting.
-        tried(&mut receivers, "refusing", false, 1);
-        for name in names("hanging", 1_000) {
-            if hung_before {
-                tried(&mut receivers, &name, false, HANGING_MS);
-            }
-            fill(&mut receivers, &name);
-        }
-        assert_eq!(receivers.under_way.all(), most);
-        assert_eq!(receivers.room("new"), usize::from(hung_before));
-        assert_eq!(receivers.room("refusing"), 1);
-        for name in &quick {
-            let room = receivers.room(name);
-            assert!((1..=SHARE_FIRST).contains(&room), "{name}");
-            receivers.began(name, 0);
-        }
-        assert!(receivers.under_way.all() <= THREADS_MAX);
+    assert_eq!(receivers.room("https://refusing 1"), 1);
+    for name in &quick {
+        let room = receivers.room(name);
+        assert!((1..=SHARE_FIRST).contains(&room), "{name}");
+        receivers.began(name, 0);
     }
+    assert_eq!(receivers.under_way.all(), THREADS_MAX);
+    assert_eq!(receivers.room("https://refusing 1"), 0);
 }
 
 #[test]
-fn those_that_answered_quickly_and_hang_now_leave_room_for_one_another() {
+fn hanging_queues_do_not_reduce_the_share_of_a_quick_one() {
     let mut receivers = Receivers::default();
-    for name in names("quick", 1_000) {
+    for _ in 0..10 {
+        attempt(&mut receivers, "https://busy 1", true, 1);
+    }
+    for account in 2..5 {
+        fill_all(
+            &mut receivers,
+            &queues("hanging", 1_000, &account.to_string()),
+        );
+    }
+    assert!(receivers.under_way.others() > CROWD);
+    assert_eq!(receivers.room("https://busy 1"), SHARE_MAX);
+}
+
+#[test]
+fn quick_queues_that_begin_to_hang_leave_room_for_others() {
+    let mut receivers = Receivers::default();
+    let all = queues("quick", 1_000, "1");
+    for name in &all {
         for _ in 0..10 {
-            tried(&mut receivers, &name, true, 1);
+            attempt(&mut receivers, name, true, 1);
         }
     }
-    let begun: Vec<usize> = names("quick", 1_000)
-        .iter()
-        .map(|name| fill(&mut receivers, name))
-        .collect();
-    // The first get their whole share, then each gets the first, until no sender is left.
-    let first: Vec<usize> = begun.iter().copied().take(5).collect();
+    attempt(&mut receivers, "https://quick 2", true, 1);
+    let begun: Vec<usize> = all.iter().map(|name| fill(&mut receivers, name)).collect();
+    // The first get their whole share, then each gets the first, until the account has half of the senders.
+    let full = CROWD / SHARE_MAX;
+    assert_eq!(begun[full - 1..=full], [SHARE_MAX, SHARE_FIRST]);
+    assert_eq!(begun.iter().sum::<usize>(), THREADS_MAX / 2);
+    assert_eq!(receivers.room("https://quick 2"), SHARE_FIRST);
+    // After a second they are known to hang. None of them gets more, the others do.
+    receivers.refresh(&[], QUICK_MS_MAX);
+    assert_eq!(receivers.under_way.slow, 0);
+    receivers.refresh(&[], QUICK_MS_MAX + 1);
     assert_eq!(
-        first,
-        [SHARE_MAX, SHARE_MAX, SHARE_MAX, SHARE_MAX, SHARE_FIRST]
+        (receivers.under_way.quick, receivers.under_way.slow),
+        (0, THREADS_MAX / 2)
     );
-    assert_eq!(begun.iter().sum::<usize>(), THREADS_MAX);
-    let hanging = names("quick", 1_000);
-    for (name, begun) in hanging.iter().zip(begun) {
+    assert_eq!(receivers.room(&all[0]), 0);
+    assert_eq!(receivers.room(&all[999]), SHARE_MAX);
+    assert_eq!(receivers.room("https://new 2"), 1);
+    for (name, begun) in all.iter().zip(begun) {
         for _ in 0..begun {
-            receivers.ended(name, false, HANGING_MS);
+            receivers.ended(name, false, HANGING_MS, 0);
         }
     }
     assert_eq!(receivers.under_way, UnderWay::default());
-    let slow = hanging.iter().map(|name| fill(&mut receivers, name));
-    // Those that were tried are known to hang; the others are taken to be quick still.
-    assert_eq!(slow.sum::<usize>(), THREADS_MAX);
-    assert!(receivers.under_way.slow > 0 && receivers.under_way.slow <= SLOW_MAX);
 }
 
 #[test]
-fn in_a_crowd_one_of_whom_nothing_is_known_gets_one_at_a_time() {
+fn busy_quick_queue_stays_quick_while_its_attempts_end() {
     let mut receivers = Receivers::default();
-    for name in names("hanging", 100) {
-        assert!(fill(&mut receivers, &name) > 0);
+    attempt(&mut receivers, "a 1", true, 1);
+    for now_ms in (0..10_000).step_by(900) {
+        receivers.began("a 1", now_ms);
+        receivers.began("a 1", now_ms);
+        receivers.refresh(&[], now_ms + 899);
+        assert_eq!(receivers.queues["a 1"].speed, Speed::Quick);
+        receivers.ended("a 1", true, 900, now_ms + 900);
+        receivers.ended("a 1", true, 900, now_ms + 900);
     }
-    assert!((CROWD..OTHERS_MAX).contains(&receivers.under_way.all()));
-    assert_eq!(fill(&mut receivers, "new"), 1);
-    receivers.ended("new", true, 1);
-    assert_eq!(receivers.room("new"), SHARE_FIRST);
 }
 
 #[test]
-fn one_receiver_gets_no_more_under_many_names() {
+fn new_queue_begins_with_one_attempt_beside_many() {
     let mut receivers = Receivers::default();
-    let begun = names("https://host", 1_000)
+    let hanging = queues("hanging", QUEUES_FEW, "1");
+    let begun: Vec<usize> = hanging
         .iter()
-        .map(|host| fill(&mut receivers, &format!("{host} account")))
-        .sum::<usize>();
-    assert_eq!(begun, RECEIVER_MAX);
-    assert_eq!(receivers.room("https://host0 other"), SHARE_FIRST);
+        .map(|name| fill(&mut receivers, name))
+        .collect();
+    assert_eq!(begun, [SHARE_FIRST; QUEUES_FEW]);
+    // Of its account.
+    assert_eq!(fill(&mut receivers, "new 1"), 1);
+    receivers.ended("new 1", true, 1, 0);
+    assert_eq!(receivers.room("new 1"), SHARE_FIRST);
+    assert_eq!(receivers.room("new 2"), SHARE_FIRST);
+    // Of all accounts.
+    fill_all(&mut receivers, &strangers(CROWD / SHARE_FIRST));
+    assert_eq!(receivers.room("new 2"), 1);
 }
 
 #[test]
-fn after_twenty_failures_in_a_row_there_are_pauses_until_one_is_taken() {
+fn twenty_failures_in_a_row_pause_a_queue_until_a_success() {
     let mut receivers = Receivers::new(50);
-    let fail = |receivers: &mut Receivers, host: u32| {
-        let name = format!("https://host{host} account");
-        receivers.began(&name, 1_000);
-        receivers.ended(&name, false, 1);
+    let (failing, beside) = ("https://host 1 endpoint", "https://host 1 another");
+    let fail = |receivers: &mut Receivers| {
+        receivers.began(failing, 1_000);
+        receivers.ended(failing, false, 1, 1_001);
     };
-    for host in 1..FAILURES_MAX {
-        fail(&mut receivers, host);
-        assert_eq!(receivers.pause_ms("https://host1 account", 1_000), 0);
+    for _ in 1..FAILURES_MAX {
+        fail(&mut receivers);
+        assert_eq!(receivers.pause_ms(failing, 1_000), 0);
     }
-    fail(&mut receivers, 1);
-    let pauses = [1_000, 1_010, 1_049, 1_050, 9_000]
-        .map(|now_ms| receivers.pause_ms("https://host1 account", now_ms));
+    fail(&mut receivers);
+    let pauses =
+        [1_000, 1_010, 1_049, 1_050, 9_000].map(|now_ms| receivers.pause_ms(failing, now_ms));
     assert_eq!(pauses, [50, 40, 1, 0, 0]);
-    // Under another name it is the same receiver; another is not.
-    assert_eq!(receivers.pause_ms("https://elsewhere account", 1_000), 50);
-    assert_eq!(receivers.pause_ms("https://host1 other", 1_000), 0);
-    receivers.keep(&[]);
-    assert_eq!(receivers.pause_ms("https://host1 account", 1_000), 50);
-    tried(&mut receivers, "https://host1 account", true, 1);
-    assert_eq!(receivers.pause_ms("https://host1 account", 0), 0);
+    // Another endpoint of the same account does not pause, and neither do its webhookUrls.
+    for other in [beside, "https://host 1"] {
+        attempt(&mut receivers, other, false, 1);
+        assert_eq!(receivers.pause_ms(other, 0), 0);
+    }
+    receivers.refresh(&[], 1_000);
+    assert_eq!(receivers.pause_ms(failing, 1_000), 50);
+    attempt(&mut receivers, failing, true, 1);
+    assert_eq!(receivers.pause_ms(failing, 0), 0);
     // Without pauses, as in the sandbox, there are none.
     let mut receivers = Receivers::new(0);
-    (0..100).for_each(|_| fail(&mut receivers, 1));
-    assert_eq!(receivers.pause_ms("https://host1 account", 1_000), 0);
+    (0..100).for_each(|_| fail(&mut receivers));
+    assert_eq!(receivers.pause_ms(failing, 1_000), 0);
 }
 
 #[test]
-fn whoever_had_no_turn_for_the_longest_time_is_next() {
+fn failing_origins_of_an_account_share_their_pauses() {
+    let mut receivers = Receivers::new(50);
+    attempt(&mut receivers, "https://good 1", true, 1);
+    let failing = queues("failing", FAILURES_MAX as usize, "1");
+    for name in &failing {
+        assert_eq!(receivers.pause_ms(name, 900), 0, "it is new");
+        receivers.began(name, 900);
+        receivers.ended(name, false, 1, 901);
+    }
+    assert_eq!(receivers.pause_ms(&failing[0], 910), 40);
+    // The next attempt of any of them begins a pause of all, and an attempt of a new origin does not.
+    receivers.began(&failing[0], 1_000);
+    receivers.ended(&failing[0], false, 1, 1_001);
+    attempt(&mut receivers, "https://failing 1", false, 1);
+    for name in &failing {
+        assert_eq!(receivers.pause_ms(name, 1_010), 40);
+        assert_eq!(receivers.pause_ms(name, 1_050), 0);
+    }
+    // What has not failed last does not pause.
+    for name in ["https://good 1", "https://new 1", "https://failing0 2"] {
+        assert_eq!(receivers.pause_ms(name, 1_010), 0);
+    }
+    attempt(&mut receivers, "https://good 1", true, 1);
+    assert_eq!(receivers.pause_ms(&failing[0], 1_010), 0);
+}
+
+#[test]
+fn oldest_turn_is_next_and_of_new_queues_what_is_due_first() {
     let mut receivers = Receivers::default();
-    let all: Vec<Waiting> = ["a", "b", "c", "d"].map(|name| waiting(name, false)).into();
+    let mut all: Vec<Waiting> = ["a", "b", "d", "e"].map(|name| waiting(name, false)).into();
+    all.insert(
+        2,
+        Waiting {
+            due_at: Time(1),
+            ..waiting("c", false)
+        },
+    );
     for name in ["b", "a", "d", "b"] {
-        tried(&mut receivers, name, false, 1);
+        attempt(&mut receivers, name, false, 1);
     }
     let turns = receivers.in_turn(&all).into_iter();
     let turns: Vec<&str> = turns.map(|one| one.queue.as_str()).collect();
-    assert_eq!(turns, ["c", "a", "d", "b"]);
+    assert_eq!(turns, ["e", "c", "a", "d", "b"]);
 }
 
 #[test]
-fn what_failed_before_a_restart_is_no_stranger_after_it() {
+fn queue_that_failed_before_a_restart_is_slow_after_it() {
     let mut receivers = Receivers::default();
-    receivers.keep(&[waiting("failed", true), waiting("new", false)]);
-    assert_eq!((receivers.room("failed"), receivers.room("new")), (1, 4));
-    for name in names("failed", 1_000) {
-        receivers.keep(&[waiting(&name, true)]);
-        fill(&mut receivers, &name);
+    receivers.refresh(&[waiting("failed 1", true), waiting("new 1", false)], 0);
+    assert_eq!(
+        (receivers.room("failed 1"), receivers.room("new 1")),
+        (1, 4)
+    );
+    for account in 0..1_000 {
+        for name in queues("failed", 4, &account.to_string()) {
+            receivers.refresh(&[waiting(&name, true)], 0);
+            fill(&mut receivers, &name);
+        }
     }
     assert_eq!(
-        (receivers.under_way.slow, receivers.room("new")),
+        (receivers.under_way.slow, receivers.room("new 1")),
         (SLOW_MAX, 1)
     );
-    // What is known by its own answers stays known by them.
+    // A queue that this process has tried keeps its speed.
     let mut receivers = Receivers::default();
-    tried(&mut receivers, "quick", true, 1);
-    receivers.keep(&[waiting("quick", true)]);
-    assert_eq!(receivers.room("quick"), SHARE_FIRST);
+    attempt(&mut receivers, "quick 1", true, 1);
+    receivers.refresh(&[waiting("quick 1", true)], 0);
+    assert_eq!(receivers.room("quick 1"), SHARE_FIRST);
 }
 
 #[test]
-fn no_more_is_remembered_than_may_be_and_nobody_forgets_for_another() {
+fn eviction_spares_other_accounts_and_quick_queues() {
     let mut receivers = Receivers::default();
-    tried(&mut receivers, "https://shop one", true, 1);
+    attempt(&mut receivers, "https://shop one", true, 1);
     receivers.began("https://busy one", 0);
-    for host in 0..REMEMBERED_MAX.saturating_mul(2) {
-        tried(&mut receivers, &format!("https://{host} many"), false, 1);
+    attempt(&mut receivers, "https://quick many", true, 1);
+    for name in queues("host", REMEMBERED_MAX * 2, "many") {
+        attempt(&mut receivers, &name, false, HANGING_MS);
     }
-    let waits = waiting("https://0 many", true);
-    receivers.keep(std::slice::from_ref(&waits));
+    let waits = waiting("https://host0 many", true);
+    receivers.refresh(std::slice::from_ref(&waits), 0);
     assert!(receivers.queues.len() <= REMEMBERED_MAX);
     assert_eq!(receivers.room("https://shop one"), SHARE_FIRST);
+    assert_eq!(receivers.room("https://quick many"), SHARE_FIRST);
     assert_eq!(receivers.under_way("https://busy one"), 1);
     assert!(receivers.queues.contains_key(&waits.queue));
-    assert_eq!(receivers.receivers.len(), 2);
-    receivers.keep(&[]);
-    assert_eq!(
-        receivers.receivers.get("many").map(|many| many.queues),
-        Some(receivers.queues.len().saturating_sub(2))
-    );
+    assert_eq!(receivers.accounts.len(), 2);
+    receivers.refresh(&[], 0);
+    let many = receivers.accounts.get("many").map(|many| many.queues);
+    assert_eq!(many, Some(receivers.queues.len() - 2));
+    // An account is forgotten with its last queue.
+    for name in strangers(REMEMBERED_MAX * 2) {
+        attempt(&mut receivers, &name, true, 1);
+        receivers.refresh(&[], 0);
+    }
+    assert!(receivers.accounts.len() <= receivers.queues.len());
+    assert!(receivers.queues.len() <= REMEMBERED_MAX);
 }

@@ -8,7 +8,7 @@ mod tests;
 
 use super::waker::{ChainWaker, Pause};
 use super::{Failed, Stands, Watch};
-use crate::chain::cost::Cost;
+use crate::chain::cost::{Cost, FEES_EVERY_MS};
 use crate::chain::{Node, NodeError};
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
@@ -126,6 +126,8 @@ struct Following {
     connected: Option<Box<dyn Node>>,
     /// When somebody was last shown where to pay, by the time since the system was started.
     asked_at: Option<Time>,
+    /// When the node was last asked what sending costs, by the time since the system was started.
+    fees_asked_at: Option<Time>,
     /// Failures in a row.
     failures: u32,
     /// Did the last part of a rescan fail?
@@ -152,6 +154,7 @@ impl Following {
             waker,
             connected: None,
             asked_at: None,
+            fees_asked_at: None,
             failures: 0,
             rescan_fails: false,
             said: None,
@@ -206,7 +209,28 @@ impl Following {
         let Some(node) = self.connected.as_mut() else {
             return Err(Failed::Closed);
         };
-        self.watch.step(node.as_mut(), self.clock.now())
+        let stands = self.watch.step(node.as_mut(), self.clock.now())?;
+        if matches!(stands, Stands::AtHead(_)) {
+            self.ask_for_fees();
+        }
+        Ok(stands)
+    }
+
+    /// Asks what sending costs, now and then. A node that does not tell is asked again later, and the chain is followed on.
+    fn ask_for_fees(&mut self) {
+        let uptime = self.clock.uptime();
+        let is_due = |at: Time| uptime.since_ms(at) >= FEES_EVERY_MS;
+        let Some(node) = self.connected.as_mut() else {
+            return;
+        };
+        if !self.fees_asked_at.is_none_or(is_due) {
+            return;
+        }
+        self.fees_asked_at = Some(uptime);
+        let asked = self.watch.ask_for_fees(node.as_mut(), self.clock.now());
+        if let Err(failed) = asked {
+            log::debug!("{}: no estimate of fees: {failed}", self.watch.chain);
+        }
     }
 
     /// Is everything looked for that is to be? If not, some more is now.

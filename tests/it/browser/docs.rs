@@ -43,7 +43,7 @@ fn it_tells_of_every_operation_webhook_and_error() {
 fn every_guide_is_a_page_that_the_reference_lists_and_whose_links_lead_somewhere() {
     let shop = Shop::open();
     let reference = shop.get("/docs", None).expect(200).text;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/web/guides");
     let files = std::fs::read_dir(folder).unwrap();
     let names: Vec<String> = files
         .map(|file| file.unwrap().file_name().into_string().unwrap())

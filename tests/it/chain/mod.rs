@@ -13,7 +13,7 @@ mod paid;
 mod paid_outputs;
 mod rpc;
 mod scenarios;
-mod till;
+pub mod till;
 mod utxo;
 mod utxo_behind_liar;
 mod watch;

@@ -126,7 +126,7 @@ fn comes_to_nobody_and_is_read_again(till: &Till, node: &Litecoind, txid: &str, 
         "{said}"
     );
     assert!(!said.contains("coffer:regtest"), "{said}");
-    let requests = "ok: requests to litecoin: about 18432 a day (every 30 s), 52992 while money is expected all day";
+    let requests = "ok: requests to litecoin: about 18576 a day (every 30 s), 53136 while money is expected all day";
     assert!(said.contains(requests), "{said}");
 }
 

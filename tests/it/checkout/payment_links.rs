@@ -211,6 +211,72 @@ fn who_makes_too_many_is_told_to_wait() {
 }
 
 #[test]
+fn networks_of_many_clients_have_limits_of_their_own() {
+    let config = Config {
+        link_invoices_per_minute: 1,
+        trusted_proxy: vec!["127.0.0.1".parse().unwrap()],
+        ..Config::sandbox()
+    };
+    let shop = Shop::with(config);
+    let interface = OperatorInterface::of(&shop);
+    let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
+    let link = interface.link(body.clone());
+    let made = |clients: &mut dyn Iterator<Item = String>| {
+        let from = |client: String| shop.submit(&path(&link), &[("x-forwarded-for", &client)], "");
+        clients
+            .filter(|client| from(client.clone()).status == 303)
+            .count()
+    };
+    // Ever new addresses of an IPv4 /24, and ever new /64s of an IPv6 /48.
+    let made_v4 = made(&mut (0..150).map(|host| format!("198.51.100.{host}")));
+    let made_v6 = made(&mut (0..150).map(|site| format!("2001:db8:1:{site:x}::1")));
+    // While they try, a little of what they may is given back.
+    assert!((100..105).contains(&made_v4), "{made_v4}");
+    assert!((100..105).contains(&made_v6), "{made_v6}");
+    // Others beside them have limits of their own.
+    assert_eq!(
+        made(
+            &mut ["198.51.101.1", "2001:db8:2::1"]
+                .map(str::to_owned)
+                .into_iter()
+        ),
+        2
+    );
+}
+
+#[test]
+fn link_has_a_limited_number_of_open_invoices() {
+    let shop = Shop::open();
+    let interface = OperatorInterface::of(&shop);
+    let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
+    let (link, other) = (interface.link(body.clone()), interface.link(body));
+    let first = paid_by(&shop, &link, "");
+    shop.advance("1m");
+    for _ in 1..600 {
+        assert_eq!(shop.submit(&path(&link), &[], "").status, 303);
+    }
+    let refused = shop.submit(&path(&link), &[], "");
+    let seconds = 19 * 60;
+    assert_eq!(refused.headers["retry-after"], seconds.to_string());
+    Page::of(refused).refuses(429);
+    // Neither another link nor the account waits for it.
+    paid_by(&shop, &other, "");
+    shop.invoice("3.50", json!({}));
+    shop.page(&path(&link)).says(200, &["A coffee"]);
+    // What is paid is not open, and neither is what was cancelled or has expired.
+    let pay = format!("/v1/invoices/{}/simulate", first["id"].as_str().unwrap());
+    shop.post(&pay, Some(TEST), json!({ "asset": "BTC" }))
+        .expect(200);
+    let second = paid_by(&shop, &link, "");
+    Page::of(shop.submit(&path(&link), &[], "")).refuses(429);
+    shop.cancel(second["id"].as_str().unwrap()).expect(200);
+    paid_by(&shop, &link, "");
+    Page::of(shop.submit(&path(&link), &[], "")).refuses(429);
+    shop.advance("20m");
+    paid_by(&shop, &link, "");
+}
+
+#[test]
 fn nobody_but_a_named_proxy_says_who_the_client_is() {
     let config = Config {
         link_invoices_per_minute: 1,

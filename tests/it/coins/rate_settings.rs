@@ -131,7 +131,16 @@ fn a_payout_is_approved_at_the_rate_of_the_moment_without_the_spread() {
         running.interface("POST", &path, &body)
     };
     served.age(181_000);
-    approve().refused(400, "invalid_request", Some("rate"));
+    let refused = approve();
+    refused.refused(400, "invalid_request", Some("rate"));
+    let message = refused.json()["message"].as_str().unwrap().to_owned();
+    for said in [
+        "no fresh market rate of BTC in EUR",
+        "the newest known is 60000",
+        "3 min old",
+    ] {
+        assert!(message.contains(said), "{message}");
+    }
     let exchanges = Exchanges::open([61_000; 4].map(Bitcoin));
     drop(running);
     let running = served.on(&exchanges, &SOURCES);

@@ -55,7 +55,7 @@ pub fn rows(name: &str) -> Connection {
 }
 
 /// Each of these statements, with the part of the schema that refuses it.
-const REFUSED: [(&str, &str); 73] = [
+const REFUSED: [(&str, &str); 75] = [
     // An invoice is confirmed exactly when it says since when.
     ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
         deposit_address = '0xa', picked_quote = 1", "CHECK"),
@@ -73,6 +73,8 @@ const REFUSED: [(&str, &str); 73] = [
     ("update users set second_factor_at = 1", "CHECK"),
     ("insert into used_steps values (1, -1)", "CHECK"),
     ("insert into used_steps values (2, 1)", "FOREIGN KEY"),
+    ("insert into known_clients values (1, 1, zeroblob(31))", "CHECK"),
+    ("insert into known_clients values (1, 2, zeroblob(32))", "FOREIGN KEY"),
     ("insert into recovery_codes values (zeroblob(31), 1)", "CHECK"),
     ("insert into recovery_codes values (zeroblob(32), 2)", "FOREIGN KEY"),
     // A balance adds up.
@@ -198,6 +200,7 @@ fn the_tables_take_what_is_right() {
         "update users set second_factor_at = 1",
         "insert into used_steps values (1, 0)",
         "insert into recovery_codes values (zeroblob(32), 1)",
+        "insert into known_clients values (1, 1, zeroblob(32))",
     ] {
         assert_eq!(conn.execute(statement, []), Ok(1), "{statement}");
     }

@@ -9,6 +9,7 @@ pub mod exports;
 mod guessing;
 mod invoices;
 mod keys;
+mod known_clients;
 mod ledger;
 mod links;
 pub mod password_queue;

@@ -1,18 +1,25 @@
 //! What is sensitive asks for a password that was given lately, by real time.
 
 use crate::support::operator_interface::OperatorInterface;
-use coffer::http::{Route, routes};
+use crate::support::{Answer, LIVE, TEST};
+use coffer::http::{Auth, RecentPassword, Route, routes};
 use serde_json::{Value, json};
 
 const CONFIRM: &str = "/dashboard/api/session/confirm";
 const NULL: Value = Value::Null;
-/// What must ask, whatever else does.
-const SENSITIVE: [&str; 21] = [
+/// Operations that always ask.
+const ALWAYS: [&str; 32] = [
     "addOwnAddress",
     "addWallet",
+    "assignUnmatchedPayment",
     "beginSecondFactor",
+    "changeEndpoint",
     "changeUser",
+    "claimPayment",
     "confirmSecondFactor",
+    "createAccountPayout",
+    "createAdjustment",
+    "createEndpoint",
     "createKey",
     "createResellerToken",
     "createUser",
@@ -20,7 +27,11 @@ const SENSITIVE: [&str; 21] = [
     "getEndpointSecret",
     "getLegacySecret",
     "importAddresses",
+    "movePayout",
+    "moveRefund",
     "removePayoutAddress",
+    "requestRefund",
+    "resolveUnmatchedPayment",
     "retireWallet",
     "revokeKey",
     "revokeResellerToken",
@@ -29,6 +40,44 @@ const SENSITIVE: [&str; 21] = [
     "rollLegacySecret",
     "setPayoutAddress",
     "turnSecondFactorOff",
+    "undoUnmatchedPayment",
+];
+/// Operations that ask where the body names one of these fields.
+const BY_FIELD: [(&str, &[&str]); 2] = [
+    (
+        "changeAccount",
+        &[
+            "feeBps",
+            "maxInvoiceAmount",
+            "payoutMinimum",
+            "payoutDailyLimit",
+            "signerLimit",
+            "underBps",
+            "overBps",
+            "rateSpreadBps",
+            "customersEnabled",
+            "settlementEnabled",
+            "serverQuota",
+        ],
+    ),
+    ("setSettings", &["confirmations", "networkFees"]),
+];
+/// Writes that never ask: they move no money, widen no limit, and hand out no secret.
+const NEVER: [&str; 14] = [
+    "cancelInvoice",
+    "changeOwnPassword",
+    "changePaymentLink",
+    "checkWallet",
+    "confirmPassword",
+    "createAccount",
+    "createPaymentLink",
+    "decideOnAccount",
+    "decideServer",
+    "removeEndpoint",
+    "resendDelivery",
+    "resendSince",
+    "signOut",
+    "switchCoin",
 ];
 
 /// Every password was given this long before.
@@ -40,56 +89,156 @@ fn age(interface: &OperatorInterface, ms: i64) {
 
 /// Calls a route on the account as the operator; whatever else its path names is not there.
 #[track_caller]
-fn call(interface: &OperatorInterface, route: &Route) -> (u16, Value) {
+fn call(interface: &OperatorInterface, route: &Route, body: &Value) -> Answer {
     let path = route.path.replace("{account}", &interface.account);
     let path = path
         .replace("{chain}", "solana")
         .replace("{pool}", "solana");
     let path = path.replace("{id}", "01a1fd55-7a80-7af2-9132-000000000000");
-    let body = if route.method == "GET" {
-        NULL
-    } else {
-        json!({ "x": 1 })
-    };
-    let answer = interface.send(&interface.operator, route.method, &path, &body);
-    (answer.status, answer.json()["error"].clone())
+    let body = if route.method == "GET" { &NULL } else { body };
+    interface.send(&interface.operator, route.method, &path, body)
+}
+
+/// The operations of a kind, sorted by name.
+fn named(is_of: impl Fn(&RecentPassword) -> bool) -> Vec<&'static str> {
+    let of_kind = routes(true).filter(|route| is_of(&route.recent_password));
+    let mut names: Vec<&str> = of_kind.map(|route| route.operation).collect();
+    names.sort_unstable();
+    names
 }
 
 #[test]
-fn what_is_sensitive_asks_for_a_recent_password() {
+fn each_write_of_a_session_asks_for_a_recent_password_or_is_listed_as_harmless() {
+    assert_eq!(named(|asks| *asks == RecentPassword::Always), ALWAYS);
+    for route in routes(true) {
+        let (operation, asks) = (route.operation, route.recent_password);
+        let by_field = BY_FIELD.iter().find(|(name, _)| *name == operation);
+        match asks {
+            RecentPassword::ForFields(fields) => assert_eq!(by_field.unwrap().1, fields),
+            RecentPassword::Always | RecentPassword::Never => assert!(by_field.is_none()),
+        }
+        let is_write = matches!(route.auth(), Auth::Session(_)) && route.method != "GET";
+        if is_write && asks == RecentPassword::Never {
+            assert!(NEVER.contains(&operation), "{operation}");
+        }
+    }
+}
+
+#[test]
+fn sensitive_operations_refuse_an_old_password_and_do_nothing() {
     let interface = OperatorInterface::open();
-    let sensitive: Vec<&Route> = routes(true)
-        .filter(|route| route.needs_recent_password)
-        .collect();
-    let mut names: Vec<&str> = sensitive.iter().map(|route| route.operation).collect();
-    names.sort_unstable();
-    assert_eq!(names, SENSITIVE);
-    let asked = (403, json!("reauthentication_required"));
     // Ten seconds are for the test itself.
     age(&interface, 890_000);
-    interface
-        .act(
-            "POST",
-            "keys",
-            &json!({ "class": "secret", "mode": "test" }),
-        )
-        .expect(201);
+    let key = json!({ "class": "secret", "mode": "test" });
+    interface.act("POST", "keys", &key).expect(201);
     age(&interface, 10_000);
     let before = interface.log_length();
-    for route in sensitive {
-        assert_eq!(call(&interface, route), asked, "{}", route.operation);
+    for route in routes(true).filter(|route| route.recent_password == RecentPassword::Always) {
+        let answer = call(&interface, route, &json!({ "x": 1 }));
+        answer.refused(403, "reauthentication_required", None);
     }
-    let secret = interface.act(
-        "POST",
-        "keys",
-        &json!({ "class": "secret", "mode": "test" }),
-    );
+    let secret = interface.act("POST", "keys", &key);
     secret.refused(403, "reauthentication_required", None);
     assert_eq!(interface.log_length(), before, "nothing was done");
     // What is not sensitive goes on.
     interface.read("keys");
     let session = interface.send(&interface.operator, "GET", "/dashboard/api/session", &NULL);
     session.expect(200);
+}
+
+#[test]
+fn a_body_that_names_a_sensitive_field_refuses_an_old_password() {
+    let interface = OperatorInterface::open();
+    age(&interface, 900_000);
+    for (operation, fields) in BY_FIELD {
+        let route = routes(true).find(|route| route.operation == operation);
+        for field in fields {
+            // A field that is null may take a limit away.
+            for value in [json!(1), NULL] {
+                let answer = call(&interface, route.unwrap(), &json!({ *field: value }));
+                answer.refused(403, "reauthentication_required", None);
+            }
+        }
+    }
+    // The rest of such a body asks for nothing, and a wrong body is told to be wrong.
+    let path = format!("/dashboard/api/accounts/{}", interface.account);
+    let change = |body: &Value| interface.send(&interface.operator, "PATCH", &path, body);
+    change(&json!({ "name": "A shop", "branding": { "color": "#0a84ff" } })).expect(200);
+    change(&json!([])).refused(400, "invalid_request", None);
+    change(&json!({ "name": 7 })).refused(400, "invalid_request", Some("name"));
+    let settings = "/dashboard/api/settings";
+    let pause = json!({ "maintenance": true });
+    interface
+        .send(&interface.operator, "PUT", settings, &pause)
+        .expect(200);
+}
+
+#[test]
+fn an_old_password_stops_each_act_that_moves_money_and_a_new_one_lets_it_through() {
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
+    let invoice = shop.fund(TEST, "100.00", "EUR");
+    let refund = shop.refund(&invoice, Some("10.00"));
+    let to = "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
+    let account = &interface.account;
+    let refunds = format!("/dashboard/api/accounts/{account}/refunds?mode=test");
+    let adjustments = format!("/dashboard/api/accounts/{account}/adjustments?mode=test");
+    let endpoints = format!("/dashboard/api/accounts/{account}/endpoints");
+    let terms = format!("/dashboard/api/accounts/{account}");
+    let step = format!("/dashboard/api/refunds/{refund}");
+    let acts: [(&str, &str, Value, u16); 7] = [
+        (
+            "POST",
+            &refunds,
+            json!({ "invoice": invoice, "amount": "1.00", "toAddress": to }),
+            201,
+        ),
+        ("POST", &step, json!({ "action": "approve" }), 200),
+        ("POST", &step, json!({ "action": "process" }), 200),
+        ("POST", &step, json!({ "action": "pay" }), 200),
+        (
+            "POST",
+            &adjustments,
+            json!({ "currency": "EUR", "amount": "1.00", "memo": "a" }),
+            201,
+        ),
+        (
+            "POST",
+            &endpoints,
+            json!({ "url": "https://shop.example/hook" }),
+            201,
+        ),
+        (
+            "PATCH",
+            &terms,
+            json!({ "payoutDailyLimit": "20000.00" }),
+            200,
+        ),
+    ];
+    let confirm = json!({ "password": "sandbox" });
+    for (method, path, body, status) in acts {
+        age(&interface, 900_000);
+        let before = interface.log_length();
+        let send = || interface.send(&interface.operator, method, path, &body);
+        send().refused(403, "reauthentication_required", None);
+        assert_eq!(interface.log_length(), before, "{path} did something");
+        interface
+            .send(&interface.operator, "POST", CONFIRM, &confirm)
+            .expect(204);
+        send().expect(status);
+    }
+}
+
+#[test]
+fn keys_and_the_sandbox_ask_for_no_password() {
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
+    age(&interface, 900_000);
+    let invoice = shop.fund(LIVE, "100.00", "EUR");
+    let refund = shop.refund(&invoice, Some("10.00"));
+    shop.moved("refunds", &refund, &["approve", "process", "pay"]);
+    shop.switch(json!({ "payoutDailyLimit": "20000.00" }));
+    shop.payout("25.00");
 }
 
 #[test]

@@ -61,6 +61,45 @@ fn a_million_codes_are_not_walked() {
 }
 
 #[test]
+fn replayed_code_is_refused_and_counts_against_nobody() {
+    let house = House::open();
+    let owner = house.on();
+    let near = [-1, 0, 1].map(|steps| house.code(&owner.secret, steps));
+    let (used, newer, wrong) = (json!(near[1]), json!(near[2]), json!(wrong(&near)));
+    let own = "198.51.100.7";
+    let session = cookie(&house.sign_in_from(own, ANNA, &used).expect(201));
+    // The same code again, from the same client and from ever new ones, at sign-in and in the session.
+    let replay = |from: &str| {
+        let refused = house.sign_in_from(from, ANNA, &used);
+        refused.refused(401, "invalid_credentials", Some("code"));
+        assert!(
+            refused.text.contains("was used already"),
+            "{}",
+            refused.text
+        );
+    };
+    for client in 0..30 {
+        replay(own);
+        replay(&format!("203.0.113.{client}"));
+    }
+    for _ in 0..10 {
+        let body = json!({ "password": PASSWORD, "code": used });
+        let refused = house.act(&session, "POST", CONFIRM, &body);
+        refused.refused(401, "invalid_credentials", Some("code"));
+        let body = json!({ "code": used });
+        let refused = house.act(&session, "POST", &format!("{FACTOR}/off"), &body);
+        refused.refused(401, "invalid_credentials", Some("code"));
+    }
+    // As many guesses are left as before: twenty of all clients.
+    let made = (0..40).filter(|client| {
+        let from = format!("203.0.113.{}", client + 100);
+        house.sign_in_from(&from, ANNA, &wrong).status == 401
+    });
+    assert_eq!(made.count(), 20);
+    house.sign_in_from(own, ANNA, &newer).expect(201);
+}
+
+#[test]
 fn who_knows_the_password_keeps_no_owner_out() {
     let house = House::open();
     let owner = house.on();

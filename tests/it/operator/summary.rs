@@ -14,7 +14,7 @@ fn nothing_waits() -> Value {
     let none = json!({ "requested": 0, "approved": 0, "processing": 0 });
     json!({
         "object": "summary", "mode": "live", "accountsPending": 0, "payouts": none, "refunds": none,
-        "transfersUnknown": 0, "serversWaiting": 0, "serversUnknown": 0, "unmatchedPayments": 0,
+        "transfersUnknown": 0, "transfersWithoutSigner": 0, "serversWaiting": 0, "serversUnknown": 0, "unmatchedPayments": 0,
         "failingEndpoints": 0, "maintenance": false,
     })
 }

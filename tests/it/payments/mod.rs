@@ -8,6 +8,7 @@ mod lagging;
 mod live_addresses;
 mod next_index;
 mod operator;
+mod picked_index;
 mod pools;
 mod replacements;
 mod simulated_chain;

@@ -11,7 +11,7 @@ const README: &str = include_str!("../../../README.md");
 
 /// All guides, one after the other.
 fn guides() -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/web/guides");
     let files = std::fs::read_dir(folder).unwrap();
     files
         .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())

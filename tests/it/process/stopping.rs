@@ -3,9 +3,10 @@
 
 use crate::http::connections::{answered, limited, lives};
 use crate::support::looks;
-use crate::support::served::{SOLANA, Served, approval, starts};
+use crate::support::served::{ETHEREUM, Served, approval, starts, with_signer};
 use crate::transfers::signer::{STATE, answering, payout};
 use coffer::app::Config;
+use coffer::chain::setting::Nodes;
 use coffer::http::Limits;
 use coffer::store::Kind;
 use coffer::worker::command::Program;
@@ -19,10 +20,13 @@ use std::process::Command;
 #[track_caller]
 fn start(served: &Served, signer: &str, command_drain_ms: u64) -> Server {
     let hour_ms = HOUR_MS.unsigned_abs();
+    let node = ("ethereum".to_owned(), "http://127.0.0.1:1".to_owned());
+    let none = Vec::new();
     let config = Config {
         kind: Kind::Production,
         file: Some(served.file.clone()),
         signer: Some(Program::parse(signer).unwrap()),
+        nodes: Nodes::read(&vec![node], &none, &none, false).unwrap(),
         command_drain_ms,
         limits: Limits {
             body_timeout_ms: hour_ms,
@@ -87,9 +91,9 @@ fn what_a_signer_answers_after_sigterm_is_recorded() {
         go.display()
     );
     let program = answering(&served, &waiting);
-    let mut running = served.start(&["--signer", &program]);
+    let mut running = served.start(&with_signer(&program));
     let mut idle = idle(&running.url);
-    let id = served.approved_payout(&running);
+    let id = served.approved_payout_in(&running, ETHEREUM);
     until_started(&served, 1);
     let number = running.process.id().to_string();
     let told = Command::new("kill").args(["-TERM", &number]).status();
@@ -99,7 +103,7 @@ fn what_a_signer_answers_after_sigterm_is_recorded() {
     std::fs::rename(served.path("answer"), &go).unwrap();
     assert!(running.process.close());
     served.until(STATE, &["paid "]);
-    let running = served.start(&["--signer", &program]);
+    let running = served.start(&with_signer(&program));
     assert_eq!(
         payout(&served, &running.url, &id)["txid"],
         "sent-at-the-end"
@@ -113,6 +117,7 @@ fn a_signer_that_never_ends_is_not_given_the_time_of_the_answers_too() {
     let program = answering(&served, "sleep 100000");
     let mut prepared = served.start(&[]);
     let id = served.approved_payout(&prepared);
+    served.give_to_signer(&id);
     assert!(prepared.process.close());
     let server = start(&served, &program, 1);
     let order = json!({ "amount": "20.00", "currency": "EUR", "orderId": "the last one" });
@@ -127,7 +132,7 @@ fn a_signer_that_never_ends_is_not_given_the_time_of_the_answers_too() {
     stopping.join().unwrap();
     let orders = "select order_id from invoices order by seq desc limit 1";
     served.until(orders, &["the last one"]);
-    let running = served.start(&["--signer", &program]);
+    let running = served.start(&with_signer(&program));
     assert_eq!(payout(&served, &running.url, &id)["status"], "processing");
     served.until(STATE, &["processing unknown"]);
     assert_eq!(starts(&served.path("noted")), 1);
@@ -138,7 +143,7 @@ fn a_signer_is_not_started_once_the_server_is_stopping() {
     let served = Served::new();
     let program = answering(&served, r#"echo '{"txid": "5wHu1qwD"}'"#);
     let mut prepared = served.start(&[]);
-    let id = served.requested_payout_in(&prepared, SOLANA);
+    let id = served.requested_payout_in(&prepared, ETHEREUM);
     let session = format!("Cookie: {}", prepared.cookie());
     assert!(prepared.process.close());
     let server = start(&served, &program, HOUR_MS.unsigned_abs());
@@ -152,7 +157,7 @@ fn a_signer_is_not_started_once_the_server_is_stopping() {
     served.until(STATE, &["approved "]);
     assert_eq!(starts(&served.path("noted")), 0);
     // It is sent by the next one.
-    let running = served.start(&["--signer", &program]);
+    let running = served.start(&with_signer(&program));
     served.until(STATE, &["paid "]);
     assert_eq!(payout(&served, &running.url, &id)["txid"], "5wHu1qwD");
     assert_eq!(starts(&served.path("noted")), 1);

@@ -91,7 +91,7 @@ fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
         .env("COFFER_BINARY", env!("CARGO_BIN_EXE_coffer"))
         // Nothing is left in the folder.
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("PYTHONPATH", root.join("packaging/python/src"));
+        .env("PYTHONPATH", root.join("src/packages/python/src"));
     tools::output(&mut command, "its fixture")
 }
 
@@ -126,7 +126,7 @@ fn the_fixture_for_node() {
     let folder = Scratch::new();
     let modules = folder.path("node_modules");
     std::fs::create_dir(&modules).unwrap();
-    let package = root.join("packaging/npm/coffer-sandbox");
+    let package = root.join("src/packages/npm/coffer-sandbox");
     std::os::unix::fs::symlink(package, modules.join("coffer-sandbox")).unwrap();
     for name in ["shop.cjs", "shop.test.mjs"] {
         let example = root.join("examples/node-test").join(name);

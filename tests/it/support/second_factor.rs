@@ -34,6 +34,8 @@ pub struct House {
     scratch: Scratch,
     time: Arc<ManualTime>,
     passed_ms: std::cell::Cell<i64>,
+    /// Wrong passwords of all unknown clients at one email that cost nothing.
+    guesses_of_all_max: i64,
 }
 
 /// An operator who has turned it on.
@@ -46,6 +48,12 @@ pub struct Owner {
 impl House {
     #[track_caller]
     pub fn open() -> House {
+        House::with_guesses(40)
+    }
+
+    /// One in which all unknown clients may give so many wrong passwords at one email.
+    #[track_caller]
+    pub fn with_guesses(guesses_of_all_max: i64) -> House {
         static HASH: OnceLock<String> = OnceLock::new();
         let hash = HASH.get_or_init(|| Hasher::default().hash(PASSWORD).unwrap());
         let mut house = House {
@@ -53,6 +61,7 @@ impl House {
             scratch: Scratch::new(),
             time: Arc::new(ManualTime::new(Time(START_MS))),
             passed_ms: std::cell::Cell::new(0),
+            guesses_of_all_max,
         };
         house.start();
         for (id, email) in [("0001", ANNA), ("0002", BEN)] {
@@ -74,6 +83,7 @@ impl House {
             trusted_proxy: vec!["127.0.0.1/32".parse().unwrap()],
             password_limits: PasswordLimits {
                 wait_ms_min: 900_000,
+                guesses_of_all_max: self.guesses_of_all_max,
                 ..PasswordLimits::default()
             },
             ..Config::sandbox()

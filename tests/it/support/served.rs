@@ -25,6 +25,13 @@ pub const SOLANA: [&str; 3] = [
     "So11111111111111111111111111111111111111112",
 ];
 
+/// The same on a chain that can have a node.
+pub const ETHEREUM: [&str; 3] = [
+    "ETH",
+    "ethereum",
+    "0x1111111111111111111111111111111111111111",
+];
+
 /// What was set up.
 pub struct Served {
     scratch: Scratch,
@@ -183,6 +190,14 @@ impl Served {
         payout["id"].as_str().unwrap().to_owned()
     }
 
+    /// Gives an approved payout to the signer, whatever the settings were when it was approved.
+    #[track_caller]
+    pub fn give_to_signer(&self, id: &str) {
+        let given =
+            "update transfers set sent_by = 'signer', signer_at = approved_at where id = ?1";
+        assert_eq!(self.open().execute(given, [id]).unwrap(), 1);
+    }
+
     /// Polls the file until this query answers one of these texts; which one.
     #[track_caller]
     pub fn until(&self, query: &str, ends: &[&str]) -> String {
@@ -252,7 +267,12 @@ impl Running {
 
 /// The operator's word that a payout may be sent.
 pub fn approval() -> Value {
-    json!({ "action": "approve", "rate": "100", "networkFee": "0.001" })
+    json!({ "action": "approve", "rate": "100", "acceptRate": true, "networkFee": "0.001" })
+}
+
+/// Settings with which this program sends what is approved on ethereum, whose node does not answer.
+pub fn with_signer(program: &str) -> [&str; 4] {
+    ["--signer", program, "--node", "ethereum=http://127.0.0.1:1"]
 }
 
 /// How often a program noted that it was started.

@@ -2,8 +2,11 @@
 
 mod durability;
 mod events;
+mod guards;
 mod payouts;
 mod refunds;
+mod senders;
 mod sending;
 pub mod signer;
 mod steps;
+mod to_ourselves;

@@ -52,6 +52,15 @@ fn code<T: std::fmt::Debug>(outcome: Result<T, Error>) -> String {
 const NOW: Time = Time(1_900_000_000_000);
 const PAYOUT: TransferKind = TransferKind::Payout;
 
+/// Approves a payout and gives it to the signer, which a sandbox has not.
+#[track_caller]
+fn approve_for_signer(shop: &Shop, id: &str) {
+    shop.moved("payouts", id, &["approve"]);
+    shop.write_beside(&format!(
+        "update transfers set sent_by = 'signer', signer_at = approved_at where id = '{id}'"
+    ));
+}
+
 /// What the operator interface says that a command is at.
 #[track_caller]
 fn sending(shop: &Shop, id: &str) -> serde_json::Value {
@@ -75,8 +84,15 @@ fn a_command_is_begun_once_and_its_answer_ends_it() {
             code(done(service.begin_sending(NOW, PAYOUT, &id))),
             "invalid_transition"
         );
-        shop.moved("payouts", &id, &["approve"]);
+        approve_for_signer(&shop, &id);
         assert_eq!(service.to_send(9).unwrap().len(), 1);
+        // A person does not send it besides.
+        let by_hand = shop.post(
+            &format!("/sandbox/payouts/{id}"),
+            None,
+            json!({ "action": "process" }),
+        );
+        by_hand.refused(409, "invalid_transition", Some("action"));
         let begun = done(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
         assert_eq!(
             (begun.status, begun.sending),
@@ -127,7 +143,7 @@ fn an_unknown_outcome_waits_for_a_person() {
     let service = beside(&shop);
     for (action, end) in [("pay", "paid"), ("fail", "failed")] {
         let id = shop.payout("20.00");
-        shop.moved("payouts", &id, &["approve"]);
+        approve_for_signer(&shop, &id);
         done(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
         assert_eq!(
             code(done(service.sent(NOW, PAYOUT, &id, "no id"))),
@@ -162,7 +178,7 @@ fn what_was_running_when_the_server_ended_is_unknown() {
     let service = beside(&shop);
     assert_eq!(done(service.hold_interrupted_sendings(NOW)).unwrap(), 0);
     let id = shop.payout("20.00");
-    shop.moved("payouts", &id, &["approve"]);
+    approve_for_signer(&shop, &id);
     done(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
     assert_eq!(sending(&shop, &id), "running");
     assert_eq!(done(service.hold_interrupted_sendings(NOW)).unwrap(), 1);
@@ -187,17 +203,17 @@ fn in_production_the_operator_gives_everything() {
             Err(Error::Failed(cause)) => cause,
         }
     };
-    let without = [
-        (json!({ "action": "approve" }), "rate must be given"),
-        (
-            json!({ "action": "approve", "rate": "150" }),
-            "networkFee must be given",
-        ),
-    ];
-    for (body, message) in without {
+    for body in [
+        json!({ "action": "approve" }),
+        json!({ "action": "approve", "rate": "150" }),
+        json!({ "action": "approve", "acceptRate": true }),
+    ] {
+        let message = "rate must be given together with acceptRate: true";
         assert!(step(body.clone()).starts_with(message), "{body}");
     }
-    let approved = step(json!({ "action": "approve", "rate": "150", "networkFee": "0" }));
+    let approved = step(json!({
+        "action": "approve", "rate": "150", "acceptRate": true, "networkFee": "0",
+    }));
     assert!(
         approved.contains(r#""amountCrypto":"0.13333333""#),
         "{approved}"
@@ -211,6 +227,7 @@ fn in_production_the_operator_gives_everything() {
     let given = Given {
         proven: proven.unwrap(),
         code: None,
+        client: "test".to_owned(),
         real_now: Time(0),
     };
     let begun = done(service.sign_in(Time(0), given)).unwrap();

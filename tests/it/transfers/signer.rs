@@ -1,6 +1,6 @@
 //! The signer: what it is told, what becomes of what it answers, and that nothing is sent twice.
 
-use crate::support::served::{Served, starts};
+use crate::support::served::{ETHEREUM, Served, starts, with_signer};
 use serde_json::{Value, json};
 
 /// What is known of the newest payout.
@@ -30,16 +30,15 @@ pub fn payout(served: &Served, url: &str, id: &str) -> Value {
 fn an_approved_payout_is_sent_once() {
     let served = Served::new();
     let program = answering(&served, r#"echo '{"txid": "5wHu1qwD"}'"#);
-    let running = served.start(&["--signer", &program]);
-    let id = served.approved_payout(&running);
+    let running = served.start(&with_signer(&program));
+    let id = served.approved_payout_in(&running, ETHEREUM);
     served.until(STATE, &["paid "]);
     let read: Value =
         serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
     assert_eq!(
         read,
-        json!({ "id": id, "kind": "payout", "asset": "SOL", "chain": "solana",
-            "toAddress": "So11111111111111111111111111111111111111112", "amount": "0.199",
-            "amountBaseUnits": "199000000" })
+        json!({ "id": id, "kind": "payout", "asset": "ETH", "chain": "ethereum", "toAddress": ETHEREUM[2],
+            "amount": "0.199", "amountBaseUnits": "199000000000000000" })
     );
     let seen = payout(&served, &running.url, &id);
     assert_eq!(
@@ -59,9 +58,9 @@ fn what_it_says_is_known_or_waits_for_a_person() {
     ] {
         let served = Served::new();
         let program = answering(&served, answer);
-        let settings = ["--signer", &program, "--command-timeout", "1s"];
+        let settings = [&with_signer(&program)[..], &["--command-timeout", "1s"]].concat();
         let running = served.start(&settings);
-        let id = served.approved_payout(&running);
+        let id = served.approved_payout_in(&running, ETHEREUM);
         assert_eq!(
             served.until(STATE, &["failed ", "processing unknown"]),
             state,
@@ -89,15 +88,15 @@ fn a_signer_that_was_lost_with_the_process_is_not_run_again() {
         .unwrap();
     assert!(made.success());
     let program = answering(&served, &format!("cat {}", fifo.display()));
-    let mut running = served.start(&["--signer", &program]);
-    let id = served.approved_payout(&running);
+    let mut running = served.start(&with_signer(&program));
+    let id = served.approved_payout_in(&running, ETHEREUM);
     while starts(&served.path("noted")) == 0 {
         std::thread::yield_now();
     }
     running.process.kill();
     // It sends, and nobody hears it.
     std::fs::write(&fifo, r#"{"txid": "sent-unheard"}"#).unwrap();
-    let running = served.start(&["--signer", &program]);
+    let running = served.start(&with_signer(&program));
     assert_eq!(
         served.until(STATE, &["processing unknown"]),
         "processing unknown"

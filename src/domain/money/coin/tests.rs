@@ -1,6 +1,6 @@
 //! Amounts, rates and the conversions, case by case.
 
-use super::{Cents, Overflow, Rate, Units};
+use super::{Bps, Cents, Overflow, Rate, Units};
 
 fn rate(text: &str) -> Rate {
     text.parse().unwrap()
@@ -133,4 +133,48 @@ fn a_value_past_64_bits_is_an_error_and_a_wide_product_is_not() {
         rate("0.0000000001").units_for(Cents(i64::MAX), 18),
         Err(Overflow)
     );
+}
+
+#[test]
+fn rates_are_apart_above_two_percent_either_way() {
+    for (given, market, is_apart) in [
+        ("80", "80", false),
+        ("81.6", "80", false),
+        ("81.6000000001", "80", true),
+        ("78.4", "80", false),
+        ("78.3999999999", "80", true),
+        ("0.08", "80", true),
+        ("80000", "80", true),
+        ("0.0000000001", "1844674407.3709551615", true),
+        ("18446744073709551615", "0.0000000001", true),
+        ("0.0000000001", "0.0000000001", false),
+    ] {
+        let found = rate(given).is_apart_from(rate(market), Bps(200));
+        assert_eq!(found, is_apart, "{given} {market}");
+    }
+    let percent = |given, market| rate(given).percent_above(rate(market)).unwrap().to_string();
+    assert_eq!(percent("0.08", "80"), "-99.90");
+    assert_eq!(percent("81.65", "80"), "2.06");
+}
+
+#[test]
+fn a_fee_is_converted_by_two_rates_and_rounded_up() {
+    let eth = (rate("3000"), 18);
+    let usdc = (rate("0.92"), 6);
+    let gas = |wei: u128| eth.0.converted((Units(wei), eth.1), usdc);
+    // 65 000 gas at 1 gwei: 0.195 EUR, and 0.211956521… USDC.
+    assert_eq!(gas(65_000_000_000_000), Ok(Units(211_957)));
+    assert_eq!(gas(1), Ok(Units(1)), "never nothing");
+    assert_eq!(gas(0), Ok(Units(0)));
+    assert_eq!(gas(92_000_000_000_000_000_000), Ok(Units(300_000_000_000)));
+    assert_eq!(
+        gas(u128::MAX),
+        Ok(Units(1_109_616_413_872_625_424_337_091_111_191))
+    );
+    // To more decimals, and past what can be counted.
+    let up = usdc.0.converted((Units(1_000_000), 6), eth);
+    assert_eq!(up, Ok(Units(306_666_666_666_667)));
+    assert_eq!(usdc.0.converted((Units(u128::MAX), 6), eth), Err(Overflow));
+    let most = rate("18446744073709551615").converted((Units(u128::MAX), 0), (rate("1"), 0));
+    assert_eq!(most, Err(Overflow));
 }

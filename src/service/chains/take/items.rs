@@ -59,7 +59,8 @@ impl Service {
             | Moves::BackTo(_)
             | Moves::Stopped(_)
             | Moves::Claimed(_)
-            | Moves::Looked(_) => return Ok(None),
+            | Moves::Looked(_)
+            | Moves::Dated { .. } => return Ok(None),
         };
         if let Some(txid) = forward.present.get(item) {
             let back = (txid.as_str(), PaymentState::Dropped, Step::Seen);

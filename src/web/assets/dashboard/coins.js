@@ -1,4 +1,4 @@
-// Coins: which are offered, what each costs, and how many confirmations its payments need.
+// Coins: which are offered, what each costs, how many confirmations its payments need, and what sending costs.
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, h, money, table, toast, when, words } from '../shared/dom.js';
@@ -64,6 +64,7 @@ export async function show(context) {
                 ),
         },
         { name: 'Confirmations', cell: (one) => tiers(settings.confirmations[one.asset]) },
+        { name: 'Network fee', cell: (one) => networkFee(one, settings.networkFees[one.asset]) },
         {
           name: '',
           cell: (one) =>
@@ -78,6 +79,15 @@ export async function show(context) {
                   onclick: () => depth(context, one, settings.confirmations[one.asset]),
                 },
                 'Confirmations…',
+              ),
+              h(
+                'button',
+                {
+                  type: 'button',
+                  class: 'small',
+                  onclick: () => setNetworkFee(context, one, settings.networkFees[one.asset]),
+                },
+                'Network fee…',
               ),
               act(
                 context,
@@ -105,6 +115,45 @@ function tiers(list) {
       one.below ? `${one.confirmations} below ${one.below}` : `${one.confirmations}${list.length > 1 ? ' above' : ''}`,
     ),
   );
+}
+
+/** @param {Coin} coin @param {Schemas["NetworkFee"] | undefined} fee */
+function networkFee(coin, fee) {
+  if (!fee) return '–';
+  const from = fee.source === 'setting' ? 'set' : 'built in';
+  return h('div', null, money(fee.amount, coin.symbol), h('div', { class: 'quiet' }, from));
+}
+
+/** @param {Context} context @param {Coin} coin @param {Schemas["NetworkFee"] | undefined} now */
+async function setNetworkFee(context, coin, now) {
+  const made = await ask(`Network fee of ${coin.name}`, (/** @type {(answer: boolean) => void} */ close) => [
+    h(
+      'p',
+      null,
+      'What sending a payout or a refund costs where the chain’s node tells no estimate. It is taken out of what is ' +
+        'sent.',
+    ),
+    form({
+      fields: [
+        {
+          name: 'networkFees',
+          label: `Network fee in ${coin.symbol}`,
+          inputmode: 'decimal',
+          value: now?.source === 'setting' ? now.amount : '',
+          hint: 'In whole coins, like 0.0002. Empty: the built-in fee.',
+        },
+      ],
+      submit: 'Save',
+      cancel: () => close(false),
+      send: async (values) => {
+        await operator('PUT', 'settings', { networkFees: { [coin.asset]: values.networkFees || null } });
+        close(true);
+      },
+    }),
+  ]);
+  if (!made) return;
+  toast('The network fee is saved.');
+  await context.reload();
 }
 
 /** @param {Schemas["Rates"]} told */

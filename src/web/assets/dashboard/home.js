@@ -234,6 +234,11 @@ function needs(context, summary, all, chains, pools) {
         'Payouts and refunds of which nobody knows whether they were sent',
         to('/payouts', { whose: 'all' }),
       ],
+      [
+        all.transfersWithoutSigner,
+        'Approved payouts and refunds that wait for a signer, and none is set',
+        to('/payouts', { whose: 'all', status: 'approved' }),
+      ],
       [all.accountsPending, 'Accounts that wait for approval', to('/accounts')],
       [all.serversWaiting, 'Servers to be made or removed', to('/servers')],
       [all.serversUnknown, 'Servers of which nobody knows whether they were made', to('/servers')],

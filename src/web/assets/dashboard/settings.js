@@ -283,6 +283,13 @@ function terms(context, account) {
         })),
         ...amounts.map(([name, label, value]) => ({ name, label, value, inputmode: 'decimal', required: true })),
         {
+          name: 'signerLimit',
+          label: 'The most that the signer is given in 24 hours',
+          value: account.signerLimit,
+          inputmode: 'decimal',
+          hint: 'In each currency; what is above it is sent by hand. 0: nothing. Empty: no limit.',
+        },
+        {
           name: 'customersEnabled',
           label: 'Customers may have addresses of their own',
           type: 'checkbox',
@@ -298,6 +305,7 @@ function terms(context, account) {
       submit: 'Save the terms',
       send: async (values) => {
         for (const [name] of numbers) values[name] = whole(values, name);
+        values.signerLimit ||= null;
         await save(context, account, values);
       },
     }),

@@ -2,10 +2,13 @@
 
 import { ApiError, form, operator } from '../shared/api.js';
 import { ask, facts, h, money, toast, words } from '../shared/dom.js';
+import { approvalForm, basis, proposal } from './approve.js';
+import { act } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 /** @typedef {Schemas["DashboardPayout"] | Schemas["DashboardRefund"]} Transfer */
+/** @typedef {import("./approve.js").Detail} Detail */
 /** @typedef {"payouts" | "refunds"} Kind */
 
 /** Of one kind, one word for it. @param {Kind} kind */
@@ -16,11 +19,12 @@ export function actions(context, kind, each) {
   // While a command sends it, every step is refused.
   if (each.sending === 'running') return [];
   const isHeld = each.sending === 'unknown';
+  const isSigners = each.sentBy === 'signer';
   const release = isHeld ? ['release'] : [];
   /** @type {Record<string, string[]>} */
   const open = {
     requested: [...release, 'approve', 'reject', 'cancel'],
-    approved: [...release, 'process', 'cancel', 'fail'],
+    approved: [...release, ...(isSigners ? [] : ['process']), 'reassign', 'cancel', 'fail'],
     processing: ['pay', 'fail'],
   };
   // What may have been sent already is not to be sent by the first button there is.
@@ -32,12 +36,13 @@ export function actions(context, kind, each) {
     reject: ['Reject…', 'danger'],
     cancel: ['Cancel it…', 'danger'],
     process: ['Begin to send…', next],
+    reassign: [isSigners ? 'Send it by hand…' : 'Let the signer send it…', ''],
     pay: ['It was sent…', 'primary'],
     fail: ['It failed…', 'danger'],
   };
   return (open[each.status] ?? []).map((action) => {
     const [text, kindOf] = texts[action] ?? [action, ''];
-    return h('button', { type: 'button', class: kindOf, onclick: () => step(context, kind, each, action) }, text);
+    return act(context, text, '', () => step(context, kind, each, action), kindOf);
   });
 }
 
@@ -82,6 +87,10 @@ function consequence(action, kind, each) {
       return `Fixes how much ${each.assetSymbol} is sent for ${what}. Nothing is sent yet.`;
     case 'release':
       return 'You have looked on the chain, and it was not sent. It goes on as before the restore, and can be sent.';
+    case 'reassign':
+      return each.sentBy === 'signer'
+        ? 'The signer does not send it any more. A person sends it from a wallet.'
+        : 'The signer sends it as soon as it can. Nobody else may.';
     case 'process':
       return 'From now on it counts as being sent: it cannot be cancelled any more.';
     case 'pay':
@@ -102,31 +111,12 @@ function consequence(action, kind, each) {
 const ends = ['fail', 'reject', 'cancel'];
 
 /**
- * What a step needs.
- * @param {Transfer} each
+ * What a step besides approval needs.
  * @param {string} action
  * @param {boolean} isTest
  * @returns {import("../shared/api.js").Field[]}
  */
-function asked(each, action, isTest) {
-  if (action === 'approve') {
-    const fee = 'What sending costs; it is taken out of what is sent.';
-    return [
-      {
-        name: 'rate',
-        label: `Rate: ${each.currency} for one ${each.assetSymbol}`,
-        inputmode: 'decimal',
-        hint: 'Empty: today’s rate.',
-      },
-      {
-        name: 'networkFee',
-        label: `Network fee in ${each.assetSymbol}`,
-        inputmode: 'decimal',
-        required: !isTest,
-        hint: isTest ? `${fee} Empty: a fixed one of the sandbox.` : fee,
-      },
-    ];
-  }
+function asked(action, isTest) {
   if (action === 'pay') {
     const hint = isTest ? 'Empty: an invented one.' : 'As your wallet or the explorer shows it.';
     return [{ name: 'txid', label: 'Transaction id', required: !isTest, hint }];
@@ -142,10 +132,17 @@ function asked(each, action, isTest) {
  * @param {string} action
  */
 async function step(context, kind, each, action) {
+  // What an approval would fix changes with the market.
+  const path = context.path(`${kind}/${encodeURIComponent(each.id)}`);
+  const detail = /** @type {Detail | null} */ (
+    action === 'approve' ? await operator('GET', path, undefined, { mode: context.mode }) : null
+  );
+  const approval = detail ? approvalForm(detail) : null;
   const titles = /** @type {Record<string, string>} */ ({
     release: `Release this ${one(kind)}?`,
     approve: `Approve this ${one(kind)}?`,
     process: 'Begin to send it?',
+    reassign: each.sentBy === 'signer' ? 'Send it by hand?' : 'Let the signer send it?',
     pay: 'Was it sent?',
     fail: 'Did it fail?',
     reject: `Reject this ${one(kind)}?`,
@@ -155,20 +152,26 @@ async function step(context, kind, each, action) {
   let isOther = false;
   const done = await ask(titles[action] ?? words(action), (/** @type {(answer: string | null) => void} */ close) => [
     h('p', null, consequence(action, kind, each)),
+    detail ? proposal(detail) : null,
     facts(
       ['Amount', money(each.amount, each.currency)],
-      ['Sends', each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : `in ${each.assetSymbol}`],
+      ...(detail
+        ? basis(detail)
+        : /** @type {[string, string][]} */ ([
+            ['Sends', each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : `in ${each.assetSymbol}`],
+          ])),
       ['Chain', words(each.chain)],
       ['Address', h('span', { class: 'mono' }, each.toAddress)],
     ),
     form({
-      fields: asked(each, action, context.mode === 'test'),
+      fields: approval ? approval.fields : asked(action, context.mode === 'test'),
       danger: ends.includes(action),
       submit:
         {
           release: 'Release it',
           approve: 'Approve',
           process: 'Begin to send',
+          reassign: each.sentBy === 'signer' ? 'Send it by hand' : 'Let the signer send it',
           pay: 'It was sent',
           fail: 'It failed',
           reject: 'Reject',
@@ -177,16 +180,21 @@ async function step(context, kind, each, action) {
       cancel: () => close(null),
       cancelText: 'Back',
       send: async (values) => {
-        const body = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
+        const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
+        const sentBy = action === 'reassign' ? { sentBy: each.sentBy === 'signer' ? 'hand' : 'signer' } : {};
+        const body = { action, ...given, ...sentBy, ...approval?.insistence() };
         try {
-          close((await operator('POST', `${kind}/${each.id}`, { action, ...body })).status);
+          close((await operator('POST', `${kind}/${each.id}`, body)).status);
         } catch (error) {
+          approval?.refused(error);
           isOther = error instanceof ApiError && error.code === 'invalid_transition';
           throw error;
         }
       },
     }),
   ]);
-  if (done) toast(`The ${one(kind)} is ${action === 'release' ? 'released' : words(done).toLowerCase()}.`);
+  const becomes = /** @type {Record<string, string>} */ ({ release: 'released', reassign: 'reassigned' });
+  if (done) toast(`The ${one(kind)} is ${becomes[action] ?? words(done).toLowerCase()}.`);
   if (done || isOther) await context.reload();
+  return false;
 }

@@ -2,6 +2,7 @@
 
 import { ApiError, form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, money, qrCode, to, toast, when, words } from '../shared/dom.js';
+import { feeSources, senders } from './approve.js';
 import { act, coinName, download, filters, head, idLink, once, pages } from './list.js';
 import { actions, doubt, one } from './transfer_steps.js';
 
@@ -16,7 +17,7 @@ const statuses = ['requested', 'approved', 'processing', 'paid', 'failed', 'reje
 /** What each status means, and who is to do what. @type {Record<string, string>} */
 const meaning = {
   requested: 'The amount has left the balance. An operator approves or rejects it.',
-  approved: 'Rate, network fee and amount are fixed. An operator sends it.',
+  approved: 'Rate, network fee and amount are fixed. An operator or the signer sends it.',
   processing: 'It is being sent. When the transaction is out, its id is entered.',
   paid: 'It was sent.',
   failed: 'It could not be sent. The amount is back on the balance.',
@@ -220,8 +221,9 @@ async function detail(context, kind, id) {
         facts(
           ['Amount', money(each.amount, each.currency)],
           ['Sends', each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : 'Fixed when it is approved'],
-          ['Network fee', each.networkFeeCrypto ? money(each.networkFeeCrypto, each.assetSymbol) : null],
+          ['Network fee', networkFee(each)],
           ['Rate', each.rate ? `${money(each.rate, each.currency)} for one` : null],
+          ['Sent by', each.sentBy ? (senders[each.sentBy] ?? each.sentBy) : null],
           ['Coin', coinName(each.assetSymbol, each.asset)],
           ['Chain', words(each.chain)],
           [
@@ -243,10 +245,17 @@ async function detail(context, kind, id) {
       ),
       h('section', { class: 'card', 'aria-labelledby': 'life' }, h('h2', { id: 'life' }, 'Its life'), life(each)),
     ),
-    context.isOperator && !each.sending && ['approved', 'processing'].includes(each.status)
+    context.isOperator && !each.sending && each.sentBy !== 'signer' && ['approved', 'processing'].includes(each.status)
       ? toSend(context, each)
       : null,
   );
+}
+
+/** The network fee, and where it comes from. @param {Transfer} each */
+function networkFee(each) {
+  if (!each.networkFeeCrypto) return null;
+  const source = each.networkFeeFrom ? `, ${feeSources[each.networkFeeFrom]}` : '';
+  return `${money(each.networkFeeCrypto, each.assetSymbol)}${source}`;
 }
 
 /**

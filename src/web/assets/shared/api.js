@@ -120,9 +120,12 @@ export function queryText(query) {
   return there.length === 0 ? '' : `?${new URLSearchParams(there.map(([name, value]) => [name, String(value)]))}`;
 }
 
+/** The dialog that asks for the password again, while it is open: one answer serves every call that waits for it. */
+let confirming = /** @type {Promise<boolean | null> | null} */ (null);
+
 /** Asks for one's own password once more. @returns {Promise<boolean>} was it given? */
 async function confirmPassword() {
-  const given = await ask('Confirm with your password', (close) => [
+  confirming ??= ask('Confirm with your password', (/** @type {(given: boolean) => void} */ close) => [
     h('p', null, 'What you are about to do is sensitive. It asks for your password again, for the next 15 minutes.'),
     form({
       fields: [
@@ -135,8 +138,8 @@ async function confirmPassword() {
         close(true);
       },
     }),
-  ]);
-  return given === true;
+  ]).finally(() => (confirming = null));
+  return (await confirming) === true;
 }
 
 /**

@@ -133,6 +133,8 @@ impl Till {
             spends: vec![spends],
             pays: vec![(0, address, Units(1_000_000))],
             at: self.now,
+            nonce: None,
+            reverts: false,
         });
         if mines {
             memory.mine(self.now, |_| true);

@@ -164,6 +164,8 @@ impl History {
             spends,
             pays,
             at: self.now,
+            nonce: None,
+            reverts: false,
         }
     }
 

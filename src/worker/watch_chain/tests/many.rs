@@ -86,6 +86,8 @@ impl Scene {
             }],
             pays: pays.collect(),
             at: self.now,
+            nonce: None,
+            reverts: false,
         }
     }
 

@@ -23,6 +23,8 @@ const WEI: u128 = 199_000_000_000_000_000;
 struct Signer {
     python: String,
     settings: PathBuf,
+    /// The url of its node.
+    node: String,
 }
 
 impl Signer {
@@ -33,8 +35,10 @@ impl Signer {
         let python = tools::says("python3", &["-c", program], UNTESTED)?;
         let records = folder.join("records");
         std::fs::create_dir(&records).unwrap();
+        let limit = json!({ "transfer": "1", "day": "10" });
+        let limits = json!({ "ETH": limit, "USDC-ERC20": limit, "USDT-ERC20": limit });
         let mut settings = json!({ "rpc": url, "chainId": CHAIN_ID, "address": ADDRESS, "key": KEY,
-            "records": records, "maxFeePerGasGwei": 100 });
+            "records": records, "maxFeePerGasGwei": 100, "limits": limits });
         for (name, value) in changes.as_object().unwrap() {
             settings[name] = value.clone();
         }
@@ -43,6 +47,7 @@ impl Signer {
         let signer = Signer {
             python,
             settings: path,
+            node: url.to_owned(),
         };
         signer.readable(0o600);
         Some(signer)
@@ -87,7 +92,9 @@ fn order(number: u32) -> Value {
 /// Has a payout sent; how it ended, and the payout as its merchant sees it.
 #[track_caller]
 fn pay(served: &Served, signer: &Signer, asset: &str) -> (String, Value) {
-    let running = served.start(&["--signer", &signer.command()]);
+    let node = format!("ethereum={}", signer.node);
+    let command = signer.command();
+    let running = served.start(&["--signer", &command, "--node", &node, "--test-networks"]);
     let id = served.approved_payout_in(&running, [asset, "ethereum", TO]);
     let state = served.until(STATE, &["paid ", "failed ", "processing unknown"]);
     let url = format!("{}/v1/payouts/{id}", running.url);
@@ -148,55 +155,147 @@ fn a_payout_in_a_token_reaches_its_address() {
     assert_eq!(node.token_balance(&token, ADDRESS), 1_000_000_000 - 199_000);
 }
 
+/// A signer by itself, with these changes to its settings; `None` where the machine has no eth-account.
+#[track_caller]
+fn alone(scratch: &Scratch, node: &Node, changes: Value) -> Option<(Signer, PathBuf)> {
+    let folder = scratch.path("signer");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir(&folder).unwrap();
+    let signer = Signer::set_up(&folder, &node.url, changes)?;
+    Some((signer, folder.join("records")))
+}
+
+/// The count of orders on record.
+#[track_caller]
+fn recorded(records: &Path) -> usize {
+    let files = std::fs::read_dir(records).unwrap();
+    let names = files.map(|file| file.unwrap().file_name());
+    names
+        .filter(|name| name.to_str().unwrap().ends_with(".json"))
+        .count()
+}
+
 #[test]
-fn what_is_certainly_not_sent_is_said_to_be_so() {
-    let Some(node) = Node::start(UNTESTED) else {
+fn an_order_that_may_go_better_later_is_answered_with_retry_and_leaves_no_record() {
+    let (Some(node), scratch) = (Node::start(UNTESTED), Scratch::new()) else {
+        return;
+    };
+    let poor = json!({ "key": format!("0x{:064x}", 1),
+        "address": "0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf" });
+    for (changes, reason) in [
+        (poor, "there is not enough ETH to pay from"),
+        (
+            json!({ "rpc": "http://127.0.0.1:1" }),
+            "the node cannot be reached",
+        ),
+        (
+            json!({ "maxFeePerGasGwei": "0.1" }),
+            "the chain's fees are above the limit of this signer",
+        ),
+    ] {
+        let Some((signer, records)) = alone(&scratch, &node, changes) else {
+            return;
+        };
+        let later = json!({ "sent": false, "retry": true, "reason": reason });
+        for _ in 0..2 {
+            assert_eq!(signer.run(&order(1)), Some(later.clone()), "{reason}");
+        }
+        assert_eq!(recorded(&records), 0, "{reason}");
+    }
+    assert_eq!((node.balance(TO), node.sent()), (0, 0));
+    // It goes better now.
+    let (signer, records) = alone(&scratch, &node, json!({})).unwrap();
+    assert!(signer.run(&order(1)).unwrap()["txid"].is_string());
+    assert_eq!((recorded(&records), node.balance(TO)), (1, WEI));
+}
+
+#[test]
+fn an_order_that_is_never_sent_is_answered_so_for_ever() {
+    let (Some(node), scratch) = (Node::start(UNTESTED), Scratch::new()) else {
         return;
     };
     // The second account of every anvil.
     let other = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
-    let poor = json!({ "key": format!("0x{:064x}", 1),
-        "address": "0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf" });
-    let gone = "http://127.0.0.1:1";
-    for (changes, asset, reason) in [
+    let token = |mut order: Value| {
+        order["asset"] = json!("USDT-ERC20");
+        order
+    };
+    for (changes, order, reason) in [
         (
             json!({ "key": other }),
-            "ETH",
+            order(1),
             "the signer's key is not the key of its address",
         ),
         (
             json!({ "key": "0x12" }),
-            "ETH",
+            order(1),
             "the signer's key is no private key",
         ),
-        (poor, "ETH", "there is not enough ETH to pay from"),
-        (json!({ "rpc": gone }), "ETH", "the node cannot be reached"),
         (
             json!({ "chainId": 1 }),
-            "ETH",
+            order(1),
             "the node is of another chain than the settings",
         ),
         (
-            json!({ "maxFeePerGasGwei": "0.1" }),
-            "ETH",
-            "the chain's fees are above the limit of this signer",
-        ),
-        (
             json!({}),
-            "USDT-ERC20",
+            token(order(1)),
             "this signer is not told which contract USDT-ERC20 is",
         ),
+        (
+            json!({ "limits": {} }),
+            order(1),
+            "this signer has no limits for ETH, so it sends none",
+        ),
+        (
+            json!({ "limits": { "ETH": { "transfer": "0.198", "day": "10" } } }),
+            order(1),
+            "0.199 ETH is above this signer's limit for one transfer, 0.198",
+        ),
     ] {
-        let served = Served::new();
-        let Some(signer) = Signer::set_up(&folder(&served), &node.url, changes) else {
+        let Some((signer, records)) = alone(&scratch, &node, changes) else {
             return;
         };
-        let (state, seen) = pay(&served, &signer, asset);
-        assert_eq!(state, "failed ", "{reason}");
-        assert_eq!(seen["failureReason"], reason);
-        assert!(seen["txid"].is_null(), "{reason}");
+        let never = json!({ "sent": false, "reason": reason });
+        for _ in 0..2 {
+            assert_eq!(signer.run(&order), Some(never.clone()));
+        }
+        assert_eq!(recorded(&records), 1, "{reason}");
     }
     assert_eq!((node.balance(TO), node.sent()), (0, 0));
+}
+
+#[test]
+fn no_more_is_signed_in_a_day_than_its_limit() {
+    let (Some(node), scratch) = (Node::start(UNTESTED), Scratch::new()) else {
+        return;
+    };
+    let limits = json!({ "limits": { "ETH": { "transfer": "0.199", "day": "0.398" } } });
+    let Some((signer, records)) = alone(&scratch, &node, limits) else {
+        return;
+    };
+    for number in 1..=2 {
+        assert!(signer.run(&order(number)).unwrap()["txid"].is_string());
+    }
+    let reason = "0.199 ETH more would pass this signer's limit for 24 hours, 0.398";
+    let refused = json!({ "sent": false, "reason": reason });
+    assert_eq!(signer.run(&order(3)), Some(refused));
+    assert!(
+        signer.run(&order(1)).unwrap()["txid"].is_string(),
+        "the same again"
+    );
+    assert_eq!(node.balance(TO), 2 * WEI);
+    // A day after the first one was signed.
+    let first = order(1)["id"].as_str().unwrap().to_owned();
+    let first = std::fs::File::options()
+        .write(true)
+        .open(records.join(format!("{first}.json")))
+        .unwrap();
+    let day = std::time::Duration::from_secs(24 * 60 * 60 + 1);
+    first
+        .set_modified(std::time::SystemTime::now() - day)
+        .unwrap();
+    assert!(signer.run(&order(4)).unwrap()["txid"].is_string());
+    assert_eq!(signer.run(&order(5)).unwrap()["sent"], false);
 }
 
 #[test]
@@ -229,15 +328,13 @@ fn a_signed_transaction_that_was_lost_is_handed_in_again_as_it_was() {
     let first = signer.run(&order(1)).unwrap();
     node.ask("anvil_dropAllTransactions", json!([]));
     // It has the nonce that the next would take.
-    let refused = signer.run(&order(2)).unwrap();
-    assert_eq!(refused["sent"], false, "{refused}");
-    assert_eq!(
-        signer.run(&order(2)),
-        Some(refused),
-        "what was not sent stays so"
-    );
+    let reason = "the node does not know an earlier transaction of this signer: a person has to look at that one";
+    let later = json!({ "sent": false, "retry": true, "reason": reason });
+    for _ in 0..2 {
+        assert_eq!(signer.run(&order(2)), Some(later.clone()));
+    }
     assert_eq!(signer.run(&order(1)), Some(first.clone()));
-    let second = signer.run(&order(3)).unwrap();
+    let second = signer.run(&order(2)).unwrap();
     assert!(second["txid"].is_string() && second != first, "{second}");
     node.ask("evm_mine", json!([]));
     node.mined(&first["txid"]);

@@ -1,0 +1,350 @@
+//! The build script: compresses the files that the server sends and turns the guides into pages.
+//!
+//! Invariant: the program holds a compressed file in no other form (`web::packed`). The path of an asset contains a
+//! version that changes with any byte of any asset, so a browser may cache it for ever.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
+use std::io::{Error, Write as _};
+use std::path::Path;
+use std::{env, fs};
+
+/// The files that pages load, in folders.
+const ASSETS: &str = "src/web/assets";
+
+/// The files that have what customers read, one for each language.
+const LANGUAGES: &str = "src/web/languages";
+
+/// Where the components of the OpenAPI documents are, as JSON beside the operations that they are of.
+const COMPONENTS: &str = "src/http";
+
+/// The guides, which readers find on a forge too.
+const GUIDES: &str = "src/web/guides";
+
+/// Lists them, in the order in which they are shown.
+const README: &str = "README.md";
+
+/// What is around a guide, and the head of every page of the documentation.
+const GUIDE: &str = "src/web/docs/guide.html";
+const HEAD: &str = "src/web/docs/head.html";
+
+/// What is written into every page.
+const STYLE: &str = "src/web/style.css";
+
+/// Digits of the version of all files together.
+const VERSION_DIGITS: usize = 16;
+
+fn main() -> Result<(), Error> {
+    println!("cargo::rerun-if-changed=src/build.rs");
+    let variable = |name: &str| env::var(name).map_err(Error::other);
+    let (root, out) = (variable("CARGO_MANIFEST_DIR")?, variable("OUT_DIR")?);
+    let (root, out) = (Path::new(&root), Path::new(&out));
+    assets(root, out)?;
+    languages(root, out)?;
+    components(root, out)
+}
+
+/// Writes the table of the files that pages load to `OUT_DIR/assets.rs`.
+fn assets(root: &Path, out: &Path) -> Result<(), Error> {
+    println!("cargo::rerun-if-changed={ASSETS}");
+    println!("cargo::rerun-if-changed={STYLE}");
+    let mut version = Sha256::new();
+    let mut table = String::new();
+    for folder in names(&root.join(ASSETS))? {
+        for file in names(&root.join(ASSETS).join(&folder))? {
+            let path = root.join(ASSETS).join(&folder).join(&file);
+            let bytes = fs::read(&path)?;
+            for part in [folder.as_bytes(), file.as_bytes(), &bytes] {
+                version.update(part.len().to_le_bytes());
+                version.update(part);
+            }
+            let packed = out.join(format!("{folder}-{file}.gz"));
+            compress(&bytes, &packed)?;
+            let line = format!(
+                "{{ folder: {folder:?}, name: {file:?}, packed: Packed(include_bytes!({packed:?})) }}"
+            );
+            writeln!(table, "Asset {line},").map_err(Error::other)?;
+        }
+    }
+    let version = hex(&version.finalize());
+    let version = version.get(..VERSION_DIGITS).unwrap_or_default();
+    let count = table.lines().count();
+    let style = STANDARD.encode(Sha256::digest(fs::read(root.join(STYLE))?));
+    let text = format!(
+        "/// What all of them are together.\npub const VERSION: &str = {version:?};\n\
+         /// What a policy names the style of every page by.\npub const STYLE_HASH: &str = \"sha256-{style}\";\n\
+         /// Every file that pages load.\npub static ASSETS: [Asset; {count}] = [\n{table}];\n"
+    );
+    fs::write(out.join("assets.rs"), text)?;
+    guides(root, out, version)
+}
+
+/// Writes what customers read, each language compressed for itself, to `OUT_DIR/<language>.txt.gz`.
+fn languages(root: &Path, out: &Path) -> Result<(), Error> {
+    println!("cargo::rerun-if-changed={LANGUAGES}");
+    for file in names(&root.join(LANGUAGES))? {
+        let text = fs::read(root.join(LANGUAGES).join(&file))?;
+        compress(&text, &out.join(format!("{file}.gz")))?;
+    }
+    Ok(())
+}
+
+/// Writes the JSON of all components to `OUT_DIR/components.gz`, each file in a line.
+fn components(root: &Path, out: &Path) -> Result<(), Error> {
+    println!("cargo::rerun-if-changed={COMPONENTS}");
+    let mut folders = vec![root.join(COMPONENTS)];
+    let mut lines = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for name in names(&folder)? {
+            let path = folder.join(name);
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "json") {
+                // A string of JSON has no end of a line in it.
+                let text = fs::read_to_string(path)?;
+                lines.push(text.lines().map(str::trim).collect::<String>());
+            }
+        }
+    }
+    compress(lines.join("\n").as_bytes(), &out.join("components.gz"))
+}
+
+fn compress(bytes: &[u8], to: &Path) -> Result<(), Error> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    fs::write(to, encoder.finish()?)
+}
+
+/// The names in a folder, in order.
+fn names(folder: &Path) -> Result<Vec<String>, Error> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name().into_string();
+        names.push(name.map_err(|name| Error::other(format!("{name:?} is no UTF-8")))?);
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A guide: its file without the end, its title, the sentence below that, all of it.
+struct Guide {
+    name: String,
+    title: String,
+    about: String,
+    text: String,
+}
+
+/// Writes each guide as a page, compressed, and the table of them to `OUT_DIR/guides.rs`.
+fn guides(root: &Path, out: &Path, version: &str) -> Result<(), Error> {
+    for path in [GUIDES, README, GUIDE, HEAD] {
+        println!("cargo::rerun-if-changed={path}");
+    }
+    let guides = read_guides(root)?;
+    let frame = fs::read_to_string(root.join(GUIDE))?;
+    let head = fs::read_to_string(root.join(HEAD))?;
+    let frame = frame.replace("{% include \"docs/head.html\" %}\n", &head);
+    let frame = frame.replace("{{ crate::web::VERSION }}", version);
+    let frame = frame.replace("{{ root }}", "../");
+    let mut table = String::new();
+    for guide in &guides {
+        let Guide {
+            name,
+            title,
+            about,
+            text,
+        } = guide;
+        let page = frame.replace("{{ title }}", &format!("{}: Coffer", escaped(title)));
+        let page = page.replace("{{ guides }}", contents(&guides, guide).trim());
+        let page = page.replace("{{ text }}", html(text).trim());
+        let packed = out.join(format!("guide-{name}.gz"));
+        compress(page.as_bytes(), &packed)?;
+        let line = format!(
+            "{{ name: {name:?}, title: {title:?}, about: {about:?}, page: Packed(include_bytes!({packed:?})) }}"
+        );
+        writeln!(table, "Guide {line},").map_err(Error::other)?;
+    }
+    let count = guides.len();
+    let text =
+        format!("/// Every guide, in order.\npub static GUIDES: [Guide; {count}] = [\n{table}];\n");
+    fs::write(out.join("guides.rs"), text)
+}
+
+/// The guides in the order of the rows of the README that begin with a link to one.
+fn read_guides(root: &Path) -> Result<Vec<Guide>, Error> {
+    let readme = fs::read_to_string(root.join(README))?;
+    let files = names(&root.join(GUIDES))?;
+    let mut guides = Vec::new();
+    for row in readme.lines().filter(|line| line.starts_with("| [")) {
+        let link = row
+            .split_once("](src/web/guides/")
+            .and_then(|(_, rest)| rest.split_once(".md)"));
+        let Some((name, _)) = link else { continue };
+        let text = fs::read_to_string(root.join(GUIDES).join(format!("{name}.md")))?;
+        let parts: Vec<&str> = text.splitn(3, "\n\n").collect();
+        let [title, about, _] = parts.as_slice() else {
+            return Err(Error::other(format!(
+                "{name}.md: a title, a sentence, and then the rest"
+            )));
+        };
+        guides.push(Guide {
+            name: name.to_owned(),
+            title: title.trim_start_matches("# ").to_owned(),
+            about: (*about).to_owned(),
+            text,
+        });
+    }
+    match files.len() == guides.len() {
+        true => Ok(guides),
+        false => Err(Error::other(format!(
+            "{README} lists {} guides of {}",
+            guides.len(),
+            files.len()
+        ))),
+    }
+}
+
+/// The list of all guides, with the headings of the one that is shown.
+fn contents(guides: &[Guide], shown: &Guide) -> String {
+    let mut list = String::new();
+    for guide in guides {
+        list.push_str(&format!("- [{}]({})\n", guide.title, guide.name));
+        if guide.name == shown.name {
+            for heading in headings(&guide.text) {
+                list.push_str(&format!("  - [{heading}](#{})\n", place(&heading)));
+            }
+        }
+    }
+    let link = format!("<a href=\"{}\"", shown.name);
+    html(&list).replace(&link, &format!("{link} aria-current=\"page\""))
+}
+
+/// What stands in the headings of the second level.
+fn headings(text: &str) -> Vec<String> {
+    let lines = text.split("```").step_by(2).flat_map(str::lines);
+    lines
+        .filter_map(|line| line.strip_prefix("## "))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Markdown as HTML. Headings have names, links lead to pages, and the cells of a table say what column they are of: on a
+/// phone they stand below each other. What would be markup in it is a text.
+fn html(text: &str) -> String {
+    let events: Vec<Event<'_>> = Parser::new_ext(text, Options::ENABLE_TABLES).collect();
+    let mut columns: Vec<String> = Vec::new();
+    let (mut is_head, mut column, mut left_out) = (false, 0, Vec::new());
+    let mut shown = Vec::new();
+    for (at, event) in events.iter().enumerate() {
+        let markup = |markup: String| Event::Html(markup.into());
+        // What is said from here to the end of what begins here.
+        let said = || -> String {
+            let rest = events.iter().skip(at).take_while(|event| {
+                !matches!(event, Event::End(TagEnd::Heading(_) | TagEnd::TableCell))
+            });
+            rest.filter_map(|event| match event {
+                Event::Text(text) | Event::Code(text) => Some(&**text),
+                _ => None,
+            })
+            .collect()
+        };
+        shown.push(match event {
+            Event::Start(Tag::Heading { level, .. }) => {
+                markup(format!("<{level} id=\"{}\">", place(&said())))
+            }
+            Event::End(TagEnd::Heading(level)) => markup(format!("</{level}>\n")),
+            Event::Start(Tag::CodeBlock(_)) => markup("<pre tabindex=\"0\"><code>".to_owned()),
+            Event::End(TagEnd::CodeBlock) => markup("</code></pre>\n".to_owned()),
+            Event::Start(Tag::Table(_)) => {
+                columns.clear();
+                markup("<div class=\"table\"><table>\n".to_owned())
+            }
+            Event::End(TagEnd::Table) => markup("</tbody></table></div>\n".to_owned()),
+            Event::Start(Tag::TableHead) => {
+                is_head = true;
+                markup("<thead><tr>".to_owned())
+            }
+            Event::End(TagEnd::TableHead) => {
+                is_head = false;
+                markup("</tr></thead>\n<tbody>\n".to_owned())
+            }
+            Event::Start(Tag::TableRow) => {
+                column = 0;
+                markup("<tr>".to_owned())
+            }
+            Event::End(TagEnd::TableRow) => markup("</tr>\n".to_owned()),
+            Event::Start(Tag::TableCell) if is_head => {
+                columns.push(said());
+                markup(
+                    if said().is_empty() {
+                        "<td>"
+                    } else {
+                        "<th scope=\"col\">"
+                    }
+                    .to_owned(),
+                )
+            }
+            Event::End(TagEnd::TableCell) if is_head => {
+                let was_empty = columns.last().is_some_and(String::is_empty);
+                markup(if was_empty { "</td>" } else { "</th>" }.to_owned())
+            }
+            Event::Start(Tag::TableCell) => {
+                let name = columns
+                    .get(column)
+                    .filter(|name| column > 0 && !name.is_empty());
+                column = column.saturating_add(1);
+                markup(name.map_or("<td>".to_owned(), |name| {
+                    format!("<td data-label=\"{}\">", escaped(name))
+                }))
+            }
+            Event::End(TagEnd::TableCell) => markup("</td>".to_owned()),
+            Event::Html(text) | Event::InlineHtml(text) => Event::Text(text.clone()),
+            // A file that is no guide is on no page: its path is told.
+            Event::Start(Tag::Link { dest_url, .. }) if dest_url.starts_with("../") => {
+                let path = dest_url.trim_start_matches("../");
+                left_out.push(path.split('#').next().unwrap_or_default().to_owned());
+                markup(String::new())
+            }
+            Event::Start(Tag::Link { dest_url, .. }) => {
+                left_out.push(String::new());
+                markup(format!(
+                    "<a href=\"{}\">",
+                    escaped(&dest_url.replace(".md", ""))
+                ))
+            }
+            Event::End(TagEnd::Link) => match left_out.pop() {
+                Some(path) if !path.is_empty() => {
+                    markup(format!(" (<code>{}</code>)", escaped(&path)))
+                }
+                _ => markup("</a>".to_owned()),
+            },
+            event => event.clone(),
+        });
+    }
+    let mut html = String::new();
+    pulldown_cmark::html::push_html(&mut html, shown.into_iter());
+    html
+}
+
+/// What a heading is called in links: as forges name it.
+fn place(heading: &str) -> String {
+    let heading = heading.to_lowercase();
+    let kept = heading
+        .chars()
+        .filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
+    kept.map(|letter| if letter == ' ' { '-' } else { letter })
+        .collect()
+}
+
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('"', "&quot;")
+}

@@ -1,0 +1,47 @@
+//! What a transaction costs: the gas price of the node times the gas of a transfer.
+
+use super::Evm;
+use super::hex::Number;
+use crate::chain::NodeError;
+use crate::chain::rpc::Failure;
+use crate::domain::money::coin::Units;
+use crate::domain::network_fee::{GAS, NodeFees, TOKEN_GAS};
+
+impl Evm {
+    /// What transfers cost; `None` where the node's gas price is nothing, or more than can be.
+    pub(super) fn gas_fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
+        self.identified()?;
+        match self.rpc.call::<Number>("eth_gasPrice", &[(); 0]) {
+            Ok(price) => Ok(of_price(price)),
+            Err(Failure::Method(_)) => Ok(None),
+            Err(Failure::Node(error)) => Err(error),
+        }
+    }
+}
+
+fn of_price(price: Number) -> Option<NodeFees> {
+    let price = price.small().filter(|price| *price > 0)?;
+    let of_gas = |gas: u128| price.checked_mul(gas).map(Units);
+    Some(NodeFees {
+        own_coin: of_gas(GAS)?,
+        token: of_gas(TOKEN_GAS)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NodeFees, Number, Units, of_price};
+
+    #[test]
+    fn a_fee_is_the_gas_price_times_the_gas() {
+        let gwei = of_price(Number::Small(1_000_000_000));
+        let fees = NodeFees {
+            own_coin: Units(21_000_000_000_000),
+            token: Units(65_000_000_000_000),
+        };
+        assert_eq!(gwei, Some(fees));
+        for none in [Number::Small(0), Number::Small(u128::MAX), Number::Large] {
+            assert_eq!(of_price(none), None);
+        }
+    }
+}

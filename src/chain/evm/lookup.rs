@@ -1,0 +1,260 @@
+//! Looks up one transaction by its id, and whether its nonce was used by another one.
+//!
+//! Invariant: a transaction is in a block only by a receipt of a block that the node has at that height.
+
+use super::answers::{Header, LookedUp, Receipt, Trace};
+use super::hex::{Account, Number, Word};
+use super::logs::quantity;
+use super::received::{Hint, Sought};
+use super::traces::{self, Sent};
+use super::{Evm, block_of_header, lied};
+use crate::chain::rpc::Failure;
+use crate::chain::{FoundTransaction, Lookup, NodeError, Received, Watched};
+use crate::domain::address::of_account;
+use crate::domain::observation::{Block, Spent};
+use crate::domain::time::Time;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+/// What a transaction brought to watched accounts, whether it succeeded, and whether all of that was told.
+struct Outcome {
+    received: Vec<Received>,
+    is_done: bool,
+    is_traced: bool,
+}
+
+impl Evm {
+    /// [`Node::transaction`](crate::chain::Node::transaction).
+    pub(super) fn look_up(
+        &mut self,
+        txid: &str,
+        native_to: &[String],
+        watched: &dyn Watched,
+    ) -> Result<Lookup, NodeError> {
+        self.identified()?;
+        let Some(txid) = Word::parse(txid) else {
+            return Ok(Lookup::Absent);
+        };
+        let calls = [
+            ("eth_getTransactionByHash", [txid]),
+            ("eth_getTransactionReceipt", [txid]),
+        ];
+        let answers = self.ask_all::<Box<RawValue>>(&calls)?;
+        let [told, receipt] = answers.as_slice() else {
+            return Err(lied("it left out answers"));
+        };
+        let told: Option<LookedUp> = read(told)?;
+        let receipt: Option<Receipt> = read(receipt)?;
+        if told.as_ref().is_some_and(|told| told.hash != txid) {
+            return Err(lied("it answers another transaction"));
+        }
+        match (told, receipt) {
+            (None, None) => Ok(Lookup::Absent),
+            (Some(told), None) if told.block_hash.is_none() => self.pending(&told),
+            (Some(told), Some(receipt)) if told.block_hash == Some(receipt.block_hash) => {
+                self.in_block(&told, &receipt, native_to, watched)
+            }
+            // It came into a block, or out of one, between the two answers.
+            (Some(_) | None, Some(_)) | (Some(_), None) => Err(NodeError::Behind),
+        }
+    }
+
+    fn pending(&self, told: &LookedUp) -> Result<Lookup, NodeError> {
+        let outcome = Outcome {
+            received: Vec::new(),
+            is_done: true,
+            is_traced: true,
+        };
+        self.found(told, None, outcome)
+    }
+
+    fn in_block(
+        &mut self,
+        told: &LookedUp,
+        receipt: &Receipt,
+        native_to: &[String],
+        watched: &dyn Watched,
+    ) -> Result<Lookup, NodeError> {
+        let height = receipt.block_number.place();
+        let height = height.ok_or_else(|| lied("a receipt is of no height that there is"))?;
+        // The receipt may be of a block that was given up.
+        let canonical = self.header(height)?;
+        let Some(canonical) = canonical.filter(|header| header.hash == receipt.block_hash) else {
+            return Ok(Lookup::Absent);
+        };
+        let outcome = self.outcome(told, height, receipt, (native_to, watched))?;
+        self.found(told, Some(block_of_header(&canonical)?), outcome)
+    }
+
+    fn outcome(
+        &mut self,
+        told: &LookedUp,
+        height: u32,
+        receipt: &Receipt,
+        (native_to, watched): (&[String], &dyn Watched),
+    ) -> Result<Outcome, NodeError> {
+        let tokens = self.identified()?;
+        let mut hint = Hint {
+            block: Some(receipt.block_hash),
+            carried: told.to.map(|to| (told.from, to, told.value)),
+            ..Hint::default()
+        };
+        let sought = Sought {
+            chain: self.chain,
+            native: self.native,
+            tokens: &tokens,
+            watched,
+        };
+        let place = (height, told.hash);
+        let received = sought.received(place, &hint, receipt)?;
+        let is_done = !receipt.status.is_zero();
+        let is_paid = |to: &String| {
+            let mut received = received.iter();
+            received.any(|one| Some(one.asset) == self.native && one.address == *to)
+        };
+        if !is_done || native_to.iter().all(is_paid) {
+            return Ok(Outcome {
+                received,
+                is_done,
+                is_traced: true,
+            });
+        }
+        let Some(sent) = self.sent_by_contracts(told.hash, receipt.block_hash)? else {
+            return Ok(Outcome {
+                received,
+                is_done,
+                is_traced: false,
+            });
+        };
+        hint.sent = sent;
+        Ok(Outcome {
+            received: sought.received(place, &hint, receipt)?,
+            is_done,
+            is_traced: true,
+        })
+    }
+
+    /// Returns the transfers that contracts made in a transaction; `None` where the node does not tell of them.
+    fn sent_by_contracts(
+        &mut self,
+        txid: Word,
+        block: Word,
+    ) -> Result<Option<Vec<Sent>>, NodeError> {
+        if self.tells_no_traces() {
+            return Ok(None);
+        }
+        let steps = self
+            .rpc
+            .call::<Option<Vec<Trace>>>("trace_transaction", &[txid]);
+        let steps = match steps {
+            Ok(steps) => steps.unwrap_or_default(),
+            Err(Failure::Method(_) | Failure::Node(NodeError::Wrong(_))) => return Ok(None),
+            Err(Failure::Node(error)) => return Err(error),
+        };
+        if steps.iter().any(|step| step.transaction_hash != Some(txid)) {
+            return Err(lied("it answers traces of another transaction"));
+        }
+        // Each transaction has at least its own step.
+        let is_told = !steps.is_empty();
+        let sent = traces::sent(&steps, block)?;
+        Ok(is_told.then_some(sent))
+    }
+
+    fn found(
+        &self,
+        told: &LookedUp,
+        block: Option<(Block, Time)>,
+        outcome: Outcome,
+    ) -> Result<Lookup, NodeError> {
+        let nonce = told
+            .nonce
+            .small()
+            .and_then(|nonce| u64::try_from(nonce).ok());
+        let nonce = nonce.ok_or_else(|| lied("a transaction has no nonce that there is"))?;
+        let sender = of_account(self.chain, &told.from.0).map(Spent::Address);
+        Ok(Lookup::Found(Box::new(FoundTransaction {
+            block,
+            first_seen: None,
+            is_done: outcome.is_done,
+            spends: sender.into_iter().collect(),
+            nonce: Some(nonce),
+            received: outcome.received,
+            is_traced: outcome.is_traced,
+        })))
+    }
+
+    /// [`Node::nonce_taken`](crate::chain::Node::nonce_taken).
+    ///
+    /// Count and receipt are asked for in one request: two nodes behind one url may differ in how far they have come.
+    pub(super) fn read_nonce_taken(
+        &mut self,
+        txid: &str,
+        sender: &str,
+        nonce: u64,
+        height: u32,
+    ) -> Result<Option<Block>, NodeError> {
+        self.identified()?;
+        let (Some(txid), Some(sender)) = (Word::parse(txid), Account::parse(sender)) else {
+            return Ok(None);
+        };
+        let calls = [
+            ("eth_getTransactionCount", json!([sender, quantity(height)])),
+            ("eth_getBlockByNumber", json!([quantity(height), false])),
+            ("eth_getTransactionReceipt", json!([txid])),
+        ];
+        let mut answers = self.rpc.batch::<Box<RawValue>>(&calls)?.into_iter();
+        // Nodes keep the state of the newest blocks only.
+        let Some(Ok(count)) = answers.next() else {
+            return Ok(None);
+        };
+        let mut told = Vec::with_capacity(calls.len());
+        for ((method, _), answer) in calls.iter().skip(1).zip(answers) {
+            told.push(answer.map_err(|error| self.refused(method, &error))?);
+        }
+        let [header, receipt] = told.as_slice() else {
+            return Err(lied("it left out answers"));
+        };
+        let count: Number = read(&count)?;
+        let header: Option<Header> = read(header)?;
+        let receipt: Option<Receipt> = read(receipt)?;
+        let (Some(header), None) = (header, receipt) else {
+            return Err(NodeError::Behind);
+        };
+        let (block, _) = block_of_header(&header)?;
+        if block.height != height {
+            return Err(lied("it answers a block of another height"));
+        }
+        let count = count.small();
+        let count = count.ok_or_else(|| lied("an account has sent more than can be counted"))?;
+        let is_taken = count > u128::from(nonce);
+        Ok(is_taken.then_some(block))
+    }
+
+    /// [`Node::time_at`](crate::chain::Node::time_at).
+    pub(super) fn read_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
+        self.identified()?;
+        let params = (quantity(height), false);
+        match self
+            .rpc
+            .call::<Option<Header>>("eth_getBlockByNumber", &params)
+        {
+            Ok(Some(header)) => {
+                let (block, time) = block_of_header(&header)?;
+                if block.height != height {
+                    return Err(lied("it answers a block of another height"));
+                }
+                Ok(Some(time))
+            }
+            // Old blocks may be refused in words of the node's own.
+            Ok(None) | Err(Failure::Method(_)) => Ok(None),
+            Err(Failure::Node(error)) => Err(error),
+        }
+    }
+}
+
+/// Reads one answer of a request of several methods.
+fn read<T: DeserializeOwned>(answer: &RawValue) -> Result<T, NodeError> {
+    serde_json::from_str(answer.get())
+        .map_err(|error| NodeError::Lied(format!("its answer is not what was asked: {error}")))
+}

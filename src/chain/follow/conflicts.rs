@@ -1,0 +1,99 @@
+//! Which transactions spend watched outputs, and which of those that were sent from here cannot be confirmed for that.
+
+use super::Step;
+use crate::chain::BlockRead;
+use crate::domain::following::Conflict;
+use crate::domain::observation::{Block, Spent};
+use std::collections::HashMap;
+
+/// A transaction that spends an output.
+#[derive(Clone)]
+pub(super) struct Spender {
+    /// Its id.
+    pub by: String,
+    /// Its block; `None` while it is in the mempool.
+    pub block: Option<Block>,
+}
+
+/// The spenders of outputs, by the output's transaction and position.
+#[derive(Default)]
+pub(super) struct Spenders(HashMap<(String, u32), Spender>);
+
+impl Spenders {
+    /// Notes the spender of each of these outputs.
+    pub(super) fn spend_each(&mut self, spent: &[(Spent, String)], block: Option<&Block>) {
+        for (output, by) in spent {
+            self.spend(std::slice::from_ref(output), by, block);
+        }
+    }
+
+    /// Notes that a transaction spends all of these.
+    pub(super) fn spend(&mut self, spends: &[Spent], by: &str, block: Option<&Block>) {
+        for spent in spends {
+            if let Spent::Output(txid, position) = spent {
+                let spender = Spender {
+                    by: by.to_owned(),
+                    block: block.cloned(),
+                };
+                self.0.insert((txid.clone(), *position), spender);
+            }
+        }
+    }
+
+    /// Returns another transaction that spends one of the outputs that this one spends.
+    pub(super) fn other(&self, txid: &str, spends: &[Spent]) -> Option<Spender> {
+        let mut spenders = spends.iter().filter_map(|spent| match spent {
+            Spent::Output(parent, position) => self.0.get(&(parent.clone(), *position)),
+            Spent::Address(_) | Spent::Coinbase => None,
+        });
+        spenders.find(|spender| spender.by != txid).cloned()
+    }
+}
+
+/// Returns the spenders in these blocks.
+pub(super) fn mined(blocks: &[BlockRead]) -> Spenders {
+    let mut mined = Spenders::default();
+    for read in blocks {
+        mined.spend_each(&read.spent, Some(&read.block));
+        for one in &read.received {
+            mined.spend(&one.spends, &one.txid, Some(&read.block));
+        }
+    }
+    mined
+}
+
+impl Step<'_> {
+    /// Returns the transactions that were sent from here and of whose inputs one is spent by another transaction. One that
+    /// spends an output of such a transaction goes with it. The first of the spenders count most.
+    pub(super) fn conflicts(&self, spenders: &[&Spenders]) -> Vec<Conflict> {
+        let mut of: HashMap<&str, Spender> = HashMap::new();
+        let sent = &self.known.sent;
+        for sent in sent {
+            let mut others = spenders.iter();
+            let other = others.find_map(|spenders| spenders.other(&sent.txid, &sent.spends));
+            of.extend(other.map(|other| (sent.txid.as_str(), other)));
+        }
+        let mut before = 0;
+        while before < of.len() {
+            before = of.len();
+            for sent in sent {
+                if of.contains_key(sent.txid.as_str()) {
+                    continue;
+                }
+                let parent = sent.spends.iter().find_map(|spent| match spent {
+                    Spent::Output(parent, _) => of.get(parent.as_str()).cloned(),
+                    Spent::Address(_) | Spent::Coinbase => None,
+                });
+                of.extend(parent.map(|spender| (sent.txid.as_str(), spender)));
+            }
+        }
+        let conflict = |(txid, spender): (&str, Spender)| Conflict {
+            txid: txid.to_owned(),
+            by: spender.by,
+            block: spender.block,
+        };
+        let mut conflicts: Vec<Conflict> = of.into_iter().map(conflict).collect();
+        conflicts.sort_unstable_by(|one, other| one.txid.cmp(&other.txid));
+        conflicts
+    }
+}

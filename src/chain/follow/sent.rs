@@ -1,0 +1,223 @@
+//! Asks for the transactions that pay payouts and refunds, by their ids.
+//!
+//! Invariant: a node that fails, or that is not believed, ends no step.
+
+use super::Step;
+use crate::chain::{FoundTransaction, Head, Lookup, NodeError};
+use crate::domain::chain::Depth;
+use crate::domain::following::{BalanceChange, SentFound, SentOpen, SentRead, SentTransaction};
+use crate::domain::observation::{Block, Spent};
+
+/// The most transactions that one step looks up, candidates included.
+const LOOKUPS_MAX: u32 = 20;
+
+/// What a step knows of the chain when it looks transactions up.
+struct At<'a> {
+    head: &'a Head,
+    /// The last block that was read.
+    to: &'a Block,
+    /// Blocks whose hashes are kept from this step on.
+    keep: &'a [Block],
+}
+
+impl Step<'_> {
+    /// Looks up the transactions of [`Known::sent`](crate::domain::following::Known::sent) that come first.
+    pub(super) fn look_up_sent(
+        &mut self,
+        head: &Head,
+        keep: &[Block],
+        to: &Block,
+    ) -> Vec<SentRead> {
+        let (known, at) = (self.known, At { head, to, keep });
+        let (mut reads, mut left) = (Vec::new(), LOOKUPS_MAX);
+        for sent in &known.sent {
+            if left == 0 {
+                break;
+            }
+            let found = self.sent(sent, &at, &mut left);
+            // The rest would fail alike, after as long a wait.
+            let is_down = matches!(
+                found,
+                Err(NodeError::Unreachable(_) | NodeError::Limited(_) | NodeError::Wrong(_))
+            );
+            let txid = sent.txid.clone();
+            let found = found.unwrap_or_else(|error| SentFound::Unanswered(error.to_string()));
+            reads.push(SentRead { txid, found });
+            if is_down {
+                break;
+            }
+        }
+        self.without_hasty(reads, head)
+    }
+
+    /// Takes back that something is nowhere where the head has moved meanwhile: the new block may have it.
+    fn without_hasty(&mut self, mut reads: Vec<SentRead>, head: &Head) -> Vec<SentRead> {
+        let is_hasty = |read: &SentRead| read.found == SentFound::Absent;
+        if !reads.iter().any(is_hasty) {
+            return reads;
+        }
+        let stands = match self.node.head() {
+            Ok(now) if now.block == head.block => return reads,
+            Ok(_) => NodeError::Behind,
+            Err(error) => error,
+        };
+        for read in reads.iter_mut().filter(|read| is_hasty(read)) {
+            read.found = SentFound::Unanswered(stands.to_string());
+        }
+        reads
+    }
+
+    /// Looks up one transaction, and where it is in no block also what may have taken its place.
+    fn sent(
+        &mut self,
+        sent: &SentOpen,
+        at: &At<'_>,
+        left: &mut u32,
+    ) -> Result<SentFound, NodeError> {
+        let found = match self.look_up(&sent.txid, &sent.native_to, at, left)? {
+            Lookup::NoIndex => return Ok(SentFound::CannotTell),
+            Lookup::Absent => None,
+            Lookup::Found(found) => Some(*found),
+        };
+        if let Some(found) = found.as_ref().filter(|found| found.block.is_some()) {
+            return self.present(found, &sent.native_to, at);
+        }
+        // A node that has forgotten its sender is helped out by the file.
+        let (spends, nonce) = match &found {
+            Some(found) => (&found.spends, found.nonce),
+            None => (&sent.spends, sent.nonce),
+        };
+        if let ([Spent::Address(sender)], Some(nonce)) = (spends.as_slice(), nonce) {
+            let other = self.other_of_nonce(sent, (sender, nonce), at, left)?;
+            if let Some(other) = other {
+                return Ok(other);
+            }
+        }
+        match found {
+            Some(found) => self.present(&found, &[], at),
+            None => Ok(SentFound::Absent),
+        }
+    }
+
+    /// Looks a transaction up; one in a block that was not read, or on another branch, is as one that the node has not yet.
+    fn look_up(
+        &mut self,
+        txid: &str,
+        native_to: &[String],
+        at: &At<'_>,
+        left: &mut u32,
+    ) -> Result<Lookup, NodeError> {
+        *left = left.saturating_sub(1);
+        let found = self.node.transaction(txid, native_to, self.watched)?;
+        if let Lookup::Found(found) = &found
+            && let Some((block, _)) = &found.block
+            && !self.is_read(block, at)
+        {
+            return Err(NodeError::Behind);
+        }
+        Ok(found)
+    }
+
+    /// Returns `true` if a block has been read, as far as hashes are kept.
+    fn is_read(&self, block: &Block, at: &At<'_>) -> bool {
+        let mut kept = self.known.kept.iter().chain(at.keep).chain([at.to]);
+        block.height <= at.to.height
+            && kept.all(|kept| kept.height != block.height || kept.hash == block.hash)
+    }
+
+    /// Returns what took the sender's nonce in place of a transaction that is in no block.
+    fn other_of_nonce(
+        &mut self,
+        sent: &SentOpen,
+        (sender, nonce): (&str, u64),
+        at: &At<'_>,
+        left: &mut u32,
+    ) -> Result<Option<SentFound>, NodeError> {
+        for candidate in &sent.candidates {
+            if *left == 0 || *candidate == sent.txid {
+                continue;
+            }
+            let Lookup::Found(found) = self.look_up(candidate, &[], at, left)? else {
+                continue;
+            };
+            let is_senders = found.spends == [Spent::Address(sender.to_owned())];
+            if found.block.is_some() && is_senders && found.nonce == Some(nonce) {
+                return Ok(Some(SentFound::ReplacedBy(candidate.clone())));
+            }
+        }
+        let Some(finalized) = at.head.finalized.filter(|height| *height <= at.to.height) else {
+            return Ok(None);
+        };
+        let taken = self
+            .node
+            .nonce_taken(&sent.txid, sender, nonce, finalized)?;
+        match taken {
+            Some(block) if !self.is_read(&block, at) => Err(NodeError::Behind),
+            Some(block) => Ok(Some(SentFound::Gone { by: None, block })),
+            None => Ok(None),
+        }
+    }
+
+    fn present(
+        &mut self,
+        found: &FoundTransaction,
+        native_to: &[String],
+        at: &At<'_>,
+    ) -> Result<SentFound, NodeError> {
+        let block = found.block.as_ref().map(|(block, _)| block.clone());
+        let time = found.block.as_ref().map(|(_, time)| *time);
+        let time = time.or(found.first_seen);
+        let seen_at = time.unwrap_or(self.manner.now);
+        let received = found.received.iter();
+        let received = received.map(|one| self.observation(one, seen_at, block.clone()));
+        let received = received.collect();
+        let is_final = block.as_ref().is_some_and(|block| self.is_final(block, at));
+        Ok(SentFound::Present(Box::new(SentTransaction {
+            is_done: found.is_done,
+            is_final,
+            spends: found.spends.clone(),
+            nonce: found.nonce,
+            received,
+            balances: match &block {
+                Some(block) if !found.is_traced => self.balances(found, native_to, block)?,
+                Some(_) | None => Vec::new(),
+            },
+            block,
+            time,
+        })))
+    }
+
+    fn is_final(&self, block: &Block, at: &At<'_>) -> bool {
+        match (self.chain().row().horizon, at.head.finalized) {
+            (Depth::Final, finalized) => finalized.is_some_and(|height| block.height <= height),
+            (Depth::Blocks(blocks), _) => at.to.height.saturating_sub(block.height) >= blocks,
+        }
+    }
+
+    /// Returns what a block changed of the balances of those destinations that nothing is known to have come to.
+    fn balances(
+        &mut self,
+        found: &FoundTransaction,
+        native_to: &[String],
+        block: &Block,
+    ) -> Result<Vec<BalanceChange>, NodeError> {
+        let is_paid = |to: &&String| found.received.iter().any(|one| one.address == **to);
+        let unpaid: Vec<String> = native_to
+            .iter()
+            .filter(|to| !is_paid(to))
+            .cloned()
+            .collect();
+        let before = self.node.held(&unpaid, block.height.saturating_sub(1))?;
+        let after = self.node.held(&unpaid, block.height)?;
+        let (Some(before), Some(after)) = (before, after) else {
+            return Ok(Vec::new());
+        };
+        let changes = unpaid.into_iter().zip(before.into_iter().zip(after));
+        let changes = changes.map(|(address, (before, after))| BalanceChange {
+            address,
+            before: before.amount,
+            after: after.amount,
+        });
+        Ok(changes.collect())
+    }
+}

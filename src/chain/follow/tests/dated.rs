@@ -1,0 +1,82 @@
+//! The height of a chain at a time.
+
+use super::{NOW, Scene};
+use crate::domain::following::Moves;
+use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
+
+/// A chain whose block at height `n` has the time `NOW` and `n` times this much, of which 100 are read.
+fn paced(asset: &str, every_ms: i64) -> Scene {
+    let mut scene = Scene::new(asset, 0);
+    for number in 1..=100 {
+        let time = NOW.plus_ms(number * every_ms);
+        scene.memory.lock().unwrap().mine(time, |_| true);
+    }
+    while scene.forward().to.block.height < 100 {}
+    scene
+}
+
+#[track_caller]
+fn height(scene: &mut Scene, at: Time) -> u32 {
+    scene.known.undated = Some(at);
+    let step = scene.step();
+    scene.took(&step);
+    match step.moves {
+        Moves::Dated { at: of, height } if of == at => height,
+        other => unreachable!("{other:?}"),
+    }
+}
+
+#[test]
+fn time_has_the_lowest_block_that_is_not_earlier_less_a_margin() {
+    let mut scene = paced("LTC", HOUR_MS);
+    let at = |hours: i64, more_ms: i64| NOW.plus_ms(hours * HOUR_MS + more_ms);
+    for (time, expected) in [
+        (at(50, 0), 48),
+        (at(50, 1), 49),
+        (at(50, -1), 48),
+        (at(-1000, 0), 0),
+        (at(2, 0), 0),
+        (at(102, 0), 100),
+        // It was read less far.
+        (at(1000, 0), 100),
+    ] {
+        assert_eq!(height(&mut scene, time), expected, "{time:?}");
+    }
+    // What it has not any more counts as earlier.
+    scene.node.pruned_below = 60;
+    assert_eq!(height(&mut scene, at(50, 0)), 60);
+    assert_eq!(height(&mut scene, at(70, 0)), 68);
+    // Clocks of chains with accounts are exact.
+    let mut scene = paced("ETH", MINUTE_MS);
+    assert_eq!(height(&mut scene, NOW.plus_ms(50 * MINUTE_MS)), 35);
+}
+
+#[test]
+fn times_that_go_back_hide_no_block_that_came_later() {
+    // Each block is up to two hours ahead.
+    let mut scene = Scene::new("LTC", 0);
+    for number in 1..=200_i64 {
+        let ahead = number * 7919 % 120;
+        let time = NOW.plus_ms((number * 10 + ahead) * MINUTE_MS);
+        scene.memory.lock().unwrap().mine(time, |_| true);
+    }
+    while scene.forward().to.block.height < 200 {}
+    for number in 1..=200_u32 {
+        let came = NOW.plus_ms(i64::from(number) * 10 * MINUTE_MS);
+        let found = height(&mut scene, came);
+        assert!(found <= number, "{found} {number}");
+        assert!(found + 30 >= number, "{found} {number}");
+    }
+}
+
+#[test]
+fn following_goes_on_where_the_node_has_no_times() {
+    let mut scene = paced("LTC", HOUR_MS);
+    scene.known.undated = Some(NOW);
+    scene.node.pruned_below = u32::MAX;
+    let step = scene.step();
+    assert!(matches!(step.moves, Moves::Dated { height: 100, .. }));
+    scene.known.undated = None;
+    scene.mine(1);
+    assert_eq!(scene.forward().to.block.height, 101);
+}

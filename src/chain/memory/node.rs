@@ -1,0 +1,310 @@
+//! A node of a chain in memory: it may lag, stand still, hide what is not final, or lack an index or traces.
+
+use super::{Memory, Mined, Sent, next_nonce};
+use crate::chain::{
+    BlockRead, FoundTransaction, Head, Held, Lookup, MempoolRead, Node, NodeError, Received,
+    Watched,
+};
+use crate::domain::money::coin::Units;
+use crate::domain::observation::{Block, CONTRACTS_FROM, Spent};
+use crate::domain::time::Time;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// What happens to a chain while its node is asked.
+pub(crate) type AfterLookup = Box<dyn FnMut(&mut Memory) + Send>;
+
+/// A node of the chain.
+pub(crate) struct MemoryNode {
+    pub(crate) of: Arc<Mutex<Memory>>,
+    /// How many blocks it is behind.
+    pub(crate) behind: usize,
+    /// Does it answer with empty lists for what is not final?
+    pub(crate) hides: bool,
+    /// `false`: it finds transactions in its mempool only.
+    pub(crate) has_index: bool,
+    /// `false`: it does not tell of what contracts send, and tells of balances in place of that.
+    pub(crate) has_traces: bool,
+    /// Height of the lowest block that it still has whole.
+    pub(crate) pruned_below: u32,
+    /// What it answers when it is asked for one transaction by its id; `None`: the truth.
+    pub(crate) lookup_error: Option<NodeError>,
+    /// Happens to the chain after each of these answers.
+    pub(crate) after_lookup: Option<AfterLookup>,
+    /// How often it was asked so.
+    pub(crate) lookups: u64,
+    /// The blocks and the mempool that it has stopped at, while others go on.
+    stuck: Option<(Vec<Mined>, Vec<Sent>)>,
+}
+
+/// What a node has.
+struct View<'a> {
+    memory: &'a Memory,
+    has: &'a [Mined],
+    /// Blocks that others have already.
+    later: &'a [Mined],
+    pool: &'a [Sent],
+}
+
+impl MemoryNode {
+    pub(crate) fn new(of: &Arc<Mutex<Memory>>) -> MemoryNode {
+        MemoryNode {
+            of: Arc::clone(of),
+            behind: 0,
+            hides: false,
+            has_index: true,
+            has_traces: true,
+            pruned_below: 0,
+            lookup_error: None,
+            after_lookup: None,
+            lookups: 0,
+            stuck: None,
+        }
+    }
+
+    /// From now on it stays where it is, or no longer.
+    pub(crate) fn stick(&mut self, is_stuck: bool) {
+        let memory = self.of.lock().unwrap();
+        self.stuck = is_stuck.then(|| (memory.active.clone(), memory.mempool.clone()));
+    }
+
+    /// What this node tells that came with a transaction.
+    fn tells(&self, memory: &Memory, sent: &Sent, watched: &dyn Watched) -> Vec<Received> {
+        let mut received = memory.received(sent, watched);
+        received.retain(|one| self.has_traces || one.position < CONTRACTS_FROM);
+        received
+    }
+
+    fn with<T>(&self, ask: impl FnOnce(View<'_>) -> T) -> T {
+        let memory = self.of.lock().unwrap();
+        let (active, pool) = match &self.stuck {
+            Some((active, pool)) => (active, pool),
+            None => (&memory.active, &memory.mempool),
+        };
+        let (has, later) = active.split_at(active.len().saturating_sub(self.behind).max(1));
+        ask(View {
+            memory: &memory,
+            has,
+            later,
+            pool,
+        })
+    }
+}
+
+impl Node for MemoryNode {
+    fn network(&mut self) -> Result<String, NodeError> {
+        Ok(self.with(|view| view.memory.network.clone()))
+    }
+
+    fn head(&mut self) -> Result<Head, NodeError> {
+        Ok(self.with(|View { memory, has, .. }| {
+            let tip = has.last().unwrap();
+            Head {
+                block: tip.block.clone(),
+                time: tip.time,
+                is_complete: true,
+                finalized: (!memory.chain.has_outputs())
+                    .then(|| tip.block.height.saturating_sub(memory.final_behind)),
+            }
+        }))
+    }
+
+    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+        let at = usize::try_from(height).unwrap();
+        Ok(self.with(|view| view.has.get(at).map(|mined| mined.block.hash.clone())))
+    }
+
+    fn blocks(
+        &mut self,
+        from: u32,
+        to: u32,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
+        let hides = self.hides;
+        Ok(self.with(|View { memory, has, .. }| {
+            let finalized = u32::try_from(has.len()).unwrap() - 1;
+            let finalized = finalized.saturating_sub(memory.final_behind);
+            let read = has
+                .iter()
+                .filter(|mined| (from..=to).contains(&mined.block.height));
+            let hides = hides && !memory.chain.has_outputs();
+            let read = read.map(|mined| {
+                let is_hidden = hides && mined.block.height > finalized;
+                let sent = mined.sent.iter().filter(|_| !is_hidden);
+                BlockRead {
+                    block: mined.block.clone(),
+                    parent: mined.parent.clone(),
+                    time: mined.time,
+                    received: sent
+                        .clone()
+                        .flat_map(|sent| self.tells(memory, sent, watched))
+                        .collect(),
+                    spent: sent.flat_map(|sent| spent(sent, watched)).collect(),
+                }
+            });
+            let mut read: Vec<BlockRead> = read.collect();
+            if !memory.chain.has_outputs() {
+                let ends = [read.first(), read.last()].map(|end| end.map(|read| read.block.height));
+                read.retain(|one| {
+                    !one.received.is_empty() || ends.contains(&Some(one.block.height))
+                });
+            }
+            read
+        }))
+    }
+
+    fn mempool(
+        &mut self,
+        unconfirmed: &[String],
+        watched: &dyn Watched,
+    ) -> Result<MempoolRead, NodeError> {
+        let read = self.with(|view| {
+            let memory = view.memory;
+            // What others have in blocks already waits for this one.
+            let later = view.later.iter().flat_map(|mined| &mined.sent);
+            let pool: HashMap<&str, &Sent> = later
+                .chain(view.pool)
+                .map(|sent| (sent.txid.as_str(), sent))
+                .collect();
+            let mut read = MempoolRead::default();
+            for sent in pool.values() {
+                let mut received = memory.received(sent, watched);
+                for one in &mut received {
+                    one.first_seen = Some(sent.at);
+                }
+                if !unconfirmed.contains(&sent.txid) {
+                    read.received.extend(received);
+                }
+                read.spent.extend(spent(sent, watched));
+            }
+            let gone = unconfirmed
+                .iter()
+                .filter(|txid| !pool.contains_key(txid.as_str()));
+            read.vanished = gone.cloned().collect();
+            read
+        });
+        Ok(read)
+    }
+
+    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+        Ok(self.with(|view| {
+            let mut blocks = view.has.iter();
+            let found = blocks.find(|mined| mined.sent.iter().any(|sent| sent.txid == txid));
+            found.map(|mined| mined.block.clone())
+        }))
+    }
+
+    fn transaction(
+        &mut self,
+        txid: &str,
+        native_to: &[String],
+        watched: &dyn Watched,
+    ) -> Result<Lookup, NodeError> {
+        self.lookups += 1;
+        if let Some(error) = &self.lookup_error {
+            return Err(error.clone());
+        }
+        let found = self.with(|view| {
+            let is_it = |sent: &&Sent| sent.txid == txid;
+            let in_block = |mined: &Mined| {
+                let sent = mined.sent.iter().find(is_it)?.clone();
+                Some((sent, Some((mined.block.clone(), mined.time))))
+            };
+            let later = view.later.iter().flat_map(|mined| &mined.sent);
+            let waiting = later.chain(view.pool).find(is_it).cloned();
+            let mined = || view.has.iter().find_map(in_block);
+            let waiting = waiting.map(|sent| (sent, None));
+            let Some((sent, block)) = waiting.or_else(|| mined().filter(|_| self.has_index)) else {
+                return if self.has_index {
+                    Lookup::Absent
+                } else {
+                    Lookup::NoIndex
+                };
+            };
+            // Chains with accounts say nothing of what is pending.
+            let is_told = block.is_some() || view.memory.chain.has_outputs();
+            let first_seen = block.is_none().then_some(sent.at);
+            let mut received = self.tells(view.memory, &sent, watched);
+            received.retain(|_| is_told);
+            for one in &mut received {
+                one.first_seen = first_seen;
+            }
+            Lookup::Found(Box::new(FoundTransaction {
+                is_done: block.is_none() || !sent.reverts,
+                block,
+                first_seen,
+                spends: sent.spends.clone(),
+                nonce: sent.nonce,
+                received,
+                is_traced: self.has_traces || native_to.is_empty(),
+            }))
+        });
+        if let Some(after) = &mut self.after_lookup {
+            after(&mut self.of.lock().unwrap());
+        }
+        Ok(found)
+    }
+
+    fn nonce_taken(
+        &mut self,
+        txid: &str,
+        sender: &str,
+        nonce: u64,
+        height: u32,
+    ) -> Result<Option<Block>, NodeError> {
+        self.with(|view| {
+            let mut mined = view.has.iter().flat_map(|mined| &mined.sent);
+            if mined.any(|sent| sent.txid == txid) {
+                return Err(NodeError::Behind);
+            }
+            let at = usize::try_from(height).unwrap();
+            let blocks = view.has.get(..=at).ok_or(NodeError::Behind)?;
+            let block = &blocks[at].block;
+            Ok((next_nonce(blocks, sender) > nonce).then(|| block.clone()))
+        })
+    }
+
+    fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
+        let at = usize::try_from(height).unwrap();
+        let is_pruned = height < self.pruned_below;
+        Ok(self.with(|view| {
+            let mined = view.has.get(at).filter(|_| !is_pruned);
+            mined.map(|mined| mined.time)
+        }))
+    }
+
+    fn held(&mut self, accounts: &[String], height: u32) -> Result<Option<Vec<Held>>, NodeError> {
+        if self.has_traces {
+            return Ok(None);
+        }
+        Ok(self.with(|view| {
+            let blocks = view.has.iter();
+            let blocks = blocks.filter(|mined| mined.block.height <= height);
+            let sent: Vec<&Sent> = blocks.flat_map(|mined| &mined.sent).collect();
+            let held = accounts.iter().map(|account| {
+                let moved = sent.iter().flat_map(|sent| sent.moved());
+                let came = moved.filter(|(_, to, _)| to == account);
+                Held {
+                    amount: Units(came.map(|(.., units)| units.0).sum()),
+                    has_sent: sent.iter().any(|sent| sent.sender() == Some(account)),
+                }
+            });
+            Some(held.collect())
+        }))
+    }
+
+    fn has_traces(&self) -> Option<bool> {
+        let has_accounts = self.with(|view| !view.memory.chain.has_outputs());
+        (has_accounts && !self.has_traces).then_some(false)
+    }
+}
+
+/// Watched outputs that a transaction spends.
+fn spent(sent: &Sent, watched: &dyn Watched) -> Vec<(Spent, String)> {
+    let watched = sent.spends.iter().filter(|spent| {
+        matches!(spent, Spent::Output(txid, position) if watched.has_output(txid, *position))
+    });
+    watched
+        .map(|spent| (spent.clone(), sent.txid.clone()))
+        .collect()
+}

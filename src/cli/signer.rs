@@ -1,0 +1,77 @@
+//! The signer in `coffer doctor`: what it may be given, and what waits for one that is not set.
+
+use super::doctor::Checked;
+use crate::domain::account::Account;
+use crate::domain::money::Cents;
+use crate::service::Error;
+use crate::store::doctor::Complaint;
+use crate::store::{Reader, accounts, transfers};
+
+/// The limit of each account.
+pub(super) fn of_limits(db: &Reader<'_>) -> Result<Checked, Error> {
+    let limits = limits(&accounts::all(db)?);
+    let about = if limits.is_empty() {
+        "signer limit: there is no account".to_owned()
+    } else {
+        format!(
+            "signer limit, in any 24 hours and in each currency: {}",
+            limits.join("; ")
+        )
+    };
+    Ok((about, Vec::new()))
+}
+
+/// Each limit with the accounts that have it.
+fn limits(accounts: &[Account]) -> Vec<String> {
+    let mut of_limit: Vec<(Option<Cents>, Vec<&str>)> = Vec::new();
+    for account in accounts {
+        let limit = account.signer_max;
+        match of_limit.iter_mut().find(|(other, _)| *other == limit) {
+            Some((_, names)) => names.push(&account.name),
+            None => of_limit.push((limit, vec![&account.name])),
+        }
+    }
+    let said = of_limit.into_iter().map(|(limit, names)| {
+        let limit = limit.map_or("none".to_owned(), |limit| limit.to_string());
+        match names.as_slice() {
+            [name] => format!("{limit} for {name}"),
+            names => format!("{limit} for {} accounts", names.len()),
+        }
+    });
+    said.collect()
+}
+
+/// Approved transfers that nobody sends.
+pub(super) fn of_signer(db: &Reader<'_>, has_signer: bool) -> Result<Checked, Error> {
+    let waiting = match has_signer {
+        true => 0,
+        false => transfers::waiting_for_signer(db)?,
+    };
+    let complaint = (waiting > 0).then(|| Complaint {
+        about: format!("{waiting} approved payouts and refunds are for a signer, and none is set"),
+        mend: "start `coffer serve` with --signer, or reassign each to be sent by hand in the operator interface"
+            .to_owned(),
+    });
+    Ok(("signer".to_owned(), complaint.into_iter().collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Account, Cents, limits};
+    use crate::domain::time::Time;
+
+    #[test]
+    fn accounts_of_one_limit_are_counted() {
+        let account = |name: &str, limit| Account {
+            signer_max: limit,
+            ..Account::new(String::new(), name.to_owned(), String::new(), Time(0))
+        };
+        let said = limits(&[
+            account("a", Some(Cents(100_000))),
+            account("b", None),
+            account("c", Some(Cents(100_000))),
+        ]);
+        assert_eq!(said, ["1000.00 for 2 accounts", "none for b"]);
+        assert!(limits(&[]).is_empty());
+    }
+}

@@ -1,0 +1,198 @@
+//! What sending costs: a node's estimate, and the fee that is proposed for a coin.
+
+use super::asset::{Asset, AssetKind};
+use super::money::coin::{Rate, Units};
+use super::time::{MINUTE_MS, Time};
+use super::transfer::approval::{FeeSource, ProposedFee};
+
+/// Virtual size of the transaction that an estimate is for, in bytes.
+pub const VIRTUAL_BYTES: u128 = 250;
+/// Blocks within which the transaction is to be confirmed.
+pub const WITHIN_BLOCKS: u32 = 3;
+/// Gas of a transfer of a chain's own coin.
+pub const GAS: u128 = 21_000;
+/// Gas of a transfer of a token.
+pub const TOKEN_GAS: u128 = 65_000;
+/// An older estimate is not used.
+const AGE_MS_MAX: i64 = 30 * MINUTE_MS;
+
+/// What a node says that a transaction costs, in base units of the chain's own coin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeFees {
+    /// For a transfer of the chain's own coin.
+    pub own_coin: Units,
+    /// For a transfer of a token.
+    pub token: Units,
+}
+
+/// A node's estimate and its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FeeEstimate {
+    /// What the node said.
+    pub fees: NodeFees,
+    /// When it was asked.
+    pub at: Time,
+}
+
+/// The fee without a node: what the operator has set, else the fee of the simulated chain.
+#[derive(Clone, Copy, Debug)]
+pub struct FixedFee {
+    /// In base units of the coin.
+    pub amount: Units,
+    /// [`FeeSource::Setting`] or [`FeeSource::Default`].
+    pub source: FeeSource,
+}
+
+/// Fresh rates of a chain's own coin and of the coin that is sent, in one currency.
+#[derive(Clone, Copy, Debug)]
+pub struct FeeRates {
+    /// Rate of the chain's own coin.
+    pub own_coin: Rate,
+    /// Rate of the coin that is sent.
+    pub sent: Rate,
+}
+
+/// Returns the fee to propose for a coin: the node's estimate, else the fixed one. A token's fee is converted by `rates`; on
+/// chains that charge for data besides gas, the fixed fee is added.
+pub fn propose(
+    asset: &Asset,
+    estimate: Option<FeeEstimate>,
+    rates: Option<FeeRates>,
+    fixed: FixedFee,
+    now: Time,
+) -> ProposedFee {
+    let young = estimate.filter(|estimate| now.since_ms(estimate.at) <= AGE_MS_MAX);
+    let estimated = young.and_then(|estimate| {
+        let amount = in_coin(asset, estimate.fees, rates, fixed)?;
+        Some(ProposedFee {
+            amount,
+            source: FeeSource::Estimate,
+            estimated_at: Some(estimate.at),
+        })
+    });
+    estimated.unwrap_or(ProposedFee {
+        amount: fixed.amount,
+        source: fixed.source,
+        estimated_at: None,
+    })
+}
+
+/// An estimate in the coin that is sent; `None` where it is nothing, or cannot be converted.
+fn in_coin(
+    asset: &Asset,
+    fees: NodeFees,
+    rates: Option<FeeRates>,
+    fixed: FixedFee,
+) -> Option<Units> {
+    let amount = match asset.kind {
+        AssetKind::Native => fees.own_coin,
+        AssetKind::Erc20 | AssetKind::Trc20 | AssetKind::Spl => {
+            let (rates, gas_coin) = (rates?, gas_coin(asset)?);
+            let from = (fees.token, gas_coin.decimals);
+            let converted = rates.own_coin.converted(from, (rates.sent, asset.decimals));
+            converted.ok()?
+        }
+    };
+    if amount == Units::ZERO {
+        return None;
+    }
+    if asset.chain.row().charges_for_data {
+        return amount.plus(fixed.amount).ok();
+    }
+    Some(amount)
+}
+
+/// The coin that fees are paid in on the chain of a coin, where its rate is known.
+pub fn gas_coin(asset: &Asset) -> Option<&'static Asset> {
+    asset.chain.row().gas_coin.and_then(Asset::find)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{
+        AGE_MS_MAX, Asset, FeeEstimate, FeeRates, FeeSource, FixedFee, NodeFees, Time, Units,
+        propose,
+    };
+    use crate::domain::asset::ASSETS;
+
+    const AT: Time = Time(1_000);
+    /// One gwei, and a fee of 250 virtual bytes.
+    const GWEI: u128 = 1_000_000_000;
+
+    fn proposed(id: &str, fees: NodeFees, rates: Option<[&str; 2]>, age_ms: i64) -> String {
+        let asset = Asset::find(id).unwrap();
+        let fixed = FixedFee {
+            amount: Units(10_000),
+            source: FeeSource::Setting,
+        };
+        let rates = rates.map(|[own_coin, sent]| FeeRates {
+            own_coin: own_coin.parse().unwrap(),
+            sent: sent.parse().unwrap(),
+        });
+        let estimate = Some(FeeEstimate { fees, at: AT });
+        let fee = propose(asset, estimate, rates, fixed, AT.plus_ms(age_ms));
+        assert_eq!(
+            fee.estimated_at.is_some(),
+            fee.source == FeeSource::Estimate
+        );
+        format!("{} {}", asset.text(fee.amount), fee.source)
+    }
+
+    #[test]
+    fn an_estimate_is_used_while_it_is_young_and_can_be_converted() {
+        let utxo = NodeFees {
+            own_coin: Units(2_500),
+            token: Units(0),
+        };
+        let evm = NodeFees {
+            own_coin: Units(21_000 * GWEI),
+            token: Units(65_000 * GWEI),
+        };
+        let rates = Some(["3000", "0.92"]);
+        for (id, fees, rates, age_ms, expected) in [
+            ("LTC", utxo, None, 0, "0.000025 estimate"),
+            ("LTC", utxo, None, AGE_MS_MAX, "0.000025 estimate"),
+            ("LTC", utxo, None, AGE_MS_MAX + 1, "0.0001 setting"),
+            (
+                "LTC",
+                NodeFees {
+                    own_coin: Units(0),
+                    token: Units(0),
+                },
+                None,
+                0,
+                "0.0001 setting",
+            ),
+            ("ETH", evm, None, 0, "0.000021 estimate"),
+            ("USDC-ERC20", evm, rates, 0, "0.211957 estimate"),
+            ("USDC-ERC20", evm, None, 0, "0.01 setting"),
+            // What the first layer costs is in the setting.
+            ("USDC-BASE", evm, rates, 0, "0.221957 estimate"),
+            // Nobody tells what the coin of this chain costs.
+            ("USDC-POLYGON", evm, rates, 0, "0.01 setting"),
+            (
+                "USDC-ERC20",
+                NodeFees {
+                    own_coin: Units(1),
+                    token: Units(u128::MAX),
+                },
+                Some(["18446744073709551615", "0.0000000001"]),
+                0,
+                "0.01 setting",
+            ),
+        ] {
+            assert_eq!(proposed(id, fees, rates, age_ms), expected, "{id}");
+        }
+    }
+
+    #[test]
+    fn every_gas_coin_is_a_native_coin() {
+        for asset in &ASSETS {
+            if let Some(id) = asset.chain.row().gas_coin {
+                let coin = Asset::find(id).unwrap();
+                assert_eq!(coin.kind, crate::domain::asset::AssetKind::Native, "{id}");
+            }
+        }
+    }
+}

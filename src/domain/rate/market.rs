@@ -1,0 +1,104 @@
+//! What a coin costs in one currency, as an operator is told it: the rate, who says so, and how old it is.
+
+use super::{Figure, NoAgreement, Quoted, Rate, RateSource, agreed};
+use crate::domain::time::{Time, span_text};
+use std::fmt;
+
+/// What is known of one coin in one currency.
+#[derive(Clone, Debug)]
+pub struct Market {
+    /// The fresh rate, or why there is none.
+    pub now: Result<Quoted, NoAgreement>,
+    /// The newest rate that was kept, however old it is.
+    pub known: Option<Quoted>,
+    /// What each source said last.
+    pub figures: Vec<Figure>,
+}
+
+impl Market {
+    /// The market of these figures, and of the newest rate that was kept.
+    pub fn of(figures: Vec<Figure>, known: Option<Quoted>, now: Time) -> Market {
+        Market {
+            now: agreed(&figures, now),
+            known,
+            figures,
+        }
+    }
+
+    /// The market of a rate that needs no sources.
+    pub fn fixed(quoted: Quoted) -> Market {
+        Market {
+            known: Some(quoted.clone()),
+            now: Ok(quoted),
+            figures: Vec::new(),
+        }
+    }
+
+    /// The fresh rate.
+    pub fn fresh(&self) -> Option<Rate> {
+        self.now.as_ref().ok().map(|quoted| quoted.rate)
+    }
+
+    /// The fresh rate, else the newest that was kept.
+    pub fn newest(&self) -> Option<&Quoted> {
+        self.now.as_ref().ok().or(self.known.as_ref())
+    }
+
+    /// The newest rate for a message: `80 (kraken 80.1, coinbase 79.9, 42 s old)`; `None` where none was ever known.
+    pub fn newest_text(&self, now: Time) -> Option<impl fmt::Display + use<>> {
+        let newest = self.newest()?;
+        let age = span_text(now.since_ms(newest.at).max(0));
+        let told = self.figures.iter();
+        let told = told.map(|figure| format!("{} {}", figure.source, figure.rate));
+        let told: Vec<String> = match newest.source {
+            RateSource::Fixed => vec!["the fixed table".to_owned()],
+            RateSource::Median | RateSource::File => told.collect(),
+        };
+        let told = match told.as_slice() {
+            [] => "of sources that are not asked any more".to_owned(),
+            told => told.join(", "),
+        };
+        Some(format!("{} ({told}; {age} old)", newest.rate))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{Figure, Market, NoAgreement, Quoted, Time};
+    use crate::domain::rate::Source;
+    use crate::domain::time::{HOUR_MS, SECOND_MS};
+
+    fn figure(source: Source, rate: &str, at: i64) -> Figure {
+        Figure {
+            source,
+            rate: rate.parse().unwrap(),
+            via: String::new(),
+            at: Time(at),
+        }
+    }
+
+    #[test]
+    fn a_market_names_its_rate_its_sources_and_its_age() {
+        let told = vec![
+            figure(Source::Kraken, "80.1", 0),
+            figure(Source::Coinbase, "79.9", 10 * SECOND_MS),
+        ];
+        let text =
+            |market: &Market, now| market.newest_text(Time(now)).map(|text| text.to_string());
+        let market = Market::of(told.clone(), None, Time(42 * SECOND_MS));
+        assert_eq!(market.fresh(), Some("80".parse().unwrap()));
+        let said = text(&market, 42 * SECOND_MS).unwrap();
+        assert_eq!(said, "80 (kraken 80.1, coinbase 79.9; 42 s old)");
+        let old = Quoted::fixed("79".parse().unwrap(), Time(0));
+        let later = Market::of(told, Some(old), Time(3 * HOUR_MS));
+        assert!(matches!(later.now, Err(NoAgreement::Stale(_))));
+        assert_eq!(later.fresh(), None);
+        assert_eq!(
+            text(&later, 3 * HOUR_MS).as_deref(),
+            Some("79 (the fixed table; 3 h old)")
+        );
+        let never = Market::of(Vec::new(), None, Time(0));
+        assert_eq!(text(&never, 0), None);
+    }
+}

@@ -1,0 +1,276 @@
+//! Approving a transfer: the rate and the network fee that it gets, and when a person has to insist on them.
+//!
+//! Invariant: where real money is sent, a rate far from the market and a large fee are approved only by a person who says
+//! so.
+
+use super::Transfer;
+use super::sender::SentBy;
+use super::terms::Terms;
+use crate::domain::asset::Asset;
+use crate::domain::fields::Fields;
+use crate::domain::money::Bps;
+use crate::domain::money::coin::{Rate, Units};
+use crate::domain::rate::Market;
+use crate::domain::refusal::Refusal;
+use crate::domain::text_enum::text_enum;
+use crate::domain::time::Time;
+
+/// How far a rate may be from the market without being insisted on: 2 %.
+const RATE_APART_MAX: Bps = Bps(200);
+/// A fee above this part of the amount has to be insisted on: a quarter.
+const FEE_PART: u128 = 4;
+
+/// Fields of a body that go with `approve`.
+pub const APPROVAL_FIELDS: [&str; 5] = ["rate", "networkFee", "acceptRate", "acceptFee", "sentBy"];
+
+text_enum! {
+    /// Where the network fee of a transfer comes from.
+    pub enum FeeSource {
+        /// The person who approved it gave it.
+        Given = "given",
+        /// The chain's node estimated it.
+        Estimate = "estimate",
+        /// The operator set it for the coin.
+        Setting = "setting",
+        /// The built-in fee of the coin.
+        Default = "default",
+    }
+}
+
+/// A network fee that an approval takes where the person gives none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProposedFee {
+    /// In base units of the transfer's coin.
+    pub amount: Units,
+    /// Never [`FeeSource::Given`].
+    pub source: FeeSource,
+    /// Time of the node's estimate.
+    pub estimated_at: Option<Time>,
+}
+
+/// What an approval is measured against.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// Market of the coin in the transfer's currency.
+    pub market: Market,
+    /// Fee that is taken where none is given.
+    pub fee: ProposedFee,
+    /// Real money is sent: rate and fee are guarded.
+    pub is_guarded: bool,
+    /// Time of the approval.
+    pub now: Time,
+}
+
+/// What a person says of an approval.
+#[derive(Clone, Debug, Default)]
+pub struct ApprovalRequest {
+    rate: Option<String>,
+    network_fee: Option<String>,
+    accepts_rate: bool,
+    accepts_fee: bool,
+    /// Who is to send the transfer; `None` leaves the choice to the service.
+    pub sent_by: Option<SentBy>,
+}
+
+/// What an approval fixes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// Rate, fee and amount in coin.
+    pub terms: Terms,
+    /// Where the fee comes from.
+    pub fee_source: FeeSource,
+    /// Who sends the transfer.
+    pub sent_by: SentBy,
+    /// Fields that the person had to insist on: `rate`, `networkFee`.
+    pub insisted_on: Vec<&'static str>,
+}
+
+impl ApprovalRequest {
+    /// Reads the fields that go with `approve`.
+    ///
+    /// # Errors
+    /// `invalid_request` that names the field.
+    pub fn parse(fields: &Fields<'_>) -> Result<ApprovalRequest, Refusal> {
+        let text = |name, chars_max| Ok(fields.text(name, 1..=chars_max)?.map(str::to_owned));
+        Ok(ApprovalRequest {
+            rate: text("rate", 40)?,
+            network_fee: text("networkFee", 60)?,
+            accepts_rate: fields.flag("acceptRate")?.unwrap_or(false),
+            accepts_fee: fields.flag("acceptFee")?.unwrap_or(false),
+            sent_by: fields.choice("sentBy")?,
+        })
+    }
+
+    /// Fixes the terms of a transfer.
+    ///
+    /// # Errors
+    /// `invalid_request` for `rate` or `networkFee`: malformed, missing, or to be insisted on.
+    pub fn fix(&self, of: &Transfer, proposal: &Proposal) -> Result<Fixed, Refusal> {
+        let mut insisted_on = Vec::new();
+        let rate = self.rate(of, proposal, &mut insisted_on)?;
+        let (network_fee, fee_source) = match &self.network_fee {
+            Some(text) => (network_fee(text, of.asset)?, FeeSource::Given),
+            None => (proposal.fee.amount, proposal.fee.source),
+        };
+        let terms = Terms::new(of.amount, of.asset, rate, network_fee)?;
+        if proposal.is_guarded && is_large(&terms, of)? {
+            if !self.accepts_fee {
+                return Err(large_fee(&terms, of));
+            }
+            insisted_on.push("networkFee");
+        }
+        Ok(Fixed {
+            terms,
+            fee_source,
+            insisted_on,
+        })
+    }
+
+    /// The rate that the transfer gets.
+    fn rate(
+        &self,
+        of: &Transfer,
+        proposal: &Proposal,
+        insisted_on: &mut Vec<&'static str>,
+    ) -> Result<Rate, Refusal> {
+        let given = self.rate.as_deref().map(rate).transpose()?;
+        let market = &proposal.market;
+        let fresh = market.fresh();
+        if !proposal.is_guarded {
+            let newest = market.newest().map(|newest| newest.rate);
+            let missing = || Refusal::field("rate", "must be given: fiat for one coin");
+            return given.or(newest).ok_or_else(missing);
+        }
+        match (given, fresh) {
+            (None, Some(fresh)) => Ok(fresh),
+            (Some(given), Some(fresh)) if !given.is_apart_from(fresh, RATE_APART_MAX) => Ok(given),
+            (Some(given), _) if self.accepts_rate => {
+                insisted_on.push("rate");
+                Ok(given)
+            }
+            (Some(given), Some(fresh)) => Err(far_rate(of, given, fresh, proposal)),
+            (_, None) => Err(no_market(of, proposal)),
+        }
+    }
+}
+
+/// Terms that have been fixed, before it is decided who sends the transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fixed {
+    /// Rate, fee and amount in coin.
+    pub terms: Terms,
+    /// Where the fee comes from.
+    pub fee_source: FeeSource,
+    /// Fields that the person had to insist on.
+    pub insisted_on: Vec<&'static str>,
+}
+
+impl Fixed {
+    /// The approval, once it is decided who sends the transfer.
+    pub fn sent_by(self, sent_by: SentBy) -> Approval {
+        Approval {
+            terms: self.terms,
+            fee_source: self.fee_source,
+            sent_by,
+            insisted_on: self.insisted_on,
+        }
+    }
+}
+
+/// Returns `true` if the fee is more than a quarter of the amount.
+fn is_large(terms: &Terms, of: &Transfer) -> Result<bool, Refusal> {
+    let gross = terms.rate.units_within(of.amount, of.asset.decimals);
+    let gross =
+        gross.map_err(|overflow| Refusal::field("rate", format!("cannot be used: {overflow}")))?;
+    Ok(terms
+        .network_fee
+        .0
+        .checked_mul(FEE_PART)
+        .is_none_or(|times| times > gross.0))
+}
+
+/// Refuses a fee that is more than a quarter of the amount.
+fn large_fee(terms: &Terms, of: &Transfer) -> Refusal {
+    let (asset, currency) = (of.asset, of.currency);
+    let fee = asset.text(terms.network_fee);
+    let worth = terms.rate.value(terms.network_fee, asset.decimals);
+    let worth = worth.map_or_else(|_| String::new(), |worth| format!(" ({worth} {currency})"));
+    let problem = format!(
+        "is more than a quarter of the amount: {fee} {}{worth} of {} {currency}. Send a smaller networkFee, or acceptFee: \
+         true",
+        asset.symbol, of.amount
+    );
+    Refusal::field("networkFee", problem)
+}
+
+/// Refuses a rate that is far from the market's.
+fn far_rate(of: &Transfer, given: Rate, fresh: Rate, proposal: &Proposal) -> Refusal {
+    let (symbol, currency, amount) = (of.asset.symbol, of.currency, of.amount);
+    let buys = |rate: Rate| {
+        let units = rate.units_within(amount, of.asset.decimals);
+        let units = units.map(|units| units.shown_down(of.asset.decimals));
+        units.map_or_else(
+            |_| "too much to count".to_owned(),
+            |units| of.asset.text(units),
+        )
+    };
+    let apart = given.percent_above(fresh).map_or_else(
+        || "far from".to_owned(),
+        |percent| {
+            let side = if percent.is_sign_negative() {
+                "below"
+            } else {
+                "above"
+            };
+            format!("{} % {side}", percent.abs().normalize())
+        },
+    );
+    let market = proposal.market.newest_text(proposal.now);
+    let market = market.map_or_else(|| fresh.to_string(), |text| text.to_string());
+    let problem = format!(
+        "{given} is {apart} the market rate of {symbol} in {currency}, {market}: {amount} {currency} would buy {} {symbol}, \
+         not {}. Send a rate within 2 % of the market's, or acceptRate: true",
+        buys(given),
+        buys(fresh)
+    );
+    Refusal::field("rate", problem)
+}
+
+/// Refuses an approval where there is no fresh rate to compare with.
+fn no_market(of: &Transfer, proposal: &Proposal) -> Refusal {
+    let (symbol, currency) = (of.asset.symbol, of.currency);
+    let why = match &proposal.market.now {
+        Ok(_) => String::new(),
+        Err(why) => format!(": {why}"),
+    };
+    let newest = match proposal.market.newest_text(proposal.now) {
+        Some(newest) => format!("; the newest known is {newest}"),
+        None => String::new(),
+    };
+    let problem = format!(
+        "must be given together with acceptRate: true, as there is no fresh market rate of {symbol} in {currency}{why}{newest}"
+    );
+    Refusal::field("rate", problem)
+}
+
+/// Reads a rate: a plain positive decimal with at most ten places.
+fn rate(text: &str) -> Result<Rate, Refusal> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let places = usize::try_from(Rate::SCALE_MAX).unwrap_or(usize::MAX);
+    let plain = digits(whole) && digits(fraction) && fraction.len() <= places;
+    let rate = plain.then(|| text.parse().ok()).flatten();
+    rate.ok_or_else(|| {
+        let problem = format!("must be a positive decimal with at most {places} decimals");
+        Refusal::field("rate", problem)
+    })
+}
+
+/// Reads a network fee in whole coins; zero is one.
+fn network_fee(text: &str, asset: &Asset) -> Result<Units, Refusal> {
+    Units::parse(text, asset.decimals).map_err(|problem| Refusal::field("networkFee", problem))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests;

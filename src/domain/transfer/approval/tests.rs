@@ -1,0 +1,265 @@
+//! Approvals, case by case: which rate and fee are taken, and which have to be insisted on.
+
+use super::{
+    ApprovalRequest, FeeSource, Fields, Fixed, Market, Proposal, ProposedFee, Rate, Refusal, Time,
+    Transfer,
+};
+use crate::domain::asset::{Asset, Mode};
+use crate::domain::money::coin::Units;
+use crate::domain::money::{Cents, Currency};
+use crate::domain::rate::{Figure, Quoted, Source};
+use crate::domain::time::MINUTE_MS;
+use crate::domain::transfer::{TransferKind, TransferStatus};
+use serde_json::{Value, json};
+
+const NOW: Time = Time(100 * MINUTE_MS);
+
+/// A requested refund of so many cents in LTC.
+fn refund(cents: i64) -> Transfer {
+    Transfer {
+        seq: 1,
+        id: "r".to_owned(),
+        kind: TransferKind::Refund,
+        account: 1,
+        account_id: "a".to_owned(),
+        mode: Mode::Live,
+        invoice: Some((1, "i".to_owned())),
+        status: TransferStatus::Requested,
+        currency: Currency::Eur,
+        amount: Cents(cents),
+        asset: Asset::find("LTC").unwrap(),
+        to_address: "x".to_owned(),
+        terms: None,
+        fee_source: None,
+        sent_by: None,
+        signer_at: None,
+        txid: None,
+        reason: None,
+        failure_reason: None,
+        sending: None,
+        requested_at: Time(0),
+        approved_at: None,
+        finalized_at: None,
+    }
+}
+
+/// Litecoin at 80, told by two sources so many minutes ago; a fee of 0.0001.
+fn proposal(minutes_ago: i64, is_guarded: bool) -> Proposal {
+    let at = NOW.plus_ms(minutes_ago.saturating_mul(-MINUTE_MS));
+    let told = [(Source::Kraken, "80.1"), (Source::Coinbase, "79.9")];
+    let figures = told.map(|(source, rate)| Figure {
+        source,
+        rate: rate.parse().unwrap(),
+        via: String::new(),
+        at,
+    });
+    let known = Quoted::fixed("80".parse().unwrap(), at);
+    Proposal {
+        market: Market::of(figures.to_vec(), Some(known), NOW),
+        fee: ProposedFee {
+            amount: Units(10_000),
+            source: FeeSource::Estimate,
+            estimated_at: Some(NOW),
+        },
+        is_guarded,
+        now: NOW,
+    }
+}
+
+fn fix(body: &Value, of: &Transfer, proposal: &Proposal) -> Result<Fixed, Refusal> {
+    let request = ApprovalRequest::parse(&Fields::of(body.as_object().unwrap()));
+    request.unwrap().fix(of, proposal)
+}
+
+/// What is sent, at which rate, with which fee, and what was insisted on.
+type Summary = (String, String, &'static str, Vec<&'static str>);
+
+fn summary(fixed: Result<Fixed, Refusal>) -> Result<Summary, (Option<String>, String)> {
+    let ltc = Asset::find("LTC").unwrap();
+    let fixed = fixed.map_err(|refusal| (refusal.param, refusal.message))?;
+    let (sent, rate) = (
+        ltc.text(fixed.terms.amount_crypto),
+        fixed.terms.rate.to_string(),
+    );
+    Ok((sent, rate, fixed.fee_source.as_str(), fixed.insisted_on))
+}
+
+#[test]
+fn a_fresh_market_rate_is_taken_and_others_need_to_be_near_it() {
+    let of = refund(4_000);
+    let fresh = proposal(0, true);
+    for (body, sent, rate, source, insisted) in [
+        (json!({}), "0.4999", "80", "estimate", &[][..]),
+        (
+            json!({ "rate": "81.6" }),
+            "0.49009607",
+            "81.6",
+            "estimate",
+            &[],
+        ),
+        (
+            json!({ "rate": "78.40", "networkFee": "0.001" }),
+            "0.50920408",
+            "78.4",
+            "given",
+            &[],
+        ),
+        (
+            json!({ "rate": "81.60001", "acceptRate": true }),
+            "0.49009601",
+            "81.60001",
+            "estimate",
+            &["rate"],
+        ),
+        (
+            json!({ "rate": "0.08", "acceptRate": true }),
+            "499.9999",
+            "0.08",
+            "estimate",
+            &["rate"],
+        ),
+        // What needs no insisting is not noted as insisted on.
+        (
+            json!({ "rate": "80", "acceptRate": true, "acceptFee": true }),
+            "0.4999",
+            "80",
+            "estimate",
+            &[],
+        ),
+        (
+            json!({ "acceptRate": true }),
+            "0.4999",
+            "80",
+            "estimate",
+            &[],
+        ),
+    ] {
+        let found = summary(fix(&body, &of, &fresh)).unwrap();
+        let expected = (sent.to_owned(), rate.to_owned(), source, insisted.to_vec());
+        assert_eq!(found, expected, "{body}");
+    }
+}
+
+#[test]
+fn a_far_rate_is_refused_with_the_market_and_what_it_would_buy() {
+    let of = refund(4_000);
+    let fresh = proposal(0, true);
+    let far = summary(fix(&json!({ "rate": "0.08" }), &of, &fresh)).unwrap_err();
+    let message = "rate 0.08 is 99.9 % below the market rate of LTC in EUR, 80 (kraken 80.1, coinbase 79.9; 0 s old): \
+        40.00 EUR would buy 500 LTC, not 0.5. Send a rate within 2 % of the market's, or acceptRate: true";
+    assert_eq!(far, (Some("rate".to_owned()), message.to_owned()));
+    for rate in ["78.3999999999", "81.6000000001", "80000"] {
+        let (param, message) = summary(fix(
+            &json!({ "rate": rate, "acceptRate": false }),
+            &of,
+            &fresh,
+        ))
+        .unwrap_err();
+        assert_eq!(param.as_deref(), Some("rate"), "{message}");
+    }
+}
+
+#[test]
+fn any_rate_needs_to_be_insisted_on_where_none_is_fresh() {
+    let of = refund(4_000);
+    let stale = proposal(4, true);
+    for body in [
+        json!({}),
+        json!({ "rate": "80" }),
+        json!({ "acceptRate": true }),
+    ] {
+        let (param, message) = summary(fix(&body, &of, &stale)).unwrap_err();
+        assert_eq!(param.as_deref(), Some("rate"), "{body}");
+        let expected = "rate must be given together with acceptRate: true, as there is no fresh market rate of LTC in EUR: \
+            what kraken, coinbase told is older than 3 minutes; the newest known is 80 (the fixed table; 4 min old)";
+        assert_eq!(message, expected);
+    }
+    let insisted = summary(fix(
+        &json!({ "rate": "80", "acceptRate": true }),
+        &of,
+        &stale,
+    ));
+    assert_eq!(insisted.unwrap().3, ["rate"]);
+}
+
+#[test]
+fn a_fee_above_a_quarter_needs_to_be_insisted_on() {
+    // 0.5 LTC: a quarter is 0.125.
+    let of = refund(4_000);
+    let fresh = proposal(0, true);
+    let fee = |fee: &str, accept: bool| json!({ "networkFee": fee, "acceptFee": accept });
+    for (body, insisted) in [
+        (fee("0.125", false), &[][..]),
+        (fee("0.125", true), &[]),
+        (fee("0.12500001", true), &["networkFee"]),
+        (fee("0.49999999", true), &["networkFee"]),
+    ] {
+        assert_eq!(
+            summary(fix(&body, &of, &fresh)).unwrap().3,
+            insisted,
+            "{body}"
+        );
+    }
+    let (param, message) = summary(fix(&fee("0.12500001", false), &of, &fresh)).unwrap_err();
+    assert_eq!(param.as_deref(), Some("networkFee"));
+    assert_eq!(
+        message,
+        "networkFee is more than a quarter of the amount: 0.12500001 LTC (10.00 EUR) of 40.00 EUR. Send a smaller \
+         networkFee, or acceptFee: true"
+    );
+    // Insisting does not send less than nothing.
+    let (param, _) = summary(fix(&fee("0.5", true), &of, &fresh)).unwrap_err();
+    assert_eq!(param.as_deref(), Some("networkFee"));
+    // An estimate is guarded as what is given: 0.0001 of 0.00025 LTC.
+    let (param, _) = summary(fix(&json!({}), &refund(2), &fresh)).unwrap_err();
+    assert_eq!(param.as_deref(), Some("networkFee"));
+}
+
+#[test]
+fn nothing_is_guarded_where_nothing_real_is_sent() {
+    let of = refund(4_000);
+    let simulated = proposal(4, false);
+    for body in [
+        json!({}),
+        json!({ "rate": "0.08" }),
+        json!({ "networkFee": "0.4" }),
+    ] {
+        assert!(
+            summary(fix(&body, &of, &simulated)).unwrap().3.is_empty(),
+            "{body}"
+        );
+    }
+}
+
+#[test]
+fn a_rate_is_a_plain_decimal() {
+    for right in ["60000", "0.92", "0.0000000001", "007.50"] {
+        assert!(super::rate(right).is_ok(), "{right}");
+    }
+    for wrong in [
+        "",
+        "0",
+        "0.0",
+        "-1",
+        "+1",
+        "1e3",
+        "1_000",
+        ".5",
+        "5.",
+        "0.00000000001",
+        " 1",
+        "1,5",
+        "99999999999999999999",
+    ] {
+        assert!(super::rate(wrong).is_err(), "{wrong}");
+    }
+    let most: Rate = super::rate("18446744073709551615").unwrap();
+    assert!(
+        fix(
+            &json!({ "rate": most.to_string() }),
+            &refund(4_000),
+            &proposal(0, true)
+        )
+        .is_err()
+    );
+}

@@ -1,0 +1,179 @@
+//! Who sends a transfer: a person by hand, or the signer, within the account's limit.
+//!
+//! Invariant: the signer is chosen only where one is set, the chain has a node, and the limit has room.
+
+use crate::domain::asset::Chain;
+use crate::domain::money::{Cents, Currency};
+use crate::domain::refusal::Refusal;
+use crate::domain::text_enum::text_enum;
+
+text_enum! {
+    /// Who sends an approved transfer.
+    pub enum SentBy {
+        /// A person, from a wallet.
+        Hand = "hand",
+        /// The signer command.
+        Signer = "signer",
+    }
+}
+
+/// What decides who may send a transfer.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderConditions {
+    /// The transfer moves no real money: no command is ever run for it.
+    pub is_simulated: bool,
+    /// `serve` was started with a signer.
+    pub has_signer: bool,
+    /// The chain has a node.
+    pub has_node: bool,
+    /// Chain of the transfer.
+    pub chain: Chain,
+    /// Most that the signer may be given in 24 hours, in each currency; `None` for no limit.
+    pub limit: Option<Cents>,
+    /// Amount that the signer was given in the last 24 hours and that was not put back.
+    pub given: Cents,
+    /// Amount of the transfer.
+    pub amount: Cents,
+    /// Currency of the three amounts.
+    pub currency: Currency,
+}
+
+impl SenderConditions {
+    /// Returns why the signer may not send the transfer; `None` where it may.
+    pub fn obstacle(&self) -> Option<String> {
+        if self.is_simulated {
+            return Some("nothing real is sent here".to_owned());
+        }
+        if !self.has_signer {
+            return Some("no signer is set, see --signer".to_owned());
+        }
+        if !self.has_node {
+            let chain = self.chain;
+            return Some(format!("{chain} has no node, see --node"));
+        }
+        let limit = self.limit?;
+        let total = self.given.plus(self.amount);
+        if total.is_ok_and(|total| total <= limit) {
+            return None;
+        }
+        let SenderConditions {
+            given,
+            amount,
+            currency,
+            ..
+        } = self;
+        Some(format!(
+            "the signer was given {given} {currency} of this account in the last 24 hours, and {amount} more \
+             would pass signerLimit, {limit}"
+        ))
+    }
+
+    /// Decides who sends the transfer: who is asked for, else the signer where it may.
+    ///
+    /// # Errors
+    /// `invalid_request` for `sentBy` where the signer is asked for and may not send it.
+    pub fn decide(&self, asked: Option<SentBy>) -> Result<SentBy, Refusal> {
+        match (asked, self.obstacle()) {
+            (Some(SentBy::Hand), _) | (None, Some(_)) => Ok(SentBy::Hand),
+            (Some(SentBy::Signer), Some(obstacle)) => {
+                let problem = format!("must be hand: {obstacle}");
+                Err(Refusal::field("sentBy", problem))
+            }
+            (Some(SentBy::Signer) | None, None) => Ok(SentBy::Signer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cents, Chain, Currency, SenderConditions, SentBy};
+
+    const OPEN: SenderConditions = SenderConditions {
+        is_simulated: false,
+        has_signer: true,
+        has_node: true,
+        chain: Chain::Litecoin,
+        limit: Some(Cents(100_000)),
+        given: Cents(0),
+        amount: Cents(4_000),
+        currency: Currency::Eur,
+    };
+
+    #[test]
+    fn the_signer_sends_only_what_all_conditions_allow() {
+        let limited = |given: i64, amount: i64, limit: Option<i64>| SenderConditions {
+            given: Cents(given),
+            amount: Cents(amount),
+            limit: limit.map(Cents),
+            ..OPEN
+        };
+        for (conditions, sent_by, obstacle) in [
+            (OPEN, SentBy::Signer, ""),
+            (
+                SenderConditions {
+                    is_simulated: true,
+                    ..OPEN
+                },
+                SentBy::Hand,
+                "nothing real is sent here",
+            ),
+            (
+                SenderConditions {
+                    has_signer: false,
+                    ..OPEN
+                },
+                SentBy::Hand,
+                "no signer is set",
+            ),
+            (
+                SenderConditions {
+                    has_node: false,
+                    ..OPEN
+                },
+                SentBy::Hand,
+                "litecoin has no node",
+            ),
+            // The limit itself may be reached.
+            (limited(0, 100_000, Some(100_000)), SentBy::Signer, ""),
+            (limited(96_000, 4_000, Some(100_000)), SentBy::Signer, ""),
+            (
+                limited(0, 100_001, Some(100_000)),
+                SentBy::Hand,
+                "would pass signerLimit, 1000.00",
+            ),
+            (
+                limited(96_000, 4_001, Some(100_000)),
+                SentBy::Hand,
+                "was given 960.00 EUR",
+            ),
+            (
+                limited(0, 1, Some(0)),
+                SentBy::Hand,
+                "would pass signerLimit, 0.00",
+            ),
+            (
+                limited(i64::MAX, 1, Some(i64::MAX)),
+                SentBy::Hand,
+                "would pass",
+            ),
+            (limited(i64::MAX, i64::MAX, None), SentBy::Signer, ""),
+        ] {
+            holds(&conditions, sent_by, obstacle);
+        }
+    }
+
+    /// Asserts who sends without a word, and that the signer is refused with this obstacle where there is one.
+    #[track_caller]
+    fn holds(conditions: &SenderConditions, sent_by: SentBy, obstacle: &str) {
+        assert_eq!(conditions.decide(None), Ok(sent_by), "{conditions:?}");
+        assert_eq!(conditions.decide(Some(SentBy::Hand)), Ok(SentBy::Hand));
+        match conditions.decide(Some(SentBy::Signer)) {
+            Ok(asked) => assert_eq!((asked, obstacle), (SentBy::Signer, "")),
+            Err(refusal) => {
+                assert_eq!(refusal.param.as_deref(), Some("sentBy"));
+                assert!(!obstacle.is_empty(), "{conditions:?}");
+                assert!(refusal.message.contains(obstacle), "{}", refusal.message);
+            }
+        }
+    }
+}

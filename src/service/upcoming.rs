@@ -1,0 +1,120 @@
+//! Deposit addresses as destinations: money that is sent to one of ours comes back as a payment.
+//!
+//! Invariant: no payout address and no new transfer leads to an address that was handed out, that is in a pool, or that a
+//! wallet hands out among its next 1 000; a wallet passes over an address that money is sent to.
+
+use super::{Error, Service};
+use crate::domain::asset::{Chain, Mode};
+use crate::domain::wallet::{Derived, INDEX_END, Wallet};
+use crate::store::wallets::{self, WalletRow};
+use crate::store::{Kind, Reader, addresses, pool_addresses};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
+use std::sync::{Mutex, PoisonError};
+
+/// How far above a wallet's next index an address counts as one of ours.
+pub(super) const ABOVE: u32 = 1000;
+
+/// The next addresses of each wallet, by its `seq`.
+#[derive(Default)]
+pub(super) struct Upcoming(Mutex<HashMap<i64, NextAddresses>>);
+
+/// The next addresses of one wallet.
+struct NextAddresses {
+    wallet: Wallet,
+    by_index: BTreeMap<u32, String>,
+}
+
+/// The indexes of a wallet whose addresses count as ours although nobody has them yet.
+fn upcoming(row: &WalletRow) -> RangeInclusive<u32> {
+    let last = row.next_index.saturating_add(ABOVE);
+    row.next_index..=last.min(INDEX_END.saturating_sub(1))
+}
+
+impl Upcoming {
+    /// Returns `true` if an address is among the next ones of a wallet. Derives those that are missing.
+    fn has(&self, row: &WalletRow, address: &str) -> bool {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = all.entry(row.seq).or_insert_with(|| NextAddresses {
+            wallet: row.wallet,
+            by_index: BTreeMap::new(),
+        });
+        if next.wallet != row.wallet {
+            next.wallet = row.wallet;
+            next.by_index.clear();
+        }
+        next.by_index = next.by_index.split_off(&row.next_index);
+        let mut branch = None;
+        for index in upcoming(row) {
+            next.by_index.entry(index).or_insert_with(|| {
+                let branch = branch.get_or_insert_with(|| row.wallet.receiving());
+                let derived = branch.as_ref().and_then(|branch| branch.derive(index));
+                // Once in 2^127 there is none.
+                derived.map(|derived| derived.address).unwrap_or_default()
+            });
+        }
+        let mut within = next.by_index.range(upcoming(row));
+        within.any(|(_, upcoming)| upcoming == address)
+    }
+}
+
+impl Service {
+    /// Derives the next addresses of every wallet, so that the writer derives none.
+    ///
+    /// # Errors
+    /// None that a caller causes.
+    pub(super) fn derive_upcoming(&self) -> Result<(), Error> {
+        if self.kind == Kind::Sandbox {
+            return Ok(());
+        }
+        for row in self.read(|db| Ok::<_, Error>(wallets::all(db)?))? {
+            self.upcoming.has(&row, "");
+        }
+        Ok(())
+    }
+
+    /// The canonical text of an address that money may be sent to, which is none of ours.
+    ///
+    /// # Errors
+    /// The end of a sentence that begins with the field's name.
+    pub(super) fn outside_destination(
+        &self,
+        db: &Reader<'_>,
+        mode: Mode,
+        chain: Chain,
+        text: &str,
+    ) -> Result<Result<String, String>, Error> {
+        let address = match self.destination(db, mode, chain, text)? {
+            Ok(address) => address,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        if !self.is_simulated(mode) && self.is_ours(db, chain, &address)? {
+            let problem = "is a deposit address of this service: what is sent there would come back as a payment. Give an \
+                address of another wallet";
+            return Ok(Err(problem.to_owned()));
+        }
+        Ok(Ok(address))
+    }
+
+    /// Returns `true` if an address was handed out, is in a pool, or is one of a wallet's next 1 000.
+    fn is_ours(&self, db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, Error> {
+        if addresses::owner(db, Mode::Live, chain, address)?.is_some()
+            || pool_addresses::has(db, chain, address)?
+            || self.live.is_spare(chain, address)
+        {
+            return Ok(true);
+        }
+        let rows = wallets::all(db)?;
+        let pool = chain.address_pool();
+        let mut of_pool = rows
+            .iter()
+            .filter(|row| row.wallet.chain.address_pool() == pool);
+        Ok(of_pool.any(|row| self.upcoming.has(row, address)))
+    }
+}
+
+/// A derived address, unless money is sent to it.
+pub(super) fn unless_sent_to(db: &Reader<'_>, derived: Derived) -> Result<Option<Derived>, Error> {
+    let is_sent_to = addresses::is_sent_to(db, &derived.address)?;
+    Ok((!is_sent_to).then_some(derived))
+}

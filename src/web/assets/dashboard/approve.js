@@ -1,0 +1,117 @@
+// Approving a payout or a refund: what an approval would fix, what a person may say of it, and insisting on it.
+
+import { ApiError, field } from '../shared/api.js';
+import { h, money, when, words } from '../shared/dom.js';
+
+/** @typedef {import("openapi").components["schemas"]} Schemas */
+/** @typedef {Schemas["DashboardPayoutDetail"] | Schemas["DashboardRefundDetail"]} Detail */
+/** @typedef {Schemas["TransferApproval"]} Approval */
+
+/** Where a network fee comes from, for a person. */
+export const feeSources = /** @type {Record<string, string>} */ ({
+  given: 'given at approval',
+  estimate: 'estimated by the node',
+  setting: 'as set for the coin',
+  default: 'the built-in fee',
+});
+
+/** Who sends, for a person. */
+export const senders = /** @type {Record<string, string>} */ ({ hand: 'A person, by hand', signer: 'The signer' });
+
+/** What is sent for the amount, in one line. @param {Detail} each @param {Approval} approval */
+function line(each, approval) {
+  const amount = money(each.amount, each.currency);
+  if (approval.amountCrypto === null)
+    return `${amount}: ${approval.rateProblem ? 'there is no fresh market rate' : 'the network fee leaves nothing'}.`;
+  const worth = approval.networkFee === null ? '' : ` (${money(approval.networkFee, each.currency)})`;
+  const fee = money(approval.networkFeeCrypto, each.assetSymbol);
+  return `${amount} = ${money(approval.amountCrypto, each.assetSymbol)}, fee ${fee}${worth}`;
+}
+
+/** What an approval would fix. @param {Detail} each @returns {import("../shared/dom.js").Child} */
+export function proposal(each) {
+  return each.approval
+    ? h('p', { class: 'note' }, h('strong', { class: 'proposal' }, line(each, each.approval)))
+    : null;
+}
+
+/** What that follows from. @param {Detail} each @returns {[string, import("../shared/dom.js").Child][]} */
+export function basis(each) {
+  const { approval } = each;
+  if (!approval) return [];
+  const told = approval.rateFigures.map((one) => `${words(one.source)} ${one.rate}`).join(', ');
+  const rate = approval.rate
+    ? `${money(approval.rate, each.currency)} for one ${each.assetSymbol}, ${approval.rateAgeSeconds} s old`
+    : `None is fresh: ${approval.rateProblem}`;
+  return [
+    ['Market rate', told ? `${rate} (${told})` : rate],
+    [
+      'Network fee',
+      h(
+        'span',
+        null,
+        `${money(approval.networkFeeCrypto, each.assetSymbol)}, ${feeSources[approval.networkFeeFrom]} `,
+        approval.networkFeeAt ? when(approval.networkFeeAt) : null,
+      ),
+    ],
+    [
+      'Sent by',
+      approval.signerProblem ? `${senders['hand']}: ${approval.signerProblem}` : (senders[approval.sentBy] ?? ''),
+    ],
+  ];
+}
+
+/**
+ * The fields of an approval, and what is sent of them. A person can insist on a rate or a fee once it was refused.
+ * @param {Detail} each
+ */
+export function approvalForm(each) {
+  const { approval } = each;
+  const insist = {
+    rate: field({ name: 'acceptRate', label: 'Use this rate all the same', type: 'checkbox' }),
+    networkFee: field({ name: 'acceptFee', label: 'Take this network fee all the same', type: 'checkbox' }),
+  };
+  for (const one of Object.values(insist)) one.element.hidden = true;
+  /** @type {import("../shared/api.js").Field[]} */
+  const sender =
+    approval && !approval.signerProblem
+      ? [
+          {
+            name: 'sentBy',
+            label: 'Sent by',
+            type: 'select',
+            value: approval.sentBy,
+            options: Object.entries(senders),
+          },
+        ]
+      : [];
+  return {
+    fields: [
+      {
+        name: 'rate',
+        label: `Rate: ${each.currency} for one ${each.assetSymbol}`,
+        inputmode: 'decimal',
+        hint: approval?.rate ? 'Empty: the market rate.' : 'There is no fresh market rate to take.',
+      },
+      { element: insist.rate.element },
+      {
+        name: 'networkFee',
+        label: `Network fee in ${each.assetSymbol}`,
+        inputmode: 'decimal',
+        hint: 'What sending costs; it is taken out of what is sent. Empty: the one above.',
+      },
+      { element: insist.networkFee.element },
+      ...sender,
+    ],
+    /** What is insisted on. @returns {Record<string, boolean>} */
+    insistence: () => ({
+      ...(insist.rate.value() === true ? { acceptRate: true } : {}),
+      ...(insist.networkFee.value() === true ? { acceptFee: true } : {}),
+    }),
+    /** Offers to insist on what was refused. @param {unknown} error */
+    refused: (error) => {
+      const param = error instanceof ApiError ? error.param : null;
+      if (param === 'rate' || param === 'networkFee') insist[param].element.hidden = false;
+    },
+  };
+}

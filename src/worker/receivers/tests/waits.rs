@@ -1,0 +1,141 @@
+//! How long a queue waits behind a thousand hanging origins: the worker's loop, replayed with a clock of its own.
+
+use super::super::Receivers;
+use super::{HANGING_MS, Waiting, queues};
+use crate::domain::retry::next_attempt;
+use crate::domain::time::Time;
+use std::collections::{BTreeMap, HashMap};
+
+/// Time between two steps. Every attempt begins when another ends or a delivery falls due, which are whole seconds here.
+const STEP_MS: i64 = 1_000;
+
+/// The worker's loop over queues with deliveries, in simulated time.
+struct Replay {
+    receivers: Receivers,
+    /// Deliveries of each queue: when each is due, and how often it was tried.
+    due: HashMap<String, Vec<(i64, u32)>>,
+    /// Attempts under way by their end: queue, begin, attempts made, latency.
+    ends: BTreeMap<i64, Vec<(String, i64, u32, i64)>>,
+    /// Latency of queues that answer. The others hang.
+    quick: HashMap<String, i64>,
+    /// When each queue's first attempt began.
+    began: HashMap<String, i64>,
+}
+
+impl Replay {
+    fn new() -> Replay {
+        Replay {
+            receivers: Receivers::new(0),
+            due: HashMap::new(),
+            ends: BTreeMap::new(),
+            quick: HashMap::new(),
+            began: HashMap::new(),
+        }
+    }
+
+    fn add(&mut self, queue: &str, now_ms: i64) {
+        let due = self.due.entry(queue.to_owned()).or_default();
+        due.push((now_ms, 0));
+    }
+
+    /// One step: ends what has ended, and begins what fits.
+    fn tick(&mut self, now_ms: i64) {
+        while let Some(entry) = self.ends.first_entry().filter(|end| *end.key() <= now_ms) {
+            let (at_ms, ended) = entry.remove_entry();
+            for (queue, begun_ms, attempts, latency_ms) in ended {
+                let is_success = self.quick.contains_key(&queue);
+                self.receivers.ended(&queue, is_success, latency_ms, at_ms);
+                let next = next_attempt(attempts, Time(begun_ms), 0).filter(|_| !is_success);
+                let due = self.due.entry(queue).or_default();
+                due.extend(next.map(|Time(at_ms)| (at_ms, attempts)));
+            }
+        }
+        let waiting: Vec<Waiting> = self
+            .due
+            .iter()
+            .filter_map(|(queue, due)| {
+                let (due_ms, attempts) = due.iter().min()?;
+                Some(Waiting {
+                    queue: queue.clone(),
+                    due_at: Time(*due_ms),
+                    was_tried: *attempts > 0,
+                })
+            })
+            .filter(|waiting| waiting.due_at <= Time(now_ms))
+            .collect();
+        self.receivers.refresh(&waiting, now_ms);
+        for one in self.receivers.in_turn(&waiting) {
+            let queue = &one.queue;
+            let room = self.receivers.room(queue);
+            let Some(due) = self.due.get_mut(queue) else {
+                continue;
+            };
+            due.sort_unstable();
+            let ready = due.iter().filter(|(at_ms, _)| *at_ms <= now_ms).count();
+            for (_, attempts) in due.drain(..ready.min(room)) {
+                self.receivers.began(queue, now_ms);
+                self.began.entry(queue.clone()).or_insert(now_ms);
+                let latency_ms = self.quick.get(queue).copied().unwrap_or(HANGING_MS);
+                let end = self.ends.entry(now_ms + latency_ms).or_default();
+                end.push((queue.clone(), now_ms, attempts + 1, latency_ms));
+            }
+        }
+    }
+
+    /// Adds a delivery at `now_ms` and returns how long it waits. The replay then stands at its begin.
+    fn wait_of(&mut self, queue: &str, latency_ms: i64, now_ms: i64) -> i64 {
+        self.quick.insert(queue.to_owned(), latency_ms);
+        self.began.remove(queue);
+        self.add(queue, now_ms);
+        let mut at_ms = now_ms;
+        loop {
+            self.tick(at_ms);
+            if let Some(began_ms) = self.began.get(queue) {
+                return began_ms - now_ms;
+            }
+            at_ms += STEP_MS;
+        }
+    }
+}
+
+#[test]
+fn waits_behind_a_thousand_hanging_origins_are_bounded() {
+    // So many deliveries of each origin, and a new receiver that comes after so long.
+    for (deliveries, after_ms) in [
+        (1, 0),
+        (1, 5_000),
+        (1, 39_000),
+        (1, 60_000),
+        (4, 0),
+        (4, 10_000),
+        (4, 25_000),
+        (20, 0),
+        (20, 45_000),
+    ] {
+        let mut replay = Replay::new();
+        for known in ["https://quick 1", "https://quick 2"] {
+            assert_eq!(replay.wait_of(known, 100, 0), 0);
+            replay.tick(100);
+        }
+        let begun_ms = 1_000;
+        for name in queues("hanging", 1_000, "1") {
+            (0..deliveries).for_each(|_| replay.add(&name, begun_ms));
+        }
+        (0..=after_ms)
+            .step_by(1_000)
+            .for_each(|passed_ms| replay.tick(begun_ms + passed_ms));
+        let now_ms = begun_ms + after_ms;
+        let mut waits = Vec::new();
+        for (queue, most_ms) in [
+            ("https://quick 1", 1_000),
+            ("https://quick 2", 1_000),
+            ("https://new 2", 1_000),
+            ("https://new 2 endpoint", 1_000),
+            ("https://new 1", 45_000),
+        ] {
+            let wait_ms = replay.wait_of(queue, 100, now_ms);
+            waits.push((queue, wait_ms));
+            assert!(wait_ms <= most_ms, "{deliveries}, {after_ms}: {waits:?}");
+        }
+    }
+}

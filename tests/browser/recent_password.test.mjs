@@ -1,0 +1,83 @@
+// The operator pages ask for an old password again in place, and lose nothing of what was typed.
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { closePage, looked, openPage, startBrowser } from './harness.mjs';
+import { go } from './operator_pages.mjs';
+import { clockIn, missing, scratch, serve } from './served.mjs';
+
+const WHO = { email: 'anna@shop.test', password: 'a long word of Anna' };
+/** Seconds after which a password is old, and the session is not. */
+const LATER = 20 * 60;
+
+test('an act that moves money asks for an old password in place', { skip: missing('cc') }, async (t) => {
+  const folder = scratch(t);
+  const file = join(folder, 'shop.db');
+  const browser = await startBrowser();
+  t.after(() => browser.close());
+
+  const server = await serve(t, file, []);
+  const page = await openPage(browser, await server.setUpLink());
+  await signedUp(page);
+  assert.equal(await server.stop(), 0);
+
+  const next = await serve(t, file, [], { ahead: LATER, library: clockIn(folder) });
+  const context = page.context();
+  const later = await context.newPage();
+  await later.goto(`${next.url}/dashboard`);
+  await later.locator('#content:not([aria-busy])').waitFor();
+  await refusedKeepsTheForm(later);
+  await confirmedSavesIt(later);
+  await closePage(page, ['400', '401', '403', 'ERR_']);
+  assert.equal(await next.stop(), 0);
+});
+
+/** The first operator signs in and adds an account. */
+async function signedUp(page) {
+  await page.getByLabel('Email').fill(WHO.email);
+  await page.getByLabel('Password').fill(WHO.password);
+  await page.getByRole('button', { name: 'Make the operator' }).click();
+  await page.getByRole('link', { name: 'Sign in and begin' }).click();
+  await page.getByLabel('Email').fill(WHO.email);
+  await page.getByLabel('Password').fill(WHO.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Add an account…' }).click();
+  await page.getByLabel('Name of the merchant').fill('Anna’s Books');
+  await page.getByRole('button', { name: 'Add it' }).click();
+  await page.getByText('The account is added.').waitFor();
+}
+
+/** Without the password nothing is booked, and the dialog still holds what was typed. */
+async function refusedKeepsTheForm(page) {
+  const confirm = page.getByRole('dialog', { name: 'Confirm with your password' });
+  await go(page, '/ledger');
+  await page.getByRole('button', { name: 'Correct it…' }).click();
+  await page.getByLabel('Amount').fill('12.34');
+  await page.getByLabel('Why').fill('A transfer by bank');
+  await page.getByRole('button', { name: 'Book it' }).click();
+  await confirm.waitFor();
+  await looked(page, 'dashboard-recent-password');
+  await confirm.getByRole('button', { name: 'Cancel' }).click();
+  await confirm.waitFor({ state: 'detached' });
+  await page.getByText('Your password must have been given in the last 15 minutes').waitFor();
+  assert.equal(await page.getByLabel('Amount').inputValue(), '12.34');
+  assert.equal(await page.getByLabel('Why').inputValue(), 'A transfer by bank');
+  await page.getByRole('button', { name: 'Book it' }).click();
+  await confirm.getByLabel('Password').fill('not the word of Anna');
+  await confirm.getByRole('button', { name: 'Confirm' }).click();
+  await confirm.locator('.wrong:visible').waitFor();
+  await confirm.getByLabel('Password').fill(WHO.password);
+  await confirm.getByRole('button', { name: 'Confirm' }).click();
+  await page.getByRole('cell', { name: 'A transfer by bank' }).waitFor();
+  assert.equal(await page.getByRole('cell', { name: '12.34' }).count(), 1);
+}
+
+/** For the next minutes nothing asks again. */
+async function confirmedSavesIt(page) {
+  await go(page, '/settings');
+  await page.getByLabel('The most paid out in 24 hours').fill('15000.00');
+  await page.getByRole('button', { name: 'Save the terms' }).click();
+  await page.getByText('The settings are saved.').waitFor();
+  assert.equal(await page.getByRole('dialog').count(), 0);
+}

@@ -1,0 +1,120 @@
+//! The index of an invoice's address: taken when a coin is picked, never before, and never twice.
+
+use crate::invoices::idempotency::fifty;
+use crate::support::links::OperatorInterface;
+use crate::support::{Shop, TEST};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Indexes that were taken so far, of all wallets, and addresses that invoices have.
+#[track_caller]
+fn taken(shop: &Shop) -> (String, String) {
+    (
+        shop.read_beside("select cast(ifnull(sum(next_index), 0) as text) from wallets"),
+        shop.read_beside("select cast(count(*) as text) from addresses"),
+    )
+}
+
+fn both(count: usize) -> (String, String) {
+    (count.to_string(), count.to_string())
+}
+
+/// Makes an invoice by a payment link. Returns its id and the path of its checkout.
+#[track_caller]
+fn by_link(shop: &Shop, link: &Value) -> (String, String) {
+    let path = format!("/l/{}", link["id"].as_str().unwrap());
+    let made = shop.submit(&path, &[], "");
+    assert_eq!(made.status, 303, "{}", made.text);
+    let checkout = made.headers["location"].strip_prefix("..").unwrap();
+    let id = checkout.split(['/', '?']).nth(2).unwrap();
+    (id.to_owned(), checkout.to_owned())
+}
+
+#[test]
+fn index_is_taken_when_a_coin_is_picked_and_never_before() {
+    let shop = Shop::open();
+    let interface = OperatorInterface::of(&shop);
+    let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let (id, checkout) = by_link(&shop, &link);
+    for _ in 0..20 {
+        by_link(&shop, &link);
+        shop.invoice("3.50", json!({}));
+    }
+    shop.page(&checkout).says(200, &["Choose a coin"]);
+    shop.read(&id);
+    let session = json!({ "invoiceId": id });
+    shop.post(
+        "/v1/public/checkout-sessions",
+        Some("pk_test_sandbox"),
+        session,
+    )
+    .expect(200);
+    assert_eq!(taken(&shop), both(0));
+    // A coin that cannot be picked takes none: one that is not there, one that this is too little for.
+    let (path, token) = checkout.split_once('?').unwrap();
+    let pick = |asset: &str| {
+        shop.submit(
+            &format!("{path}/select"),
+            &[],
+            &format!("{token}&asset={asset}"),
+        )
+    };
+    let select = |id: &str, asset: &str| {
+        let path = format!("/v1/invoices/{id}/select");
+        shop.post(&path, Some(TEST), json!({ "asset": asset }))
+    };
+    for asset in ["XMR", "bitcoin", ""] {
+        assert_ne!(pick(asset).status, 303, "{asset}");
+        select(&id, asset);
+    }
+    let small = shop.invoice("0.01", json!({ "asset": "BTC", "orderId": "small" }));
+    assert!(small["warnings"].is_array(), "{small}");
+    select(small["id"].as_str().unwrap(), "BTC").refused(400, "coin_unavailable", Some("asset"));
+    shop.cancel(small["id"].as_str().unwrap()).expect(200);
+    select(small["id"].as_str().unwrap(), "ETH").refused(400, "invoice_closed", None);
+    assert_eq!(taken(&shop), both(0));
+    // Picked once, whoever picks it again.
+    assert_eq!(pick("BTC").status, 303);
+    assert_eq!(taken(&shop), both(1));
+    for _ in 0..3 {
+        assert_eq!(pick("BTC").status, 303);
+        select(&id, "BTC").expect(200);
+        shop.page(&checkout);
+    }
+    assert_eq!(taken(&shop), both(1));
+    // Coins of one chain share an address.
+    for asset in ["ETH", "USDT-ERC20", "USDC-BASE", "BTC", "ETH"] {
+        select(&id, asset).expect(200);
+    }
+    assert_eq!(taken(&shop), both(2));
+    // One that is picked with the invoice, and the same order again.
+    let order = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC", "orderId": "one" });
+    for status in [201, 200, 200] {
+        shop.post("/v1/invoices", Some(TEST), order.clone())
+            .expect(status);
+    }
+    assert_eq!(taken(&shop), both(3));
+}
+
+#[test]
+fn no_index_is_used_twice_by_invoices_that_are_picked_at_once() {
+    let shop = Shop::open();
+    let interface = OperatorInterface::of(&shop);
+    let link = interface.link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
+    let invoices: Vec<String> = (0..25).map(|_| by_link(&shop, &link).0).collect();
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    // Two at a time pick for each invoice.
+    let picked = fifty(|| {
+        let number = next.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let path = format!("/v1/invoices/{}/select", invoices[number % 25]);
+        shop.post(&path, Some(TEST), json!({ "asset": "BTC" }))
+    });
+    let addresses: BTreeSet<String> = picked
+        .into_iter()
+        .map(|picked| picked.expect(200).json()["depositAddress"].to_string())
+        .collect();
+    assert_eq!(addresses.len(), 25);
+    assert_eq!(taken(&shop), both(25));
+    let indexes = "select cast(count(distinct wallet_index) || ' ' || max(wallet_index) as text) from addresses";
+    assert_eq!(shop.read_beside(indexes), "25 24");
+}

@@ -1,0 +1,353 @@
+//! Guards of approval where real money is sent: the rate beside the market's, and the network fee.
+
+use crate::chain::till::Till;
+use crate::support::anvil::Node;
+use crate::support::looks;
+use crate::support::served::{Running, SOLANA, Served};
+use serde_json::{Value, json};
+
+/// Bitcoin's genesis block pays here; it is nobody's of a test.
+const BTC: [&str; 3] = ["BTC", "bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"];
+const EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+
+/// A shop whose rates are fixed: SOL at 150, BTC at 50000, and so on.
+struct Shop {
+    served: Served,
+    running: Running,
+}
+
+impl Shop {
+    #[track_caller]
+    fn open() -> Shop {
+        let served = Served::new();
+        let rates = served.path("rates.json");
+        let text = r#"{"BTC": {"EUR": "50000"}, "SOL": {"EUR": "150"}, "ETH": {"EUR": "2000"}}"#;
+        std::fs::write(&rates, text).unwrap();
+        let rates = format!("fixed:{}", rates.display());
+        let running = served.start(&["--rates", &rates]);
+        served.until("select count(*) || '' from rate_figures", &["3"]);
+        Shop { served, running }
+    }
+
+    /// The path of a requested payout of 20.00 EUR.
+    #[track_caller]
+    fn requested(&self, payee: [&str; 3]) -> String {
+        let id = self.served.requested_payout_in(&self.running, payee);
+        format!("/dashboard/api/payouts/{id}")
+    }
+
+    /// What an approval would fix.
+    #[track_caller]
+    fn proposed(&self, path: &str) -> Value {
+        let id = path.rsplit('/').next().unwrap();
+        let path = format!(
+            "/dashboard/api/accounts/{}/payouts/{id}",
+            self.served.account
+        );
+        let read = self.running.interface("GET", &path, &Value::Null);
+        read.expect(200).json()["approval"].clone()
+    }
+
+    /// Approves with these fields; the message where that is refused for a field.
+    #[track_caller]
+    fn refused(&self, path: &str, fields: &Value, param: &str) -> String {
+        let answer = self.running.interface("POST", path, &approving(fields));
+        answer.refused(400, "invalid_request", Some(param));
+        answer.json()["message"].as_str().unwrap().to_owned()
+    }
+
+    /// Approves with these fields; the payout.
+    #[track_caller]
+    fn approved(&self, path: &str, fields: &Value) -> Value {
+        let answer = self.running.interface("POST", path, &approving(fields));
+        answer.expect(200).json()
+    }
+
+    /// Ends a payout, so that the next one can be requested.
+    #[track_caller]
+    fn cancel(&self, path: &str) {
+        let cancel = json!({ "action": "cancel" });
+        self.running.interface("POST", path, &cancel).expect(200);
+    }
+
+    /// The detail of the newest entry of the audit log.
+    #[track_caller]
+    fn noted(&self) -> Value {
+        let log = self
+            .running
+            .interface("GET", "/dashboard/api/audit-log?limit=1", &Value::Null);
+        log.expect(200).json()["data"][0]["detail"].clone()
+    }
+}
+
+fn approving(fields: &Value) -> Value {
+    let mut body = json!({ "action": "approve" });
+    let fields = fields.as_object().unwrap().clone();
+    body.as_object_mut().unwrap().extend(fields);
+    body
+}
+
+#[test]
+fn an_approval_without_fields_takes_the_market_and_the_fee_of_the_coin() {
+    let shop = Shop::open();
+    let path = shop.requested(SOLANA);
+    let proposed = shop.proposed(&path);
+    assert_eq!(
+        [
+            &proposed["rate"],
+            &proposed["rateSource"],
+            &proposed["networkFeeCrypto"],
+            &proposed["networkFeeFrom"],
+            &proposed["networkFee"],
+            &proposed["amountCrypto"],
+            &proposed["sentBy"],
+            &proposed["rateProblem"]
+        ],
+        [
+            &json!("150"),
+            &json!("file"),
+            &json!("0.000005"),
+            &json!("default"),
+            &json!("0.00"),
+            &json!("0.13332833"),
+            &json!("hand"),
+            &Value::Null
+        ]
+    );
+    assert_eq!(proposed["rateFigures"][0]["source"], "file");
+    assert_eq!(proposed["signerProblem"], "no signer is set, see --signer");
+    let approved = shop.approved(&path, &json!({}));
+    assert_eq!(
+        [
+            &approved["rate"],
+            &approved["networkFeeCrypto"],
+            &approved["networkFeeFrom"],
+            &approved["amountCrypto"],
+            &approved["sentBy"]
+        ],
+        [
+            &json!("150"),
+            &json!("0.000005"),
+            &json!("default"),
+            &json!("0.13332833"),
+            &json!("hand")
+        ]
+    );
+    assert_eq!(shop.noted()["insistedOn"], json!([]));
+    assert_eq!(shop.proposed(&path), Value::Null, "it is approved");
+}
+
+#[test]
+fn a_rate_that_is_far_from_the_market_is_insisted_on() {
+    let shop = Shop::open();
+    let path = shop.requested(BTC);
+    let message = shop.refused(&path, &json!({ "rate": "50" }), "rate");
+    for said in [
+        "99.9 % below",
+        "BTC in EUR, 50000 (file 50000;",
+        "would buy 0.4 BTC, not 0.0004",
+        "acceptRate: true",
+    ] {
+        assert!(message.contains(said), "{message}");
+    }
+    for rate in ["48999.99", "51000.01", "500000"] {
+        shop.refused(&path, &json!({ "rate": rate }), "rate");
+        shop.refused(
+            &path,
+            &json!({ "rate": rate, "acceptRate": false, "acceptFee": true }),
+            "rate",
+        );
+    }
+    shop.refused(
+        &path,
+        &json!({ "rate": "49000", "acceptRate": "yes" }),
+        "acceptRate",
+    );
+    let approved = shop.approved(&path, &json!({ "rate": "49000" }));
+    assert_eq!(approved["rate"], "49000");
+    shop.cancel(&path);
+    let path = shop.requested(BTC);
+    let approved = shop.approved(&path, &json!({ "rate": "100000", "acceptRate": true }));
+    assert_eq!(approved["rate"], "100000");
+    assert_eq!(shop.noted()["insistedOn"], json!(["rate"]));
+}
+
+#[test]
+fn a_rate_is_insisted_on_while_none_is_fresh() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    let id = served.requested_payout_in(&running, SOLANA);
+    let shop = Shop { served, running };
+    let path = format!("/dashboard/api/payouts/{id}");
+    let proposed = shop.proposed(&path);
+    assert_eq!(
+        [
+            &proposed["rate"],
+            &proposed["rateProblem"],
+            &proposed["amountCrypto"],
+            &proposed["networkFee"]
+        ],
+        [
+            &Value::Null,
+            &json!("no source has told a figure"),
+            &Value::Null,
+            &Value::Null
+        ]
+    );
+    for fields in [
+        json!({}),
+        json!({ "rate": "150" }),
+        json!({ "acceptRate": true }),
+    ] {
+        let message = shop.refused(&path, &fields, "rate");
+        assert!(message.contains("no source has told a figure"), "{message}");
+    }
+    let approved = shop.approved(&path, &json!({ "rate": "150", "acceptRate": true }));
+    assert_eq!(approved["amountCrypto"], "0.13332833");
+}
+
+#[test]
+fn a_network_fee_is_set_for_a_coin_given_or_insisted_on() {
+    let shop = Shop::open();
+    let settings = "/dashboard/api/settings";
+    let set = |fees: Value| {
+        shop.running
+            .interface("PUT", settings, &json!({ "networkFees": fees }))
+    };
+    for (fees, param) in [
+        (json!({}), "networkFees"),
+        (json!({ "XYZ": "1" }), "networkFees.XYZ"),
+        (json!({ "SOL": 1 }), "networkFees.SOL"),
+        (json!({ "SOL": "-1" }), "networkFees.SOL"),
+        (json!({ "SOL": "0.0000000001" }), "networkFees.SOL"),
+        (json!({ "SOL": "0.01", "BTC": "x" }), "networkFees.BTC"),
+    ] {
+        set(fees).refused(400, "invalid_request", Some(param));
+    }
+    let read = || {
+        shop.running
+            .interface("GET", settings, &Value::Null)
+            .expect(200)
+            .json()
+    };
+    assert_eq!(
+        read()["networkFees"]["SOL"],
+        json!({ "amount": "0.000005", "source": "default" })
+    );
+    set(json!({ "SOL": "0.01" })).expect(200);
+    assert_eq!(
+        read()["networkFees"]["SOL"],
+        json!({ "amount": "0.01", "source": "setting" })
+    );
+    assert_eq!(shop.noted()["networkFees"]["SOL"]["amount"], "0.01");
+    let path = shop.requested(SOLANA);
+    let approved = shop.approved(&path, &json!({}));
+    assert_eq!(
+        [&approved["networkFeeCrypto"], &approved["networkFeeFrom"]],
+        [&json!("0.01"), &json!("setting")]
+    );
+    shop.cancel(&path);
+    set(json!({ "SOL": null })).expect(200);
+    assert_eq!(read()["networkFees"]["SOL"]["source"], "default");
+    let path = shop.requested(SOLANA);
+    // A quarter of 20 EUR is 0.033333333 SOL.
+    let message = shop.refused(&path, &json!({ "networkFee": "0.033333334" }), "networkFee");
+    assert!(
+        message
+            .contains("more than a quarter of the amount: 0.033333334 SOL (5.00 EUR) of 20.00 EUR"),
+        "{message}"
+    );
+    let near = json!({ "networkFee": "0.033333333" });
+    let approved = shop.approved(&path, &near);
+    assert_eq!(
+        [&approved["networkFeeFrom"], &approved["amountCrypto"]],
+        [&json!("given"), &json!("0.1")]
+    );
+    shop.cancel(&path);
+    // What is set for a coin is guarded like what is given.
+    set(json!({ "SOL": "0.1" })).expect(200);
+    let path = shop.requested(SOLANA);
+    shop.refused(&path, &json!({}), "networkFee");
+    shop.approved(&path, &json!({ "acceptFee": true }));
+    assert_eq!(shop.noted()["insistedOn"], json!(["networkFee"]));
+}
+
+#[test]
+fn the_estimate_of_the_chains_node_is_taken() {
+    let Some(node) = Node::of(11_155_111, "the estimate of a network fee") else {
+        return;
+    };
+    let till = Till::of_accounts(
+        "ethereum",
+        &node.url,
+        ("USDC-ERC20", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"),
+    );
+    let running = till.start();
+    till.until_known("ethereum", "ETH");
+    let price = node.number("eth_gasPrice", json!([]));
+    let shop = Shop {
+        served: till.served,
+        running,
+    };
+    let whole = |wei: u128| coffer::domain::money::coin::Units(wei).text(18);
+    let path = shop.requested(["ETH", "ethereum", EVM]);
+    let estimated = || shop.proposed(&path)["networkFeeFrom"] == "estimate";
+    assert!(looks::until(estimated), "{}", shop.proposed(&path));
+    let proposed = shop.proposed(&path);
+    assert_eq!(proposed["networkFeeCrypto"], whole(price * 21_000));
+    assert!(proposed["networkFeeAt"].is_string(), "{proposed}");
+    let approved = shop.approved(&path, &json!({}));
+    assert_eq!(
+        [&approved["networkFeeCrypto"], &approved["networkFeeFrom"]],
+        [&proposed["networkFeeCrypto"], &json!("estimate")]
+    );
+    shop.cancel(&path);
+    // A token's is converted by the two rates: 2000 for ETH, 1 for USDC, rounded up to its six decimals.
+    let path = shop.requested(["USDC-ERC20", "ethereum", EVM]);
+    let approved = shop.approved(&path, &json!({}));
+    let micro = (price * 65_000 * 2_000).div_ceil(10_u128.pow(12));
+    let fee = coffer::domain::money::coin::Units(micro).text(6);
+    assert_eq!(
+        [&approved["networkFeeCrypto"], &approved["networkFeeFrom"]],
+        [&json!(fee), &json!("estimate")]
+    );
+    shop.cancel(&path);
+    let path = shop.requested(["ETH", "ethereum", EVM]);
+    let approved = shop.approved(&path, &json!({ "networkFee": "0" }));
+    assert_eq!(approved["networkFeeFrom"], "given");
+}
+
+#[test]
+fn nothing_is_guarded_in_the_sandbox() {
+    let interface = crate::support::operator_interface::OperatorInterface::open();
+    let invoice = interface.shop.fund(crate::support::TEST, "100.00", "EUR");
+    let own = interface.shop.read(&invoice)["depositAddress"].clone();
+    let body = json!({ "invoice": invoice, "amount": "1.00", "toAddress": own });
+    let refund = interface.act("POST", "refunds", &body).expect(201).json();
+    let id = refund["id"].as_str().unwrap();
+    let opened = interface.read(&format!("refunds/{id}"));
+    assert_eq!(
+        [
+            &opened["approval"]["rate"],
+            &opened["approval"]["sentBy"],
+            &opened["approval"]["networkFeeFrom"]
+        ],
+        [&json!("80"), &json!("hand"), &json!("default")]
+    );
+    let path = format!("/dashboard/api/refunds/{id}");
+    let step = |body: Value| interface.send(&interface.operator, "POST", &path, &body);
+    step(json!({ "action": "approve", "sentBy": "signer" })).refused(
+        400,
+        "invalid_request",
+        Some("sentBy"),
+    );
+    let far = json!({ "action": "approve", "rate": "8000", "networkFee": "0.0001" });
+    let approved = step(far).expect(200).json();
+    assert_eq!(
+        [&approved["rate"], &approved["sentBy"]],
+        [&json!("8000"), &json!("hand")]
+    );
+    // A merchant is not shown what an operator goes by.
+    let merchants = interface.by_merchant("GET", &format!("refunds/{id}"), &Value::Null);
+    assert_eq!(merchants.expect(200).json()["approval"], Value::Null);
+}

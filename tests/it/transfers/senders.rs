@@ -1,0 +1,302 @@
+//! Who sends an approved transfer: the signer within its limit, else a person; and how that changes.
+
+use crate::support::served::{ETHEREUM, Running, SOLANA, Served, approval, with_signer};
+use serde_json::{Value, json};
+
+/// A shop with a signer that is never done, and rates that are nobody's.
+struct Shop {
+    served: Served,
+    running: Running,
+}
+
+impl Shop {
+    #[track_caller]
+    fn open() -> Shop {
+        let served = Served::new();
+        // It holds the first order that it is given, so that the others stay approved.
+        let program = served.program("signer", "sleep 100000");
+        let running = served.start(&with_signer(&program));
+        let adjustment = json!({ "currency": "EUR", "amount": "100000.00", "memo": "for a test" });
+        let path = format!("/dashboard/api/accounts/{}/adjustments", served.account);
+        running.interface("POST", &path, &adjustment).expect(201);
+        Shop { served, running }
+    }
+
+    /// A requested refund of so much EUR in ether; its path.
+    #[track_caller]
+    fn refund(&self, amount: &str) -> String {
+        let cents: i64 = amount.replace('.', "").parse().unwrap();
+        let conn = self.served.open();
+        let id = format!("01a1fd8d-2c10-7b41-9e07-{:012x}", number(&conn));
+        conn.execute(
+            "insert into invoices (id, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at, \
+               expires_at) values (?1 || 'i', 1, 'live', 'created', 100, 'EUR', '{}', 0, 0, 0, 9e15)",
+            [&id],
+        )
+        .unwrap();
+        conn.execute(
+            "insert into transfers (id, kind, account, mode, invoice, status, currency, amount, asset, chain, to_address, \
+               requested_at) values (?1, 'refund', 1, 'live', last_insert_rowid(), 'requested', 'EUR', ?2, 'ETH', \
+               'ethereum', ?3, 0)",
+            rusqlite::params![id, cents, ETHEREUM[2]],
+        )
+        .unwrap();
+        conn.execute(
+            "update balances set reserved = reserved + ?1 where mode = 'live' and currency = 'EUR'",
+            [cents],
+        )
+        .unwrap();
+        format!("/dashboard/api/refunds/{id}")
+    }
+
+    /// Approves with these fields besides.
+    #[track_caller]
+    fn approve(&self, path: &str, fields: Value) -> crate::support::Answer {
+        let mut body = approval();
+        body["networkFee"] = json!("0");
+        let fields = fields.as_object().unwrap().clone();
+        body.as_object_mut().unwrap().extend(fields);
+        self.running.interface("POST", path, &body)
+    }
+
+    /// Who sends a refund of so much that is approved now; its path.
+    #[track_caller]
+    fn approved(&self, amount: &str) -> (String, String) {
+        let path = self.refund(amount);
+        let approved = self.approve(&path, json!({})).expect(200).json();
+        (path, approved["sentBy"].as_str().unwrap().to_owned())
+    }
+
+    #[track_caller]
+    fn step(&self, path: &str, body: Value) -> crate::support::Answer {
+        self.running.interface("POST", path, &body)
+    }
+
+    /// Sets the limit.
+    #[track_caller]
+    fn limit(&self, limit: Value) {
+        let path = format!("/dashboard/api/accounts/{}", self.served.account);
+        let body = json!({ "signerLimit": limit });
+        let account = self.running.interface("PATCH", &path, &body).expect(200);
+        assert_eq!(account.json()["signerLimit"], limit);
+    }
+}
+
+/// One more than the transfers there are.
+fn number(conn: &rusqlite::Connection) -> i64 {
+    conn.query_row("select count(*) + 1 from transfers", [], |row| row.get(0))
+        .unwrap()
+}
+
+#[test]
+fn the_signer_is_given_a_thousand_in_a_day_and_the_rest_is_sent_by_hand() {
+    let shop = Shop::open();
+    let path = format!("/dashboard/api/accounts/{}", shop.served.account);
+    let account = shop.running.interface("GET", &path, &Value::Null);
+    assert_eq!(account.expect(200).json()["signerLimit"], "1000.00");
+    let (_, first) = shop.approved("600.00");
+    let (second, sent_by) = shop.approved("400.00");
+    assert_eq!([first.as_str(), sent_by.as_str()], ["signer", "signer"]);
+    let (over, sent_by) = shop.approved("0.01");
+    assert_eq!(sent_by, "hand", "the limit is reached");
+    let path = shop.refund("0.01");
+    let refused = shop.approve(&path, json!({ "sentBy": "signer" }));
+    refused.refused(400, "invalid_request", Some("sentBy"));
+    assert!(
+        refused.text.contains("was given 1000.00 EUR"),
+        "{}",
+        refused.text
+    );
+    // What is put back counts no more.
+    shop.step(&second, json!({ "action": "cancel" }))
+        .expect(200);
+    assert_eq!(
+        shop.approve(&path, json!({ "sentBy": "signer" }))
+            .expect(200)
+            .json()["sentBy"],
+        "signer"
+    );
+    let back = json!({ "action": "reassign", "sentBy": "signer" });
+    assert_eq!(
+        shop.step(&over, back).expect(200).json()["sentBy"],
+        "signer"
+    );
+    // A day later none of it counts, and what has been reassigned counts from then.
+    let day = "update transfers set signer_at = signer_at - 86400000 where amount > 1";
+    shop.served.open().execute(day, []).unwrap();
+    assert_eq!(shop.approved("999.99").1, "hand");
+    assert_eq!(shop.approved("999.98").1, "signer");
+}
+
+#[test]
+fn a_limit_is_changed_by_operators_and_zero_and_null_are_limits() {
+    let shop = Shop::open();
+    shop.limit(json!("0.00"));
+    assert_eq!(shop.approved("0.50").1, "hand");
+    shop.limit(Value::Null);
+    assert_eq!(shop.approved("50000.00").1, "signer");
+    shop.limit(json!("50000.50"));
+    assert_eq!(shop.approved("0.51").1, "hand");
+    assert_eq!(shop.approved("0.50").1, "signer");
+    let path = format!("/dashboard/api/accounts/{}", shop.served.account);
+    for wrong in [
+        json!("-1"),
+        json!("1.001"),
+        json!("x"),
+        json!(true),
+        json!("99999999999.99"),
+    ] {
+        let body = json!({ "signerLimit": wrong });
+        let refused = shop.running.interface("PATCH", &path, &body);
+        refused.refused(400, "invalid_request", Some("signerLimit"));
+    }
+    let log = shop
+        .running
+        .interface("GET", "/dashboard/api/audit-log?limit=200", &Value::Null);
+    let log = log.expect(200).json()["data"].clone();
+    let changes = log
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|entry| entry["action"] == "account.change");
+    let limits: Vec<&Value> = changes
+        .filter_map(|entry| entry["detail"].get("signerLimit"))
+        .collect();
+    assert_eq!(limits, [&json!("50000.50"), &Value::Null, &json!("0.00")]);
+}
+
+#[test]
+fn a_person_does_not_send_what_the_signer_sends_until_it_is_reassigned() {
+    let shop = Shop::open();
+    let (_, first) = shop.approved("1.00");
+    assert_eq!(first, "signer", "it is being sent, and holds up the rest");
+    shop.served.until(
+        "select status from transfers order by seq limit 1",
+        &["processing"],
+    );
+    let (path, sent_by) = shop.approved("2.00");
+    assert_eq!(sent_by, "signer");
+    let process = json!({ "action": "process" });
+    shop.step(&path, process.clone())
+        .refused(409, "invalid_transition", Some("action"));
+    for (body, param) in [
+        (json!({ "action": "reassign" }), "sentBy"),
+        (json!({ "action": "reassign", "sentBy": "me" }), "sentBy"),
+        (
+            json!({ "action": "reassign", "sentBy": "hand", "rate": "1" }),
+            "rate",
+        ),
+        (json!({ "action": "process", "sentBy": "hand" }), "sentBy"),
+    ] {
+        shop.step(&path, body)
+            .refused(400, "invalid_request", Some(param));
+    }
+    let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
+    assert_eq!(
+        shop.step(&path, by_hand.clone()).expect(200).json()["sentBy"],
+        "hand"
+    );
+    shop.step(&path, by_hand.clone())
+        .refused(409, "invalid_transition", Some("sentBy"));
+    shop.step(&path, process).expect(200);
+    shop.step(&path, by_hand)
+        .refused(409, "invalid_transition", Some("action"));
+    let requested = shop.refund("3.00");
+    let early = json!({ "action": "reassign", "sentBy": "hand" });
+    shop.step(&requested, early)
+        .refused(409, "invalid_transition", Some("action"));
+}
+
+#[test]
+fn a_chain_without_a_node_is_sent_by_hand() {
+    let shop = Shop::open();
+    let id = shop.served.requested_payout_in(&shop.running, SOLANA);
+    let path = format!("/dashboard/api/payouts/{id}");
+    let refused = shop.approve(&path, json!({ "sentBy": "signer" }));
+    refused.refused(400, "invalid_request", Some("sentBy"));
+    assert!(
+        refused.text.contains("solana has no node"),
+        "{}",
+        refused.text
+    );
+    let approved = shop.approve(&path, json!({})).expect(200).json();
+    assert_eq!(approved["sentBy"], "hand");
+    let reassign = json!({ "action": "reassign", "sentBy": "signer" });
+    shop.step(&path, reassign)
+        .refused(400, "invalid_request", Some("sentBy"));
+}
+
+#[test]
+fn the_first_server_after_the_upgrade_fills_who_sends_what_was_approved() {
+    let served = Served::new();
+    let mut running = served.start(&[]);
+    let id = served.approved_payout_in(&running, ETHEREUM);
+    assert!(running.process.close());
+    let sent_by = "select ifnull(sent_by, '') || (signer_at is not null) from transfers";
+    let forget = "update transfers set sent_by = null, signer_at = null";
+    // Without a signer, with one and a node, with one and no room.
+    let program = served.program("signer", "sleep 100000");
+    let with_signer = with_signer(&program);
+    for (settings, limit, expected) in [
+        (&[][..], 100_000, "hand0"),
+        (&with_signer[..2], 100_000, "hand0"),
+        (&with_signer, 1_999, "hand0"),
+        (&with_signer, 2_000, "signer1"),
+    ] {
+        let conn = served.open();
+        conn.execute(forget, []).unwrap();
+        conn.execute("update accounts set signer_max = ?1", [limit])
+            .unwrap();
+        drop(conn);
+        let mut running = served.start(settings);
+        served.until(sent_by, &[expected]);
+        assert!(running.process.close());
+    }
+    let noted = "select group_concat(actor || ' ' || action || ' ' || json_extract(detail, '$.sentBy'), ';') \
+        from audit_log where action = 'payout.reassign'";
+    let hand = "upgrade payout.reassign hand";
+    served.until(
+        noted,
+        &[&format!(
+            "{hand};{hand};{hand};upgrade payout.reassign signer"
+        )],
+    );
+    assert!(!id.is_empty());
+}
+
+#[test]
+fn what_waits_for_a_signer_that_is_not_set_is_told() {
+    let served = Served::new();
+    let mut running = served.start(&[]);
+    let id = served.approved_payout_in(&running, ETHEREUM);
+    let waiting = |running: &Running| {
+        let summary = running.interface("GET", "/dashboard/api/summary", &Value::Null);
+        summary.expect(200).json()["transfersWithoutSigner"].clone()
+    };
+    assert_eq!(waiting(&running), 0);
+    served.give_to_signer(&id);
+    assert_eq!(waiting(&running), 1);
+    assert!(running.process.close());
+    let doctor = |signer: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_coffer"));
+        let command = command.args(["doctor", "--rates", "fixed:/nowhere", "--file"]);
+        let output = command
+            .arg(&served.file)
+            .args(["--signer", signer])
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let limit = "ok: signer limit, in any 24 hours and in each currency: 1000.00 for Shop\n";
+    let said = doctor("");
+    assert!(
+        said.contains("wrong: 1 approved payouts and refunds are for a signer, and none is set"),
+        "{said}"
+    );
+    assert!(said.contains(limit), "{said}");
+    let said = doctor("/bin/true");
+    assert!(
+        said.contains("ok: signer\n") && said.contains(limit),
+        "{said}"
+    );
+}

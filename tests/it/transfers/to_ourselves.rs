@@ -1,0 +1,140 @@
+//! Deposit addresses of this service are no destinations, and no address that money is sent to is handed out.
+
+use crate::chain::till::Till;
+use crate::operator::wallets::{EVM, done, wallet};
+use crate::support::anvil::Node;
+use crate::support::served::{Running, Served, approval};
+use crate::support::{agent, send};
+use coffer::domain::chain::Chain;
+use coffer::domain::wallet::{Said, read};
+use serde_json::{Value, json};
+
+/// The address of the wallet at an index.
+fn address(index: u32) -> String {
+    let wallet = read(Chain::Ethereum, EVM, &Said::default()).unwrap();
+    wallet.receiving().unwrap().derive(index).unwrap().address
+}
+
+/// Sets where payouts on a chain go.
+#[track_caller]
+fn pays_out_to(
+    served: &Served,
+    running: &Running,
+    chain: &str,
+    to: &str,
+) -> crate::support::Answer {
+    let path = format!(
+        "/dashboard/api/accounts/{}/payout-addresses/{chain}",
+        served.account
+    );
+    running.interface("PUT", &path, &json!({ "address": to }))
+}
+
+#[test]
+fn a_payout_address_is_none_of_a_wallets_next_thousand_with_a_node_or_without() {
+    let served = Served::new();
+    let add = ["add", "evm", "--yes", "--next", "5"];
+    done(&wallet(&served.file, &add, EVM));
+    let running = served.start(&[]);
+    for chain in ["ethereum", "base"] {
+        for index in [5, 6, 500, 1005] {
+            let answer = pays_out_to(&served, &running, chain, &address(index));
+            answer.refused(400, "invalid_request", Some("address"));
+            assert!(
+                answer.text.contains("is a deposit address of this service"),
+                "{}",
+                answer.text
+            );
+        }
+        // However its letters are written.
+        let small = address(7).to_ascii_lowercase();
+        pays_out_to(&served, &running, chain, &small).refused(
+            400,
+            "invalid_request",
+            Some("address"),
+        );
+        pays_out_to(&served, &running, chain, &address(1006)).expect(200);
+    }
+    // It moves on with the wallet.
+    served
+        .open()
+        .execute("update wallets set next_index = 6 where id is not null", [])
+        .unwrap();
+    pays_out_to(&served, &running, "ethereum", &address(1006)).refused(
+        400,
+        "invalid_request",
+        Some("address"),
+    );
+}
+
+#[test]
+fn imported_addresses_are_no_destinations_and_destinations_are_not_imported() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    let (ours, theirs) = (
+        "So11111111111111111111111111111111111111112",
+        "4Nd1mYQZKXmxYkS8VqzuR8yGx1k9w5iP1zv2n7K8d3rT",
+    );
+    let import = |list: &[&str]| {
+        let path = "/dashboard/api/pools/solana/addresses";
+        running.interface("POST", path, &json!({ "addresses": list }))
+    };
+    import(&[ours]).expect(200);
+    pays_out_to(&served, &running, "solana", ours).refused(400, "invalid_request", Some("address"));
+    pays_out_to(&served, &running, "solana", theirs).expect(200);
+    let refused = import(&["11111111111111111111111111111112", theirs]);
+    refused.refused(400, "invalid_request", Some("addresses"));
+    assert!(refused.text.contains("addresses[1]"), "{}", refused.text);
+    let count = "select count(*) || '' from pool_addresses";
+    served.until(count, &["1"]);
+}
+
+#[test]
+fn an_approval_looks_at_the_destination_again() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    // It was set before the wallet was added, and requested before that, too.
+    let id = served.requested_payout_in(&running, ["ETH", "ethereum", &address(3)]);
+    done(&wallet(&served.file, &["add", "evm", "--yes"], EVM));
+    let path = format!("/dashboard/api/payouts/{id}");
+    let refused = running.interface("POST", &path, &approval());
+    refused.refused(400, "invalid_request", Some("toAddress"));
+    let reject = json!({ "action": "reject" });
+    running.interface("POST", &path, &reject).expect(200);
+    // Nor can the next one be requested.
+    let url = format!("{}/v1/payouts", running.url);
+    let key = [("X-API-Key", served.key.as_str())];
+    let next = send(&agent(), "POST", &url, &key, r#"{"amount": "20.00"}"#);
+    next.refused(400, "no_address", None);
+}
+
+#[test]
+fn a_wallet_passes_over_an_address_that_money_is_sent_to() {
+    let Some(node) = Node::of(11_155_111, "passing over a destination") else {
+        return;
+    };
+    let token = ("USDC-ERC20", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238");
+    let till = Till::of_accounts("ethereum", &node.url, token);
+    // Set before the wallet came near: one as a payout address, one as a destination of long ago.
+    let conn = till.served.open();
+    conn.execute(
+        "insert into payout_addresses (account, chain, address, changed_at) values (1, 'base', ?1, 0)",
+        [address(1)],
+    )
+    .unwrap();
+    drop(conn);
+    let running = till.start();
+    till.until_known("ethereum", "ETH");
+    let given = |_: usize| till.invoice(&running, "ETH")["depositAddress"].clone();
+    let addresses: Vec<Value> = (0..2).map(given).collect();
+    assert_eq!(addresses, [json!(address(0)), json!(address(2))]);
+    // A handed-out address is no destination of a refund either.
+    let invoice = till.invoice(&running, "ETH");
+    let path = format!("/dashboard/api/accounts/{}/refunds", till.served.account);
+    let body = json!({ "invoice": invoice["id"], "asset": "ETH", "toAddress": address(0) });
+    running
+        .interface("POST", &path, &body)
+        .refused(400, "invalid_request", Some("toAddress"));
+    let audit = till.coffer(&["audit"]);
+    assert!(audit.starts_with("nothing found"), "{audit}");
+}

@@ -1,0 +1,123 @@
+//! Receivers that hang at many origins: what they leave to others of the same account, and to other accounts.
+
+use crate::customers::addresses::another_account;
+use crate::support::receiver::{Does, Receiver};
+use crate::support::{Answer, Shop};
+use coffer::Config;
+use serde_json::json;
+use std::net::SocketAddr;
+
+/// Senders that one account gets for origins that are not known to be quick: a third of all.
+const ACCOUNT_SENDERS: usize = 256;
+/// Queues that the worker looks at in one step.
+const PAGE: usize = 4_096;
+
+/// A receiver that hangs, and its urls: each is an origin of its own.
+fn hanging(origins: usize) -> (Receiver, Vec<String>) {
+    let receiver = Receiver::at(SocketAddr::from(([0; 4], 0)), |_, _| Does::Hang);
+    let port = receiver.url().rsplit(':').next().unwrap().to_owned();
+    let url = |number: usize| format!("http://127.1.{}.{}:{port}", number / 250, number % 250);
+    (receiver, (0..origins).map(url).collect())
+}
+
+/// Makes an invoice with a `webhookUrl`.
+#[track_caller]
+fn invoice(shop: &Shop, key: &str, url: &str) -> Answer {
+    let body = json!({ "amount": "20.00", "currency": "EUR", "webhookUrl": url });
+    shop.post("/v1/invoices", Some(key), body).expect(201)
+}
+
+#[test]
+fn a_thousand_hanging_origins_delay_no_quick_origin_and_no_other_account() {
+    let shop = Shop::with(Config {
+        // No attempt that hangs ends during this test.
+        webhook_timeout_ms: 600_000,
+        ..Config::sandbox()
+    });
+    let (own, other) = (
+        another_account(shop.file(), "test"),
+        another_account(shop.file(), "test"),
+    );
+    let quick = [(); 2].map(|()| Receiver::that(Does::Answer(200)));
+    for (key, quick) in [&own, &other].into_iter().zip(&quick) {
+        invoice(&shop, key, &quick.url());
+        quick.wait(1);
+    }
+    let (hanging, urls) = hanging(1_000);
+    for url in &urls {
+        invoice(&shop, &own, url);
+    }
+    hanging.wait(ACCOUNT_SENDERS);
+    for (key, quick) in [&own, &other].into_iter().zip(&quick) {
+        invoice(&shop, key, &quick.url());
+        quick.wait(2);
+    }
+    // A new origin, a new endpoint, and an origin that hangs for somebody else.
+    let (new, endpoint) = (
+        Receiver::that(Does::Answer(200)),
+        Receiver::that(Does::Answer(200)),
+    );
+    invoice(&shop, &other, &new.url());
+    new.wait(1);
+    shop.switch(json!({ "endpoints": [{ "url": endpoint.url() }] }));
+    shop.invoice("20.00", json!({ "webhookUrl": urls[0] }));
+    endpoint.wait(1);
+    hanging.wait(ACCOUNT_SENDERS + 1);
+    assert_eq!(hanging.messages().len(), ACCOUNT_SENDERS + 1);
+}
+
+#[test]
+fn new_origin_is_told_once_hanging_ones_end() {
+    let shop = Shop::with(Config {
+        // Long enough to be slow.
+        webhook_timeout_ms: 1_200,
+        ..Config::sandbox()
+    });
+    let (hanging, urls) = hanging(ACCOUNT_SENDERS + 20);
+    for url in &urls {
+        invoice(&shop, crate::support::TEST, url);
+    }
+    let new = Receiver::that(Does::Answer(200));
+    shop.invoice("20.00", json!({ "webhookUrl": new.url() }));
+    new.wait(1);
+    hanging.wait(urls.len());
+    // None was tried again before all were tried.
+    assert_eq!(hanging.messages().len(), urls.len());
+}
+
+#[test]
+fn more_queues_than_fit_into_a_step_are_all_seen() {
+    let shop = Shop::open();
+    let refusing = Receiver::nobody();
+    let good = Receiver::that(Does::Answer(200));
+    shop.invoice("20.00", json!({ "webhookUrl": good.url() }));
+    good.wait(1);
+    // In an hour each of these queues has a delivery due.
+    let queues = PAGE + 500;
+    shop.write_beside(&format!(
+        "create temp table n as with recursive n (n) as (select 1 union all select n + 1 from n where n < {queues})
+           select n, printf('%032x', n) as id from n;
+         insert into events (id, account, mode, type, object_id, created_at, body)
+           select 'evt_' || n.id, account, mode, type, object_id, created_at, body from n, (select * from events limit 1);
+         insert into deliveries (id, event, endpoint, url, lane, state, attempts, next_attempt_at)
+           select n.id, (select seq from events where id = 'evt_' || n.id), null, 'http://{refusing}/', printf('https://shop%d.example 1', n),
+             'pending', 0, (select clock_frozen_at from file) + 3600000 from n;"
+    ));
+    // Its queue is the first of all, by name.
+    for told in 2..10 {
+        shop.invoice("20.00", json!({ "webhookUrl": good.url() }));
+        good.wait(told);
+    }
+    let tried = || {
+        shop.read_beside(
+            "select cast(sum(attempts) as text) from deliveries where state = 'pending'",
+        )
+    };
+    assert_eq!(tried(), "0");
+    shop.advance("59m");
+    assert_eq!(tried(), "0");
+    shop.advance("1m");
+    assert_eq!(tried(), queues.to_string());
+    shop.invoice("20.00", json!({ "webhookUrl": good.url() }));
+    good.wait(10);
+}
