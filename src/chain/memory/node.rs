@@ -259,8 +259,8 @@ impl Node for MemoryNode {
             }
             let at = usize::try_from(height).unwrap();
             let blocks = view.has.get(..=at).ok_or(NodeError::Behind)?;
-            let block = &blocks[at].block;
-            Ok((next_nonce(blocks, sender) > nonce).then(|| block.clone()))
+            let last = blocks.last().ok_or(NodeError::Behind)?;
+            Ok((next_nonce(blocks, sender) > nonce).then(|| last.block.clone()))
         })
     }
 

@@ -7,8 +7,9 @@ use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 /// A chain whose block at height `n` has the time `NOW` and `n` times this much, of which 100 are read.
 fn paced(asset: &str, every_ms: i64) -> Scene {
     let mut scene = Scene::new(asset, 0);
-    for number in 1..=100 {
-        let time = NOW.plus_ms(number * every_ms);
+    let mut time = NOW;
+    for _ in 1..=100 {
+        time = time.plus_ms(every_ms);
         scene.memory.lock().unwrap().mine(time, |_| true);
     }
     while scene.forward().to.block.height < 100 {}
