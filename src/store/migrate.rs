@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first; its place is its version.
-const MIGRATIONS: [&str; 24] = [
+const MIGRATIONS: [&str; 25] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -40,7 +40,11 @@ const MIGRATIONS: [&str; 24] = [
     include_str!("../../sql/migrations/0022_approvals.sql"),
     include_str!("../../sql/migrations/0023_known_clients.sql"),
     include_str!("../../sql/migrations/0024_link_invoices.sql"),
+    include_str!("../../sql/migrations/0025_null_is_json.sql"),
 ];
+
+/// Version of the last migration that edits the text of the schema. An upgrade past it checks the whole file.
+const SCHEMA_EDITED: usize = 25;
 
 /// Brings a file up to the newest version, in one transaction. Where a reference leads nowhere afterwards, nothing is
 /// changed. `tell` hears of each step, and of none where there is nothing to do.
@@ -88,6 +92,9 @@ fn migrate_in_one(conn: &mut Connection, tell: &mut Tell<'_>) -> Result<(), Stor
             "the file was left as it was: {about} refers to {should}, which does not exist"
         )));
     }
+    if version < SCHEMA_EDITED {
+        check_integrity(&tx)?;
+    }
     tx.pragma_update(
         None,
         "user_version",
@@ -96,6 +103,21 @@ fn migrate_in_one(conn: &mut Connection, tell: &mut Tell<'_>) -> Result<(), Stor
     tx.commit()?;
     tell(Said::Done { part, done: of, of });
     Ok(())
+}
+
+/// Checks that SQLite reads every page, row and index by the schema as it is now.
+///
+/// # Errors
+/// [`StoreError`] with the first thing that is wrong.
+fn check_integrity(conn: &Connection) -> Result<(), StoreError> {
+    let found: String =
+        conn.pragma_query_value(None, "integrity_check", |row| row.get("integrity_check"))?;
+    if found == "ok" {
+        return Ok(());
+    }
+    Err(StoreError::Failed(format!(
+        "the file was left as it was: it is damaged ({found}). Restore a backup, or go on with the version before"
+    )))
 }
 
 /// The version of a file that is up to date.
@@ -212,6 +234,23 @@ mod tests {
             .pragma_query_value(None, "foreign_keys", |row| row.get("foreign_keys"))
             .unwrap();
         assert!(enforced);
+    }
+
+    #[test]
+    fn a_damaged_file_is_left_as_it_was() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        replay(&conn, 24).unwrap();
+        conn.execute_batch(
+            "pragma user_version = 24; pragma ignore_check_constraints = on;
+             insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at, spends)
+             values ('test', 'bitcoin', 't', 0, 'BTC', 'a', '1', 'seen', 0, 'no JSON');
+             pragma ignore_check_constraints = off",
+        )
+        .unwrap();
+        let refused = migrate(&mut conn, &mut unheard).unwrap_err().to_string();
+        let damaged = "it is damaged (CHECK constraint failed in observations)";
+        assert!(refused.contains(damaged), "{refused}");
+        assert_eq!(user_version(&conn).unwrap(), 24);
     }
 
     commands! {

@@ -11,6 +11,7 @@ mod keeping;
 mod old_copies;
 pub mod old_files;
 mod old_observations;
+mod older_sqlite;
 mod private_files;
 mod progress;
 mod pruning;

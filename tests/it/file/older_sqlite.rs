@@ -1,0 +1,172 @@
+//! Other versions of SQLite: what the distribution's `sqlite3` reads and writes is what is in the file.
+
+use crate::file::old_files::{is_right, opened};
+use crate::support::scratch::Scratch;
+use crate::support::tools;
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What is left out where the machine has no `sqlite3`.
+const UNTESTED: &str = "what an older SQLite makes of the file";
+
+/// Runs statements in the distribution's `sqlite3`; nothing where there is none.
+#[track_caller]
+fn sqlite3(file: &Path, statements: &str) -> Option<String> {
+    let mut command = Command::new("sqlite3");
+    let command = command.args(["-batch", "-nullvalue", "null"]).arg(file);
+    let output = tools::output(command.arg(statements), UNTESTED)?;
+    assert!(output.status.success(), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// A file of an older version with rows in most tables, brought up to date.
+#[track_caller]
+fn full_file(scratch: &Scratch) -> PathBuf {
+    let file = scratch.old_file("v3", "shop.db");
+    let (mut process, _) = opened(&file);
+    assert!(process.close());
+    file
+}
+
+/// The statements without their comments.
+fn without_comments(sql: &str) -> String {
+    let lines = sql
+        .lines()
+        .map(|line| line.split_once("--").map_or(line, |(code, _)| code));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The expression of each CHECK of a table.
+fn checks(sql: &str) -> Vec<String> {
+    let sql = without_comments(sql);
+    let places = sql
+        .match_indices("check (")
+        .map(|(at, found)| at + found.len());
+    let expression = |from: usize| {
+        let (mut depth, mut is_quoted) = (1_usize, false);
+        let end = sql[from..].find(|one: char| {
+            match one {
+                '\'' => is_quoted = !is_quoted,
+                '(' if !is_quoted => depth += 1,
+                ')' if !is_quoted => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        sql[from..from + end.unwrap()].to_owned()
+    };
+    places.map(expression).collect()
+}
+
+/// For each CHECK of the schema, the table, the expression and a query that evaluates it where every column that
+/// can be is NULL.
+#[track_caller]
+fn checks_of_null(file: &Path) -> Vec<(String, String, String)> {
+    let conn = Connection::open(file).unwrap();
+    let mut tables = conn
+        .prepare("select name, sql from sqlite_schema where type = 'table' order by name")
+        .unwrap();
+    let tables = tables.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+    let tables: Vec<(String, String)> = tables.unwrap().map(Result::unwrap).collect();
+    let mut found = Vec::new();
+    for (table, sql) in tables {
+        let columns: String = conn
+            .query_row(
+                "select group_concat(iif(\"notnull\", 'cast('''' as ' || type || ')', 'null') || ' as \"' || name || '\"', ', ')
+                 from pragma_table_xinfo(?1)",
+                [&table],
+                |row| row.get(0),
+            )
+            .unwrap();
+        for check in checks(&sql) {
+            let query = format!("select cast({check} as text) as answer from (select {columns});");
+            found.push((table.clone(), check, query));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_check_answers_null_as_in_an_older_sqlite() {
+    let scratch = Scratch::new();
+    let file = full_file(&scratch);
+    let checks = checks_of_null(&file);
+    assert!(checks.len() > 100, "{}", checks.len());
+    let queries: String = checks.iter().map(|(_, _, query)| query.as_str()).collect();
+    let Some(older) = sqlite3(Path::new(":memory:"), &queries) else {
+        return;
+    };
+    let conn = Connection::open_in_memory().unwrap();
+    let answer = |query: &str| -> Option<String> {
+        conn.query_row(query, [], |row| row.get("answer")).unwrap()
+    };
+    let differ: Vec<_> = checks
+        .iter()
+        .zip(older.lines())
+        .map(|((table, check, query), older)| {
+            let ours = answer(query).unwrap_or_else(|| "null".to_owned());
+            (table, check, ours, older)
+        })
+        .filter(|(_, _, ours, older)| ours != older)
+        .collect();
+    assert!(differ.is_empty(), "{differ:#?}");
+    assert_eq!(older.lines().count(), checks.len());
+}
+
+/// How many rows each table has.
+fn rows(file: &Path) -> Vec<(String, i64)> {
+    let conn = Connection::open(file).unwrap();
+    let mut tables = conn
+        .prepare("select name from sqlite_schema where type = 'table' order by name")
+        .unwrap();
+    let tables = tables.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let count = |table: String| {
+        let query = format!("select count(*) from {table}");
+        let rows = conn.query_row(&query, [], |row| row.get(0)).unwrap();
+        (table, rows)
+    };
+    tables.map(|table| count(table.unwrap())).collect()
+}
+
+#[test]
+fn a_full_file_is_whole_for_an_older_sqlite_which_copies_all_of_it() {
+    let scratch = Scratch::new();
+    let (file, copy) = (full_file(&scratch), scratch.path("copy.db"));
+    let Some(found) = sqlite3(&file, "pragma integrity_check") else {
+        return;
+    };
+    assert_eq!(found, "ok\n");
+    // As `sqlite3 shop.db .dump | sqlite3 copy.db` in a shell.
+    let mut dump = Command::new("sqlite3");
+    let dump = dump.arg(&file).arg(".dump").stdout(Stdio::piped());
+    let mut dump = dump.spawn().unwrap();
+    let mut load = Command::new("sqlite3");
+    let load = load.arg(&copy).stdin(dump.stdout.take().unwrap());
+    let loaded = load.output().unwrap();
+    assert!(dump.wait().unwrap().success());
+    assert!(
+        loaded.status.success() && loaded.stderr.is_empty(),
+        "{loaded:?}"
+    );
+    assert_eq!(sqlite3(&copy, "pragma integrity_check").unwrap(), "ok\n");
+    let kept = rows(&file);
+    assert!(
+        kept.iter()
+            .any(|(table, rows)| table == "events" && *rows > 0)
+    );
+    assert_eq!(rows(&copy), kept);
+    // A dump leaves these two out.
+    let conn = Connection::open(&file).unwrap();
+    let number = |name: &str| -> i64 {
+        let number = conn.pragma_query_value(None, name, |row| row.get(0));
+        number.unwrap()
+    };
+    let target = Connection::open(&copy).unwrap();
+    for name in ["application_id", "user_version"] {
+        target.pragma_update(None, name, number(name)).unwrap();
+    }
+    drop(target);
+    is_right(&copy);
+}
