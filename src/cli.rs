@@ -116,10 +116,10 @@ fn command() -> Command {
             "restore",
             "Restores a copy, so that nothing is paid or handed out a second time",
         )))
-        .subcommand(with_settings(
+        .subcommand(keeping::audit_command(with_settings(
             "audit",
             "Checks the whole file, and lists what is wrong in it",
-        ))
+        )))
         .subcommand(doctor::command(with_settings(
             "doctor",
             "Lists what is misconfigured, unreachable or stale, and how to fix it",

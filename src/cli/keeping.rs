@@ -4,6 +4,7 @@ use super::logging::log_to_stderr;
 use super::output::{print, show, wants_json};
 use super::progress::{self, hear};
 use super::terminal::{Stream, Tone};
+use crate::clock::Stopwatch;
 use crate::config::Values;
 use crate::service::audit::{self, Finding};
 use crate::service::{Error, backup as copies};
@@ -50,6 +51,16 @@ pub(super) fn restore_command(command: Command) -> Command {
             "Replace the file, even by a copy that the audit finds something in",
         ))
         .arg(dry_run)
+}
+
+/// `coffer audit` with its arguments.
+pub(super) fn audit_command(command: Command) -> Command {
+    command.arg(
+        Arg::new("skip-addresses")
+            .long("skip-addresses")
+            .action(ArgAction::SetTrue)
+            .help("Do not derive the addresses again, which takes longest"),
+    )
 }
 
 /// The file that a command is about.
@@ -161,8 +172,15 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("audit", matches)?;
     let file = file("audit", matches)?;
     let mut findings = Findings::new(as_json);
-    let counts = read_any(&file, &mut hear, |db| {
-        audit::audit(db, &mut |finding| findings.add(&finding), &mut hear)
+    let mut report = |finding| findings.add(&finding);
+    let (counts, derived) = read_any(&file, &mut hear, |db| {
+        let counts = audit::audit(db, &mut report, &mut hear)?;
+        if matches.get_flag("skip-addresses") {
+            return Ok((counts, None));
+        }
+        let watch = Stopwatch::start();
+        let derived = audit::check_addresses(db, &mut report, &mut hear)?;
+        Ok::<_, Error>((counts, Some((derived, watch.ms()))))
     })?;
     let count = findings.count;
     if as_json {
@@ -171,21 +189,38 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
             "transfers": counts.transfers, "ledgerEntries": counts.entries, "events": counts.events,
             "deliveries": counts.deliveries, "addresses": counts.addresses,
         });
-        let document =
-            json!({ "findings": findings.kept, "findingCount": count, "checked": checked });
+        let derived = derived.map(|(addresses, ms)| json!({ "addresses": addresses, "ms": ms }));
+        let document = json!({
+            "findings": findings.kept, "findingCount": count, "checked": checked, "derived": derived,
+        });
         show(&format!("{document}\n"))?;
+    } else {
+        progress::end();
+        show(&format!("{}\n", summary(&counts, count, derived)))?;
     }
     if count > 0 {
         return Err(Error::Failed(format!("{count} findings")));
     }
-    if as_json {
-        return Ok(());
-    }
-    progress::end();
-    let line = format!(
-        "{} in {} invoices, {} payments, {} deposits, {} payouts and refunds, {} ledger entries, {} events, \
-         {} deliveries, {} addresses",
-        Stream::Out.paint(Tone::Good, "nothing found"),
+    Ok(())
+}
+
+/// What was checked, for a person.
+fn summary(counts: &audit::Counts, findings: usize, derived: Option<(u64, i64)>) -> String {
+    let found = match findings {
+        0 => Stream::Out.paint(Tone::Good, "nothing found"),
+        _ => format!("{findings} findings"),
+    };
+    let derived = match derived {
+        Some((derived, ms)) => format!(
+            "{derived} addresses derived again in {}.{} s",
+            ms.div_euclid(1000),
+            ms.rem_euclid(1000).div_euclid(100)
+        ),
+        None => "addresses not derived again".to_owned(),
+    };
+    format!(
+        "{found} in {} invoices, {} payments, {} deposits, {} payouts and refunds, {} ledger entries, {} events, \
+         {} deliveries, {} addresses\n{derived}",
         counts.invoices,
         counts.payments,
         counts.deposits,
@@ -194,8 +229,7 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
         counts.events,
         counts.deliveries,
         counts.addresses
-    );
-    show(&format!("{line}\n")).map(drop)
+    )
 }
 
 /// Findings: printed as they come, or kept for a document.

@@ -215,7 +215,7 @@ pub static SETTINGS: &[Setting] = &[
         flag: "json",
         value: None,
         default: None,
-        help: "Print one JSON document: findings (rule, about, is, should; the first 1000), findingCount, checked",
+        help: "Print one JSON document: findings (rule, about, is, should; the first 1000), findingCount, checked, derived (addresses, ms)",
         commands: &["audit"],
     },
     Setting {

@@ -4,6 +4,10 @@
 //! that are queries (`store::audit`). What always holds: nothing is written, and memory does not grow with the
 //! file.
 
+mod derived;
+mod requested;
+mod told;
+
 use super::Error;
 use super::settle::judge;
 use crate::domain::invoice::Invoice;
@@ -13,13 +17,15 @@ use crate::domain::time::{HOUR_MS, Time};
 use crate::store::{Reader, audit, chains, invoices, payments, quotes};
 
 pub use crate::store::audit::{Counts, Finding};
+pub use derived::check_addresses;
 
 /// Invoices looked at between two looks for more.
 const PAGE: u32 = 1000;
 /// How long after its deadline an invoice may still be open: the expiry worker may have much to do after a pause.
 const OVERDUE_MS_MAX: i64 = HOUR_MS;
 
-/// Checks everything, and reports each finding; how much was checked. `tell` hears how far it is.
+/// Checks everything but the addresses, which [`check_addresses`] does, and reports each finding; how much was checked.
+/// `tell` hears how far it is.
 pub fn audit(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -27,6 +33,9 @@ pub fn audit(
 ) -> Result<Counts, Error> {
     audit::check(db, report, tell)?;
     check_fees(db, report)?;
+    requested::check(db, report)?;
+    told::check_transfers(db, report)?;
+    told::check_deposits(db, report)?;
     let counts = audit::counts(db)?;
     check_invoices(db, count(counts.invoices), report, tell)?;
     Ok(counts)
@@ -82,6 +91,7 @@ fn check_invoice(
 ) -> Result<(), Error> {
     let payments = payments::of_invoice(db, stored.seq)?;
     let quotes = quotes::of_invoice(db, stored.seq)?;
+    told::check_invoice(db, &stored, (&payments, &quotes), report)?;
     // Whoever wrote the status last saw at least what is stored; time can have moved it since, up to the tick.
     let mut right = stored.clone();
     judge(&mut right, &payments, &quotes, scanned, tick)?;

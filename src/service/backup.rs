@@ -67,7 +67,8 @@ pub fn restore(
             findings = findings.saturating_add(1);
             report(finding);
         };
-        audit::audit(db, &mut report, tell)
+        audit::audit(db, &mut report, tell)?;
+        audit::check_addresses(db, &mut report, tell)
     })?;
     if findings > 0 && !replace {
         let message = format!("{findings} findings in the copy; --force restores it all the same");

@@ -3,6 +3,9 @@
 //! What lives here: the list of checks, and reading what they find. What does not: checks that need the rules of
 //! `domain` (`service::audit`). What always holds: a check only reads, and finds nothing in a file that is right.
 
+pub mod derived;
+pub mod noted;
+
 use super::identity::strangers;
 use super::statement::{Query, rows, values};
 use super::{Reader, StoreError, migrate};
@@ -86,6 +89,7 @@ rows! {
     ADDRESSES = file "sql/audit/addresses.sql";
     MODES = file "sql/audit/modes.sql";
     CHAINS = file "sql/audit/chains.sql";
+    REQUESTS = file "sql/audit/requests.sql";
 }
 
 rows! {
@@ -121,7 +125,7 @@ values! {
 type Found = (String, String, String);
 
 /// Rule and query; each row that comes is a finding.
-const CHECKS: [(u8, Query<Found>); 20] = [
+const CHECKS: [(u8, Query<Found>); 21] = [
     (6, INTEGRITY),
     (5, FOREIGN_KEYS),
     (1, RUNNING_SUMS),
@@ -142,6 +146,7 @@ const CHECKS: [(u8, Query<Found>); 20] = [
     (5, ADDRESSES),
     (5, MODES),
     (7, CHAINS),
+    (8, REQUESTS),
 ];
 
 /// Runs every query, and looks whether the schema is the one that a new file has. `tell` hears how many are done.

@@ -48,6 +48,9 @@ rows! {
 }
 
 values! {
+    WAS_TAKEN_AWAY(found: bool) = "select exists (select 1 from audit_log \
+        where account = :account and action = 'unmatched_payment.undo' \
+        and json_extract(detail, '$.from.invoice') = :invoice) as found";
     LAST(actor: String, at: Time) = "select actor, at from audit_log \
         where account = :account and object_id = :object_id and action = :action order by seq desc limit 1";
 }
@@ -83,6 +86,14 @@ pub fn last(
     LAST.first(
         db,
         named_params! { ":account": account, ":object_id": object_id, ":action": action },
+    )
+}
+
+/// Returns `true` if a payment that a person gave to an invoice was taken away again.
+pub fn was_taken_away(db: &Reader<'_>, account: i64, invoice: &str) -> Result<bool, StoreError> {
+    WAS_TAKEN_AWAY.only(
+        db,
+        named_params! { ":account": account, ":invoice": invoice },
     )
 }
 

@@ -31,6 +31,9 @@ rows! {
     OF_OBSERVATION = select "from deposits d join customers c on c.seq = d.customer \
         join observations o on o.seq = d.observation \
         where d.observation = :observation";
+    AFTER = select "from deposits d join customers c on c.seq = d.customer \
+        join observations o on o.seq = d.observation \
+        where d.seq > :after order by d.seq limit :limit";
     LIST = select "from deposits d join customers c on c.seq = d.customer \
         join observations o on o.seq = d.observation \
         where d.account = :account and d.mode = :mode order by d.seq desc limit :limit";
@@ -44,6 +47,11 @@ commands! {
     INSERT = file "sql/deposits/insert.sql";
     FIX = file "sql/deposits/fix.sql";
     REMOVE = "delete from deposits where seq = :seq and was_confirmed = 0";
+}
+
+/// The next deposits after this one, whoever's they are.
+pub fn after(db: &Reader<'_>, after: i64, limit: u32) -> Result<Vec<Deposit>, StoreError> {
+    AFTER.all(db, named_params! { ":after": after, ":limit": limit })
 }
 
 /// Adds a deposit that was just detected; its `seq`.

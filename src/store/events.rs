@@ -46,6 +46,8 @@ values! {
         where account = :account and mode = :mode and created_at < :since order by seq desc limit 1";
     BODY(body: String) = "select body from events where id = :id and account = :account and mode = :mode";
     BODY_OF_ANY(body: String) = "select body from events where id = :id";
+    NEWEST_BODY(body: String) = "select body from events \
+        where object_id = :object and account = :account order by seq desc limit 1";
     SEQ_OF(seq: i64) = "select seq from events where id = :id and account = :account and mode = :mode";
     PAGE_BY_OBJECT(id: String, body: String) = "select id, body from events \
         where object_id = :object and account = :account and mode = :mode and (:type is null or type = :type) \
@@ -108,6 +110,15 @@ pub fn body(
 /// The body of an event, whosever it is.
 pub fn body_of_any(db: &Reader<'_>, id: &str) -> Result<Option<String>, StoreError> {
     BODY_OF_ANY.first(db, named_params! { ":id": id })
+}
+
+/// The body of the newest event about an object.
+pub fn newest_body(
+    db: &Reader<'_>,
+    account: i64,
+    object: &str,
+) -> Result<Option<String>, StoreError> {
+    NEWEST_BODY.first(db, named_params! { ":object": object, ":account": account })
 }
 
 /// Where an event stands, if it is the caller's.

@@ -57,6 +57,9 @@ rows! {
     WITHOUT_SENDER = select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
         where t.status in ('approved', 'processing') and t.status = 'approved' and t.sent_by is null order by t.seq";
+    AFTER = select "from transfers t join accounts a on a.seq = t.account \
+        left join invoices i on i.seq = t.invoice \
+        where t.seq > :after order by t.seq limit :limit";
     SENDING = select "from transfers t join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
         where t.status = 'processing' and t.sending = 'running' order by t.seq";
@@ -81,6 +84,11 @@ values! {
 commands! {
     INSERT = file "sql/transfers/insert.sql";
     UPDATE = file "sql/transfers/update.sql";
+}
+
+/// The next transfers after this one, whoever's they are.
+pub fn after(db: &Reader<'_>, after: i64, limit: u32) -> Result<Vec<Transfer>, StoreError> {
+    AFTER.all(db, named_params! { ":after": after, ":limit": limit })
 }
 
 /// Adds a transfer that was just requested; its `seq`.

@@ -2,6 +2,7 @@
 
 pub mod audit;
 mod audit_chains;
+mod audit_edits;
 mod durability;
 mod failing_disk;
 mod first_use;

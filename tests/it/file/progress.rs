@@ -64,7 +64,7 @@ fn an_audit_counts_its_checks_and_the_invoices() {
         (&[0, 1000, 1000, 2000, 2000, 2503][..], 2503)
     );
     let (checks, of) = told.ended("checks made");
-    assert_eq!((checks.len(), of), (21, 20));
+    assert_eq!(checks.len() as u64, of + 1);
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_terminal_shows_how_far_each_command_is_and_is_left_with_the_result() {
     let all = [
         (
             vec!["audit", "--file", file],
-            vec!["checks made [", "] 0/20 ", "invoices judged [", &invoices],
+            vec!["checks made [", "] 0/", "invoices judged [", &invoices],
         ),
         (
             vec!["backup", "--file", file, text(&copy)],
@@ -173,7 +173,7 @@ fn no_color_leaves_the_progress_and_takes_the_colours() {
     };
     let plain = plain.run(&audit).unwrap();
     assert!(
-        !plain.sent.contains("\x1b[1m") && plain.sent.contains("] 0/20 "),
+        !plain.sent.contains("\x1b[1m") && plain.sent.contains("] 0/"),
         "{plain:?}"
     );
     // A finding is written into no bar, and what is left is the same text, as in a pipe.

@@ -1,0 +1,136 @@
+//! Derives each address again, from its wallet and its index, on all cores.
+
+use super::{Error, Finding};
+use crate::domain::address;
+use crate::domain::asset::{Chain, Mode};
+use crate::domain::progress::{Said, Tell, count};
+use crate::domain::wallet::{Branch, Derived, Script, Wallet, WalletNetwork};
+use crate::store::audit::derived::{self, DerivedAddress};
+use crate::store::{Reader, wallets};
+use std::collections::HashMap;
+use std::iter::once;
+use std::thread;
+
+/// Addresses that one thread derives of each page.
+const SHARE: usize = 1024;
+
+/// Source of the addresses of one wallet.
+enum Origin {
+    /// A wallet of real money: its branch as it is now, and as it may have been before it was added again.
+    Branches(Vec<Branch>),
+    /// The wallet that stands in for one.
+    Simulated(Mode, Chain),
+}
+
+impl Origin {
+    /// The addresses that there may be at an index, each with its script; first the one of the wallet as it is now.
+    fn derive(&self, index: u64) -> Box<dyn Iterator<Item = Derived> + '_> {
+        match self {
+            Origin::Branches(branches) => {
+                let index = u32::try_from(index).ok();
+                let derive = move |branch: &Branch| index.and_then(|index| branch.derive(index));
+                Box::new(branches.iter().filter_map(derive))
+            }
+            Origin::Simulated(mode, chain) => {
+                let address = address::simulated(*mode, *chain, index);
+                let script = address::script(*chain, &address);
+                Box::new(once(Derived { address, script }))
+            }
+        }
+    }
+}
+
+/// Rule 5: each address is the one that its wallet derives from its index. Returns the number of addresses.
+///
+/// # Errors
+/// [`Error`] where the file cannot be read.
+pub fn check_addresses(
+    db: &Reader<'_>,
+    report: &mut dyn FnMut(Finding),
+    tell: &mut Tell<'_>,
+) -> Result<u64, Error> {
+    let origins = origins(db)?;
+    let (part, of) = ("addresses derived", count(derived::count(db)?));
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let page_size = u32::try_from(SHARE.saturating_mul(threads)).unwrap_or(u32::MAX);
+    let (mut after, mut done) = (0, 0_u64);
+    loop {
+        tell(Said::Done { part, done, of });
+        let page = derived::page(db, after, page_size)?;
+        let Some(last) = page.last() else {
+            return Ok(done);
+        };
+        after = last.seq;
+        done = done.saturating_add(count(page.len()));
+        thread::scope(|scope| {
+            let shares = page.chunks(SHARE).map(|share| {
+                let origins = &origins;
+                scope.spawn(move || {
+                    let wrong = share.iter().filter_map(|one| difference(origins, one));
+                    wrong.collect::<Vec<_>>()
+                })
+            });
+            for share in shares.collect::<Vec<_>>() {
+                let found = share.join();
+                let found = found.map_err(|_| Error::Failed("deriving failed".to_owned()))?;
+                found.into_iter().for_each(&mut *report);
+            }
+            Ok::<_, Error>(())
+        })?;
+    }
+}
+
+/// Every wallet, by its `seq`.
+fn origins(db: &Reader<'_>) -> Result<HashMap<i64, Origin>, Error> {
+    let mut origins = HashMap::new();
+    for row in wallets::all(db)? {
+        let wallets = once(row.wallet).chain(variants(row.wallet));
+        let branches = wallets.filter_map(|wallet| wallet.receiving()).collect();
+        origins.insert(row.seq, Origin::Branches(branches));
+    }
+    for (seq, mode, pool) in derived::simulated(db)? {
+        if let Some(chain) = Chain::of_each_pool().find(|chain| chain.address_pool() == pool) {
+            origins.insert(seq, Origin::Simulated(mode, chain));
+        }
+    }
+    Ok(origins)
+}
+
+/// A wallet that is added again may be said to be of another network, or to have other scripts.
+fn variants(wallet: Wallet) -> impl Iterator<Item = Wallet> {
+    let scripts = Script::ALL.iter().filter(move |_| wallet.script.is_some());
+    let networks = WalletNetwork::NAMED.into_iter();
+    scripts
+        .flat_map(move |script| networks.clone().map(move |network| (*script, network)))
+        .map(move |(script, network)| Wallet {
+            network,
+            script: Some(script),
+            ..wallet
+        })
+        .filter(move |variant| *variant != wallet)
+}
+
+/// The finding where an address is not the one of its index.
+fn difference(origins: &HashMap<i64, Origin>, one: &DerivedAddress) -> Option<Finding> {
+    let (wallet, index) = (one.wallet, one.index);
+    let origin = origins.get(&wallet);
+    let mut derived = origin.into_iter().flat_map(|origin| origin.derive(index));
+    let first = derived.next();
+    let is_right = |right: &Derived| right.address == one.address && right.script == one.script;
+    if first.iter().any(is_right) || derived.any(|right| is_right(&right)) {
+        return None;
+    }
+    let should = match first {
+        Some(right) if right.address == one.address => {
+            "with the script of an output to it".to_owned()
+        }
+        Some(right) => format!("{}, which that wallet derives there", right.address),
+        None => "derived by a wallet of this file".to_owned(),
+    };
+    Some(Finding {
+        rule: 5,
+        about: format!("address {}", one.address),
+        is: format!("at index {index} of wallet {wallet}"),
+        should,
+    })
+}

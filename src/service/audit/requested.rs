@@ -1,0 +1,91 @@
+//! Compares each payout and refund with its request and its approval of the audit log, and computes its amount again.
+
+use super::{Error, Finding};
+use crate::domain::transfer::terms::Terms;
+use crate::store::Reader;
+use crate::store::audit::noted::{self, NotedTransfer};
+use serde_json::Value;
+
+/// Rule 8: each transfer is what was requested and approved, and its amount in coin follows from amount, rate and fee.
+pub(super) fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
+    Ok(noted::transfers(db, |transfer| {
+        let about = format!("{} {}", transfer.kind, transfer.id);
+        for (is, should) in differences(&transfer) {
+            let about = about.clone();
+            report(Finding {
+                rule: 8,
+                about,
+                is,
+                should,
+            });
+        }
+    })?)
+}
+
+/// What the transfer is, and what it should be.
+fn differences(of: &NotedTransfer) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    if of.requests != 1 {
+        let is = format!("requested {} times in the audit log", of.requests);
+        found.push((is, "requested once".to_owned()));
+    }
+    if let Some((action, account, detail)) = &of.request {
+        if *action != format!("{}.request", of.kind) || *account != Some(of.account) {
+            let is = format!("a {} of account number {}", of.kind, of.account);
+            let should = format!("what was noted as {action} of account number {account:?}");
+            found.push((is, should));
+        }
+        let held = [
+            ("amount", of.amount.to_string()),
+            ("currency", of.currency.to_string()),
+            ("asset", of.asset.id.to_owned()),
+            ("toAddress", of.to_address.clone()),
+        ];
+        compare(detail, &held, "request", &mut found);
+    }
+    let Some(terms) = of.terms else {
+        return found;
+    };
+    match &of.approval {
+        None => found.push((
+            "approved, and not in the audit log".to_owned(),
+            "approved by an entry of the audit log".to_owned(),
+        )),
+        Some(detail) => {
+            let held = [
+                ("rate", terms.rate.to_string()),
+                ("networkFee", of.asset.text(terms.network_fee)),
+            ];
+            compare(detail, &held, "approval", &mut found);
+        }
+    }
+    let sent = of.asset.text(terms.amount_crypto);
+    match Terms::new(of.amount, of.asset, terms.rate, terms.network_fee) {
+        Ok(right) if right == terms => {}
+        Ok(right) => found.push((
+            format!("of {sent} {}", of.asset.id),
+            format!(
+                "of {}, {} {} at {} less the fee",
+                of.asset.text(right.amount_crypto),
+                of.amount,
+                of.currency,
+                terms.rate
+            ),
+        )),
+        Err(refusal) => found.push((format!("of {sent} {}", of.asset.id), refusal.message)),
+    }
+    found
+}
+
+/// Compares the fields that a row of the audit log has; rows of older files have fewer.
+fn compare(detail: &str, held: &[(&str, String)], row: &str, found: &mut Vec<(String, String)>) {
+    let noted: Value = serde_json::from_str(detail).unwrap_or_default();
+    for (field, is) in held {
+        if let Some(Value::String(should)) = noted.get(field)
+            && should != is
+        {
+            let should = format!("{should}, by its {row} in the audit log");
+            found.push((format!("with {field} {is}"), should));
+        }
+    }
+}

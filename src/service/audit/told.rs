@@ -1,0 +1,204 @@
+//! Compares the newest event of each object with what is stored of it.
+//!
+//! Only what cannot change after the event is compared.
+
+use super::{Error, Finding, PAGE};
+use crate::domain::confirmations::OnChain;
+use crate::domain::invoice::Invoice;
+use crate::domain::money::coin::Units;
+use crate::domain::payment::Payment;
+use crate::domain::quote::Quote;
+use crate::domain::render;
+use crate::store::{Reader, audit_log, deposits, events, transfers};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// Sums of payments that are tried; an invoice with more of them is not examined for what it has received.
+const SUMS_MAX: usize = 4096;
+/// Fields of a deposit that are fixed once it is confirmed.
+const DEPOSIT_FIELDS: [&str; 11] = [
+    "id",
+    "customer",
+    "livemode",
+    "asset",
+    "address",
+    "amountCrypto",
+    "rate",
+    "currency",
+    "grossEur",
+    "feeEur",
+    "createdAt",
+];
+
+/// Object of an event's body.
+type Told = Map<String, Value>;
+
+/// Rule 4: the event of a payout or refund tells all of it as it is stored.
+pub(super) fn check_transfers(
+    db: &Reader<'_>,
+    report: &mut dyn FnMut(Finding),
+) -> Result<(), Error> {
+    let mut after = 0;
+    loop {
+        let page = transfers::after(db, after, PAGE)?;
+        let Some(last) = page.last() else {
+            return Ok(());
+        };
+        after = last.seq;
+        for transfer in &page {
+            if let Some(told) = newest(db, transfer.account, &transfer.id)? {
+                let stored = fields(render::transfer(transfer)?.get());
+                let about = format!("{} {}", transfer.kind, transfer.id);
+                compare(&about, &told, &stored, |_| true, report);
+            }
+        }
+    }
+}
+
+/// Rule 4: the event of a deposit tells it as it is stored.
+pub(super) fn check_deposits(
+    db: &Reader<'_>,
+    report: &mut dyn FnMut(Finding),
+) -> Result<(), Error> {
+    let mut after = 0;
+    loop {
+        let page = deposits::after(db, after, PAGE)?;
+        let Some(last) = page.last() else {
+            return Ok(());
+        };
+        after = last.seq;
+        for deposit in &page {
+            if let Some(told) = newest(db, deposit.account, &deposit.id)? {
+                let rendered =
+                    render::customer::deposit(deposit, deposit.gross, &OnChain::default())?;
+                let about = format!("deposit {}", deposit.id);
+                let is_fixed = |field: &str| DEPOSIT_FIELDS.contains(&field);
+                compare(&about, &told, &fields(rendered.get()), is_fixed, report);
+            }
+        }
+    }
+}
+
+/// Rule 4: the newest event of an invoice tells what does not change of it, a coin that was quoted, and an amount that its
+/// payments come to.
+pub(super) fn check_invoice(
+    db: &Reader<'_>,
+    invoice: &Invoice,
+    (payments, quotes): (&[Payment], &[Quote]),
+    report: &mut dyn FnMut(Finding),
+) -> Result<(), Error> {
+    let Some(told) = newest(db, invoice.account, &invoice.id)? else {
+        return Ok(());
+    };
+    let about = format!("invoice {}", invoice.id);
+    let stored = [
+        ("id", Value::from(invoice.id.as_str())),
+        ("orderId", Value::from(invoice.order_id.as_deref())),
+        ("amount", Value::from(invoice.amount.to_string())),
+        ("currency", Value::from(invoice.currency.as_str())),
+    ];
+    let stored = stored.map(|(field, value)| (field.to_owned(), value));
+    let stored = stored.into_iter().collect();
+    compare(&about, &told, &stored, |_| true, report);
+    if told.get("asset").is_none_or(Value::is_null) {
+        return Ok(());
+    }
+    let text = |field: &str| told.get(field).and_then(Value::as_str).unwrap_or_default();
+    let mut quoted = quotes
+        .iter()
+        .filter(|quote| quote.asset.id == text("asset"));
+    let quote = quoted.find(|quote| {
+        quote.quoted.rate.to_string() == text("rate")
+            && quote.address == text("depositAddress")
+            && quote.asset.text(quote.amount_expected) == text("amountExpected")
+    });
+    let problem = match quote {
+        None => Some("a coin, rate, address and amount of one of its quotes"),
+        Some(quote) => {
+            let received = told.get("amountReceived").and_then(Value::as_str);
+            let may_be = received.is_none_or(|received| may_have(payments, quote, received));
+            (!may_be).then_some("the sum of payments that came to it")
+        }
+    };
+    // A payment that a person gave to it and took away is not stored any more, and neither is its quote.
+    if let Some(should) = problem
+        && !audit_log::was_taken_away(db, invoice.account, &invoice.id)?
+    {
+        report(Finding {
+            rule: 4,
+            about,
+            is: format!(
+                "told as {} of {} {} at {} to {}",
+                told.get("amountReceived").unwrap_or(&Value::Null),
+                text("amountExpected"),
+                text("asset"),
+                text("rate"),
+                text("depositAddress")
+            ),
+            should: format!("told with {should}"),
+        });
+    }
+    Ok(())
+}
+
+/// Returns `true` if some of these payments in the quote's coin come to this amount.
+fn may_have(payments: &[Payment], quote: &Quote, received: &str) -> bool {
+    let Ok(received) = Units::parse(received, quote.asset.decimals) else {
+        return false;
+    };
+    let mut sums = BTreeSet::from([0]);
+    for payment in payments
+        .iter()
+        .filter(|payment| payment.asset == quote.asset)
+    {
+        let more: Vec<u128> = sums
+            .iter()
+            .filter_map(|sum| payment.amount.0.checked_add(*sum))
+            .collect();
+        sums.extend(more);
+        if sums.len() > SUMS_MAX {
+            return true;
+        }
+    }
+    sums.contains(&received.0)
+}
+
+/// The object of the newest event about something.
+fn newest(db: &Reader<'_>, account: i64, id: &str) -> Result<Option<Told>, Error> {
+    let Some(body) = events::newest_body(db, account, id)? else {
+        return Ok(None);
+    };
+    // A body that is no JSON is found by another check.
+    let body: Value = serde_json::from_str(&body).unwrap_or_default();
+    Ok(body
+        .pointer("/data/object")
+        .and_then(Value::as_object)
+        .cloned())
+}
+
+/// The fields of a rendered object.
+fn fields(rendered: &str) -> Told {
+    serde_json::from_str(rendered).unwrap_or_default()
+}
+
+/// Reports each field that is stored otherwise than it was told; events of older versions have fewer.
+fn compare(
+    about: &str,
+    told: &Told,
+    stored: &Told,
+    is_fixed: impl Fn(&str) -> bool,
+    report: &mut dyn FnMut(Finding),
+) {
+    for (field, stored) in stored.iter().filter(|(field, _)| is_fixed(field)) {
+        if let Some(told) = told.get(field)
+            && told != stored
+        {
+            report(Finding {
+                rule: 4,
+                about: about.to_owned(),
+                is: format!("told with {field} {told}"),
+                should: format!("told with {stored}, as it is stored"),
+            });
+        }
+    }
+}

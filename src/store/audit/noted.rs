@@ -1,0 +1,56 @@
+//! Reads transfers beside what the audit log says of them.
+
+use crate::domain::asset::Asset;
+use crate::domain::money::coin::{Rate, Units};
+use crate::domain::money::{Cents, Currency};
+use crate::domain::transfer::TransferKind;
+use crate::domain::transfer::terms::Terms;
+use crate::store::statement::rows;
+use crate::store::{Reader, StoreError};
+
+/// A payout or refund, and its rows of the audit log.
+pub struct NotedTransfer {
+    /// Id of the transfer.
+    pub id: String,
+    /// Payout or refund.
+    pub kind: TransferKind,
+    /// The account, by its `seq`.
+    pub account: i64,
+    /// Currency of the amount.
+    pub currency: Currency,
+    /// Amount that leaves the balance.
+    pub amount: Cents,
+    /// Coin that is sent.
+    pub asset: &'static Asset,
+    /// Destination.
+    pub to_address: String,
+    /// Terms of its approval.
+    pub terms: Option<Terms>,
+    /// Number of requests of it.
+    pub requests: i64,
+    /// Its newest request: action, account and detail.
+    pub request: Option<(String, Option<i64>, String)>,
+    /// Detail of its newest approval.
+    pub approval: Option<String>,
+}
+
+rows! {
+    fn read(
+        id, kind, account, currency, amount, asset, to_address, rate: Option<Rate>, network_fee: Option<Units>,
+        amount_crypto: Option<Units>, requests, request_action: Option<String>, request_account,
+        request: Option<String>, approval,
+    ) -> NotedTransfer {
+        let terms = rate.zip(network_fee.zip(amount_crypto));
+        let terms = terms.map(|(rate, (network_fee, amount_crypto))| Terms { rate, network_fee, amount_crypto });
+        let request = request_action.zip(request).map(|(action, detail)| (action, request_account, detail));
+        Ok(NotedTransfer {
+            id, kind, account, currency, amount, asset, to_address, terms, requests, request, approval,
+        })
+    }
+    NOTED = file "sql/audit/noted_transfers.sql";
+}
+
+/// Reads every payout and refund, oldest first.
+pub fn transfers(db: &Reader<'_>, each: impl FnMut(NotedTransfer)) -> Result<(), StoreError> {
+    NOTED.each(db, &[], each)
+}

@@ -1,0 +1,158 @@
+//! Edits by somebody who can write to the file, each of which `coffer audit` finds.
+
+use super::audit::{findings, shop};
+use crate::support::scratch::Scratch;
+use rusqlite::Connection;
+use std::process::Command;
+
+/// Makes an edit in a copy of a file in which everything has happened, and expects a finding that begins and ends like this.
+#[track_caller]
+fn is_found(edit: &str, begin: &str, end: &str) {
+    let shop = shop();
+    let scratch = Scratch::new();
+    let file = scratch.path("edited.db");
+    let source = Connection::open(shop.file()).unwrap();
+    source
+        .execute("vacuum into ?1", [file.to_str().unwrap()])
+        .unwrap();
+    assert_eq!(findings(&file), Vec::<String>::new());
+    let conn = Connection::open(&file).unwrap();
+    conn.execute_batch(edit).unwrap();
+    assert!(conn.total_changes() > 0, "{edit} changed nothing");
+    drop(conn);
+    let found = findings(&file);
+    assert!(
+        found
+            .iter()
+            .any(|line| line.starts_with(begin) && line.ends_with(end)),
+        "{edit}: {found:#?}"
+    );
+}
+
+#[test]
+fn edited_amount_of_an_approved_transfer_is_found() {
+    let edit = "update transfers set amount_crypto = amount_crypto || '0' where status = 'paid' and kind = 'refund'";
+    is_found(edit, "rule 8: refund ", "less the fee");
+}
+
+#[test]
+fn edited_amount_and_rate_of_an_approved_transfer_are_found() {
+    // 25.00 EUR at 1.50 for one SOL, in place of 150.
+    let edit = "update transfers set amount_crypto = '16666661666', rate = '1.5' where status = 'failed' and kind = 'payout'";
+    is_found(edit, "rule 8: payout ", "by its approval in the audit log");
+}
+
+#[test]
+fn edited_destination_of_an_approved_transfer_is_found() {
+    let edit = "update transfers set to_address = '11111111111111111111111111111112' where kind = 'payout'";
+    is_found(edit, "rule 8: payout ", "by its request in the audit log");
+}
+
+#[test]
+fn edited_destination_of_a_paid_transfer_and_its_audit_rows_is_found() {
+    let edit = "update audit_log set detail = replace(detail, (select to_address from transfers where kind = 'payout'), 'elsewhere');
+        update transfers set to_address = 'elsewhere' where kind = 'payout'";
+    is_found(edit, "rule 4: payout ", "as it is stored");
+}
+
+#[test]
+fn deleted_refund_with_its_ledger_rows_is_found() {
+    let refund = "(select max(seq) from transfers where kind = 'refund')";
+    let edit = format!(
+        "update balances set refunds = refunds + 500, available = available + 500, reserved = reserved - 500
+          where mode = 'live' and currency = 'EUR';
+        update invoices set refunded = refunded - 500 where refunded is not null;
+        delete from ledger where transfer = {refund}; delete from transfers where seq = {refund}"
+    );
+    is_found(
+        &edit,
+        "rule 8: audit log entry ",
+        "of a payout or refund of this file",
+    );
+}
+
+#[test]
+fn emptied_audit_log_is_found() {
+    is_found("delete from audit_log", "rule 8: payout ", "requested once");
+}
+
+#[test]
+fn edited_rate_of_quote_payment_and_invoice_together_is_found() {
+    let invoice = "(select seq from invoices where status = 'confirmed' and mode = 'test' limit 1)";
+    let edit = format!(
+        "update quotes set rate = '2999' where invoice = {invoice};
+        update payments set rate = '2999' where invoice = {invoice};
+        update invoices set rate = '2999' where seq = {invoice}"
+    );
+    is_found(
+        &edit,
+        "rule 4: invoice ",
+        "rate, address and amount of one of its quotes",
+    );
+}
+
+#[test]
+fn edited_amount_in_the_event_of_an_invoice_is_found() {
+    let edit = "update events set body = json_set(body, '$.data.object.amount', '31.00') where type = 'invoice.confirmed' and mode = 'test'";
+    is_found(edit, "rule 4: invoice ", "as it is stored");
+}
+
+#[test]
+fn edited_amount_received_in_the_event_of_an_invoice_is_found() {
+    let edit = "update events set body = json_set(body, '$.data.object.amountReceived', '0.0099') where type = 'invoice.confirmed' and mode = 'test'";
+    is_found(
+        edit,
+        "rule 4: invoice ",
+        "the sum of payments that came to it",
+    );
+}
+
+#[test]
+fn edited_amount_in_the_event_of_a_refund_is_found() {
+    let edit = "update events set body = json_set(body, '$.data.object.amountCrypto', '9') where type = 'refund.paid'";
+    is_found(edit, "rule 4: refund ", "as it is stored");
+}
+
+#[test]
+fn edited_amount_in_the_event_of_a_deposit_is_found() {
+    let edit = "update events set body = json_set(body, '$.data.object.grossEur', '9.00') where type = 'deposit.confirmed'";
+    is_found(edit, "rule 4: deposit ", "as it is stored");
+}
+
+#[test]
+fn replaced_address_of_an_open_invoice_is_found() {
+    let edit =
+        "update observations set address = 'ltc1qelsewhere' where asset = 'LTC' and state = 'seen';
+        update quotes set address = 'ltc1qelsewhere' where asset = 'LTC';
+        update addresses set address = 'ltc1qelsewhere' where pool = 'litecoin';
+        update invoices set deposit_address = 'ltc1qelsewhere' where asset = 'LTC';
+        update events set body = json_set(body, '$.data.object.depositAddress', 'ltc1qelsewhere')
+          where body like '%\"asset\":\"LTC\"%'";
+    is_found(
+        edit,
+        "rule 5: address ltc1qelsewhere ",
+        "which that wallet derives there",
+    );
+}
+
+#[test]
+fn audit_derives_addresses_unless_told_not_to() {
+    let shop = shop();
+    for (more, last) in [
+        (&[][..], " addresses derived again in "),
+        (&["--skip-addresses"], "addresses not derived again"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        let output = command
+            .arg("audit")
+            .args(more)
+            .arg("--file")
+            .arg(shop.file());
+        let output = output.output().unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            output.status.success() && printed.contains(last),
+            "{printed}"
+        );
+    }
+}
