@@ -4,6 +4,7 @@
 
 use crate::chain::follow::Pools;
 use crate::chain::setting::Nodes;
+use crate::chain::urls::Urls;
 use crate::clock::Clock;
 use crate::service::chains::live::{Live, LiveChain};
 use crate::service::{Error, Service};
@@ -63,9 +64,10 @@ pub(super) fn start(
             rescan_problem: None,
             final_problem: None,
             is_connected: false,
+            network: None,
         };
         log::info!("{chain}: followed through {}", node.shown());
-        let connect = Box::new(node.clone().connector());
+        let connect = Box::new(Urls::new(node.clone()));
         let clock = Arc::clone(clock);
         let started = Follower::start(
             watch,

@@ -66,7 +66,7 @@ pub struct Evm {
 /// What is known of the node that is asked, until a call fails: then it may be another.
 struct Known {
     epoch: u64,
-    /// Its scheme and host.
+    /// Its scheme, host and port.
     shown: String,
     /// Its chain id, in decimal digits.
     network: String,

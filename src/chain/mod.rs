@@ -15,6 +15,7 @@ pub mod follow;
 pub(crate) mod memory;
 pub mod rpc;
 pub mod setting;
+pub mod urls;
 pub mod utxo;
 
 use crate::domain::asset::Asset;

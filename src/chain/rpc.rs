@@ -77,7 +77,7 @@ impl Rpc {
         }
     }
 
-    /// The scheme and host of the url that is asked now.
+    /// The scheme, host, port and place of the url that is asked now.
     pub fn shown(&self) -> &str {
         self.endpoint().map_or("no url", Endpoint::shown)
     }

@@ -1,7 +1,7 @@
 //! Which nodes are asked, as the operator says it: `--node`, `--node-header`, `--token`, `--test-networks`.
 //!
-//! What does not live here: how a node is asked. What always holds: a url and a header may each be a secret, and are in no
-//! text that comes out of here; of a url its scheme and host are shown.
+//! Invariant: a url and a header may each be a secret, and are in no text that comes out of here. Of a url its scheme, host,
+//! port and place are shown.
 
 use super::Node;
 use super::evm::{Evm, Tokens};
@@ -101,10 +101,15 @@ impl Nodes {
 }
 
 impl ChainNode {
-    /// Its urls, of each the scheme and the host.
+    /// Its urls, of each the scheme, the host, the port and the place.
     pub fn shown(&self) -> String {
         let shown: Vec<&str> = self.endpoints.iter().map(Endpoint::shown).collect();
         shown.join(", ")
+    }
+
+    /// Each of its urls, as [`ChainNode::shown`] shows them.
+    pub fn urls(&self) -> impl Iterator<Item = &str> {
+        self.endpoints.iter().map(Endpoint::shown)
     }
 
     /// The tokens whose contracts the operator names.
@@ -112,34 +117,13 @@ impl ChainNode {
         self.tokens.keys().copied()
     }
 
-    /// The node, not asked yet, of which the url at this place is asked first.
-    pub fn node(&self, first: usize, limits: Limits) -> Box<dyn Node> {
-        let mut endpoints = self.endpoints.clone();
-        endpoints.rotate_left(first.min(self.endpoints.len()));
-        let rpc = || Rpc::new(endpoints.clone(), self.headers.clone(), limits);
+    /// Returns the node at the url of this place, from 0 on, which has not been asked yet.
+    pub fn node(&self, place: usize, limits: Limits) -> Box<dyn Node> {
+        let endpoint: Vec<Endpoint> = self.endpoints.iter().skip(place).take(1).cloned().collect();
+        let rpc = || Rpc::new(endpoint.clone(), self.headers.clone(), limits);
         match Utxo::new(self.chain, rpc()) {
             Some(utxo) => Box::new(utxo),
             None => Box::new(Evm::new(self.chain, rpc(), self.tokens.clone())),
-        }
-    }
-
-    /// The node to ask after so many failures in a row; nothing where that is the one that was asked before, which knows what
-    /// it was told and how much it may be asked for at once. After each third failure it is the next url's.
-    pub fn connector(self) -> impl FnMut(u32) -> Option<Box<dyn Node>> + Send {
-        let mut asked: Option<usize> = None;
-        move |failures| {
-            let failures_max = Limits::default().failures_max;
-            let turns = failures > 0 && failures.is_multiple_of(failures_max);
-            let url = match asked {
-                None => 0,
-                Some(url) if turns && self.endpoints.len() > 1 => {
-                    let next = url.saturating_add(1);
-                    next.checked_rem(self.endpoints.len()).unwrap_or(0)
-                }
-                Some(_) => return None,
-            };
-            asked = Some(url);
-            Some(self.node(url, Limits::default()))
         }
     }
 }
@@ -209,7 +193,7 @@ mod tests {
             ("litecoin", "http://coffer:secret@127.0.0.1:9332"),
             (
                 "base",
-                "https://a.example/v2/secret, https://b.example/?key=secret",
+                "https://a.example/v2/secret, https://b.example:8443/?key=secret",
             ),
         ]);
         let headers = keyed(&[("base", "X-Api-Key: secret:with colon")]);
@@ -218,7 +202,10 @@ mod tests {
         let shown: Vec<_> = read.of_chains.iter().map(super::ChainNode::shown).collect();
         assert_eq!(
             shown,
-            ["http://127.0.0.1", "https://a.example, https://b.example"]
+            [
+                "http://127.0.0.1:9332",
+                "https://a.example (1 of 2), https://b.example:8443 (2 of 2)"
+            ]
         );
         assert!(!format!("{read:?}").contains("secret"), "{read:?}");
         let [litecoin, base] = read.of_chains.as_slice() else {
@@ -226,29 +213,6 @@ mod tests {
         };
         assert_eq!(litecoin.tokens().count(), 0);
         assert_eq!(base.tokens().collect::<Vec<_>>(), ["USDC-BASE"]);
-    }
-
-    /// After how many failures in a row another url is asked.
-    fn turns(urls: &str) -> Vec<u32> {
-        let read = Nodes::read(
-            &keyed(&[("litecoin", urls)]),
-            &keyed(&[]),
-            &keyed(&[]),
-            false,
-        );
-        let read = read.unwrap();
-        let node = read.of_chains.into_iter().next().unwrap();
-        let mut connect = node.connector();
-        (0..60)
-            .filter(|failures| connect(*failures).is_some())
-            .collect()
-    }
-
-    #[test]
-    fn one_url_is_kept_and_of_several_the_next_takes_over_for_ever() {
-        assert_eq!(turns("http://a"), [0]);
-        let each_third: Vec<u32> = (0..60).step_by(3).collect();
-        assert_eq!(turns("http://a,http://b"), each_third);
     }
 
     type Given = &'static [(&'static str, &'static str)];

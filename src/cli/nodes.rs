@@ -1,6 +1,6 @@
 //! The nodes of chains on the command line: the settings, `coffer rescan`, and what `coffer doctor` finds of each node.
 //!
-//! What always holds: of a url scheme and host are printed, and nothing of a header.
+//! Invariant: of a url scheme, host, port and place are printed, and nothing of a header.
 
 use super::doctor::Checked;
 use super::keeping::file;
@@ -14,10 +14,12 @@ use crate::chain::{Node, NodeError};
 use crate::clock::Clock;
 use crate::config::Values;
 use crate::domain::chain::Chain;
-use crate::domain::following::Known;
+use crate::domain::following::{Known, Reached};
 use crate::domain::observation::Block;
 use crate::domain::progress::{Said, count};
 use crate::domain::refusal::Refusal;
+use crate::domain::stale_head::{MEND, age_ms, warning};
+use crate::domain::time::Time;
 use crate::domain::wallet::{WalletNetwork, stopped_mend, stopped_problem};
 use crate::service::chains::order_rescan;
 use crate::service::{Error, open_beside};
@@ -137,19 +139,23 @@ pub(super) fn finals(db: &Reader<'_>) -> Result<Vec<(Chain, Block)>, Error> {
         .collect())
 }
 
-/// Every node, asked for its network, its newest block, and what was final.
+/// Asks the node at every url for its network, its newest block, and what was final.
 pub(super) fn of_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Checked> {
-    let answered = Several::of("nodes asked", nodes.of_chains.len());
-    let check = |one: &ChainNode| {
-        let (chain, shown) = (one.chain, one.shown());
+    let of_chain = |one| std::iter::repeat(one).zip(ChainNode::urls(one)).enumerate();
+    let urls: Vec<(usize, (&ChainNode, &str))> =
+        nodes.of_chains.iter().flat_map(of_chain).collect();
+    let answered = Several::of("nodes asked", urls.len());
+    let now = Clock::new(0, None).real_now();
+    let check = |(place, (one, shown)): (usize, (&ChainNode, &str))| {
+        let chain = one.chain;
         let limits = Limits {
             timeout_ms: ANSWER_MS_MAX,
             ..Limits::default()
         };
-        let mut node = one.node(0, limits);
+        let mut node = one.node(place, limits);
         let last = finals.iter().find(|(of, _)| *of == chain);
         let last = last.map(|(_, block)| block);
-        let asked = asked(node.as_mut(), (chain, last), nodes.test_networks);
+        let asked = asked(node.as_mut(), (chain, last), nodes.test_networks, now);
         answered.one_more();
         match asked {
             Ok(state) => (format!("node of {chain} at {shown}: {state}"), Vec::new()),
@@ -163,7 +169,7 @@ pub(super) fn of_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Checked>
     // Each on a thread of its own: one that hangs holds up no other.
     std::thread::scope(|scope| {
         let start = |one| scope.spawn(move || check(one));
-        let started: Vec<_> = nodes.of_chains.iter().map(start).collect();
+        let started: Vec<_> = urls.into_iter().map(start).collect();
         let ended = started.into_iter().map(|one| one.join());
         let asked = ended.filter_map(Result::ok);
         asked.chain(nodes.of_chains.iter().map(requests)).collect()
@@ -251,6 +257,7 @@ fn asked(
     node: &mut dyn Node,
     (chain, last): (Chain, Option<&Block>),
     test_networks: bool,
+    now: Time,
 ) -> Result<String, (String, &'static str)> {
     let said = |error: NodeError| {
         let mend = match error {
@@ -280,6 +287,14 @@ fn asked(
             "wait until it has caught up, and let it reach its peers",
         ));
     }
+    let reached = Reached {
+        block: head.block.clone(),
+        time: head.time,
+    };
+    let age_ms = age_ms(now.since_ms(head.time));
+    if let Some(problem) = warning(chain, &network, &reached, age_ms) {
+        return Err((problem, MEND));
+    }
     let height = head.block.height;
     if let Some(Block { height, hash }) = last.filter(|last| last.height <= height)
         && let Some(other) = node.hash_at(*height).map_err(said)?
@@ -293,14 +308,7 @@ fn asked(
         ));
     }
     if chain == Chain::Dogecoin {
-        // Whether it has an index shows in a block whose transactions are asked for one by one, and whose outputs are spent.
-        let (nobody, known) = (RwLock::default(), Known::nothing(chain));
-        let nobody = Looking::of(&nobody, &known);
-        let old = height.saturating_sub(INDEXED_DEPTH);
-        if let Err(error) = node.blocks(old, old, &nobody) {
-            let mend = "start it with txindex=1 and without pruning: its blocks show the ids of transactions only";
-            return Err((error.to_string(), mend));
-        }
+        has_index(node, chain, height)?;
     }
     let untold = if node.has_traces() == Some(false) {
         "; it has no trace_block, so what contracts send is not seen: it can be claimed by its transaction"
@@ -311,4 +319,16 @@ fn asked(
         "{network}, block {height} of {}{untold}",
         head.time
     ))
+}
+
+/// Refuses a node without an index, which shows in a block whose transactions are asked for one by one, and whose outputs
+/// are spent.
+fn has_index(node: &mut dyn Node, chain: Chain, height: u32) -> Result<(), (String, &'static str)> {
+    let (nobody, known) = (RwLock::default(), Known::nothing(chain));
+    let nobody = Looking::of(&nobody, &known);
+    let old = height.saturating_sub(INDEXED_DEPTH);
+    let read = node.blocks(old, old, &nobody).map(drop);
+    let mend =
+        "start it with txindex=1 and without pruning: its blocks show the ids of transactions only";
+    read.map_err(|error| (error.to_string(), mend))
 }

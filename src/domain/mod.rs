@@ -40,6 +40,7 @@ pub mod scanned;
 pub mod second_factor;
 pub mod server;
 pub mod signature;
+pub mod stale_head;
 pub mod status;
 pub mod text_enum;
 pub mod time;

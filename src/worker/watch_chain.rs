@@ -8,7 +8,7 @@ mod tests;
 mod thread;
 mod waker;
 
-pub use thread::{Connect, Follower, Pace};
+pub use thread::{Follower, Pace};
 pub use waker::{ChainWaker, ChainWakers};
 
 use crate::chain::follow::{Addresses, Came, Looking, Manner, step};
@@ -48,6 +48,8 @@ pub struct Watch {
     pub final_problem: Option<String>,
     /// Has a node answered since it last failed?
     pub is_connected: bool,
+    /// The network of the node at the last step; `None` before the first one.
+    pub network: Option<String>,
 }
 
 /// Why a step was not taken.
@@ -232,6 +234,7 @@ impl Watch {
     /// What the operator should hear of.
     fn say(&mut self, step: &ChainStep, touched: i64) {
         let chain = self.chain;
+        self.network = Some(step.network.clone());
         if !std::mem::replace(&mut self.is_connected, true) {
             let (network, height) = (&step.network, step.head.block.height);
             log::info!("{chain}: connected to {network}, whose newest block is {height}");

@@ -1,7 +1,7 @@
 //! The url of a node, taken apart: where to connect, what to log in with, and what of it may be shown.
 //!
-//! What does not live here: which chain it is for. What always holds: what is shown of it is its scheme and its host;
-//! login, path and query, which may each be a secret, are in no text that leaves this room.
+//! Invariant: what is shown of it is its scheme, host, port and place among the urls of its chain. Login, path and query,
+//! which may each be a secret, are in no text that leaves this room.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct Endpoint {
     url: String,
     /// What the `Authorization` header says, where the url has a login.
     login: Option<String>,
-    /// Scheme and host.
+    /// Scheme, host and port; of several urls also the place, like `(2 of 2)`.
     shown: String,
     /// What of it is blotted out of every text that a node answers.
     secrets: Vec<String>,
@@ -40,7 +40,10 @@ impl Endpoint {
         };
         let url = format!("{scheme}://{host}{path}");
         let site = Site::parse(&url).map_err(said)?;
-        let shown = format!("{}://{}", scheme.to_ascii_lowercase(), site.host_text());
+        let scheme = scheme.to_ascii_lowercase();
+        let port = site.authority().port;
+        let port = port.map_or_else(String::new, |port| format!(":{port}"));
+        let shown = format!("{scheme}://{}{port}", site.host_text());
         let mut secrets: Vec<String> = path
             .split(['/', '?', '#', '&', '='])
             .map(str::to_owned)
@@ -68,12 +71,18 @@ impl Endpoint {
     /// # Errors
     /// [`Endpoint::parse`].
     pub fn parse_list(text: &str) -> Result<Vec<Endpoint>, String> {
-        text.split(',')
-            .map(|url| Endpoint::parse(url.trim()))
-            .collect()
+        let parsed = text.split(',').map(|url| Endpoint::parse(url.trim()));
+        let mut list = parsed.collect::<Result<Vec<Endpoint>, String>>()?;
+        let count = list.len();
+        if count > 1 {
+            for (place, endpoint) in (1..=count).zip(&mut list) {
+                endpoint.shown = format!("{} ({place} of {count})", endpoint.shown);
+            }
+        }
+        Ok(list)
     }
 
-    /// Its scheme and host: all that may be shown.
+    /// Its scheme, host, port and place: all that may be shown.
     pub fn shown(&self) -> &str {
         &self.shown
     }
@@ -130,13 +139,13 @@ mod tests {
     use super::Endpoint;
 
     #[test]
-    fn only_scheme_and_host_are_shown() {
+    fn only_scheme_host_and_port_are_shown() {
         for (text, url, login, shown) in [
             (
                 "http://coffer:pass%40word%3D=@127.0.0.1:8332",
                 "http://127.0.0.1:8332",
                 Some("Basic Y29mZmVyOnBhc3NAd29yZD09"),
-                "http://127.0.0.1",
+                "http://127.0.0.1:8332",
             ),
             (
                 "HTTPS://Node.example/v3/0123456789abcdef?key=fedcba",
@@ -148,7 +157,7 @@ mod tests {
                 "http://a@b:c@[::1]:1/",
                 "http://[::1]:1/",
                 Some("Basic YUBiOmM="),
-                "http://[::1]",
+                "http://[::1]:1",
             ),
         ] {
             let read = Endpoint::parse(text);
@@ -176,7 +185,9 @@ mod tests {
             assert!(said.starts_with("must "), "{wrong}: {said}");
             assert!(!said.contains("secret"), "{wrong}: {said}");
         }
-        assert!(Endpoint::parse_list("http://a, http://b").is_ok_and(|list| list.len() == 2));
+        let list = Endpoint::parse_list("http://a:1, http://a:2").unwrap_or_default();
+        let shown: Vec<&str> = list.iter().map(Endpoint::shown).collect();
+        assert_eq!(shown, ["http://a:1 (1 of 2)", "http://a:2 (2 of 2)"]);
         assert!(Endpoint::parse_list("http://a,").is_err());
     }
 

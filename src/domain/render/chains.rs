@@ -1,6 +1,6 @@
 //! The JSON of the chains that are followed, for the operator interface.
 //!
-//! What always holds: of a node its scheme and host are shown, and nothing else.
+//! Invariant: of a node its scheme, host, port and place are shown, and nothing else.
 
 use crate::domain::chain::Chain;
 use crate::domain::time::Time;
@@ -12,7 +12,7 @@ use serde::Serialize;
 pub struct ChainView {
     /// Which.
     pub chain: Chain,
-    /// Its node's urls, of each the scheme and the host.
+    /// Its node's urls, of each the scheme, the host, the port, and of several the place, like `(1 of 2)`.
     pub node: String,
     /// The network that it is followed on; none before its first step.
     pub network: Option<String>,

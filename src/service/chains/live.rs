@@ -24,7 +24,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct LiveChain {
     /// Which chain.
     pub chain: Chain,
-    /// Its node's urls, of each the scheme and the host.
+    /// Its node's urls, of each the scheme, the host, the port and the place.
     pub node: String,
     /// The coins whose contracts the operator names.
     pub tokens: Vec<&'static str>,

@@ -88,6 +88,7 @@ pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Wa
         rescan_problem: None,
         final_problem: None,
         is_connected: false,
+        network: None,
     }
 }
 

@@ -3,17 +3,20 @@
 //! What lives here: when the next step is, and how it ends. What does not: a step. What always holds: whoever stops it waits
 //! no longer than a moment, whatever its node does.
 
+mod head;
 #[cfg(test)]
 mod tests;
 
 use super::waker::{ChainWaker, Pause};
 use super::{Failed, Stands, Watch};
 use crate::chain::cost::{Cost, FEES_EVERY_MS};
+use crate::chain::urls::Connector;
 use crate::chain::{Node, NodeError};
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::service::random;
+use head::HeadAge;
 use log::Level;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,9 +31,6 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const FOR_RATES: Duration = Duration::from_secs(10);
 /// So long money is expected after somebody was shown where to pay, whoever that was.
 const EXPECTED_MS: i64 = 15 * MINUTE_MS;
-
-/// The node to ask, after so many failures in a row; nothing where that is the one that was asked before.
-pub type Connect = Box<dyn FnMut(u32) -> Option<Box<dyn Node>> + Send>;
 
 /// How often a node is asked.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,7 @@ impl Follower {
     /// The system has no thread to give.
     pub fn start(
         watch: Watch,
-        connect: Connect,
+        connect: Box<dyn Connector>,
         clock: Arc<Clock>,
         pace: Pace,
         waker: Arc<ChainWaker>,
@@ -118,7 +118,7 @@ impl Follower {
 /// What the thread knows.
 struct Following {
     watch: Watch,
-    connect: Connect,
+    connect: Box<dyn Connector>,
     clock: Arc<Clock>,
     pace: Pace,
     waker: Arc<ChainWaker>,
@@ -136,12 +136,13 @@ struct Following {
     said: Option<String>,
     /// What was said last of a rescan, or of what is final, that cannot go on.
     said_besides: Option<String>,
+    head_age: HeadAge,
 }
 
 impl Following {
     fn new(
         watch: Watch,
-        connect: Connect,
+        connect: Box<dyn Connector>,
         clock: Arc<Clock>,
         pace: Pace,
         waker: Arc<ChainWaker>,
@@ -159,6 +160,7 @@ impl Following {
             rescan_fails: false,
             said: None,
             said_besides: None,
+            head_age: HeadAge::default(),
         }
     }
 
@@ -187,7 +189,7 @@ impl Following {
             Err(Failed::Closed) => None,
             Err(failed) => {
                 let pause = self.after_failure(&failed);
-                if let Some(other) = (self.connect)(self.failures) {
+                if let Some(other) = self.connect.after_failures(self.failures) {
                     self.connected = Some(other);
                 }
                 Some(Pause::of(pause))
@@ -204,7 +206,7 @@ impl Following {
             return Err(Failed::Closed);
         }
         if self.connected.is_none() {
-            self.connected = (self.connect)(0);
+            self.connected = self.connect.after_failures(0);
         }
         let Some(node) = self.connected.as_mut() else {
             return Err(Failed::Closed);
@@ -228,7 +230,7 @@ impl Following {
         }
         self.fees_asked_at = Some(uptime);
         let asked = self.watch.ask_for_fees(node.as_mut(), self.clock.now());
-        if let Err(failed) = asked {
+        if let Err(failed @ (Failed::Node(_) | Failed::File(_))) = asked {
             log::debug!("{}: no estimate of fees: {failed}", self.watch.chain);
         }
     }
@@ -249,6 +251,11 @@ impl Following {
             self.rescan_fails = false;
         } else {
             self.failures = 0;
+        }
+        if let Stands::AtHead(head) | Stands::NodeLags(head) = stands
+            && self.turns_to_another(head, matches!(stands, Stands::NodeLags(_)))
+        {
+            return Pause::of(Duration::ZERO);
         }
         self.tell(match stands {
             Stands::NodeLags(_) => Some("its node does not have what was read already".to_owned()),
@@ -341,7 +348,8 @@ impl Following {
             }
             self.said_besides.clone_from(&besides);
         }
-        let problem = problem.or(besides);
+        let warning = || self.head_age.warning.clone();
+        let problem = problem.or(besides).or_else(warning);
         if let Ok(service) = self.watch.service() {
             service.hear_of_chain(self.watch.chain, problem, self.watch.watched());
         }

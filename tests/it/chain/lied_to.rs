@@ -161,7 +161,7 @@ fn is_lied_to(till: &Till, (liar, chain): (&Liar, &str), cases: Vec<Case>, payer
         tells(&running, chain, ready);
         if !doctor.is_empty() {
             let said = examined(till);
-            let wanted = format!("wrong: node of {chain} at http://127.0.0.1: ");
+            let wanted = format!("wrong: node of {chain} at http://127.0.0.1:");
             let about = said.lines().find(|line| line.starts_with(&wanted));
             let about = about.unwrap_or_else(|| unreachable!("{time} {method}: {said}"));
             assert!(about.contains(doctor), "{time} {method}: {about}");
@@ -275,9 +275,11 @@ fn nodes_that_drip_hold_up_nobody() {
     let mut each = before_each.iter();
     assert!(each.all(|(_, liar, method)| looks::until(|| liar.asked(method) > 0)));
     let said = examined(&till);
-    for (chain, ..) in &before_each {
+    for (chain, liar, _) in &before_each {
+        let url = liar.url();
+        let port = url.rsplit(':').next().unwrap();
         let about = format!(
-            "wrong: node of {chain} at http://127.0.0.1: cannot be asked: no answer in time"
+            "wrong: node of {chain} at http://127.0.0.1:{port}: cannot be asked: no answer in time"
         );
         assert!(said.contains(&about), "{said}");
     }

@@ -8,6 +8,7 @@
 )]
 
 mod finals;
+mod heads;
 mod kept;
 mod pace;
 
@@ -72,6 +73,7 @@ fn nobody_waits_for_a_node_that_hangs_and_it_holds_no_file() {
         rescan_problem: None,
         final_problem: None,
         is_connected: false,
+        network: None,
     };
     let (asked, is_asked) = channel();
     let (answer, answered) = channel();

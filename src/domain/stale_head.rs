@@ -1,0 +1,98 @@
+//! Chains whose newest block is old: when another node is asked for its head, and when a person is told.
+
+use super::chain::Chain;
+use super::following::Reached;
+use super::time::{MINUTE_MS, SECOND_MS, span_text};
+
+/// After so many usual block times without a new block another url is asked.
+const OTHERS_AFTER_BLOCKS: i64 = 3;
+/// After so many a person is told where work makes blocks, whose times vary much.
+const WARNS_AFTER_BLOCKS_OF_WORK: i64 = 9;
+/// After so many a person is told elsewhere.
+const WARNS_AFTER_BLOCKS: i64 = 3;
+/// A block's own time may differ so much from the clock.
+const SKEW_MS_MAX: i64 = 2 * MINUTE_MS;
+
+/// Returns `true` if another url is to be asked for its head.
+pub fn asks_others(chain: Chain, unmoved_ms: i64) -> bool {
+    unmoved_ms > usual_ms(chain, OTHERS_AFTER_BLOCKS)
+}
+
+/// Age of a head by its block's own time, in milliseconds; 0 where it may be the difference of two clocks.
+pub fn age_ms(span_ms: i64) -> i64 {
+    if span_ms > SKEW_MS_MAX { span_ms } else { 0 }
+}
+
+/// Message for a head that has not moved for so long; `None` where that is usual, and on test networks.
+pub fn warning(chain: Chain, network: &str, head: &Reached, unmoved_ms: i64) -> Option<String> {
+    let blocks = match chain.has_outputs() {
+        true => WARNS_AFTER_BLOCKS_OF_WORK,
+        false => WARNS_AFTER_BLOCKS,
+    };
+    let is_main = network == chain.row().networks.0;
+    let is_long = is_main && unmoved_ms > usual_ms(chain, blocks);
+    let (height, time) = (head.block.height, head.time);
+    is_long.then(|| {
+        format!(
+            "no new block for {}: the newest of its node is {height}, of {time}",
+            span_text(unmoved_ms)
+        )
+    })
+}
+
+/// What a person does about [`warning`].
+pub const MEND: &str =
+    "see whether the node reaches its peers, or name a second url of another node with --node";
+
+/// The time of so many blocks, in milliseconds.
+fn usual_ms(chain: Chain, blocks: i64) -> i64 {
+    let [seconds, _] = chain.row().usual_seconds;
+    let block_ms = i64::from(seconds).saturating_mul(SECOND_MS);
+    block_ms.saturating_mul(blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Chain, MINUTE_MS, Reached, SECOND_MS, age_ms, asks_others, warning};
+    use crate::domain::observation::Block;
+    use crate::domain::time::Time;
+
+    #[test]
+    fn another_url_is_asked_after_three_blocks_and_a_person_told_after_nine_of_work() {
+        let head = Reached {
+            block: Block {
+                height: 7,
+                hash: String::new(),
+            },
+            time: Time(1_795_253_400_000),
+        };
+        for (chain, asks_after, warns_after) in [
+            (Chain::Bitcoin, 30 * MINUTE_MS, 90 * MINUTE_MS),
+            (Chain::Litecoin, 450 * SECOND_MS, 1350 * SECOND_MS),
+            (Chain::Ethereum, 36 * SECOND_MS, 36 * SECOND_MS),
+            (Chain::Base, 6 * SECOND_MS, 6 * SECOND_MS),
+        ] {
+            let (main, tests) = chain.row().networks;
+            for (unmoved_ms, is_long) in [(0, false), (1, true)] {
+                assert_eq!(
+                    asks_others(chain, asks_after.saturating_add(unmoved_ms)),
+                    is_long
+                );
+                let unmoved_ms = warns_after.saturating_add(unmoved_ms);
+                assert_eq!(warning(chain, main, &head, unmoved_ms).is_some(), is_long);
+                for network in tests {
+                    assert_eq!(warning(chain, network, &head, unmoved_ms), None);
+                }
+            }
+        }
+        let said = warning(Chain::Bitcoin, "main", &head, 95 * MINUTE_MS).unwrap_or_default();
+        assert_eq!(
+            said,
+            "no new block for 1 h: the newest of its node is 7, of 2026-11-21T09:30:00.000Z"
+        );
+        assert_eq!(
+            (age_ms(MINUTE_MS), age_ms(121 * SECOND_MS)),
+            (0, 121 * SECOND_MS)
+        );
+    }
+}

@@ -1,0 +1,268 @@
+//! A chain with several urls, of which one stands still: the other ones are looked at, and one that is ahead takes over.
+
+use super::{ChainWakers, Following, Pace};
+use crate::chain::memory::{Memory, MemoryNode, Sent};
+use crate::chain::urls::Connector;
+use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
+use crate::clock::{Clock, ManualTime, TimeSource};
+use crate::domain::asset::Chain;
+use crate::domain::money::coin::Units;
+use crate::domain::observation::{Block, Spent};
+use crate::domain::render::chains::ChainView;
+use crate::domain::time::{MINUTE_MS, Time};
+use crate::service::tests::NOW;
+use crate::worker::watch_chain::tests::shop::Shop;
+use crate::worker::watch_chain::tests::watch;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+const CHAIN: Chain = Chain::Bitcoin;
+
+/// The node at one url.
+struct Url {
+    node: MemoryNode,
+    /// Height of a block that it has lost.
+    lost: Option<u32>,
+}
+
+struct Asked(Arc<Mutex<Url>>);
+
+impl Node for Asked {
+    fn network(&mut self) -> Result<String, NodeError> {
+        self.0.lock().unwrap().node.network()
+    }
+
+    fn head(&mut self) -> Result<Head, NodeError> {
+        self.0.lock().unwrap().node.head()
+    }
+
+    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+        let mut url = self.0.lock().unwrap();
+        let hash = url.node.hash_at(height)?;
+        Ok(hash.filter(|_| url.lost != Some(height)))
+    }
+
+    fn blocks(
+        &mut self,
+        from: u32,
+        to: u32,
+        watched: &dyn Watched,
+    ) -> Result<Vec<BlockRead>, NodeError> {
+        let mut url = self.0.lock().unwrap();
+        match url.lost {
+            Some(lost) if (from..=to).contains(&lost) => Err(NodeError::Behind),
+            _ => url.node.blocks(from, to, watched),
+        }
+    }
+
+    fn mempool(
+        &mut self,
+        unconfirmed: &[String],
+        watched: &dyn Watched,
+    ) -> Result<MempoolRead, NodeError> {
+        self.0.lock().unwrap().node.mempool(unconfirmed, watched)
+    }
+
+    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+        self.0.lock().unwrap().node.block_of(txid)
+    }
+}
+
+/// Two urls, or one.
+#[derive(Clone)]
+struct Two {
+    urls: Vec<Arc<Mutex<Url>>>,
+    asked: Arc<AtomicUsize>,
+    looks: Arc<AtomicUsize>,
+}
+
+impl Two {
+    fn node(&self, place: usize) -> Box<dyn Node> {
+        Box::new(Asked(Arc::clone(&self.urls[place])))
+    }
+}
+
+impl Connector for Two {
+    fn after_failures(&mut self, failures: u32) -> Option<Box<dyn Node>> {
+        match failures {
+            0 => Some(self.node(0)),
+            _ if failures.is_multiple_of(3) => self.turn(1),
+            _ => None,
+        }
+    }
+
+    fn other(&self, distance: usize) -> Option<Box<dyn Node>> {
+        let asked = self.asked.load(Ordering::SeqCst);
+        (distance < self.urls.len()).then(|| {
+            self.looks.fetch_add(1, Ordering::SeqCst);
+            self.node((asked + distance) % self.urls.len())
+        })
+    }
+
+    fn turn(&mut self, distance: usize) -> Option<Box<dyn Node>> {
+        let place = (self.asked.load(Ordering::SeqCst) + distance) % self.urls.len();
+        self.asked.store(place, Ordering::SeqCst);
+        (self.urls.len() > 1).then(|| self.node(place))
+    }
+}
+
+/// A shop, a chain, and so many urls of it.
+struct Scene {
+    shop: Shop,
+    memory: Arc<Mutex<Memory>>,
+    time: Arc<ManualTime>,
+    two: Two,
+    following: Following,
+}
+
+impl Scene {
+    fn new(urls: usize, network: &str) -> Scene {
+        let shop = Shop::new("BTC");
+        let memory = Arc::new(Mutex::new(Memory::new(shop.asset, network, NOW)));
+        let url = |_| {
+            let node = MemoryNode::new(&memory);
+            Arc::new(Mutex::new(Url { node, lost: None }))
+        };
+        let two = Two {
+            urls: (0..urls).map(url).collect(),
+            asked: Arc::default(),
+            looks: Arc::default(),
+        };
+        let time = Arc::new(ManualTime::new(NOW));
+        let clock = Clock::steady(TimeSource::Manual(Arc::clone(&time)), NOW);
+        let wakers = ChainWakers::default();
+        wakers.hear_of_rates();
+        let mut watch = watch(&shop.service, CHAIN, &[]);
+        watch.test_networks = true;
+        let (connect, waker) = (Box::new(two.clone()), wakers.of(CHAIN));
+        let following = Following::new(watch, connect, Arc::new(clock), Pace::of(CHAIN), waker);
+        let mut scene = Scene {
+            shop,
+            memory,
+            time,
+            two,
+            following,
+        };
+        scene.mines(0);
+        scene.polls();
+        scene
+    }
+
+    fn now(&self) -> Time {
+        self.following.clock.now()
+    }
+
+    /// So many minutes later there is a block of all that waits, and the poll behind it has been.
+    fn mines(&mut self, minutes: i64) {
+        self.time.pass(minutes * MINUTE_MS);
+        self.memory.lock().unwrap().mine(self.now(), |_| true);
+    }
+
+    fn passes(&mut self, minutes: i64) {
+        for _ in 0..minutes {
+            self.time.pass(MINUTE_MS);
+            self.polls();
+        }
+    }
+
+    fn polls(&mut self) {
+        while self.following.turn().unwrap().most.is_zero() {}
+    }
+
+    fn sticks(&self, place: usize) {
+        self.two.urls[place].lock().unwrap().node.stick(true);
+    }
+
+    /// Pays an address of the shop.
+    fn pays(&self, address: String) {
+        let mut memory = self.memory.lock().unwrap();
+        let (txid, other) = (memory.id(), memory.id());
+        memory.send(Sent {
+            txid,
+            spends: vec![Spent::Output(other, 0)],
+            pays: vec![(0, address, Units(100_000))],
+            at: self.now(),
+            nonce: None,
+            reverts: false,
+        });
+    }
+
+    fn looks(&self) -> usize {
+        self.two.looks.swap(0, Ordering::SeqCst)
+    }
+
+    fn asked(&self) -> usize {
+        self.two.asked.load(Ordering::SeqCst)
+    }
+
+    fn shown(&self) -> ChainView {
+        self.shop.service.chains(self.now()).unwrap().remove(0)
+    }
+
+    fn problem(&self) -> String {
+        self.shown().problem.unwrap_or_default()
+    }
+}
+
+#[test]
+fn another_url_takes_over_where_the_head_has_not_moved_for_three_blocks_and_it_is_ahead() {
+    let mut scene = Scene::new(2, "main");
+    let now = scene.now();
+    let address = scene.shop.sell(now).unwrap();
+    scene.polls();
+    scene.sticks(0);
+    scene.pays(address);
+    scene.mines(1);
+    scene.passes(29);
+    assert_eq!((scene.looks(), scene.asked()), (0, 0));
+    assert_eq!(scene.shown().height, Some(1));
+    scene.passes(1);
+    assert_eq!((scene.looks(), scene.asked()), (1, 1));
+    assert_eq!(scene.shown().height, Some(2));
+    assert_eq!(scene.shop.service.seen_above(CHAIN, 1).unwrap(), 1);
+    // The one that is asked now is at the head, and the other one is not ahead of it.
+    scene.passes(40);
+    assert!(scene.looks() > 0);
+    assert_eq!(scene.asked(), 1);
+}
+
+#[test]
+fn other_urls_are_looked_at_once_a_minute_and_one_of_another_network_never_takes_over() {
+    let mut scene = Scene::new(2, "main");
+    scene.passes(30);
+    assert_eq!(scene.looks(), 0);
+    scene.time.pass(MINUTE_MS);
+    for _ in 0..4 {
+        scene.polls();
+    }
+    assert_eq!(scene.looks(), 1);
+    scene.passes(5);
+    assert_eq!((scene.looks(), scene.asked()), (5, 0));
+    // The other url leads to a longer chain of a test network.
+    let other = Memory::new(scene.shop.asset, "regtest", NOW);
+    let other = Arc::new(Mutex::new(other));
+    for _ in 0..9 {
+        other.lock().unwrap().mine(scene.now(), |_| true);
+    }
+    scene.two.urls[1].lock().unwrap().node = MemoryNode::new(&other);
+    scene.passes(5);
+    assert_eq!((scene.looks(), scene.asked()), (5, 0));
+}
+
+#[test]
+fn a_person_is_told_after_nine_blocks_but_never_on_test_networks() {
+    for (network, is_told) in [("main", true), ("regtest", false)] {
+        let mut scene = Scene::new(1, network);
+        let said = "no new block for 1 h: the newest of its node is 1, of ";
+        scene.passes(90);
+        assert!(!scene.problem().starts_with(said));
+        scene.passes(1);
+        let problem = scene.problem();
+        assert_eq!(problem.starts_with(said), is_told, "{problem}");
+        let verbose = scene.shop.service.chains_in_short(scene.now()).unwrap();
+        assert_eq!(verbose.contains("no new block for"), is_told, "{verbose}");
+        scene.mines(1);
+        scene.polls();
+        assert!(!scene.problem().starts_with(said));
+    }
+}
