@@ -2,7 +2,7 @@
 //!
 //! Invariant: a delivery has at most one attempt under way, until its outcome is in the file.
 
-use super::receivers::Receivers;
+use super::receivers::{QueueAttempt, Receivers};
 use super::senders::Senders;
 use super::{Next, Waker, Worker};
 use crate::clock::{Clock, Stopwatch};
@@ -32,8 +32,8 @@ pub struct Deliver {
     results: UnboundedReceiver<Done>,
     /// What came of attempts and is not in the file yet.
     ended: Vec<Done>,
-    /// Deliveries under way, and the queues that they are of.
-    under_way: HashMap<String, String>,
+    /// Attempts under way by their deliveries.
+    under_way: HashMap<String, QueueAttempt>,
     receivers: Receivers,
     /// Since the server was started, in real time.
     uptime: Stopwatch,
@@ -115,11 +115,11 @@ impl Deliver {
         }
         self.service.record_attempts(self.ended.clone()).await?;
         for done in self.ended.drain(..) {
-            if let Some(queue) = self.under_way.remove(&done.delivery) {
+            if let Some(under_way) = self.under_way.remove(&done.delivery) {
                 let (attempt, success) = (&done.attempt, is_success(&done.attempt));
                 let now_ms = self.uptime.ms();
                 self.receivers
-                    .ended(&queue, success, attempt.latency_ms, now_ms);
+                    .ended(&under_way, success, attempt.latency_ms, now_ms);
             }
         }
         Ok(())
@@ -182,8 +182,8 @@ impl Deliver {
 
     /// Hands one delivery to the senders.
     fn send(&mut self, queue: &str, due: Due) {
-        self.under_way.insert(due.id.clone(), queue.to_owned());
-        self.receivers.began(queue, self.uptime.ms());
+        let under_way = self.receivers.began(queue, self.uptime.ms());
+        self.under_way.insert(due.id.clone(), under_way);
         let report = Report {
             finished: self.finished.clone(),
             waker: self.waker.clone(),

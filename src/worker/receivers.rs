@@ -3,9 +3,14 @@
 //! A queue is an endpoint, or one origin among the `webhookUrl`s of one account's invoices.
 //! Invariant: receivers that hang leave senders to quick receivers and to every other account.
 
+mod queue;
+
 use super::senders::THREADS_MAX;
 use crate::service::webhooks::Waiting;
+use queue::{Queue, Row, Speed, UnderWay};
 use std::collections::{HashMap, HashSet};
+
+pub(super) use queue::QueueAttempt;
 
 /// Longest time, in milliseconds, that a quick attempt takes, whether or not the receiver accepts it.
 const QUICK_MS_MAX: i64 = 1_000;
@@ -42,46 +47,6 @@ pub(super) struct Receivers {
     begun: u64,
 }
 
-/// Attempts under way by the speed of their queues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct UnderWay {
-    unknown: usize,
-    quick: usize,
-    slow: usize,
-}
-
-/// The state of one queue.
-#[derive(Clone, Copy, Default)]
-struct Queue {
-    under_way: usize,
-    /// Attempts that it may have under way, judged by its answers alone.
-    share: usize,
-    speed: Speed,
-    /// Number of its last attempt among all attempts. 0 means none yet.
-    turn: u64,
-    row: Row,
-    /// Time of its last sign of life, in milliseconds of uptime: an attempt ended, or the first one began.
-    alive_ms: i64,
-}
-
-/// Speed of a queue's last attempt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Speed {
-    /// No attempt has ended yet.
-    #[default]
-    Unknown,
-    Quick,
-    Slow,
-}
-
-/// Attempts that failed in a row.
-#[derive(Clone, Copy, Default)]
-struct Row {
-    failures: u32,
-    /// Time when the last attempt began, in milliseconds of uptime.
-    begun_ms: i64,
-}
-
 /// The sums of one account.
 #[derive(Default)]
 struct Account {
@@ -89,52 +54,6 @@ struct Account {
     under_way: UnderWay,
     /// Failures of its `webhookUrl`s. During its pauses only attempts of queues that failed last move its time.
     row: Row,
-}
-
-impl Row {
-    fn end(&mut self, is_success: bool) {
-        self.failures = if is_success {
-            0
-        } else {
-            self.failures.saturating_add(1)
-        };
-    }
-
-    /// Returns how much of a pause is left, in milliseconds.
-    fn pause_ms(self, pause_ms: i64, now_ms: i64) -> i64 {
-        if self.failures < FAILURES_MAX {
-            return 0;
-        }
-        let passed_ms = now_ms.saturating_sub(self.begun_ms);
-        pause_ms.saturating_sub(passed_ms).max(0)
-    }
-}
-
-impl UnderWay {
-    fn all(self) -> usize {
-        self.others().saturating_add(self.quick)
-    }
-
-    /// Attempts of queues that are not known to be quick.
-    fn others(self) -> usize {
-        self.unknown.saturating_add(self.slow)
-    }
-
-    fn of_speed(&mut self, speed: Speed) -> &mut usize {
-        match speed {
-            Speed::Unknown => &mut self.unknown,
-            Speed::Quick => &mut self.quick,
-            Speed::Slow => &mut self.slow,
-        }
-    }
-
-    /// Moves a queue's attempts from its sum before a change to its sum after it.
-    fn recount(&mut self, before: Queue, after: Queue) {
-        let sum = self.of_speed(before.speed);
-        *sum = sum.saturating_sub(before.under_way);
-        let sum = self.of_speed(after.speed);
-        *sum = sum.saturating_add(after.under_way);
-    }
 }
 
 impl Receivers {
@@ -148,7 +67,8 @@ impl Receivers {
 
     /// Returns how many attempts of a queue are under way.
     pub(super) fn under_way(&self, name: &str) -> usize {
-        self.queues.get(name).map_or(0, |queue| queue.under_way)
+        let queue = self.queues.get(name);
+        queue.map_or(0, |queue| queue.under_way.all())
     }
 
     /// Returns how many more attempts of a queue may begin.
@@ -178,7 +98,7 @@ impl Receivers {
             (Speed::Quick | Speed::Slow, true) => queue.share.min(SHARE_FIRST),
         };
         share
-            .saturating_sub(queue.under_way)
+            .saturating_sub(queue.under_way.all())
             .min(room)
             .min(THREADS_MAX.saturating_sub(all.all()))
     }
@@ -207,38 +127,49 @@ impl Receivers {
     }
 
     /// Counts an attempt that begins.
-    pub(super) fn began(&mut self, name: &str, now_ms: i64) {
+    pub(super) fn began(&mut self, name: &str, now_ms: i64) -> QueueAttempt {
         self.add(name);
         self.begun = self.begun.saturating_add(1);
         let turn = self.begun;
         self.change(name, |queue| {
-            if queue.under_way == 0 {
+            if queue.under_way.quick == 0 {
                 queue.alive_ms = now_ms;
             }
-            queue.under_way = queue.under_way.saturating_add(1);
+            queue.begin();
             queue.turn = turn;
             queue.row.begun_ms = now_ms;
         });
-        let queue = self.queues.get(name);
-        let is_failing = queue.is_some_and(|queue| queue.row.failures > 0);
+        let queue = self.queues.get(name).copied().unwrap_or_default();
+        let is_failing = queue.row.failures > 0;
         if let Some(account) = self.accounts.get_mut(account_of(name))
             && !is_of_endpoint(name)
             && (is_failing || account.row.failures < FAILURES_MAX)
         {
             account.row.begun_ms = now_ms;
         }
+        QueueAttempt {
+            queue: name.to_owned(),
+            speed: queue.speed,
+        }
     }
 
     /// Counts an attempt that ended after `latency_ms`.
-    pub(super) fn ended(&mut self, name: &str, is_success: bool, latency_ms: i64, now_ms: i64) {
+    pub(super) fn ended(
+        &mut self,
+        attempt: &QueueAttempt,
+        is_success: bool,
+        latency_ms: i64,
+        now_ms: i64,
+    ) {
+        let name = &attempt.queue;
         self.change(name, |queue| {
-            queue.under_way = queue.under_way.saturating_sub(1);
+            queue.end(attempt.speed);
             queue.alive_ms = now_ms;
-            queue.speed = if latency_ms <= QUICK_MS_MAX {
+            queue.set_speed(if latency_ms <= QUICK_MS_MAX {
                 Speed::Quick
             } else {
                 Speed::Slow
-            };
+            });
             queue.share = match (is_success, queue.share) {
                 (true, share) if share >= SHARE_FIRST => share.saturating_mul(2).min(SHARE_MAX),
                 (true, _) => SHARE_FIRST,
@@ -276,13 +207,13 @@ impl Receivers {
         }
         let hangs = |queue: &Queue| {
             queue.speed == Speed::Quick
-                && queue.under_way > 0
+                && queue.under_way.quick > 0
                 && now_ms.saturating_sub(queue.alive_ms) > QUICK_MS_MAX
         };
         let hanging = self.queues.iter().filter(|(_, queue)| hangs(queue));
         let hanging: Vec<String> = hanging.map(|(name, _)| name.clone()).collect();
         for name in hanging {
-            self.change(&name, |queue| queue.speed = Speed::Slow);
+            self.change(&name, |queue| queue.set_speed(Speed::Slow));
         }
     }
 
@@ -291,7 +222,7 @@ impl Receivers {
     fn evict(&mut self, waiting: &[Waiting]) {
         let waiting: HashSet<&str> = waiting.iter().map(|one| one.queue.as_str()).collect();
         let is_idle = |(name, queue): &(&String, &Queue)| {
-            queue.under_way == 0 && !waiting.contains(name.as_str())
+            queue.under_way.all() == 0 && !waiting.contains(name.as_str())
         };
         let mut idle: Vec<(usize, bool, u64, String)> = self
             .queues
@@ -341,9 +272,9 @@ impl Receivers {
         };
         let before = *queue;
         change(queue);
-        self.under_way.recount(before, *queue);
+        self.under_way.recount(before.under_way, queue.under_way);
         if let Some(account) = self.accounts.get_mut(account_of(name)) {
-            account.under_way.recount(before, *queue);
+            account.under_way.recount(before.under_way, queue.under_way);
         }
     }
 }

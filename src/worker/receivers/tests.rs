@@ -1,10 +1,12 @@
 //! Attempts that a queue may have under way, case by case.
 
+mod speeds;
 mod waits;
 
 use super::{
-    ACCOUNT_SLOW_MAX, CROWD, FAILURES_MAX, OTHERS_MAX, QUEUES_FEW, QUICK_MS_MAX, REMEMBERED_MAX,
-    Receivers, SHARE_FIRST, SHARE_MAX, SLOW_MAX, Speed, THREADS_MAX, UnderWay, Waiting,
+    ACCOUNT_OTHERS_MAX, ACCOUNT_SLOW_MAX, CROWD, FAILURES_MAX, OTHERS_MAX, QUEUES_FEW,
+    QUICK_MS_MAX, QueueAttempt, REMEMBERED_MAX, Receivers, SHARE_FIRST, SHARE_MAX, SLOW_MAX, Speed,
+    THREADS_MAX, UnderWay, Waiting,
 };
 use crate::domain::time::Time;
 
@@ -23,7 +25,7 @@ fn waiting(name: &str, was_tried: bool) -> Waiting {
 /// Begins as many attempts as a queue has room for.
 fn fill(receivers: &mut Receivers, name: &str) -> usize {
     let room = receivers.room(name);
-    (0..room).for_each(|_| receivers.began(name, 0));
+    (0..room).for_each(|_| drop(receivers.began(name, 0)));
     room
 }
 
@@ -34,8 +36,16 @@ fn fill_all(receivers: &mut Receivers, names: &[String]) -> usize {
 
 /// Makes one attempt.
 fn attempt(receivers: &mut Receivers, name: &str, is_success: bool, latency_ms: i64) {
-    receivers.began(name, 0);
-    receivers.ended(name, is_success, latency_ms, 0);
+    let attempt = receivers.began(name, 0);
+    receivers.ended(&attempt, is_success, latency_ms, 0);
+}
+
+/// Ends an attempt of a queue that began while the queue had this speed.
+fn end(receivers: &mut Receivers, name: &str, speed: Speed, latency_ms: i64) {
+    let queue = name.to_owned();
+    let attempt = QueueAttempt { queue, speed };
+    let is_success = latency_ms < HANGING_MS;
+    receivers.ended(&attempt, is_success, latency_ms, 0);
 }
 
 /// Names of queues of one account.
@@ -120,7 +130,7 @@ fn any_number_of_hanging_accounts_leaves_room_for_another() {
             let hanging = queues("hanging", 1_000, &account.to_string());
             for name in &hanging {
                 if receivers.under_way(name) > 0 {
-                    receivers.ended(name, false, HANGING_MS, 0);
+                    end(&mut receivers, name, Speed::Unknown, HANGING_MS);
                     break;
                 }
             }
@@ -174,55 +184,6 @@ fn hanging_queues_do_not_reduce_the_share_of_a_quick_one() {
 }
 
 #[test]
-fn quick_queues_that_begin_to_hang_leave_room_for_others() {
-    let mut receivers = Receivers::default();
-    let all = queues("quick", 1_000, "1");
-    for name in &all {
-        for _ in 0..10 {
-            attempt(&mut receivers, name, true, 1);
-        }
-    }
-    attempt(&mut receivers, "https://quick 2", true, 1);
-    let begun: Vec<usize> = all.iter().map(|name| fill(&mut receivers, name)).collect();
-    // The first get their whole share, then each gets the first, until the account has half of the senders.
-    let full = CROWD / SHARE_MAX;
-    assert_eq!(begun[full - 1..=full], [SHARE_MAX, SHARE_FIRST]);
-    assert_eq!(begun.iter().sum::<usize>(), THREADS_MAX / 2);
-    assert_eq!(receivers.room("https://quick 2"), SHARE_FIRST);
-    // After a second they are known to hang. None of them gets more, the others do.
-    receivers.refresh(&[], QUICK_MS_MAX);
-    assert_eq!(receivers.under_way.slow, 0);
-    receivers.refresh(&[], QUICK_MS_MAX + 1);
-    assert_eq!(
-        (receivers.under_way.quick, receivers.under_way.slow),
-        (0, THREADS_MAX / 2)
-    );
-    assert_eq!(receivers.room(&all[0]), 0);
-    assert_eq!(receivers.room(&all[999]), SHARE_MAX);
-    assert_eq!(receivers.room("https://new 2"), 1);
-    for (name, begun) in all.iter().zip(begun) {
-        for _ in 0..begun {
-            receivers.ended(name, false, HANGING_MS, 0);
-        }
-    }
-    assert_eq!(receivers.under_way, UnderWay::default());
-}
-
-#[test]
-fn busy_quick_queue_stays_quick_while_its_attempts_end() {
-    let mut receivers = Receivers::default();
-    attempt(&mut receivers, "a 1", true, 1);
-    for now_ms in (0..10_000).step_by(900) {
-        receivers.began("a 1", now_ms);
-        receivers.began("a 1", now_ms);
-        receivers.refresh(&[], now_ms + 899);
-        assert_eq!(receivers.queues["a 1"].speed, Speed::Quick);
-        receivers.ended("a 1", true, 900, now_ms + 900);
-        receivers.ended("a 1", true, 900, now_ms + 900);
-    }
-}
-
-#[test]
 fn new_queue_begins_with_one_attempt_beside_many() {
     let mut receivers = Receivers::default();
     let hanging = queues("hanging", QUEUES_FEW, "1");
@@ -233,7 +194,7 @@ fn new_queue_begins_with_one_attempt_beside_many() {
     assert_eq!(begun, [SHARE_FIRST; QUEUES_FEW]);
     // Of its account.
     assert_eq!(fill(&mut receivers, "new 1"), 1);
-    receivers.ended("new 1", true, 1, 0);
+    end(&mut receivers, "new 1", Speed::Unknown, 1);
     assert_eq!(receivers.room("new 1"), SHARE_FIRST);
     assert_eq!(receivers.room("new 2"), SHARE_FIRST);
     // Of all accounts.
@@ -246,8 +207,8 @@ fn twenty_failures_in_a_row_pause_a_queue_until_a_success() {
     let mut receivers = Receivers::new(50);
     let (failing, beside) = ("https://host 1 endpoint", "https://host 1 another");
     let fail = |receivers: &mut Receivers| {
-        receivers.began(failing, 1_000);
-        receivers.ended(failing, false, 1, 1_001);
+        let attempt = receivers.began(failing, 1_000);
+        receivers.ended(&attempt, false, 1, 1_001);
     };
     for _ in 1..FAILURES_MAX {
         fail(&mut receivers);
@@ -279,13 +240,13 @@ fn failing_origins_of_an_account_share_their_pauses() {
     let failing = queues("failing", FAILURES_MAX as usize, "1");
     for name in &failing {
         assert_eq!(receivers.pause_ms(name, 900), 0, "it is new");
-        receivers.began(name, 900);
-        receivers.ended(name, false, 1, 901);
+        let attempt = receivers.began(name, 900);
+        receivers.ended(&attempt, false, 1, 901);
     }
     assert_eq!(receivers.pause_ms(&failing[0], 910), 40);
     // The next attempt of any of them begins a pause of all, and an attempt of a new origin does not.
-    receivers.began(&failing[0], 1_000);
-    receivers.ended(&failing[0], false, 1, 1_001);
+    let next = receivers.began(&failing[0], 1_000);
+    receivers.ended(&next, false, 1, 1_001);
     attempt(&mut receivers, "https://failing 1", false, 1);
     for name in &failing {
         assert_eq!(receivers.pause_ms(name, 1_010), 40);

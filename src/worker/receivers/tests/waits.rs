@@ -1,6 +1,6 @@
 //! How long a queue waits behind a thousand hanging origins: the worker's loop, replayed with a clock of its own.
 
-use super::super::Receivers;
+use super::super::{QueueAttempt, Receivers};
 use super::{HANGING_MS, Waiting, queues};
 use crate::domain::retry::next_attempt;
 use crate::domain::time::Time;
@@ -14,8 +14,8 @@ struct Replay {
     receivers: Receivers,
     /// Deliveries of each queue: when each is due, and how often it was tried.
     due: HashMap<String, Vec<(i64, u32)>>,
-    /// Attempts under way by their end: queue, begin, attempts made, latency.
-    ends: BTreeMap<i64, Vec<(String, i64, u32, i64)>>,
+    /// Attempts under way by their end: begin, attempts made, latency.
+    ends: BTreeMap<i64, Vec<(QueueAttempt, i64, u32, i64)>>,
     /// Latency of queues that answer. The others hang.
     quick: HashMap<String, i64>,
     /// When each queue's first attempt began.
@@ -42,11 +42,12 @@ impl Replay {
     fn tick(&mut self, now_ms: i64) {
         while let Some(entry) = self.ends.first_entry().filter(|end| *end.key() <= now_ms) {
             let (at_ms, ended) = entry.remove_entry();
-            for (queue, begun_ms, attempts, latency_ms) in ended {
-                let is_success = self.quick.contains_key(&queue);
-                self.receivers.ended(&queue, is_success, latency_ms, at_ms);
+            for (attempt, begun_ms, attempts, latency_ms) in ended {
+                let is_success = self.quick.contains_key(&attempt.queue);
+                self.receivers
+                    .ended(&attempt, is_success, latency_ms, at_ms);
                 let next = next_attempt(attempts, Time(begun_ms), 0).filter(|_| !is_success);
-                let due = self.due.entry(queue).or_default();
+                let due = self.due.entry(attempt.queue).or_default();
                 due.extend(next.map(|Time(at_ms)| (at_ms, attempts)));
             }
         }
@@ -73,11 +74,11 @@ impl Replay {
             due.sort_unstable();
             let ready = due.iter().filter(|(at_ms, _)| *at_ms <= now_ms).count();
             for (_, attempts) in due.drain(..ready.min(room)) {
-                self.receivers.began(queue, now_ms);
+                let attempt = self.receivers.began(queue, now_ms);
                 self.began.entry(queue.clone()).or_insert(now_ms);
                 let latency_ms = self.quick.get(queue).copied().unwrap_or(HANGING_MS);
                 let end = self.ends.entry(now_ms + latency_ms).or_default();
-                end.push((queue.clone(), now_ms, attempts + 1, latency_ms));
+                end.push((attempt, now_ms, attempts + 1, latency_ms));
             }
         }
     }
