@@ -333,10 +333,11 @@ impl Worker for Deliver {
     const NAME: &'static str = "deliver";
 
     async fn tick(&mut self, now: Time) -> Result<Next, Error> {
+        // Counted first: what ends during this step wakes the worker after it.
+        let woken = self.waker.count();
         self.keep_results().await?;
         // An outcome that could not be stored: its attempt would be made again.
         self.service.check_writes()?;
-        let woken = self.waker.count();
         let pass = self.pass.take();
         let is_whole = pass.is_none();
         let mut pass = pass.unwrap_or_else(|| Pass::begin(woken));
