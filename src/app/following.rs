@@ -65,6 +65,7 @@ pub(super) fn start(
             final_problem: None,
             is_connected: false,
             network: None,
+            unread: None,
         };
         log::info!("{chain}: followed through {}", node.shown());
         let connect = Box::new(Urls::new(node.clone()));

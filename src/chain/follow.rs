@@ -8,12 +8,14 @@ mod again;
 mod claims;
 mod conflicts;
 mod dated;
+mod network;
 mod pool;
 mod sent;
 #[cfg(test)]
 mod tests;
 mod watched;
 
+pub use network::stranger;
 pub use watched::{Addresses, Looking, Pools};
 
 use super::{BlockRead, Head, Node, NodeError, Received, Watched};
@@ -22,6 +24,7 @@ use crate::domain::chain::{Chain, Depth};
 use crate::domain::following::{ChainStep, Forward, Known, Moves, Reached, VANISHED_MS_MAX};
 use crate::domain::observation::{Block, Observation, Spent};
 use crate::domain::time::{MINUTE_MS, Time};
+use network::check_network;
 use std::collections::{HashMap, HashSet};
 
 /// How deep a chain without horizon is looked at, at its first step, for blocks to go back to.
@@ -48,9 +51,25 @@ pub enum Came {
     /// A step to be taken.
     Step(Box<ChainStep>),
     /// The node does not have what has been read already: nothing to do but wait, for it or for another one.
-    Lagging(Reached),
+    Lagging(Lag),
     /// The chain has been stopped for this reason, and nobody has asked for a rescan.
     Stopped(String),
+}
+
+/// A block that was read, and that the node does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lag {
+    /// The newest block of the node.
+    pub head: Reached,
+    /// The height of the block.
+    pub lacks: u32,
+}
+
+impl Lag {
+    /// Returns `true` if the node has blocks above: it is not behind, but has lost that one.
+    pub fn is_lost(&self) -> bool {
+        self.lacks <= self.head.block.height
+    }
 }
 
 /// What a step asks, and what it knows.
@@ -61,7 +80,7 @@ struct Step<'a> {
     manner: Manner,
 }
 
-/// Asks a node for one step.
+/// Asks a node for one step; its newest block is told as soon as it is known.
 ///
 /// # Errors
 /// [`NodeError`]: nothing is to be taken.
@@ -70,6 +89,7 @@ pub fn step(
     known: &Known,
     watched: &dyn Watched,
     manner: Manner,
+    hear: &mut dyn FnMut(&Reached),
 ) -> Result<Came, NodeError> {
     if let (Some(why), None) = (&known.stopped, &known.rescan) {
         return Ok(Came::Stopped(why.clone()));
@@ -77,6 +97,11 @@ pub fn step(
     let network = node.network()?;
     check_network(known, &network, manner.test_networks)?;
     let head = node.head()?;
+    hear(&reached(&head));
+    let lagging = |lacks| {
+        let head = reached(&head);
+        Ok(Came::Lagging(Lag { head, lacks }))
+    };
     let mut step = Step {
         node,
         known,
@@ -87,11 +112,11 @@ pub fn step(
         None => step.start(&head)?,
         Some(cursor) if known.stopped.is_some() => step.read_again(cursor, &head)?,
         Some(cursor) => match step.stands(&cursor.block, &head)? {
-            Stands::Lagging => return Ok(Came::Lagging(reached(&head))),
+            Stands::Lagging(lacks) => return lagging(lacks),
             Stands::Reorganised => match step.back()? {
                 // One that stands still on a branch that was given up knows no more than one that lags.
                 Moves::Stopped(_) if head.block.height < cursor.block.height => {
-                    return Ok(Came::Lagging(reached(&head)));
+                    return lagging(cursor.block.height);
                 }
                 moves => (Vec::new(), moves),
             },
@@ -115,7 +140,8 @@ pub fn step(
 /// How the cursor's block stands with the node.
 enum Stands {
     Same,
-    Lagging,
+    /// The node does not have the block of this height.
+    Lagging(u32),
     Reorganised,
 }
 
@@ -161,13 +187,13 @@ impl Step<'_> {
             kept.iter().find(|block| block.height <= head.block.height)
         };
         let Some(held) = held else {
-            return Ok(Stands::Lagging);
+            return Ok(Stands::Lagging(cursor.height));
         };
         Ok(match self.node.hash_at(held.height)? {
-            None => Stands::Lagging,
+            None => Stands::Lagging(held.height),
             Some(hash) if hash != held.hash => Stands::Reorganised,
             Some(_) if held == cursor => Stands::Same,
-            Some(_) => Stands::Lagging,
+            Some(_) => Stands::Lagging(cursor.height),
         })
     }
 
@@ -349,26 +375,6 @@ fn parents_first(received: &[Received]) -> Vec<&Received> {
         }
     }
     ordered
-}
-
-fn check_network(known: &Known, network: &str, test_networks: bool) -> Result<(), NodeError> {
-    let chain = known.chain;
-    if let Some(before) = known.network.as_deref().filter(|before| *before != network) {
-        let wrong = format!("it is a node of {chain} {network}; this file is of {before}");
-        return Err(NodeError::Wrong(wrong));
-    }
-    let (main, tests) = chain.row().networks;
-    if network == main {
-        Ok(())
-    } else if !tests.contains(&network) {
-        let wrong = format!("it is a node of another network ({network:?}), not of {chain}");
-        Err(NodeError::Wrong(wrong))
-    } else if test_networks {
-        Ok(())
-    } else {
-        let wrong = format!("it is a node of the test network {network}; --test-networks takes it");
-        Err(NodeError::Wrong(wrong))
-    }
 }
 
 fn reached(head: &Head) -> Reached {

@@ -7,7 +7,7 @@ use super::keeping::file;
 use super::output::{print, wants_json};
 use super::progress::{Several, hear};
 use crate::chain::cost::Cost;
-use crate::chain::follow::Looking;
+use crate::chain::follow::{Looking, stranger};
 use crate::chain::rpc::Limits;
 use crate::chain::setting::{ChainNode, Nodes};
 use crate::chain::{Node, NodeError};
@@ -271,8 +271,7 @@ fn asked(
     let network = node.network().map_err(said)?;
     let (main, tests) = chain.row().networks;
     if network != main && !tests.contains(&network.as_str()) {
-        let problem =
-            format!("it is the wrong one: of another network ({network:?}), not of {chain}");
+        let problem = format!("is the wrong one: {}", stranger(chain, &network));
         return Err((problem, "name another url with --node"));
     }
     if !WalletNetwork::Main.agrees_with(chain, &network) && !test_networks {

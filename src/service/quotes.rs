@@ -148,7 +148,7 @@ impl Service {
         let quoted = quoted.map_err(|NoRate| refused("has no fresh rate"))?;
         let spread = accounts::by_seq(tx, invoice.account)?.spread;
         let quoted = quoted.less(spread)?;
-        if !scanned(tx, mode)?.is_on_offer(mode, asset, now) {
+        if !self.is_read(&scanned(tx, mode)?, mode, asset, now) {
             return Err(refused(
                 "cannot be picked just now: its chain has not been looked at up to now",
             )
@@ -264,7 +264,7 @@ impl Service {
         let (off, scanned) = (coins_off::all(db)?, scanned(db, mode)?);
         for asset in &ASSETS {
             let is_off = off.iter().any(|(other, _)| *other == asset);
-            if is_off || !scanned.is_on_offer(mode, asset, now) {
+            if is_off || !self.is_read(&scanned, mode, asset, now) {
                 continue;
             }
             if !self.hands_out(db, mode, asset)? {

@@ -11,7 +11,7 @@ mod waker;
 pub use thread::{Follower, Pace};
 pub use waker::{ChainWaker, ChainWakers};
 
-use crate::chain::follow::{Addresses, Came, Looking, Manner, step};
+use crate::chain::follow::{Addresses, Came, Lag, Looking, Manner, step};
 use crate::chain::{Node, NodeError};
 use crate::clock::Stopwatch;
 use crate::domain::asset::Chain;
@@ -50,6 +50,8 @@ pub struct Watch {
     pub is_connected: bool,
     /// The network of the node at the last step; `None` before the first one.
     pub network: Option<String>,
+    /// The blocks that the last step was to read, from the first to the newest of the node.
+    pub unread: Option<(u32, u32)>,
 }
 
 /// Why a step was not taken.
@@ -81,7 +83,7 @@ pub enum Stands {
     /// The node's newest block has been read, and its mempool.
     AtHead(Reached),
     /// The node does not have what has been read already.
-    NodeLags(Reached),
+    NodeLags(Lag),
     /// It is not followed, for this reason: a person has to look.
     Stopped(String),
 }
@@ -158,7 +160,20 @@ impl Watch {
             rescans: self.was_rescan,
         };
         let looking = Looking::of(&self.addresses, &known);
-        let came = step(node, &known, &looking, manner);
+        let next = known.cursor.as_ref().map(|cursor| cursor.block.height);
+        let next = next.map(|height| height.saturating_add(1));
+        self.service()?.hear_of_asking(self.chain, now);
+        // It is not held while the node is asked.
+        let (service, chain, unread) = (Weak::clone(&self.service), self.chain, &mut self.unread);
+        *unread = None;
+        let came = step(node, &known, &looking, manner, &mut |head| {
+            let newest = head.block.height;
+            *unread = next.filter(|next| *next <= newest).zip(Some(newest));
+            if let Some(service) = service.upgrade() {
+                service.hear_of_head(chain, newest);
+            }
+        });
+        self.service()?.hear_of_answer(self.chain);
         if self.was_rescan || !self.has_rescan {
             self.rescan_problem = match &came {
                 Err(error @ NodeError::Wrong(_)) if self.was_rescan => Some(error.to_string()),
@@ -180,7 +195,7 @@ impl Watch {
         self.service()?.hear_of_requests(now, self.chain, more);
         let step = match came? {
             Came::Step(step) => Arc::new(*step),
-            Came::Lagging(head) => return Ok(Stands::NodeLags(head)),
+            Came::Lagging(lag) => return Ok(Stands::NodeLags(lag)),
             Came::Stopped(why) => return Ok(Stands::Stopped(why)),
         };
         if let Moves::Forward(forward) = &step.moves {
@@ -199,6 +214,23 @@ impl Watch {
         }
         self.say(&step, touched);
         Ok(stands(&step))
+    }
+
+    /// Asks a node for its newest block alone, and tells it.
+    ///
+    /// # Errors
+    /// [`Failed`].
+    pub fn greet(&self, node: &mut dyn Node, now: Time) -> Result<(), Failed> {
+        let before = node.requests();
+        self.service()?.hear_of_asking(self.chain, now);
+        let head = node.network().and_then(|_| node.head());
+        let service = self.service()?;
+        service.hear_of_answer(self.chain);
+        let more = node.requests().saturating_sub(before);
+        service.hear_of_requests(now, self.chain, more);
+        let head = head.map_err(Failed::Node)?;
+        service.hear_of_head(self.chain, head.block.height);
+        Ok(())
     }
 
     /// Asks what sending on the chain costs, and keeps the answer for approvals.

@@ -99,6 +99,7 @@ impl Scene {
             &self.known,
             &looking,
             manner,
+            &mut |_| {},
         )
     }
 
@@ -206,7 +207,9 @@ fn a_node_that_is_behind_lags_and_only_another_hash_is_a_reorganisation() {
         scene.mine(3);
         scene.forward();
         scene.node.behind = 2;
-        assert!(matches!(scene.came(), Ok(Came::Lagging(at)) if at.block.height == 21));
+        assert!(
+            matches!(scene.came(), Ok(Came::Lagging(at)) if at.head.block.height == 21 && !at.is_lost())
+        );
         scene.node.behind = 0;
         // Another block at the head, and a shorter chain where all hashes are held.
         let shorter = scene.known.chain.has_outputs().then_some(1);
@@ -242,7 +245,9 @@ fn a_node_that_stands_still_on_a_branch_that_was_given_up_stops_no_chain() {
     scene.known.kept.retain(|block| block.height >= 20);
     // What is final goes another way than the node does, at a height that both have.
     std::mem::swap(&mut scene.node, &mut still);
-    assert!(matches!(scene.came(), Ok(Came::Lagging(at)) if at.block.height == 22));
+    assert!(
+        matches!(scene.came(), Ok(Came::Lagging(at)) if at.head.block.height == 22 && !at.is_lost())
+    );
     std::mem::swap(&mut scene.node, &mut still);
     assert_eq!(scene.forward().to.block.height, 28);
     // A node that knows more than was read, and none of it, stops the chain.

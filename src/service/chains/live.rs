@@ -10,7 +10,8 @@ use crate::domain::chain::CHAINS;
 use crate::domain::network_fee::FeeEstimate;
 use crate::domain::refusal::Refusal;
 use crate::domain::requests::Requests;
-use crate::domain::time::Time;
+use crate::domain::scanned::Scanned;
+use crate::domain::time::{SECOND_MS, Time, span_text};
 use crate::domain::token::contract_of;
 use crate::domain::wallet::{Wallet, WalletNetwork};
 use crate::service::{Error, Service};
@@ -18,6 +19,9 @@ use crate::store::chain_cursors::Cursor;
 use crate::store::wallets::{self, WalletRow};
 use crate::store::{Reader, chain_cursors, pool_addresses};
 use std::sync::{Mutex, PoisonError};
+
+/// A node that has not answered for so long hangs, in milliseconds.
+const ANSWER_MS_MAX: i64 = 5 * SECOND_MS;
 
 /// A chain that is followed, as the settings say.
 #[derive(Clone, Debug)]
@@ -41,6 +45,21 @@ pub struct Said {
     pub requests: Requests,
     /// What sending on it costs, as its node said last.
     pub fee_estimate: Option<FeeEstimate>,
+    /// Height of the newest block of its node.
+    pub head_height: Option<u32>,
+    /// Time since which its node has not answered the question for that block.
+    pub asked_since: Option<Time>,
+    /// `true`: its node does not have a block that it should have.
+    pub lacks_block: bool,
+}
+
+impl Said {
+    /// Message for a node that lets the question for its newest block wait.
+    pub(super) fn hang(&self, now: Time) -> Option<String> {
+        let since_ms = now.since_ms(self.asked_since?);
+        let is_long = since_ms >= ANSWER_MS_MAX;
+        is_long.then(|| format!("its node has not answered for {}", span_text(since_ms)))
+    }
 }
 
 /// How live mode is set up, and what is heard of its chains.
@@ -119,6 +138,42 @@ impl Service {
         self.live.hear(chain, |said| {
             (said.problem, said.watched) = (problem, watched);
         });
+    }
+
+    /// Hears whether a chain's node lacks a block that it should have.
+    pub fn hear_of_lack(&self, chain: Chain, lacks_block: bool) {
+        self.live.hear(chain, |said| said.lacks_block = lacks_block);
+    }
+
+    /// Hears that a chain's node is asked for its newest block.
+    pub fn hear_of_asking(&self, chain: Chain, now: Time) {
+        self.live.hear(chain, |said| said.asked_since = Some(now));
+    }
+
+    /// Hears that a chain's node has answered, or failed to.
+    pub fn hear_of_answer(&self, chain: Chain) {
+        self.live.hear(chain, |said| said.asked_since = None);
+    }
+
+    /// Hears of the newest block of a chain's node.
+    pub fn hear_of_head(&self, chain: Chain, height: u32) {
+        self.live.hear(chain, |said| {
+            (said.head_height, said.asked_since) = (Some(height), None);
+        });
+    }
+
+    /// Returns `true` if a coin may be picked as far as reading its chain goes.
+    pub(in crate::service) fn is_read(
+        &self,
+        scanned: &Scanned,
+        mode: Mode,
+        asset: &Asset,
+        now: Time,
+    ) -> bool {
+        let mut chains = self.live.chains();
+        let lacks_block = mode.is_live()
+            && chains.any(|(one, said)| one.chain == asset.chain && said.lacks_block);
+        !lacks_block && scanned.is_on_offer(mode, asset, now)
     }
 
     /// Hears what sending on a chain costs, as its node says at this moment.

@@ -60,12 +60,12 @@ fn view(
 ) -> Result<ChainView, Error> {
     let chain = live.chain;
     let cursor = chain_cursors::of(db, chain)?;
-    let mut problem = said.problem;
+    let mut problem = said.hang(now).or(said.problem);
     let mut view = ChainView {
         chain,
         node: live.node.clone(),
         network: None,
-        head_height: None,
+        head_height: said.head_height,
         height: None,
         complete_height: None,
         lag_blocks: None,
@@ -83,13 +83,14 @@ fn view(
     view.lag_seconds = lag_ms.map(|lag_ms| lag_ms / SECOND_MS);
     if let Some(cursor) = cursor {
         let height = cursor.reached.block.height;
-        view.head_height = Some(cursor.head_height);
+        let head_height = said.head_height.unwrap_or(cursor.head_height);
+        view.head_height = Some(head_height);
         view.height = Some(height);
         view.complete_height = Some(cursor.complete.height);
-        view.lag_blocks = Some(cursor.head_height.saturating_sub(height));
+        view.lag_blocks = Some(head_height.saturating_sub(height));
         let asset = ASSETS.iter().find(|asset| asset.chain == chain);
         let is_young = asset.is_some_and(|asset| scanned.is_on_offer(Mode::Live, asset, now));
-        view.keeps_up = is_young && cursor.stopped.is_none();
+        view.keeps_up = is_young && !said.lacks_block && cursor.stopped.is_none();
         if let Some(row) = wallets::stranger(db, &cursor)? {
             problem = Some(format!(
                 "it is followed on {}, and its wallet is of {}: no address is handed out",

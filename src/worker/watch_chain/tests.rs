@@ -89,6 +89,7 @@ pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Wa
         final_problem: None,
         is_connected: false,
         network: None,
+        unread: None,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::domain::asset::Chain;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::service::random;
-use head::HeadAge;
+use head::{HeadAge, lag_problem, unread_problem};
 use log::Level;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -198,6 +198,14 @@ impl Following {
     }
 
     fn stepped(&mut self) -> Result<Stands, Failed> {
+        if self.connected.is_none() {
+            self.connected = self.connect.after_failures(0);
+        }
+        let node = self.connected.as_mut().ok_or(Failed::Closed)?;
+        if !self.waker.has_rates() {
+            // One that hangs is told of at once.
+            self.watch.greet(node.as_mut(), self.clock.now())?;
+        }
         let begins = || log::debug!("{}: waits for the first rates", self.watch.chain);
         if !self
             .waker
@@ -205,12 +213,6 @@ impl Following {
         {
             return Err(Failed::Closed);
         }
-        if self.connected.is_none() {
-            self.connected = self.connect.after_failures(0);
-        }
-        let Some(node) = self.connected.as_mut() else {
-            return Err(Failed::Closed);
-        };
         let stands = self.watch.step(node.as_mut(), self.clock.now())?;
         if matches!(stands, Stands::AtHead(_)) {
             self.ask_for_fees();
@@ -252,13 +254,11 @@ impl Following {
         } else {
             self.failures = 0;
         }
-        if let Stands::AtHead(head) | Stands::NodeLags(head) = stands
-            && self.turns_to_another(head, matches!(stands, Stands::NodeLags(_)))
-        {
+        if self.turns_after(stands) {
             return Pause::of(Duration::ZERO);
         }
         self.tell(match stands {
-            Stands::NodeLags(_) => Some("its node does not have what was read already".to_owned()),
+            Stands::NodeLags(lag) => Some(lag_problem(lag)),
             Stands::Behind(_) | Stands::AtHead(_) | Stands::Stopped(_) => None,
         });
         match stands {
@@ -287,9 +287,9 @@ impl Following {
                     expected: Some(self.pace.expected),
                 }
             }
-            Stands::NodeLags(head) => {
-                let what = "lagging: its node does not have what was read already".to_owned();
-                let more = format!("; its newest block is {}", head.block.height);
+            Stands::NodeLags(lag) => {
+                let what = format!("lagging: its node does not have block {}", lag.lacks);
+                let more = format!("; its newest is {}", lag.head.block.height);
                 self.say(Level::Warn, what, &more);
                 Pause::of(self.pace.expected)
             }
@@ -326,8 +326,14 @@ impl Following {
             self.tell(None);
             return jittered(BACK_OFF);
         }
-        if !matches!(failed, Failed::Node(NodeError::Behind)) || self.failures > 2 {
-            self.tell(Some(failed.to_string()));
+        let is_behind = matches!(failed, Failed::Node(NodeError::Behind));
+        if !is_behind || self.failures > 2 {
+            let problem = match self.watch.unread {
+                Some(unread) if is_behind => unread_problem(unread),
+                Some(_) | None => failed.to_string(),
+            };
+            self.lacks_block(is_behind);
+            self.tell(Some(problem));
             self.say(Level::Warn, failed.to_string(), "");
             self.watch.is_connected = false;
         }

@@ -58,6 +58,11 @@ impl ChainWaker {
         self.changed.notify_all();
     }
 
+    /// Returns `true` if the first rates are there, or none are to be waited for.
+    pub(super) fn has_rates(&self) -> bool {
+        self.woken().rates
+    }
+
     /// It is to end.
     pub(super) fn ask_to_stop(&self) {
         self.woken().stop = true;

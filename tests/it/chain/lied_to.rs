@@ -287,7 +287,7 @@ fn nodes_that_drip_hold_up_nobody() {
     let ready = ready.expect(200).text;
     for (chain, ..) in &before_each {
         assert!(
-            ready.contains(&format!("{chain} not read up to now")),
+            ready.contains(&format!("{chain}: its node has not answered for ")),
             "{ready}"
         );
     }

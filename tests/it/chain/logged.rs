@@ -91,8 +91,7 @@ fn goes_back_and_is_reorganised_too_deep(till: &Till, node: &Litecoind) {
     let newest = node.text("getbestblockhash", json!([]));
     node.call("invalidateblock", json!([newest]));
     let running = until_said(till, "lagging");
-    let lagging =
-        "lagging: its node does not have what was read already; its newest block is 252".to_owned();
+    let lagging = "lagging: its node does not have block 253; its newest is 252".to_owned();
     assert_eq!(said(till, running), [lagging]);
     let below = node.text("getblockhash", json!([50]));
     node.call("invalidateblock", json!([below]));

@@ -1,13 +1,16 @@
 //! The newest block of the node that is asked: how long it has not moved, and which other url is asked then.
 
-use super::{Failed, Following};
+use super::{Failed, Following, Stands};
 use crate::chain::NodeError;
+use crate::chain::follow::Lag;
 use crate::domain::following::Reached;
 use crate::domain::stale_head::{MEND, age_ms, asks_others, warning};
 use crate::domain::time::{MINUTE_MS, Time};
 
 /// How often other urls are asked while the head does not move, in milliseconds.
 const OTHERS_EVERY_MS: i64 = MINUTE_MS;
+/// After so many polls at which a node had lost a block the next url is asked.
+const LOST_POLLS_MAX: u32 = 3;
 
 /// The age of the head. Its times count from the start of the system.
 #[derive(Default)]
@@ -16,6 +19,8 @@ pub(super) struct HeadAge {
     head: Option<(Reached, Time)>,
     /// Time since which the node lacks what was read.
     lags_since: Option<Time>,
+    /// Polls in a row at which the node had lost a block.
+    lost_polls: u32,
     /// Time at which other urls were asked last.
     others_asked_at: Option<Time>,
     /// Message for a head that has not moved for too long.
@@ -36,9 +41,83 @@ impl HeadAge {
     }
 }
 
+/// Message for a node that does not have what was read already.
+pub(super) fn lag_problem(lag: &Lag) -> String {
+    let (lacks, newest) = (lag.lacks, lag.head.block.height);
+    if lag.is_lost() {
+        format!(
+            "its node has lost block {lacks}, which was read already, and has block {newest}. Restart or repair that node, or \
+             name the url of another one with --node: the chain goes on by itself"
+        )
+    } else {
+        format!(
+            "its node does not have block {lacks}, which was read already; its newest is {newest}. Wait until it has caught up, \
+             or name the url of another one with --node: the chain goes on by itself"
+        )
+    }
+}
+
+/// Message for a node that does not have what it says it has.
+pub(super) fn unread_problem((from, newest): (u32, u32)) -> String {
+    format!(
+        "its node says that its newest block is {newest}, and does not have all blocks from {from} on. Restart or repair that \
+         node, or name the url of another one with --node: the chain goes on by itself"
+    )
+}
+
 impl Following {
+    /// Looks what a step says of the node; `true` where another url is asked from now on.
+    pub(super) fn turns_after(&mut self, stands: &Stands) -> bool {
+        match stands {
+            Stands::AtHead(head) => {
+                self.lacks_block(false);
+                self.turns_to_another(head, false)
+            }
+            Stands::NodeLags(lag) => self.turns_from_lagging(lag),
+            Stands::Behind(_) => {
+                self.lacks_block(false);
+                false
+            }
+            Stands::Stopped(_) => false,
+        }
+    }
+
+    /// Tells whether the node lacks a block that it should have.
+    pub(super) fn lacks_block(&mut self, lacks_block: bool) {
+        if !lacks_block {
+            self.head_age.lost_polls = 0;
+        }
+        if let Ok(service) = self.watch.service() {
+            service.hear_of_lack(self.watch.chain, lacks_block);
+        }
+    }
+
+    /// [`Following::turns_after`] where the node lacks what was read.
+    fn turns_from_lagging(&mut self, lag: &Lag) -> bool {
+        if self.turns_to_another(&lag.head, true) {
+            return true;
+        }
+        if !lag.is_lost() {
+            let uptime = self.clock.uptime();
+            let lags_ms = self.head_age.lags_since;
+            let lags_ms = lags_ms.map_or(0, |since| uptime.since_ms(since));
+            self.lacks_block(asks_others(self.watch.chain, lags_ms));
+            return false;
+        }
+        self.lacks_block(true);
+        self.head_age.lost_polls = self.head_age.lost_polls.saturating_add(1);
+        if self.head_age.lost_polls < LOST_POLLS_MAX {
+            return false;
+        }
+        self.head_age.lost_polls = 0;
+        let other = self.connect.turn(1);
+        let has_turned = other.is_some();
+        self.connected = other.or_else(|| self.connected.take());
+        has_turned
+    }
+
     /// Looks how old the head of a poll is; `true` where another url is ahead and is asked from now on.
-    pub(super) fn turns_to_another(&mut self, head: &Reached, lags: bool) -> bool {
+    fn turns_to_another(&mut self, head: &Reached, lags: bool) -> bool {
         let (uptime, now, chain) = (self.clock.uptime(), self.clock.now(), self.watch.chain);
         let unmoved_ms = self.head_age.hear(head, lags, (uptime, now));
         let asked_at = self.head_age.others_asked_at;

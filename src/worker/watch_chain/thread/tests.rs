@@ -18,7 +18,7 @@ use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
 use crate::domain::observation::Block;
-use crate::service::tests::seeded;
+use crate::service::tests::{NOW, seeded, with_nodes};
 use crate::worker::watch_chain::{ChainWaker, ChainWakers, Watch};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -57,9 +57,17 @@ impl Node for Hangs {
 }
 
 #[test]
-fn nobody_waits_for_a_node_that_hangs_and_it_holds_no_file() {
-    let (service, _file) = seeded();
+fn nobody_waits_for_a_node_that_hangs_it_holds_no_file_and_is_told_of() {
+    for waits_for_rates in [false, true] {
+        is_not_waited_for(waits_for_rates);
+    }
+}
+
+#[track_caller]
+fn is_not_waited_for(waits_for_rates: bool) {
+    let (_, file) = seeded();
     let chain = Chain::Bitcoin;
+    let service = with_nodes(&file, &[chain]);
     let watch = Watch {
         service: Arc::downgrade(&service),
         chain,
@@ -74,6 +82,7 @@ fn nobody_waits_for_a_node_that_hangs_and_it_holds_no_file() {
         final_problem: None,
         is_connected: false,
         network: None,
+        unread: None,
     };
     let (asked, is_asked) = channel();
     let (answer, answered) = channel();
@@ -82,11 +91,20 @@ fn nobody_waits_for_a_node_that_hangs_and_it_holds_no_file() {
         let (asked, answered) = ends.take().unwrap();
         Some(Box::new(Hangs(asked, answered)) as Box<dyn Node>)
     });
-    let clock = Arc::new(Clock::new(0, None));
+    let clock = Arc::new(Clock::new(0, Some(NOW)));
     let waker = ChainWakers::default().of(chain);
-    waker.hear_of_rates();
+    if !waits_for_rates {
+        waker.hear_of_rates();
+    }
     let follower = Follower::start(watch, connect, clock, Pace::of(chain), waker).unwrap();
     is_asked.recv().unwrap();
+    let problem = |after_ms| {
+        let chains = service.chains(NOW.plus_ms(after_ms)).unwrap();
+        chains[0].problem.clone()
+    };
+    assert_eq!(problem(4_999), None);
+    let said = "its node has not answered for 5 s";
+    assert_eq!(problem(5_000).as_deref(), Some(said));
     follower.ask_to_stop();
     assert!(!follower.has_ended(Duration::ZERO));
     assert_eq!(Arc::strong_count(&service), 1);

@@ -39,7 +39,7 @@ const LIMITS: [&str; 2] = ["limits what is asked"; 2];
 const UNREACHABLE: [&str; 2] = ["cannot be asked"; 2];
 const LIED: [&str; 2] = ["is not believed"; 2];
 const WRONG: [&str; 2] = ["is the wrong one"; 2];
-const LAGS: [&str; 2] = ["does not have what was read already", ""];
+const LAGS: [&str; 2] = ["does not have block ", ""];
 
 /// Only the server finds out: doctor does not ask for that.
 const fn later(told: [&'static str; 2]) -> [&'static str; 2] {

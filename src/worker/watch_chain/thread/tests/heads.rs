@@ -173,6 +173,10 @@ impl Scene {
         self.two.urls[place].lock().unwrap().node.stick(true);
     }
 
+    fn loses(&self, place: usize, lost: Option<u32>) {
+        self.two.urls[place].lock().unwrap().lost = lost;
+    }
+
     /// Pays an address of the shop.
     fn pays(&self, address: String) {
         let mut memory = self.memory.lock().unwrap();
@@ -265,4 +269,101 @@ fn a_person_is_told_after_nine_blocks_but_never_on_test_networks() {
         scene.polls();
         assert!(!scene.problem().starts_with(said));
     }
+}
+
+#[test]
+fn a_node_that_lost_a_block_is_told_with_its_height_and_the_next_url_is_asked() {
+    let mut scene = Scene::new(2, "main");
+    scene.mines(1);
+    scene.polls();
+    let now = scene.now();
+    assert!(scene.shop.sell(now).is_some());
+    // The cursor's own block.
+    scene.loses(0, Some(2));
+    scene.memory.lock().unwrap().mine(now, |_| true);
+    for _ in 0..2 {
+        scene.polls();
+        let shown = scene.shown();
+        assert!(!shown.keeps_up);
+        assert_eq!((shown.head_height, shown.lag_blocks), (Some(3), Some(1)));
+        let problem = shown.problem.unwrap();
+        let said = "its node has lost block 2, which was read already, and has block 3. Restart";
+        assert!(problem.starts_with(said), "{problem}");
+        assert!(scene.shop.sell(now).is_none());
+    }
+    scene.polls();
+    assert_eq!(scene.asked(), 1);
+    let shown = scene.shown();
+    assert_eq!(
+        (shown.height, shown.keeps_up, shown.problem),
+        (Some(3), true, None)
+    );
+    assert!(scene.shop.sell(now).is_some());
+    // One that is to be read next.
+    scene.loses(1, Some(4));
+    scene.mines(1);
+    scene.mines(1);
+    let mut problems = Vec::new();
+    while scene.asked() == 1 {
+        scene.polls();
+        problems.push(scene.problem());
+    }
+    assert_eq!(problems, ["", "", "",]);
+    scene.polls();
+    assert_eq!(scene.shown().height, Some(5));
+}
+
+#[test]
+fn a_single_node_that_lacks_a_block_is_told_until_it_has_it_again() {
+    let mut scene = Scene::new(1, "main");
+    scene.mines(1);
+    scene.mines(1);
+    scene.loses(0, Some(3));
+    for failures in 0..6 {
+        scene.polls();
+        let (shown, is_told) = (scene.shown(), failures > 2);
+        assert_eq!(shown.keeps_up, !is_told, "{failures}");
+        let said =
+            "its node says that its newest block is 3, and does not have all blocks from 2 on";
+        assert_eq!(
+            shown.problem.is_some_and(|text| text.starts_with(said)),
+            is_told
+        );
+    }
+    scene.loses(0, None);
+    scene.polls();
+    let shown = scene.shown();
+    assert_eq!(
+        (shown.height, shown.keeps_up, shown.problem),
+        (Some(3), true, None)
+    );
+}
+
+#[test]
+fn the_head_is_told_while_a_node_is_behind_and_one_that_stays_behind_does_not_keep_up() {
+    let mut scene = Scene::new(1, "main");
+    for _ in 0..5 {
+        scene.mines(1);
+    }
+    scene.polls();
+    let behind = |scene: &mut Scene, behind| {
+        scene.two.urls[0].lock().unwrap().node.behind = behind;
+        scene.polls();
+        let shown = scene.shown();
+        assert_eq!((shown.height, shown.lag_blocks), (Some(6), Some(0)));
+        let problem = shown.problem.unwrap();
+        let said = "its node does not have block 6, which was read already; its newest is ";
+        assert!(problem.starts_with(said), "{problem}");
+        (shown.head_height, shown.keeps_up)
+    };
+    assert_eq!(behind(&mut scene, 3), (Some(3), true));
+    assert_eq!(behind(&mut scene, 1), (Some(5), true));
+    scene.passes(31);
+    assert_eq!(behind(&mut scene, 1), (Some(5), false));
+    scene.two.urls[0].lock().unwrap().node.behind = 0;
+    scene.polls();
+    assert_eq!(
+        (scene.shown().head_height, scene.shown().keeps_up),
+        (Some(6), true)
+    );
 }

@@ -1,0 +1,39 @@
+//! The network of a node: whether it is the one that a file follows.
+
+use crate::chain::NodeError;
+use crate::domain::chain::Chain;
+use crate::domain::following::Known;
+
+/// Message for a node whose network is none of the chain's; on EVM chains a network is a chain id.
+pub fn stranger(chain: Chain, network: &str) -> String {
+    let (main, tests) = chain.row().networks;
+    let tests = tests.join(", ");
+    let of = |name: &str| {
+        format!("{chain} has {main} (test networks: {tests}), and its {name} is {network}")
+    };
+    if chain.has_outputs() {
+        of("network")
+    } else {
+        of("chain id")
+    }
+}
+
+/// Refuses a node of another network than the file's, and one of a test network where none is taken.
+pub(super) fn check_network(
+    known: &Known,
+    network: &str,
+    test_networks: bool,
+) -> Result<(), NodeError> {
+    let chain = known.chain;
+    let (main, tests) = chain.row().networks;
+    let problem = if network != main && !tests.contains(&network) {
+        stranger(chain, network)
+    } else if let Some(before) = known.network.as_deref().filter(|before| *before != network) {
+        format!("it is a node of {chain} {network}; this file is of {before}")
+    } else if network != main && !test_networks {
+        format!("it is a node of the test network {network}; --test-networks takes it")
+    } else {
+        return Ok(());
+    };
+    Err(NodeError::Wrong(problem))
+}
