@@ -120,7 +120,8 @@ fn a_hundred_that_hang_do_not_stop_one_that_answers() {
         "{:?}",
         begun.elapsed()
     );
-    assert!(hanging.messages().len() >= 100, "each was tried");
+    // Each was tried.
+    hanging.wait(100);
     drop(hanging);
 }
 
