@@ -12,6 +12,7 @@ mod operator;
 mod output;
 mod progress;
 mod rates;
+mod restore;
 mod server;
 mod signer;
 mod terminal;
@@ -112,7 +113,7 @@ fn command() -> Command {
             "backup",
             "Copies the file, also while it is in use, and checks the copy",
         )))
-        .subcommand(keeping::restore_command(with_settings(
+        .subcommand(restore::restore_command(with_settings(
             "restore",
             "Restores a copy, so that nothing is paid or handed out a second time",
         )))
@@ -156,7 +157,7 @@ fn run(matches: &ArgMatches) -> Result<(), Error> {
         Some(("wallet", matches)) => wallets::wallet(matches),
         Some(("rescan", matches)) => nodes::rescan(matches),
         Some(("backup", matches)) => keeping::backup(matches),
-        Some(("restore", matches)) => keeping::restore(matches),
+        Some(("restore", matches)) => restore::restore(matches),
         Some(("audit", matches)) => keeping::audit(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
         Some(("openapi", matches)) => {

@@ -1,4 +1,4 @@
-//! `coffer backup`, `coffer restore` and `coffer audit`: keeping the file.
+//! `coffer backup` and `coffer audit`: keeping the file.
 
 use super::logging::log_to_stderr;
 use super::output::{print, show, wants_json};
@@ -11,13 +11,13 @@ use crate::service::{Error, backup as copies};
 use crate::store::{StoreError, read_any};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Findings that are printed; a file that is wrong altogether has one for each row.
 const FINDINGS_PRINTED_MAX: usize = 1000;
 
 /// `--force`.
-fn force(help: &'static str) -> Arg {
+pub(super) fn force(help: &'static str) -> Arg {
     Arg::new("force")
         .long("force")
         .action(ArgAction::SetTrue)
@@ -33,24 +33,6 @@ pub(super) fn backup_command(command: Command) -> Command {
     command
         .arg(to.help("The copy's name"))
         .arg(force("Replace a file that has this name already"))
-}
-
-/// `coffer restore` with its arguments.
-pub(super) fn restore_command(command: Command) -> Command {
-    let from = Arg::new("from")
-        .value_name("SRC")
-        .required(true)
-        .value_hint(ValueHint::FilePath);
-    let dry_run = Arg::new("dry-run")
-        .long("dry-run")
-        .action(ArgAction::SetTrue)
-        .help("Verify the copy and say what would be done; change nothing");
-    command
-        .arg(from.help("The copy to restore"))
-        .arg(force(
-            "Replace the file, even by a copy that the audit finds something in",
-        ))
-        .arg(dry_run)
 }
 
 /// `coffer audit` with its arguments.
@@ -72,7 +54,7 @@ pub(super) fn file(command: &'static str, matches: &ArgMatches) -> Result<PathBu
 }
 
 /// A path given as an argument.
-fn path(matches: &ArgMatches, name: &str) -> PathBuf {
+pub(super) fn path(matches: &ArgMatches, name: &str) -> PathBuf {
     matches
         .get_one::<String>(name)
         .map(PathBuf::from)
@@ -89,81 +71,6 @@ pub(super) fn backup(matches: &ArgMatches) -> Result<(), Error> {
     print(&match as_json {
         true => json!({ "file": to.to_string(), "bytes": bytes }).to_string(),
         false => format!("{to} has {bytes} bytes and is whole"),
-    })
-}
-
-/// Runs `coffer restore`.
-pub(super) fn restore(matches: &ArgMatches) -> Result<(), Error> {
-    let as_json = wants_json("restore", matches)?;
-    let (to, from) = (file("restore", matches)?, path(matches, "from"));
-    let (replace, dry_run) = (matches.get_flag("force"), matches.get_flag("dry-run"));
-    let mut findings = Findings::new(as_json);
-    let mut report = |finding| findings.add(&finding);
-    let restored = copies::restore(&from, &to, replace, dry_run, &mut hear, &mut report)?;
-    if as_json {
-        let mut document = restored_view(&restored, findings);
-        if let Some(fields) = document.as_object_mut() {
-            let shown = |path: &Path| Value::from(path.display().to_string());
-            fields.insert("file".to_owned(), shown(&to));
-            fields.insert("from".to_owned(), shown(&from));
-            fields.insert("dryRun".to_owned(), Value::from(dry_run));
-        }
-        return print(&document.to_string());
-    }
-    let would = if dry_run { "would be " } else { "" };
-    let go = if dry_run { "would go" } else { "go" };
-    let held = &restored.held;
-    for (mode, pool, index, id) in &held.indexes {
-        let about = format!("{mode} {pool} addresses {go} on from index {index}");
-        print(&match gap_limit(&restored, id.as_ref()) {
-            Some((id, limit)) => {
-                format!("{about} of wallet {id}, which must scan with a gap limit of {limit}")
-            }
-            None => about,
-        })?;
-    }
-    for (count, about) in [
-        (held.retired, "pool addresses {}retired: import fresh ones"),
-        (
-            held.transfers,
-            "payouts and refunds {}held: look whether each was sent, then decide",
-        ),
-        (
-            held.servers,
-            "server orders {}held: look whether each was made, then decide",
-        ),
-        (
-            held.deliveries,
-            "deliveries {}given up: they can be sent again",
-        ),
-    ] {
-        print(&format!("{count} {}", about.replace("{}", would)))?;
-    }
-    let done = if dry_run { "can be" } else { "is" };
-    print(&format!(
-        "{} {done} restored from {}",
-        to.display(),
-        from.display()
-    ))
-}
-
-/// A wallet, and how many unused addresses in a row its owner's program has to look past.
-fn gap_limit<'a>(restored: &'a copies::Restored, id: Option<&String>) -> Option<&'a (String, u32)> {
-    let mut limits = restored.gap_limits.iter();
-    limits.find(|(of, _)| Some(of) == id)
-}
-
-/// What a restore did, or would do, as a document has it.
-fn restored_view(restored: &copies::Restored, findings: Findings) -> Value {
-    let held = &restored.held;
-    let indexes = held.indexes.iter().map(|(mode, pool, index, id)| {
-        let limit = gap_limit(restored, id.as_ref()).map(|(_, limit)| limit);
-        json!({ "mode": mode, "pool": pool, "nextIndex": index, "wallet": id, "gapLimit": limit })
-    });
-    json!({
-        "findings": findings.kept, "findingCount": findings.count, "indexes": indexes.collect::<Vec<_>>(),
-        "addressesRetired": held.retired, "transfersHeld": held.transfers, "serversHeld": held.servers,
-        "deliveriesGivenUp": held.deliveries,
     })
 }
 
@@ -233,14 +140,14 @@ fn summary(counts: &audit::Counts, findings: usize, derived: Option<(u64, i64)>)
 }
 
 /// Findings: printed as they come, or kept for a document.
-struct Findings {
+pub(super) struct Findings {
     as_json: bool,
-    count: usize,
-    kept: Vec<Value>,
+    pub(super) count: usize,
+    pub(super) kept: Vec<Value>,
 }
 
 impl Findings {
-    fn new(as_json: bool) -> Findings {
+    pub(super) fn new(as_json: bool) -> Findings {
         Findings {
             as_json,
             count: 0,
@@ -248,7 +155,7 @@ impl Findings {
         }
     }
 
-    fn add(&mut self, finding: &Finding) {
+    pub(super) fn add(&mut self, finding: &Finding) {
         self.count = self.count.saturating_add(1);
         if self.count > FINDINGS_PRINTED_MAX {
             return;

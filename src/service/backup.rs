@@ -6,8 +6,26 @@
 use super::operator::wallets;
 use super::{Error, audit};
 use crate::domain::progress::Tell;
-use crate::store::backup::{Held, copy};
+use crate::domain::time::Time;
+use crate::store::backup::{Held, NextIndex, copy};
 use std::path::Path;
+
+/// A restore that is wanted.
+#[derive(Clone, Debug)]
+pub struct Restoring<'a> {
+    /// Copy to go back to.
+    pub from: &'a Path,
+    /// File to put it in the place of.
+    pub to: &'a Path,
+    /// Whether a file that has the name is replaced, and a copy with findings restored.
+    pub replace: bool,
+    /// Whether nothing is put in place.
+    pub dry_run: bool,
+    /// Indexes that a person names.
+    pub next: &'a [NextIndex],
+    /// Time of the restore.
+    pub now: Time,
+}
 
 /// What was done to a file so that a server can go on from it.
 #[derive(Debug)]
@@ -48,17 +66,14 @@ pub fn backup(from: &Path, to: &Path, replace: bool, tell: &mut Tell<'_>) -> Res
 /// # Errors
 /// A text for a person; [`audit::Finding`]s are told through `report` and refuse the copy unless `replace` was said.
 pub fn restore(
-    from: &Path,
-    to: &Path,
-    replace: bool,
-    dry_run: bool,
+    wanted: &Restoring<'_>,
     tell: &mut Tell<'_>,
     report: &mut dyn FnMut(audit::Finding),
 ) -> Result<Restored, Error> {
-    if !dry_run {
-        check_name(to, replace)?;
+    if !wanted.dry_run {
+        check_name(wanted.to, wanted.replace)?;
     }
-    let copy = copy(from, to, tell)?;
+    let copy = copy(wanted.from, wanted.to, tell)?;
     copy.check_replaced()?;
     copy.bring_up_to_date(tell)?;
     let mut findings = 0_usize;
@@ -70,14 +85,14 @@ pub fn restore(
         audit::audit(db, &mut report, tell)?;
         audit::check_addresses(db, &mut report, tell)
     })?;
-    if findings > 0 && !replace {
+    if findings > 0 && !wanted.replace {
         let message = format!("{findings} findings in the copy; --force restores it all the same");
         return Err(Error::Failed(message));
     }
-    let held = copy.hold()?;
+    let held = copy.hold(wanted.now, wanted.next, tell)?;
     let gap_limits = copy.read(wallets::gap_limits)?;
-    if !dry_run {
-        copy.put_in_place(replace)?;
+    if !wanted.dry_run {
+        copy.put_in_place(wanted.replace)?;
     }
     Ok(Restored { held, gap_limits })
 }

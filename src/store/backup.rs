@@ -1,16 +1,20 @@
 //! Copies of a whole file: taking one while the file is in use, and preparing one to be restored.
 //!
-//! What lives here: copying, holding, putting in place. What does not: what is wrong with a copy (`audit`). What always
+//! What lives here: copying, putting in place. What does not: what is wrong with a copy (`audit`). What always
 //! holds: a file is complete and synced before it has its name, and the name never points at a mixture of two files.
 
-use super::file::RESTORED;
+mod hold;
+mod replaced;
+
+pub use hold::{Held, Moved, NextIndex};
+pub use replaced::LaterTransfer;
+
 use super::identity::{Identity, identify, strangers};
 use super::lock::{LOCK, Lock, resolve};
 use super::open::{is_beside, open_plain, prepare, sync_folder, with_suffix};
 use super::source::Source;
-use super::statement::{commands, values};
+use super::statement::commands;
 use super::{Kind, Reader, StoreError, migrate};
-use crate::domain::asset::Mode;
 use crate::domain::progress::{Tell, unheard};
 use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
@@ -37,25 +41,7 @@ const BUSY_PAUSE: Duration = Duration::from_millis(1);
 /// Files that SQLite keeps beside one that is open, or has left there.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-values! {
-    /// The older copy does not know what was handed out since.
-    MOVE_COUNTERS(mode: Mode, pool: String, next_index: i64, id: Option<String>) = "update wallets \
-        set next_index = min(next_index + :gap, 2147483648), least_index = min(next_index + :gap, 2147483648) \
-        returning mode, pool, next_index, id";
-}
-
 commands! {
-    RETIRE_POOL = "update pool_addresses set state = 'retired' where state = 'free'";
-    /// Each may have been sent since.
-    HOLD_TRANSFERS = "update transfers set sending = 'unknown' where status in ('requested', 'approved', 'processing')";
-    /// Each may have been made or removed since.
-    HOLD_SERVERS = "update servers set status = iif(status = 'queued', 'provisioning', status), ordering = 'unknown' \
-        where status in ('queued', 'provisioning') or (status = 'active' and deletion_requested_at is not null)";
-    /// Each may have arrived since; any can be sent again.
-    GIVE_UP_DELIVERIES = "update deliveries set state = 'failed', next_attempt_at = null where state = 'pending'";
-    END_SESSIONS = "delete from sessions";
-    FORGET_SETUP = "update file set setup_hash = null, setup_expires_at = null";
-    NOTE_RESTORED = "update file set restored = :restored";
     STAMP = "update file set snapshot_at = :now";
 }
 
@@ -67,22 +53,6 @@ pub struct Copy {
     kind: Option<Kind>,
     /// Else another copy to the same place would take this one for left behind.
     _alone: Lock,
-}
-
-/// What was put on hold and moved in a copy that is about to be restored.
-#[derive(Debug, Default)]
-pub struct Held {
-    /// Mode, pool and next index of everything that hands out derived addresses, and which wallet that is, unless it is
-    /// simulated.
-    pub indexes: Vec<(Mode, String, i64, Option<String>)>,
-    /// Addresses of pools that will not be handed out.
-    pub retired: usize,
-    /// Open payouts and refunds.
-    pub transfers: usize,
-    /// Server orders under way.
-    pub servers: usize,
-    /// Deliveries given up.
-    pub deliveries: usize,
 }
 
 /// Copies the file as it stands at one moment, beside `to`. It may be written to meanwhile. `tell` hears where the file
@@ -175,46 +145,6 @@ impl Copy {
         }
         migrate::migrate(&mut conn, tell)?;
         Ok(conn.close().map_err(|(_, error)| error)?)
-    }
-
-    /// Changes the copy so that a server that continues from it neither pays nor hands out anything a second time.
-    ///
-    /// # Errors
-    /// [`StoreError`] where it cannot be written.
-    pub fn hold(&self) -> Result<Held, StoreError> {
-        let mut conn = open_plain(&self.temporary)?;
-        let tx = conn.transaction()?;
-        let gap = named_params! { ":gap": i64::try_from(GAP).unwrap_or(i64::MAX) };
-        let held = Held {
-            indexes: MOVE_COUNTERS.all_on(&tx, gap)?,
-            retired: RETIRE_POOL.execute(&tx, &[])?,
-            transfers: HOLD_TRANSFERS.execute(&tx, &[])?,
-            servers: HOLD_SERVERS.execute(&tx, &[])?,
-            deliveries: GIVE_UP_DELIVERIES.execute(&tx, &[])?,
-        };
-        let here = RESTORED.first_on(&tx, &[])?.unwrap_or_default();
-        let restored = here.max(self.replaced_restored()?).saturating_add(1);
-        NOTE_RESTORED.execute(&tx, named_params! { ":restored": restored })?;
-        END_SESSIONS.execute(&tx, &[])?;
-        FORGET_SETUP.execute(&tx, &[])?;
-        tx.commit()?;
-        conn.close().map_err(|(_, error)| error)?;
-        Ok(held)
-    }
-
-    /// How often a server went on from an older copy in the file that is to be replaced, as far as that can be read.
-    fn replaced_restored(&self) -> Result<i64, StoreError> {
-        if !self.to.exists() {
-            return Ok(0);
-        }
-        let _lock = Lock::beside(&self.to)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let found = Connection::open_with_flags(&self.to, flags).and_then(|conn| {
-            prepare(&conn)?;
-            RESTORED.first_on(&conn, &[])
-        });
-        // What is damaged, another program's or of an older version tells nothing.
-        Ok(found.ok().flatten().unwrap_or_default())
     }
 
     /// Writes into the copy when it was taken, by the clock of the sandbox.

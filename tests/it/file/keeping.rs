@@ -238,7 +238,7 @@ fn going_on_from_an_older_copy_does_nothing_a_second_time() {
     );
     let done = run("restore", &file, &[text(&copy), "--force"]);
     for line in [
-        "test bitcoin addresses go on from index 1001\n",
+        "test bitcoin addresses go on from index 1021 (1 in the copy, 21 in the replaced file)\n",
         "1 pool addresses retired",
         "1 payouts and refunds held",
         "deliveries given up",

@@ -190,8 +190,10 @@ fn a_restored_file_goes_on_behind_a_gap_that_the_list_tells() {
     let planned = coffer(&file, &["restore", copy.to_str().unwrap(), "--dry-run"]);
     let said = coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
     let line = format!(
-        "live bitcoin addresses go on from index 1001 of wallet {bitcoin}, which must scan with a gap limit of 1001\n\
-         live evm addresses go on from index 8000 of wallet {evm}, which must scan with a gap limit of 3000\n"
+        "live bitcoin addresses go on from index 1002 of wallet {bitcoin}, which must scan with a gap limit of 1002 \
+         (1 in the copy, 2 in the replaced file)\n\
+         live evm addresses go on from index 8000 of wallet {evm}, which must scan with a gap limit of 3000 \
+         (7000 in the copy, 7000 in the replaced file)\n"
     );
     assert!(said.contains(&line), "{said}");
     assert!(
@@ -200,10 +202,10 @@ fn a_restored_file_goes_on_behind_a_gap_that_the_list_tells() {
     );
     let (_server, url) = serve(&file, &NODES);
     let made = addresses(&shop, &url, "later");
-    assert_eq!(made, [pair("utxo", derived(Chain::Bitcoin, ZPUB, 1001))]);
+    assert_eq!(made, [pair("utxo", derived(Chain::Bitcoin, ZPUB, 1002))]);
     let listed = done(&wallet(&file, &["list"], ""));
-    assert_eq!(listed[0]["nextIndex"], 1002);
-    assert_eq!(listed[0]["gapLimit"], 1002);
+    assert_eq!(listed[0]["nextIndex"], 1003);
+    assert_eq!(listed[0]["gapLimit"], 1003);
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
@@ -253,17 +255,15 @@ fn a_wallet_that_a_restored_file_does_not_know_begins_behind_what_it_may_have_ha
         handed_out.extend(addresses(&shop, &url, "ada"));
         assert!(server.close());
         assert_eq!(findings(&file), Vec::<String>::new());
-        // Also where the copy knows nothing of the first time.
+        // Also where the copy knows nothing of the first time, and the replaced file nothing of the wallet.
+        write(&shop, "delete from addresses; delete from wallets");
         coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
     }
     let expected = [0, 1000, 2000].map(|index| pair("utxo", derived(Chain::Bitcoin, ZPUB, index)));
     assert_eq!(handed_out, expected);
     // What is further already stays so.
-    let added = done(&wallet(
-        &file,
-        &["add", "bitcoin", "--yes", "--next", "7000"],
-        ZPUB,
-    ));
+    let further = ["add", "bitcoin", "--yes", "--next", "7000"];
+    let added = done(&wallet(&file, &further, ZPUB));
     assert_eq!(added[0]["nextIndex"], 7000);
 }
 

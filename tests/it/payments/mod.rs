@@ -11,6 +11,7 @@ mod operator;
 mod picked_index;
 mod pools;
 mod replacements;
+mod restored;
 mod simulated_chain;
 mod transactions;
 mod undoing;

@@ -162,12 +162,14 @@ fn audit_backup_and_restore_report_in_one_document() {
     let restored = document(&["restore", to, "--dry-run"], &other);
     assert_eq!(
         restored["indexes"],
-        json!([{ "mode": "test", "pool": "bitcoin", "nextIndex": 1001, "wallet": null, "gapLimit": null }])
+        json!([{ "mode": "test", "pool": "bitcoin", "nextIndex": 1001, "wallet": null, "gapLimit": null, "copyIndex": 1,
+            "replacedIndex": null }])
     );
-    assert_eq!(
-        (&restored["dryRun"], &restored["from"]),
-        (&json!(true), &json!(to))
-    );
+    let [dry_run, from] = ["dryRun", "from"].map(|name| &restored[name]);
+    assert_eq!((dry_run, from), (&json!(true), &json!(to)));
+    assert_eq!(restored["transfersAfterCopy"], json!([]));
+    let warnings = restored["warnings"].to_string();
+    assert!(warnings.contains("other.db does not exist"), "{warnings}");
     for count in [
         "addressesRetired",
         "transfersHeld",

@@ -7,7 +7,7 @@ use crate::domain::asset::Asset;
 use crate::domain::money::Currency;
 use crate::domain::rate::{Figure, Source, Told};
 use crate::domain::time::Time;
-use crate::service::backup::{backup, restore};
+use crate::service::backup::{Restoring, backup, restore};
 use crate::service::operator::wallets::{Wanted, add};
 use crate::service::tests::{
     File, NOW, customer_address, done, in_production, invoice_address, live, real_books, seeded,
@@ -127,7 +127,15 @@ impl Shop {
         let mut findings = Vec::new();
         let mut report = |finding| findings.push(format!("{finding:?}"));
         let (from, to) = (copy.file.path(), file.path());
-        restore(from, to, false, false, &mut |_| {}, &mut report).unwrap();
+        let wanted = Restoring {
+            from,
+            to,
+            replace: false,
+            dry_run: false,
+            next: &[],
+            now: Time(0),
+        };
+        restore(&wanted, &mut |_| {}, &mut report).unwrap();
         assert_eq!(findings, Vec::<String>::new());
         let shop = Shop {
             service: in_production(&file, &[self.asset.chain]),

@@ -1,0 +1,216 @@
+//! `coffer restore`: going back to a copy, and the report of what was moved, held and left behind.
+
+use super::keeping::{Findings, file, force, path};
+use super::output::{print, wants_json};
+use super::progress::hear;
+use crate::clock::Clock;
+use crate::domain::money::coin::Units;
+use crate::domain::transfer::TransferStatus;
+use crate::domain::wallet::{INDEX_END, chain_named};
+use crate::service::Error;
+use crate::service::backup::{self as copies, Restored, Restoring};
+use crate::store::backup::{LaterTransfer, Moved, NextIndex};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// `coffer restore` with its arguments.
+pub(super) fn restore_command(command: Command) -> Command {
+    let from = Arg::new("from")
+        .value_name("SRC")
+        .required(true)
+        .value_hint(ValueHint::FilePath);
+    let dry_run = Arg::new("dry-run")
+        .long("dry-run")
+        .action(ArgAction::SetTrue)
+        .help("Verify the copy and say what would be done; change nothing");
+    let next_index = Arg::new("next-index")
+        .long("next-index")
+        .value_name("CHAIN=N")
+        .action(ArgAction::Append)
+        .help("Least index that the wallets of a chain hand out next, where the replaced file is lost; repeatable");
+    command
+        .arg(from.help("The copy to restore"))
+        .arg(force(
+            "Replace the file, even by a copy that the audit finds something in",
+        ))
+        .arg(dry_run)
+        .arg(next_index)
+}
+
+/// Runs `coffer restore`.
+pub(super) fn restore(matches: &ArgMatches) -> Result<(), Error> {
+    let as_json = wants_json("restore", matches)?;
+    let (to, from) = (file("restore", matches)?, path(matches, "from"));
+    let next = matches.get_many::<String>("next-index").unwrap_or_default();
+    let next: Vec<_> = next
+        .map(|text| next_index(text))
+        .collect::<Result<_, _>>()?;
+    let wanted = Restoring {
+        from: &from,
+        to: &to,
+        replace: matches.get_flag("force"),
+        dry_run: matches.get_flag("dry-run"),
+        next: &next,
+        now: Clock::new(0, None).now(),
+    };
+    let mut findings = Findings::new(as_json);
+    let restored = copies::restore(&wanted, &mut hear, &mut |finding| findings.add(&finding))?;
+    if as_json {
+        return print(&document(&wanted, &restored, findings).to_string());
+    }
+    for line in lines(&wanted, &restored) {
+        print(&line)?;
+    }
+    Ok(())
+}
+
+/// Reads one `CHAIN=N`.
+fn next_index(text: &str) -> Result<NextIndex, Error> {
+    let wrong = |problem: &str| Error::Failed(format!("--next-index {text}: {problem}"));
+    let (chain, index) = text
+        .split_once('=')
+        .ok_or_else(|| wrong("must be CHAIN=N, for example bitcoin=5000"))?;
+    let index: Option<u32> = index.parse().ok();
+    Ok(NextIndex {
+        chain: chain_named(chain).map_err(|refusal| wrong(&refusal.to_string()))?,
+        index: index
+            .filter(|index| *index < INDEX_END)
+            .ok_or_else(|| wrong("N must be a whole number from 0 to 2147483647"))?,
+    })
+}
+
+/// The report, line by line.
+fn lines(wanted: &Restoring<'_>, restored: &Restored) -> Vec<String> {
+    let held = &restored.held;
+    let would = if wanted.dry_run { "would be " } else { "" };
+    let wallets = held.indexes.iter();
+    let mut lines: Vec<_> = wallets
+        .map(|moved| wallet_line(wanted.dry_run, restored, moved))
+        .collect();
+    lines.extend(held.later.iter().map(transfer_line));
+    if !held.later.is_empty() {
+        let about = "went on after the copy: look for each on its chain, and send none again";
+        lines.push(format!("{} payouts and refunds {about}", held.later.len()));
+    }
+    for (count, about) in [
+        (held.retired, "pool addresses {}retired: import fresh ones"),
+        (
+            held.transfers,
+            "payouts and refunds {}held: look whether each was sent, then decide",
+        ),
+        (
+            held.servers,
+            "server orders {}held: look whether each was made, then decide",
+        ),
+        (
+            held.deliveries,
+            "deliveries {}given up: they can be sent again",
+        ),
+    ] {
+        lines.push(format!("{count} {}", about.replace("{}", would)));
+    }
+    let done = if wanted.dry_run { "can be" } else { "is" };
+    let (to, from) = (wanted.to.display(), wanted.from.display());
+    lines.push(format!("{to} {done} restored from {from}"));
+    lines
+}
+
+/// How far a wallet was moved.
+fn wallet_line(dry_run: bool, restored: &Restored, moved: &Moved) -> String {
+    let (go, is) = if dry_run {
+        ("would go", "would be")
+    } else {
+        ("go", "is")
+    };
+    let Moved {
+        mode,
+        pool,
+        id,
+        next_index,
+        copied,
+        replaced,
+    } = moved;
+    let known = match (copied, replaced) {
+        (Some(copied), Some(replaced)) => {
+            format!("{copied} in the copy, {replaced} in the replaced file")
+        }
+        (Some(copied), None) => format!("{copied} in the copy"),
+        (None, Some(replaced)) => format!("{replaced} in the replaced file"),
+        (None, None) => String::new(),
+    };
+    match gap_limit(restored, id.as_ref()) {
+        Some((id, _)) if copied.is_none() => format!(
+            "{mode} {pool} wallet {id} is not in the copy: it {is} retired, and goes on from index {next_index} once it is \
+             added again ({known})"
+        ),
+        Some((id, limit)) => format!(
+            "{mode} {pool} addresses {go} on from index {next_index} of wallet {id}, which must scan with a gap limit of \
+             {limit} ({known})"
+        ),
+        None => format!("{mode} {pool} addresses {go} on from index {next_index} ({known})"),
+    }
+}
+
+/// A transfer that went on after the copy.
+fn transfer_line(transfer: &LaterTransfer) -> String {
+    let coin = transfer.asset;
+    let amount_crypto = transfer
+        .amount_crypto
+        .map(|amount| format!(", {} {}", coin.text(amount), coin.symbol));
+    let txid = transfer.txid.as_deref();
+    format!(
+        "{kind} {id} is {status} in the replaced file and {copied}: {mode} {amount} {currency}{amount_crypto} to {to}, {txid}",
+        kind = transfer.kind,
+        id = transfer.id,
+        status = transfer.status,
+        copied = transfer
+            .copied
+            .map_or("not in the copy".to_owned(), |status| format!(
+                "{status} in the copy"
+            )),
+        mode = transfer.mode,
+        amount = transfer.amount,
+        currency = transfer.currency,
+        amount_crypto = amount_crypto.unwrap_or_else(|| format!(" in {}", coin.id)),
+        to = transfer.to_address,
+        txid = txid.map_or("no txid".to_owned(), |txid| format!("txid {txid}")),
+    )
+}
+
+/// A wallet, and how many unused addresses in a row its owner's program has to look past.
+fn gap_limit<'a>(restored: &'a Restored, id: Option<&String>) -> Option<&'a (String, u32)> {
+    let mut limits = restored.gap_limits.iter();
+    limits.find(|(of, _)| Some(of) == id)
+}
+
+/// The report as one JSON document.
+fn document(wanted: &Restoring<'_>, restored: &Restored, findings: Findings) -> Value {
+    let held = &restored.held;
+    let indexes = held.indexes.iter().map(|moved| {
+        let limit = gap_limit(restored, moved.id.as_ref()).map(|(_, limit)| limit);
+        json!({
+            "mode": moved.mode, "pool": moved.pool, "nextIndex": moved.next_index, "wallet": moved.id, "gapLimit": limit,
+            "copyIndex": moved.copied, "replacedIndex": moved.replaced,
+        })
+    });
+    let shown = |path: &Path| path.display().to_string();
+    json!({
+        "findings": findings.kept, "findingCount": findings.count, "indexes": indexes.collect::<Vec<_>>(),
+        "addressesRetired": held.retired, "transfersHeld": held.transfers, "serversHeld": held.servers,
+        "deliveriesGivenUp": held.deliveries, "transfersAfterCopy": held.later.iter().map(transfer_view).collect::<Vec<_>>(),
+        "warnings": held.warnings, "file": shown(wanted.to), "from": shown(wanted.from), "dryRun": wanted.dry_run,
+    })
+}
+
+/// A transfer that went on after the copy, in the document.
+fn transfer_view(transfer: &LaterTransfer) -> Value {
+    let amount_crypto = |amount: Units| transfer.asset.text(amount);
+    json!({
+        "id": transfer.id, "kind": transfer.kind.as_str(), "mode": transfer.mode, "status": transfer.status.as_str(),
+        "copyStatus": transfer.copied.map(TransferStatus::as_str), "amount": transfer.amount,
+        "currency": transfer.currency, "asset": transfer.asset.id,
+        "amountCrypto": transfer.amount_crypto.map(amount_crypto), "toAddress": transfer.to_address,
+        "txid": transfer.txid,
+    })
+}

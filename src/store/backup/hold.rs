@@ -1,0 +1,244 @@
+//! Preparing a copy for a server that goes on from it.
+//!
+//! Invariant: it neither pays nor hands out anything a second time, as far as the copy and the file that it replaces know.
+
+use super::replaced::{LaterTransfer, Replaced, ReplacedWallet};
+use super::{Copy, GAP, StoreError};
+use crate::domain::asset::{Chain, Mode};
+use crate::domain::progress::{Said, Tell};
+use crate::domain::time::Time;
+use crate::domain::wallet::INDEX_END;
+use crate::store::file::RESTORED;
+use crate::store::open::open_plain;
+use crate::store::statement::{commands, values};
+use rusqlite::{Connection, named_params};
+
+/// An index that a person names for the live wallets of a chain, from which on they hand out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextIndex {
+    /// First chain of the wallets' pool.
+    pub chain: Chain,
+    /// Least index to hand out next.
+    pub index: u32,
+}
+
+/// A wallet whose next index was moved.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    /// Mode of its addresses.
+    pub mode: Mode,
+    /// Pool of its addresses.
+    pub pool: String,
+    /// Id; `None` for a simulated wallet.
+    pub id: Option<String>,
+    /// Index to hand out next.
+    pub next_index: i64,
+    /// The same in the copy; `None` where the copy lacks the wallet.
+    pub copied: Option<i64>,
+    /// The same in the replaced file; `None` where that lacks the wallet or cannot be read.
+    pub replaced: Option<i64>,
+}
+
+/// What was put on hold and moved in a copy that is about to be restored.
+#[derive(Debug, Default)]
+pub struct Held {
+    /// Everything that hands out derived addresses.
+    pub indexes: Vec<Moved>,
+    /// Addresses of pools that will not be handed out.
+    pub retired: usize,
+    /// Open payouts and refunds.
+    pub transfers: usize,
+    /// Server orders under way.
+    pub servers: usize,
+    /// Deliveries given up.
+    pub deliveries: usize,
+    /// Payouts and refunds that went on in the replaced file.
+    pub later: Vec<LaterTransfer>,
+    /// What nobody knows, each a sentence for a person.
+    pub warnings: Vec<String>,
+}
+
+values! {
+    COPIED_WALLETS(
+        seq: i64, mode: Mode, pool: String, id: Option<String>, key: Option<Vec<u8>>, chain_code: Option<Vec<u8>>,
+        next_index: i64, beyond: i64
+    ) = "select seq, mode, pool, id, key, chain_code, next_index, max(next_index, ifnull(stopped_index + 1, 0), \
+        ifnull((select max(wallet_index) + 1 from addresses where wallet = wallets.seq), 0)) as beyond \
+        from wallets order by seq";
+}
+
+commands! {
+    MOVE_WALLET = "update wallets set next_index = :next, least_index = :least, stopped_at = ifnull(stopped_at, :stopped_at), \
+        stopped_index = nullif(max(ifnull(stopped_index, -1), ifnull(:stopped_index, -1)), -1) where seq = :seq";
+    ADD_WALLET = file "sql/wallets/insert_retired.sql";
+    RETIRE_POOL = "update pool_addresses set state = 'retired' where state = 'free'";
+    ADD_POOL_ADDRESS = "insert into pool_addresses (pool, address, state, imported_at) \
+        values (:pool, :address, 'retired', :imported_at) on conflict (pool, address) do nothing";
+    /// Each may have been sent since.
+    HOLD_TRANSFERS = "update transfers set sending = 'unknown' where status in ('requested', 'approved', 'processing')";
+    /// Each may have been made or removed since.
+    HOLD_SERVERS = "update servers set status = iif(status = 'queued', 'provisioning', status), ordering = 'unknown' \
+        where status in ('queued', 'provisioning') or (status = 'active' and deletion_requested_at is not null)";
+    /// Each may have arrived since; any can be sent again.
+    GIVE_UP_DELIVERIES = "update deliveries set state = 'failed', next_attempt_at = null where state = 'pending'";
+    END_SESSIONS = "delete from sessions";
+    FORGET_SETUP = "update file set setup_hash = null, setup_expires_at = null";
+    NOTE_RESTORED = "update file set restored = :restored";
+}
+
+impl Copy {
+    /// Changes the copy so that a server that continues from it neither pays nor hands out anything a second time.
+    /// Reads the file that it is to replace for that.
+    ///
+    /// # Errors
+    /// [`StoreError`] where it cannot be written, or where an index is named for a chain without a wallet.
+    pub fn hold(
+        &self,
+        now: Time,
+        next: &[NextIndex],
+        tell: &mut Tell<'_>,
+    ) -> Result<Held, StoreError> {
+        let mut conn = open_plain(&self.temporary)?;
+        let mut replaced = Replaced::read(&self.to, &conn, tell);
+        let mut warnings = Vec::new();
+        if let Some(why) = &replaced.unread {
+            let warning = format!(
+                "{} {why}: how many addresses were handed out and what was sent since the copy is not known. Indexes go on \
+                 {GAP} behind the copy; where more were handed out, give --next-index CHAIN=N",
+                self.to.display()
+            );
+            tell(Said::Note(&warning));
+            warnings.push(warning);
+        }
+        let tx = conn.transaction()?;
+        let indexes = move_wallets(&tx, &replaced.wallets, next, now)?;
+        let held = Held {
+            indexes,
+            retired: RETIRE_POOL
+                .execute(&tx, &[])?
+                .saturating_add(add_pool_addresses(&tx, &replaced)?),
+            transfers: HOLD_TRANSFERS.execute(&tx, &[])?,
+            servers: HOLD_SERVERS.execute(&tx, &[])?,
+            deliveries: GIVE_UP_DELIVERIES.execute(&tx, &[])?,
+            later: std::mem::take(&mut replaced.transfers),
+            warnings,
+        };
+        let here = RESTORED.first_on(&tx, &[])?.unwrap_or_default();
+        let restored = here.max(replaced.restored).saturating_add(1);
+        NOTE_RESTORED.execute(&tx, named_params! { ":restored": restored })?;
+        END_SESSIONS.execute(&tx, &[])?;
+        FORGET_SETUP.execute(&tx, &[])?;
+        tx.commit()?;
+        conn.close().map_err(|(_, error)| error)?;
+        Ok(held)
+    }
+}
+
+/// Moves every wallet behind what the copy and the replaced file know of it. A wallet that the copy lacks is added as
+/// retired, so that it goes on there once its owner adds it again.
+fn move_wallets(
+    conn: &Connection,
+    replaced: &[ReplacedWallet],
+    next: &[NextIndex],
+    now: Time,
+) -> Result<Vec<Moved>, StoreError> {
+    let mut moved = Vec::new();
+    let mut in_copy = Vec::new();
+    for (seq, mode, pool, id, key, chain_code, next_index, beyond) in
+        COPIED_WALLETS.all_on(conn, &[])?
+    {
+        let same = replaced.iter().position(|other| {
+            (other.mode, &other.pool, &other.key, &other.chain_code)
+                == (mode, &pool, &key, &chain_code)
+        });
+        in_copy.extend(same);
+        let same = same.and_then(|at| replaced.get(at));
+        let (least, next_index_now) = gone_on(mode, &pool, beyond, same, next);
+        let params = named_params! {
+            ":seq": seq, ":next": next_index_now, ":least": least,
+            ":stopped_at": same.and_then(|same| same.stopped_at),
+            ":stopped_index": same.and_then(|same| same.stopped_index),
+        };
+        MOVE_WALLET.execute(conn, params)?;
+        moved.push(Moved {
+            mode,
+            pool,
+            id,
+            next_index: next_index_now,
+            copied: Some(next_index),
+            replaced: same.map(|same| same.next_index),
+        });
+    }
+    let lacking = (0..).zip(replaced).filter(|(at, _)| !in_copy.contains(at));
+    for (_, wallet) in lacking {
+        moved.push(add_wallet(conn, wallet, next, now)?);
+    }
+    let has_wallet = |of: &NextIndex| {
+        let mut moved = moved.iter();
+        moved.any(|one| one.mode.is_live() && one.pool == of.chain.address_pool())
+    };
+    match next.iter().find(|of| !has_wallet(of)) {
+        None => Ok(moved),
+        Some(NextIndex { chain, index }) => Err(StoreError::Failed(format!(
+            "--next-index {pool}={index}: the copy has no wallet of {pool}. Leave it out, and afterwards add the wallet with \
+             `coffer wallet add {pool} --next {index}`",
+            pool = chain.address_pool()
+        ))),
+    }
+}
+
+/// The least index that a wallet may ever hand out next, and the one that it hands out next, which a person may have named.
+fn gone_on(
+    mode: Mode,
+    pool: &str,
+    beyond: i64,
+    replaced: Option<&ReplacedWallet>,
+    next: &[NextIndex],
+) -> (i64, i64) {
+    let known = beyond.max(replaced.map_or(0, |replaced| replaced.beyond));
+    let gap = i64::try_from(GAP).unwrap_or(i64::MAX);
+    let least = known.saturating_add(gap).min(i64::from(INDEX_END));
+    let named = next
+        .iter()
+        .filter(|of| mode.is_live() && of.chain.address_pool() == pool)
+        .map(|of| i64::from(of.index))
+        .max();
+    (least, least.max(named.unwrap_or_default()))
+}
+
+/// Adds a wallet that the copy lacks, as retired.
+fn add_wallet(
+    conn: &Connection,
+    wallet: &ReplacedWallet,
+    next: &[NextIndex],
+    now: Time,
+) -> Result<Moved, StoreError> {
+    let (least, next_index) = gone_on(wallet.mode, &wallet.pool, wallet.beyond, None, next);
+    let params = named_params! {
+        ":mode": wallet.mode, ":pool": wallet.pool, ":network": wallet.network, ":next": next_index, ":least": least,
+        ":id": wallet.id, ":name": wallet.name, ":script": wallet.script, ":key": wallet.key,
+        ":chain_code": wallet.chain_code, ":first": wallet.first_index, ":created_at": wallet.created_at,
+        ":added_at": wallet.added_at, ":now": now, ":stopped_at": wallet.stopped_at,
+        ":stopped_index": wallet.stopped_index,
+    };
+    ADD_WALLET.execute(conn, params)?;
+    Ok(Moved {
+        mode: wallet.mode,
+        pool: wallet.pool.clone(),
+        id: wallet.id.clone(),
+        next_index,
+        copied: None,
+        replaced: Some(wallet.next_index),
+    })
+}
+
+/// Adds the imported addresses that the copy lacks, as retired: importing them again does not hand them out again.
+fn add_pool_addresses(conn: &Connection, replaced: &Replaced) -> Result<usize, StoreError> {
+    let mut added: usize = 0;
+    for (pool, address, imported_at) in &replaced.pool_addresses {
+        let params =
+            named_params! { ":pool": pool, ":address": address, ":imported_at": imported_at };
+        added = added.saturating_add(ADD_POOL_ADDRESS.execute(conn, params)?);
+    }
+    Ok(added)
+}

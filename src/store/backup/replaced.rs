@@ -1,0 +1,168 @@
+//! The file that a restore replaces, as far as it can be read: it knows what was handed out and sent since the copy.
+
+use crate::domain::asset::{Asset, Mode};
+use crate::domain::money::coin::Units;
+use crate::domain::money::{Cents, Currency};
+use crate::domain::progress::Tell;
+use crate::domain::transfer::{TransferKind, TransferStatus};
+use crate::store::file::RESTORED;
+use crate::store::source::Source;
+use crate::store::statement::{rows, values};
+use crate::store::{Reader, StoreError};
+use rusqlite::{Connection, named_params};
+use std::path::Path;
+
+/// A payout or refund that the replaced file has in a later state than the copy.
+#[derive(Clone, Debug)]
+pub struct LaterTransfer {
+    /// Id in both files.
+    pub id: String,
+    /// Payout or refund.
+    pub kind: TransferKind,
+    /// Mode of its account's balance.
+    pub mode: Mode,
+    /// Status in the replaced file.
+    pub status: TransferStatus,
+    /// Status in the copy; `None` where the copy lacks the transfer.
+    pub copied: Option<TransferStatus>,
+    /// Amount that left the balance.
+    pub amount: Cents,
+    /// Currency of that balance.
+    pub currency: Currency,
+    /// Coin that it is sent in.
+    pub asset: &'static Asset,
+    /// Amount in that coin, once it was approved.
+    pub amount_crypto: Option<Units>,
+    /// Destination.
+    pub to_address: String,
+    /// Transaction that the replaced file names.
+    pub txid: Option<String>,
+}
+
+/// A row of the replaced file's `wallets`.
+pub(super) struct ReplacedWallet {
+    pub(super) mode: Mode,
+    pub(super) pool: String,
+    pub(super) network: String,
+    pub(super) script: Option<String>,
+    pub(super) id: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) key: Option<Vec<u8>>,
+    pub(super) chain_code: Option<Vec<u8>>,
+    pub(super) first_index: Option<i64>,
+    pub(super) created_at: Option<i64>,
+    pub(super) added_at: Option<i64>,
+    pub(super) stopped_at: Option<i64>,
+    pub(super) stopped_index: Option<i64>,
+    pub(super) next_index: i64,
+    /// First index above all that was handed out or paid.
+    pub(super) beyond: i64,
+}
+
+rows! {
+    fn read_wallet(
+        mode, pool, network, script, id, name, key, chain_code, first_index, created_at, added_at, stopped_at,
+        stopped_index, next_index,
+        beyond = "max(next_index, ifnull(stopped_index + 1, 0), \
+            ifnull((select max(wallet_index) + 1 from addresses where wallet = wallets.seq), 0))",
+    ) -> ReplacedWallet {
+        Ok(ReplacedWallet {
+            mode, pool, network, script, id, name, key, chain_code, first_index, created_at, added_at, stopped_at,
+            stopped_index, next_index, beyond,
+        })
+    }
+    WALLETS = select "from wallets order by seq";
+}
+
+rows! {
+    fn read_transfer(
+        id, kind, mode, status, amount, currency, asset, amount_crypto, to_address, txid,
+    ) -> LaterTransfer {
+        Ok(LaterTransfer {
+            id, kind, mode, status, copied: None, amount, currency, asset, amount_crypto, to_address, txid,
+        })
+    }
+    TRANSFERS = select "from transfers order by seq";
+}
+
+values! {
+    POOL_ADDRESSES(pool: String, address: String, imported_at: i64) =
+        "select pool, address, imported_at from pool_addresses order by seq";
+    COPIED(status: TransferStatus, txid: Option<String>) = "select status, txid from transfers where id = :id";
+}
+
+/// What the replaced file knows.
+#[derive(Default)]
+pub(super) struct Replaced {
+    /// Why it could not be read, or not to its end.
+    pub(super) unread: Option<String>,
+    /// How often a server went on from an older copy.
+    pub(super) restored: i64,
+    pub(super) wallets: Vec<ReplacedWallet>,
+    /// Pool, address and time of import, in milliseconds, of every imported address.
+    pub(super) pool_addresses: Vec<(String, String, i64)>,
+    pub(super) transfers: Vec<LaterTransfer>,
+}
+
+impl Replaced {
+    /// Reads the file at `path`, beside the copy that is to replace it.
+    pub(super) fn read(path: &Path, copy: &Connection, tell: &mut Tell<'_>) -> Replaced {
+        let mut replaced = Replaced::default();
+        if !path.exists() {
+            replaced.unread = Some("does not exist".to_owned());
+        } else if let Err(error) = replaced.fill(path, copy, tell) {
+            replaced.unread = Some(format!("cannot be read ({error})"));
+        }
+        replaced
+    }
+
+    /// Reads what matters most first: the rest of a damaged file may be unreadable.
+    fn fill(
+        &mut self,
+        path: &Path,
+        copy: &Connection,
+        tell: &mut Tell<'_>,
+    ) -> Result<(), StoreError> {
+        let source = Source::open(path, tell)?.up_to_date(path, tell)?;
+        let conn = &source.conn;
+        self.wallets = WALLETS.all_on(conn, &[])?;
+        self.restored = RESTORED.first_on(conn, &[])?.unwrap_or_default();
+        self.pool_addresses = POOL_ADDRESSES.all_on(conn, &[])?;
+        let reader = Reader {
+            conn,
+            health: None,
+            memo: None,
+        };
+        let is_later = |transfer: &LaterTransfer| {
+            let copied = COPIED.first_on(copy, named_params! { ":id": transfer.id })?;
+            Ok(copied.is_none_or(|copied| is_earlier(&copied, transfer)))
+        };
+        self.transfers = TRANSFERS.first_that(&reader, &[], usize::MAX, is_later)?;
+        for transfer in &mut self.transfers {
+            let copied = COPIED.first_on(copy, named_params! { ":id": transfer.id })?;
+            transfer.copied = copied.map(|(status, _)| status);
+        }
+        Ok(())
+    }
+}
+
+/// Returns `true` if the copy's status and transaction come before those of the replaced file.
+fn is_earlier((status, txid): &(TransferStatus, Option<String>), replaced: &LaterTransfer) -> bool {
+    let (copied, later) = (progress(*status), progress(replaced.status));
+    let is_changed =
+        *status != replaced.status || (replaced.txid.is_some() && *txid != replaced.txid);
+    copied < later || (copied == later && is_changed)
+}
+
+/// How far a status is from the request.
+fn progress(status: TransferStatus) -> u8 {
+    match status {
+        TransferStatus::Requested => 0,
+        TransferStatus::Approved => 1,
+        TransferStatus::Processing => 2,
+        TransferStatus::Paid
+        | TransferStatus::Failed
+        | TransferStatus::Rejected
+        | TransferStatus::Cancelled => 3,
+    }
+}

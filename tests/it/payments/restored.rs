@@ -1,0 +1,383 @@
+//! Going back to older copies: no live address is given out twice, and no transfer is paid twice.
+
+use super::live_addresses::{NODES, addresses, coffer, derived, shop, watch};
+use crate::file::audit::findings;
+use crate::file::old_files::column;
+use crate::operator::wallets::{EVM, XPUB, ZPUB, done, wallet};
+use crate::process::serve::{SetUp, serve};
+use crate::support::dice::Dice;
+use crate::support::served::{ETHEREUM, Running, Served, approval, with_signer};
+use crate::support::{agent, send};
+use coffer::domain::asset::Chain;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How often a server goes on from an older copy.
+const RESTORES: usize = 20;
+
+/// Whether the signer has sent the newest payout.
+const SENT: &str =
+    "select iif(txid is null, 'not sent', 'sent') from transfers order by seq desc limit 1";
+
+/// What the chains are that addresses are given out on, as if each had been watched up to now.
+const WATCHED: &str = "update accounts set customers_enabled = 1;
+    insert into chains (mode, chain, scanned_to) values ('live', 'bitcoin', 0), ('live', 'base', 0), ('live', 'solana', 0);
+    insert into chain_cursors values ('bitcoin', 'main', 1, 'a', 0, 1, 'a', 1, 0, 0, null),
+        ('base', '8453', 1, 'a', 0, 1, 'a', 1, 0, 0, null), ('solana', 'mainnet-beta', 1, 'a', 0, 1, 'a', 1, 0, 0, null);
+    insert into chain_blocks values ('bitcoin', 1, 'a'), ('base', 1, 'a'), ('solana', 1, 'a')";
+
+/// A transfer as a file has it, with its status and transaction.
+type Kept = (String, String, Option<String>);
+
+/// A shop that has gone back, and all that it ever gave out and sent.
+struct Shop {
+    served: Served,
+    dice: Dice,
+    handed_out: BTreeSet<String>,
+    customers: usize,
+    imported: u16,
+    signer: String,
+}
+
+impl Shop {
+    #[track_caller]
+    fn new() -> Shop {
+        let served = Served::new();
+        for (chain, key) in [("bitcoin", ZPUB), ("evm", EVM)] {
+            done(&wallet(&served.file, &["add", chain, "--yes"], key));
+        }
+        served.open().execute_batch(WATCHED).unwrap();
+        let sent = served.path("sent");
+        let script = format!(
+            "cat >> {sent}\nprintf '{{\"txid\": \"0x%064x\"}}' $(wc -l < {sent})",
+            sent = sent.display()
+        );
+        Shop {
+            signer: served.program("signer", &script),
+            served,
+            dice: Dice::new(21),
+            handed_out: BTreeSet::new(),
+            customers: 0,
+            imported: 0,
+        }
+    }
+
+    #[track_caller]
+    fn start(&self, with: bool) -> Running {
+        let [signer, program, node, ethereum] = with_signer(&self.signer);
+        let mut settings = vec![node, ethereum];
+        settings.extend(NODES);
+        if with {
+            settings.extend([signer, program]);
+        }
+        self.served.start(&settings)
+    }
+
+    /// Imports fresh addresses of solana, and those of before again; a few new customers have addresses then.
+    #[track_caller]
+    fn hand_out(&mut self, running: &Running) {
+        self.imported += 6;
+        let key = |number: u16| bs58::encode(number.to_be_bytes().repeat(16)).into_string();
+        let body = json!({ "addresses": (1..=self.imported).map(key).collect::<Vec<_>>() });
+        let pool = "/dashboard/api/pools/solana/addresses";
+        running.interface("POST", pool, &body).expect(200);
+        // An account takes few in a minute.
+        let minute = "update pool_addresses set assigned_at = 0 where assigned_at is not null";
+        self.served.open().execute_batch(minute).unwrap();
+        for _ in 0..=self.dice.roll(5) {
+            self.customers += 1;
+            let url = format!("{}/v1/customers/c{}/addresses", running.url, self.customers);
+            let key = [("X-API-Key", self.served.key.as_str())];
+            let made = send(&agent(), "POST", &url, &key, "").expect(201).json();
+            let made = made["addresses"].as_array().unwrap();
+            assert_eq!(made.len(), 3, "{made:?}");
+            for address in made {
+                let address = address["address"].as_str().unwrap().to_owned();
+                assert!(
+                    self.handed_out.insert(address.clone()),
+                    "{address} given out twice"
+                );
+            }
+        }
+    }
+
+    /// Orders that the signer was given, by their ids.
+    fn sent(&self) -> Vec<String> {
+        let sent = std::fs::read_to_string(self.served.path("sent")).unwrap_or_default();
+        let orders = sent
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        orders
+            .map(|order| order["id"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// Gives out, and requests a payout that is approved before the copy is taken, or after.
+    #[track_caller]
+    fn copy(&mut self, to: &Path) -> (String, bool) {
+        let mut running = self.start(false);
+        self.hand_out(&running);
+        let id = self.served.requested_payout_in(&running, ETHEREUM);
+        let is_approved = self.dice.once_in(2);
+        if is_approved {
+            self.approve(&running, &id);
+        }
+        coffer(&self.served.file, &["backup", to.to_str().unwrap()]);
+        assert!(running.process.close());
+        (id, is_approved)
+    }
+
+    #[track_caller]
+    fn approve(&self, running: &Running, id: &str) {
+        let path = format!("/dashboard/api/payouts/{id}");
+        running.interface("POST", &path, &approval()).expect(200);
+        self.served.give_to_signer(id);
+    }
+
+    /// Restores a copy, and checks that each transfer is named that went on after it.
+    #[track_caller]
+    fn go_back(&self, copy: &Path) {
+        let (before, copied) = (transfers(&self.served.file), transfers(copy));
+        let said = coffer(
+            &self.served.file,
+            &["restore", copy.to_str().unwrap(), "--force"],
+        );
+        for (id, status, txid) in &before {
+            let line = said
+                .lines()
+                .find(|line| line.starts_with(&format!("payout {id} is ")));
+            let Some((_, then, _)) = copied.iter().find(|(of, ..)| of == id) else {
+                assert!(
+                    line.unwrap()
+                        .contains("and not in the copy: live 20.00 EUR"),
+                    "{said}"
+                );
+                continue;
+            };
+            assert_eq!(line.is_some(), then != status, "{id}: {said}");
+            if let (Some(line), Some(txid)) = (line, txid) {
+                let named = format!(
+                    "is {status} in the replaced file and {then} in the copy: live 20.00 EUR, 0.199 ETH to {}, txid {txid}",
+                    ETHEREUM[2]
+                );
+                assert!(line.contains(&named), "{line}");
+            }
+        }
+    }
+
+    /// Nothing is sent by itself; a person ends what is held.
+    #[track_caller]
+    fn end_held(&mut self) {
+        let sent = self.sent();
+        let mut running = self.start(true);
+        self.hand_out(&running);
+        assert!(running.process.close());
+        assert_eq!(self.sent(), sent);
+        let running = self.start(false);
+        let held = "select id from transfers where status in ('requested', 'approved')";
+        for id in column(&self.served.file, held) {
+            let bodies = [
+                json!({ "action": "release" }),
+                json!({ "action": "cancel", "reason": "sent" }),
+            ];
+            for body in bodies {
+                let path = format!("/dashboard/api/payouts/{id}");
+                running.interface("POST", &path, &body).expect(200);
+            }
+        }
+    }
+}
+
+fn transfers(file: &Path) -> Vec<Kept> {
+    let conn = Connection::open(file).unwrap();
+    let mut rows = conn
+        .prepare("select id, status, txid from transfers")
+        .unwrap();
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn twenty_older_copies_give_out_no_address_and_pay_no_transfer_twice() {
+    let mut shop = Shop::new();
+    let mut copies: Vec<PathBuf> = Vec::new();
+    for round in 0..RESTORES {
+        let copy = shop.served.path(&format!("copy{round}.db"));
+        let (id, is_approved) = shop.copy(&copy);
+        copies.push(copy);
+        let mut running = shop.start(true);
+        if !is_approved {
+            shop.approve(&running, &id);
+        }
+        shop.served.until(SENT, &["sent"]);
+        shop.hand_out(&running);
+        assert!(running.process.close());
+        let copy = copies[shop.dice.roll(copies.len())].clone();
+        shop.go_back(&copy);
+        shop.end_held();
+    }
+    let sent = shop.sent();
+    assert_eq!(sent.len(), RESTORES);
+    assert_eq!(
+        sent.iter().collect::<BTreeSet<_>>().len(),
+        RESTORES,
+        "sent twice"
+    );
+    assert_eq!(findings(&shop.served.file), Vec::<String>::new());
+}
+
+/// Adds the wallet of a chain; its id.
+#[track_caller]
+fn add(file: &Path, args: &[&str], key: &str) -> String {
+    let args = [&["add"], args, &["--yes"]].concat();
+    let added = done(&wallet(file, &args, key)).remove(0);
+    added["id"].as_str().unwrap().to_owned()
+}
+
+/// A shop with a copy taken of a wallet that has given out nothing, and 300 addresses given out since.
+#[track_caller]
+fn gone_on() -> (SetUp, PathBuf, String) {
+    let shop = shop();
+    let file = shop.file();
+    let id = add(&file, &["bitcoin"], ZPUB);
+    watch(&shop, "bitcoin");
+    let copy = file.with_extension("copy");
+    coffer(&file, &["backup", copy.to_str().unwrap()]);
+    add(&file, &["bitcoin", "--next", "5000"], ZPUB);
+    (shop, copy, id)
+}
+
+/// Restores a copy, which must be done or refused; what it prints, and what it says besides.
+#[track_caller]
+fn restored(file: &Path, copy: &Path, args: &[&str], code: i32) -> (String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args(["restore", "--file"]).arg(file).arg(copy);
+    let output = command.arg("--force").args(args).output().unwrap();
+    let [printed, said] =
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert_eq!(output.status.code(), Some(code), "{printed}{said}");
+    (printed, said)
+}
+
+#[test]
+fn a_wallet_goes_on_behind_what_the_replaced_file_gave_out() {
+    let (shop, copy, id) = gone_on();
+    let file = shop.file();
+    let (printed, said) = restored(&file, &copy, &[], 0);
+    let line = format!(
+        "live bitcoin addresses go on from index 6000 of wallet {id}, which must scan with a gap limit of 6000 \
+         (0 in the copy, 5000 in the replaced file)\n"
+    );
+    assert!(printed.starts_with(&line), "{printed}");
+    assert!(!said.contains("--next-index"), "{said}");
+    // Whatever is named below that does not lower it.
+    let (printed, _) = restored(&file, &copy, &["--next-index", "bitcoin=10"], 0);
+    assert!(printed.contains("from index 7000 of wallet"), "{printed}");
+    // A person may name a higher one, and take back what was a slip.
+    let (printed, _) = restored(&file, &copy, &["--next-index", "bitcoin=90000"], 0);
+    assert!(printed.contains("from index 90000 of wallet"), "{printed}");
+    let low = wallet(&file, &["add", "bitcoin", "--yes", "--next", "7999"], ZPUB);
+    let low = String::from_utf8(low.stderr).unwrap();
+    assert!(low.contains("next must be at least 8000"), "{low}");
+    add(&file, &["bitcoin", "--next", "8000"], ZPUB);
+    let (_server, url) = serve(&file, &NODES);
+    let made = addresses(&shop, &url, "ada");
+    assert_eq!(made[0].1, derived(Chain::Bitcoin, ZPUB, 8000));
+    assert_eq!(findings(&file), Vec::<String>::new());
+}
+
+#[test]
+fn a_replaced_file_that_cannot_be_read_is_told_and_its_index_can_be_named() {
+    let (shop, copy, id) = gone_on();
+    let file = shop.file();
+    for (harm, why) in [("no database", "cannot be read ("), ("", "does not exist")] {
+        for suffix in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(format!("{}{suffix}", file.display()));
+        }
+        if !harm.is_empty() {
+            std::fs::write(&file, harm.repeat(1000)).unwrap();
+        }
+        let (printed, said) = restored(&file, &copy, &["--next-index", "bitcoin=6000"], 0);
+        let warning = format!("shop.db {why}");
+        assert!(
+            said.contains(&warning) && said.contains("--next-index CHAIN=N"),
+            "{said}"
+        );
+        let line = format!(
+            "from index 6000 of wallet {id}, which must scan with a gap limit of 6000 (0 in the copy)\n"
+        );
+        assert!(printed.contains(&line), "{printed}");
+    }
+    for (named, why) in [
+        ("bitcoin", "must be CHAIN=N, for example bitcoin=5000"),
+        (
+            "bitcoin=many",
+            "N must be a whole number from 0 to 2147483647",
+        ),
+        (
+            "bitcoin=2147483648",
+            "N must be a whole number from 0 to 2147483647",
+        ),
+        ("moon=1", "must be one of bitcoin"),
+        ("evm=5", "the copy has no wallet of evm"),
+    ] {
+        let (_, said) = restored(&file, &copy, &["--next-index", named], 1);
+        assert!(
+            said.contains(&format!("--next-index {named}: ")) && said.contains(why),
+            "{said}"
+        );
+    }
+    assert_eq!(
+        column(&file, "select cast(next_index as text) from wallets"),
+        ["6000"]
+    );
+}
+
+#[test]
+fn a_wallet_that_the_copy_lacks_goes_on_once_it_is_added_again() {
+    let (shop, copy, _) = gone_on();
+    let file = shop.file();
+    let late = add(
+        &file,
+        &["litecoin", "--script", "wpkh", "--next", "1500"],
+        XPUB,
+    );
+    let (printed, _) = restored(&file, &copy, &[], 0);
+    let line = format!(
+        "live litecoin wallet {late} is not in the copy: it is retired, and goes on from index 2500 once it is added again \
+         (1500 in the replaced file)\n"
+    );
+    assert!(printed.contains(&line), "{printed}");
+    let listed = done(&wallet(&file, &["list"], ""));
+    let late_row = listed
+        .iter()
+        .find(|row| row["id"] == late.as_str())
+        .unwrap();
+    assert!(late_row["retiredAt"].is_string(), "{late_row}");
+    assert_eq!(add(&file, &["litecoin", "--script", "wpkh"], XPUB), late);
+    let next = column(
+        &file,
+        "select cast(next_index as text) from wallets where pool = 'litecoin'",
+    );
+    assert_eq!(next, ["2500"]);
+    // What came to an index that nobody has been given stops a wallet in the restored file, too.
+    let stop = "update wallets set stopped_at = 1, stopped_index = 9000 where pool = 'bitcoin'";
+    Connection::open(&file)
+        .unwrap()
+        .execute_batch(stop)
+        .unwrap();
+    let (printed, _) = restored(&file, &copy, &[], 0);
+    assert!(
+        printed.contains("live bitcoin addresses go on from index 10001 of"),
+        "{printed}"
+    );
+    let stopped = column(
+        &file,
+        "select cast(stopped_index as text) from wallets where stopped_at = 1",
+    );
+    assert_eq!(stopped, ["9000"]);
+    assert_eq!(findings(&file), Vec::<String>::new());
+}
