@@ -6,10 +6,11 @@ use super::progress::{self, hear};
 use super::terminal::{Stream, Tone};
 use crate::clock::Stopwatch;
 use crate::config::Values;
+use crate::domain::history::Head;
 use crate::service::audit::{self, Finding};
 use crate::service::{Error, backup as copies};
 use crate::store::{StoreError, read_any};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -43,6 +44,14 @@ pub(super) fn audit_command(command: Command) -> Command {
             .action(ArgAction::SetTrue)
             .help("Do not derive the addresses again, which takes longest"),
     )
+    .arg(
+        Arg::new("head")
+            .long("head")
+            .value_name("HEAD")
+            .action(ArgAction::Append)
+            .value_parser(value_parser!(Head))
+            .help("Prove that this head, noted earlier, is part of the file's history; may be given several times"),
+    )
 }
 
 /// The file that a command is about.
@@ -65,12 +74,16 @@ pub(super) fn path(matches: &ArgMatches, name: &str) -> PathBuf {
 pub(super) fn backup(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("backup", matches)?;
     let (from, to) = (file("backup", matches)?, path(matches, "to"));
-    copies::backup(&from, &to, matches.get_flag("force"), &mut hear)?;
+    let heads = copies::backup(&from, &to, matches.get_flag("force"), &mut hear)?;
     let bytes = std::fs::metadata(&to).map_err(StoreError::from)?.len();
     let to = to.display();
     print(&match as_json {
-        true => json!({ "file": to.to_string(), "bytes": bytes }).to_string(),
-        false => format!("{to} has {bytes} bytes and is whole"),
+        true => json!({ "file": to.to_string(), "bytes": bytes, "heads": head_texts(&heads) })
+            .to_string(),
+        false => {
+            let heads = head_lines(&heads);
+            format!("{heads}{to} has {bytes} bytes and is whole")
+        }
     })
 }
 
@@ -80,14 +93,21 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
     let file = file("audit", matches)?;
     let mut findings = Findings::new(as_json);
     let mut report = |finding| findings.add(&finding);
-    let (counts, derived) = read_any(&file, &mut hear, |db| {
+    let noted: Vec<Head> = matches
+        .get_many("head")
+        .into_iter()
+        .flatten()
+        .copied()
+        .collect();
+    let (counts, heads, derived) = read_any(&file, &mut hear, |db| {
         let counts = audit::audit(db, &mut report, &mut hear)?;
+        let heads = audit::check_history(db, &noted, &mut report)?;
         if matches.get_flag("skip-addresses") {
-            return Ok((counts, None));
+            return Ok((counts, heads, None));
         }
         let watch = Stopwatch::start();
         let derived = audit::check_addresses(db, &mut report, &mut hear)?;
-        Ok::<_, Error>((counts, Some((derived, watch.ms()))))
+        Ok::<_, Error>((counts, heads, Some((derived, watch.ms()))))
     })?;
     let count = findings.count;
     if as_json {
@@ -99,16 +119,29 @@ pub(super) fn audit(matches: &ArgMatches) -> Result<(), Error> {
         let derived = derived.map(|(addresses, ms)| json!({ "addresses": addresses, "ms": ms }));
         let document = json!({
             "findings": findings.kept, "findingCount": count, "checked": checked, "derived": derived,
+            "heads": head_texts(&heads),
         });
         show(&format!("{document}\n"))?;
     } else {
         progress::end();
         show(&format!("{}\n", summary(&counts, count, derived)))?;
+        show(&head_lines(&heads))?;
     }
     if count > 0 {
         return Err(Error::Failed(format!("{count} findings")));
     }
     Ok(())
+}
+
+/// Heads as a document has them.
+fn head_texts(heads: &[Head]) -> Vec<String> {
+    heads.iter().map(Head::to_string).collect()
+}
+
+/// Heads for a person, one on each line.
+fn head_lines(heads: &[Head]) -> String {
+    let lines = heads.iter().map(|head| format!("head {head}\n"));
+    lines.collect()
 }
 
 /// What was checked, for a person.

@@ -78,6 +78,8 @@ pub struct Posting {
     pub amount: Cents,
     /// The fee's rate, on fees.
     pub fee_bps: Option<Bps>,
+    /// Fee rate at which a sale is booked, whether or not its fee comes to anything.
+    pub sale_fee_bps: Option<Bps>,
     /// The entry it takes back.
     pub reverses: Option<i64>,
     /// Why.
@@ -91,6 +93,7 @@ pub fn booked(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>, Overflow> {
         kind: LedgerKind::Sale,
         amount: value,
         fee_bps: None,
+        sale_fee_bps: Some(fee_bps),
         reverses: None,
         memo: None,
     };
@@ -98,6 +101,7 @@ pub fn booked(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>, Overflow> {
         kind: LedgerKind::Fee,
         amount: fee,
         fee_bps: Some(fee_bps),
+        sale_fee_bps: None,
         ..sale.clone()
     };
     Ok([sale, fee]
@@ -119,6 +123,7 @@ pub fn taken_back(
             kind: LedgerKind::Adjustment,
             amount: amount.negated()?,
             fee_bps: None,
+            sale_fee_bps: None,
             reverses: Some(*seq),
             memo: Some(memo),
         })

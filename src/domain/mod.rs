@@ -18,6 +18,7 @@ pub mod event;
 pub mod export;
 pub mod fields;
 pub mod following;
+pub mod history;
 pub mod id;
 pub mod invoice;
 pub mod json;

@@ -5,12 +5,14 @@
 //! file.
 
 mod derived;
+pub(super) mod history;
 mod requested;
 mod told;
 
 use super::Error;
 use super::settle::judge;
 use crate::domain::invoice::Invoice;
+use crate::domain::money::Cents;
 use crate::domain::progress::{Said, Tell, count};
 use crate::domain::scanned::Scanned;
 use crate::domain::time::{HOUR_MS, Time};
@@ -18,6 +20,7 @@ use crate::store::{Reader, audit, chains, invoices, payments, quotes};
 
 pub use crate::store::audit::{Counts, Finding};
 pub use derived::check_addresses;
+pub use history::check_history;
 
 /// Invoices looked at between two looks for more.
 const PAGE: u32 = 1000;
@@ -33,6 +36,7 @@ pub fn audit(
 ) -> Result<Counts, Error> {
     audit::check(db, report, tell)?;
     check_fees(db, report)?;
+    check_sales(db, report)?;
     requested::check(db, report)?;
     told::check_transfers(db, report)?;
     told::check_deposits(db, report)?;
@@ -52,6 +56,25 @@ fn check_fees(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Er
                 is: format!("a fee of {} on {}", fee.amount, fee.sale),
                 should: right.map_or("a fee that can be counted".to_owned(), |right| {
                     format!("{right} at {} basis points", fee.rate.0)
+                }),
+            });
+        }
+    })?)
+}
+
+/// Rule 2: each sale has the fee that follows from it at the rate that it was booked at.
+fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
+    Ok(audit::sales_fees(db, |of| {
+        let right = of.sale.fee(of.rate).and_then(Cents::negated);
+        let has_rate = of.fee_rate.is_none_or(|rate| rate == of.rate);
+        if right != Ok(of.fee) || !has_rate {
+            let rate = of.rate.0;
+            report(Finding {
+                rule: 2,
+                about: format!("ledger {}", of.id),
+                is: format!("a sale of {} with a fee of {}", of.sale, of.fee),
+                should: right.map_or("with a fee that can be counted".to_owned(), |right| {
+                    format!("with a fee of {right}, at {rate} basis points")
                 }),
             });
         }

@@ -5,11 +5,12 @@
 
 use super::events::{Page, unknown_before};
 use super::{Error, Json, Member, Service};
+use crate::domain::history::Head;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::operator::AuditLogEntry;
 use crate::domain::time::Time;
-use crate::store::{Tx, accounts, audit_log};
+use crate::store::{Tx, accounts, audit_log, history};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -48,6 +49,11 @@ pub fn record(tx: &Tx<'_>, now: Time, actor: &str, entry: &Entry<'_>) -> Result<
 }
 
 impl Service {
+    /// The head of each log that is chained.
+    pub fn heads(&self) -> Result<Vec<Head>, Error> {
+        self.read(|db| Ok(history::heads(db)?))
+    }
+
     /// A page of the audit log, newest first.
     ///
     /// # Errors

@@ -5,10 +5,16 @@
 
 use super::operator::wallets;
 use super::{Error, audit};
+use crate::domain::history::Head;
 use crate::domain::progress::Tell;
 use crate::domain::time::Time;
+use crate::store::audit_log::NewEntry;
 use crate::store::backup::{Held, NextIndex, copy};
+use crate::store::history;
 use std::path::Path;
+
+/// Actor of the audit log for a restore.
+const ACTOR: &str = "restore";
 
 /// A restore that is wanted.
 #[derive(Clone, Debug)]
@@ -37,27 +43,34 @@ pub struct Restored {
     pub gap_limits: Vec<(String, u32)>,
 }
 
-/// Copies a file, also one in use, and checks the copy, which stays of the file's version. `tell` hears how far it is, and
+/// Copies a file, also one in use, and checks the copy, which stays of the file's version. Returns the heads of its history. `tell` hears how far it is, and
 /// where the file cannot be read as it stands.
 ///
 /// # Errors
 /// A text for a person: the file is not there, the copy's name is taken and `replace` was not said, or the copy is not
 /// whole.
-pub fn backup(from: &Path, to: &Path, replace: bool, tell: &mut Tell<'_>) -> Result<(), Error> {
+pub fn backup(
+    from: &Path,
+    to: &Path,
+    replace: bool,
+    tell: &mut Tell<'_>,
+) -> Result<Vec<Head>, Error> {
     check_name(to, replace)?;
     let copy = copy(from, to, tell)?;
     copy.check_replaced()?;
     let mut findings = Vec::new();
-    copy.read(|db| {
+    let heads = copy.read(|db| {
         let mut report = |finding| findings.push(finding);
-        crate::store::audit::check_whole(db, &mut report, tell).map_err(Error::from)
+        crate::store::audit::check_whole(db, &mut report, tell)?;
+        Ok::<_, Error>(history::heads(db)?)
     })?;
     if let Some(first) = findings.first() {
         return Err(Error::Failed(format!(
             "the copy is damaged or incomplete: {first}"
         )));
     }
-    Ok(copy.put_in_place(replace)?)
+    copy.put_in_place(replace)?;
+    Ok(heads)
 }
 
 /// Goes back to a copy: what it does not know of is not done a second time. With `dry_run` everything is tried, and
@@ -83,13 +96,23 @@ pub fn restore(
             report(finding);
         };
         audit::audit(db, &mut report, tell)?;
+        audit::check_history(db, &[], &mut report)?;
         audit::check_addresses(db, &mut report, tell)
     })?;
     if findings > 0 && !wanted.replace {
         let message = format!("{findings} findings in the copy; --force restores it all the same");
         return Err(Error::Failed(message));
     }
+    let (of_copy, replaced) = (copy.read(history::heads)?, copy.replaced_heads()?);
     let held = copy.hold(wanted.now, wanted.next, tell)?;
+    let noted = NewEntry {
+        actor: ACTOR,
+        action: audit::history::RESTORE,
+        account: None,
+        object_id: None,
+        detail: &audit::history::restore_detail(&of_copy, &replaced).to_string(),
+    };
+    copy.note(&noted, wanted.now)?;
     let gap_limits = copy.read(wallets::gap_limits)?;
     if !wanted.dry_run {
         copy.put_in_place(wanted.replace)?;

@@ -197,6 +197,7 @@ pub(super) fn request(
         kind: transfer.kind.booked_as(),
         amount: transfer.amount.negated()?,
         fee_bps: None,
+        sale_fee_bps: None,
         reverses: None,
         memo: None,
     };
@@ -226,6 +227,7 @@ fn put_back(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
             kind: transfer.kind.reversed_as(),
             amount: amount.negated()?,
             fee_bps: None,
+            sale_fee_bps: None,
             reverses: Some(seq),
             memo: None,
         };

@@ -115,6 +115,13 @@ rows! {
     FEES = file "sql/audit/fee_amounts.sql";
 }
 
+rows! {
+    fn read_sale(id, sale, fee, rate, fee_rate) -> SaleFee {
+        Ok(SaleFee { id, sale, fee, rate, fee_rate })
+    }
+    SALES_FEES = file "sql/audit/sales_fees.sql";
+}
+
 values! {
     /// Every invoice in order, for judging each again.
     INVOICES(seq: i64) = "select seq from invoices where seq > :after order by seq limit :limit";
@@ -219,6 +226,25 @@ pub struct Fee {
 /// Every fee.
 pub fn fees(db: &Reader<'_>, each: impl FnMut(Fee)) -> Result<(), StoreError> {
     FEES.each(db, &[], each)
+}
+
+/// A sale with its fee rate and its fee.
+pub struct SaleFee {
+    /// Id of the sale's entry.
+    pub id: String,
+    /// The sale.
+    pub sale: Cents,
+    /// Its fee as it was booked; zero where none was.
+    pub fee: Cents,
+    /// Rate at which the sale was booked.
+    pub rate: Bps,
+    /// Rate that the fee's entry names.
+    pub fee_rate: Option<Bps>,
+}
+
+/// Every sale that keeps its fee rate.
+pub fn sales_fees(db: &Reader<'_>, each: impl FnMut(SaleFee)) -> Result<(), StoreError> {
+    SALES_FEES.each(db, &[], each)
 }
 
 /// The next invoices after this one.

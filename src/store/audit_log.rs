@@ -1,9 +1,11 @@
 //! The table `audit_log`: who did what. Rows are only added.
 
+use super::history::append;
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
+use crate::domain::history::Log;
 use crate::domain::time::Time;
-use rusqlite::named_params;
+use rusqlite::{Connection, named_params};
 
 /// Something that somebody did.
 pub struct NewEntry<'a> {
@@ -48,6 +50,7 @@ rows! {
 }
 
 values! {
+    OF_ACTION(at: Time, detail: String) = "select at, detail from audit_log where action = :action order by seq";
     WAS_TAKEN_AWAY(found: bool) = "select exists (select 1 from audit_log \
         where account = :account and action = 'unmatched_payment.undo' \
         and json_extract(detail, '$.from.invoice') = :invoice) as found";
@@ -56,8 +59,8 @@ values! {
 }
 
 commands! {
-    INSERT = "insert into audit_log (at, actor, action, account, object_id, detail) \
-        values (:at, :actor, :action, :account, :object_id, :detail)";
+    INSERT = "insert into audit_log (seq, link, at, actor, action, account, object_id, detail, states) \
+        values (:seq, :link, :at, :actor, :action, :account, :object_id, :detail, :states)";
 }
 
 /// What was done before the entry with this `seq`, newest first; only to this account where one is named.
@@ -89,6 +92,11 @@ pub fn last(
     )
 }
 
+/// Every entry of an action, oldest first: its time and its detail.
+pub fn of_action(db: &Reader<'_>, action: &str) -> Result<Vec<(Time, String)>, StoreError> {
+    OF_ACTION.all(db, named_params! { ":action": action })
+}
+
 /// Returns `true` if a payment that a person gave to an invoice was taken away again.
 pub fn was_taken_away(db: &Reader<'_>, account: i64, invoice: &str) -> Result<bool, StoreError> {
     WAS_TAKEN_AWAY.only(
@@ -99,6 +107,15 @@ pub fn was_taken_away(db: &Reader<'_>, account: i64, invoice: &str) -> Result<bo
 
 /// Adds an entry.
 pub fn insert(tx: &Tx<'_>, entry: &NewEntry<'_>, now: Time) -> Result<(), StoreError> {
+    tx.told(|conn| insert_on(conn, entry, now))
+}
+
+/// [`insert`], by a connection that no server uses.
+pub(super) fn insert_on(
+    conn: &Connection,
+    entry: &NewEntry<'_>,
+    now: Time,
+) -> rusqlite::Result<()> {
     let params = named_params! {
         ":at": now,
         ":actor": entry.actor,
@@ -106,6 +123,7 @@ pub fn insert(tx: &Tx<'_>, entry: &NewEntry<'_>, now: Time) -> Result<(), StoreE
         ":account": entry.account,
         ":object_id": entry.object_id,
         ":detail": entry.detail,
+        ":states": None::<String>,
     };
-    INSERT.run(tx, params).map(drop)
+    append(conn, Log::AuditLog, &INSERT, params).map(drop)
 }

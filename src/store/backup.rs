@@ -4,6 +4,7 @@
 //! holds: a file is complete and synced before it has its name, and the name never points at a mixture of two files.
 
 mod hold;
+mod noting;
 mod replaced;
 
 pub use hold::{Held, Moved, NextIndex};

@@ -1,9 +1,11 @@
 //! The table `ledger`, and with every entry the running row of `balances`.
 
+use super::history::append;
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx, balances};
 use crate::domain::asset::Mode;
-use crate::domain::ledger::{Entry, Posting, RefType};
+use crate::domain::history::Log;
+use crate::domain::ledger::{Entry, LedgerKind, Posting, RefType};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -77,8 +79,6 @@ values! {
 
 commands! {
     INSERT = file "sql/ledger/insert.sql";
-    ADJUST = "insert into ledger (id, account, mode, currency, amount, kind, ref_type, memo, created_at) \
-        values (:id, :account, :mode, :currency, :amount, 'adjustment', 'admin', :memo, :created_at)";
 }
 
 /// Books one entry and moves the running balance.
@@ -105,9 +105,10 @@ pub fn book(
         ":deposit": deposit,
         ":transfer": transfer,
         ":reverses": posting.reverses,
+        ":sale_fee_bps": posting.sale_fee_bps,
         ":created_at": now,
     };
-    INSERT.insert(tx, params)?;
+    tx.told(|conn| append(conn, Log::Ledger, &INSERT, params))?;
     balances::move_by(
         tx,
         booking.account,
@@ -126,16 +127,26 @@ pub fn adjust(
     entry: &Entry,
     now: Time,
 ) -> Result<(), StoreError> {
+    let nothing: Option<i64> = None;
     let params = named_params! {
         ":id": entry.id,
         ":account": account,
         ":mode": mode,
         ":currency": entry.currency,
         ":amount": entry.amount,
+        ":kind": LedgerKind::Adjustment,
+        ":ref_type": RefType::Admin,
+        ":ref_id": nothing,
+        ":fee_bps": nothing,
         ":memo": entry.memo,
+        ":payment": nothing,
+        ":deposit": nothing,
+        ":transfer": nothing,
+        ":reverses": nothing,
+        ":sale_fee_bps": nothing,
         ":created_at": now,
     };
-    ADJUST.insert(tx, params)?;
+    tx.told(|conn| append(conn, Log::Ledger, &INSERT, params))?;
     balances::move_by(tx, account, mode, entry.currency, entry.kind, entry.amount)
 }
 

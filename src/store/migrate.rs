@@ -10,12 +10,13 @@ pub(super) use template::template;
 
 use super::StoreError;
 use super::audit::FOREIGN_KEYS;
+use super::history;
 use crate::domain::progress::{Said, Tell, count};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first; its place is its version.
-const MIGRATIONS: [&str; 25] = [
+const MIGRATIONS: [&str; 26] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -41,10 +42,14 @@ const MIGRATIONS: [&str; 25] = [
     include_str!("../../sql/migrations/0023_known_clients.sql"),
     include_str!("../../sql/migrations/0024_link_invoices.sql"),
     include_str!("../../sql/migrations/0025_null_is_json.sql"),
+    include_str!("../../sql/migrations/0026_history.sql"),
 ];
 
 /// Version of the last migration that edits the text of the schema. An upgrade past it checks the whole file.
 const SCHEMA_EDITED: usize = 25;
+
+/// The version from which on the rows of the ledger and of the audit log are chained.
+const HISTORY_SINCE: usize = 26;
 
 /// Brings a file up to the newest version, in one transaction. Where a reference leads nowhere afterwards, nothing is
 /// changed. `tell` hears of each step, and of none where there is nothing to do.
@@ -85,6 +90,9 @@ fn migrate_in_one(conn: &mut Connection, tell: &mut Tell<'_>) -> Result<(), Stor
     tell(Said::Done { part, done, of });
     if version < indexes::SINCE {
         indexes::work_out(&tx)?;
+    }
+    if version < HISTORY_SINCE {
+        history::begin(&tx)?;
     }
     let first = FOREIGN_KEYS.first_on(&tx, &[])?;
     if let Some((about, _, should)) = first {

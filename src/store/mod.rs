@@ -29,6 +29,7 @@ pub mod events;
 pub mod exports;
 pub mod file;
 mod health;
+pub mod history;
 pub mod idempotency;
 mod identity;
 pub mod invoice_steps;

@@ -9,6 +9,7 @@ use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::claim::ClaimOutcome;
 use crate::domain::deposit::DepositStatus;
 use crate::domain::event::{DeliveryState, EventType, Format};
+use crate::domain::history::Log;
 use crate::domain::ledger::{LedgerKind, RefType};
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Bps, Cents, Currency};
@@ -120,7 +121,8 @@ enum_as_text!(
     ServerStatus,
     CommandState,
     Script,
-    WalletNetwork
+    WalletNetwork,
+    Log
 );
 read_as_text!(Rate);
 

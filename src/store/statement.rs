@@ -14,7 +14,7 @@ use rusqlite::types::ToSql;
 use rusqlite::{CachedStatement, Connection, Error, Row};
 
 /// Values, each with the name of its parameter: what [`rusqlite::named_params`] makes.
-type Params<'p> = &'p [(&'p str, &'p dyn ToSql)];
+pub(super) type Params<'p> = &'p [(&'p str, &'p dyn ToSql)];
 
 /// A statement, prepared once for each connection, with its values.
 fn bound<'c>(

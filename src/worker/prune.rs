@@ -1,8 +1,8 @@
 //! Removes what is kept only for a while: idempotency answers, attempts, sessions, rolled secrets. Never events or
-//! deliveries.
+//! deliveries. Logs the heads of the history once a day.
 
 use super::{Next, Worker};
-use crate::domain::time::{HOUR_MS, Time};
+use crate::domain::time::{DAY_MS, HOUR_MS, Time};
 use crate::service::{Error, Service};
 use std::sync::Arc;
 
@@ -10,6 +10,8 @@ use std::sync::Arc;
 pub struct Prune {
     service: Arc<Service>,
     next: Time,
+    /// Time at which the heads are logged next.
+    next_heads: Time,
 }
 
 impl Prune {
@@ -18,7 +20,22 @@ impl Prune {
         Prune {
             service,
             next: Time(0),
+            next_heads: Time(0),
         }
+    }
+}
+
+impl Prune {
+    /// Logs the heads of the history, once a day.
+    fn log_heads(&mut self, now: Time) -> Result<(), Error> {
+        let waits = now < self.next_heads && self.next_heads <= now.plus_ms(DAY_MS);
+        if !waits {
+            for head in self.service.heads()? {
+                log::info!("history: head={head}");
+            }
+            self.next_heads = now.plus_ms(DAY_MS);
+        }
+        Ok(())
     }
 }
 
@@ -31,6 +48,7 @@ impl Worker for Prune {
         if waits {
             return Ok(Next::At(self.next));
         }
+        self.log_heads(now)?;
         if self.service.prune(now).await? {
             return Ok(Next::Again);
         }

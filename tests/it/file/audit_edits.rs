@@ -17,6 +17,7 @@ fn is_found(edit: &str, begin: &str, end: &str) {
         .unwrap();
     assert_eq!(findings(&file), Vec::<String>::new());
     let conn = Connection::open(&file).unwrap();
+    conn.execute_batch("pragma foreign_keys = off").unwrap();
     conn.execute_batch(edit).unwrap();
     assert!(conn.total_changes() > 0, "{edit} changed nothing");
     drop(conn);
@@ -69,6 +70,12 @@ fn deleted_refund_with_its_ledger_rows_is_found() {
         "rule 8: audit log entry ",
         "of a payout or refund of this file",
     );
+}
+
+#[test]
+fn deleted_fees_with_adjusted_balances_are_found() {
+    let edit = "update balances set available = available - fees, fees = 0; delete from ledger where kind = 'fee'";
+    is_found(edit, "rule 2: ledger ", "basis points");
 }
 
 #[test]

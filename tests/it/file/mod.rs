@@ -7,6 +7,7 @@ mod durability;
 mod failing_disk;
 mod first_use;
 mod growth;
+mod history;
 mod in_use;
 mod keeping;
 mod old_copies;

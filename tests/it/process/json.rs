@@ -122,6 +122,18 @@ fn each_list_is_one_document_and_stays_lines_otherwise() {
     assert_eq!(text, format!("{{\"id\":{key}}}\n"));
 }
 
+/// What an audit counts.
+const COUNTED: [&str; 8] = [
+    "addresses",
+    "deliveries",
+    "deposits",
+    "events",
+    "invoices",
+    "ledgerEntries",
+    "payments",
+    "transfers",
+];
+
 #[test]
 fn audit_backup_and_restore_report_in_one_document() {
     let scratch = Scratch::new();
@@ -142,22 +154,15 @@ fn audit_backup_and_restore_report_in_one_document() {
         (&clean["findings"], &clean["findingCount"]),
         (&json!([]), &json!(0))
     );
-    let counted = [
-        "addresses",
-        "deliveries",
-        "deposits",
-        "events",
-        "invoices",
-        "ledgerEntries",
-        "payments",
-        "transfers",
-    ];
-    assert_eq!(keys(&clean["checked"]), BTreeSet::from(counted));
+    assert_eq!(keys(&clean["checked"]), BTreeSet::from(COUNTED));
     assert_eq!(clean["checked"]["invoices"], 1);
     let to = copy.to_str().unwrap();
     let copied = document(&["backup", to, "--force"], &file);
     let bytes = std::fs::metadata(&copy).unwrap().len();
-    assert_eq!(copied, json!({ "file": to, "bytes": bytes }));
+    assert_eq!(
+        copied,
+        json!({ "file": to, "bytes": bytes, "heads": clean["heads"] })
+    );
     let other = scratch.path("other.db");
     let restored = document(&["restore", to, "--dry-run"], &other);
     assert_eq!(

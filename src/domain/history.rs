@@ -1,0 +1,251 @@
+//! The hash chain over the ledger and the audit log, and hashes of values that a row of the audit log keeps.
+//!
+//! Each row carries SHA-256 of its named fields and of the link of the row before, so no row behind a link can be edited,
+//! added or removed without changing all links after it.
+
+use super::export::Cell;
+use super::signature::hex;
+use super::text_enum::text_enum;
+use sha2::{Digest as _, Sha256};
+use std::fmt;
+use std::str::FromStr;
+
+/// Version of the form in which fields are hashed. A link begins with it.
+pub const VERSION: u8 = 1;
+
+text_enum! {
+    /// A table whose rows are chained.
+    pub enum Log {
+        /// Ledger entries.
+        Ledger = "ledger",
+        /// Audit log.
+        AuditLog = "audit_log",
+    }
+}
+
+/// A hash, with the version of its form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Version of the form.
+    pub version: u8,
+    /// SHA-256.
+    pub hash: [u8; 32],
+}
+
+impl Link {
+    fn of(header: &str, form: &Form) -> Link {
+        let hash = Sha256::new()
+            .chain_update(header)
+            .chain_update(&form.0)
+            .finalize();
+        Link {
+            version: VERSION,
+            hash: hash.into(),
+        }
+    }
+
+    /// Returns the link that stands before the first row of a log, where no rows were there before the chain.
+    pub fn first(log: Log) -> Link {
+        Start::new(log).end()
+    }
+
+    /// Returns the link of a row behind another link.
+    pub fn behind(self, log: Log, row: &Form) -> Link {
+        Link::of(
+            &format!("coffer {log} {VERSION}\n{}\n", hex(&self.hash)),
+            row,
+        )
+    }
+
+    /// Returns the hash of the fields of something whose changes are in the audit log.
+    pub fn of_value(name: &str, fields: &Form) -> Link {
+        Link::of(&format!("coffer value {VERSION}\n{name}\n"), fields)
+    }
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}", self.version, hex(&self.hash))
+    }
+}
+
+/// Hash over all rows that were there before the chain, in order.
+pub struct Start(Sha256);
+
+impl Start {
+    /// Starts before the first row.
+    pub fn new(log: Log) -> Start {
+        let header = format!("coffer {log} {VERSION} start\n");
+        Start(Sha256::new().chain_update(header))
+    }
+
+    /// Adds a row.
+    pub fn add(&mut self, row: &Form) {
+        self.0.update(&row.0);
+    }
+
+    /// Returns the link behind all of them.
+    pub fn end(self) -> Link {
+        Link {
+            version: VERSION,
+            hash: self.0.finalize().into(),
+        }
+    }
+}
+
+/// Value of a field.
+#[derive(Clone, Copy, Debug)]
+pub enum Field<'a> {
+    /// Null.
+    Nothing,
+    /// An integer.
+    Number(i64),
+    /// Text.
+    Text(&'a [u8]),
+}
+
+impl<'a> From<&'a Cell> for Field<'a> {
+    fn from(cell: &'a Cell) -> Field<'a> {
+        match cell {
+            Cell::Nothing => Field::Nothing,
+            Cell::Number(number) => Field::Number(*number),
+            Cell::Text(text) => Field::Text(text.as_bytes()),
+        }
+    }
+}
+
+/// Named fields, in the form that is hashed: for each its name, its kind, and its value, texts behind their length.
+#[derive(Clone, Debug, Default)]
+pub struct Form(Vec<u8>);
+
+impl Form {
+    /// Adds a field.
+    pub fn add(&mut self, name: &str, value: Field<'_>) {
+        self.0.extend_from_slice(name.as_bytes());
+        match value {
+            Field::Nothing => self.0.extend_from_slice(b" null"),
+            Field::Number(number) => self.0.extend_from_slice(format!(" {number}").as_bytes()),
+            Field::Text(text) => {
+                self.0
+                    .extend_from_slice(format!(" text {} ", text.len()).as_bytes());
+                self.0.extend_from_slice(text);
+            }
+        }
+        self.0.push(b'\n');
+    }
+}
+
+/// End of a log at some moment: a person notes it elsewhere to prove the history up to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Which log.
+    pub log: Log,
+    /// `seq` of its last row; 0 where it has none.
+    pub seq: i64,
+    /// Link of that row.
+    pub link: Link,
+}
+
+impl fmt::Display for Head {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}:{}", self.log, self.seq, self.link)
+    }
+}
+
+/// The text is no head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoHead;
+
+impl fmt::Display for NoHead {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(
+            "a head looks like ledger:120:1:9f86…, as `coffer audit` and `coffer backup` print it",
+        )
+    }
+}
+
+impl std::error::Error for NoHead {}
+
+impl FromStr for Head {
+    type Err = NoHead;
+
+    fn from_str(text: &str) -> Result<Head, NoHead> {
+        let mut parts = text.trim().split(':');
+        let mut part = || parts.next().ok_or(NoHead);
+        let log = part()?.parse().map_err(|_| NoHead)?;
+        let seq = part()?.parse().map_err(|_| NoHead)?;
+        let version = part()?.parse().map_err(|_| NoHead)?;
+        let hash = unhex(part()?).ok_or(NoHead)?;
+        let link = Link { version, hash };
+        match parts.next() {
+            None => Ok(Head { log, seq, link }),
+            Some(_) => Err(NoHead),
+        }
+    }
+}
+
+/// 64 hex digits.
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let (digits, rest) = text.as_bytes().as_chunks::<2>();
+    let byte = |pair: &[u8; 2]| {
+        let digits = std::str::from_utf8(pair).ok()?;
+        u8::from_str_radix(digits, 16).ok()
+    };
+    let bytes: Option<Vec<u8>> = digits.iter().map(byte).collect();
+    bytes?.try_into().ok().filter(|_| rest.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Field, Form, Head, Link, Log};
+
+    fn row(memo: Field<'_>) -> Form {
+        let mut form = Form::default();
+        form.add("seq", Field::Number(1));
+        form.add("memo", memo);
+        form
+    }
+
+    #[test]
+    fn link_follows_from_the_fields_and_the_link_before() {
+        let first = Link::first(Log::Ledger);
+        let link = first.behind(Log::Ledger, &row(Field::Text(b"a")));
+        assert_eq!(link, first.behind(Log::Ledger, &row(Field::Text(b"a"))));
+        for other in [
+            first.behind(Log::Ledger, &row(Field::Text(b"b"))),
+            first.behind(Log::Ledger, &row(Field::Nothing)),
+            first.behind(Log::Ledger, &row(Field::Number(1))),
+            first.behind(Log::AuditLog, &row(Field::Text(b"a"))),
+            link.behind(Log::Ledger, &row(Field::Text(b"a"))),
+        ] {
+            assert_ne!(other, link);
+        }
+        // By sha256sum, of the form as the guide describes it.
+        assert_eq!(
+            Link::first(Log::Ledger).to_string(),
+            "1:a859d1184422bee02cb0ee21a0f42793b08c31402d1e4d475a3b63fcab9a3b2f"
+        );
+    }
+
+    #[test]
+    fn head_is_read_as_it_is_written() {
+        let link = Link::first(Log::AuditLog);
+        let head = Head {
+            log: Log::AuditLog,
+            seq: 12,
+            link,
+        };
+        assert_eq!(head.to_string().parse(), Ok(head));
+        for wrong in [
+            "",
+            "ledger",
+            "ledger:1:1:00",
+            "nothing:1:1:",
+            "ledger:1:1:zz",
+        ] {
+            assert!(wrong.parse::<Head>().is_err(), "{wrong}");
+        }
+        let text = format!("{head}:1");
+        assert!(text.parse::<Head>().is_err());
+    }
+}

@@ -1,0 +1,179 @@
+//! Verifies the hash chain over the ledger and the audit log, and heads that a person has noted.
+
+use super::{Error, Finding};
+use crate::domain::history::{Head, Link, Log, Start, VERSION};
+use crate::store::{Reader, audit_log, history};
+use serde_json::Value;
+
+/// Action of the row that `restore` writes.
+pub(in crate::service) const RESTORE: &str = "file.restore";
+
+/// Rule 9: each row of the ledger and of the audit log is linked to the row before it, and these heads are part of it.
+/// Returns the head of each log.
+///
+/// # Errors
+/// [`Error`] where the file cannot be read.
+pub fn check_history(
+    db: &Reader<'_>,
+    noted: &[Head],
+    report: &mut dyn FnMut(Finding),
+) -> Result<Vec<Head>, Error> {
+    let mut heads = Vec::new();
+    for &log in Log::ALL {
+        let mut noted: Vec<Head> = noted
+            .iter()
+            .filter(|head| head.log == log)
+            .copied()
+            .collect();
+        let mut walk = Walk::begin(db, log)?;
+        history::each(db, log, |row| {
+            for finding in walk.step(&row) {
+                report(finding);
+            }
+            noted.retain(|head| (head.seq, head.link) != (row.seq, walk.link));
+        })?;
+        walk.end().into_iter().for_each(&mut *report);
+        noted.retain(|head| !walk.is_first(head));
+        for head in noted {
+            report(not_part(db, &head)?);
+        }
+        heads.push(Head {
+            log,
+            seq: walk.seq,
+            link: walk.link,
+        });
+    }
+    Ok(heads)
+}
+
+/// A walk over the rows of a log.
+struct Walk {
+    log: Log,
+    /// Rows of before the chain that were met, with the last one that there was and the link over all of them.
+    start: Option<(Start, i64, Link)>,
+    /// First link of the log.
+    first: (i64, Link),
+    /// The row met last; 0 before the first.
+    seq: i64,
+    /// Its link.
+    link: Link,
+}
+
+impl Walk {
+    fn begin(db: &Reader<'_>, log: Log) -> Result<Walk, Error> {
+        let first = history::start(db, log)?;
+        let start = first.map(|(last, link)| (Start::new(log), last, link));
+        let first = first.unwrap_or_else(|| (0, Link::first(log)));
+        Ok(Walk {
+            log,
+            start,
+            first,
+            seq: 0,
+            link: first.1,
+        })
+    }
+
+    /// Returns `true` if a head is the log's before its first chained row.
+    fn is_first(&self, head: &Head) -> bool {
+        (head.seq, head.link) == self.first
+    }
+
+    /// Takes the next row.
+    fn step(&mut self, row: &history::ChainedRow) -> Vec<Finding> {
+        let mut found = Vec::new();
+        if let Some((start, last, _)) = &mut self.start
+            && row.seq <= *last
+        {
+            start.add(&row.form);
+            self.seq = row.seq;
+            return found;
+        }
+        found.extend(self.end());
+        let next = self.seq.max(self.first.0).saturating_add(1);
+        if row.seq != next {
+            found.push(self.finding(
+                row.seq,
+                format!("the row after {}", next.saturating_sub(1)),
+                format!(
+                    "behind row {}: rows were removed",
+                    row.seq.saturating_sub(1)
+                ),
+            ));
+        }
+        let right = self.link.behind(self.log, &row.form);
+        let problem = match row.link {
+            Some(link) if link == right => None,
+            Some(link) if link.version != VERSION => Some(format!("of version {}", link.version)),
+            Some(_) => Some("edited".to_owned()),
+            None => Some("without a link".to_owned()),
+        };
+        if let Some(problem) = problem {
+            let should = "as it was written, behind the row before it".to_owned();
+            found.push(self.finding(row.seq, problem, should));
+        }
+        (self.seq, self.link) = (row.seq, row.link.unwrap_or(right));
+        found
+    }
+
+    /// Ends the rows of before the chain.
+    fn end(&mut self) -> Option<Finding> {
+        let (start, last, link) = self.start.take()?;
+        let is_whole = start.end() == link;
+        self.seq = self.seq.max(last);
+        (!is_whole).then(|| Finding {
+            rule: 9,
+            about: format!("{} up to {last}", self.log),
+            is: "edited".to_owned(),
+            should: "as it was when the chain was begun behind it".to_owned(),
+        })
+    }
+
+    fn finding(&self, seq: i64, is: String, should: String) -> Finding {
+        Finding {
+            rule: 9,
+            about: format!("{} {seq}", self.log),
+            is,
+            should,
+        }
+    }
+}
+
+/// The finding for a head that was not met, with the restore that may have replaced it.
+fn not_part(db: &Reader<'_>, head: &Head) -> Result<Finding, Error> {
+    let mut restored = None;
+    for (at, detail) in audit_log::of_action(db, RESTORE)? {
+        let detail: Value = serde_json::from_str(&detail)?;
+        let seq = |of: &str| Some(noted(&detail, of, head.log)?.seq);
+        let is_behind_copy = seq("copy").is_some_and(|copy| copy < head.seq);
+        // Of a replaced file that could not be read nothing is known.
+        let was_replaced = seq("replaced").is_none_or(|replaced| head.seq <= replaced);
+        if restored.is_none() && is_behind_copy && was_replaced {
+            restored = Some(at);
+        }
+    }
+    let is = match restored {
+        Some(at) => format!("of a file that was restored from an older copy on {at}"),
+        None => "not part of this history".to_owned(),
+    };
+    Ok(Finding {
+        rule: 9,
+        about: format!("head {head}"),
+        is,
+        should: format!("the link of row {} of {}", head.seq, head.log),
+    })
+}
+
+/// A head that a restore has noted.
+fn noted(detail: &Value, of: &str, log: Log) -> Option<Head> {
+    let heads = detail.get(of)?.as_array()?;
+    let mut heads = heads
+        .iter()
+        .filter_map(|head| head.as_str()?.parse::<Head>().ok());
+    heads.find(|head| head.log == log)
+}
+
+/// Heads as a restore notes them.
+pub(in crate::service) fn restore_detail(copy: &[Head], replaced: &[Head]) -> Value {
+    let texts = |heads: &[Head]| Value::from_iter(heads.iter().map(Head::to_string));
+    Value::from_iter([("copy", texts(copy)), ("replaced", texts(replaced))])
+}

@@ -1,0 +1,42 @@
+//! Notes in the audit log of a copy that it is restored, and what it replaces.
+
+use super::Copy;
+use crate::domain::history::Head;
+use crate::domain::time::Time;
+use crate::store::audit_log::{self, NewEntry};
+use crate::store::lock::Lock;
+use crate::store::open::{open_plain, prepare};
+use crate::store::{StoreError, history};
+use rusqlite::{Connection, OpenFlags};
+
+impl Copy {
+    /// Heads of the file that is to be replaced, as far as that can be read.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the file is in use by a server.
+    pub fn replaced_heads(&self) -> Result<Vec<Head>, StoreError> {
+        if !self.to.exists() {
+            return Ok(Vec::new());
+        }
+        let _lock = Lock::beside(&self.to)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let found = Connection::open_with_flags(&self.to, flags).and_then(|conn| {
+            prepare(&conn)?;
+            history::heads_on(&conn)
+        });
+        // What is damaged, another program's or of an older version tells nothing.
+        Ok(found.unwrap_or_default())
+    }
+
+    /// Adds an entry to the audit log of the copy.
+    ///
+    /// # Errors
+    /// [`StoreError`] where it cannot be written.
+    pub fn note(&self, entry: &NewEntry<'_>, now: Time) -> Result<(), StoreError> {
+        let mut conn = open_plain(&self.temporary)?;
+        let tx = conn.transaction()?;
+        audit_log::insert_on(&tx, entry, now)?;
+        tx.commit()?;
+        Ok(conn.close().map_err(|(_, error)| error)?)
+    }
+}

@@ -1,0 +1,192 @@
+//! The hash chain over `ledger` and `audit_log`: appends rows to it and reads it back.
+//!
+//! Invariant: the row before is read in the transaction that inserts, whichever process wrote it.
+
+use super::statement::{Params, Statement, commands, rows, values};
+use super::{Reader, StoreError};
+use crate::domain::export::Cell;
+use crate::domain::history::{Field, Form, Head, Link, Log, Start};
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, named_params};
+
+/// A row of a chained log.
+pub struct ChainedRow {
+    /// Its link; `None` for a row of before the chain.
+    pub link: Option<Link>,
+    /// Order of insertion.
+    pub seq: i64,
+    /// All of its fields, `seq` first.
+    pub form: Form,
+}
+
+values! {
+    LAST_OF_LEDGER(seq: i64, link: Option<Link>) = "select seq, link from ledger order by seq desc limit 1";
+    LAST_OF_AUDIT_LOG(seq: i64, link: Option<Link>) = "select seq, link from audit_log order by seq desc limit 1";
+    START(last_seq: i64, link: Link) = "select last_seq, link from history_starts where log = :log";
+    IS_CHAINED(found: bool) = "select exists (select 1 from pragma_table_info('ledger') where name = 'link') as found";
+}
+
+commands! {
+    BEGIN = "insert into history_starts (log, last_seq, link) values (:log, :last_seq, :link)";
+}
+
+/// A row of a log, by the fields that are hashed after its `seq`.
+fn chained(link: Option<Link>, seq: i64, fields: &[(&str, Cell)]) -> ChainedRow {
+    let mut form = Form::default();
+    form.add("seq", Field::Number(seq));
+    for (name, cell) in fields {
+        form.add(name, Field::from(cell));
+    }
+    ChainedRow { link, seq, form }
+}
+
+rows! {
+    fn read_ledger(
+        link, seq, id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, memo, payment, deposit, transfer,
+        reverses, sale_fee_bps, created_at,
+    ) -> ChainedRow {
+        Ok(chained(link, seq, &[
+            ("id", id), ("account", account), ("mode", mode), ("currency", currency), ("amount", amount), ("kind", kind),
+            ("ref_type", ref_type), ("ref_id", ref_id), ("fee_bps", fee_bps), ("memo", memo), ("payment", payment),
+            ("deposit", deposit), ("transfer", transfer), ("reverses", reverses), ("sale_fee_bps", sale_fee_bps),
+            ("created_at", created_at),
+        ]))
+    }
+    LEDGER = select "from ledger order by seq";
+}
+
+rows! {
+    fn read_audit_log(link, seq, at, actor, action, account, object_id, detail, states) -> ChainedRow {
+        Ok(chained(link, seq, &[
+            ("at", at), ("actor", actor), ("action", action), ("account", account), ("object_id", object_id),
+            ("detail", detail), ("states", states),
+        ]))
+    }
+    AUDIT_LOG = select "from audit_log order by seq";
+}
+
+/// Inserts a row behind the last one of its log; its `seq`. `fields` are named and ordered as they are read here.
+pub(super) fn append(
+    conn: &Connection,
+    log: Log,
+    insert: &Statement,
+    fields: Params<'_>,
+) -> rusqlite::Result<i64> {
+    let head = head_on(conn, log)?;
+    let seq = head.seq.saturating_add(1);
+    let mut form = Form::default();
+    form.add("seq", Field::Number(seq));
+    for (name, value) in fields {
+        let value = value.to_sql()?;
+        let value = match &value {
+            ToSqlOutput::Borrowed(value) => *value,
+            ToSqlOutput::Owned(value) => ValueRef::from(value),
+            other => {
+                let problem = format!("{name} cannot be hashed: {other:?}");
+                return Err(rusqlite::Error::ToSqlConversionFailure(problem.into()));
+            }
+        };
+        form.add(name.trim_start_matches(':'), field(value)?);
+    }
+    let link = head.link.behind(log, &form);
+    let mut params: Vec<(&str, &dyn ToSql)> = vec![(":seq", &seq), (":link", &link)];
+    params.extend_from_slice(fields);
+    match insert.execute(conn, &params)? {
+        1 => Ok(seq),
+        rows => Err(rusqlite::Error::StatementChangedRows(rows)),
+    }
+}
+
+/// The end of a log.
+fn head_on(conn: &Connection, log: Log) -> rusqlite::Result<Head> {
+    let last = match log {
+        Log::Ledger => LAST_OF_LEDGER.first_on(conn, &[])?,
+        Log::AuditLog => LAST_OF_AUDIT_LOG.first_on(conn, &[])?,
+    };
+    let (seq, link) = last.unwrap_or((0, None));
+    let link = match link {
+        Some(link) => link,
+        None => {
+            let start = START.first_on(conn, named_params! { ":log": log })?;
+            start.map_or_else(|| Link::first(log), |(_, link)| link)
+        }
+    };
+    Ok(Head { log, seq, link })
+}
+
+/// The end of every log; none of a file of before the chain.
+pub fn heads(db: &Reader<'_>) -> Result<Vec<Head>, StoreError> {
+    db.told(heads_on)
+}
+
+/// [`heads`], by a connection that no server uses.
+pub(super) fn heads_on(conn: &Connection) -> rusqlite::Result<Vec<Head>> {
+    if IS_CHAINED.first_on(conn, &[])? != Some(true) {
+        return Ok(Vec::new());
+    }
+    Log::ALL.iter().map(|log| head_on(conn, *log)).collect()
+}
+
+/// The last row of before the chain, and the first link, which is over all those rows.
+pub fn start(db: &Reader<'_>, log: Log) -> Result<Option<(i64, Link)>, StoreError> {
+    START.first(db, named_params! { ":log": log })
+}
+
+/// Reads every row of a log, in order.
+pub fn each(db: &Reader<'_>, log: Log, each: impl FnMut(ChainedRow)) -> Result<(), StoreError> {
+    match log {
+        Log::Ledger => LEDGER.each(db, &[], each),
+        Log::AuditLog => AUDIT_LOG.each(db, &[], each),
+    }
+}
+
+/// Begins the chain of a file that has rows already.
+pub(super) fn begin(conn: &Connection) -> Result<(), StoreError> {
+    for &log in Log::ALL {
+        let (mut start, mut last) = (Start::new(log), 0);
+        let reader = Reader {
+            conn,
+            health: None,
+            memo: None,
+        };
+        each(&reader, log, |row| {
+            start.add(&row.form);
+            last = row.seq;
+        })?;
+        if last > 0 {
+            let link = start.end();
+            let params = named_params! { ":log": log, ":last_seq": last, ":link": link };
+            BEGIN.execute(conn, params)?;
+        }
+    }
+    Ok(())
+}
+
+/// A value as it is hashed.
+fn field(value: ValueRef<'_>) -> rusqlite::Result<Field<'_>> {
+    match value {
+        ValueRef::Null => Ok(Field::Nothing),
+        ValueRef::Integer(number) => Ok(Field::Number(number)),
+        ValueRef::Text(text) => Ok(Field::Text(text)),
+        ValueRef::Blob(_) | ValueRef::Real(_) => Err(FromSqlError::InvalidType.into()),
+    }
+}
+
+impl FromSql for Link {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Link> {
+        match value.as_blob()?.split_first_chunk::<1>() {
+            Some(([version], hash)) => Ok(Link {
+                version: *version,
+                hash: hash.try_into().map_err(|_| FromSqlError::InvalidType)?,
+            }),
+            None => Err(FromSqlError::InvalidType),
+        }
+    }
+}
+
+impl ToSql for Link {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let bytes = [&[self.version][..], &self.hash].concat();
+        Ok(ToSqlOutput::from(bytes))
+    }
+}

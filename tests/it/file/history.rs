@@ -1,0 +1,265 @@
+//! The hash chain over the ledger and the audit log: edits are found, and a head that was noted proves what is before it.
+
+use super::audit::{findings, shop};
+use super::old_files::{as_of, column, opened};
+use crate::support::scratch::Scratch;
+use crate::support::{LIVE, Shop, TEST};
+use rusqlite::Connection;
+use serde_json::json;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs a command on a file.
+fn run(command: &str, file: &Path, more: &[&str]) -> Output {
+    let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    coffer
+        .args([command, "--log", "off", "--file"])
+        .arg(file)
+        .args(more);
+    coffer.output().unwrap()
+}
+
+/// The heads that a command prints, which must succeed.
+#[track_caller]
+fn heads(command: &str, file: &Path, more: &[&str]) -> Vec<String> {
+    let output = run(command, file, more);
+    let printed = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let heads = printed
+        .lines()
+        .filter_map(|line| line.strip_prefix("head "));
+    heads.map(str::to_owned).collect()
+}
+
+/// A copy of a file that nobody has open.
+fn copy_of(file: &Path, copy: &Path) {
+    let source = Connection::open(file).unwrap();
+    source
+        .execute("vacuum into ?1", [copy.to_str().unwrap()])
+        .unwrap();
+}
+
+/// Edits a file, whatever its constraints say.
+#[track_caller]
+fn edit(file: &Path, statement: &str) {
+    let conn = Connection::open(file).unwrap();
+    conn.execute_batch("pragma foreign_keys = off; pragma ignore_check_constraints = on")
+        .unwrap();
+    conn.execute_batch(statement).unwrap();
+    assert!(conn.total_changes() > 0, "{statement} changed nothing");
+}
+
+/// Expects a finding of rule 9 about this row.
+#[track_caller]
+fn is_found(original: &Path, statement: &str, about: &str) {
+    let scratch = Scratch::new();
+    let file = scratch.path("edited.db");
+    std::fs::copy(original, &file).unwrap();
+    edit(&file, statement);
+    let found = findings(&file);
+    let begin = format!("rule 9: {about} is ");
+    assert!(
+        found.iter().any(|line| line.starts_with(&begin)),
+        "{statement}: {found:#?}"
+    );
+}
+
+#[test]
+fn each_edited_column_of_a_chained_row_is_found() {
+    let (shop, scratch) = (shop(), Scratch::new());
+    let file = scratch.path("file.db");
+    copy_of(shop.file(), &file);
+    for (table, columns, other) in [
+        (
+            "ledger",
+            &[
+                "id", "mode", "currency", "kind", "ref_type", "ref_id", "memo",
+            ][..],
+            "'x'",
+        ),
+        (
+            "ledger",
+            &[
+                "account",
+                "amount",
+                "fee_bps",
+                "payment",
+                "deposit",
+                "transfer",
+                "reverses",
+                "sale_fee_bps",
+                "created_at",
+            ],
+            "7777",
+        ),
+        (
+            "audit_log",
+            &["actor", "action", "object_id", "detail", "states"],
+            "'{\"x\":null}'",
+        ),
+        ("audit_log", &["at", "account"], "7777"),
+    ] {
+        for column in columns {
+            let edit = format!("update {table} set {column} = {other} where seq = 3");
+            is_found(&file, &edit, &format!("{table} 3"));
+        }
+        is_found(
+            &file,
+            &format!("update {table} set link = null where seq = 3"),
+            &format!("{table} 3"),
+        );
+        is_found(
+            &file,
+            &format!("delete from {table} where seq in (3, 4)"),
+            &format!("{table} 5"),
+        );
+        is_found(
+            &file,
+            &format!("delete from {table} where seq < 3"),
+            &format!("{table} 3"),
+        );
+    }
+    let added =
+        "insert into ledger (id, account, mode, currency, amount, kind, ref_type, created_at)
+        values ('x', 1, 'live', 'EUR', 5, 'adjustment', 'admin', 0)";
+    let last = column(&file, "select cast(max(seq) + 1 as text) from ledger");
+    is_found(&file, added, &format!("ledger {}", last[0]));
+}
+
+#[test]
+fn noted_head_is_proved_and_another_is_not() {
+    let (shop, scratch) = (shop(), Scratch::new());
+    let copy = scratch.path("copy.db");
+    let noted = heads("backup", shop.file(), &[copy.to_str().unwrap()]);
+    assert_eq!(noted, heads("audit", &copy, &[]));
+    assert_eq!(noted.len(), 2, "{noted:?}");
+    let funded = shop.fund(LIVE, "40.00", "EUR");
+    shop.refund(&funded, Some("5.00"));
+    let [ledger, audit_log] = [&noted[0], &noted[1]];
+    let both = ["--head", ledger.as_str(), "--head", audit_log];
+    let now = heads("audit", shop.file(), &both);
+    assert!(now[0] != *ledger && now[1] != *audit_log);
+    // The copy is whole, and does not have what came after it.
+    let rest = ["--skip-addresses", "--head", now[0].as_str()];
+    assert_eq!(run("audit", &copy, &rest).status.code(), Some(1));
+    let output = run("audit", &copy, &rest);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.contains("is not part of this history"), "{printed}");
+    let other = format!(
+        "{}{}",
+        &ledger[..ledger.len() - 1],
+        if ledger.ends_with('0') { '1' } else { '0' }
+    );
+    assert_eq!(
+        run("audit", shop.file(), &["--head", &other]).status.code(),
+        Some(1)
+    );
+    let wrong = run("audit", shop.file(), &["--head", "ledger:1"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("a head looks like ledger:120:"));
+}
+
+#[test]
+fn restore_notes_heads_so_that_a_lost_one_is_explained() {
+    let (shop, scratch) = (shop(), Scratch::new());
+    let (copy, file) = (scratch.path("copy.db"), scratch.path("file.db"));
+    let kept = heads("backup", shop.file(), &[copy.to_str().unwrap()]);
+    shop.fund(LIVE, "40.00", "EUR");
+    let lost = heads("backup", shop.file(), &[file.to_str().unwrap()]);
+    shop.fund(LIVE, "50.00", "EUR");
+    heads("backup", shop.file(), &[file.to_str().unwrap(), "--force"]);
+    let output = run("restore", &file, &[copy.to_str().unwrap(), "--force"]);
+    assert!(output.status.success(), "{output:?}");
+    heads("audit", &file, &["--head", &kept[0], "--head", &kept[1]]);
+    let output = run("audit", &file, &["--head", &lost[0]]);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        printed.contains("is of a file that was restored from an older copy on 20"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn reset_of_a_sandbox_begins_anew() {
+    let shop = shop();
+    shop.post("/sandbox/reset", None, json!({})).expect(200);
+    assert_eq!(findings(shop.file()), Vec::<String>::new());
+    let empty = heads("audit", shop.file(), &[]);
+    assert!(empty[0].starts_with("ledger:0:1:"), "{empty:?}");
+    shop.post("/sandbox/clock", None, json!({ "frozen": true }))
+        .expect(200);
+    shop.fund(LIVE, "40.00", "EUR");
+    heads("audit", shop.file(), &["--head", &empty[0]]);
+}
+
+#[test]
+fn rows_of_an_older_file_are_the_first_link() {
+    let (shop, scratch) = (shop(), Scratch::new());
+    let file = scratch.path("old.db");
+    drop(as_of(shop.file(), &file, 25));
+    let rows = column(&file, "select max(seq) || '' from ledger");
+    let (mut process, _url) = opened(&file);
+    assert!(process.close());
+    let upgraded = heads("audit", &file, &[]);
+    assert!(
+        upgraded[0].starts_with(&format!("ledger:{}:1:", rows[0])),
+        "{upgraded:?}"
+    );
+    assert_eq!(column(&file, "select count(link) || '' from ledger"), ["0"]);
+    is_found(
+        &file,
+        "update ledger set memo = 'x' where seq = 3",
+        &format!("ledger up to {}", rows[0]),
+    );
+    is_found(
+        &file,
+        "delete from ledger",
+        &format!("ledger up to {}", rows[0]),
+    );
+    // What comes later is linked behind them.
+    let (mut process, url) = opened(&file);
+    let invoice = json!({ "amount": "10.00", "currency": "EUR", "asset": "BTC" });
+    let invoice = super::old_files::call(&url, "POST", "/v1/invoices", TEST, &invoice);
+    let id = invoice.expect(201).json()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let path = format!("/v1/invoices/{id}/simulate");
+    super::old_files::call(&url, "POST", &path, TEST, &json!({ "case": "exact" })).expect(200);
+    assert!(process.close());
+    assert_ne!(
+        heads("audit", &file, &["--head", &upgraded[0]])[0],
+        upgraded[0]
+    );
+    assert_eq!(findings(&file), Vec::<String>::new());
+}
+
+#[test]
+fn commands_beside_a_server_continue_the_same_chain() {
+    let shop = Shop::open();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..20 {
+                shop.fund(LIVE, "10.00", "EUR");
+                // The first stays open, so each later one is refused.
+                shop.request_payout("5.00");
+            }
+        });
+        for number in 0..5 {
+            let name = format!("Shop {number}");
+            let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+            command
+                .args(["account", "create", &name, "--sandbox", "--file"])
+                .arg(shop.file());
+            assert!(command.output().unwrap().status.success());
+            let id = shop.read_beside("select id from accounts order by seq desc limit 1");
+            let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+            command
+                .args(["account", "approve", &id, "--sandbox", "--file"])
+                .arg(shop.file());
+            assert!(command.output().unwrap().status.success());
+        }
+    });
+    assert_eq!(findings(shop.file()), Vec::<String>::new());
+}
