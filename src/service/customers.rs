@@ -79,28 +79,25 @@ impl Service {
         self.read(|db| self.shown(db, &known(db, scope, reference)?))
     }
 
-    /// A customer's addresses as they are answered, without those that may be paid on no chain just now.
+    /// A customer's addresses as they are answered. One that may be paid on no chain just now names no chain.
     fn shown(&self, db: &Reader<'_>, customer: &Customer) -> Result<Json, Error> {
         let owner = Owner::Customer(customer.seq);
         let mut found = Vec::new();
         for family in Family::ALL {
-            let chains = self.payable(db, customer.mode, *family)?;
-            if !chains.is_empty()
-                && let Some(address) = addresses::of_owner(db, owner, family.chain())?
-            {
+            if let Some(address) = addresses::of_owner(db, owner, family.chain())? {
+                let chains = self.payable(db, customer.mode, *family)?;
                 found.push((*family, chains, address));
             }
         }
         Ok(render::customer::addresses(&customer.reference, &found)?)
     }
 
-    /// The chains of a family on which somebody sees what is paid: of wallets that take what is real, those that are
-    /// watched.
+    /// The chains of a family on which what is paid is seen.
     fn payable(&self, db: &Reader<'_>, mode: Mode, family: Family) -> Result<Vec<Chain>, Error> {
-        let is_any = self.is_simulated(mode) || family.chain().row().imported;
+        let is_any = self.is_simulated(mode);
         let mut found = Vec::new();
         for chain in family.chains() {
-            if is_any || self.followed_on(db, chain)?.is_some() {
+            if is_any || self.is_watched(db, chain)? {
                 found.push(chain);
             }
         }

@@ -25,7 +25,7 @@ const TAKEN_A_MINUTE_MAX: u32 = 10;
 pub const IMPORT_MAX: usize = 1000;
 
 impl Service {
-    /// Is there something that hands out addresses of this chain, be it empty?
+    /// Returns `true` if something hands out addresses of this chain, be it empty: a live one has to be watched.
     pub(super) fn has_pool(
         &self,
         db: &Reader<'_>,
@@ -36,7 +36,7 @@ impl Service {
             return Ok(true);
         }
         if chain.row().imported {
-            return Ok(pool_addresses::is_used(db, chain)?);
+            return Ok(self.is_watched(db, chain)? && pool_addresses::is_used(db, chain)?);
         }
         Ok(self.wallet_of(db, chain)?.is_some())
     }

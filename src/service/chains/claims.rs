@@ -48,11 +48,11 @@ impl Service {
             let others = body.iter().filter(is_other);
             let others = others.map(|(name, value)| (name.clone(), value.clone()));
             wallet::refuse_secrets_in(&others.collect())?;
-            let asset = native(chain)?;
             let Some(network) = service.followed_on(tx, chain)? else {
-                let problem = format!("{chain} is not followed");
+                let problem = format!("{chain} is not watched: nothing that is sent on it is seen");
                 return Err(Refusal::field("chain", problem).into());
             };
+            let asset = native(chain)?;
             let claim = read(&Fields::of(&body), now, asset, &network, actor)?;
             check(tx, &claim)?;
             claims::insert(tx, &claim)?;

@@ -287,6 +287,20 @@ impl Service {
         Ok(network.filter(is_taken))
     }
 
+    /// Returns `true` if what is sent on a live chain is seen. A chain whose addresses are imported is watched where it has a
+    /// cursor.
+    pub(in crate::service) fn is_watched(
+        &self,
+        db: &Reader<'_>,
+        chain: Chain,
+    ) -> Result<bool, Error> {
+        if !chain.row().imported {
+            return Ok(self.followed_on(db, chain)?.is_some());
+        }
+        let cursor = chain_cursors::of(db, chain)?;
+        Ok(cursor.is_some_and(|cursor| cursor.stopped.is_none()))
+    }
+
     /// The network that coins are sent on by hand: the one that is followed; the main one where nobody follows the chain, and no
     /// address of a test network is taken.
     pub(in crate::service) fn sent_on(

@@ -16,4 +16,5 @@ mod simulated_chain;
 mod transactions;
 mod undoing;
 mod unmatched;
+mod unwatched;
 mod wallets;

@@ -2,6 +2,7 @@
 
 use crate::file::audit::findings;
 use crate::invoices::idempotency::fifty;
+use crate::payments::live_addresses::watch;
 use crate::process::serve::{SetUp, call, serve};
 use crate::support::{Answer, Shop, agent, send};
 use rusqlite::Connection;
@@ -162,6 +163,7 @@ impl Served {
         let sql = "update accounts set customers_enabled = 1, status = 'active'";
         file.execute(sql, []).unwrap();
         drop(file);
+        watch(&shop, "solana");
         let (server, url) = serve(&shop.file(), &[]);
         let body = json!({ "email": "operator@shop.test", "password": "sandbox" }).to_string();
         let begun = send(

@@ -83,7 +83,11 @@ function ofCustomer(read) {
           cell: (one) =>
             h('div', { class: 'row' }, h('span', { class: 'mono' }, one.address), copyButton(one.address, 'address')),
         },
-        { name: 'Coins', cell: (one) => one.assets.map(({ id }) => id).join(', ') },
+        {
+          name: 'Coins',
+          cell: (one) =>
+            one.chainIds.length === 0 ? badge('unwatched', 'bad') : one.assets.map(({ id }) => id).join(', '),
+        },
       ],
       read.addresses,
     ).element,
