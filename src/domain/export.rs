@@ -79,6 +79,7 @@ const INVOICES: &[Column] = &[
     ("expiresAt", Form::Time),
     ("confirmedAt", Form::Time),
     ("cancelledAt", Form::Time),
+    ("fee", Form::Cents),
 ];
 
 const PAYMENTS: &[Column] = &[
@@ -97,6 +98,7 @@ const PAYMENTS: &[Column] = &[
     ("onTime", Flag),
     ("seenAt", Form::Time),
     ("confirmedAt", Form::Time),
+    ("fee", Form::Cents),
 ];
 
 const LEDGER: &[Column] = &[
@@ -145,6 +147,8 @@ const DEPOSITS: &[Column] = &[
     ("feeEur", Form::Cents),
     ("createdAt", Form::Time),
     ("confirmedAt", Form::Time),
+    ("netEur", Form::Cents),
+    ("currency", Plain),
 ];
 
 impl Export {

@@ -46,7 +46,7 @@ impl AsRef<[u8]> for Shared {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PageBody<'a> {
-    data: &'a [Json],
+    data: &'a [&'a RawValue],
     has_more: bool,
     next_before: Option<&'a str>,
 }
@@ -113,13 +113,21 @@ impl Reply {
 
     /// 200 with a page.
     pub(super) fn page(page: &Page) -> Result<Reply, Error> {
-        let next_before = page.next_before.as_deref();
+        Reply::page_of(&page.data, page.next_before.as_deref())
+    }
+
+    /// 200 with a page of these resources.
+    pub(super) fn page_of(
+        data: &[impl Borrow<RawValue>],
+        next_before: Option<&str>,
+    ) -> Result<Reply, Error> {
+        let data: Vec<&RawValue> = data.iter().map(Borrow::borrow).collect();
         let body = PageBody {
-            data: &page.data,
+            data: &data,
             has_more: next_before.is_some(),
             next_before,
         };
-        Reply::of_many(page.data.iter().map(Borrow::borrow), &body)
+        Reply::of_many(data.iter().copied(), &body)
     }
 
     /// 200 with a body around these resources, in a buffer that need not grow.

@@ -8,6 +8,7 @@ mod create;
 pub(in crate::service) use create::{may_be_made, new_invoice};
 
 use super::cache::Generation;
+use super::events::unknown_before;
 use super::settle::{Cause, judged_at};
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Mode;
@@ -42,8 +43,18 @@ pub struct Wanted {
     pub status: Option<InvoiceStatus>,
     /// Only with this reference of the merchant's.
     pub order_id: Option<String>,
+    /// Only older than the invoice with this id.
+    pub before: Option<String>,
     /// How many at most.
     pub limit: u32,
+}
+
+/// A page of invoices.
+pub struct InvoicePage {
+    /// The invoices, newest first.
+    pub data: Vec<Arc<RawValue>>,
+    /// The last one's id, where older ones follow.
+    pub next_before: Option<String>,
 }
 
 impl Service {
@@ -63,17 +74,36 @@ impl Service {
         Ok(found.json)
     }
 
-    /// The newest invoices.
-    pub fn invoices(&self, scope: &Scope, wanted: &Wanted) -> Result<Vec<Arc<RawValue>>, Error> {
+    /// A page of invoices, newest first.
+    ///
+    /// # Errors
+    /// `invalid_request` where `before` names none of the caller's invoices.
+    pub fn invoices(&self, scope: &Scope, wanted: &Wanted) -> Result<InvoicePage, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
-            let ids = match &wanted.order_id {
-                None => invoices::list(db, account, mode, wanted.status, wanted.limit)?,
-                Some(order_id) => {
-                    let found = invoices::by_order(db, account, mode, order_id)?;
-                    found.into_iter().map(|invoice| invoice.id).collect()
+            let before = match &wanted.before {
+                None => i64::MAX,
+                Some(id) => {
+                    let found = invoices::by_id(db, id)?;
+                    let mine = found.filter(|of| of.account == account && of.mode == mode);
+                    mine.ok_or_else(unknown_before)?.seq
                 }
             };
+            let mut ids = match &wanted.order_id {
+                None => {
+                    let limit = wanted.limit.saturating_add(1);
+                    invoices::list(db, account, mode, wanted.status, (before, limit))?
+                }
+                Some(order_id) => {
+                    let found = invoices::by_order(db, account, mode, order_id)?;
+                    let found = found.into_iter().filter(|invoice| invoice.seq < before);
+                    found.map(|invoice| invoice.id).collect()
+                }
+            };
+            let limit = usize::try_from(wanted.limit).unwrap_or(usize::MAX);
+            let has_more = ids.len() > limit;
+            ids.truncate(limit);
+            let next_before = ids.last().filter(|_| has_more).cloned();
             let found = ids
                 .iter()
                 .filter_map(|id| match self.caches.invoices.get(id) {
@@ -82,10 +112,13 @@ impl Service {
                 });
             // By the time it is rendered an invoice may have another status than the list was asked for.
             let fits = |found: &Rendered| wanted.status.is_none_or(|status| status == found.status);
-            found
+            let fitting = found
                 .filter(|found| found.as_ref().map_or(true, fits))
-                .map(|found| found.map(|found| found.json))
-                .collect()
+                .map(|found| found.map(|found| found.json));
+            Ok(InvoicePage {
+                data: fitting.collect::<Result<_, Error>>()?,
+                next_before,
+            })
         })
     }
 

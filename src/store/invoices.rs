@@ -48,9 +48,10 @@ rows! {
 
 values! {
     LIST(id: String) = "select id from invoices \
-        where account = :account and mode = :mode order by seq desc limit :limit";
+        where account = :account and mode = :mode and seq < :before order by seq desc limit :limit";
     LIST_BY_STATUS(id: String) = "select id from invoices \
-        where account = :account and mode = :mode and status = :status order by seq desc limit :limit";
+        where account = :account and mode = :mode and status = :status and seq < :before \
+        order by seq desc limit :limit";
     /// How far down one search looks.
     FLOOR(seq: i64, id: String) = file "sql/invoices/floor.sql";
     /// The same of one status.
@@ -147,21 +148,25 @@ pub fn by_order(
     BY_ORDER.first(db, params)
 }
 
-/// The ids of the newest invoices, of one status where one is given.
+/// The ids of the newest invoices older than the one with this `seq`, of one status where one is given.
 pub fn list(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
     status: Option<InvoiceStatus>,
-    limit: u32,
+    (before, limit): (i64, u32),
 ) -> Result<Vec<String>, StoreError> {
     match status {
         None => {
-            let params = named_params! { ":account": account, ":mode": mode, ":limit": limit };
+            let params = named_params! {
+                ":account": account, ":mode": mode, ":before": before, ":limit": limit
+            };
             LIST.all(db, params)
         }
         Some(status) => {
-            let params = named_params! { ":account": account, ":mode": mode, ":status": status, ":limit": limit };
+            let params = named_params! {
+                ":account": account, ":mode": mode, ":status": status, ":before": before, ":limit": limit
+            };
             LIST_BY_STATUS.all(db, params)
         }
     }

@@ -4,6 +4,7 @@ use crate::domain::fields::Fields;
 use crate::domain::invoice::draft::PaymentCase;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::status::InvoiceStatus;
+use crate::http::params::BEFORE_ID;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind, idempotency_key};
 use crate::http::route::{Answer, Body, Handler, PRIVATE, Resource, Route, Tag};
@@ -49,9 +50,10 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "listInvoices",
             tag: Some(Tag::Invoices),
             path: "/v1/invoices",
-            summary: "Lists invoices, newest first.",
+            summary: "Pages through the invoices, newest first.",
             query: &[
                 Param::limit(100, LIMIT_DEFAULT),
+                BEFORE_ID,
                 Param {
                     name: "status",
                     about: "Only invoices of this status.",
@@ -63,7 +65,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                     kind: ParamKind::Text { chars_max: 200 },
                 },
             ],
-            answers: &[Answer::json(200, "The invoices.", "InvoiceList")],
+            answers: &[Answer::json(200, "A page of invoices.", "InvoiceList")],
             handler: Handler::Secret(|call, caller| Box::pin(list(call, caller))),
             ..PRIVATE
         },
@@ -134,9 +136,11 @@ async fn list(call: Call, caller: Arc<Caller>) -> Result<Reply, Error> {
     let wanted = Wanted {
         status: call.query.choice("status")?,
         order_id: call.query.text("orderId").map(str::to_owned),
+        before: call.query.text("before").map(str::to_owned),
         limit: call.query.limit(LIMIT_DEFAULT),
     };
-    Reply::list(&call.front.service.invoices(&caller, &wanted)?)
+    let page = call.front.service.invoices(&caller, &wanted)?;
+    Reply::page_of(&page.data, page.next_before.as_deref())
 }
 
 /// GET /v1/invoices/{id}

@@ -62,7 +62,11 @@ fn a_page_goes_on_with_the_same_filter() {
     for currency in ["EUR", "USD", "EUR", "USD", "EUR"] {
         shop.fund(TEST, "20.00", currency);
     }
-    for path in ["/v1/ledger?currency=EUR", "/v1/events?type=invoice.created"] {
+    for path in [
+        "/v1/ledger?currency=EUR",
+        "/v1/events?type=invoice.created",
+        "/v1/invoices?status=confirmed",
+    ] {
         let all = ids(&shop, path, TEST);
         let (mut seen, mut before) = (Vec::new(), String::new());
         while seen.len() < all.len() {
@@ -86,4 +90,9 @@ fn a_page_goes_on_with_the_same_filter() {
     let other = ids(&shop, "/v1/ledger", TEST).remove(0);
     let live = shop.get(&format!("/v1/ledger?before={other}"), Some(LIVE));
     live.refused(400, "invalid_request", Some("before"));
+    let other = ids(&shop, "/v1/invoices", TEST).remove(0);
+    for wrong in [other.as_str(), "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946", "x"] {
+        let live = shop.get(&format!("/v1/invoices?before={wrong}"), Some(LIVE));
+        live.refused(400, "invalid_request", Some("before"));
+    }
 }

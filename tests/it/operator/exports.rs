@@ -38,14 +38,14 @@ fn each_export_has_what_the_interface_shows() {
     assert_eq!(
         lines(&interface, "invoices.csv"),
         [
-            "id,orderId,status,amount,currency,description,asset,rate,amountExpected,amountReceived,depositAddress,customerEmail,refundedAmount,createdAt,expiresAt,confirmedAt,cancelledAt".to_owned(),
-            format!("{id},'=1+1,confirmed,20.00,EUR,\"a \"\"b\"\", c\",LTC,80,0.25,0.25,{address},ada@example.com,5.00,{now},{expires},{now},"),
+            "id,orderId,status,amount,currency,description,asset,rate,amountExpected,amountReceived,depositAddress,customerEmail,refundedAmount,createdAt,expiresAt,confirmedAt,cancelledAt,fee".to_owned(),
+            format!("{id},'=1+1,confirmed,20.00,EUR,\"a \"\"b\"\", c\",LTC,80,0.25,0.25,{address},ada@example.com,5.00,{now},{expires},{now},,0.20"),
         ]
     );
     assert_eq!(
         lines(&interface, "payments.csv")[1..],
         [format!(
-            "{payment},{id},'=1+1,confirmed,litecoin,LTC,t1,0,0.25,80,20.00,EUR,true,{now},{now}"
+            "{payment},{id},'=1+1,confirmed,litecoin,LTC,t1,0,0.25,80,20.00,EUR,true,{now},{now},0.20"
         )]
     );
     let ledger = lines(&interface, "ledger.csv");
@@ -79,6 +79,27 @@ fn each_export_has_what_the_interface_shows() {
         .replace("test", "live");
     let live = interface.send(&interface.merchant, "GET", &live, &Value::Null);
     assert_eq!(live.expect(200).text.lines().count(), 1);
+}
+
+#[test]
+fn an_exported_deposit_has_its_net_and_its_currency() {
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
+    shop.switch(json!({ "feeBps": 100, "customersEnabled": true }));
+    shop.addresses(TEST, "ada").expect(201);
+    let body = json!({ "asset": "BTC", "amount": "0.001" });
+    shop.post("/v1/customers/ada/simulate", Some(TEST), body)
+        .expect(201);
+    let lines = lines(&interface, "deposits.csv");
+    assert!(
+        lines[0].ends_with(",grossEur,feeEur,createdAt,confirmedAt,netEur,currency"),
+        "{lines:?}"
+    );
+    let now = shop.now();
+    assert!(
+        lines[1].ends_with(&format!(",60.00,0.60,{now},{now},59.40,EUR")),
+        "{lines:?}"
+    );
 }
 
 /// Ten thousand invoices, of which nine thousand are the account's test invoices.

@@ -121,7 +121,7 @@ fn what_matches_nothing_is_kept_and_books_nothing() {
         json!({
             "object": "unmatched_payment", "id": strange["id"], "livemode": false, "reason": "unquoted_coin",
             "account": merchant["id"], "invoice": id, "candidate": { "invoice": id }, "chain": "base", "asset": "USDC-BASE", "assetSymbol": "USDC",
-            "address": address, "txid": "0xa", "explorerUrl": null, "amountCrypto": "25", "worthEur": "23.00",
+            "address": address, "txid": "0xa", "position": 0, "explorerUrl": null, "amountCrypto": "25", "worthEur": "23.00",
             "worthUsd": "24.84", "state": "seen", "seenAt": shop.now(), "outcome": null, "resolvedAt": null, "note": null,
             "returnTxid": null, "payment": null, "deposit": null, "canBeUndone": false,
         })
