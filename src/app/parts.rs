@@ -2,6 +2,8 @@
 //!
 //! What always holds: a part stops before the parts that it needs, and the last user of the file closes it.
 
+mod watching;
+
 use super::Config;
 use super::commits::on_commit;
 use super::control::SandboxControl;
@@ -24,10 +26,8 @@ use crate::worker::deliver::Deliver;
 use crate::worker::expire::Expire;
 use crate::worker::provision::Provision;
 use crate::worker::prune::Prune;
-use crate::worker::rates::Rates;
 use crate::worker::send::Send;
 use crate::worker::watch_chain::{ChainWakers, Follower};
-use crate::worker::watch_clock::WatchClock;
 use crate::worker::{Waker, Wakers, run};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -317,41 +317,6 @@ impl Shared {
         let (clock, stop) = (Arc::clone(&self.clock), command.stop.clone());
         let runner = Runner::new(job, command, Arc::clone(&clock));
         runtime.spawn(run(runner, clock, waker.clone(), stop))
-    }
-
-    /// Starts what watches the wall clock: a sandbox goes by it as it stands.
-    fn start_watching_clock(
-        &self,
-        runtime: &Runtime,
-        kind: Kind,
-        stop: &watch::Receiver<bool>,
-    ) -> Option<JoinHandle<()>> {
-        let (service, clock) = (Arc::clone(&self.service), Arc::clone(&self.clock));
-        let watch = WatchClock::new(
-            service,
-            Arc::clone(&clock),
-            self.wakers.clone(),
-            self.clock_accepted,
-        );
-        (kind == Kind::Production)
-            .then(|| runtime.spawn(run(watch, clock, self.wakers.clock.clone(), stop.clone())))
-    }
-
-    /// Starts what asks for the rates of live mode: a sandbox has fixed ones.
-    fn start_asking_for_rates(
-        &self,
-        runtime: &Runtime,
-        config: &Config,
-        stop: &watch::Receiver<bool>,
-    ) -> Option<JoinHandle<()>> {
-        let (service, clock) = (Arc::clone(&self.service), Arc::clone(&self.clock));
-        let (from, waker) = (config.rates.clone(), self.wakers.rates.clone());
-        let timeout_ms = config.rates_timeout_ms;
-        (config.kind == Kind::Production).then(|| {
-            let wakers = (waker.clone(), Arc::clone(&self.chain_wakers));
-            let rates = Rates::new(service, Arc::clone(&clock), from, timeout_ms, wakers);
-            runtime.spawn(run(rates, clock, waker, stop.clone()))
-        })
     }
 
     /// Starts the workers.

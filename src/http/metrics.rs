@@ -54,6 +54,10 @@ pub(super) struct Gauges {
     pub(super) writes_waiting: usize,
     /// Is no write taken in?
     pub(super) writes_refused: bool,
+    /// Whether another program holds the database locked.
+    pub(super) is_locked: bool,
+    /// Size of the write-ahead log's file, in bytes.
+    pub(super) log_bytes: u64,
     /// Coins without a fresh rate, each counted once for each currency.
     pub(super) rates_missing: usize,
     /// The chains that have nodes.
@@ -108,16 +112,30 @@ impl Metrics {
             "coffer_writes_waiting {}\n",
             gauges.writes_waiting
         ));
-        page.push_str("# HELP coffer_writes_refused 1 while no write is taken in, because the disk is full or has failed.\n# TYPE coffer_writes_refused gauge\n");
+        page.push_str("# HELP coffer_writes_refused 1 while no write is taken in, because the disk is full or has failed, or the database is locked.\n# TYPE coffer_writes_refused gauge\n");
         page.push_str(&format!(
             "coffer_writes_refused {}\n",
             u8::from(gauges.writes_refused)
         ));
+        of_file(&mut page, gauges);
         page.push_str("# HELP coffer_rates_missing Coins without a fresh rate in live mode, once for each currency; 0 where none is needed.\n# TYPE coffer_rates_missing gauge\n");
         page.push_str(&format!("coffer_rates_missing {}\n", gauges.rates_missing));
         of_chains(&mut page, &gauges.chains);
         page
     }
+}
+
+/// Adds what is known of the file.
+fn of_file(page: &mut String, gauges: &Gauges) {
+    page.push_str("# HELP coffer_database_locked 1 while another program holds the database locked.\n# TYPE coffer_database_locked gauge\n");
+    page.push_str(&format!(
+        "coffer_database_locked {}\n",
+        u8::from(gauges.is_locked)
+    ));
+    page.push_str(
+        "# HELP coffer_wal_bytes Size of the write-ahead log.\n# TYPE coffer_wal_bytes gauge\n",
+    );
+    page.push_str(&format!("coffer_wal_bytes {}\n", gauges.log_bytes));
 }
 
 /// Adds how far each chain has been read, and what that took.

@@ -106,6 +106,8 @@ async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
     let page = call.front.metrics.page(&Gauges {
         writes_waiting: service.writes_waiting(),
         writes_refused: service.check_writes().is_err(),
+        is_locked: service.is_locked(),
+        log_bytes: service.log_bytes(),
         rates_missing: service.rates_missing(call.now)?,
         chains: service.chains(call.now)?,
     });

@@ -2,12 +2,12 @@
 //!
 //! What always holds: the answer is stored in the transaction of its effect, so both exist or neither.
 
-use super::Error;
+use super::{Error, Service};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{DAY_MS, Time};
-use crate::store::Tx;
 use crate::store::idempotency::{Kept, get, put};
 pub use crate::store::idempotency::{Outcome, Slot};
+use crate::store::{Reader, Tx};
 use serde_json::{Map, Value};
 
 /// The longest Idempotency-Key, in characters.
@@ -25,12 +25,8 @@ pub fn once(
     work: impl FnOnce() -> Result<(Outcome, String), Error>,
 ) -> Result<(Outcome, String), Error> {
     let Some(slot) = slot else { return work() };
-    if let Some(kept) = get(tx, slot, now.plus_ms(-DAY_MS))? {
-        let before: Map<String, Value> = serde_json::from_str(&kept.request)?;
-        return match first_difference(&before, body) {
-            None => Ok((kept.outcome, kept.answer)),
-            Some(field) => Err(conflict(field).into()),
-        };
+    if let Some(kept) = answered(tx, now, Some(slot), body)? {
+        return Ok(kept);
     }
     let (outcome, answer) = work()?;
     let kept = Kept {
@@ -40,6 +36,50 @@ pub fn once(
     };
     put(tx, slot, &kept, now)?;
     Ok((kept.outcome, kept.answer))
+}
+
+/// The answer that is kept under this key.
+///
+/// # Errors
+/// `idempotency_conflict` where the key was used with another body.
+fn answered(
+    db: &Reader<'_>,
+    now: Time,
+    slot: Option<&Slot>,
+    body: &Map<String, Value>,
+) -> Result<Option<(Outcome, String)>, Error> {
+    let kept = slot.map(|slot| get(db, slot, now.plus_ms(-DAY_MS)));
+    let Some(kept) = kept.transpose()?.flatten() else {
+        return Ok(None);
+    };
+    let before: Map<String, Value> = serde_json::from_str(&kept.request)?;
+    match first_difference(&before, body) {
+        None => Ok(Some((kept.outcome, kept.answer))),
+        Some(field) => Err(conflict(field).into()),
+    }
+}
+
+impl Service {
+    /// Does `check` without waiting for the writer, unless the answer is kept under this key already, which is returned.
+    /// What is refused so would be refused in the transaction, too.
+    ///
+    /// # Errors
+    /// As [`once`], where `check` is the work.
+    pub(super) fn answer_early(
+        &self,
+        now: Time,
+        slot: Option<&Slot>,
+        body: &Map<String, Value>,
+        check: impl FnOnce(&Reader<'_>) -> Result<(), Error>,
+    ) -> Result<Option<(Outcome, String)>, Error> {
+        self.read_at_one_moment(|db| {
+            let kept = answered(db, now, slot, body)?;
+            if kept.is_none() {
+                check(db)?;
+            }
+            Ok(kept)
+        })
+    }
 }
 
 /// 409 that names the first field that differs.

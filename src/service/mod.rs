@@ -57,7 +57,7 @@ use crate::domain::render::Links;
 use crate::domain::server::order::ServerLimits;
 use crate::store::accounts as accounts_table;
 use crate::store::file::{self, FileRow};
-use crate::store::{Changes, Durability, Kind, Opening, Reader, Store, StoreError, Tx};
+use crate::store::{Changes, Durability, Kind, Opening, Reader, Refusing, Store, StoreError, Tx};
 use chains::live::Live;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -208,6 +208,16 @@ impl Service {
     /// Jobs that wait for the writer.
     pub fn writes_waiting(&self) -> usize {
         self.store.waiting()
+    }
+
+    /// Size of the write-ahead log's file, in bytes.
+    pub fn log_bytes(&self) -> u64 {
+        self.store.log_bytes()
+    }
+
+    /// Returns `true` while another program holds the database locked.
+    pub fn is_locked(&self) -> bool {
+        self.store.refusing() == Some(Refusing::Locked)
     }
 
     /// Are writes taken in?

@@ -68,6 +68,10 @@ impl Service {
             Requester::Person(_) => render::transfer_for_operator,
             Requester::Key(_) => render::transfer,
         };
+        let check = |db: &Reader<'_>| readable(db, account, mode, &Fields::of(&body)).map(drop);
+        if let Some(kept) = self.answer_early(now, slot.as_ref(), &body, check)? {
+            return Ok(kept);
+        }
         self.derive_upcoming()?;
         self.write(move |service, tx| {
             once(tx, now, slot.as_ref(), &body, || {
@@ -90,17 +94,7 @@ fn checked(
     mode: Mode,
     fields: &Fields<'_>,
 ) -> Result<Transfer, Error> {
-    if !mode.is_live() {
-        let message = "payouts exist in live mode only; test money is not paid out";
-        return Err(Refusal::new(Code::TestMode, message).into());
-    }
-    let account = accounts::by_seq(tx, account)?;
-    account.status.may_be_paid_out()?;
-    if file::load(tx)?.is_some_and(|file| file.maintenance) {
-        let message = "payouts are paused for maintenance";
-        return Err(Refusal::new(Code::Maintenance, message).into());
-    }
-    let (wanted, currency) = read(fields)?;
+    let (account, (wanted, currency)) = readable(tx, account, mode, fields)?;
     if transfers::has_open_payout(tx, account.seq)? {
         let message = "a payout is under way; the next one can be requested when it is done";
         return Err(Refusal::new(Code::PayoutOpen, message).into());
@@ -133,6 +127,26 @@ fn checked(
         approved_at: None,
         finalized_at: None,
     })
+}
+
+/// The account, and amount and currency of the body: the first of the checks.
+fn readable(
+    db: &Reader<'_>,
+    account: i64,
+    mode: Mode,
+    fields: &Fields<'_>,
+) -> Result<(Account, (Amount, Currency)), Error> {
+    if !mode.is_live() {
+        let message = "payouts exist in live mode only; test money is not paid out";
+        return Err(Refusal::new(Code::TestMode, message).into());
+    }
+    let account = accounts::by_seq(db, account)?;
+    account.status.may_be_paid_out()?;
+    if file::load(db)?.is_some_and(|file| file.maintenance) {
+        let message = "payouts are paused for maintenance";
+        return Err(Refusal::new(Code::Maintenance, message).into());
+    }
+    Ok((account, read(fields)?))
 }
 
 /// Amount and currency of the body.

@@ -54,6 +54,15 @@ impl Service {
             client_key,
         });
         let (scope, actor) = (*scope, person.to_owned());
+        let check = |db: &Reader<'_>| {
+            let fields = Fields::of(&body);
+            fields.only(&FIELDS)?;
+            let invoice = owned(db, &scope, invoice_id(&fields)?)?;
+            self.refund(db, now, &invoice, &fields, None).map(drop)
+        };
+        if let Some(kept) = self.answer_early(now, slot.as_ref(), &body, check)? {
+            return Ok(kept);
+        }
         self.derive_upcoming()?;
         self.write(move |service, tx| {
             once(tx, now, slot.as_ref(), &body, || {

@@ -73,6 +73,15 @@ impl Service {
             route: "createServer",
             client_key,
         });
+        let limits = self.server_limits;
+        let check = |db: &Reader<'_>| {
+            may_order(&accounts::by_seq(db, account)?)?;
+            ServerOrder::parse(&body, limits)?;
+            Ok(())
+        };
+        if let Some((_, answer)) = self.answer_early(now, slot.as_ref(), &body, check)? {
+            return Ok(answer);
+        }
         self.write(move |service, tx| {
             let order = || {
                 let quota = may_order(&accounts::by_seq(tx, account)?)?;

@@ -46,8 +46,10 @@ impl From<rusqlite::Error> for StoreError {
         }
         // What a full disk did not take is not there; of what a disk failed at, nobody knows.
         match Refusing::of(&error) {
-            Some(Refusing::DiskFull) => StoreError::Refusing(Refusing::DiskFull),
-            Some(_) | None => StoreError::Failed(format!("sqlite: {error}")),
+            Some(why @ (Refusing::DiskFull | Refusing::Locked)) => StoreError::Refusing(why),
+            Some(Refusing::DiskFailed | Refusing::FileMoved) | None => {
+                StoreError::Failed(format!("sqlite: {error}"))
+            }
         }
     }
 }

@@ -16,6 +16,8 @@ const SHM_SIZE: i32 = 4874;
 pub enum Refusing {
     /// The disk is full. It ends when there is room again.
     DiskFull,
+    /// Another program holds the database locked. It ends when that lets go.
+    Locked,
     /// The disk failed, so the system may have dropped what it was given, and say at the next attempt that all is
     /// well. Only a restart ends it, which reads what is really there.
     DiskFailed,
@@ -28,7 +30,7 @@ impl Refusing {
     /// Does only a restart end it?
     fn is_final(self) -> bool {
         match self {
-            Refusing::DiskFull => false,
+            Refusing::DiskFull | Refusing::Locked => false,
             Refusing::DiskFailed | Refusing::FileMoved => true,
         }
     }
@@ -38,6 +40,7 @@ impl Refusing {
         let failure = error.sqlite_error()?;
         match failure.code {
             ErrorCode::DiskFull => Some(Refusing::DiskFull),
+            ErrorCode::DatabaseBusy => Some(Refusing::Locked),
             ErrorCode::SystemIoFailure if failure.extended_code == SHM_SIZE => {
                 Some(Refusing::DiskFull)
             }
@@ -51,6 +54,9 @@ impl std::fmt::Display for Refusing {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
             Refusing::DiskFull => "the disk is full; writes are taken again once there is room",
+            Refusing::Locked => {
+                "another program has locked the database; end its transaction, or that program, and writes are taken again"
+            }
             Refusing::DiskFailed => {
                 "the disk failed; look at it, then restart, which reads what is really there"
             }

@@ -39,6 +39,7 @@ pub mod known_clients;
 pub mod ledger;
 pub mod left_behind;
 mod lock;
+mod lock_holder;
 mod memo;
 mod migrate;
 pub mod network_fees;
@@ -133,6 +134,8 @@ pub struct Store {
 struct Shared {
     readers: readers::Readers,
     writer: writer::Writer,
+    /// Where the write-ahead log is.
+    log: std::path::PathBuf,
 }
 
 impl Store {
@@ -256,6 +259,11 @@ impl Store {
     /// Why no write is taken in, where none is.
     pub fn refusing(&self) -> Option<Refusing> {
         self.shared.writer.health().refusing()
+    }
+
+    /// Size of the write-ahead log's file, in bytes; 0 where there is none.
+    pub fn log_bytes(&self) -> u64 {
+        std::fs::metadata(&self.shared.log).map_or(0, |found| found.len())
     }
 
     /// Jobs waiting for the writer.

@@ -8,7 +8,7 @@ use super::identity::{Identity, identify, require_ours};
 use super::lock::{Lock, Place};
 use super::readers::Readers;
 use super::writer::{LOG_BYTES_MAX, OpenFile, Writer};
-use super::{OnCommit, Reader, Shared, Store, StoreError, migrate};
+use super::{OnCommit, Reader, Shared, Store, StoreError, lock_holder, migrate};
 use crate::domain::progress::{Said, unheard};
 use crate::domain::text_enum::text_enum;
 use rusqlite::config::DbConfig;
@@ -24,6 +24,8 @@ use std::time::Duration;
 const SQLITE_MIN: i32 = 3_051_003;
 /// Processes that may make the same file at the same moment; a copy left by a crash counts as one.
 const BESIDE_MAX: u32 = 100;
+/// How long a server's write waits for another process that writes.
+pub(super) const WRITER_BUSY: Duration = Duration::from_secs(1);
 /// How long a statement waits for another process that writes.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Flags of a connection that can read only. One thread at a time uses it.
@@ -103,24 +105,7 @@ impl Store {
             None => Lock::beside(path)?,
         };
         let mut conn = open_writer(path)?;
-        let (version, is_empty) = admit(&conn, opening)?;
-        let synchronous = match opening.durability {
-            Durability::Full => "full",
-            Durability::Process => "off",
-        };
-        conn.pragma_update(None, "synchronous", synchronous)?;
-        conn.pragma_update(None, "foreign_keys", true)?;
-        if is_empty {
-            conn.pragma_update(None, "journal_mode", "wal")?;
-        }
-        if !opening.exclusive && version != migrate::NEWEST {
-            // A server of an older version must not find its tables changed.
-            let mut alone = Lock::exclusive(path)?;
-            alone.take_file()?;
-            migrate::migrate(&mut conn, &mut { opening.tell })?;
-        } else {
-            migrate::migrate(&mut conn, &mut { opening.tell })?;
-        }
+        bring_up_to_date(&mut conn, opening)?;
         // The writer does it itself, because SQLite keeps to itself what goes wrong there. A command beside a server
         // leaves it to the server, which knows whether its disk has failed.
         conn.pragma_update(None, "wal_autocheckpoint", 0)?;
@@ -128,6 +113,10 @@ impl Store {
         conn.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
         // The schema was read through the map. The pages that the writer works on stay in its own memory.
         conn.pragma_update(None, "mmap_size", 0)?;
+        if opening.exclusive {
+            conn.busy_timeout(WRITER_BUSY)?;
+        }
+        let log = with_suffix(conn.path().map_or(path, Path::new), "-wal");
         let place = Arc::new(Place::of(path, &conn)?);
         let health = Arc::new(Health::default());
         let file = OpenFile {
@@ -140,8 +129,37 @@ impl Store {
         // Last: nothing fails from here on, so no connection is opened that the lock does not outlive.
         let readers = Readers::new(path, place, health);
         Ok(Store {
-            shared: Arc::new(Shared { readers, writer }),
+            shared: Arc::new(Shared {
+                readers,
+                writer,
+                log,
+            }),
         })
+    }
+}
+
+/// Examines a file, waits for who has it locked where it is a server's, and brings it up to date.
+fn bring_up_to_date(conn: &mut Connection, opening: &Opening) -> Result<(), StoreError> {
+    let (version, is_empty) = admit(conn, opening)?;
+    if opening.exclusive {
+        lock_holder::wait_until_unlocked(conn, opening)?;
+    }
+    let synchronous = match opening.durability {
+        Durability::Full => "full",
+        Durability::Process => "off",
+    };
+    conn.pragma_update(None, "synchronous", synchronous)?;
+    conn.pragma_update(None, "foreign_keys", true)?;
+    if is_empty {
+        conn.pragma_update(None, "journal_mode", "wal")?;
+    }
+    if !opening.exclusive && version != migrate::NEWEST {
+        // A server of an older version must not find its tables changed.
+        let mut alone = Lock::exclusive(&opening.path)?;
+        alone.take_file()?;
+        migrate::migrate(conn, &mut { opening.tell })
+    } else {
+        migrate::migrate(conn, &mut { opening.tell })
     }
 }
 
@@ -153,7 +171,9 @@ fn admit(conn: &Connection, opening: &Opening) -> Result<(usize, bool), StoreErr
         // What SQLite keeps beside a file may be the first that has no room: it calls that an error of the disk.
         let why = match Refusing::of(&error) {
             Some(Refusing::DiskFull) => "the disk is full".to_owned(),
-            Some(Refusing::DiskFailed | Refusing::FileMoved) | None => error.to_string(),
+            Some(Refusing::DiskFailed | Refusing::FileMoved | Refusing::Locked) | None => {
+                error.to_string()
+            }
         };
         StoreError::Failed(format!("{}: {why}", path.display()))
     })?;

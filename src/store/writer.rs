@@ -15,7 +15,7 @@ mod tests;
 pub(super) use disk::LOG_BYTES_MAX;
 pub use put_off::Touched;
 
-use super::health::Health;
+use super::health::{Health, Refusing};
 use super::lock::{Lock, Place};
 use super::memo::Memo;
 use super::{OnCommit, Reader, StoreError};
@@ -144,6 +144,7 @@ impl Writer {
                     file,
                     health: heard,
                     gone: Cell::new(false),
+                    locked: Cell::new(0),
                     on_commit,
                     waiting: counter,
                     data_version: Cell::new(data_version),
@@ -242,6 +243,8 @@ struct Thread {
     health: Arc<Health>,
     /// It has found that the file is no longer in its place.
     gone: Cell<bool>,
+    /// How often in a row it has found the database locked with nothing to do.
+    locked: Cell<u32>,
     on_commit: OnCommit,
     waiting: Arc<AtomicUsize>,
     data_version: Cell<i64>,
@@ -295,7 +298,10 @@ impl Thread {
     fn statement(&self, sql: &str) -> Result<(), StoreError> {
         let run = || self.file.conn.prepare_cached(sql)?.execute([]);
         run().map(drop).map_err(|error| {
-            self.health.hear(&error);
+            match Refusing::of(&error) {
+                Some(Refusing::Locked) => self.refuse_locked(),
+                Some(_) | None => self.health.hear(&error),
+            }
             StoreError::from(error)
         })
     }

@@ -16,6 +16,7 @@ pub mod send;
 mod senders;
 pub mod watch_chain;
 pub mod watch_clock;
+pub mod watch_log;
 
 use crate::clock::Clock;
 use crate::domain::time::Time;

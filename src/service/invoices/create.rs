@@ -18,7 +18,9 @@ use crate::service::idempotency::{Outcome, Slot, once};
 use crate::service::settle::judge;
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::addresses::Owner;
-use crate::store::{Tx, accounts, addresses, chains, file, invoice_steps, invoices, quotes};
+use crate::store::{
+    Reader, Tx, accounts, addresses, chains, file, invoice_steps, invoices, quotes,
+};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -53,19 +55,23 @@ impl Service {
         });
         let draft = Draft::parse(&body).and_then(|draft| self.checked(draft));
         let drawn = match draft {
-            Ok(draft) => Ok(self.draw(now, self.recent_account(account)?, mode, draft)?),
-            Err(refusal) => Err(refusal),
+            Ok(draft) => self.draw(now, self.recent_account(account)?, mode, draft)?,
+            Err(refusal) => {
+                let check = |db: &Reader<'_>| {
+                    may_be_made(db, &accounts::by_seq(db, account)?, mode)?;
+                    Err(refusal.into())
+                };
+                let kept = self.answer_early(now, slot.as_ref(), &body, check)?;
+                return kept.ok_or_else(not_written);
+            }
         };
-        let asset = drawn
-            .as_ref()
-            .ok()
-            .and_then(|drawn| drawn.draft.asset.as_deref());
+        let asset = drawn.draft.asset.as_deref();
         if let Some(asset) = asset.and_then(Asset::find) {
             self.stock_up(mode, asset.chain)?;
         }
         self.write_repeatable(move |service, tx| {
             once(tx, now, slot.as_ref(), &body, || {
-                service.create(tx, now, (account, mode), drawn.as_ref())
+                service.create(tx, now, (account, mode), &drawn)
             })
         })
         .await
@@ -112,11 +118,10 @@ impl Service {
         tx: &Tx<'_>,
         now: Time,
         (account, mode): (i64, Mode),
-        drawn: Result<&Drawn, &Refusal>,
+        drawn: &Drawn,
     ) -> Result<(Outcome, String), Error> {
         let account = accounts::by_seq(tx, account)?;
         may_be_made(tx, &account, mode)?;
-        let drawn = drawn.map_err(Refusal::clone)?;
         // Its settings may have been changed since.
         let again = if account == *drawn.account {
             None
@@ -227,12 +232,12 @@ impl Service {
 
 /// Refuses where the account's state or maintenance keeps invoices from being made.
 pub(in crate::service) fn may_be_made(
-    tx: &Tx<'_>,
+    db: &Reader<'_>,
     account: &Account,
     mode: Mode,
 ) -> Result<(), Error> {
     account.status.may_create_invoices()?;
-    if mode.is_live() && file::load(tx)?.is_some_and(|file| file.maintenance) {
+    if mode.is_live() && file::load(db)?.is_some_and(|file| file.maintenance) {
         let message = "live invoices are paused for maintenance";
         return Err(Refusal::new(Code::Maintenance, message).into());
     }

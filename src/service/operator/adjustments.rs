@@ -12,7 +12,7 @@ use crate::domain::time::Time;
 use crate::service::audit_log;
 use crate::service::idempotency::{Outcome, Slot, once};
 use crate::service::{Error, Scope, Service};
-use crate::store::{Tx, ledger};
+use crate::store::{Reader, Tx, ledger};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -42,6 +42,10 @@ impl Service {
             client_key,
         });
         let entry = adjustment(&body, now);
+        let check = |_: &Reader<'_>| Ok(entry.as_ref().map(drop).map_err(Refusal::clone)?);
+        if let Some(kept) = self.answer_early(now, slot.as_ref(), &body, check)? {
+            return Ok(kept);
+        }
         self.write(move |_, tx| {
             once(tx, now, slot.as_ref(), &body, || {
                 let answer = adjust(tx, now, &scope, &actor, entry?)?;

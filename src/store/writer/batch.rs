@@ -25,6 +25,7 @@ impl Thread {
         self.statement("begin immediate")?;
         // From here on nobody else writes.
         self.notice_foreign_writes();
+        self.locked.set(0);
         let ended = match self.run_jobs(batch, changes) {
             Ok(true) => self.statement("commit"),
             Ok(false) => Ok(()),
@@ -37,7 +38,8 @@ impl Thread {
             self.memo.forget();
             self.statement("rollback")?;
         }
-        ended
+        // A disk that failed now refuses this write as it refuses the next ones.
+        ended.map_err(|error| self.health.check().err().unwrap_or(error))
     }
 
     /// Runs every job; false where there is nothing to commit. Alone, a job needs no savepoint.

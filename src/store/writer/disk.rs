@@ -12,7 +12,8 @@
 use super::Thread;
 use crate::store::health::Refusing;
 use crate::store::lock::Found;
-use crate::store::open::{BUSY_TIMEOUT, with_suffix};
+use crate::store::lock_holder;
+use crate::store::open::{WRITER_BUSY, with_suffix};
 use crate::store::statement::values;
 use rusqlite::config::DbConfig;
 use std::path::Path;
@@ -25,6 +26,8 @@ const LOG_PAGES_MAX: i64 = 1000;
 const LEFT_PAGES_MAX: i64 = if cfg!(test) { 4 } else { 256 } * 1024;
 /// How large the log's file may stay: one that a long read made grow beyond this is cut off.
 pub(in crate::store) const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
+/// Looks in a row that find the database locked after which writes are refused.
+const LOCKED_TIMES: u32 = 2;
 /// Changes a row and takes the change back: to commit it, the log must take a page.
 const PROBE: &str = "begin immediate;
   update file set maintenance = 1 - maintenance;
@@ -39,7 +42,9 @@ values! {
 impl Thread {
     /// Moves the log into the file for the last time, unless the disk has failed.
     pub(super) fn close(&self) {
-        if self.file.alone && !self.health.needs_restart() {
+        // A locked database is left as it is: the next start finds the log.
+        let is_locked = self.health.refusing() == Some(Refusing::Locked);
+        if self.file.alone && !self.health.needs_restart() && !is_locked {
             let moved = self.is_copied().and_then(|is_copied| {
                 if is_copied {
                     // Closing the file does it, where nobody else has it open.
@@ -85,6 +90,56 @@ impl Thread {
         self.health.refuse_moved();
     }
 
+    /// No write of a server is taken in from now on, as another program holds the database locked.
+    pub(super) fn refuse_locked(&self) {
+        if self.health.refusing().is_none() {
+            let path = self.file.conn.path().map(Path::new);
+            let holder = path.and_then(lock_holder::of);
+            let holder = holder.unwrap_or_else(|| "the system does not tell which".to_owned());
+            if self.file.alone {
+                self.health.refuse(Refusing::Locked, &holder);
+            } else {
+                // A command writes once or twice, and nobody looks whether the lock is gone.
+                log::error!("nothing was written: {} ({holder})", Refusing::Locked);
+            }
+        }
+    }
+
+    /// With nothing to do: is the database locked, so that a write would wait for long, or no longer?
+    fn look_for_lock(&self) {
+        let refusing = self.health.refusing();
+        if !self.file.alone || !matches!(refusing, None | Some(Refusing::Locked)) {
+            return;
+        }
+        match self.is_locked() {
+            Ok(true) => {
+                let times = self.locked.get().saturating_add(1);
+                self.locked.set(times);
+                if times >= LOCKED_TIMES {
+                    self.refuse_locked();
+                }
+            }
+            Ok(false) => {
+                self.locked.set(0);
+                if refusing.is_some() {
+                    self.health.recovered();
+                }
+            }
+            Err(error) => self.health.hear(&error),
+        }
+    }
+
+    /// Returns `true` if another program holds the database locked at this moment.
+    fn is_locked(&self) -> rusqlite::Result<bool> {
+        self.file.conn.busy_timeout(Duration::ZERO)?;
+        let taken = self.file.conn.execute_batch("begin immediate; rollback");
+        self.file.conn.busy_timeout(WRITER_BUSY)?;
+        match taken {
+            Err(error) if Refusing::of(&error) == Some(Refusing::Locked) => Ok(true),
+            taken => taken.map(|()| false),
+        }
+    }
+
     /// After a full disk: is there room again?
     fn look_for_room(&self) {
         if self.health.refusing() != Some(Refusing::DiskFull) {
@@ -102,6 +157,7 @@ impl Thread {
 
     /// With nothing to do: is there room again, and can the log be cut off that somebody who read for long made grow?
     pub(super) fn look_at_disk(&self) {
+        self.look_for_lock();
         self.look_for_room();
         if self.may_checkpoint() && self.is_log_large() {
             let cut = self.is_copied().and_then(|is_copied| match is_copied {
@@ -164,7 +220,7 @@ impl Thread {
     fn cut_log(&self) -> rusqlite::Result<bool> {
         self.file.conn.busy_timeout(Duration::ZERO)?;
         let cut = self.pages("pragma wal_checkpoint(truncate)");
-        self.file.conn.busy_timeout(BUSY_TIMEOUT)?;
+        self.file.conn.busy_timeout(WRITER_BUSY)?;
         cut.map(|(left, _)| left == 0)
     }
 

@@ -10,6 +10,7 @@ mod growth;
 mod history;
 mod in_use;
 mod keeping;
+mod locked;
 mod old_copies;
 pub mod old_files;
 mod old_observations;

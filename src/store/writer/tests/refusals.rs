@@ -79,6 +79,9 @@ fn a_transaction_that_cannot_begin_is_answered_with_the_reason() {
     );
     assert_eq!(told.try_iter().count(), 0);
     other.execute_batch("rollback").unwrap();
+    while writer.health().refusing().is_some() {
+        std::thread::yield_now();
+    }
     assert_eq!(said(writer.submit(|tx| put(tx, "b")).unwrap()), Ok(()));
     drop(writer);
     assert_eq!(names(&folder.open().0), ["b"]);

@@ -1,0 +1,94 @@
+//! A write lock that another program holds: waiting for its end, and the name of the process.
+//!
+//! The lock is byte 120 of the `-shm` file (<https://sqlite.org/walformat.html>, section 2.3). Linux lists the locks of all
+//! processes in `/proc/locks`.
+
+use super::StoreError;
+use super::health::Refusing;
+use super::open::{BUSY_TIMEOUT, Opening, WRITER_BUSY, with_suffix};
+use crate::domain::progress::Said;
+use rusqlite::Connection;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Byte of the `-shm` file that a writer locks.
+const WRITE_LOCK: u64 = 120;
+
+/// Waits until no other program holds the database locked, and says for what.
+pub(super) fn wait_until_unlocked(conn: &Connection, opening: &Opening) -> Result<(), StoreError> {
+    conn.busy_timeout(WRITER_BUSY)?;
+    let mut is_told = false;
+    loop {
+        match conn.execute_batch("begin immediate; rollback") {
+            Err(error) if Refusing::of(&error) == Some(Refusing::Locked) => {
+                let path = opening.path.display();
+                let holder = of(&opening.path);
+                let holder = holder.unwrap_or_else(|| "another program".to_owned());
+                let note = format!(
+                    "{path} is locked by {holder}: the start waits until that has ended its transaction"
+                );
+                if !is_told {
+                    (opening.tell)(Said::Note(&note));
+                    is_told = true;
+                }
+            }
+            // Whatever else is wrong is told where something is written.
+            Ok(()) | Err(_) => return Ok(conn.busy_timeout(BUSY_TIMEOUT)?),
+        }
+    }
+}
+
+/// Returns the holder, for example `process 812 (sqlite3)`; `None` where the system does not tell.
+pub(super) fn of(database: &Path) -> Option<String> {
+    let inode = std::fs::metadata(with_suffix(database, "-shm")).ok()?.ino();
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    let ours = std::fs::read_link("/proc/self").ok()?;
+    let ours: u32 = ours.to_str()?.parse().ok()?;
+    let process = locks
+        .lines()
+        .find_map(|line| writer(line, inode).filter(|process| *process != ours))?;
+    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).ok();
+    Some(match name {
+        Some(name) => format!("process {process} ({})", name.trim()),
+        None => format!("process {process}"),
+    })
+}
+
+/// Returns the process of a line of `/proc/locks` that holds the write lock of the file with this inode. A line is like
+/// `1: POSIX  ADVISORY  WRITE 812 fd:01:131 120 120`.
+fn writer(line: &str, inode: u64) -> Option<u32> {
+    let fields: Vec<_> = line.split_whitespace().collect();
+    let [_, "POSIX", _, "WRITE", process, file, first, last] = fields[..] else {
+        return None;
+    };
+    let is_file = file.rsplit(':').next()?.parse() == Ok(inode);
+    let locked = first.parse().ok()?..=last.parse().ok()?;
+    let process = process.parse().ok()?;
+    // 0 is one of another container.
+    (is_file && process > 0 && locked.contains(&WRITE_LOCK)).then_some(process)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::writer;
+
+    #[test]
+    fn only_a_write_lock_on_the_file_counts() {
+        let line = |holder: &str| format!("3: POSIX  ADVISORY  {holder}");
+        for (holder, found) in [
+            ("WRITE 812 fd:01:131 120 120", Some(812)),
+            ("WRITE 812 fd:01:131 120 127", Some(812)),
+            ("READ  812 fd:01:131 120 120", None),
+            ("WRITE 812 fd:01:132 120 120", None),
+            ("WRITE 812 fd:01:131 123 123", None),
+            ("WRITE 812 fd:01:131 0 EOF", None),
+            ("WRITE 0 fd:01:131 120 120", None),
+        ] {
+            assert_eq!(writer(&line(holder), 131), found, "{holder}");
+        }
+        assert_eq!(
+            writer("3: -> POSIX  ADVISORY  WRITE 812 fd:01:131 120 120", 131),
+            None
+        );
+    }
+}

@@ -1,0 +1,44 @@
+//! Watches the size of the write-ahead log: one that keeps growing fills the disk and slows every read.
+
+use super::{Next, Worker};
+use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
+use crate::service::{Error, Service};
+use std::sync::Arc;
+
+/// Size above which the log is told of, in bytes.
+const BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// How often it is looked at.
+const LOOK_MS: i64 = 10 * SECOND_MS;
+
+/// The worker that watches the write-ahead log.
+pub struct WatchLog {
+    service: Arc<Service>,
+    /// From when on it is told of again.
+    next: Time,
+}
+
+impl WatchLog {
+    /// A worker for this service's file.
+    pub fn new(service: Arc<Service>) -> WatchLog {
+        WatchLog {
+            service,
+            next: Time(0),
+        }
+    }
+}
+
+impl Worker for WatchLog {
+    const NAME: &'static str = "log";
+
+    async fn tick(&mut self, now: Time) -> Result<Next, Error> {
+        let bytes = self.service.log_bytes();
+        if bytes > BYTES_MAX && now >= self.next {
+            log::warn!(
+                "the write-ahead log is large: bytes={bytes} limit={BYTES_MAX} mend=\"end what reads the file for long: a \
+                 copy, a shell with an open transaction\""
+            );
+            self.next = now.plus_ms(MINUTE_MS);
+        }
+        Ok(Next::At(now.plus_ms(LOOK_MS)))
+    }
+}

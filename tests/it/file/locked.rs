@@ -1,0 +1,258 @@
+//! A database that another program holds locked: writes are refused at once, reads go on, and a start waits.
+
+use crate::support::process::Process;
+use crate::support::served::{NO_RATES, Served};
+use crate::support::{Answer, agent, looks, send};
+use rusqlite::Connection;
+use serde_json::json;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// The longest that anybody waits for a write.
+const WAIT_MAX: Duration = Duration::from_secs(2);
+/// What is answered at once, on a busy machine.
+const AT_ONCE: Duration = Duration::from_millis(500);
+
+/// Locks the file as `begin immediate` in a shell does.
+#[track_caller]
+fn lock(served: &Served) -> Connection {
+    let conn = served.open();
+    conn.execute_batch("begin immediate").unwrap();
+    conn
+}
+
+#[track_caller]
+fn post(served: &Served, url: &str, path: &str, body: &str) -> Answer {
+    let key = [("X-API-Key", served.key.as_str())];
+    let url = format!("{url}{path}");
+    send(&agent(), "POST", &url, &key, body)
+}
+
+#[track_caller]
+fn create(served: &Served, url: &str) -> Answer {
+    let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
+    post(served, url, "/v1/invoices", &body)
+}
+
+#[track_caller]
+fn get(url: &str, path: &str) -> Answer {
+    send(&agent(), "GET", &format!("{url}{path}"), &[], "")
+}
+
+#[track_caller]
+fn refused(answer: &Answer) {
+    answer.refused(503, "overloaded", None);
+    assert!(answer.headers["retry-after"].parse::<u32>().unwrap() > 0);
+}
+
+/// What `/metrics` says of a lock and of refused writes.
+#[track_caller]
+fn gauges(url: &str) -> [bool; 2] {
+    let page = get(url, "/metrics").expect(200).text;
+    ["coffer_database_locked", "coffer_writes_refused"]
+        .map(|name| page.contains(&format!("\n{name} 1\n")))
+}
+
+#[test]
+fn a_locked_database_refuses_writes_at_once_and_takes_them_again() {
+    let served = Served::new();
+    let log = served.path("log");
+    let running = served.start_logging("warn", &log);
+    let made = create(&served, &running.url).expect(201).json();
+    assert_eq!(gauges(&running.url), [false, false]);
+    for _ in 0..2 {
+        let locked = lock(&served);
+        let begun = Instant::now();
+        refused(&create(&served, &running.url));
+        assert!(begun.elapsed() < WAIT_MAX, "{:?}", begun.elapsed());
+        for _ in 0..48 {
+            let begun = Instant::now();
+            refused(&create(&served, &running.url));
+            assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+        }
+        refused(&get(&running.url, "/readyz"));
+        get(&running.url, "/livez").expect(200);
+        assert_eq!(gauges(&running.url), [true, true]);
+        let key = [("X-API-Key", served.key.as_str())];
+        let url = format!(
+            "{}/v1/invoices/{}",
+            running.url,
+            made["id"].as_str().unwrap()
+        );
+        assert_eq!(
+            send(&agent(), "GET", &url, &key, "").expect(200).json(),
+            made
+        );
+        locked.execute_batch("rollback").unwrap();
+        assert!(looks::until(|| get(&running.url, "/readyz").status == 200));
+        create(&served, &running.url).expect(201);
+        assert_eq!(gauges(&running.url), [false, false]);
+    }
+    let log = running.logged(&log);
+    let said = format!(
+        "writes are refused: another program has locked the database; end its transaction, or that program, and writes are \
+         taken again (process {} (",
+        std::process::id()
+    );
+    assert_eq!(log.matches(&said).count(), 2, "{log}");
+    assert_eq!(log.matches("writes are taken again\n").count(), 2, "{log}");
+}
+
+#[test]
+fn a_lock_is_noticed_while_nobody_writes() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    let locked = lock(&served);
+    assert!(looks::until(|| get(&running.url, "/readyz").status == 503));
+    let begun = Instant::now();
+    refused(&create(&served, &running.url));
+    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+    drop(locked);
+    assert!(looks::until(|| get(&running.url, "/readyz").status == 200));
+}
+
+#[test]
+fn a_server_ends_while_the_database_is_locked() {
+    let served = Served::new();
+    let mut running = served.start(&[]);
+    create(&served, &running.url).expect(201);
+    let locked = lock(&served);
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| refused(&create(&served, &running.url)));
+        }
+    });
+    assert!(running.process.close());
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
+    drop(locked);
+    let mut running = served.start(&[]);
+    get(&running.url, "/readyz").expect(200);
+    assert!(running.process.close());
+}
+
+#[test]
+fn a_start_waits_for_a_locked_database_and_says_so() {
+    let served = Served::new();
+    let locked = lock(&served);
+    let log = served.path("log");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    command.args([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--exit-with-parent",
+        "--file",
+    ]);
+    command.arg(&served.file).env("COFFER_RATES", NO_RATES);
+    let errors = std::fs::File::create(&log).unwrap();
+    let mut process = Process::start_with(&mut command, errors.into());
+    let said = || std::fs::read_to_string(&log).unwrap();
+    let waits = format!("shop.db is locked by process {} (", std::process::id());
+    assert!(looks::until(|| said().contains(&waits)), "{}", said());
+    assert!(said().contains("the start waits until that has ended its transaction"));
+    drop(locked);
+    process.url();
+    assert!(process.close());
+    assert_eq!(said().matches("is locked by").count(), 1);
+}
+
+#[test]
+fn a_wrong_body_is_told_without_waiting_for_the_writer() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    served
+        .open()
+        .execute_batch("insert into payout_addresses (account, chain, address, changed_at) values (1, 'solana', 'a', 0)")
+        .unwrap();
+    let kept = |body: &str| {
+        let key = [
+            ("X-API-Key", served.key.as_str()),
+            ("Idempotency-Key", "kept"),
+        ];
+        send(
+            &agent(),
+            "POST",
+            &format!("{}/v1/invoices", running.url),
+            &key,
+            body,
+        )
+    };
+    let made = kept(r#"{"amount": "20.00", "currency": "EUR"}"#).expect(201);
+    let locked = lock(&served);
+    // The writer waits from now on, and then refuses.
+    std::thread::scope(|scope| {
+        scope.spawn(|| refused(&create(&served, &running.url)));
+        let begun = Instant::now();
+        for (path, body, code, param) in [
+            ("/v1/invoices", "{", "invalid_request", None),
+            (
+                "/v1/invoices",
+                r#"{"amount": "x", "currency": "EUR"}"#,
+                "invalid_request",
+                Some("amount"),
+            ),
+            (
+                "/v1/payouts",
+                r#"{"amount": "x"}"#,
+                "invalid_amount",
+                Some("amount"),
+            ),
+        ] {
+            post(&served, &running.url, path, body).refused(400, code, param);
+        }
+        kept(r#"{"amount": "x", "currency": "EUR"}"#).refused(
+            409,
+            "idempotency_conflict",
+            Some("amount"),
+        );
+        let adjust = format!("/dashboard/api/accounts/{}/adjustments", served.account);
+        let body = json!({ "amount": "x", "currency": "EUR", "memo": "m" });
+        running
+            .interface("POST", &adjust, &body)
+            .refused(400, "invalid_request", Some("amount"));
+        assert!(begun.elapsed() < WAIT_MAX, "{:?}", begun.elapsed());
+    });
+    drop(locked);
+    assert!(looks::until(|| get(&running.url, "/readyz").status == 200));
+    assert_eq!(
+        kept(r#"{"amount": "20.00", "currency": "EUR"}"#)
+            .expect(201)
+            .text,
+        made.text
+    );
+}
+
+#[test]
+fn a_large_log_is_told_of() {
+    let served = Served::new();
+    let log = served.path("log");
+    let running = served.start_logging("warn", &log);
+    // Who reads keeps the log from being cut off.
+    let reader = served.open();
+    reader.execute_batch("begin; select * from file").unwrap();
+    create(&served, &running.url).expect(201);
+    let wal = format!("{}-wal", served.file.display());
+    let bytes = 300 * 1024 * 1024;
+    let opened = std::fs::File::options().write(true).open(wal).unwrap();
+    opened.set_len(bytes).unwrap();
+    // Behind the last frame; closing a descriptor of the log drops none of SQLite's locks.
+    let metric = format!("\ncoffer_wal_bytes {bytes}\n");
+    assert!(
+        get(&running.url, "/metrics")
+            .expect(200)
+            .text
+            .contains(&metric)
+    );
+    let said = || std::fs::read_to_string(&log).unwrap();
+    let line = format!("the write-ahead log is large: bytes={bytes} limit=268435456");
+    assert!(looks::until(|| said().contains(&line)), "{}", said());
+    create(&served, &running.url).expect(201);
+    drop(reader);
+    let log = running.logged(&log);
+    assert_eq!(log.matches(&line).count(), 1, "{log}");
+}
