@@ -107,7 +107,7 @@ impl Parts {
         let url = config.public_url.clone().unwrap_or_else(|| url_of(address));
         let (shared, runtime) = Shared::open(&opening(&config, file, durability), &config, &url)?;
         let listeners = listeners(&runtime, (socket, address), metrics, limits)?;
-        let setup = shared.begin(&runtime, config.kind)?;
+        let (setup, is_begun) = shared.begin(&runtime, config.kind)?;
         let setup_url = setup.map(|token| format!("{url}/setup?token={token}"));
         let proxies = config.trusted_proxy.clone();
         let settings = Settings {
@@ -125,7 +125,10 @@ impl Parts {
         };
         let front = http::front(shared.service.clone(), shared.clock.clone(), settings)?;
         let (stop_beginning, no_more) = watch::channel(false);
-        let commands = shared.start_commands(&runtime, &config, &no_more);
+        let commands = match is_begun {
+            true => shared.start_commands(&runtime, &config, &no_more),
+            false => Vec::new(),
+        };
         let (stop_workers, stopped) = watch::channel(false);
         let watch = shared.start_watching_clock(&runtime, config.kind, &stopped);
         let rates = shared.start_asking_for_rates(&runtime, &config, &stopped);
@@ -239,21 +242,33 @@ impl Shared {
 
     /// What has to be done before anything is begun: outside the sandbox, that what an earlier process began and did not
     /// end is no longer under way; then a connection to read with. The token by which the first operator is made, while
-    /// there is none (the sandbox has one).
-    fn begin(&self, runtime: &Runtime, kind: Kind) -> Result<Option<String>, Error> {
-        let (service, now) = (&self.service, self.clock.now());
-        let setup = match kind {
-            Kind::Sandbox => None,
-            Kind::Production => {
-                service.give_up_server_job(now)?;
-                runtime.block_on(service.hold_interrupted_sendings(now))?;
-                runtime.block_on(service.fill_senders(now))?;
-                service.begin_setup(now)?
-            }
+    /// there is none (the sandbox has one). False where nothing can be written: then the server starts to be read from, and
+    /// runs no command.
+    fn begin(&self, runtime: &Runtime, kind: Kind) -> Result<(Option<String>, bool), Error> {
+        let begun = match kind {
+            Kind::Sandbox => Ok(None),
+            Kind::Production => self.begin_production(runtime),
         };
         // Alone: two connections that read the schema at once wait for one another.
-        service.check_file()?;
-        Ok(setup)
+        self.service.check_file()?;
+        match begun {
+            Err(error) if self.service.check_writes().is_err() => {
+                log::error!(
+                    "the start goes on for reads: no command is run and no set-up link is made until a restart ({error})"
+                );
+                Ok((None, false))
+            }
+            begun => Ok((begun?, true)),
+        }
+    }
+
+    /// What [`Shared::begin`] writes outside the sandbox.
+    fn begin_production(&self, runtime: &Runtime) -> Result<Option<String>, Error> {
+        let (service, now) = (&self.service, self.clock.now());
+        service.give_up_server_job(now)?;
+        runtime.block_on(service.hold_interrupted_sendings(now))?;
+        runtime.block_on(service.fill_senders(now))?;
+        service.begin_setup(now)
     }
 
     /// What the front of a sandbox has besides; nothing outside the sandbox.

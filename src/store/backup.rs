@@ -15,7 +15,7 @@ use super::lock::{LOCK, Lock, resolve};
 use super::open::{is_beside, open_plain, prepare, sync_folder, with_suffix};
 use super::source::Source;
 use super::statement::commands;
-use super::{Kind, Reader, StoreError, migrate};
+use super::{Kind, Reader, StoreError, migrate, room};
 use crate::domain::progress::{Tell, unheard};
 use crate::domain::time::Time;
 use rusqlite::backup::StepResult;
@@ -79,7 +79,9 @@ pub fn copy(from: &Path, to: &Path, tell: &mut Tell<'_>) -> Result<Copy, StoreEr
     };
     // What a copy that was killed has left.
     copy.remove();
-    let target = source.copy_to(&copy.temporary, tell)?;
+    let target = source
+        .copy_to(&copy.temporary, tell)
+        .map_err(|error| room::named(error, &copy.to, from))?;
     target.close().map_err(|(_, error)| error)?;
     Ok(copy)
 }
@@ -144,7 +146,8 @@ impl Copy {
             let message = format!("the copy has a schema of its own: {first}");
             return Err(StoreError::Failed(message));
         }
-        migrate::migrate(&mut conn, tell)?;
+        migrate::migrate(&mut conn, tell)
+            .map_err(|error| room::named(error, &self.to, &self.temporary))?;
         Ok(conn.close().map_err(|(_, error)| error)?)
     }
 

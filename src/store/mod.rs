@@ -59,6 +59,7 @@ mod readers;
 pub mod recovery_codes;
 pub mod rescans;
 pub mod reseller_tokens;
+mod room;
 mod row;
 pub mod servers;
 pub mod sessions;

@@ -8,8 +8,8 @@ use super::identity::{Identity, identify, require_ours};
 use super::lock::{Lock, Place};
 use super::readers::Readers;
 use super::writer::{LOG_BYTES_MAX, OpenFile, Writer};
-use super::{OnCommit, Reader, Shared, Store, StoreError, lock_holder, migrate};
-use crate::domain::progress::{Said, unheard};
+use super::{OnCommit, Reader, Shared, Store, StoreError, lock_holder, migrate, room};
+use crate::domain::progress::{Said, count, unheard};
 use crate::domain::text_enum::text_enum;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -44,6 +44,8 @@ text_enum! {
     }
 }
 
+/// Bytes that SQLite needs beside a file to open it: the index of its log.
+const BESIDE_BYTES: u64 = 32 * 1024;
 /// The mode of every file that is made.
 const PRIVATE: u32 = 0o600;
 
@@ -157,10 +159,16 @@ fn bring_up_to_date(conn: &mut Connection, opening: &Opening) -> Result<(), Stor
         // A server of an older version must not find its tables changed.
         let mut alone = Lock::exclusive(&opening.path)?;
         alone.take_file()?;
-        migrate::migrate(conn, &mut { opening.tell })
+        upgrade(conn, opening)
     } else {
-        migrate::migrate(conn, &mut { opening.tell })
+        upgrade(conn, opening)
     }
+}
+
+/// Runs the migrations that a file has not seen; a disk that is full is named.
+fn upgrade(conn: &mut Connection, opening: &Opening) -> Result<(), StoreError> {
+    let path = &opening.path;
+    migrate::migrate(conn, &mut { opening.tell }).map_err(|error| room::named(error, path, path))
 }
 
 /// Is it a file that may be opened so? Its version, and whether nothing is in it yet. Nothing is written before that.
@@ -169,13 +177,12 @@ fn admit(conn: &Connection, opening: &Opening) -> Result<(usize, bool), StoreErr
     let identity = identify(conn);
     let identity = identity.map_err(|error| {
         // What SQLite keeps beside a file may be the first that has no room: it calls that an error of the disk.
-        let why = match Refusing::of(&error) {
-            Some(Refusing::DiskFull) => "the disk is full".to_owned(),
+        match Refusing::of(&error) {
+            Some(Refusing::DiskFull) => room::missing(path, BESIDE_BYTES),
             Some(Refusing::DiskFailed | Refusing::FileMoved | Refusing::Locked) | None => {
-                error.to_string()
+                StoreError::Failed(format!("{}: {error}", path.display()))
             }
-        };
-        StoreError::Failed(format!("{}: {why}", path.display()))
+        }
     })?;
     if identity == Identity::Empty && opening.exclusive && opening.kind == Some(Kind::Sandbox) {
         return Ok((0, true));
@@ -261,7 +268,10 @@ fn begin(opening: &Opening) -> Result<(), StoreError> {
 /// Copies the template to a temporary file, syncs it and puts it in place; where another process was first, its file stays,
 /// and this is false.
 fn make(path: &Path, durability: Durability) -> Result<bool, StoreError> {
-    let failed = |error: std::io::Error| StoreError::Failed(format!("{}: {error}", path.display()));
+    let failed = |error: std::io::Error| match error.kind() {
+        ErrorKind::StorageFull => room::missing(path, count(migrate::template().len())),
+        _ => StoreError::Failed(format!("{}: {error}", path.display())),
+    };
     let (file, temporary) = fresh_beside(path).map_err(failed)?;
     let made = make_by_way_of(file, &temporary, path, durability);
     // What was put in place has a name of its own by now.

@@ -232,8 +232,90 @@ fn a_full_disk_is_named_by_doctor_and_by_a_start() {
     command.args(["sandbox", "--listen", "127.0.0.1:0", "--file"]);
     let output = command.arg(shop.file()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("shop.db: the disk is full"), "{said}");
+    is_named(&said, "shop.db");
     shop.mend("full");
     shop.start();
     shop.stop();
+}
+
+/// A full disk is named with the file and with bytes.
+#[track_caller]
+fn is_named(said: &str, file: &str) {
+    let said = said.split_once(&format!("{file}: the disk is full: up to "));
+    let (needed, rest) = said
+        .unwrap()
+        .1
+        .split_once(" bytes are needed at /")
+        .unwrap();
+    assert!(needed.parse::<u64>().unwrap() > 10_000, "{needed}");
+    assert!(rest.contains(" are free"), "{rest}");
+}
+
+#[test]
+fn a_full_disk_is_named_by_an_upgrade_and_by_a_backup() {
+    let mut shop = Shop::open();
+    shop.stop();
+    let old = shop.scratch.old_file("v3", "old.db");
+    let run = |args: &[&str]| {
+        let mut command = shop.command();
+        let output = command.args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    shop.fail("full", "-wal");
+    let file = old.to_str().unwrap();
+    is_named(
+        &run(&["sandbox", "--listen", "127.0.0.1:0", "--file", file]),
+        "old.db",
+    );
+    is_named(&run(&["account", "list", "--file", file]), "old.db");
+    shop.fail("full", "-copying");
+    let (file, copy) = (shop.file(), shop.scratch.path("copy.db"));
+    let [file, copy] = [&file, &copy].map(|path| path.to_str().unwrap());
+    is_named(&run(&["backup", "--file", file, copy]), "copy.db");
+    shop.mend("full");
+}
+
+#[test]
+fn a_server_without_an_operator_starts_on_a_full_disk_to_be_read_from() {
+    let mut shop = Shop::open();
+    shop.stop();
+    let file = shop.scratch.path("live.db");
+    let create = |name: &str| {
+        let mut command = shop.command();
+        command
+            .args(["account", "create", name, "--file"])
+            .arg(&file);
+        command.output().unwrap()
+    };
+    assert!(create("Shop").status.success());
+    shop.fail("full", "-wal");
+    let mut command = shop.command();
+    command.args([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--exit-with-parent",
+        "--file",
+    ]);
+    command
+        .arg(&file)
+        .env("COFFER_RATES", crate::support::served::NO_RATES);
+    let log = std::fs::File::create(shop.logs.path("live")).unwrap();
+    let mut process = Process::start_with(&mut command, log.into());
+    let url = process.url();
+    let get = |path: &str| send(&shop.agent, "GET", &format!("{url}{path}"), &[], "");
+    get("/livez").expect(200);
+    not_taken(&get("/readyz"));
+    assert!(
+        get("/metrics")
+            .expect(200)
+            .text
+            .contains("\ncoffer_writes_refused 1\n")
+    );
+    shop.mend("full");
+    assert!(looks::until(|| get("/readyz").status == 200));
+    assert!(process.close());
+    let said = std::fs::read_to_string(shop.logs.path("live")).unwrap();
+    assert!(said.contains("the start goes on for reads"), "{said}");
 }

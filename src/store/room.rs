@@ -1,0 +1,47 @@
+//! Room on a disk: the message of one that is full.
+
+use super::StoreError;
+use super::health::Refusing;
+use rustix::fs::statvfs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Says which file has no room on which disk, and how many of `needed` bytes are missing.
+pub(super) fn missing(path: &Path, needed: u64) -> StoreError {
+    let folder = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = folder.parent().unwrap_or(&folder);
+    let disk = mount_point(folder);
+    let free = statvfs(folder).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
+    let bytes = match free {
+        Ok(free) if free < needed => format!(
+            "{free} are free, {} are missing",
+            needed.saturating_sub(free)
+        ),
+        Ok(free) => format!("{free} are free"),
+        Err(_) => "how many are free is not known".to_owned(),
+    };
+    StoreError::Failed(format!(
+        "{}: the disk is full: up to {needed} bytes are needed at {}, {bytes}. Make room, then try again",
+        path.display(),
+        disk.display()
+    ))
+}
+
+/// [`missing`] in the place of an error that says no more than that a disk is full. The file is as large as `like`.
+pub(super) fn named(error: StoreError, path: &Path, like: &Path) -> StoreError {
+    match error {
+        StoreError::Refusing(Refusing::DiskFull) => {
+            let needed = std::fs::metadata(like).map_or(0, |found| found.len());
+            missing(path, needed)
+        }
+        error => error,
+    }
+}
+
+/// The highest folder on the same disk.
+fn mount_point(folder: &Path) -> PathBuf {
+    let device = |folder: &Path| std::fs::metadata(folder).ok().map(|found| found.dev());
+    let here = device(folder);
+    let same = folder.ancestors().take_while(|above| device(above) == here);
+    same.last().unwrap_or(folder).to_owned()
+}
