@@ -354,7 +354,7 @@ impl Shared {
         let expire = Expire {
             service: Arc::clone(&service),
         };
-        let prune = Prune::new(Arc::clone(&service));
+        let prune = Prune::new(Arc::clone(&service), config.kind == Kind::Production);
         // Moving the sandbox's clock waits for everything that falls due, so there nothing is put off.
         let pause_ms = match config.kind {
             Kind::Sandbox => 0,

@@ -1,5 +1,5 @@
 //! Removes what is kept only for a while: idempotency answers, attempts, sessions, rolled secrets. Never events or
-//! deliveries. Logs the heads of the history once a day.
+//! deliveries. Logs the heads of a production file's history once a day.
 
 use super::{Next, Worker};
 use crate::domain::time::{DAY_MS, HOUR_MS, Time};
@@ -9,6 +9,8 @@ use std::sync::Arc;
 /// The pruning worker.
 pub struct Prune {
     service: Arc<Service>,
+    /// `false` in a sandbox, whose history ends with it.
+    logs_heads: bool,
     next: Time,
     /// Time at which the heads are logged next.
     next_heads: Time,
@@ -16,9 +18,10 @@ pub struct Prune {
 
 impl Prune {
     /// Prunes for the first time when it is first woken.
-    pub fn new(service: Arc<Service>) -> Prune {
+    pub fn new(service: Arc<Service>, logs_heads: bool) -> Prune {
         Prune {
             service,
+            logs_heads,
             next: Time(0),
             next_heads: Time(0),
         }
@@ -29,7 +32,7 @@ impl Prune {
     /// Logs the heads of the history, once a day.
     fn log_heads(&mut self, now: Time) -> Result<(), Error> {
         let waits = now < self.next_heads && self.next_heads <= now.plus_ms(DAY_MS);
-        if !waits {
+        if self.logs_heads && !waits {
             for head in self.service.heads()? {
                 log::info!("history: head={head}");
             }

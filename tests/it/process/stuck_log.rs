@@ -70,3 +70,13 @@ fn dropped_lines_are_counted_and_said_once_it_is_read_again() {
     }
     assert!(rest.contains(" GET /xxx"));
 }
+
+#[test]
+fn sandbox_logs_nothing_before_its_first_request() {
+    let (mut process, url, reader) = sandbox();
+    chat(&url, 1);
+    assert!(process.close());
+    let log = std::io::read_to_string(reader).unwrap();
+    let first = log.lines().next().unwrap_or_default();
+    assert!(first.contains(" GET /xxx"), "{log}");
+}
