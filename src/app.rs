@@ -5,7 +5,7 @@
 
 mod commits;
 mod control;
-mod following;
+pub(crate) mod following;
 pub(crate) mod open_files;
 mod parts;
 mod sandbox;

@@ -8,3 +8,6 @@ from servers where ordering = 'unknown'
 union all
 select format('%d payments matched nothing', count(*)), 'look at each in the operator interface and note what became of it'
 from unmatched_payments where resolved_at is null having count(*) > 0
+union all
+select format('%s %s waits for approval', kind, id), 'approve or reject it in the operator interface'
+from (select kind, id from transfers where mode = 'live' and status = 'requested' order by seq limit 20)

@@ -23,7 +23,7 @@ const PART_MS_MAX: i64 = 50;
 const END_WAIT: Duration = Duration::from_millis(300);
 
 /// What live mode knows of the nodes and of the signer.
-pub(super) fn live(nodes: &Nodes, has_signer: bool) -> Live {
+pub(crate) fn live(nodes: &Nodes, has_signer: bool) -> Live {
     let chains = nodes.of_chains.iter().map(|node| LiveChain {
         chain: node.chain,
         node: node.shown(),

@@ -5,7 +5,7 @@
 
 use super::keeping::file;
 use super::live::of_server;
-use super::nodes::{finals, nodes, of_chains, of_nodes, of_wallets};
+use super::nodes::{finals, nodes, of_chains, of_nodes, of_offer, of_wallets};
 use super::output::{show, wants_json};
 use super::progress::{self, hear};
 use super::rates::of_rates;
@@ -75,6 +75,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
     checked.push(of_modes(&path));
     checked.push(of_log(&path));
     let has_signer = text("signer")?.is_some_and(|command| !command.is_empty());
+    let nodes = nodes(&values)?;
     let inside = read_any(&path, &mut hear, |db| {
         let kind = file_row::load(db)?.map(|row| row.kind);
         let wanted = keys::any_live(db, now)?.then(|| coins_off::all(db));
@@ -83,6 +84,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
             of_chains(db)?,
             of_limits(db)?,
             of_signer(db, has_signer)?,
+            of_offer(db, &nodes, now)?,
         ];
         let chains = (of_file, finals(db)?);
         Ok::<_, Error>((kind, check(db, now)?, wanted.transpose()?, chains))
@@ -109,7 +111,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
             let found = found.into_iter();
             checked.extend(found.map(|(about, complaints)| (about.to_owned(), complaints)));
             checked.extend(chains);
-            checked.extend(of_nodes(&nodes(&values)?, &finals));
+            checked.extend(of_nodes(&nodes, &finals));
             checked.extend(of_rates(&rates(&values)?, coins_off.as_deref(), now));
         }
     }

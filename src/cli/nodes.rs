@@ -6,6 +6,7 @@ use super::doctor::Checked;
 use super::keeping::file;
 use super::output::{print, wants_json};
 use super::progress::{Several, hear};
+use crate::app::following::live;
 use crate::chain::cost::Cost;
 use crate::chain::follow::{Looking, stranger};
 use crate::chain::rpc::Limits;
@@ -25,7 +26,7 @@ use crate::service::chains::order_rescan;
 use crate::service::{Error, open_beside};
 use crate::store::doctor::Complaint;
 use crate::store::unexplained::{self, Unexplained};
-use crate::store::{Kind, Reader, Store, chain_cursors, rescans, wallets};
+use crate::store::{Kind, Reader, Store, chain_cursors, keys, rescans, wallets};
 use crate::worker::watch_chain::Pace;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
@@ -221,6 +222,21 @@ pub(super) fn of_chains(db: &Reader<'_>) -> Result<Checked, Error> {
         }
     }
     Ok(("chains".to_owned(), complaints))
+}
+
+/// Coins on offer, where a live key is there.
+pub(super) fn of_offer(db: &Reader<'_>, nodes: &Nodes, now: Time) -> Result<Checked, Error> {
+    let why = match keys::any_live(db, now)? {
+        true => live(nodes, false).nothing_on_offer(db, |_| Ok(None))?,
+        false => None,
+    };
+    let complaint = why.map(|why| Complaint {
+        about: format!("a live key is there, and no coin is on offer: {why}"),
+        mend: "name a node with --node, add a wallet with `coffer wallet add`, and let `coffer serve` read the chain"
+            .to_owned(),
+    });
+    let about = "coins on offer".to_owned();
+    Ok((about, complaint.into_iter().collect()))
 }
 
 /// An address that has more than anybody saw come.

@@ -8,6 +8,7 @@ mod balances;
 mod claims;
 mod depth;
 pub mod live;
+mod offer;
 mod places;
 mod shown;
 mod spare;

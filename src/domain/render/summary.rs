@@ -39,6 +39,7 @@ pub(crate) struct Summary {
     pub(crate) unmatched_payments: i64,
     pub(crate) failing_endpoints: i64,
     pub(crate) maintenance: bool,
+    pub(crate) nothing_on_offer: Option<String>,
 }
 
 /// How many invoices have a status.

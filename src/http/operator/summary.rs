@@ -47,8 +47,8 @@ async fn of_account(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// GET /dashboard/api/summary
 async fn of_all(call: Call, operator: Operator) -> Result<Reply, Error> {
-    let mode = call.query.choice("mode")?.unwrap_or(Mode::Live);
+    let (now, mode) = (call.now, call.query.choice("mode")?.unwrap_or(Mode::Live));
     let service = Arc::clone(&call.front.service);
-    let read = move || service.summary(mode);
+    let read = move || service.summary(now, mode);
     call.long_read(&operator, read).await.map(Reply::ok)
 }

@@ -5,19 +5,18 @@
 
 use super::spare::Spare;
 use crate::domain::address::{self, Network};
-use crate::domain::asset::{Asset, AssetKind, Chain, Mode};
+use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::CHAINS;
 use crate::domain::network_fee::FeeEstimate;
 use crate::domain::refusal::Refusal;
 use crate::domain::requests::Requests;
 use crate::domain::scanned::Scanned;
 use crate::domain::time::{SECOND_MS, Time, span_text};
-use crate::domain::token::contract_of;
 use crate::domain::wallet::{Wallet, WalletNetwork};
 use crate::service::{Error, Service};
 use crate::store::chain_cursors::Cursor;
 use crate::store::wallets::{self, WalletRow};
-use crate::store::{Reader, chain_cursors, pool_addresses};
+use crate::store::{Reader, chain_cursors};
 use std::sync::{Mutex, PoisonError};
 
 /// A node that has not answered for so long hangs, in milliseconds.
@@ -119,7 +118,13 @@ impl Live {
         self.chains.iter().map(move |(one, of)| (one, said(of)))
     }
 
-    fn of_chain(&self, chain: Chain) -> Option<&LiveChain> {
+    /// Returns `true` if networks whose coins are worth nothing are taken.
+    pub(super) fn takes_test_networks(&self) -> bool {
+        self.test_networks
+    }
+
+    /// The settings of a chain that has a node.
+    pub(super) fn of_chain(&self, chain: Chain) -> Option<&LiveChain> {
         let found = self.chains.iter().find(|(one, _)| one.chain == chain);
         found.map(|(one, _)| one)
     }
@@ -312,34 +317,6 @@ impl Service {
             return Ok(Some(chain.row().networks.0.to_owned()));
         }
         self.followed_on(db, chain)
-    }
-
-    /// Can a live address be handed out for this very coin: is its chain followed, does the coin exist on that network, and is
-    /// there a wallet of it? Where nothing real is paid it always can.
-    pub(in crate::service) fn hands_out(
-        &self,
-        db: &Reader<'_>,
-        mode: Mode,
-        asset: &Asset,
-    ) -> Result<bool, Error> {
-        if self.is_simulated(mode) {
-            return Ok(true);
-        }
-        let chain = asset.chain;
-        let Some(network) = self.followed_on(db, chain)? else {
-            return Ok(false);
-        };
-        let is_named = |one: &LiveChain| one.tokens.contains(&asset.id);
-        let exists = asset.kind != AssetKind::Erc20
-            || contract_of(asset, &network).is_some()
-            || self.live.of_chain(chain).is_some_and(is_named);
-        if !exists {
-            return Ok(false);
-        }
-        if chain.row().imported {
-            return Ok(pool_addresses::has_more_than(db, chain, 0)?);
-        }
-        Ok(wallets::handing_out(db, chain)?.is_some())
     }
 
     /// The wallet that hands out the addresses of a chain's pool, if a chain of that pool is followed on its network.

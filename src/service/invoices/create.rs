@@ -145,7 +145,9 @@ impl Service {
             return made.ok_or_else(not_written);
         }
         self.record_invoice(tx, now, invoice, object, EventType::InvoiceCreated)?;
-        let answer = self.with_warnings(invoice, object, &drawn.draft.warnings)?;
+        let mut warnings = drawn.draft.warnings.clone();
+        warnings.extend(self.offer_warning(tx, invoice.mode, now, invoice.currency)?);
+        let answer = self.with_warnings(invoice, object, &warnings)?;
         Ok((Outcome::Created, answer))
     }
 
@@ -167,6 +169,7 @@ impl Service {
             Ok(quote) => Some(quote),
             Err(Error::Refused(refusal)) => {
                 warnings.push(format!("asset was not preselected: {}", refusal.message));
+                warnings.extend(self.offer_warning(tx, invoice.mode, now, invoice.currency)?);
                 None
             }
             Err(failure) => return Err(failure),

@@ -15,7 +15,7 @@ use crate::domain::transfer::{TransferKind, TransferStatus};
 use crate::service::accounts::balances_of;
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::summary;
-use crate::store::{Reader, accounts, file, transfers};
+use crate::store::{Reader, accounts, file, keys, transfers};
 use serde_json::value::to_raw_value;
 
 /// How far back invoices count as recent: 30 days.
@@ -55,7 +55,7 @@ impl Service {
     }
 
     /// What waits for an operator, over all accounts; what has a mode in this one.
-    pub fn summary(&self, mode: Mode) -> Result<Json, Error> {
+    pub fn summary(&self, now: Time, mode: Mode) -> Result<Json, Error> {
         self.read_at_one_moment(|db| {
             Ok(to_raw_value(&Summary {
                 mode,
@@ -69,12 +69,21 @@ impl Service {
                 unmatched_payments: summary::unmatched_payments(db, mode)?,
                 failing_endpoints: summary::count_failing_endpoints(db, mode)?,
                 maintenance: file::load(db)?.is_some_and(|file| file.maintenance),
+                nothing_on_offer: self.unsellable(db, now, mode)?,
             })?)
         })
     }
 }
 
 impl Service {
+    /// Reason why no coin is on offer although a live key is there.
+    fn unsellable(&self, db: &Reader<'_>, now: Time, mode: Mode) -> Result<Option<String>, Error> {
+        if self.is_simulated(mode) || !keys::any_live(db, now)? {
+            return Ok(None);
+        }
+        self.nothing_on_offer(db, mode, now, Currency::ALL)
+    }
+
     /// Count of the approved transfers that a signer is to send while none is set.
     fn without_signer(&self, db: &Reader<'_>, mode: Mode) -> Result<i64, Error> {
         if self.is_simulated(mode) || self.live.has_signer() {

@@ -342,8 +342,10 @@ fn the_doctor_says_what_to_look_after() {
     let rates = scratch.path("rates.json");
     std::fs::write(&rates, r#"{"BTC": {"EUR": "60000", "USD": "65000"}}"#).unwrap();
     let rates = format!("fixed:{}", text(&rates));
-    let said = run("doctor", &file, &[site[0], site[1], "--rates", &rates]);
-    assert!(!said.contains("wrong:"), "{said}");
+    let said = refused("doctor", &file, &[site[0], site[1], "--rates", &rates]);
+    assert_eq!(said.matches("wrong:").count(), 1, "{said}");
+    let why = "wrong: a live key is there, and no coin is on offer: no chain has a node; mend: ";
+    assert!(said.contains(why), "{said}");
     let rate = "ok: rate of BTC: 60000 EUR (0 s old, file), 65000 USD (0 s old, file)";
     assert!(said.contains(rate), "{said}");
     let sandbox_file = scratch.path("sandbox.db");

@@ -15,7 +15,7 @@ fn nothing_waits() -> Value {
     json!({
         "object": "summary", "mode": "live", "accountsPending": 0, "payouts": none, "refunds": none,
         "transfersUnknown": 0, "transfersWithoutSigner": 0, "serversWaiting": 0, "serversUnknown": 0, "unmatchedPayments": 0,
-        "failingEndpoints": 0, "maintenance": false,
+        "failingEndpoints": 0, "maintenance": false, "nothingOnOffer": null,
     })
 }
 

@@ -3,7 +3,10 @@
 use super::live_addresses::{NODES, addresses, pair, shop, watch, write};
 use crate::file::old_files::column;
 use crate::process::serve::{call, serve};
-use serde_json::json;
+use crate::support::served::Served;
+use crate::support::{agent, send};
+use serde_json::{Value, json};
+use std::process::Command;
 
 #[test]
 fn a_chain_that_is_not_watched_gives_out_no_address_of_its_pool() {
@@ -31,4 +34,40 @@ fn a_chain_that_is_not_watched_gives_out_no_address_of_its_pool() {
     assert_eq!(read["addresses"][0]["chainIds"], json!([]));
     assert_eq!(read["addresses"][0]["assets"], json!([]));
     assert_eq!(addresses(&shop, &url, "bob"), []);
+}
+
+#[test]
+fn a_live_key_and_no_coin_on_offer_is_told_with_the_reason() {
+    let served = Served::new();
+    let running = served.start(&[]);
+    let headers = [("X-API-Key", served.key.as_str())];
+    let warned = |body: &str| {
+        let url = format!("{}/v1/invoices", running.url);
+        let made = send(&agent(), "POST", &url, &headers, body).expect(201);
+        let made = made.json()["warnings"].as_array().cloned();
+        made.and_then(|made| made.last().cloned()).unwrap()
+    };
+    let why = "no chain has a node";
+    let said = format!("no coin is on offer, so nobody can pay this invoice now: {why}");
+    assert_eq!(warned(r#"{"amount": "20.00", "currency": "EUR"}"#), said);
+    let picked = r#"{"amount": "20.00", "currency": "EUR", "asset": "LTC"}"#;
+    assert_eq!(warned(picked), said);
+    let summary = |query: &str| {
+        let path = format!("/dashboard/api/summary{query}");
+        let read = running.interface("GET", &path, &Value::Null);
+        read.expect(200).json()["nothingOnOffer"].clone()
+    };
+    assert_eq!(summary(""), why);
+    assert_eq!(summary("?mode=test"), Value::Null);
+    let sql = "insert into transfers (id, kind, account, mode, invoice, status, currency, amount, asset, chain, to_address,
+        requested_at) values ('v', 'refund', 1, 'live', 1, 'requested', 'EUR', 1, 'SOL', 'solana', 's', 0)";
+    served.open().execute_batch(sql).unwrap();
+    let mut doctor = Command::new(env!("CARGO_BIN_EXE_coffer"));
+    doctor.args(["doctor", "--node", "litecoin=http://127.0.0.1:1", "--file"]);
+    let said = doctor.arg(&served.file).output().unwrap().stdout;
+    let said = String::from_utf8(said).unwrap();
+    let wanted = "wrong: a live key is there, and no coin is on offer: no node of litecoin was reached yet; mend: ";
+    assert!(said.contains(wanted), "{said}");
+    let wanted = "wrong: refund v waits for approval; mend: approve or reject it";
+    assert!(said.contains(wanted), "{said}");
 }

@@ -1,0 +1,130 @@
+//! Coins on offer in live mode, and what keeps one from it.
+
+use super::live::{Live, LiveChain};
+use crate::domain::asset::{ASSETS, Asset, AssetKind, Mode};
+use crate::domain::money::Currency;
+use crate::domain::time::Time;
+use crate::domain::token::contract_of;
+use crate::domain::wallet::WalletNetwork;
+use crate::service::settle::scanned;
+use crate::service::{Error, Service};
+use crate::store::{Reader, chain_cursors, coins_off, pool_addresses, wallets};
+
+impl Live {
+    /// Says what keeps live addresses of a coin from being handed out; `None` where they are.
+    fn obstacle(&self, db: &Reader<'_>, asset: &Asset) -> Result<Option<String>, Error> {
+        let (chain, id) = (asset.chain, asset.id);
+        let says = |text: String| Ok(Some(text));
+        if !self.has_node(chain) {
+            return says(format!("{chain} has no node"));
+        }
+        let Some(cursor) = chain_cursors::of(db, chain)? else {
+            return says(format!("no node of {chain} was reached yet"));
+        };
+        if cursor.stopped.is_some() {
+            return says(format!("{chain} is stopped"));
+        }
+        let network = cursor.network;
+        if !self.takes_test_networks() && !WalletNetwork::Main.agrees_with(chain, &network) {
+            return says(format!("{chain} is followed on the test network {network}"));
+        }
+        let is_named = |one: &LiveChain| one.tokens.contains(&id);
+        let exists = asset.kind != AssetKind::Erc20
+            || contract_of(asset, &network).is_some()
+            || self.of_chain(chain).is_some_and(is_named);
+        if !exists {
+            return says(format!("{id} has no contract on {network}"));
+        }
+        if chain.row().imported {
+            let has_any = pool_addresses::has_more_than(db, chain, 0)?;
+            return Ok((!has_any).then(|| format!("no address of {chain} is free")));
+        }
+        let has_wallet = wallets::handing_out(db, chain)?.is_some();
+        Ok((!has_wallet).then(|| format!("{chain} has no wallet that hands out addresses")))
+    }
+
+    /// Says why no coin is on offer, by the settings, the file and what else keeps a coin from it; `None` where one is.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn nothing_on_offer(
+        &self,
+        db: &Reader<'_>,
+        mut besides: impl FnMut(&'static Asset) -> Result<Option<String>, Error>,
+    ) -> Result<Option<String>, Error> {
+        let off = coins_off::all(db)?;
+        let mut why: Vec<String> = Vec::new();
+        for asset in ASSETS.iter().filter(|asset| self.has_node(asset.chain)) {
+            let is_off = off.iter().any(|(other, _)| *other == asset);
+            let obstacle = match self.obstacle(db, asset)? {
+                Some(obstacle) => Some(obstacle),
+                None if is_off => Some(format!("{} is switched off", asset.id)),
+                None => besides(asset)?,
+            };
+            match obstacle {
+                None => return Ok(None),
+                Some(obstacle) if why.contains(&obstacle) => {}
+                Some(obstacle) => why.push(obstacle),
+            }
+        }
+        if why.is_empty() {
+            why.push("no chain has a node".to_owned());
+        }
+        Ok(Some(why.join("; ")))
+    }
+}
+
+impl Service {
+    /// Returns `true` if a live address can be handed out for this coin: its chain is followed, the coin exists on that
+    /// network, and there is a wallet of it. Where nothing real is paid it always can.
+    pub(in crate::service) fn hands_out(
+        &self,
+        db: &Reader<'_>,
+        mode: Mode,
+        asset: &Asset,
+    ) -> Result<bool, Error> {
+        Ok(self.is_simulated(mode) || self.live.obstacle(db, asset)?.is_none())
+    }
+
+    /// Says why no coin can be paid in one of these currencies; `None` where one can.
+    pub(in crate::service) fn nothing_on_offer(
+        &self,
+        db: &Reader<'_>,
+        mode: Mode,
+        now: Time,
+        currencies: &[Currency],
+    ) -> Result<Option<String>, Error> {
+        if self.is_simulated(mode) {
+            return Ok(None);
+        }
+        let scanned = scanned(db, mode)?;
+        self.live.nothing_on_offer(db, |asset| {
+            if !self.is_read(&scanned, mode, asset, now) {
+                let chain = asset.chain;
+                return Ok(Some(format!("{chain} has not been read up to now")));
+            }
+            for currency in currencies {
+                if self.rate(db, mode, asset, *currency, now)?.is_ok() {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(format!("{} has no fresh rate", asset.id)))
+        })
+    }
+
+    /// Warning on a new invoice that no coin can pay.
+    pub(in crate::service) fn offer_warning(
+        &self,
+        db: &Reader<'_>,
+        mode: Mode,
+        now: Time,
+        currency: Currency,
+    ) -> Result<Option<String>, Error> {
+        let why = self.nothing_on_offer(db, mode, now, &[currency])?;
+        Ok(
+            why.map(|why| {
+                format!("no coin is on offer, so nobody can pay this invoice now: {why}")
+            }),
+        )
+    }
+}
