@@ -81,7 +81,7 @@ pub fn copy(from: &Path, to: &Path, tell: &mut Tell<'_>) -> Result<Copy, StoreEr
     copy.remove();
     let target = source
         .copy_to(&copy.temporary, tell)
-        .map_err(|error| room::named(error, &copy.to, from))?;
+        .map_err(|error| room::named(error, &copy.to, from, &copy.temporary))?;
     target.close().map_err(|(_, error)| error)?;
     Ok(copy)
 }
@@ -146,9 +146,14 @@ impl Copy {
             let message = format!("the copy has a schema of its own: {first}");
             return Err(StoreError::Failed(message));
         }
-        migrate::migrate(&mut conn, tell)
-            .map_err(|error| room::named(error, &self.to, &self.temporary))?;
+        migrate::migrate(&mut conn, tell).map_err(|error| self.named(error))?;
         Ok(conn.close().map_err(|(_, error)| error)?)
+    }
+
+    /// An error of a step after copying, which names a disk that is full.
+    fn named(&self, error: StoreError) -> StoreError {
+        let begun = with_suffix(&self.temporary, "-wal");
+        room::named(error, &self.to, &self.temporary, &begun)
     }
 
     /// Writes into the copy when it was taken, by the clock of the sandbox.

@@ -168,7 +168,8 @@ fn bring_up_to_date(conn: &mut Connection, opening: &Opening) -> Result<(), Stor
 /// Runs the migrations that a file has not seen; a disk that is full is named.
 fn upgrade(conn: &mut Connection, opening: &Opening) -> Result<(), StoreError> {
     let path = &opening.path;
-    migrate::migrate(conn, &mut { opening.tell }).map_err(|error| room::named(error, path, path))
+    migrate::migrate(conn, &mut { opening.tell })
+        .map_err(|error| room::named(error, path, path, &with_suffix(path, "-wal")))
 }
 
 /// Is it a file that may be opened so? Its version, and whether nothing is in it yet. Nothing is written before that.
@@ -178,7 +179,7 @@ fn admit(conn: &Connection, opening: &Opening) -> Result<(usize, bool), StoreErr
     let identity = identity.map_err(|error| {
         // What SQLite keeps beside a file may be the first that has no room: it calls that an error of the disk.
         match Refusing::of(&error) {
-            Some(Refusing::DiskFull) => room::missing(path, BESIDE_BYTES),
+            Some(Refusing::DiskFull) => room::missing(path, BESIDE_BYTES, 0),
             Some(Refusing::DiskFailed | Refusing::FileMoved | Refusing::Locked) | None => {
                 StoreError::Failed(format!("{}: {error}", path.display()))
             }
@@ -269,7 +270,7 @@ fn begin(opening: &Opening) -> Result<(), StoreError> {
 /// and this is false.
 fn make(path: &Path, durability: Durability) -> Result<bool, StoreError> {
     let failed = |error: std::io::Error| match error.kind() {
-        ErrorKind::StorageFull => room::missing(path, count(migrate::template().len())),
+        ErrorKind::StorageFull => room::missing(path, count(migrate::template().len()), 0),
         _ => StoreError::Failed(format!("{}: {error}", path.display())),
     };
     let (file, temporary) = fresh_beside(path).map_err(failed)?;

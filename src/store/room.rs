@@ -6,12 +6,13 @@ use rustix::fs::statvfs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Says which file has no room on which disk, and how many of `needed` bytes are missing.
-pub(super) fn missing(path: &Path, needed: u64) -> StoreError {
+/// Says which file has no room on which disk, and how many of `needed` bytes are missing. So many were `written` before.
+pub(super) fn missing(path: &Path, needed: u64, written: u64) -> StoreError {
     let folder = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = folder.parent().unwrap_or(&folder);
     let disk = mount_point(folder);
     let free = statvfs(folder).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
+    let free = free.map(|free| free.saturating_add(written));
     let bytes = match free {
         Ok(free) if free < needed => format!(
             "{free} are free, {} are missing",
@@ -27,13 +28,12 @@ pub(super) fn missing(path: &Path, needed: u64) -> StoreError {
     ))
 }
 
-/// [`missing`] in the place of an error that says no more than that a disk is full. The file is as large as `like`.
-pub(super) fn named(error: StoreError, path: &Path, like: &Path) -> StoreError {
+/// [`missing`] in the place of an error that says no more than that a disk is full. As much is needed as `like` has, and
+/// what was written is in the file `begun`, which goes.
+pub(super) fn named(error: StoreError, path: &Path, like: &Path, begun: &Path) -> StoreError {
+    let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
     match error {
-        StoreError::Refusing(Refusing::DiskFull) => {
-            let needed = std::fs::metadata(like).map_or(0, |found| found.len());
-            missing(path, needed)
-        }
+        StoreError::Refusing(Refusing::DiskFull) => missing(path, bytes(like), bytes(begun)),
         error => error,
     }
 }

@@ -10,7 +10,7 @@ use super::identity::{identify, require_ours};
 use super::left_behind;
 use super::lock::Lock;
 use super::open::{create_private, prepare, with_suffix};
-use super::{Reader, StoreError, migrate};
+use super::{Reader, StoreError, migrate, room};
 use crate::domain::id;
 use crate::domain::progress::{Said, Tell, count};
 use crate::domain::time::Time;
@@ -193,9 +193,11 @@ impl Source {
             path.display(),
             folder.path.display()
         )));
-        let mut conn = self.copy_to(&folder.file(), tell)?;
+        let copy = folder.file();
+        let named = |error| room::named(error, &copy, path, &copy);
+        let mut conn = self.copy_to(&copy, tell).map_err(named)?;
         prepare(&conn)?;
-        migrate::migrate(&mut conn, tell)?;
+        migrate::migrate(&mut conn, tell).map_err(named)?;
         Source::of(conn, path, None, Some(folder))
     }
 

@@ -110,28 +110,41 @@ impl Copy {
             tell(Said::Note(&warning));
             warnings.push(warning);
         }
-        let tx = conn.transaction()?;
-        let indexes = move_wallets(&tx, &replaced.wallets, next, now)?;
-        let held = Held {
-            indexes,
-            retired: RETIRE_POOL
-                .execute(&tx, &[])?
-                .saturating_add(add_pool_addresses(&tx, &replaced)?),
-            transfers: HOLD_TRANSFERS.execute(&tx, &[])?,
-            servers: HOLD_SERVERS.execute(&tx, &[])?,
-            deliveries: GIVE_UP_DELIVERIES.execute(&tx, &[])?,
-            later: std::mem::take(&mut replaced.transfers),
-            warnings,
-        };
-        let here = RESTORED.first_on(&tx, &[])?.unwrap_or_default();
-        let restored = here.max(replaced.restored).saturating_add(1);
-        NOTE_RESTORED.execute(&tx, named_params! { ":restored": restored })?;
-        END_SESSIONS.execute(&tx, &[])?;
-        FORGET_SETUP.execute(&tx, &[])?;
-        tx.commit()?;
+        let held = hold_in(&mut conn, &mut replaced, next, now);
+        let mut held = held.map_err(|error| self.named(error))?;
+        held.warnings = warnings;
         conn.close().map_err(|(_, error)| error)?;
         Ok(held)
     }
+}
+
+/// Moves and holds everything in one transaction.
+fn hold_in(
+    conn: &mut Connection,
+    replaced: &mut Replaced,
+    next: &[NextIndex],
+    now: Time,
+) -> Result<Held, StoreError> {
+    let tx = conn.transaction()?;
+    let indexes = move_wallets(&tx, &replaced.wallets, next, now)?;
+    let held = Held {
+        indexes,
+        retired: RETIRE_POOL
+            .execute(&tx, &[])?
+            .saturating_add(add_pool_addresses(&tx, replaced)?),
+        transfers: HOLD_TRANSFERS.execute(&tx, &[])?,
+        servers: HOLD_SERVERS.execute(&tx, &[])?,
+        deliveries: GIVE_UP_DELIVERIES.execute(&tx, &[])?,
+        later: std::mem::take(&mut replaced.transfers),
+        warnings: Vec::new(),
+    };
+    let here = RESTORED.first_on(&tx, &[])?.unwrap_or_default();
+    let restored = here.max(replaced.restored).saturating_add(1);
+    NOTE_RESTORED.execute(&tx, named_params! { ":restored": restored })?;
+    END_SESSIONS.execute(&tx, &[])?;
+    FORGET_SETUP.execute(&tx, &[])?;
+    tx.commit()?;
+    Ok(held)
 }
 
 /// Moves every wallet behind what the copy and the replaced file know of it. A wallet that the copy lacks is added as
