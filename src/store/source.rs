@@ -194,10 +194,13 @@ impl Source {
             folder.path.display()
         )));
         let copy = folder.file();
-        let named = |error| room::named(error, &copy, path, &copy);
-        let mut conn = self.copy_to(&copy, tell).map_err(named)?;
+        let log = with_suffix(&copy, "-wal");
+        let named = |error, begun| room::named(error, &copy, path, begun);
+        let mut conn = self
+            .copy_to(&copy, tell)
+            .map_err(|error| named(error, &copy))?;
         prepare(&conn)?;
-        migrate::migrate(&mut conn, tell).map_err(named)?;
+        migrate::migrate(&mut conn, tell).map_err(|error| named(error, &log))?;
         Source::of(conn, path, None, Some(folder))
     }
 
