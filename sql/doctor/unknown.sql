@@ -1,6 +1,6 @@
-select format('%s %s waits for a person: nobody knows whether it was sent', kind, id) as about,
-  'look on its chain, then pay (with the txid), fail or release it in the operator interface' as mend
-from transfers where sending = 'unknown'
+select format('%s %s is on hold since a restore: it may have been sent since the copy was made', kind, id) as about,
+  'look at its destination, then release it in the operator interface' as mend
+from transfers where sending = 'restored' and status <> 'processing'
 union all
 select format('server order %s waits for a person: nobody knows whether it was made', id),
   'look at the provider, then activate, fail or release it in the operator interface'

@@ -10,7 +10,7 @@ use super::output::{show, wants_json};
 use super::progress::{self, hear};
 use super::rates::of_rates;
 use super::server::{connections_max, listen, metrics_listen, metrics_token, rates};
-use super::signer::{of_limits, of_signer};
+use super::signer::{of_limits, of_reviews, of_signer};
 use super::terminal::{Stream, Tone};
 use crate::app::open_files;
 use crate::clock::Clock;
@@ -85,6 +85,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Result<(), Error> {
             of_limits(db)?,
             of_signer(db, has_signer)?,
             of_offer(db, &nodes, now)?,
+            of_reviews(db, now, &nodes)?,
         ];
         let chains = (of_file, finals(db)?);
         Ok::<_, Error>((kind, check(db, now)?, wanted.transpose()?, chains))

@@ -1,9 +1,13 @@
 //! The signer in `coffer doctor`: what it may be given, and what waits for one that is not set.
 
 use super::doctor::Checked;
+use crate::chain::setting::Nodes;
 use crate::domain::account::Account;
+use crate::domain::asset::Mode;
 use crate::domain::money::Cents;
+use crate::domain::time::Time;
 use crate::service::Error;
+use crate::service::transfers::to_review;
 use crate::store::doctor::Complaint;
 use crate::store::{Reader, accounts, transfers};
 
@@ -53,6 +57,17 @@ pub(super) fn of_signer(db: &Reader<'_>, has_signer: bool) -> Result<Checked, Er
             .to_owned(),
     });
     Ok(("signer".to_owned(), complaint.into_iter().collect()))
+}
+
+/// Payouts and refunds that a person has to look at, by the nodes of the settings.
+pub(super) fn of_reviews(db: &Reader<'_>, now: Time, nodes: &Nodes) -> Result<Checked, Error> {
+    let has_node = |chain| nodes.of_chains.iter().any(|node| node.chain == chain);
+    let found = to_review(db, now, Mode::Live, |chain| (true, has_node(chain)))?;
+    let complaints = found.into_iter().map(|(transfer, problem)| Complaint {
+        about: format!("{} {}: {problem}", transfer.kind, transfer.id),
+        mend: "open it in the operator interface and decide".to_owned(),
+    });
+    Ok(("payouts and refunds".to_owned(), complaints.collect()))
 }
 
 #[cfg(test)]

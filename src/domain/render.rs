@@ -18,7 +18,7 @@ mod public;
 pub(crate) mod rates;
 pub mod sandbox;
 pub mod summary;
-mod transfers;
+pub mod transfers;
 pub mod unmatched;
 pub(crate) mod wallets;
 

@@ -5,12 +5,16 @@
 //! changes nothing.
 
 pub mod approval;
+pub mod on_chain;
+pub mod outgoing;
+pub mod request;
 pub mod sender;
+pub mod share;
+mod status;
 pub mod step;
 pub mod terms;
 
 use super::asset::{Asset, Mode};
-use super::event::EventType;
 use super::ledger::{LedgerKind, RefType};
 use super::money::{Cents, Currency};
 use super::refusal::{Code, Refusal};
@@ -18,7 +22,8 @@ use super::text_enum::text_enum;
 use super::time::Time;
 use approval::FeeSource;
 use sender::SentBy;
-use step::{Step, TransferAction};
+pub use status::TransferStatus;
+use step::{Settlement, Step, TransferAction};
 use terms::Terms;
 
 text_enum! {
@@ -58,128 +63,64 @@ impl TransferKind {
 }
 
 text_enum! {
-    /// Where a payout or refund stands.
-    ///
-    /// ```text
-    /// requested ──approve──→ approved ──process──→ processing ──pay──→ paid
-    ///     ├──reject──→ rejected ├──fail──→ failed       └──fail──→ failed
-    ///     └──cancel─→ cancelled └──cancel─→ cancelled
-    /// ```
-    ///
-    /// One that is held since a restore goes the same way by hand only; `release` ends that and moves nothing. `reassign`
-    /// changes who sends an approved one, and moves nothing.
-    pub enum TransferStatus {
-        /// The amount has left the balance; nothing else has happened.
-        Requested = "requested",
-        /// Rate, network fee and amount in coin are fixed.
-        Approved = "approved",
-        /// It is being sent.
-        Processing = "processing",
-        /// It was sent.
-        Paid = "paid",
-        /// It could not be sent; the amount is back.
-        Failed = "failed",
-        /// It was not approved; the amount is back.
-        Rejected = "rejected",
-        /// It was cancelled; the amount is back.
-        Cancelled = "cancelled",
-    }
-}
-
-impl TransferStatus {
-    /// Where an action leads from here; nothing where the machine has no such step.
-    pub const fn after(self, action: TransferAction) -> Option<TransferStatus> {
-        match (self, action) {
-            (TransferStatus::Requested, TransferAction::Approve) => Some(TransferStatus::Approved),
-            (TransferStatus::Requested, TransferAction::Reject) => Some(TransferStatus::Rejected),
-            (TransferStatus::Requested | TransferStatus::Approved, TransferAction::Release) => {
-                Some(self)
-            }
-            (TransferStatus::Approved, TransferAction::Process) => Some(TransferStatus::Processing),
-            (TransferStatus::Approved, TransferAction::Reassign) => Some(self),
-            (TransferStatus::Processing, TransferAction::Pay) => Some(TransferStatus::Paid),
-            (TransferStatus::Approved | TransferStatus::Processing, TransferAction::Fail) => {
-                Some(TransferStatus::Failed)
-            }
-            (TransferStatus::Requested | TransferStatus::Approved, TransferAction::Cancel) => {
-                Some(TransferStatus::Cancelled)
-            }
-            (
-                TransferStatus::Requested,
-                TransferAction::Process
-                | TransferAction::Reassign
-                | TransferAction::Pay
-                | TransferAction::Fail,
-            )
-            | (
-                TransferStatus::Approved,
-                TransferAction::Approve | TransferAction::Pay | TransferAction::Reject,
-            )
-            | (
-                TransferStatus::Processing,
-                TransferAction::Approve
-                | TransferAction::Process
-                | TransferAction::Reassign
-                | TransferAction::Reject
-                | TransferAction::Cancel
-                | TransferAction::Release,
-            )
-            | (
-                TransferStatus::Paid
-                | TransferStatus::Failed
-                | TransferStatus::Rejected
-                | TransferStatus::Cancelled,
-                _,
-            ) => None,
-        }
-    }
-
-    /// Is the amount reserved: neither sent nor put back?
-    pub const fn is_open(self) -> bool {
-        match self {
-            TransferStatus::Requested | TransferStatus::Approved | TransferStatus::Processing => {
-                true
-            }
-            TransferStatus::Paid
-            | TransferStatus::Failed
-            | TransferStatus::Rejected
-            | TransferStatus::Cancelled => false,
-        }
-    }
-
-    /// Is the amount back in the balance?
-    pub const fn is_put_back(self) -> bool {
-        !self.is_open() && !matches!(self, TransferStatus::Paid)
-    }
-
-    /// What is told of coming here.
-    pub const fn event(self, kind: TransferKind) -> Option<EventType> {
-        match (self, kind) {
-            (TransferStatus::Paid, TransferKind::Payout) => Some(EventType::PayoutPaid),
-            (TransferStatus::Paid, TransferKind::Refund) => Some(EventType::RefundPaid),
-            (TransferStatus::Failed, TransferKind::Payout) => Some(EventType::PayoutFailed),
-            (TransferStatus::Failed, TransferKind::Refund) => Some(EventType::RefundFailed),
-            (
-                TransferStatus::Requested
-                | TransferStatus::Approved
-                | TransferStatus::Processing
-                | TransferStatus::Rejected
-                | TransferStatus::Cancelled,
-                _,
-            ) => None,
-        }
+    /// State of the signer for a transfer, or the hold of a restore.
+    pub enum Sending {
+        /// The signer was started and has not answered.
+        Running = "running",
+        /// The signer ended without saying what it sent.
+        Unknown = "unknown",
+        /// The signer signed nothing, and is run again for the same order.
+        Retry = "retry",
+        /// The signer sent nothing, and is not run again.
+        Declined = "declined",
+        /// The file was restored from an older copy: the transfer may have been sent since.
+        Restored = "restored",
     }
 }
 
 text_enum! {
-    /// What is not known of a transfer: what a command that was started to send it is at, or, since the file was restored
-    /// from an older copy, whether it was sent meanwhile.
-    pub enum Sending {
-        /// It has been started and has not answered.
-        Running = "running",
-        /// It ended in a way that does not say what was sent: a person looks and decides.
-        Unknown = "unknown",
+    /// Source of the transaction id of a transfer.
+    pub enum TxidSource {
+        /// A person entered it.
+        Person = "person",
+        /// The signer answered it.
+        Signer = "signer",
+        /// An output of exactly the amount was found at the destination.
+        Chain = "chain",
     }
+}
+
+text_enum! {
+    /// Reason why a transfer counts as paid.
+    pub enum SettledBy {
+        /// Its chain: the attached transaction is confirmed.
+        Chain = "chain",
+        /// A person, with a reason.
+        Person = "person",
+        /// Nobody checked it on a chain.
+        Unchecked = "unchecked",
+    }
+}
+
+/// How the sending of a transfer goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dispatch {
+    /// Source of the transaction id, while there is one.
+    pub txid_from: Option<TxidSource>,
+    /// When the transaction id was attached.
+    pub attached_at: Option<Time>,
+    /// When the transfer was first in `processing`.
+    pub handed_over_at: Option<Time>,
+    /// The signer's reason, or why its outcome is unknown.
+    pub sending_reason: Option<String>,
+    /// Since when the signer asks for retries, and the time of the next run.
+    pub retry: Option<(Time, Time)>,
+    /// Why it counts as paid.
+    pub settled_by: Option<SettledBy>,
+    /// The person's reason for counting it as paid.
+    pub settled_reason: Option<String>,
+    /// Height of the first block in which its destination was watched.
+    pub watched_from: Option<u32>,
 }
 
 /// A payout or a refund.
@@ -217,14 +158,16 @@ pub struct Transfer {
     pub sent_by: Option<SentBy>,
     /// When the signer was given it, while `sent_by` is the signer.
     pub signer_at: Option<Time>,
-    /// The transaction, once paid.
+    /// Id of the transaction that pays it.
     pub txid: Option<String>,
     /// Why a refund was asked for.
     pub reason: Option<String>,
     /// Why it failed, was rejected or cancelled, where that was said.
     pub failure_reason: Option<String>,
-    /// What a command that sends it is at.
+    /// State of the signer, or the hold of a restore.
     pub sending: Option<Sending>,
+    /// How the sending goes.
+    pub dispatch: Dispatch,
     /// When it was asked for.
     pub requested_at: Time,
     /// When it was approved.
@@ -244,18 +187,16 @@ impl Transfer {
         let status = before
             .after(action)
             .ok_or_else(|| no_such_step(kind, before, action))?;
-        let held = self.sending == Some(Sending::Unknown);
-        if step == Step::Release && !held {
-            let message = format!("this {kind} is not on hold");
-            return Err(Refusal::of(Code::InvalidTransition, "action", message));
-        }
-        let stays_held = held && status.is_open() && step != Step::Release;
+        self.may_take(&step)?;
+        let stays_held =
+            self.is_held() && status == TransferStatus::Processing && step != Step::Release;
         let mut after = Transfer {
             status,
-            sending: stays_held.then_some(Sending::Unknown),
             finalized_at: (!status.is_open()).then_some(now),
             ..self.clone()
         };
+        after.clear_sending();
+        after.sending = stays_held.then_some(Sending::Restored);
         match step {
             Step::Approve(approval) => {
                 after.terms = Some(approval.terms);
@@ -272,15 +213,71 @@ impl Transfer {
             }
             Step::Process(sending) => {
                 self.may_be_processed(sending)?;
-                after.sending = after.sending.or(sending);
+                after.sending = sending;
+                after.dispatch.handed_over_at = self.dispatch.handed_over_at.or(Some(now));
             }
             Step::Release => {}
-            Step::Pay(txid) => after.txid = Some(txid),
+            Step::Pay(settlement) => after.settle(settlement, now),
             Step::Fail(reason) | Step::Reject(reason) | Step::Cancel(reason) => {
                 after.failure_reason = reason;
             }
         }
         Ok(after)
+    }
+
+    /// Refuses what the hold of a restore does not allow.
+    fn may_take(&self, step: &Step) -> Result<(), Refusal> {
+        let kind = self.kind;
+        let is_release = *step == Step::Release;
+        let message = match (self.is_held(), self.status) {
+            (false, _) if is_release => format!("this {kind} is not on hold"),
+            (true, TransferStatus::Requested | TransferStatus::Approved) if !is_release => {
+                format!(
+                    "this {kind} is on hold since a restore: it may have been sent since the copy was made. Look at its \
+                     destination, then release it"
+                )
+            }
+            (true | false, _) => return Ok(()),
+        };
+        Err(Refusal::of(Code::InvalidTransition, "action", message))
+    }
+
+    /// Returns `true` if the transfer is on hold since a restore.
+    pub fn is_held(&self) -> bool {
+        self.sending == Some(Sending::Restored)
+    }
+
+    /// Forgets what the signer said last.
+    pub fn clear_sending(&mut self) {
+        self.sending = None;
+        self.dispatch.sending_reason = None;
+        self.dispatch.retry = None;
+    }
+
+    /// Notes a transaction id that was entered, answered or found.
+    pub fn attach(&mut self, txid: &str, from: TxidSource, now: Time) {
+        self.txid = Some(txid.to_owned());
+        self.dispatch.txid_from = Some(from);
+        self.dispatch.attached_at = Some(now);
+    }
+
+    /// Forgets the transaction id.
+    pub fn detach(&mut self) {
+        self.txid = None;
+        self.dispatch.txid_from = None;
+        self.dispatch.attached_at = None;
+    }
+
+    /// Notes why it counts as paid, and its transaction where that is new.
+    fn settle(&mut self, settlement: Settlement, now: Time) {
+        if let Some(txid) = settlement
+            .txid
+            .filter(|txid| self.txid.as_ref() != Some(txid))
+        {
+            self.attach(&txid, TxidSource::Person, now);
+        }
+        self.dispatch.settled_by = Some(settlement.by);
+        self.dispatch.settled_reason = settlement.reason;
     }
 
     /// Notes who sends it from now on.
@@ -308,56 +305,4 @@ impl Transfer {
 pub fn no_such_step(kind: TransferKind, status: TransferStatus, action: TransferAction) -> Refusal {
     let message = format!("{action} is not possible for a {kind} that is {status}");
     Refusal::of(Code::InvalidTransition, "action", message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{TransferAction, TransferStatus};
-
-    #[test]
-    fn the_machine_has_these_steps_and_no_others() {
-        use TransferAction::{Approve, Cancel, Fail, Pay, Process, Reassign, Reject, Release};
-        use TransferStatus::{Approved, Cancelled, Failed, Paid, Processing, Rejected, Requested};
-        let steps = [
-            (Requested, Approve, Approved),
-            (Requested, Reject, Rejected),
-            (Requested, Cancel, Cancelled),
-            (Requested, Release, Requested),
-            (Approved, Release, Approved),
-            (Approved, Process, Processing),
-            (Approved, Reassign, Approved),
-            (Approved, Fail, Failed),
-            (Approved, Cancel, Cancelled),
-            (Processing, Pay, Paid),
-            (Processing, Fail, Failed),
-        ];
-        for status in TransferStatus::ALL {
-            for action in TransferAction::ALL {
-                let step = steps
-                    .iter()
-                    .find(|(from, by, _)| from == status && by == action);
-                assert_eq!(
-                    status.after(*action),
-                    step.map(|(.., to)| *to),
-                    "{status} {action}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn a_transfer_is_open_or_paid_or_put_back() {
-        for status in TransferStatus::ALL {
-            let states = [
-                status.is_open(),
-                *status == TransferStatus::Paid,
-                status.is_put_back(),
-            ];
-            assert_eq!(states.iter().filter(|state| **state).count(), 1, "{status}");
-            let has_step = TransferAction::ALL
-                .iter()
-                .any(|action| status.after(*action).is_some());
-            assert_eq!(has_step, status.is_open(), "{status}");
-        }
-    }
 }

@@ -33,8 +33,9 @@ use crate::domain::server::state::{CommandState, OperatorStep, ServerStatus};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::timeline;
 use crate::domain::transfer::approval::FeeSource;
+use crate::domain::transfer::on_chain::{OnChainState, ReviewKind};
 use crate::domain::transfer::sender::SentBy;
-use crate::domain::transfer::step::TransferAction;
+use crate::domain::transfer::step::{ChainCase, OF_OPERATOR, OF_SANDBOX, TransferAction};
 use crate::domain::transfer::{Sending, TransferStatus};
 use crate::domain::unmatched::{Resolution, UnmatchedReason};
 use crate::domain::user::Role;
@@ -284,7 +285,11 @@ fn texts(name: &str) -> Vec<&'static str> {
         "RateTeller" => rate::Source::TEXTS.to_vec(),
         "TimelineKind" => timeline::EntryKind::TEXTS.to_vec(),
         "TimelinePaymentStep" => timeline::PaymentStep::TEXTS.to_vec(),
-        "TransferAction" => TransferAction::TEXTS.to_vec(),
+        "TransferAction" => OF_OPERATOR.map(TransferAction::as_str).to_vec(),
+        "SandboxTransferAction" => OF_SANDBOX.map(TransferAction::as_str).to_vec(),
+        "ChainCase" => ChainCase::TEXTS.to_vec(),
+        "OnChainState" => OnChainState::TEXTS.to_vec(),
+        "ReviewKind" => ReviewKind::TEXTS.to_vec(),
         "TransferStatus" => TransferStatus::TEXTS.to_vec(),
         "RefType" => RefType::TEXTS.to_vec(),
         "ServerAction" => OperatorStep::TEXTS.to_vec(),

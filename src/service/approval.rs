@@ -13,8 +13,9 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::transfer::Transfer;
 use crate::domain::transfer::approval::{FeeSource, Proposal, ProposedFee};
+use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::sender::{SenderConditions, SentBy};
-use crate::domain::transfer::step::{Step, TransferAction, Wanted};
+use crate::domain::transfer::step::{Step, TransferAction};
 use crate::domain::transfer::terms::fixed_network_fee;
 use crate::store::{Reader, Tx, accounts, network_fees, transfers};
 use serde_json::json;
@@ -33,11 +34,14 @@ impl Service {
         tx: &Tx<'_>,
         now: Time,
         transfer: &Transfer,
-        wanted: &Wanted,
+        request: &MoveRequest,
     ) -> Result<Step, Error> {
-        let (request, conditions) = (&wanted.approval, self.sender_conditions(tx, now, transfer)?);
-        if wanted.action == TransferAction::Reassign {
-            let sent_by = request
+        let (asked, conditions) = (
+            &request.approval,
+            self.sender_conditions(tx, now, transfer)?,
+        );
+        if request.action == TransferAction::Reassign {
+            let sent_by = asked
                 .sent_by
                 .ok_or_else(|| Refusal::field("sentBy", "must be given: hand or signer"))?;
             return Ok(Step::Reassign(conditions.decide(Some(sent_by))?));
@@ -50,8 +54,8 @@ impl Service {
         } = transfer;
         self.outside_destination(tx, *mode, asset.chain, to_address)?
             .map_err(|problem| Refusal::field("toAddress", problem))?;
-        let fixed = request.fix(transfer, &self.proposal(tx, now, transfer)?)?;
-        let sent_by = conditions.decide(request.sent_by)?;
+        let fixed = asked.fix(transfer, &self.proposal(tx, now, transfer)?)?;
+        let sent_by = conditions.decide(asked.sent_by)?;
         Ok(Step::Approve(fixed.sent_by(sent_by)))
     }
 

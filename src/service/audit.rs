@@ -7,6 +7,7 @@
 mod derived;
 pub(super) mod history;
 mod requested;
+mod sent;
 mod told;
 
 use super::Error;
@@ -38,6 +39,7 @@ pub fn audit(
     check_fees(db, report)?;
     check_sales(db, report)?;
     requested::check(db, report)?;
+    sent::check(db, report)?;
     told::check_transfers(db, report)?;
     told::check_deposits(db, report)?;
     let counts = audit::counts(db)?;

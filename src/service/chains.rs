@@ -21,9 +21,10 @@ use crate::domain::asset::Chain;
 use crate::domain::following::{COMES_BACK_MS_MAX, Known, Rescan};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
+use crate::service::transfers::{each_destination, to_ask, undated};
 use crate::store::{
     Reader, Tx, addresses, chain_blocks, chain_cursors, claims as claimed, invoices,
-    observations_on_chain, rescans,
+    observations_on_chain, rescans, transfers,
 };
 use std::sync::Arc;
 
@@ -33,11 +34,13 @@ impl Service {
         self.read_at_one_moment(|db| known(db, now, chain, blocks_max))
     }
 
-    /// Is money expected on a chain: may something still be paid in time, or is something seen and not confirmed?
+    /// Returns `true` if money is expected on a chain: something may still be paid in time, or is seen and not confirmed, or a
+    /// payout or refund is being sent.
     pub fn is_money_expected(&self, chain: Chain) -> Result<bool, Error> {
         self.read(|db| {
             Ok(observations_on_chain::is_any_seen(db, chain)?
-                || invoices::is_any_waiting(db, chain)?)
+                || invoices::is_any_waiting(db, chain)?
+                || transfers::is_any_processing(db, chain)?)
         })
     }
 
@@ -46,15 +49,16 @@ impl Service {
         self.read(|db| Ok(observations_on_chain::count_above(db, chain, height)?))
     }
 
-    /// Every live address of a chain that somebody has, or that is imported.
+    /// Every live address of a chain that somebody has, that is imported, or that a payout or refund leads to.
     pub fn each_watched_address(
         &self,
         chain: Chain,
         mut each: impl FnMut(&str),
     ) -> Result<(), Error> {
         self.read(|db| {
-            Ok(addresses::each_live(db, chain, |address: String| {
-                each(&address)
+            addresses::each_live(db, chain, |address: String| each(&address))?;
+            Ok(each_destination(db, chain, &mut |address: String| {
+                each(&address);
             })?)
         })
     }
@@ -138,7 +142,7 @@ fn known(db: &Reader<'_>, now: Time, chain: Chain, blocks_max: u32) -> Result<Kn
         rescan,
         claim,
         walk: balances::due(db, now, chain)?,
-        sent: Vec::new(),
-        undated: None,
+        sent: to_ask(db, chain)?,
+        undated: undated(db, now, chain)?,
     })
 }

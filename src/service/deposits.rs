@@ -78,9 +78,9 @@ impl Service {
             let paid = service.advance_owned(tx, now, seen.booked()?, PaymentState::Confirmed)?;
             match paid {
                 Owned::Deposit(deposit) => shown(tx, &mut service.depths(), &deposit),
-                Owned::Payment(_) | Owned::Own(_) | Owned::Unmatched(_) => Err(Error::Failed(
-                    "the address is not the customer's".to_owned(),
-                )),
+                Owned::Payment(_) | Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => Err(
+                    Error::Failed("the address is not the customer's".to_owned()),
+                ),
             }
         })
         .await

@@ -7,6 +7,7 @@
 pub mod assign;
 mod deposit;
 mod matching;
+mod owned;
 mod payment;
 #[cfg(test)]
 mod tests;
@@ -14,84 +15,22 @@ mod undo;
 
 use super::settle::Cause;
 use super::{Error, Service};
-use crate::domain::deposit::Deposit;
 use crate::domain::id;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Observation, Observed, OwnTransfer, Place};
-use crate::domain::payment::{Payment, PaymentState};
+use crate::domain::observation::{Observation, Observed, Place};
+use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
-use crate::domain::unmatched::{Unmatched, UnmatchedReason};
+use crate::domain::unmatched::UnmatchedReason;
 use crate::store::unmatched_payments::NewUnmatched;
 use crate::store::{
-    Reader, Tx, deposits, invoices, observations, own_transfers, payments, unmatched_payments,
+    Reader, Tx, invoices, observations, own_transfers, payments, transfers, unmatched_payments,
 };
 use matching::{AddressOf, Match, matched};
+use owned::owned;
+pub(super) use owned::{Outcome, Owned};
 use std::borrow::Cow;
-
-/// What an observation came to.
-pub(super) enum Owned {
-    /// A payment of an invoice.
-    Payment(Box<(Invoice, Payment)>),
-    /// A deposit of a customer.
-    Deposit(Box<Deposit>),
-    /// Money of our own that moves.
-    Own(OwnTransfer),
-    /// A payment that matched nothing.
-    Unmatched(Box<Unmatched>),
-}
-
-impl Owned {
-    /// Where it stands on its chain.
-    pub(super) fn state(&self) -> PaymentState {
-        match self {
-            Owned::Payment(both) => both.1.state,
-            Owned::Deposit(deposit) => deposit.status.state(),
-            Owned::Own(transfer) => transfer.state,
-            Owned::Unmatched(unmatched) => unmatched.state,
-        }
-    }
-
-    /// Its observation, by its `seq`.
-    fn observation(&self) -> i64 {
-        match self {
-            Owned::Payment(both) => both.1.observation,
-            Owned::Deposit(deposit) => deposit.observation,
-            Owned::Own(transfer) => transfer.observation,
-            Owned::Unmatched(unmatched) => unmatched.observation,
-        }
-    }
-}
-
-/// What taking something in came to.
-pub(super) struct Outcome {
-    /// What is there now.
-    pub(super) owned: Owned,
-    /// Was nothing known of its place before?
-    pub(super) is_new: bool,
-    /// Why it could not be booked, where it is kept for that reason only.
-    pub(super) refusal: Option<Refusal>,
-}
-
-impl Outcome {
-    /// What is there, if it could be booked; else why it could not.
-    pub(super) fn booked(self) -> Result<Owned, Error> {
-        match self.refusal {
-            Some(refusal) => Err(refusal.into()),
-            None => Ok(self.owned),
-        }
-    }
-
-    /// It was known.
-    fn known(owned: Owned) -> Outcome {
-        Outcome {
-            owned,
-            is_new: false,
-            refusal: None,
-        }
-    }
-}
 
 /// What becomes of an observation on its chain.
 #[derive(Clone, Copy)]
@@ -158,6 +97,10 @@ impl Service {
             Owned::Payment(both) => self.seen_earlier(tx, now, *both, seen.seen_at)?,
             Owned::Deposit(deposit) if seen.block.is_some() => {
                 Owned::Deposit(Box::new(self.fix_deposit(tx, now, *deposit)?))
+            }
+            sent @ Owned::Sent(_) => {
+                self.saw_transaction(tx, now, seen)?;
+                sent
             }
             other @ (Owned::Deposit(_) | Owned::Own(_) | Owned::Unmatched(_)) => other,
         }))
@@ -252,6 +195,14 @@ impl Service {
                 unmatched.state = next;
                 Ok(Owned::Unmatched(unmatched))
             }
+            Owned::Sent(mut output) => {
+                observations::update(tx, output.observation, state, next, now)?;
+                output.state = next;
+                if let Some(seq) = output.transfer {
+                    self.judge_transfer(tx, now, &transfers::by_seq(tx, seq)?)?;
+                }
+                Ok(Owned::Sent(output))
+            }
         }
     }
 
@@ -272,7 +223,7 @@ impl Service {
         // Not settled in between: nobody is told of a gap that there never was.
         match &old {
             Owned::Payment(both) => payments::update(tx, &both.1, PaymentState::Dropped, now)?,
-            Owned::Deposit(_) | Owned::Own(_) | Owned::Unmatched(_) => {
+            Owned::Deposit(_) | Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => {
                 let dropped = PaymentState::Dropped;
                 observations::update(tx, old.observation(), state, dropped, now)?;
             }
@@ -308,7 +259,7 @@ impl Service {
         replaced: Option<&Owned>,
     ) -> Result<Outcome, Error> {
         let observation = observations::insert(tx, seen)?;
-        let (matched, address_of) = matched(tx, seen, at_hand.clone())?;
+        let (matched, address_of) = matched(tx, now, seen, at_hand.clone())?;
         let booked = tx.attempt(|| match matched {
             Match::Invoice(invoice, quote) => {
                 self.see_payment(tx, now, *invoice, &quote, (observation, seen), replaced)
@@ -320,6 +271,10 @@ impl Service {
             }
             Match::Own => {
                 own_transfers::insert(tx, &id::new(now).to_string(), observation)?;
+                Ok(Ok(owned(tx, observation)?))
+            }
+            Match::Sent(exact) => {
+                self.take_output(tx, now, (observation, seen), exact.as_deref())?;
                 Ok(Ok(owned(tx, observation)?))
             }
             Match::Nobody(reason) => Ok(Err(reason)),
@@ -378,21 +333,4 @@ fn keep(
 fn known(db: &Reader<'_>, place: &Place) -> Result<Option<Owned>, Error> {
     let observed = observations::at(db, place)?;
     observed.map(|observed| owned(db, observed.seq)).transpose()
-}
-
-/// The one thing that an observation came to.
-fn owned(db: &Reader<'_>, observation: i64) -> Result<Owned, Error> {
-    if let Some(payment) = payments::of_observation(db, observation)? {
-        let invoice = invoices::by_seq(db, payment.invoice)?;
-        return Ok(Owned::Payment(Box::new((invoice, payment))));
-    }
-    if let Some(deposit) = deposits::of_observation(db, observation)? {
-        return Ok(Owned::Deposit(Box::new(deposit)));
-    }
-    if let Some(transfer) = own_transfers::of_observation(db, observation)? {
-        return Ok(Owned::Own(transfer));
-    }
-    let unmatched = unmatched_payments::of_observation(db, observation)?;
-    let none = || Error::Failed(format!("observation {observation} belongs to nothing"));
-    Ok(Owned::Unmatched(Box::new(unmatched.ok_or_else(none)?)))
 }

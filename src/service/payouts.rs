@@ -12,7 +12,7 @@ use crate::domain::fields::Fields;
 use crate::domain::money::{AmountError, Cents, Currency};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{DAY_MS, Time};
-use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
+use crate::domain::transfer::{Dispatch, Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
 use crate::store::{Reader, Tx, accounts, balances, file, payout_addresses, transfers};
 use serde_json::{Map, Value};
@@ -64,10 +64,7 @@ impl Service {
             route,
             client_key,
         });
-        let render = match requester {
-            Requester::Person(_) => render::transfer_for_operator,
-            Requester::Key(_) => render::transfer,
-        };
+        let is_person = matches!(requester, Requester::Person(_));
         let check = |db: &Reader<'_>| readable(db, account, mode, &Fields::of(&body)).map(drop);
         if let Some(kept) = self.answer_early(now, slot.as_ref(), &body, check)? {
             return Ok(kept);
@@ -77,7 +74,11 @@ impl Service {
             once(tx, now, slot.as_ref(), &body, || {
                 let payout = checked(service, tx, now, account, mode, &Fields::of(&body))?;
                 let payout = request(tx, now, &actor, payout)?;
-                let json = render(&payout)?;
+                let json = if is_person {
+                    service.for_operator(tx, now, &payout)?
+                } else {
+                    render::transfer(&payout)?
+                };
                 Ok((Outcome::Created, json.get().to_owned()))
             })
         })
@@ -123,6 +124,7 @@ fn checked(
         reason: None,
         failure_reason: None,
         sending: None,
+        dispatch: Dispatch::default(),
         requested_at: now,
         approved_at: None,
         finalized_at: None,

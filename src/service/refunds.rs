@@ -17,7 +17,7 @@ use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::transfer::step::REASON_CHARS_MAX;
-use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
+use crate::domain::transfer::{Dispatch, Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
 use crate::store::{Reader, accounts, payments, transfers};
 use serde_json::{Map, Value};
@@ -71,7 +71,7 @@ impl Service {
                 let invoice = owned(tx, &scope, invoice_id(&fields)?)?;
                 let refund = service.refund(tx, now, &invoice, &fields, None)?;
                 let refund = request(tx, now, &actor, refund)?;
-                let json = render::transfer_for_operator(&refund)?;
+                let json = service.for_operator(tx, now, &refund)?;
                 Ok((Outcome::Created, json.get().to_owned()))
             })
         })
@@ -166,6 +166,7 @@ impl Service {
             reason: reason.map(str::to_owned),
             failure_reason: None,
             sending: None,
+            dispatch: Dispatch::default(),
             requested_at: now,
             approved_at: None,
             finalized_at: None,

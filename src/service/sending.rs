@@ -1,32 +1,41 @@
 //! Sending by a signer command: what the worker that runs it tells, and in which order.
 //!
 //! What does not live here: the command (`worker`), and steps by hand (`transfers`). What always holds: that a command
-//! is about to be started is in the file before it is started, so no crash starts it twice; and only its own outcome,
-//! or a person once that is unknown, ends what it began.
+//! is about to be started is in the file before it is started, so no crash starts it twice; and nothing becomes `failed` by what it answers.
 //!
 //! ```text
-//! approved ──begin_sending──→ processing, running ──sent─────────────→ paid
-//!                                    ├──────────────not_sent─────────→ failed
-//!                                    └──────────────sending_unknown──→ processing, unknown ──a person──→ paid | failed
+//! approved ──begin_sending──→ processing, running ──sent────→ processing, its transaction attached
+//!                                    ├──────────────declined→ processing, declined: a person looks
+//!                                    ├──────────────retry───→ processing, retry ──begin_sending, 10 minutes later──→ running
+//!                                    └──────────────unknown─→ processing, unknown: a person looks
 //! ```
 
 use super::transfers::{By, find, note};
 use super::{Error, Service};
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::time::Time;
-use crate::domain::transfer::step::{REASON_CHARS_MAX, Step, txid};
-use crate::domain::transfer::{Sending, Transfer, TransferKind};
+use crate::domain::time::{MINUTE_MS, Time};
+use crate::domain::transfer::request::{txid, txid_on};
+use crate::domain::transfer::step::{REASON_CHARS_MAX, Step, TransferAction};
+use crate::domain::transfer::{Sending, Transfer, TransferKind, TxidSource};
 use crate::store::{Tx, transfers};
 use serde_json::json;
 use std::sync::Arc;
 
+/// How long until a signer that asked for a retry is run again.
+const RETRY_MS: i64 = 10 * MINUTE_MS;
+
 impl Service {
-    /// Approved payouts and refunds of live mode that the signer is to send, oldest first.
-    pub fn to_send(&self, limit: u32) -> Result<Vec<Transfer>, Error> {
-        self.read(|db| Ok(transfers::to_send(db, limit)?))
+    /// Live payouts and refunds that the signer is to send now, oldest first: approved ones, and those whose retry is due.
+    pub fn to_send(&self, now: Time, limit: u32) -> Result<Vec<Transfer>, Error> {
+        self.read(|db| Ok(transfers::to_send(db, now, limit)?))
     }
 
-    /// approved → processing, with a command about to be started. The command may be started once this has returned
+    /// Time of the next retry of the signer.
+    pub fn next_retry(&self) -> Result<Option<Time>, Error> {
+        self.read(|db| Ok(transfers::next_retry(db)?))
+    }
+
+    /// approved → processing, or a retry once more, with a command about to be started. The command may be started once this has returned
     /// `Ok`, which is after the commit, and for that answer only.
     ///
     /// # Errors
@@ -46,10 +55,15 @@ impl Service {
                     "nothing real is sent here, so no command is started",
                 ));
             }
-            if transfer.sending.is_some() {
-                return Err(refused(
-                    "it is on hold until a person has found out whether it was sent",
-                ));
+            let is_due = transfer.dispatch.retry.is_some_and(|(_, at)| at <= now);
+            match transfer.sending {
+                Some(Sending::Retry) if is_due => return run_again(tx, now, &transfer),
+                Some(_) => {
+                    return Err(refused(
+                        "it is on hold until a person has found out whether it was sent",
+                    ));
+                }
+                None => {}
             }
             let step = Step::Process(Some(Sending::Running));
             service.step(tx, now, By::Command, &transfer, step)
@@ -57,11 +71,12 @@ impl Service {
         .await
     }
 
-    /// processing → paid: the command said which transaction it sent.
+    /// The signer said which transaction it sent: it is attached, and the transfer stays in `processing` until its chain has
+    /// settled it. An id that is none on its chain is an unknown outcome that is kept.
     ///
     /// # Errors
-    /// `not_found`; `invalid_request` where `text` is no transaction id, which is an unknown outcome;
-    /// `invalid_transition` where no command is running for it.
+    /// `not_found`; `invalid_request` where `text` is no transaction id at all; `invalid_transition` where no command is running
+    /// for the transfer.
     pub async fn sent(
         self: &Arc<Self>,
         now: Time,
@@ -69,11 +84,27 @@ impl Service {
         id: &str,
         text: &str,
     ) -> Result<Transfer, Error> {
-        let step = Step::Pay(txid(text)?);
-        self.end_sending(now, kind, id, step).await
+        let (id, text) = (id.to_owned(), txid(text)?);
+        self.write(move |service, tx| {
+            let transfer = running(tx, kind, &id)?;
+            match txid_on(transfer.asset.chain, &text) {
+                Ok(txid) => {
+                    let sent = (txid.as_str(), TxidSource::Signer);
+                    service.attach(tx, now, By::Command, &transfer, sent)
+                }
+                Err(refusal) => {
+                    let cause = format!(
+                        "it answered the transaction {text}, which {}",
+                        refusal.message
+                    );
+                    hold(tx, now, &transfer, (Sending::Unknown, &cause))
+                }
+            }
+        })
+        .await
     }
 
-    /// processing → failed: the command said that it sent nothing, and why. The amount goes back.
+    /// The signer said that it sent nothing, and why: a person looks. With `retry` it is run again after 10 minutes.
     ///
     /// # Errors
     /// `not_found`; `invalid_transition` where no command is running for it.
@@ -82,11 +113,20 @@ impl Service {
         now: Time,
         kind: TransferKind,
         id: &str,
-        reason: &str,
+        (reason, retry): (&str, bool),
     ) -> Result<Transfer, Error> {
+        let id = id.to_owned();
         let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
-        let reason = (!reason.is_empty()).then_some(reason);
-        self.end_sending(now, kind, id, Step::Fail(reason)).await
+        let ended = if retry {
+            Sending::Retry
+        } else {
+            Sending::Declined
+        };
+        self.write(move |_, tx| {
+            let transfer = running(tx, kind, &id)?;
+            hold(tx, now, &transfer, (ended, &reason))
+        })
+        .await
     }
 
     /// The command ended in a way that does not say what it sent: it stays processing, and a person decides with
@@ -104,7 +144,7 @@ impl Service {
         let (id, cause) = (id.to_owned(), cause.to_owned());
         self.write(move |_, tx| {
             let transfer = running(tx, kind, &id)?;
-            hold(tx, now, &transfer, &cause)
+            hold(tx, now, &transfer, (Sending::Unknown, &cause)).map(drop)
         })
         .await
     }
@@ -115,25 +155,10 @@ impl Service {
         self.write(move |_, tx| {
             let interrupted = transfers::sending(tx)?;
             for transfer in &interrupted {
-                hold(tx, now, transfer, "the server ended while it was running")?;
+                let cause = "the server ended while it was running";
+                hold(tx, now, transfer, (Sending::Unknown, cause))?;
             }
             Ok(interrupted.len())
-        })
-        .await
-    }
-
-    /// What a running command ended with.
-    async fn end_sending(
-        self: &Arc<Self>,
-        now: Time,
-        kind: TransferKind,
-        id: &str,
-        step: Step,
-    ) -> Result<Transfer, Error> {
-        let id = id.to_owned();
-        self.write(move |service, tx| {
-            let transfer = running(tx, kind, &id)?;
-            service.step(tx, now, By::Command, &transfer, step)
         })
         .await
     }
@@ -149,15 +174,43 @@ fn running(tx: &Tx<'_>, kind: TransferKind, id: &str) -> Result<Transfer, Error>
     }
 }
 
-/// From running to unknown.
-fn hold(tx: &Tx<'_>, now: Time, transfer: &Transfer, cause: &str) -> Result<(), Error> {
-    let held = Transfer {
-        sending: Some(Sending::Unknown),
-        ..transfer.clone()
-    };
+/// From running to the state that a signer without a transaction leaves.
+fn hold(
+    tx: &Tx<'_>,
+    now: Time,
+    transfer: &Transfer,
+    (sending, cause): (Sending, &str),
+) -> Result<Transfer, Error> {
+    let mut held = transfer.clone();
+    let since = held.dispatch.retry.map_or(now, |(since, _)| since);
+    held.clear_sending();
+    held.sending = Some(sending);
+    held.dispatch.sending_reason = Some(cause.to_owned());
+    let is_retry = sending == Sending::Retry;
+    held.dispatch.retry = is_retry.then_some((since, now.plus_ms(RETRY_MS)));
     transfers::update(tx, &held, transfer.status)?;
     let detail = json!({ "cause": cause });
-    note(tx, now, By::Command.name(), "unknown", &held, &detail)
+    note(
+        tx,
+        now,
+        By::Command.name(),
+        sending.as_str(),
+        &held,
+        &detail,
+    )?;
+    Ok(held)
+}
+
+/// From retry to running.
+fn run_again(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<Transfer, Error> {
+    let mut running = transfer.clone();
+    running.sending = Some(Sending::Running);
+    running.dispatch.sending_reason = None;
+    transfers::update(tx, &running, transfer.status)?;
+    let detail = json!({ "again": true });
+    let verb = TransferAction::Process.as_str();
+    note(tx, now, By::Command.name(), verb, &running, &detail)?;
+    Ok(running)
 }
 
 /// 409 `invalid_transition`.

@@ -5,16 +5,29 @@
 //! `available` with the request, is reserved while the transfer is open, and is back in `available` once it is
 //! failed, rejected or cancelled; all of it in the transaction of the step.
 
+mod arrivals;
+mod attach;
+mod by_hand;
+mod settle;
+mod simulated;
+mod view;
+mod watch;
+
+pub(super) use arrivals::{Arrival, classify};
+pub(super) use settle::known_facts;
+pub use settle::to_review;
+pub(super) use watch::{each_destination, take_out, to_ask, undated};
+
 use super::audit_log::{self, Entry};
 use super::events::{Subject, record_with};
 use super::{Error, Json, Scope, Service};
 use crate::domain::ledger::Posting;
 use crate::domain::money::Cents;
-use crate::domain::payment::simulated_txid;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::domain::transfer::step::{Step, Wanted};
-use crate::domain::transfer::{Sending, Transfer, TransferKind, no_such_step};
+use crate::domain::transfer::request::{MoveRequest, SANDBOX_FIELDS};
+use crate::domain::transfer::step::{OF_SANDBOX, Step};
+use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
 use crate::store::ledger::{Booking, Source, book, unreversed};
 use crate::store::{Reader, Tx, balances, invoices, transfers};
@@ -30,6 +43,8 @@ pub enum By<'a> {
     Sandbox,
     /// The command that sends it.
     Command,
+    /// What its chain told.
+    Chain,
 }
 
 impl By<'_> {
@@ -39,6 +54,7 @@ impl By<'_> {
             By::Person(email) => email,
             By::Sandbox => "sandbox",
             By::Command => "signer command",
+            By::Chain => "chain",
         }
     }
 }
@@ -88,47 +104,14 @@ impl Service {
         id: &str,
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
-        let wanted = Wanted::parse(&body, &["action", "txid", "reason"])?;
+        let request = MoveRequest::parse(&body, &OF_SANDBOX, &SANDBOX_FIELDS)?;
         let id = id.to_owned();
         self.write(move |service, tx| {
             let transfer = find(tx, kind, &id)?;
-            let after = service.step_by_hand(tx, now, By::Sandbox, &transfer, wanted)?;
+            let after = service.step_by_hand(tx, now, By::Sandbox, &transfer, request)?;
             Ok(render::transfer(&after)?)
         })
         .await
-    }
-
-    /// A step by hand. While a command is sending the transfer, only the command's own outcome moves it: whoever calls
-    /// it failed in between would put back what is being sent.
-    pub(super) fn step_by_hand(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        by: By<'_>,
-        transfer: &Transfer,
-        wanted: Wanted,
-    ) -> Result<Transfer, Error> {
-        if transfer.sending == Some(Sending::Running) {
-            let message = "a command is sending it now; wait until it has ended";
-            return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
-        }
-        // Before what it needs: whoever asks for a step that there is not need not be told what it lacks.
-        if transfer.status.after(wanted.action).is_none() {
-            let (kind, status, action) = (transfer.kind, transfer.status, wanted.action);
-            return Err(no_such_step(kind, status, action).into());
-        }
-        let step = match wanted.step(self.simulated_txid(now, transfer))? {
-            Some(step) => step,
-            None => self.decided(tx, now, transfer, &wanted)?,
-        };
-        self.step(tx, now, by, transfer, step)
-    }
-
-    /// The transaction that stands in for one that a person leaves out; `None` where real money is sent.
-    fn simulated_txid(&self, now: Time, transfer: &Transfer) -> Option<String> {
-        let chain = transfer.asset.chain;
-        self.is_simulated(transfer.mode)
-            .then(|| simulated_txid(chain, &id::new(now).to_string()))
     }
 
     /// Every step ends here: saves it, books and sets free what follows from it, tells of it, and notes who did it.
@@ -141,7 +124,10 @@ impl Service {
         step: Step,
     ) -> Result<Transfer, Error> {
         let (action, insisted_on) = (step.action(), step.insisted_on());
-        let after = transfer.after(step, now)?;
+        let mut after = transfer.after(step, now)?;
+        if after.status == TransferStatus::Approved && transfer.status != after.status {
+            self.watch_destination(tx, &mut after)?;
+        }
         transfers::update(tx, &after, transfer.status)?;
         if !after.status.is_open() {
             let free = after.amount.negated()?;
@@ -156,6 +142,7 @@ impl Service {
             "networkFee": after.terms.map(|terms| after.asset.text(terms.network_fee)),
             "networkFeeFrom": after.fee_source, "insistedOn": insisted_on, "sentBy": after.sent_by,
             "txid": after.txid, "reason": after.failure_reason, "sending": after.sending,
+            "settledBy": after.dispatch.settled_by, "settledReason": after.dispatch.settled_reason,
         });
         note(tx, now, by.name(), action.as_str(), &after, &detail)?;
         Ok(after)
@@ -291,7 +278,7 @@ pub(super) fn noted_as(kind: TransferKind, verb: &str) -> String {
 }
 
 /// Notes who did what to a transfer.
-pub(super) fn note(
+pub(in crate::service) fn note(
     tx: &Tx<'_>,
     now: Time,
     actor: &str,

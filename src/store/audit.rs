@@ -80,6 +80,7 @@ rows! {
     BOOKED = file "sql/audit/booked.sql";
     RATES = file "sql/audit/rates.sql";
     TRANSFERS = file "sql/audit/transfers.sql";
+    SENT_OUTPUTS = file "sql/audit/sent_outputs.sql";
     REFUNDED = file "sql/audit/refunded.sql";
     LAST_EVENTS = file "sql/audit/last_events.sql";
     FINAL_EVENTS = file "sql/audit/final_events.sql";
@@ -132,7 +133,7 @@ values! {
 type Found = (String, String, String);
 
 /// Rule and query; each row that comes is a finding.
-const CHECKS: [(u8, Query<Found>); 21] = [
+const CHECKS: [(u8, Query<Found>); 22] = [
     (6, INTEGRITY),
     (5, FOREIGN_KEYS),
     (1, RUNNING_SUMS),
@@ -144,6 +145,7 @@ const CHECKS: [(u8, Query<Found>); 21] = [
     (2, BOOKED),
     (2, RATES),
     (2, TRANSFERS),
+    (2, SENT_OUTPUTS),
     (3, REFUNDED),
     (4, LAST_EVENTS),
     (4, FINAL_EVENTS),

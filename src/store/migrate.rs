@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first; its place is its version.
-const MIGRATIONS: [&str; 26] = [
+const MIGRATIONS: [&str; 27] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -43,6 +43,7 @@ const MIGRATIONS: [&str; 26] = [
     include_str!("../../sql/migrations/0024_link_invoices.sql"),
     include_str!("../../sql/migrations/0025_null_is_json.sql"),
     include_str!("../../sql/migrations/0026_history.sql"),
+    include_str!("../../sql/migrations/0027_sent_transfers.sql"),
 ];
 
 /// Version of the last migration that edits the text of the schema. An upgrade past it checks the whole file.

@@ -20,8 +20,9 @@ use crate::domain::server::state::{CommandState, ServerStatus};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::transfer::approval::FeeSource;
+use crate::domain::transfer::on_chain::{ReviewKind, SentState};
 use crate::domain::transfer::sender::SentBy;
-use crate::domain::transfer::{Sending, TransferKind, TransferStatus};
+use crate::domain::transfer::{Sending, SettledBy, TransferKind, TransferStatus, TxidSource};
 use crate::domain::unmatched::{Resolution, UnmatchedReason};
 use crate::domain::user::Role;
 use crate::domain::wallet::{Script, WalletNetwork};
@@ -91,6 +92,10 @@ macro_rules! enum_as_text {
 }
 
 enum_as_text!(
+    ReviewKind,
+    SentState,
+    SettledBy,
+    TxidSource,
     AccountStatus,
     KeyClass,
     Chain,

@@ -36,7 +36,7 @@ values! {
     COUNT_FAILING_ENDPOINTS(count: i64) = file "sql/summary/count_failing_endpoints.sql";
     PENDING_ACCOUNTS(count: i64) = "select count(*) as count from accounts where status = 'pending'";
     UNKNOWN_TRANSFERS(count: i64) =
-        "select count(*) as count from transfers where mode = :mode and sending = 'unknown'";
+        "select count(*) as count from transfers where mode = :mode and sending in ('unknown', 'restored')";
     /// To be made or to be removed, and nobody has begun.
     WAITING_SERVERS(count: i64) = "select count(*) as count from servers \
         where (status = 'queued' or (status = 'active' and deletion_requested_at is not null)) and ordering is null";

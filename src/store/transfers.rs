@@ -2,12 +2,13 @@
 
 use super::statement::{commands, rows, values};
 use super::{Reader, StoreError, Tx};
+use crate::domain::asset::Chain;
 use crate::domain::asset::Mode;
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
 use crate::domain::transfer::terms::Terms;
-use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
+use crate::domain::transfer::{Dispatch, Transfer, TransferKind, TransferStatus};
 use rusqlite::named_params;
 
 rows! {
@@ -16,13 +17,20 @@ rows! {
         invoice_id: Option<String> = "i.id", t.status, t.currency, t.amount, t.asset, t.to_address,
         t.amount_crypto: Option<Units>, t.network_fee: Option<Units>, t.rate: Option<Rate>, t.network_fee_from, t.sent_by,
         t.signer_at, t.txid, t.reason,
-        t.failure_reason, t.sending, t.requested_at, t.approved_at, t.finalized_at,
+        t.failure_reason, t.sending, t.requested_at, t.approved_at, t.finalized_at, t.txid_from, t.attached_at,
+        t.handed_over_at, t.sending_reason, t.retry_since: Option<Time>, t.retry_at: Option<Time>, t.settled_by,
+        t.settled_reason, t.watched_from,
     ) -> Transfer {
+        let dispatch = Dispatch {
+            txid_from, attached_at, handed_over_at, sending_reason, retry: retry_since.zip(retry_at), settled_by,
+            settled_reason, watched_from,
+        };
         let terms = rate.zip(network_fee.zip(amount_crypto));
         let terms = terms.map(|(rate, (network_fee, amount_crypto))| Terms { rate, network_fee, amount_crypto });
         Ok(Transfer {
             seq, id, kind, account, account_id, mode, invoice: invoice.zip(invoice_id), status, currency, amount, asset,
             to_address, terms, fee_source: network_fee_from, sent_by, signer_at, txid, reason, failure_reason, sending, requested_at, approved_at, finalized_at,
+            dispatch,
         })
     }
     BY_ID = select "from transfers t join accounts a on a.seq = t.account \
@@ -51,8 +59,10 @@ rows! {
     /// With the words of the index, which SQLite does not find in `= 'approved'` alone.
     TO_SEND = select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
-        where t.status in ('approved', 'processing') and t.status = 'approved' and t.mode = 'live' and t.sending is null \
-        and t.sent_by = 'signer' order by t.seq limit :limit";
+        where t.status in ('approved', 'processing') and t.mode = 'live' and t.sent_by = 'signer' \
+        and (t.status = 'approved' and t.sending is null or t.sending = 'retry' and t.retry_at <= :now) \
+        and not exists (select 1 from transfer_proposals p where p.transfer = t.seq and p.dismissed_at is null \
+        and p.amount = t.amount_crypto and p.seen_at >= t.approved_at) order by t.seq limit :limit";
     /// Approved before it was kept who sends a transfer.
     WITHOUT_SENDER = select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
@@ -60,6 +70,23 @@ rows! {
     AFTER = select "from transfers t join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
         where t.seq > :after order by t.seq limit :limit";
+    BY_SEQ = select "from transfers t join accounts a on a.seq = t.account \
+        left join invoices i on i.seq = t.invoice \
+        where t.seq = :seq";
+    /// All transfers that lead to an address.
+    TO_ADDRESS = select "from transfers t join accounts a on a.seq = t.account \
+        left join invoices i on i.seq = t.invoice \
+        where t.to_address = :address and t.chain = :chain and t.mode = :mode order by t.seq";
+    ATTACHED = select "from transfers t join accounts a on a.seq = t.account \
+        left join invoices i on i.seq = t.invoice \
+        where t.chain = :chain and t.txid = :txid and t.mode = :mode order by t.seq";
+    PROCESSING = select "from transfers t join accounts a on a.seq = t.account \
+        left join invoices i on i.seq = t.invoice \
+        where t.status = 'processing' and t.mode = :mode order by t.seq";
+    UNDATED = select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
+        left join invoices i on i.seq = t.invoice \
+        where t.status in ('approved', 'processing') and t.chain = :chain and t.mode = 'live' \
+        and t.watched_from is null order by t.approved_at";
     SENDING = select "from transfers t join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \
         where t.status = 'processing' and t.sending = 'running' order by t.seq";
@@ -79,6 +106,16 @@ values! {
     REFUNDS(count: u32) = "select count(*) as count from transfers where invoice = :invoice";
     REFUNDED(sum: Cents) = "select ifnull(sum(amount), 0) as sum from transfers \
         where invoice = :invoice and status not in ('failed', 'rejected', 'cancelled')";
+}
+
+values! {
+    /// Watched from approval on, and for a time after the end; a held one also before approval. The last tick is at most now.
+    DESTINATIONS(address: String) = "select to_address as address from transfers where mode = 'live' and chain = :chain \
+        and (status in ('approved', 'processing') or sending = 'restored' or finalized_at > (select last_tick_at from file) - :after_ms)";
+    ANY_PROCESSING(found: bool) = "select exists (select 1 from transfers \
+        where chain = :chain and status = 'processing' and mode = 'live') as found";
+    NEXT_RETRY(at: Option<Time>) = "select min(retry_at) as at from transfers indexed by transfers_approved \
+        where status in ('approved', 'processing') and sending = 'retry'";
 }
 
 commands! {
@@ -114,7 +151,7 @@ pub fn insert(tx: &Tx<'_>, transfer: &Transfer) -> Result<i64, StoreError> {
 /// Saves what can change of a transfer that was `before`.
 pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Result<(), StoreError> {
     tx.note(|changes| changes.transfers = true);
-    let terms = transfer.terms.as_ref();
+    let (terms, dispatch) = (transfer.terms.as_ref(), &transfer.dispatch);
     let params = named_params! {
         ":seq": transfer.seq,
         ":before": before,
@@ -130,6 +167,15 @@ pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Resul
         ":sending": transfer.sending,
         ":approved_at": transfer.approved_at,
         ":finalized_at": transfer.finalized_at,
+        ":txid_from": dispatch.txid_from,
+        ":attached_at": dispatch.attached_at,
+        ":handed_over_at": dispatch.handed_over_at,
+        ":sending_reason": dispatch.sending_reason,
+        ":retry_since": dispatch.retry.map(|(since, _)| since),
+        ":retry_at": dispatch.retry.map(|(_, at)| at),
+        ":settled_by": dispatch.settled_by,
+        ":settled_reason": dispatch.settled_reason,
+        ":watched_from": dispatch.watched_from,
     };
     match UPDATE.run(tx, params)? {
         1 => Ok(()),
@@ -205,6 +251,16 @@ pub fn of_all(
     query.all(db, params.as_slice())
 }
 
+/// Has the destination of a live transfer watched from the commit on.
+pub fn watch_destination(tx: &Tx<'_>, chain: Chain, address: &str) {
+    tx.note(|changes| changes.addresses.push((chain, address.to_owned())));
+}
+
+/// Tells workers and open pages, with the commit, that something about transfers has changed.
+pub fn note_change(tx: &Tx<'_>) {
+    tx.note(|changes| changes.transfers = true);
+}
+
 /// Has the account a payout that is neither sent nor put back, in either currency?
 pub fn has_open_payout(db: &Reader<'_>, account: i64) -> Result<bool, StoreError> {
     HAS_OPEN_PAYOUT.only(db, named_params! { ":account": account })
@@ -257,9 +313,77 @@ pub fn refunds(db: &Reader<'_>, invoice: i64) -> Result<u32, StoreError> {
     REFUNDS.only(db, named_params! { ":invoice": invoice })
 }
 
-/// Approved transfers of live mode that the signer is to send, oldest first.
-pub fn to_send(db: &Reader<'_>, limit: u32) -> Result<Vec<Transfer>, StoreError> {
-    TO_SEND.all(db, named_params! { ":limit": limit })
+/// Live transfers that the signer is to send, oldest first: approved ones without an arrival of exactly their amount, and those
+/// whose retry is due.
+pub fn to_send(db: &Reader<'_>, now: Time, limit: u32) -> Result<Vec<Transfer>, StoreError> {
+    TO_SEND.all(db, named_params! { ":now": now, ":limit": limit })
+}
+
+/// Returns `true` if a live transfer of a chain is being sent.
+pub fn is_any_processing(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
+    ANY_PROCESSING.only(db, named_params! { ":chain": chain })
+}
+
+/// Time of the next retry of the signer.
+pub fn next_retry(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
+    NEXT_RETRY.only(db, &[])
+}
+
+/// The transfer with this `seq`.
+pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Transfer, StoreError> {
+    let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
+    found.ok_or_else(|| StoreError::Failed(format!("transfer {seq} is missing")))
+}
+
+/// Every transfer that leads to an address of a chain, oldest first.
+pub fn to_address(
+    db: &Reader<'_>,
+    mode: Mode,
+    chain: Chain,
+    address: &str,
+) -> Result<Vec<Transfer>, StoreError> {
+    TO_ADDRESS.all(
+        db,
+        named_params! { ":mode": mode, ":chain": chain, ":address": address },
+    )
+}
+
+/// Transfers that a transaction is attached to, oldest first.
+pub fn attached(
+    db: &Reader<'_>,
+    mode: Mode,
+    chain: Chain,
+    txid: &str,
+) -> Result<Vec<Transfer>, StoreError> {
+    ATTACHED.all(
+        db,
+        named_params! { ":mode": mode, ":chain": chain, ":txid": txid },
+    )
+}
+
+/// Transfers of a mode in `processing`, oldest first.
+pub fn processing(db: &Reader<'_>, mode: Mode) -> Result<Vec<Transfer>, StoreError> {
+    PROCESSING.all(db, named_params! { ":mode": mode })
+}
+
+/// Live transfers of a chain that are approved or processing and of which it is unknown from which block on they are watched,
+/// by approval.
+pub fn undated(db: &Reader<'_>, chain: Chain) -> Result<Vec<Transfer>, StoreError> {
+    UNDATED.all(db, named_params! { ":chain": chain })
+}
+
+/// Destinations of live transfers of a chain that are watched; those that ended longer ago are not.
+pub fn each_destination(
+    db: &Reader<'_>,
+    chain: Chain,
+    after_ms: i64,
+    each: impl FnMut(String),
+) -> Result<(), StoreError> {
+    DESTINATIONS.each(
+        db,
+        named_params! { ":chain": chain, ":after_ms": after_ms },
+        each,
+    )
 }
 
 /// Transfers that a command was started for and has not answered, oldest first.

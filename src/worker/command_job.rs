@@ -30,6 +30,14 @@ pub trait CommandJob: Send + Sync + 'static {
     /// Takes the next order, committed as begun; nothing where none waits.
     fn begin(&self, now: Time) -> impl Future<Output = Result<Option<Self::Order>, Error>> + Send;
 
+    /// Time at which an order falls due by the clock alone.
+    ///
+    /// # Errors
+    /// None that a caller causes.
+    fn due(&self) -> Result<Option<Time>, Error> {
+        Ok(None)
+    }
+
     /// What the log calls it, and what its command reads.
     fn describe(order: &Self::Order) -> (String, Value);
 
@@ -89,7 +97,7 @@ impl<J: CommandJob> Worker for Runner<J> {
     async fn tick(&mut self, now: Time) -> Result<Next, Error> {
         self.store().await?;
         let Some(order) = self.job.begin(now).await? else {
-            return Ok(Next::Idle);
+            return Ok(self.job.due()?.map_or(Next::Idle, Next::At));
         };
         let (name, input) = J::describe(&order);
         let program = self.command.program.path().display();

@@ -5,7 +5,8 @@ use super::command_job::CommandJob;
 use crate::domain::fields::Fields;
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
-use crate::domain::transfer::step::{REASON_CHARS_MAX, txid};
+use crate::domain::transfer::request::txid;
+use crate::domain::transfer::step::REASON_CHARS_MAX;
 use crate::service::{Error, Service};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -24,7 +25,7 @@ impl CommandJob for Send {
     type Order = Transfer;
 
     async fn begin(&self, now: Time) -> Result<Option<Transfer>, Error> {
-        let Some(next) = self.service.to_send(1)?.into_iter().next() else {
+        let Some(next) = self.service.to_send(now, 1)?.into_iter().next() else {
             return Ok(None);
         };
         let begun = self.service.begin_sending(now, next.kind, &next.id).await;
@@ -45,6 +46,10 @@ impl CommandJob for Send {
         (format!("{} {}", order.kind, order.id), input)
     }
 
+    fn due(&self) -> Result<Option<Time>, Error> {
+        self.service.next_retry()
+    }
+
     async fn end(&self, now: Time, order: &Transfer, answered: &Answered) -> Result<(), Error> {
         let (service, kind, id) = (&self.service, order.kind, order.id.as_str());
         let outcome = answered
@@ -53,8 +58,9 @@ impl CommandJob for Send {
             .and_then(|answer| outcome(&Fields::of(answer)));
         match outcome {
             Ok(Outcome::Sent(txid)) => service.sent(now, kind, id, &txid).await.map(drop),
-            Ok(Outcome::NotSent(reason)) => {
-                service.not_sent(now, kind, id, &reason).await.map(drop)
+            Ok(Outcome::NotSent(reason, retry)) => {
+                let told = (reason.as_str(), retry);
+                service.not_sent(now, kind, id, told).await.map(drop)
             }
             Err(cause) => {
                 log::error!(
@@ -71,19 +77,24 @@ impl CommandJob for Send {
 enum Outcome {
     /// In this transaction.
     Sent(String),
-    /// For this reason.
-    NotSent(String),
+    /// For this reason; `true` to be run again.
+    NotSent(String, bool),
 }
 
-/// Reads `{"txid"}` or `{"sent": false, "reason"?}`. Anything else is no answer, so that nobody acts on a guess.
+/// Reads `{"txid"}` or `{"sent": false, "retry"?, "reason"?}`. Anything else is no answer, so that nobody acts on a guess.
 fn outcome(answer: &Fields<'_>) -> Result<Outcome, String> {
     let told = |refusal: crate::domain::refusal::Refusal| refusal.message;
     let text = answer.text("txid", 1..=1000).map_err(told)?;
+    let retry = answer.flag("retry").map_err(told)?.unwrap_or(false);
     match (text, answer.flag("sent").map_err(told)?) {
+        (Some(_), _) if retry => {
+            Err("it says both that it sent and that it is to be run again".to_owned())
+        }
         (Some(text), None | Some(true)) => txid(text).map(Outcome::Sent).map_err(told),
         (None, Some(false)) => {
             let reason = answer.text("reason", 1..=REASON_CHARS_MAX).map_err(told)?;
-            Ok(Outcome::NotSent(reason.unwrap_or(NO_REASON).to_owned()))
+            let reason = reason.unwrap_or(NO_REASON).to_owned();
+            Ok(Outcome::NotSent(reason, retry))
         }
         (Some(_), Some(false)) => Err("it says both that it sent and that it did not".to_owned()),
         (None, None | Some(true)) => {
@@ -105,7 +116,7 @@ mod tests {
     #[test]
     fn an_answer_says_what_was_sent_or_that_nothing_was() {
         let sent = |text: &str| Ok(Outcome::Sent(text.to_owned()));
-        let not = |text: &str| Ok(Outcome::NotSent(text.to_owned()));
+        let not = |text: &str| Ok(Outcome::NotSent(text.to_owned(), false));
         assert_eq!(read(json!({ "txid": "0xa" })), sent("0xa"));
         assert_eq!(read(json!({ "txid": "0xa", "sent": true })), sent("0xa"));
         assert_eq!(
@@ -113,6 +124,11 @@ mod tests {
             not("empty")
         );
         assert_eq!(read(json!({ "sent": false })), not(NO_REASON));
+        let again = json!({ "sent": false, "retry": true, "reason": "no node" });
+        assert_eq!(
+            read(again),
+            Ok(Outcome::NotSent("no node".to_owned(), true))
+        );
     }
 
     #[test]
@@ -125,6 +141,9 @@ mod tests {
             json!({ "txid": 7 }),
             json!({ "txid": "0xa", "sent": false }),
             json!({ "sent": "no" }),
+            json!({ "retry": true }),
+            json!({ "txid": "0xa", "retry": true }),
+            json!({ "sent": false, "retry": 1 }),
             json!({ "sent": false, "reason": 7 }),
         ] {
             assert!(read(answer.clone()).is_err(), "{answer}");

@@ -7,9 +7,11 @@ use super::Rendered;
 use super::approvals::ApprovalView;
 use super::operator::QrCode;
 use crate::domain::asset::Chain;
+use crate::domain::chain::Depth;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
 use crate::domain::transfer::approval::FeeSource;
+use crate::domain::transfer::on_chain::{OnChainState, ReviewKind};
 use crate::domain::transfer::sender::SentBy;
 use crate::domain::transfer::{Sending, Transfer, TransferKind, TransferStatus};
 use serde::Serialize;
@@ -75,9 +77,74 @@ struct OperatorView<'a, T> {
     sending: Option<Sending>,
     sent_by: Option<SentBy>,
     network_fee_from: Option<FeeSource>,
+    sending_reason: Option<&'a str>,
+    #[serde(flatten)]
+    chain_told: &'a TransferOnChain,
     /// Where one is read by itself.
     #[serde(flatten)]
     to_send: Option<ToSend<'a>>,
+}
+
+/// What the chain of a transfer tells.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TransferOnChain {
+    /// State on its chain.
+    pub on_chain: OnChainView,
+    /// Arrivals that a person may attach.
+    pub proposals: Vec<ProposalView>,
+    /// What a person has, or had, to look at.
+    pub reviews: Vec<ReviewView>,
+}
+
+/// State of a transfer on its chain.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OnChainView {
+    /// State.
+    pub state: OnChainState,
+    /// Attached transaction.
+    pub txid: Option<String>,
+    /// Blocks that confirm it, while it is not settled.
+    pub confirmations: Option<u32>,
+    /// Blocks that it needs.
+    pub confirmations_needed: Option<Depth>,
+    /// Sum of the outputs that count for the transfer, in its coin.
+    pub amount_seen: Option<String>,
+    /// What is wrong, or what is waited for.
+    pub problem: Option<String>,
+}
+
+/// An arrival that a person may attach.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProposalView {
+    /// Its transaction.
+    pub txid: String,
+    /// Its amount, in the coin of the transfer.
+    pub amount_crypto: String,
+    /// When it was first seen.
+    pub seen_at: Time,
+    /// Height of its block.
+    pub block_height: Option<u32>,
+}
+
+/// Something that a person has, or had, to look at.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewView {
+    /// Its id.
+    pub id: String,
+    /// What it is about.
+    pub kind: ReviewKind,
+    /// What was found.
+    pub problem: String,
+    /// When.
+    pub opened_at: Time,
+    /// When it ended.
+    pub ended_at: Option<Time>,
+    /// How it ended.
+    pub reason: Option<String>,
 }
 
 /// What is shown of one transfer by itself: what an approval would fix, what a wallet is given, and who has begun to send it.
@@ -160,35 +227,53 @@ pub fn transfer(transfer: &Transfer) -> Rendered {
     }
 }
 
-/// The same with its account and with what a command that sends it is at.
-pub fn transfer_for_operator(transfer: &Transfer) -> Rendered {
-    for_operator(transfer, None)
+/// The same with its account, with the state of the signer, and with what its chain tells.
+pub fn transfer_for_operator(transfer: &Transfer, chain_told: &TransferOnChain) -> Rendered {
+    for_operator(transfer, chain_told, None)
 }
 
 /// The same with what a wallet is given to send it.
-pub(crate) fn transfer_to_send(transfer: &Transfer, to_send: ToSend<'_>) -> Rendered {
-    for_operator(transfer, Some(to_send))
+pub(crate) fn transfer_to_send(
+    transfer: &Transfer,
+    chain_told: &TransferOnChain,
+    to_send: ToSend<'_>,
+) -> Rendered {
+    for_operator(transfer, chain_told, Some(to_send))
 }
 
-fn for_operator(transfer: &Transfer, to_send: Option<ToSend<'_>>) -> Rendered {
-    let (account, sending) = (transfer.account_id.as_str(), transfer.sending);
-    let (sent_by, network_fee_from) = (transfer.sent_by, transfer.fee_source);
+fn for_operator(
+    transfer: &Transfer,
+    chain_told: &TransferOnChain,
+    to_send: Option<ToSend<'_>>,
+) -> Rendered {
     match transfer.kind {
-        TransferKind::Payout => to_raw_value(&OperatorView {
-            of: PayoutView::of(transfer),
-            account,
-            sending,
-            sent_by,
-            network_fee_from,
+        TransferKind::Payout => {
+            let of = PayoutView::of(transfer);
+            to_raw_value(&OperatorView::of(of, transfer, chain_told, to_send))
+        }
+        TransferKind::Refund => {
+            let of = RefundView::of(transfer);
+            to_raw_value(&OperatorView::of(of, transfer, chain_told, to_send))
+        }
+    }
+}
+
+impl<'a, T> OperatorView<'a, T> {
+    fn of(
+        of: T,
+        transfer: &'a Transfer,
+        chain_told: &'a TransferOnChain,
+        to_send: Option<ToSend<'a>>,
+    ) -> OperatorView<'a, T> {
+        OperatorView {
+            of,
+            account: &transfer.account_id,
+            sending: transfer.sending,
+            sent_by: transfer.sent_by,
+            network_fee_from: transfer.fee_source,
+            sending_reason: transfer.dispatch.sending_reason.as_deref(),
+            chain_told,
             to_send,
-        }),
-        TransferKind::Refund => to_raw_value(&OperatorView {
-            of: RefundView::of(transfer),
-            account,
-            sending,
-            sent_by,
-            network_fee_from,
-            to_send,
-        }),
+        }
     }
 }

@@ -135,7 +135,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorTransfers),
             method: "POST",
             path: "/dashboard/api/payouts/{id}",
-            summary: "Approves, reassigns, processes, pays, fails, rejects or cancels a payout.",
+            summary: "Moves a payout: approves, sends, attaches or checks its transaction, or ends it.",
             body: Some(Body::required("MoveTransfer")),
             answers: &[Answer::json(200, "The payout.", "DashboardPayout")],
             refusals: &[Code::InvalidTransition],
@@ -162,7 +162,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorTransfers),
             method: "POST",
             path: "/dashboard/api/refunds/{id}",
-            summary: "Approves, reassigns, processes, pays, fails, rejects or cancels a refund.",
+            summary: "Moves a refund: approves, sends, attaches or checks its transaction, or ends it.",
             body: Some(Body::required("MoveTransfer")),
             answers: &[Answer::json(200, "The refund.", "DashboardRefund")],
             refusals: &[Code::InvalidTransition],
@@ -186,7 +186,12 @@ async fn refunds(call: Call, member: Member) -> Result<Reply, Error> {
 /// A page of an account's.
 fn list(call: &Call, member: &Member, kind: TransferKind) -> Result<Reply, Error> {
     let (scope, wanted) = (call.scope(member)?, wanted(call, kind)?);
-    Reply::page(&call.front.service.transfers_for_operator(&scope, &wanted)?)
+    Reply::page(
+        &call
+            .front
+            .service
+            .transfers_for_operator(call.now, &scope, &wanted)?,
+    )
 }
 
 /// Which page a query asks for.
@@ -225,7 +230,7 @@ fn read(call: &Call, member: &Member, kind: TransferKind) -> Result<Reply, Error
         qr: to_send.and_then(|to_send| qr_code(&to_send.code)),
         begun: begun.map(|(by, at)| Begun { by, at: *at }),
     };
-    let json = render::transfer_to_send(&opened.transfer, shown)?;
+    let json = render::transfer_to_send(&opened.transfer, &opened.chain_told, shown)?;
     Ok(Reply::ok(json))
 }
 
@@ -267,7 +272,7 @@ async fn all_refunds(call: Call, _: Operator) -> Result<Reply, Error> {
 fn list_all(call: &Call, kind: TransferKind) -> Result<Reply, Error> {
     let mode = call.query.choice("mode")?.unwrap_or(Mode::Live);
     let (service, wanted) = (&call.front.service, wanted(call, kind)?);
-    Reply::page(&service.transfers_of_all(mode, &wanted)?)
+    Reply::page(&service.transfers_of_all(call.now, mode, &wanted)?)
 }
 
 /// POST /dashboard/api/payouts/{id}

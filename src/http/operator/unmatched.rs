@@ -3,7 +3,7 @@
 use crate::domain::customer::REF_CHARS_MAX;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::transfer::step::TXID_CHARS_MAX;
+use crate::domain::transfer::request::TXID_CHARS_MAX;
 use crate::domain::unmatched::NOTE_CHARS_MAX;
 use crate::http::auth::Operator;
 use crate::http::reply::Reply;

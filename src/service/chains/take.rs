@@ -17,7 +17,7 @@ use crate::domain::observation::{Block, OUTPUTS_MAX};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
 use crate::service::intake::Step;
-use crate::service::{Error, Service};
+use crate::service::{Error, Service, transfers};
 use crate::store::chain_cursors::{self, Cursor};
 use crate::store::{Tx, chain_blocks, chains, observations, observations_on_chain, rescans};
 pub use bound::Bound;
@@ -102,6 +102,7 @@ impl Service {
         for (txid, position, _) in observations_on_chain::confirmed_above(tx, chain, height)? {
             self.step_of(tx, now, &place_of(chain, txid, position), Step::Seen)?;
         }
+        self.give_up_sent(tx, chain, height)?;
         // What could not be taken back is in no block all the same, and is tried again at each step.
         Ok(observations_on_chain::take_out_above(
             tx, chain, height, now,
@@ -123,6 +124,7 @@ impl Service {
                 self.step_of(tx, now, &place, Step::Seen)?;
             }
             observations_on_chain::take_out(tx, &place, now)?;
+            transfers::take_out(tx, chain, txid)?;
         }
         Ok(())
     }
@@ -182,7 +184,10 @@ impl Service {
                 balances::looked(tx, now, looked)?;
                 chain_cursors::put(tx, &cursor)?;
             }
-            Moves::Dated { .. } => chain_cursors::put(tx, &cursor)?,
+            Moves::Dated { at, height } => {
+                chain_cursors::put(tx, &cursor)?;
+                self.dated(tx, now, chain, (*at, *height))?;
+            }
         }
         for block in &step.keep {
             chain_blocks::keep(tx, chain, block)?;
@@ -214,6 +219,12 @@ impl Service {
             }
             Ok(())
         })?;
+        for read in &forward.sent {
+            self.hear_of_sent(tx, now, chain, read)?;
+        }
+        for conflict in &forward.conflicts {
+            self.hear_of_conflict(tx, now, chain, conflict)?;
+        }
         cursor.reached = forward.to.clone();
         if let Some(complete) = &forward.complete {
             cursor.complete = complete.clone();
@@ -247,6 +258,9 @@ impl Service {
         self.settled_once(tx, now, || {
             self.take_back(tx, now, chain, &rescanned.missing)
         })?;
+        for conflict in &rescanned.conflicts {
+            self.hear_of_conflict(tx, now, chain, conflict)?;
+        }
         let Reached { block, .. } = to;
         let next = block.height.saturating_add(1).max(rescan.next_height);
         rescans::advance(tx, rescan.seq, next, Some(&block.hash))?;

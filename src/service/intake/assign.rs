@@ -77,7 +77,7 @@ impl Service {
             let (payment, deposit) = match &assigned.owned {
                 Owned::Payment(both) => (Some(&both.1.id), None),
                 Owned::Deposit(deposit) => (None, Some(&deposit.id)),
-                Owned::Own(_) | Owned::Unmatched(_) => (None, None),
+                Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => (None, None),
             };
             Ok(assignment(&unmatched, payment, deposit)?)
         })
@@ -185,7 +185,7 @@ fn note(
     let (id, kind, of) = match &assigned.owned {
         Owned::Payment(both) => (&both.1.id, "invoice", &both.0.id),
         Owned::Deposit(deposit) => (&deposit.id, "customer", &deposit.customer_ref),
-        Owned::Own(_) | Owned::Unmatched(_) => {
+        Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => {
             return Err(Error::Failed("it was given to nobody".to_owned()));
         }
     };

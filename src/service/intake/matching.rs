@@ -7,8 +7,11 @@ use crate::domain::customer::Customer;
 use crate::domain::invoice::Invoice;
 use crate::domain::observation::{Observation, Place, Spent};
 use crate::domain::quote::Quote;
+use crate::domain::time::Time;
+use crate::domain::transfer::Transfer;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::service::Error;
+use crate::service::transfers::{Arrival, classify};
 use crate::store::addresses::{Owner, owner};
 use crate::store::{Reader, customers, invoices, observations, own_transfers, quotes};
 
@@ -20,6 +23,8 @@ pub(super) enum Match {
     Customer(Customer),
     /// To ourselves.
     Own,
+    /// To a payout or refund: one whose transaction is attached, or this one, whose amount it is exactly.
+    Sent(Option<Box<Transfer>>),
     /// To nobody.
     Nobody(UnmatchedReason),
 }
@@ -56,18 +61,29 @@ fn is_own(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Whom what was seen is for: us, where it is our own; else whose the address is, and then the quote of the coin there.
-/// Nobody, where it was newly made.
+/// The owner of an observation: at an address of others the payout or refund that leads there; we, where the money is our own;
+/// else the owner of the address, and then the quote of the coin there. Nobody, where it was newly made.
 pub(super) fn matched(
     db: &Reader<'_>,
+    now: Time,
     seen: &Observation,
     at_hand: Option<Invoice>,
 ) -> Result<(Match, AddressOf), Error> {
+    let owner = owner(db, seen.mode, seen.asset.chain, &seen.address)?;
+    if owner.is_none() {
+        match classify(db, now, seen)? {
+            Arrival::Attached => return Ok((Match::Sent(None), (None, None))),
+            Arrival::Exact(transfer) => {
+                return Ok((Match::Sent(Some(transfer)), (None, None)));
+            }
+            Arrival::Proposed(_) => {}
+        }
+    }
     if is_own(db, seen)? {
         return Ok((Match::Own, (None, None)));
     }
     let is_newly_made = seen.spends.contains(&Spent::Coinbase);
-    match owner(db, seen.mode, seen.asset.chain, &seen.address)? {
+    match owner {
         None => Ok((Match::Nobody(UnmatchedReason::UnknownAddress), (None, None))),
         Some(Owner::Customer(seq)) => {
             let customer = customers::by_seq(db, seq)?;

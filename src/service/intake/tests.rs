@@ -119,7 +119,7 @@ fn address_of_customer(service: &Arc<Service>) -> String {
 fn deposit(owned: Owned) -> Deposit {
     match owned {
         Owned::Deposit(deposit) => *deposit,
-        Owned::Payment(_) | Owned::Own(_) | Owned::Unmatched(_) => {
+        Owned::Payment(_) | Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => {
             unreachable!("it is no deposit")
         }
     }

@@ -81,7 +81,7 @@ impl Service {
                 let detail = json!({ "customer": deposit.customer_ref, "deposit": deposit.id });
                 Ok((Some(deposit.account), detail))
             }
-            Owned::Own(_) | Owned::Unmatched(_) => Err(Error::Failed(format!(
+            Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => Err(Error::Failed(format!(
                 "unmatched payment {} was given to nobody",
                 unmatched.id
             ))),

@@ -63,6 +63,7 @@ impl Service {
                 payouts: open_transfers(db, None, mode, TransferKind::Payout)?,
                 refunds: open_transfers(db, None, mode, TransferKind::Refund)?,
                 transfers_unknown: summary::unknown_transfers(db, mode)?,
+                transfers_to_review: self.count_to_review(db, now, mode)?,
                 transfers_without_signer: self.without_signer(db, mode)?,
                 servers_waiting: summary::waiting_servers(db)?,
                 servers_unknown: summary::unknown_servers(db)?,

@@ -6,11 +6,12 @@
 
 use crate::domain::asset::Mode;
 use crate::domain::payment_uri::payment_uri;
-use crate::domain::render;
+use crate::domain::render::transfers::TransferOnChain;
 use crate::domain::time::Time;
-use crate::domain::transfer::approval::{APPROVAL_FIELDS, Proposal};
+use crate::domain::transfer::approval::Proposal;
+use crate::domain::transfer::request::{MoveRequest, OPERATOR_FIELDS};
 use crate::domain::transfer::sender::SenderConditions;
-use crate::domain::transfer::step::{TransferAction, Wanted};
+use crate::domain::transfer::step::{OF_OPERATOR, TransferAction};
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::service::events::{self, Page, unknown_before};
 use crate::service::transfers::{By, find, noted_as, owned};
@@ -58,6 +59,8 @@ pub struct ToSend {
 pub struct Opened {
     /// The transfer.
     pub transfer: Transfer,
+    /// What its chain tells.
+    pub chain_told: TransferOnChain,
     /// How it is sent by hand, where it is to be sent now.
     pub to_send: Option<ToSend>,
     /// Who began to send it and when, while it is being sent.
@@ -76,15 +79,6 @@ fn begun(db: &Reader<'_>, transfer: &Transfer) -> Result<Option<(String, Time)>,
     Ok(found)
 }
 
-/// Transfers as a page; one more than was wanted says that there are more.
-fn page(found: &[Transfer], limit: u32) -> Result<Page, Error> {
-    let rendered = found.iter().map(|transfer| {
-        let json = render::transfer_for_operator(transfer)?;
-        Ok((transfer.id.clone(), json))
-    });
-    Ok(Page::cut(rendered.collect::<Result<_, Error>>()?, limit))
-}
-
 impl Service {
     /// A page of an account's payouts or refunds, with what only the operator interface shows.
     ///
@@ -92,6 +86,7 @@ impl Service {
     /// `invalid_request` where `before` names none of the caller's.
     pub fn transfers_for_operator(
         &self,
+        now: Time,
         scope: &Scope,
         wanted: &TransfersWanted,
     ) -> Result<Page, Error> {
@@ -102,7 +97,7 @@ impl Service {
             };
             let (account, mode) = (scope.account(), scope.mode());
             let found = transfers::list(db, account, mode, &wanted.from(before))?;
-            page(&found, wanted.limit)
+            self.transfer_page(db, now, &found, wanted.limit)
         })
     }
 
@@ -110,7 +105,12 @@ impl Service {
     ///
     /// # Errors
     /// `invalid_request` where `before` names none of the mode.
-    pub fn transfers_of_all(&self, mode: Mode, wanted: &TransfersWanted) -> Result<Page, Error> {
+    pub fn transfers_of_all(
+        &self,
+        now: Time,
+        mode: Mode,
+        wanted: &TransfersWanted,
+    ) -> Result<Page, Error> {
         self.read(|db| {
             let before = match &wanted.before {
                 None => i64::MAX,
@@ -120,11 +120,23 @@ impl Service {
                     found.ok_or_else(unknown_before)?.seq
                 }
             };
-            page(
-                &transfers::of_all(db, mode, &wanted.from(before))?,
-                wanted.limit,
-            )
+            let found = transfers::of_all(db, mode, &wanted.from(before))?;
+            self.transfer_page(db, now, &found, wanted.limit)
         })
+    }
+
+    /// Transfers as a page; one more than was asked for says that there are more.
+    fn transfer_page(
+        &self,
+        db: &Reader<'_>,
+        now: Time,
+        found: &[Transfer],
+        limit: u32,
+    ) -> Result<Page, Error> {
+        let rendered = found
+            .iter()
+            .map(|transfer| Ok((transfer.id.clone(), self.for_operator(db, now, transfer)?)));
+        Ok(Page::cut(rendered.collect::<Result<_, Error>>()?, limit))
     }
 
     /// A payout or a refund, how it is sent by hand where it is to be sent now, and who has begun to.
@@ -150,6 +162,7 @@ impl Service {
                 None
             };
             Ok(Opened {
+                chain_told: self.on_chain(db, now, &transfer)?,
                 transfer,
                 to_send,
                 begun,
@@ -160,8 +173,9 @@ impl Service {
 
     /// What a wallet is given to send it: nothing where it is not being sent by hand, and where nothing real is sent.
     fn by_hand(&self, db: &Reader<'_>, transfer: &Transfer) -> Result<Option<ToSend>, Error> {
-        let is_by_hand =
-            transfer.status == TransferStatus::Processing && transfer.sending.is_none();
+        let is_by_hand = transfer.status == TransferStatus::Processing
+            && transfer.sending.is_none()
+            && transfer.txid.is_none();
         let (asset, chain) = (transfer.asset, transfer.asset.chain);
         let Some(terms) = transfer.terms.as_ref().filter(|_| is_by_hand) else {
             return Ok(None);
@@ -192,16 +206,15 @@ impl Service {
         id: &str,
         body: Map<String, Value>,
     ) -> Result<Json, Error> {
-        let known = [&["action", "txid", "reason"][..], &APPROVAL_FIELDS].concat();
-        let wanted = Wanted::parse(&body, &known)?;
-        if wanted.action == TransferAction::Approve {
+        let request = MoveRequest::parse(&body, &OF_OPERATOR, &OPERATOR_FIELDS)?;
+        if request.action == TransferAction::Approve {
             self.derive_upcoming()?;
         }
         let (actor, id) = (actor.to_owned(), id.to_owned());
         self.write(move |service, tx| {
             let transfer = find(tx, kind, &id)?;
-            let after = service.step_by_hand(tx, now, By::Person(&actor), &transfer, wanted)?;
-            Ok(render::transfer_for_operator(&after)?)
+            let after = service.step_by_hand(tx, now, By::Person(&actor), &transfer, request)?;
+            service.for_operator(tx, now, &after)
         })
         .await
     }

@@ -10,7 +10,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::unmatched::{Around, Candidate, unmatched as rendered};
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
-use crate::domain::transfer::step::txid;
+use crate::domain::transfer::request::txid;
 use crate::domain::unmatched::{Resolution, Unmatched, UnmatchedReason};
 use crate::service::audit_log::{self, Entry};
 use crate::service::events::{Page, unknown_before};

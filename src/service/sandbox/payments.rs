@@ -337,6 +337,11 @@ fn view(owned: &Owned) -> Result<Json, Error> {
         Owned::Deposit(deposit) => (&deposit.id, &deposit.txid, deposit.status.state().as_str()),
         Owned::Own(transfer) => (&transfer.id, &transfer.txid, OWN),
         Owned::Unmatched(unmatched) => (&unmatched.id, &unmatched.txid, UNMATCHED),
+        Owned::Sent(_) => {
+            let message =
+                "this address is the destination of a payout or refund: move it with action chain";
+            return Err(Refusal::field("address", message).into());
+        }
     };
     Ok(to_raw_value(&PaymentSeen { id, txid, state })?)
 }

@@ -75,7 +75,8 @@ commands! {
     ADD_POOL_ADDRESS = "insert into pool_addresses (pool, address, state, imported_at) \
         values (:pool, :address, 'retired', :imported_at) on conflict (pool, address) do nothing";
     /// Each may have been sent since.
-    HOLD_TRANSFERS = "update transfers set sending = 'unknown' where status in ('requested', 'approved', 'processing')";
+    HOLD_TRANSFERS = "update transfers set sending = 'restored', sending_reason = null, retry_since = null, \
+        retry_at = null where status in ('requested', 'approved', 'processing')";
     /// Each may have been made or removed since.
     HOLD_SERVERS = "update servers set status = iif(status = 'queued', 'provisioning', status), ordering = 'unknown' \
         where status in ('queued', 'provisioning') or (status = 'active' and deletion_requested_at is not null)";

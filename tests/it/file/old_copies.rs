@@ -148,7 +148,7 @@ fn an_approved_payout_of_an_old_copy_is_not_sent() {
     assert!(process.close());
     assert!(!sent.exists(), "the signer was asked");
     let conn = Connection::open(&file).unwrap();
-    let open = "select count(*) from transfers where status = 'approved' and sending = 'unknown'";
+    let open = "select count(*) from transfers where status = 'approved' and sending = 'restored'";
     let held: i64 = conn.query_row(open, [], |row| row.get(0)).unwrap();
     assert_eq!(held, 1, "a person looks at it");
 }

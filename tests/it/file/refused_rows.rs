@@ -187,7 +187,8 @@ fn the_tables_take_what_is_right() {
            values ('q', 1, 'live', 'EUR', 100, 'payout_reversal', 'payout', 't', 1, 3, 0)",
         "update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0'",
         "update transfers set status = 'processing', sending = 'running'",
-        "update transfers set status = 'paid', sending = null, txid = 'x', finalized_at = 1",
+        "update transfers set status = 'paid', sending = null, txid = 'x', txid_from = 'person', attached_at = 1,
+           settled_by = 'chain', finalized_at = 1",
         "insert into transfers (id, kind, account, mode, status, currency, amount, asset, chain, to_address, requested_at)
            values ('u', 'payout', 1, 'live', 'requested', 'USD', 100, 'SOL', 'solana', 's', 0)",
         "insert into transfers (id, kind, account, mode, invoice, status, currency, amount, asset, chain, to_address,

@@ -82,7 +82,11 @@ fn what_is_sent_by_hand_is_given_to_a_wallet_while_it_is_sent() {
         }
         file.execute("update transfers set sending = null where id = ?1", [&id])
             .unwrap();
-        step(&running, &id, &json!({ "action": "pay", "txid": "5wHu" }));
+        step(
+            &running,
+            &id,
+            &json!({ "action": "pay", "reason": "sent from the exchange" }),
+        );
         let paid = read(&served, &running, &id);
         assert_eq!(paid["status"], "paid");
         let over = [&paid["paymentUri"], &paid["qr"], &paid["begun"]];

@@ -7,8 +7,6 @@ use sha3::{Digest, Keccak256};
 use std::cell::Cell;
 use std::process::Command;
 
-/// The chain id that anvil takes by itself.
-pub const CHAIN_ID: u64 = 31337;
 /// The first account of every anvil, which has 10 000 ETH, and its key, which everybody knows.
 pub const ADDRESS: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 pub const KEY: &str = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
@@ -27,12 +25,6 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts one; nothing where the machine has none.
-    #[track_caller]
-    pub fn start(untested: &str) -> Option<Node> {
-        Node::of(CHAIN_ID, untested)
-    }
-
     /// Starts one with this chain id, whose blocks are final once there are eight more; nothing where the machine has
     /// none.
     #[track_caller]

@@ -3,6 +3,7 @@
 mod durability;
 mod events;
 mod guards;
+mod on_chain;
 mod payouts;
 mod refunds;
 mod senders;

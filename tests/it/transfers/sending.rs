@@ -72,63 +72,101 @@ fn sending(shop: &Shop, id: &str) -> serde_json::Value {
     payout["sending"].clone()
 }
 
+/// The form of a transaction of Solana, on which the payouts of these tests are sent.
+fn signature(byte: u8) -> String {
+    bs58::encode([byte; 64]).into_string()
+}
+
+/// A payout that a command was started for.
+#[track_caller]
+fn begun(shop: &Shop, service: &Arc<Service>) -> String {
+    let id = shop.payout("20.00");
+    assert!(
+        service.to_send(NOW, 9).unwrap().is_empty(),
+        "not approved yet"
+    );
+    assert_eq!(
+        code(done(service.begin_sending(NOW, PAYOUT, &id))),
+        "invalid_transition"
+    );
+    approve_for_signer(shop, &id);
+    assert_eq!(service.to_send(NOW, 9).unwrap().len(), 1);
+    let begun = done(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
+    assert_eq!(
+        (begun.status, begun.sending),
+        (TransferStatus::Processing, Some(Sending::Running))
+    );
+    assert!(service.to_send(NOW, 9).unwrap().is_empty());
+    assert_eq!(
+        code(done(service.begin_sending(NOW, PAYOUT, &id))),
+        "invalid_transition"
+    );
+    id
+}
+
+/// A step of the operator in production.
+fn step(service: &Arc<Service>, id: &str, body: serde_json::Value) -> String {
+    let serde_json::Value::Object(body) = body else {
+        unreachable!("{body} is no object")
+    };
+    match done(service.move_transfer(NOW, "o@sandbox.test", PAYOUT, id, body)) {
+        Ok(payout) => payout.get().to_owned(),
+        Err(Error::Refused(refusal)) => refusal.message,
+        Err(Error::Failed(cause)) => cause,
+    }
+}
+
 #[test]
-fn a_command_is_begun_once_and_its_answer_ends_it() {
+fn answer_of_the_signer_settles_nothing_and_is_given_once() {
     let shop = Shop::open();
     shop.fund(LIVE, "1000.00", "EUR");
     let service = beside(&shop);
-    for (is_sent, status) in [(true, "paid"), (false, "failed")] {
-        let id = shop.payout("20.00");
-        assert!(service.to_send(9).unwrap().is_empty(), "not approved yet");
-        assert_eq!(
-            code(done(service.begin_sending(NOW, PAYOUT, &id))),
-            "invalid_transition"
-        );
-        approve_for_signer(&shop, &id);
-        assert_eq!(service.to_send(9).unwrap().len(), 1);
-        // A person does not send it besides.
-        let by_hand = shop.post(
-            &format!("/sandbox/payouts/{id}"),
-            None,
-            json!({ "action": "process" }),
-        );
-        by_hand.refused(409, "invalid_transition", Some("action"));
-        let begun = done(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
-        assert_eq!(
-            (begun.status, begun.sending),
-            (TransferStatus::Processing, Some(Sending::Running))
-        );
-        assert!(service.to_send(9).unwrap().is_empty());
-        assert_eq!(
-            code(done(service.begin_sending(NOW, PAYOUT, &id))),
-            "invalid_transition"
-        );
+    for is_sent in [true, false] {
+        let id = begun(&shop, &service);
         // Nobody else acts while it runs.
-        for action in ["pay", "fail", "cancel"] {
+        for action in ["process", "pay", "fail", "cancel"] {
             let path = format!("/sandbox/payouts/{id}");
             let refused = shop.post(&path, None, json!({ "action": action }));
             refused.refused(409, "invalid_transition", Some("action"));
         }
         let ended = if is_sent {
-            done(service.sent(NOW, PAYOUT, &id, "5wHu1qwD")).unwrap()
+            done(service.sent(NOW, PAYOUT, &id, &signature(1))).unwrap()
         } else {
-            done(service.not_sent(NOW, PAYOUT, &id, "no funds")).unwrap()
+            done(service.not_sent(NOW, PAYOUT, &id, ("no funds", false))).unwrap()
         };
-        assert_eq!((ended.status.as_str(), ended.sending), (status, None));
-        assert_eq!(
-            ended.failure_reason.as_deref(),
-            (!is_sent).then_some("no funds")
-        );
-        assert_eq!(shop.event_types(&id, LIVE), [format!("payout.{status}")]);
-        // It has answered once.
+        assert_eq!(ended.status, TransferStatus::Processing);
+        assert!(shop.event_types(&id, LIVE).is_empty());
+        let left = if is_sent {
+            (Some(signature(1)), None)
+        } else {
+            (None, Some(Sending::Declined))
+        };
+        assert_eq!((ended.txid, ended.sending), left);
+        // It has answered once, and is not run again.
         assert_eq!(
             code(done(service.sent(NOW, PAYOUT, &id, "x"))),
             "invalid_transition"
         );
         assert_eq!(
-            code(done(service.not_sent(NOW, PAYOUT, &id, "x"))),
+            code(done(service.not_sent(NOW, PAYOUT, &id, ("x", true)))),
             "invalid_transition"
         );
+        assert!(service.to_send(NOW, 9).unwrap().is_empty());
+        let (end, status) = if is_sent {
+            (
+                json!({ "action": "pay", "txid": signature(1), "unverified": true }),
+                "paid",
+            )
+        } else {
+            // The signer signed nothing, so nobody has to insist.
+            (json!({ "action": "fail", "reason": "no funds" }), "failed")
+        };
+        let ended = step(&service, &id, end);
+        assert!(
+            ended.contains(&format!(r#""status":"{status}""#)),
+            "{ended}"
+        );
+        assert_eq!(shop.event_types(&id, LIVE), [format!("payout.{status}")]);
     }
     assert_eq!(
         shop.purse(LIVE, "EUR"),
@@ -137,36 +175,72 @@ fn a_command_is_begun_once_and_its_answer_ends_it() {
 }
 
 #[test]
-fn an_unknown_outcome_waits_for_a_person() {
+fn signer_that_asks_for_a_retry_is_run_again_after_ten_minutes() {
     let shop = Shop::open();
     shop.fund(LIVE, "1000.00", "EUR");
     let service = beside(&shop);
-    for (action, end) in [("pay", "paid"), ("fail", "failed")] {
-        let id = shop.payout("20.00");
-        approve_for_signer(&shop, &id);
-        done(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
+    let id = begun(&shop, &service);
+    let later = |minutes: i64| NOW.plus_ms(minutes * 60_000);
+    let retry = |at| done(service.not_sent(at, PAYOUT, &id, ("fees are high", true)));
+    assert_eq!(retry(NOW).unwrap().sending, Some(Sending::Retry));
+    assert_eq!(service.next_retry().unwrap(), Some(later(10)));
+    for minutes in [0, 9] {
+        assert!(service.to_send(later(minutes), 9).unwrap().is_empty());
+        let early = done(service.begin_sending(later(minutes), PAYOUT, &id));
+        assert_eq!(code(early), "invalid_transition");
+    }
+    assert_eq!(service.to_send(later(10), 9).unwrap().len(), 1);
+    let again = done(service.begin_sending(later(10), PAYOUT, &id)).unwrap();
+    assert_eq!(again.sending, Some(Sending::Running));
+    assert_eq!(
+        retry(later(11)).unwrap().dispatch.retry,
+        Some((NOW, later(21)))
+    );
+    // Nothing was signed, so it fails without being insisted on.
+    let failed = step(&service, &id, json!({ "action": "fail" }));
+    assert!(failed.contains(r#""status":"failed""#), "{failed}");
+    assert_eq!(service.next_retry().unwrap(), None);
+}
+
+#[test]
+fn unknown_outcome_waits_for_a_person() {
+    let shop = Shop::open();
+    shop.fund(LIVE, "1000.00", "EUR");
+    let service = beside(&shop);
+    for (end, status) in [
+        (
+            json!({ "action": "pay", "reason": "sent by the exchange" }),
+            "paid",
+        ),
+        (json!({ "action": "fail", "force": true }), "failed"),
+    ] {
+        let id = begun(&shop, &service);
         assert_eq!(
             code(done(service.sent(NOW, PAYOUT, &id, "no id"))),
             "invalid_request"
         );
-        done(service.sending_unknown(NOW, PAYOUT, &id, "exit 1")).unwrap();
+        // An id that no transaction of the chain has is kept, and settles nothing.
+        let answered = done(service.sent(NOW, PAYOUT, &id, "deadbeef")).unwrap();
+        let reason = answered.dispatch.sending_reason.unwrap();
+        assert!(reason.contains("deadbeef"), "{reason}");
         assert_eq!(sending(&shop, &id), "unknown");
         // It is never begun again by itself, and a command that comes back late changes nothing.
-        assert!(service.to_send(9).unwrap().is_empty());
-        assert_eq!(
+        assert!(service.to_send(NOW, 9).unwrap().is_empty());
+        for late in [
             code(done(service.begin_sending(NOW, PAYOUT, &id))),
-            "invalid_transition"
-        );
-        assert_eq!(
             code(done(service.sent(NOW, PAYOUT, &id, "x"))),
-            "invalid_transition"
-        );
-        assert_eq!(
             code(done(service.sending_unknown(NOW, PAYOUT, &id, "x"))),
-            "invalid_transition"
-        );
+        ] {
+            assert_eq!(late, "invalid_transition");
+        }
+        let unforced = step(&service, &id, json!({ "action": "fail" }));
+        assert!(unforced.starts_with("must be true"), "{unforced}");
         assert_eq!(shop.purse(LIVE, "EUR")[1], "20.00");
-        assert_eq!(shop.moved("payouts", &id, &[action])["status"], end);
+        let ended = step(&service, &id, end);
+        assert!(
+            ended.contains(&format!(r#""status":"{status}""#)),
+            "{ended}"
+        );
         assert_eq!(sending(&shop, &id), json!(null));
     }
 }
@@ -193,16 +267,7 @@ fn in_production_the_operator_gives_everything() {
     let invoice = shop.fund(LIVE, "1000.00", "EUR");
     let service = beside(&shop);
     let id = shop.payout("20.00");
-    let step = |body: serde_json::Value| {
-        let serde_json::Value::Object(body) = body else {
-            unreachable!("{body} is no object")
-        };
-        match done(service.move_transfer(NOW, "o@sandbox.test", PAYOUT, &id, body)) {
-            Ok(payout) => payout.get().to_owned(),
-            Err(Error::Refused(refusal)) => refusal.message,
-            Err(Error::Failed(cause)) => cause,
-        }
-    };
+    let step = |body| step(&service, &id, body);
     for body in [
         json!({ "action": "approve" }),
         json!({ "action": "approve", "rate": "150" }),
@@ -220,7 +285,20 @@ fn in_production_the_operator_gives_everything() {
     );
     step(json!({ "action": "process" }));
     assert!(step(json!({ "action": "pay" })).starts_with("txid must be given"));
-    assert!(step(json!({ "action": "pay", "txid": "5wHu" })).contains(r#""status":"paid""#));
+    let wrong = step(json!({ "action": "pay", "txid": "deadbeef" }));
+    assert!(
+        wrong.starts_with("txid must be the id of a transaction on solana"),
+        "{wrong}"
+    );
+    let unchecked = step(json!({ "action": "pay", "txid": signature(2) }));
+    assert!(
+        unchecked.starts_with("unverified must be true"),
+        "{unchecked}"
+    );
+    let unchecked = json!({ "action": "pay", "txid": signature(2), "unverified": true });
+    let paid = step(unchecked);
+    assert!(paid.contains(r#""status":"paid""#), "{paid}");
+    assert!(paid.contains(r#""state":"unwatched""#), "{paid}");
 
     let credentials = service.credentials("operator@sandbox.test").unwrap();
     let proven = credentials.prove(&mut Hasher::default(), "sandbox");
@@ -251,7 +329,7 @@ fn no_command_is_started_for_test_money() {
     let refund = shop.refund(&invoice, None);
     shop.moved("refunds", &refund, &["approve"]);
     let service = beside(&shop);
-    assert!(service.to_send(9).unwrap().is_empty());
+    assert!(service.to_send(NOW, 9).unwrap().is_empty());
     let begun = done(service.begin_sending(NOW, TransferKind::Refund, &refund));
     assert_eq!(code(begun), "invalid_transition");
     assert_eq!(

@@ -29,10 +29,11 @@ pub fn payout(served: &Served, url: &str, id: &str) -> Value {
 #[test]
 fn an_approved_payout_is_sent_once() {
     let served = Served::new();
-    let program = answering(&served, r#"echo '{"txid": "5wHu1qwD"}'"#);
+    let txid = format!("0x{}", "5a".repeat(32));
+    let program = answering(&served, &format!(r#"echo '{{"txid": "{txid}"}}'"#));
     let running = served.start(&with_signer(&program));
     let id = served.approved_payout_in(&running, ETHEREUM);
-    served.until(STATE, &["paid "]);
+    served.until(STATE, &["processing "]);
     let read: Value =
         serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
     assert_eq!(
@@ -43,7 +44,7 @@ fn an_approved_payout_is_sent_once() {
     let seen = payout(&served, &running.url, &id);
     assert_eq!(
         (&seen["status"], &seen["txid"]),
-        (&json!("paid"), &json!("5wHu1qwD"))
+        (&json!("processing"), &json!(txid))
     );
     assert_eq!(starts(&served.path("noted")), 1);
 }
@@ -51,7 +52,10 @@ fn an_approved_payout_is_sent_once() {
 #[test]
 fn what_it_says_is_known_or_waits_for_a_person() {
     for (answer, state) in [
-        (r#"echo '{"sent": false, "reason": "no funds"}'"#, "failed "),
+        (
+            r#"echo '{"sent": false, "reason": "no funds"}'"#,
+            "processing declined",
+        ),
         ("exit 1", "processing unknown"),
         ("echo '{}'", "processing unknown"),
         ("sleep 60", "processing unknown"),
@@ -62,19 +66,17 @@ fn what_it_says_is_known_or_waits_for_a_person() {
         let running = served.start(&settings);
         let id = served.approved_payout_in(&running, ETHEREUM);
         assert_eq!(
-            served.until(STATE, &["failed ", "processing unknown"]),
+            served.until(STATE, &["processing declined", "processing unknown"]),
             state,
             "{answer}"
         );
         assert_eq!(starts(&served.path("noted")), 1, "{answer}");
         let seen = payout(&served, &running.url, &id);
-        if state == "failed " {
-            assert_eq!(seen["failureReason"], "no funds");
-        } else {
-            let path = format!("/dashboard/api/payouts/{id}");
-            let body = json!({ "action": "pay", "txid": "found-by-looking" });
-            running.interface("POST", &path, &body).expect(200);
-        }
+        assert_eq!(seen["status"], "processing");
+        let path = format!("/dashboard/api/payouts/{id}");
+        let body = json!({ "action": "pay", "reason": "found by looking" });
+        let paid = running.interface("POST", &path, &body).expect(200).json();
+        assert_eq!(paid["onChain"]["state"], "settled");
     }
 }
 
@@ -102,7 +104,7 @@ fn a_signer_that_was_lost_with_the_process_is_not_run_again() {
         "processing unknown"
     );
     let path = format!("/dashboard/api/payouts/{id}");
-    let body = json!({ "action": "pay", "txid": "sent-unheard" });
+    let body = json!({ "action": "pay", "reason": "the signer sent it" });
     running.interface("POST", &path, &body).expect(200);
     assert_eq!(payout(&served, &running.url, &id)["status"], "paid");
     assert_eq!(starts(&served.path("noted")), 1);

@@ -197,7 +197,9 @@ fn what_is_wrong_with_a_step_is_told() {
         (json!({ "action": 1 }), "action"),
         (json!({ "action": "approve", "txid": "x" }), "txid"),
         (json!({ "action": "approve", "reason": "x" }), "reason"),
-        (json!({ "action": "pay", "reason": "x" }), "reason"),
+        (json!({ "action": "process", "reason": "x" }), "reason"),
+        (json!({ "action": "pay", "state": "seen" }), "state"),
+        (json!({ "action": "detach" }), "action"),
         (json!({ "action": "pay", "txid": "" }), "txid"),
         (
             json!({ "action": "reject", "reason": "x".repeat(501) }),

@@ -9,7 +9,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::rate::{Figure, Quoted, Source};
 use crate::domain::time::MINUTE_MS;
-use crate::domain::transfer::{TransferKind, TransferStatus};
+use crate::domain::transfer::{Dispatch, TransferKind, TransferStatus};
 use serde_json::{Value, json};
 
 const NOW: Time = Time(100 * MINUTE_MS);
@@ -37,6 +37,7 @@ fn refund(cents: i64) -> Transfer {
         reason: None,
         failure_reason: None,
         sending: None,
+        dispatch: Dispatch::default(),
         requested_at: Time(0),
         approved_at: None,
         finalized_at: None,

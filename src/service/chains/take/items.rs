@@ -94,8 +94,14 @@ impl Service {
         if !bound.takes_one() {
             return Ok(Some(0));
         }
-        if !is_ours(tx, seen.asset.chain, &seen.address)? && !self.is_astray(tx, now, seen)? {
-            return Ok(None);
+        if !is_ours(tx, seen.asset.chain, &seen.address)?
+            && !self.is_sent_output(tx, &seen.place())?
+        {
+            match self.arrived(tx, now, seen)? {
+                Some(true) => return Ok(None),
+                Some(false) if !self.is_astray(tx, now, seen)? => return Ok(None),
+                Some(false) | None => {}
+            }
         }
         let seen = &as_claimed(tx, seen)?;
         let place = seen.place();

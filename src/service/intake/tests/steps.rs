@@ -35,7 +35,7 @@ fn address_of_invoice(service: &Arc<Service>) -> String {
 fn payment(owned: Owned) -> Payment {
     match owned {
         Owned::Payment(both) => both.1,
-        Owned::Deposit(_) | Owned::Own(_) | Owned::Unmatched(_) => {
+        Owned::Deposit(_) | Owned::Own(_) | Owned::Unmatched(_) | Owned::Sent(_) => {
             unreachable!("it is no payment")
         }
     }

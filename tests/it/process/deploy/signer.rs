@@ -1,7 +1,7 @@
 //! The signer for Ethereum: what it sends arrives, once, and what it does not send is said to be so.
 
 use super::example;
-use crate::support::anvil::{ADDRESS, CHAIN_ID, KEY, Node};
+use crate::support::anvil::{ADDRESS, KEY, Node};
 use crate::support::scratch::Scratch;
 use crate::support::served::Served;
 use crate::support::{agent, send, tools};
@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const UNTESTED: &str = "the signer for Ethereum";
+/// Sepolia's, which is a test network of ethereum.
+const CHAIN_ID: u64 = 11_155_111;
 const STATE: &str =
     "select status || ' ' || ifnull(sending, '') from transfers order by seq desc limit 1";
 /// Nobody's, with nothing on it.
@@ -89,14 +91,23 @@ fn order(number: u32) -> Value {
         "chain": "ethereum", "toAddress": TO, "amount": "0.199", "amountBaseUnits": WEI.to_string() })
 }
 
-/// Has a payout sent; how it ended, and the payout as its merchant sees it.
+/// Has a payout sent, and the chain go on until it is final; how it ended, and the payout as its merchant sees it.
 #[track_caller]
-fn pay(served: &Served, signer: &Signer, asset: &str) -> (String, Value) {
+fn pay(
+    served: &Served,
+    (chain, signer): (&Node, &Signer),
+    (asset, settings): (&str, &[&str]),
+) -> (String, Value) {
     let node = format!("ethereum={}", signer.node);
     let command = signer.command();
-    let running = served.start(&["--signer", &command, "--node", &node, "--test-networks"]);
+    let own = ["--signer", &command, "--node", &node, "--test-networks"];
+    let running = served.start(&[&own[..], settings].concat());
     let id = served.approved_payout_in(&running, [asset, "ethereum", TO]);
-    let state = served.until(STATE, &["paid ", "failed ", "processing unknown"]);
+    let mut state = served.until(STATE, &["processing ", "processing unknown"]);
+    if state == "processing " {
+        chain.mine(40);
+        state = served.until(STATE, &["paid "]);
+    }
     let url = format!("{}/v1/payouts/{id}", running.url);
     let key = [("X-API-Key", served.key.as_str())];
     let seen = send(&agent(), "GET", &url, &key, "").expect(200).json();
@@ -110,14 +121,14 @@ fn folder(served: &Served) -> PathBuf {
 
 #[test]
 fn a_payout_reaches_its_address_once() {
-    let Some(node) = Node::start(UNTESTED) else {
+    let Some(node) = Node::of(CHAIN_ID, UNTESTED) else {
         return;
     };
     let served = Served::new();
     let Some(signer) = Signer::set_up(&folder(&served), &node.url, json!({})) else {
         return;
     };
-    let (state, seen) = pay(&served, &signer, "ETH");
+    let (state, seen) = pay(&served, (&node, &signer), ("ETH", &[]));
     assert_eq!(state, "paid ");
     assert_eq!(
         (&seen["status"], &seen["amountCrypto"]),
@@ -139,7 +150,7 @@ fn a_payout_reaches_its_address_once() {
 
 #[test]
 fn a_payout_in_a_token_reaches_its_address() {
-    let Some(node) = Node::start(UNTESTED) else {
+    let Some(node) = Node::of(CHAIN_ID, UNTESTED) else {
         return;
     };
     let token = node.token();
@@ -148,7 +159,12 @@ fn a_payout_in_a_token_reaches_its_address() {
     let Some(signer) = Signer::set_up(&folder(&served), &node.url, tokens) else {
         return;
     };
-    let (state, seen) = pay(&served, &signer, "USDC-ERC20");
+    let contract = format!("USDC-ERC20={token}");
+    let (state, seen) = pay(
+        &served,
+        (&node, &signer),
+        ("USDC-ERC20", &["--token", &contract]),
+    );
     assert_eq!(state, "paid ");
     node.mined(&seen["txid"]);
     assert_eq!(node.token_balance(&token, TO), 199_000);
@@ -177,7 +193,7 @@ fn recorded(records: &Path) -> usize {
 
 #[test]
 fn an_order_that_may_go_better_later_is_answered_with_retry_and_leaves_no_record() {
-    let (Some(node), scratch) = (Node::start(UNTESTED), Scratch::new()) else {
+    let (Some(node), scratch) = (Node::of(CHAIN_ID, UNTESTED), Scratch::new()) else {
         return;
     };
     let poor = json!({ "key": format!("0x{:064x}", 1),
@@ -211,7 +227,7 @@ fn an_order_that_may_go_better_later_is_answered_with_retry_and_leaves_no_record
 
 #[test]
 fn an_order_that_is_never_sent_is_answered_so_for_ever() {
-    let (Some(node), scratch) = (Node::start(UNTESTED), Scratch::new()) else {
+    let (Some(node), scratch) = (Node::of(CHAIN_ID, UNTESTED), Scratch::new()) else {
         return;
     };
     // The second account of every anvil.
@@ -266,7 +282,7 @@ fn an_order_that_is_never_sent_is_answered_so_for_ever() {
 
 #[test]
 fn no_more_is_signed_in_a_day_than_its_limit() {
-    let (Some(node), scratch) = (Node::start(UNTESTED), Scratch::new()) else {
+    let (Some(node), scratch) = (Node::of(CHAIN_ID, UNTESTED), Scratch::new()) else {
         return;
     };
     let limits = json!({ "limits": { "ETH": { "transfer": "0.199", "day": "0.398" } } });
@@ -300,7 +316,7 @@ fn no_more_is_signed_in_a_day_than_its_limit() {
 
 #[test]
 fn settings_that_others_may_read_are_not_used() {
-    let Some(node) = Node::start(UNTESTED) else {
+    let Some(node) = Node::of(CHAIN_ID, UNTESTED) else {
         return;
     };
     let served = Served::new();
@@ -308,14 +324,14 @@ fn settings_that_others_may_read_are_not_used() {
         return;
     };
     signer.readable(0o640);
-    let (state, _) = pay(&served, &signer, "ETH");
+    let (state, _) = pay(&served, (&node, &signer), ("ETH", &[]));
     assert_eq!(state, "processing unknown");
     assert_eq!((node.balance(TO), node.sent()), (0, 0));
 }
 
 #[test]
 fn a_signed_transaction_that_was_lost_is_handed_in_again_as_it_was() {
-    let Some(node) = Node::start(UNTESTED) else {
+    let Some(node) = Node::of(CHAIN_ID, UNTESTED) else {
         return;
     };
     let scratch = Scratch::new();

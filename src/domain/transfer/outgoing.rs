@@ -1,0 +1,235 @@
+//! Judges a transfer by what its chain tells.
+//!
+//! Invariant: nothing becomes `failed` here, and `paid` only by confirmed outputs of at least the amount.
+
+use super::on_chain::{AttachedTransaction, OnChainState, Review, SentOutput, SentState};
+use super::{Sending, SettledBy, Transfer, TransferStatus};
+use crate::domain::money::coin::Units;
+use crate::domain::payment::PaymentState;
+use crate::domain::time::{DAY_MS, HOUR_MS, Time};
+
+/// How long an attached transaction may be unseen until a person looks.
+pub const UNSEEN_MS_MAX: i64 = 6 * HOUR_MS;
+/// How long a transfer may be in `processing` without a transaction until a person looks.
+pub const WITHOUT_TXID_MS_MAX: i64 = DAY_MS;
+/// How long the signer may ask for retries until a person looks.
+pub const RETRY_MS_MAX: i64 = DAY_MS;
+/// Part of the amount that may be sent too much without a review: 1 %.
+const TOO_MUCH_PART: u128 = 100;
+
+/// What is known of a transfer.
+#[derive(Clone, Debug)]
+pub struct Facts<'a> {
+    /// A node watches its chain, or a simulated chain told of it.
+    pub is_watched: bool,
+    /// Its attached transaction.
+    pub transaction: Option<&'a AttachedTransaction>,
+    /// Outputs of that transaction to watched destinations.
+    pub outputs: &'a [SentOutput],
+    /// Reviews that are open.
+    pub reviews: &'a [Review],
+    /// Time up to which the chain was read.
+    pub scanned_to: Time,
+}
+
+/// What follows for a transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// State to show.
+    pub state: OnChainState,
+    /// What is wrong, or what is waited for.
+    pub problem: Option<String>,
+    /// Sum of the outputs that count for it and are not dropped.
+    pub amount_seen: Units,
+    /// Confirmed outputs reach the amount.
+    pub is_covered: bool,
+    /// More than 1 % too much is confirmed.
+    pub is_overpaid: bool,
+}
+
+/// Judges a transfer.
+pub fn judge(of: &Transfer, facts: &Facts<'_>) -> Verdict {
+    let counted = || {
+        let counts = |output: &&SentOutput| output.transfer == Some(of.seq);
+        facts.outputs.iter().filter(counts)
+    };
+    let sum = |state: fn(PaymentState) -> bool| {
+        let units = counted().filter(|output| state(output.state));
+        let mut amounts = units.map(|output| output.amount);
+        let sum = amounts.try_fold(Units::ZERO, Units::plus);
+        sum.unwrap_or(Units(u128::MAX))
+    };
+    let amount_seen = sum(|state| state != PaymentState::Dropped);
+    let confirmed = sum(PaymentState::is_confirmed);
+    let amount = of.terms.map(|terms| terms.amount_crypto);
+    let is_covered = amount.is_some_and(|amount| confirmed >= amount);
+    let is_overpaid = amount.is_some_and(|amount| {
+        let more = confirmed.less(amount).unwrap_or(Units::ZERO);
+        more.0 > amount.0 / TOO_MUCH_PART
+    });
+    let (state, problem) = stand(of, facts, amount_seen);
+    Verdict {
+        state,
+        problem,
+        amount_seen,
+        is_covered,
+        is_overpaid,
+    }
+}
+
+type Stand = (OnChainState, Option<String>);
+
+fn review(problem: impl Into<String>) -> Stand {
+    (OnChainState::NeedsReview, Some(problem.into()))
+}
+
+fn stand(of: &Transfer, facts: &Facts<'_>, amount_seen: Units) -> Stand {
+    if let Some(open) = facts.reviews.first() {
+        return review(open.problem.clone());
+    }
+    match of.status {
+        TransferStatus::Paid => settled(of, facts),
+        TransferStatus::Failed | TransferStatus::Rejected | TransferStatus::Cancelled => {
+            (unless_unwatched(facts, OnChainState::Settled), None)
+        }
+        TransferStatus::Requested | TransferStatus::Approved => {
+            (unless_unwatched(facts, OnChainState::Waiting), None)
+        }
+        TransferStatus::Processing => processing(of, facts, amount_seen),
+    }
+}
+
+fn unless_unwatched(facts: &Facts<'_>, state: OnChainState) -> OnChainState {
+    if facts.is_watched {
+        state
+    } else {
+        OnChainState::Unwatched
+    }
+}
+
+fn settled(of: &Transfer, facts: &Facts<'_>) -> Stand {
+    match of.dispatch.settled_by {
+        Some(SettledBy::Unchecked) if of.mode.is_live() => (
+            OnChainState::Unwatched,
+            Some("not checked on a chain".to_owned()),
+        ),
+        Some(SettledBy::Person) => (OnChainState::Settled, of.dispatch.settled_reason.clone()),
+        Some(SettledBy::Unchecked | SettledBy::Chain) | None => {
+            (unless_unwatched(facts, OnChainState::Settled), None)
+        }
+    }
+}
+
+fn processing(of: &Transfer, facts: &Facts<'_>, amount_seen: Units) -> Stand {
+    if let Some(stand) = signers(of, facts) {
+        return stand;
+    }
+    if !facts.is_watched {
+        return (OnChainState::Unwatched, None);
+    }
+    let (Some(txid), Some(transaction)) = (&of.txid, facts.transaction) else {
+        let since = of.dispatch.handed_over_at.or(of.approved_at);
+        return match since {
+            Some(since) if facts.scanned_to.since_ms(since) >= WITHOUT_TXID_MS_MAX => review(
+                "no transaction was entered or found for 24 hours. Enter the one that sent it, or mark it as failed",
+            ),
+            Some(_) | None => (OnChainState::Waiting, None),
+        };
+    };
+    match transaction.state {
+        SentState::Unseen | SentState::Absent => unseen(of, facts, (txid, transaction)),
+        SentState::Mempool | SentState::Mined => seen(of, facts, (transaction, amount_seen)),
+    }
+}
+
+/// What the signer left behind.
+fn signers(of: &Transfer, facts: &Facts<'_>) -> Option<Stand> {
+    let reason = of.dispatch.sending_reason.as_deref().unwrap_or("no reason");
+    Some(match of.sending? {
+        Sending::Running => (unless_unwatched(facts, OnChainState::Waiting), None),
+        Sending::Unknown => review(format!(
+            "nobody knows whether the signer sent it: {reason}. Look at its destination, then enter the transaction or \
+             mark it as failed"
+        )),
+        Sending::Declined => review(format!("the signer sent nothing: {reason}")),
+        Sending::Retry => {
+            let since = of
+                .dispatch
+                .retry
+                .map_or(facts.scanned_to, |(since, _)| since);
+            let problem = format!("the signer tries again every 10 minutes: {reason}");
+            if facts.scanned_to.since_ms(since) >= RETRY_MS_MAX {
+                review(problem)
+            } else {
+                (OnChainState::Waiting, Some(problem))
+            }
+        }
+        Sending::Restored => review(
+            "on hold since a restore: it may have been sent since the copy was made. Enter its transaction, or mark it as \
+             failed",
+        ),
+    })
+}
+
+fn unseen(
+    of: &Transfer,
+    facts: &Facts<'_>,
+    (txid, transaction): (&str, &AttachedTransaction),
+) -> Stand {
+    if let Some(by) = &transaction.gone_by {
+        return review(format!(
+            "transaction {txid} cannot be confirmed any more: {by} took its place"
+        ));
+    }
+    let since = transaction.last_seen_at.max(of.dispatch.attached_at);
+    let is_late = since.is_some_and(|since| facts.scanned_to.since_ms(since) >= UNSEEN_MS_MAX);
+    if !is_late {
+        return (OnChainState::Waiting, transaction.problem.clone());
+    }
+    let what = match transaction.state {
+        SentState::Absent => "was in the mempool and is gone",
+        SentState::Unseen | SentState::Mempool | SentState::Mined => {
+            "was not seen for 6 hours. It may be the hash of a Safe or of a user operation: then enter the transaction that \
+             carried it out"
+        }
+    };
+    review(format!("transaction {txid} {what}"))
+}
+
+fn seen(
+    of: &Transfer,
+    facts: &Facts<'_>,
+    (transaction, amount_seen): (&AttachedTransaction, Units),
+) -> Stand {
+    let txid = &transaction.txid;
+    if transaction.is_reverted {
+        return review(format!("transaction {txid} reverted and moved nothing"));
+    }
+    let amount = of.terms.map_or(Units::ZERO, |terms| terms.amount_crypto);
+    if amount_seen >= amount {
+        let since = transaction.first_seen_at.unwrap_or(facts.scanned_to);
+        let is_young = transaction.state == SentState::Mined;
+        let age = (!is_young).then(|| format!("in the mempool since {since}"));
+        return (OnChainState::Seen, age);
+    }
+    if let Some(problem) = &transaction.problem {
+        return review(problem.clone());
+    }
+    let asset = of.asset;
+    if amount_seen > Units::ZERO {
+        let (paid, amount) = (asset.text(amount_seen), asset.text(amount));
+        return review(format!(
+            "transaction {txid} pays {paid} of {amount} {}",
+            asset.id
+        ));
+    }
+    let is_to = |output: &&SentOutput| output.address == of.to_address;
+    let other = match facts.outputs.iter().find(is_to) {
+        Some(output) if output.asset != asset => {
+            format!("pays {}, not {}", output.asset.id, asset.id)
+        }
+        Some(_) => "pays this destination for other transfers only".to_owned(),
+        None => "pays another address".to_owned(),
+    };
+    review(format!("transaction {txid} {other}"))
+}

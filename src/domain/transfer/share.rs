@@ -1,0 +1,76 @@
+//! Shares the outputs of one transaction out among the transfers that it is attached to.
+//!
+//! Invariant: an output counts for at most one transfer, and only for one of its destination and coin.
+
+use super::on_chain::SentOutput;
+use super::{Transfer, TransferStatus, TxidSource};
+use crate::domain::money::coin::Units;
+
+/// Returns the transfer, by `seq`, that each output counts for. Transfers that are paid by their chain keep theirs. Of the
+/// others, those of a person or the signer come before those that the chain attached, in the order of their requests: first
+/// each output that is exactly the amount, then the rest until the amount is reached.
+pub fn share_out(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Option<i64>> {
+    let keeps = |seq: i64| {
+        let mut kept = transfers.iter();
+        kept.any(|transfer| transfer.seq == seq && transfer.status == TransferStatus::Paid)
+    };
+    let held = |output: &SentOutput| output.transfer.filter(|seq| keeps(*seq));
+    let mut shares: Vec<Option<i64>> = outputs.iter().map(held).collect();
+    let mut claimants: Vec<&Transfer> = transfers
+        .iter()
+        .filter(|transfer| !shares.contains(&Some(transfer.seq)))
+        .collect();
+    claimants.sort_by_key(|transfer| {
+        let is_found = transfer.dispatch.txid_from == Some(TxidSource::Chain);
+        (is_found, transfer.seq)
+    });
+    for transfer in &claimants {
+        let exact = free(outputs, &shares, transfer)
+            .find(|place| amount_at(outputs, *place) == needed(transfer));
+        give(&mut shares, exact, transfer.seq);
+    }
+    for transfer in claimants {
+        let mut left = needed(transfer);
+        if shares.contains(&Some(transfer.seq)) || transfer.dispatch.txid_from == CHAIN {
+            continue;
+        }
+        while let Some(needed) = left {
+            let Some(place) = free(outputs, &shares, transfer).next() else {
+                break;
+            };
+            let amount = amount_at(outputs, place).unwrap_or(Units::ZERO);
+            give(&mut shares, Some(place), transfer.seq);
+            left = needed.less(amount).filter(|left| *left > Units::ZERO);
+        }
+    }
+    shares
+}
+
+const CHAIN: Option<TxidSource> = Some(TxidSource::Chain);
+
+fn needed(transfer: &Transfer) -> Option<Units> {
+    transfer.terms.map(|terms| terms.amount_crypto)
+}
+
+fn amount_at(outputs: &[SentOutput], place: usize) -> Option<Units> {
+    outputs.get(place).map(|output| output.amount)
+}
+
+/// Places of the free outputs to the destination of a transfer in its coin.
+fn free<'a>(
+    outputs: &'a [SentOutput],
+    shares: &'a [Option<i64>],
+    to: &'a Transfer,
+) -> impl Iterator<Item = usize> + 'a {
+    let all = outputs.iter().zip(shares).enumerate();
+    all.filter(move |(_, (output, share))| {
+        share.is_none() && output.address == to.to_address && output.asset == to.asset
+    })
+    .map(|(place, _)| place)
+}
+
+fn give(shares: &mut [Option<i64>], place: Option<usize>, seq: i64) {
+    if let Some(share) = place.and_then(|place| shares.get_mut(place)) {
+        *share = Some(seq);
+    }
+}

@@ -1,0 +1,182 @@
+//! The status of a transfer, and the steps from one to the next.
+//!
+//! Invariant: a step that the machine does not have changes nothing.
+
+use super::TransferKind;
+use super::step::TransferAction;
+use crate::domain::event::EventType;
+use crate::domain::text_enum::text_enum;
+
+text_enum! {
+    /// Where a payout or refund stands.
+    ///
+    /// ```text
+    /// requested ──approve──→ approved ──process──→ processing ──pay──→ paid
+    ///     ├──reject──→ rejected ├──fail──→ failed       └──fail──→ failed
+    ///     └──cancel─→ cancelled └──cancel─→ cancelled
+    /// ```
+    ///
+    /// `release` ends the hold of a restore and `reassign` changes who sends an approved transfer: neither moves it. Of one
+    /// that is processing the transaction can be attached, corrected and detached; its chain, or a person, makes it paid.
+    pub enum TransferStatus {
+        /// The amount has left the balance; nothing else has happened.
+        Requested = "requested",
+        /// Rate, network fee and amount in coin are fixed.
+        Approved = "approved",
+        /// It is being sent.
+        Processing = "processing",
+        /// It was sent.
+        Paid = "paid",
+        /// It could not be sent; the amount is back.
+        Failed = "failed",
+        /// It was not approved; the amount is back.
+        Rejected = "rejected",
+        /// It was cancelled; the amount is back.
+        Cancelled = "cancelled",
+    }
+}
+
+impl TransferStatus {
+    /// Where an action leads from here; nothing where the machine has no such step.
+    pub const fn after(self, action: TransferAction) -> Option<TransferStatus> {
+        match (self, action) {
+            (TransferStatus::Requested, TransferAction::Approve) => Some(TransferStatus::Approved),
+            (TransferStatus::Requested, TransferAction::Reject) => Some(TransferStatus::Rejected),
+            (TransferStatus::Requested | TransferStatus::Approved, TransferAction::Release) => {
+                Some(self)
+            }
+            (TransferStatus::Approved, TransferAction::Process) => Some(TransferStatus::Processing),
+            (TransferStatus::Approved, TransferAction::Reassign) => Some(self),
+            (TransferStatus::Processing, TransferAction::Pay) => Some(TransferStatus::Paid),
+            (TransferStatus::Approved | TransferStatus::Processing, TransferAction::Fail) => {
+                Some(TransferStatus::Failed)
+            }
+            (TransferStatus::Requested | TransferStatus::Approved, TransferAction::Cancel) => {
+                Some(TransferStatus::Cancelled)
+            }
+            (
+                _,
+                TransferAction::Detach
+                | TransferAction::Dismiss
+                | TransferAction::Resolve
+                | TransferAction::Adjust
+                | TransferAction::Chain,
+            )
+            | (
+                TransferStatus::Requested,
+                TransferAction::Process
+                | TransferAction::Reassign
+                | TransferAction::Pay
+                | TransferAction::Fail,
+            )
+            | (
+                TransferStatus::Approved,
+                TransferAction::Approve | TransferAction::Pay | TransferAction::Reject,
+            )
+            | (
+                TransferStatus::Processing,
+                TransferAction::Approve
+                | TransferAction::Process
+                | TransferAction::Reassign
+                | TransferAction::Reject
+                | TransferAction::Cancel
+                | TransferAction::Release,
+            )
+            | (
+                TransferStatus::Paid
+                | TransferStatus::Failed
+                | TransferStatus::Rejected
+                | TransferStatus::Cancelled,
+                _,
+            ) => None,
+        }
+    }
+
+    /// Is the amount reserved: neither sent nor put back?
+    pub const fn is_open(self) -> bool {
+        match self {
+            TransferStatus::Requested | TransferStatus::Approved | TransferStatus::Processing => {
+                true
+            }
+            TransferStatus::Paid
+            | TransferStatus::Failed
+            | TransferStatus::Rejected
+            | TransferStatus::Cancelled => false,
+        }
+    }
+
+    /// Is the amount back in the balance?
+    pub const fn is_put_back(self) -> bool {
+        !self.is_open() && !matches!(self, TransferStatus::Paid)
+    }
+
+    /// What is told of coming here.
+    pub const fn event(self, kind: TransferKind) -> Option<EventType> {
+        match (self, kind) {
+            (TransferStatus::Paid, TransferKind::Payout) => Some(EventType::PayoutPaid),
+            (TransferStatus::Paid, TransferKind::Refund) => Some(EventType::RefundPaid),
+            (TransferStatus::Failed, TransferKind::Payout) => Some(EventType::PayoutFailed),
+            (TransferStatus::Failed, TransferKind::Refund) => Some(EventType::RefundFailed),
+            (
+                TransferStatus::Requested
+                | TransferStatus::Approved
+                | TransferStatus::Processing
+                | TransferStatus::Rejected
+                | TransferStatus::Cancelled,
+                _,
+            ) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TransferAction, TransferStatus};
+
+    #[test]
+    fn the_machine_has_these_steps_and_no_others() {
+        use TransferAction::{Approve, Cancel, Fail, Pay, Process, Reassign, Reject, Release};
+        use TransferStatus::{Approved, Cancelled, Failed, Paid, Processing, Rejected, Requested};
+        let steps = [
+            (Requested, Approve, Approved),
+            (Requested, Reject, Rejected),
+            (Requested, Cancel, Cancelled),
+            (Requested, Release, Requested),
+            (Approved, Release, Approved),
+            (Approved, Process, Processing),
+            (Approved, Reassign, Approved),
+            (Approved, Fail, Failed),
+            (Approved, Cancel, Cancelled),
+            (Processing, Pay, Paid),
+            (Processing, Fail, Failed),
+        ];
+        for status in TransferStatus::ALL {
+            for action in TransferAction::ALL {
+                let step = steps
+                    .iter()
+                    .find(|(from, by, _)| from == status && by == action);
+                assert_eq!(
+                    status.after(*action),
+                    step.map(|(.., to)| *to),
+                    "{status} {action}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_transfer_is_open_or_paid_or_put_back() {
+        for status in TransferStatus::ALL {
+            let states = [
+                status.is_open(),
+                *status == TransferStatus::Paid,
+                status.is_put_back(),
+            ];
+            assert_eq!(states.iter().filter(|state| **state).count(), 1, "{status}");
+            let has_step = TransferAction::ALL
+                .iter()
+                .any(|action| status.after(*action).is_some());
+            assert_eq!(has_step, status.is_open(), "{status}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Holds each paid transfer against the outputs that were sent for it.
+
+use super::{Error, Finding, PAGE};
+use crate::domain::time::Time;
+use crate::domain::transfer::on_chain::ReviewKind;
+use crate::domain::transfer::{SettledBy, Transfer};
+use crate::service::transfers::known_facts;
+use crate::store::{Reader, transfers};
+
+/// Rule 2: a transfer that its chain settled has confirmed outputs of at least its amount, or a review of their loss.
+pub(super) fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
+    let mut after = 0;
+    loop {
+        let page = transfers::after(db, after, PAGE)?;
+        let Some(last) = page.last() else {
+            return Ok(());
+        };
+        after = last.seq;
+        for transfer in &page {
+            if transfer.dispatch.settled_by == Some(SettledBy::Chain) {
+                check_transfer(db, transfer, report)?;
+            }
+        }
+    }
+}
+
+fn check_transfer(
+    db: &Reader<'_>,
+    of: &Transfer,
+    report: &mut dyn FnMut(Finding),
+) -> Result<(), Error> {
+    let facts = known_facts(db, Time(0), of, (true, true))?;
+    let verdict = facts.verdict(of);
+    let mut reviews = facts.reviews.iter();
+    if verdict.is_covered || reviews.any(|review| review.kind == ReviewKind::Gone) {
+        return Ok(());
+    }
+    report(Finding {
+        rule: 2,
+        about: format!("{} {}", of.kind, of.id),
+        is: format!(
+            "paid, with {} confirmed or seen",
+            of.asset.text(verdict.amount_seen)
+        ),
+        should: "paid by confirmed outputs of at least its amount, or in review".to_owned(),
+    });
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Arrivals at the destinations of payouts and refunds.
+//!
+//! Invariant: an arrival is stored as an observation only if it belongs to an attached transaction or is taken as exactly the
+//! amount of one transfer; others are proposals.
+
+use super::By;
+use crate::domain::id;
+use crate::domain::money::coin::Units;
+use crate::domain::observation::Observation;
+use crate::domain::refusal::Refusal;
+use crate::domain::time::{DAY_MS, Time};
+use crate::domain::transfer::on_chain::{ProposedOutput, ReviewKind};
+use crate::domain::transfer::request::MoveRequest;
+use crate::domain::transfer::{Sending, Transfer, TransferStatus};
+use crate::service::{Error, Service};
+use crate::store::{Reader, Tx, transfer_proposals, transfer_reviews, transfers};
+use serde_json::json;
+
+/// How long a destination is watched after the end of its transfer.
+pub(in crate::service) const WATCHED_MS: i64 = 30 * DAY_MS;
+
+/// Where an arrival at a destination belongs.
+pub(in crate::service) enum Arrival {
+    /// To a transaction that is attached.
+    Attached,
+    /// To this transfer, whose amount it is exactly.
+    Exact(Box<Transfer>),
+    /// To no transfer, until a person decides; it is proposed for these.
+    Proposed(Vec<Transfer>),
+}
+
+/// Where something belongs that was seen at an address that is none of ours.
+pub(in crate::service) fn classify(
+    db: &Reader<'_>,
+    now: Time,
+    seen: &Observation,
+) -> Result<Arrival, Error> {
+    let chain = seen.asset.chain;
+    let all = transfers::to_address(db, seen.mode, chain, &seen.address)?;
+    if all
+        .iter()
+        .any(|transfer| transfer.txid.as_ref() == Some(&seen.txid))
+    {
+        return Ok(Arrival::Attached);
+    }
+    let of_coin = all
+        .into_iter()
+        .filter(|transfer| transfer.asset == seen.asset);
+    let mut watched: Vec<Transfer> = of_coin
+        .filter(|transfer| is_watched(transfer, now))
+        .collect();
+    let is_running = |transfer: &Transfer| transfer.sending == Some(Sending::Running);
+    let mut fits = watched.iter().filter(|transfer| is_exact(transfer, seen));
+    if let (Some(only), None, false) = (fits.next(), fits.next(), watched.iter().any(is_running)) {
+        return Ok(Arrival::Exact(Box::new(only.clone())));
+    }
+    watched.retain(|transfer| is_proposed(transfer, seen));
+    Ok(Arrival::Proposed(watched))
+}
+
+/// Returns `true` if the destination of a transfer is watched.
+fn is_watched(of: &Transfer, now: Time) -> bool {
+    match of.status {
+        TransferStatus::Approved | TransferStatus::Processing => true,
+        TransferStatus::Requested => of.is_held(),
+        TransferStatus::Rejected => false,
+        TransferStatus::Paid | TransferStatus::Failed | TransferStatus::Cancelled => {
+            let ended = of.finalized_at.filter(|_| of.approved_at.is_some());
+            ended.is_some_and(|ended| now.since_ms(ended) <= WATCHED_MS)
+        }
+    }
+}
+
+/// Returns `true` if an arrival is exactly the amount of a transfer that waits for one.
+fn is_exact(of: &Transfer, seen: &Observation) -> bool {
+    of.status == TransferStatus::Processing
+        && of.txid.is_none()
+        && of.sending.is_none()
+        && of.approved_at.is_some_and(|at| seen.seen_at > at)
+        && of
+            .terms
+            .is_some_and(|terms| terms.amount_crypto == seen.amount)
+}
+
+/// Returns `true` if an arrival is between half and twice the amount. For a transfer that is held before its approval, any
+/// amount is.
+fn is_proposed(of: &Transfer, seen: &Observation) -> bool {
+    let Some(terms) = &of.terms else {
+        return true;
+    };
+    let (amount, seen) = (terms.amount_crypto.0, seen.amount.0);
+    seen >= amount.div_ceil(2) && seen / 2 <= amount && of.status != TransferStatus::Paid
+}
+
+impl Service {
+    /// Keeps an arrival as a proposal for each of these transfers.
+    pub(super) fn propose(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        seen: &Observation,
+        to: &[Transfer],
+    ) -> Result<(), Error> {
+        let arrival = ProposedOutput {
+            txid: seen.txid.clone(),
+            position: seen.position,
+            amount: seen.amount,
+            spends: seen.spends.clone(),
+            seen_at: seen.seen_at.min(now),
+            block: seen.block.clone(),
+        };
+        for transfer in to {
+            transfer_proposals::put(tx, transfer.seq, &arrival)?;
+            let has_failed = matches!(
+                transfer.status,
+                TransferStatus::Failed | TransferStatus::Cancelled
+            );
+            let amount = transfer.terms.map(|terms| terms.amount_crypto);
+            let ended = transfer.finalized_at.unwrap_or(now);
+            if has_failed && amount == Some(seen.amount) && seen.seen_at >= ended {
+                let txid = &seen.txid;
+                let problem = format!("transaction {txid} pays exactly the amount, after the end");
+                open_review(tx, now, transfer, (ReviewKind::Arrived, &problem))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in an arrival at an address that is none of ours; `false` where no transfer leads there. What belongs to a
+    /// transfer is left to the caller: `None`.
+    pub(in crate::service) fn arrived(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        seen: &Observation,
+    ) -> Result<Option<bool>, Error> {
+        match classify(tx, now, seen)? {
+            Arrival::Attached | Arrival::Exact(_) => Ok(None),
+            Arrival::Proposed(to) => {
+                if seen.amount > Units::ZERO {
+                    self.propose(tx, now, seen, &to)?;
+                }
+                Ok(Some(!to.is_empty()))
+            }
+        }
+    }
+
+    /// Dismisses a proposed transaction.
+    pub(super) fn dismiss(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        by: By<'_>,
+        of: &Transfer,
+        request: &MoveRequest,
+    ) -> Result<Transfer, Error> {
+        let txid = request.txid.as_deref().unwrap_or_default();
+        let txid = of.asset.chain.canonical_txid(txid);
+        if transfer_proposals::dismiss(tx, of.seq, &txid, now)? == 0 {
+            let problem = "must be the transaction of a proposal of this transfer";
+            return Err(Refusal::field("txid", problem).into());
+        }
+        let detail = json!({ "transaction": txid });
+        super::note(tx, now, by.name(), "dismiss", of, &detail)?;
+        transfers::note_change(tx);
+        Ok(of.clone())
+    }
+}
+
+/// Opens a review of a transfer, unless one of that kind is open.
+pub(super) fn open_review(
+    tx: &Tx<'_>,
+    now: Time,
+    of: &Transfer,
+    review: (ReviewKind, &str),
+) -> Result<(), Error> {
+    let id = id::new(now).to_string();
+    if transfer_reviews::open(tx, &id, of.seq, review, now)? {
+        let (kind, problem) = review;
+        log::warn!("{} {}: review {kind}: {problem}", of.kind, of.id);
+    }
+    Ok(())
+}

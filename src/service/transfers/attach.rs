@@ -1,0 +1,262 @@
+//! Attaching transactions to transfers, and sharing their outputs out.
+
+use super::{By, note};
+use crate::domain::asset::{Chain, Mode};
+use crate::domain::money::coin::Units;
+use crate::domain::observation::{Observation, Place};
+use crate::domain::payment::PaymentState;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::Time;
+use crate::domain::transfer::on_chain::{SentOutput, SentState};
+use crate::domain::transfer::share::share_out;
+use crate::domain::transfer::step::TransferAction;
+use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, no_such_step};
+use crate::service::{Error, Service};
+use crate::store::{
+    Tx, observations, sent_outputs, sent_transactions, transfer_proposals, transfers,
+};
+use serde_json::json;
+
+impl Service {
+    /// Attaches a transaction to a transfer, in place of the one that it had.
+    ///
+    /// # Errors
+    /// `invalid_transition` for a person's where every output of it to this destination counts for another transfer.
+    pub(in crate::service) fn attach(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        by: By<'_>,
+        of: &Transfer,
+        (txid, from): (&str, TxidSource),
+    ) -> Result<Transfer, Error> {
+        let (mode, chain) = (of.mode, of.asset.chain);
+        if from == TxidSource::Person {
+            refuse_taken(tx, of, txid)?;
+        }
+        let mut after = of.clone();
+        after.attach(txid, from, now);
+        after.clear_sending();
+        transfers::update(tx, &after, of.status)?;
+        let detail = json!({ "transaction": txid, "from": from, "before": of.txid });
+        note(tx, now, by.name(), "attach", &after, &detail)?;
+        sent_transactions::insert(tx, mode, chain, txid)?;
+        if let Some(before) = of.txid.as_deref().filter(|before| *before != txid) {
+            self.share(tx, now, (mode, chain, before))?;
+        }
+        self.take_proposals(tx, now, (mode, chain, txid))?;
+        self.share(tx, now, (mode, chain, txid))?;
+        Ok(transfers::by_seq(tx, of.seq)?)
+    }
+
+    /// Removes the transaction of a transfer that is not settled.
+    pub(super) fn detach(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        by: By<'_>,
+        of: &Transfer,
+    ) -> Result<Transfer, Error> {
+        let Some(txid) = of.txid.as_deref() else {
+            let message = format!("no transaction is attached to this {}", of.kind);
+            return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
+        };
+        if of.status != TransferStatus::Processing {
+            return Err(no_such_step(of.kind, of.status, TransferAction::Detach).into());
+        }
+        let mut after = of.clone();
+        after.detach();
+        transfers::update(tx, &after, of.status)?;
+        let detail = json!({ "transaction": txid });
+        note(tx, now, by.name(), "detach", &after, &detail)?;
+        self.share(tx, now, (of.mode, of.asset.chain, txid))?;
+        Ok(after)
+    }
+
+    /// Makes observations of what was proposed of a transaction that is now attached.
+    fn take_proposals(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        (mode, chain, txid): (Mode, Chain, &str),
+    ) -> Result<(), Error> {
+        let mut arrivals: Vec<Observation> = Vec::new();
+        for seq in transfer_proposals::with_txid(tx, mode, chain, txid)? {
+            let transfer = transfers::by_seq(tx, seq)?;
+            let proposed = transfer_proposals::of_transfer(tx, seq)?;
+            for one in proposed.into_iter().filter(|one| one.txid == txid) {
+                let is_known = arrivals.iter().any(|known| known.position == one.position);
+                if !is_known {
+                    arrivals.push(Observation {
+                        mode,
+                        asset: transfer.asset,
+                        txid: one.txid,
+                        position: one.position,
+                        address: transfer.to_address.clone(),
+                        amount: one.amount,
+                        seen_at: one.seen_at,
+                        block: one.block,
+                        spends: one.spends,
+                    });
+                }
+            }
+        }
+        for arrival in arrivals {
+            self.observe(tx, now, &arrival, None)?;
+        }
+        Ok(transfer_proposals::remove(tx, mode, chain, txid)?)
+    }
+
+    /// Notes that a transaction was seen, as one of its outputs was.
+    pub(in crate::service) fn saw_transaction(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        seen: &Observation,
+    ) -> Result<(), Error> {
+        let (mode, chain) = (seen.mode, seen.asset.chain);
+        let Some(mut known) = sent_transactions::by_txid(tx, mode, chain, &seen.txid)? else {
+            return Ok(());
+        };
+        let block_height = seen.block.as_ref().map(|block| block.height);
+        known.state = match block_height {
+            Some(_) => SentState::Mined,
+            None => SentState::Mempool,
+        };
+        known.block_height = block_height;
+        known.first_seen_at = known.first_seen_at.or(Some(seen.seen_at));
+        known.last_seen_at = Some(now);
+        if !seen.spends.is_empty() {
+            known.spends.clone_from(&seen.spends);
+        }
+        known.problem = None;
+        Ok(sent_transactions::update(tx, &known)?)
+    }
+
+    /// Makes a new observation an output of its transaction: attached already, or of exactly one transfer's amount.
+    pub(in crate::service) fn take_output(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        (observation, seen): (i64, &Observation),
+        exact: Option<&Transfer>,
+    ) -> Result<(), Error> {
+        let (mode, chain, txid) = (seen.mode, seen.asset.chain, seen.txid.as_str());
+        sent_outputs::insert(tx, observation)?;
+        if let Some(of) = exact {
+            let mut after = of.clone();
+            after.attach(txid, TxidSource::Chain, now);
+            transfers::update(tx, &after, of.status)?;
+            let detail = json!({ "transaction": txid, "from": TxidSource::Chain });
+            note(tx, now, By::Chain.name(), "attach", &after, &detail)?;
+            sent_transactions::insert(tx, mode, chain, txid)?;
+        }
+        self.saw_transaction(tx, now, seen)?;
+        self.share(tx, now, (mode, chain, txid))
+    }
+
+    /// Shares the outputs of a transaction out among its transfers, and judges each of them. A transfer that the chain attached
+    /// and that gets none waits for another transaction.
+    pub(super) fn share(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        (mode, chain, txid): (Mode, Chain, &str),
+    ) -> Result<(), Error> {
+        let outputs = sent_outputs::of_transaction(tx, mode, chain, txid)?;
+        let attached = transfers::attached(tx, mode, chain, txid)?;
+        let shares = share_out(&outputs, &attached);
+        for (output, share) in outputs.iter().zip(&shares) {
+            if output.transfer != *share {
+                sent_outputs::count_for(tx, output.observation, *share)?;
+            }
+        }
+        for transfer in attached {
+            let is_found = transfer.dispatch.txid_from == Some(TxidSource::Chain);
+            let is_open = transfer.status == TransferStatus::Processing;
+            if is_found && is_open && !shares.contains(&Some(transfer.seq)) {
+                let mut after = transfer.clone();
+                after.detach();
+                transfers::update(tx, &after, transfer.status)?;
+                let detail = json!({ "transaction": txid });
+                note(tx, now, By::Chain.name(), "detach", &after, &detail)?;
+            } else {
+                self.judge_transfer(tx, now, &transfer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows a replacement: each transfer that waits for `txid` waits for `by` where that was seen to pay it enough.
+    pub(super) fn follow(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        chain: Chain,
+        (txid, by): (&str, &str),
+    ) -> Result<(), Error> {
+        for transfer in transfers::attached(tx, Mode::Live, chain, txid)? {
+            let proposed = transfer_proposals::of_transfer(tx, transfer.seq)?;
+            let mut of_other = proposed.iter().filter(|one| one.txid == by);
+            let paid = of_other.try_fold(Units::ZERO, |sum, one| sum.plus(one.amount));
+            let other = sent_outputs::of_transaction(tx, Mode::Live, chain, by)?;
+            let is_for_it = |output: &&SentOutput| {
+                output.transfer.is_none()
+                    && output.address == transfer.to_address
+                    && output.asset == transfer.asset
+            };
+            let free = other.iter().filter(is_for_it);
+            let free = free.map(|output| output.amount).max();
+            let needed = transfer.terms.map(|terms| terms.amount_crypto);
+            let is_enough = paid.ok() >= needed || free >= needed;
+            if transfer.status == TransferStatus::Processing && needed.is_some() && is_enough {
+                let from = transfer.dispatch.txid_from.unwrap_or(TxidSource::Chain);
+                self.attach(tx, now, By::Chain, &transfer, (by, from))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if an observation at a place is an output that was sent.
+    pub(in crate::service) fn is_sent_output(
+        &self,
+        tx: &Tx<'_>,
+        place: &Place,
+    ) -> Result<bool, Error> {
+        let Some(observed) = observations::at(tx, place)? else {
+            return Ok(false);
+        };
+        Ok(sent_outputs::of_observation(tx, observed.seq)?.is_some())
+    }
+}
+
+/// Refuses a transaction whose outputs to the destination of a transfer are known, and all count for others.
+fn refuse_taken(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<(), Error> {
+    let outputs = sent_outputs::of_transaction(tx, of.mode, of.asset.chain, txid)?;
+    let is_to = |output: &&SentOutput| {
+        output.address == of.to_address
+            && output.asset == of.asset
+            && output.state != PaymentState::Dropped
+    };
+    let mut to_it = outputs.iter().filter(is_to).peekable();
+    if to_it.peek().is_none() {
+        return Ok(());
+    }
+    for output in to_it {
+        let Some(counted) = output.transfer.filter(|seq| *seq != of.seq) else {
+            return Ok(());
+        };
+        // What the chain took for another transfer gives way to what a person says.
+        let other = transfers::by_seq(tx, counted)?;
+        let is_found = other.dispatch.txid_from == Some(TxidSource::Chain);
+        if is_found && other.status == TransferStatus::Processing {
+            return Ok(());
+        }
+    }
+    let message = format!(
+        "transaction {txid} has no output to {} that does not count for another transfer. Enter the transaction that sent \
+         this one",
+        of.to_address
+    );
+    Err(Refusal::of(Code::InvalidTransition, "txid", message).into())
+}

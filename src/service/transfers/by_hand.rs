@@ -1,0 +1,120 @@
+//! Steps by hand: what an operator, or the sandbox's controls, asks for.
+
+use super::By;
+use crate::domain::id;
+use crate::domain::payment::simulated_txid;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::Time;
+use crate::domain::transfer::request::{MoveRequest, txid, txid_on};
+use crate::domain::transfer::step::{Settlement, Step, TransferAction};
+use crate::domain::transfer::{
+    Sending, SettledBy, Transfer, TransferStatus, TxidSource, no_such_step,
+};
+use crate::service::{Error, Service};
+use crate::store::Tx;
+
+impl Service {
+    /// Does what somebody asks for. While the signer is running for a transfer, only its own outcome moves it: whoever called
+    /// it failed in between would put back an amount that is being sent.
+    ///
+    /// # Errors
+    /// `invalid_request`, `invalid_transition`.
+    pub(in crate::service) fn step_by_hand(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        by: By<'_>,
+        of: &Transfer,
+        request: MoveRequest,
+    ) -> Result<Transfer, Error> {
+        if of.sending == Some(Sending::Running) {
+            let message = "a command is sending it now; wait until it has ended";
+            return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
+        }
+        let action = request.action;
+        let step = match action {
+            TransferAction::Pay => return self.pay(tx, now, by, of, request),
+            TransferAction::Detach => return self.detach(tx, now, by, of),
+            TransferAction::Dismiss => return self.dismiss(tx, now, by, of, &request),
+            TransferAction::Resolve | TransferAction::Adjust => {
+                return self.end_review(tx, now, by, of, &request);
+            }
+            TransferAction::Chain => return self.simulate_chain(tx, now, by, of, &request),
+            // Before what it needs: who asks for a step that there is not need not be told what it lacks.
+            _ if of.status.after(action).is_none() => {
+                return Err(no_such_step(of.kind, of.status, action).into());
+            }
+            TransferAction::Approve | TransferAction::Reassign => {
+                self.decided(tx, now, of, &request)?
+            }
+            TransferAction::Process => Step::Process(None),
+            TransferAction::Fail => {
+                self.may_fail(tx, of, request.force)?;
+                Step::Fail(request.reason)
+            }
+            TransferAction::Reject => Step::Reject(request.reason),
+            TransferAction::Cancel => Step::Cancel(request.reason),
+            TransferAction::Release => Step::Release,
+        };
+        self.step(tx, now, by, of, step)
+    }
+
+    /// Attaches the transaction that a person enters; or counts the transfer as paid, where its chain is simulated, where no
+    /// node can be asked and the person says so, or where the person gives a reason.
+    fn pay(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        by: By<'_>,
+        of: &Transfer,
+        request: MoveRequest,
+    ) -> Result<Transfer, Error> {
+        let is_reopened = of.status == TransferStatus::Paid && self.is_gone(tx, of)?;
+        if of.status != TransferStatus::Processing && !is_reopened {
+            return Err(no_such_step(of.kind, of.status, request.action).into());
+        }
+        let chain = of.asset.chain;
+        if self.is_simulated(of.mode) {
+            let made_up = || simulated_txid(chain, &id::new(now).to_string());
+            let given = request.txid.as_deref().map(txid).transpose()?;
+            let by_person = request.reason.is_some();
+            let settlement = Settlement {
+                txid: Some(given.unwrap_or_else(made_up)),
+                by: if by_person {
+                    SettledBy::Person
+                } else {
+                    SettledBy::Unchecked
+                },
+                reason: request.reason,
+            };
+            return self.step(tx, now, by, of, Step::Pay(settlement));
+        }
+        let given = request.txid.as_deref();
+        let given = given.map(|text| txid_on(chain, text)).transpose()?;
+        let missing = || Refusal::field("txid", "must be given: the transaction that sent it");
+        if request.reason.is_some() && !is_reopened {
+            let settlement = Settlement {
+                txid: given,
+                by: SettledBy::Person,
+                reason: request.reason,
+            };
+            return self.step(tx, now, by, of, Step::Pay(settlement));
+        }
+        let given = given.ok_or_else(missing)?;
+        if self.live.has_node(chain) {
+            return self.attach(tx, now, by, of, (&given, TxidSource::Person));
+        }
+        if !request.unverified {
+            let problem = format!(
+                "must be true: {chain} has no node, so the transaction cannot be checked, see --node"
+            );
+            return Err(Refusal::field("unverified", problem).into());
+        }
+        let settlement = Settlement {
+            txid: Some(given),
+            by: SettledBy::Unchecked,
+            reason: None,
+        };
+        self.step(tx, now, by, of, Step::Pay(settlement))
+    }
+}

@@ -1,0 +1,345 @@
+//! Settling transfers by what their chains tell, and reviews by a person.
+
+use super::arrivals::open_review;
+use super::{By, note};
+use crate::domain::asset::{Chain, Mode};
+use crate::domain::chain::Depth;
+use crate::domain::id;
+use crate::domain::ledger::{Entry, LedgerKind, RefType};
+use crate::domain::payment::PaymentState;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::time::Time;
+use crate::domain::transfer::on_chain::{
+    AttachedTransaction, OnChainState, Review, ReviewKind, SentOutput, SentState,
+};
+use crate::domain::transfer::outgoing::{Facts, Verdict, judge};
+use crate::domain::transfer::request::MoveRequest;
+use crate::domain::transfer::step::{Settlement, Step, TransferAction};
+use crate::domain::transfer::{Sending, SettledBy, Transfer, TransferStatus};
+use crate::service::{Error, Service};
+use crate::store::{
+    Reader, Tx, chain_cursors, chains, ledger, sent_outputs, sent_transactions, transfer_reviews,
+    transfers,
+};
+use serde_json::json;
+
+/// What the file knows of a transfer.
+pub(in crate::service) struct KnownFacts {
+    is_watched: bool,
+    transaction: Option<AttachedTransaction>,
+    pub(super) outputs: Vec<SentOutput>,
+    pub(in crate::service) reviews: Vec<Review>,
+    scanned_to: Time,
+}
+
+impl KnownFacts {
+    /// Judges the transfer.
+    pub(in crate::service) fn verdict(&self, of: &Transfer) -> Verdict {
+        let open: Vec<Review> = self.reviews.iter().filter(is_open).cloned().collect();
+        let facts = Facts {
+            is_watched: self.is_watched,
+            transaction: self.transaction.as_ref(),
+            outputs: &self.outputs,
+            reviews: &open,
+            scanned_to: self.scanned_to,
+        };
+        judge(of, &facts)
+    }
+
+    fn open(&self, kind: ReviewKind) -> Option<&Review> {
+        let mut open = self.reviews.iter().filter(is_open);
+        open.find(|review| review.kind == kind)
+    }
+}
+
+fn is_open(review: &&Review) -> bool {
+    review.ended_at.is_none()
+}
+
+/// Reads what the file knows of a transfer; `is_real` of a transfer whose chain is not simulated, and `has_node` of that chain.
+pub(in crate::service) fn known_facts(
+    db: &Reader<'_>,
+    now: Time,
+    of: &Transfer,
+    (is_real, has_node): (bool, bool),
+) -> Result<KnownFacts, Error> {
+    let (mode, chain) = (of.mode, of.asset.chain);
+    let (transaction, outputs) = match &of.txid {
+        None => (None, Vec::new()),
+        Some(txid) => (
+            sent_transactions::by_txid(db, mode, chain, txid)?,
+            sent_outputs::of_transaction(db, mode, chain, txid)?,
+        ),
+    };
+    let scanned_to = if is_real {
+        chains::scanned(db)?.to(chain).unwrap_or(now).min(now)
+    } else {
+        now
+    };
+    Ok(KnownFacts {
+        is_watched: if is_real {
+            has_node
+        } else {
+            transaction.is_some()
+        },
+        transaction,
+        outputs,
+        reviews: transfer_reviews::of_transfer(db, of.seq)?,
+        scanned_to,
+    })
+}
+
+impl Service {
+    /// What the file knows of a transfer.
+    pub(super) fn facts(
+        &self,
+        db: &Reader<'_>,
+        now: Time,
+        of: &Transfer,
+    ) -> Result<KnownFacts, Error> {
+        let is_real = !self.is_simulated(of.mode);
+        known_facts(db, now, of, (is_real, self.live.has_node(of.asset.chain)))
+    }
+
+    /// Count of the live transfers that a person has to look at.
+    pub(in crate::service) fn count_to_review(
+        &self,
+        db: &Reader<'_>,
+        now: Time,
+        mode: Mode,
+    ) -> Result<usize, Error> {
+        let is_real = !self.is_simulated(mode);
+        let found = to_review(db, now, mode, |chain| (is_real, self.live.has_node(chain)))?;
+        Ok(found.len())
+    }
+
+    /// Writes what follows for a transfer from what its chain tells: it is paid, or a person has to look.
+    pub(in crate::service) fn judge_transfer(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        of: &Transfer,
+    ) -> Result<(), Error> {
+        let facts = self.facts(tx, now, of)?;
+        let verdict = facts.verdict(of);
+        match of.status {
+            TransferStatus::Processing if verdict.is_covered => {
+                let settlement = Settlement {
+                    txid: None,
+                    by: SettledBy::Chain,
+                    reason: None,
+                };
+                let paid = self.step(tx, now, By::Chain, of, Step::Pay(settlement))?;
+                if verdict.is_overpaid {
+                    let (sent, id) = (paid.asset.text(verdict.amount_seen), paid.asset.id);
+                    let amount = paid.terms.map(|terms| paid.asset.text(terms.amount_crypto));
+                    let amount = amount.unwrap_or_default();
+                    let problem = format!("{sent} {id} were sent, of {amount}");
+                    open_review(tx, now, &paid, (ReviewKind::Overpaid, &problem))?;
+                }
+                Ok(())
+            }
+            TransferStatus::Paid if of.dispatch.settled_by == Some(SettledBy::Chain) => {
+                let open = facts.open(ReviewKind::Gone);
+                match (verdict.is_covered, open) {
+                    (true, Some(open)) => {
+                        end_by_itself(tx, now, of, open, "the transaction is confirmed again")
+                    }
+                    (false, None) => {
+                        let txid = of.txid.as_deref().unwrap_or_default();
+                        let problem = format!(
+                            "transaction {txid} is not confirmed any more, after it was paid"
+                        );
+                        open_review(tx, now, of, (ReviewKind::Gone, &problem))
+                    }
+                    (true, None) | (false, Some(_)) => Ok(()),
+                }
+            }
+            TransferStatus::Failed | TransferStatus::Cancelled => {
+                let is_late = |output: &SentOutput| {
+                    output.transfer == Some(of.seq) && output.state == PaymentState::Confirmed
+                };
+                if facts.outputs.iter().any(is_late) {
+                    let txid = of.txid.as_deref().unwrap_or_default();
+                    let problem = format!(
+                        "transaction {txid} is confirmed, although the {} is {}",
+                        of.kind, of.status
+                    );
+                    open_review(tx, now, of, (ReviewKind::Arrived, &problem))?;
+                }
+                Ok(())
+            }
+            TransferStatus::Requested
+            | TransferStatus::Approved
+            | TransferStatus::Processing
+            | TransferStatus::Paid
+            | TransferStatus::Rejected => Ok(()),
+        }
+    }
+
+    /// Returns `true` if the transaction of a paid transfer is gone, and nobody has decided on it.
+    pub(super) fn is_gone(&self, db: &Reader<'_>, of: &Transfer) -> Result<bool, Error> {
+        let reviews = transfer_reviews::of_transfer(db, of.seq)?;
+        let mut open = reviews.iter().filter(is_open);
+        Ok(open.any(|review| review.kind == ReviewKind::Gone))
+    }
+
+    /// Refuses to put back what may have been sent: a transfer fails before it was handed over, where the signer signed nothing,
+    /// where its transaction is proved gone, or where the person insists.
+    ///
+    /// # Errors
+    /// `invalid_transition` that names `force`.
+    pub(super) fn may_fail(
+        &self,
+        db: &Reader<'_>,
+        of: &Transfer,
+        is_forced: bool,
+    ) -> Result<(), Error> {
+        let signed_nothing = matches!(of.sending, Some(Sending::Declined | Sending::Retry));
+        let was_handed_over = of.dispatch.handed_over_at.is_some() && !signed_nothing;
+        if is_forced
+            || !was_handed_over
+            || self.is_simulated(of.mode)
+            || self.is_proved_gone(db, of)?
+        {
+            return Ok(());
+        }
+        let message = format!(
+            "must be true: this {} was handed over and may have been sent. Look at its destination first, or detach its \
+             transaction and attach the right one",
+            of.kind
+        );
+        Err(Refusal::of(Code::InvalidTransition, "force", message).into())
+    }
+
+    /// Returns `true` if the attached transaction can never be confirmed: it reverted, or another one took its inputs or its
+    /// nonce, in a block that is final or beyond the horizon.
+    fn is_proved_gone(&self, db: &Reader<'_>, of: &Transfer) -> Result<bool, Error> {
+        let chain = of.asset.chain;
+        let Some(txid) = &of.txid else {
+            return Ok(false);
+        };
+        let Some(known) = sent_transactions::by_txid(db, of.mode, chain, txid)? else {
+            return Ok(false);
+        };
+        let Some(cursor) = chain_cursors::of(db, chain)? else {
+            return Ok(false);
+        };
+        let is_mined = known.state == SentState::Mined;
+        let height = match known.is_reverted {
+            true => known.block_height,
+            false => known.gone_height.filter(|_| !is_mined),
+        };
+        let last = match chain.row().horizon {
+            Depth::Blocks(blocks) => cursor.reached.block.height.saturating_sub(blocks),
+            Depth::Final => cursor.complete.height,
+        };
+        Ok(height.is_some_and(|height| height <= last))
+    }
+
+    /// Ends a review by a person: with a reason, or with an adjustment of the balance.
+    pub(super) fn end_review(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        by: By<'_>,
+        of: &Transfer,
+        request: &MoveRequest,
+    ) -> Result<Transfer, Error> {
+        let id = request.review.as_deref().unwrap_or_default();
+        let reason = request
+            .reason
+            .as_deref()
+            .ok_or_else(|| Refusal::field("reason", "must be given"))?;
+        let reviews = transfer_reviews::of_transfer(tx, of.seq)?;
+        let open = reviews
+            .iter()
+            .filter(is_open)
+            .find(|review| review.id == id);
+        let missing = "must be the id of an open review of this transfer";
+        let open = open.ok_or_else(|| Refusal::field("review", missing))?;
+        let is_adjusted = request.action == TransferAction::Adjust;
+        if is_adjusted {
+            adjust(tx, now, of, (open.kind, reason))?;
+        } else if open.kind == ReviewKind::Gone {
+            let message = "a transaction that is gone is not ended by a reason: attach another one, or adjust the balance";
+            return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
+        }
+        transfer_reviews::end(tx, open.seq, reason, now)?;
+        let detail = json!({
+            "review": open.id, "kind": open.kind, "reason": reason, "adjusted": is_adjusted,
+        });
+        let verb = request.action.as_str();
+        note(tx, now, by.name(), verb, of, &detail)?;
+        transfers::note_change(tx);
+        Ok(of.clone())
+    }
+}
+
+/// Ends a review without a person.
+fn end_by_itself(
+    tx: &Tx<'_>,
+    now: Time,
+    of: &Transfer,
+    review: &Review,
+    reason: &str,
+) -> Result<(), Error> {
+    transfer_reviews::end(tx, review.seq, reason, now)?;
+    let detail = json!({ "review": review.id, "kind": review.kind, "reason": reason });
+    note(tx, now, By::Chain.name(), "resolve", of, &detail)
+}
+
+/// Books the amount of a transfer back, where its transaction is gone, or out, where it arrived after the end.
+fn adjust(
+    tx: &Tx<'_>,
+    now: Time,
+    of: &Transfer,
+    (kind, reason): (ReviewKind, &str),
+) -> Result<(), Error> {
+    let amount = match kind {
+        ReviewKind::Gone => of.amount,
+        ReviewKind::Arrived => of.amount.negated()?,
+        ReviewKind::Overpaid | ReviewKind::BeyondReach => {
+            let message = format!("a review of kind {kind} is ended by a reason: action resolve");
+            return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
+        }
+    };
+    let entry = Entry {
+        seq: 0,
+        id: id::new(now).to_string(),
+        currency: of.currency,
+        amount,
+        kind: LedgerKind::Adjustment,
+        ref_type: RefType::Admin,
+        ref_id: None,
+        fee_bps: None,
+        memo: Some(format!("{} {}: {reason}", of.kind, of.id)),
+        created_at: now,
+    };
+    Ok(ledger::adjust(tx, of.account, of.mode, &entry, now)?)
+}
+
+/// Transfers of a mode that a person has to look at, each with what is wrong. `of_chain` says of a chain whether it is real, and
+/// whether it has a node.
+pub fn to_review(
+    db: &Reader<'_>,
+    now: Time,
+    mode: Mode,
+    of_chain: impl Fn(Chain) -> (bool, bool),
+) -> Result<Vec<(Transfer, String)>, Error> {
+    let mut found = transfers::processing(db, mode)?;
+    for seq in transfer_reviews::open_transfers(db, mode)? {
+        if !found.iter().any(|transfer| transfer.seq == seq) {
+            found.push(transfers::by_seq(db, seq)?);
+        }
+    }
+    let mut to_review = Vec::new();
+    for transfer in found {
+        let facts = known_facts(db, now, &transfer, of_chain(transfer.asset.chain))?;
+        let verdict = facts.verdict(&transfer);
+        if verdict.state == OnChainState::NeedsReview {
+            to_review.push((transfer, verdict.problem.unwrap_or_default()));
+        }
+    }
+    Ok(to_review)
+}

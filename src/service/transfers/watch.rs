@@ -1,0 +1,280 @@
+//! What is watched of payouts and refunds on their chains, and what nodes tell of their transactions.
+
+use super::arrivals::{WATCHED_MS, open_review};
+use crate::domain::asset::{AssetKind, Chain, Mode};
+use crate::domain::chain::CHAINS;
+use crate::domain::following::{
+    BalanceChange, Conflict, SentFound, SentOpen, SentRead, SentTransaction,
+};
+use crate::domain::time::{DAY_MS, Time};
+use crate::domain::transfer::Transfer;
+use crate::domain::transfer::on_chain::{AttachedTransaction, ReviewKind, SentState};
+use crate::service::chains::order_rescan;
+use crate::service::{Error, Service};
+use crate::store::{
+    Reader, StoreError, Tx, chain_cursors, rescans, sent_outputs, sent_transactions,
+    transfer_proposals, transfers,
+};
+
+/// Most transactions that a step is given to ask for.
+const ASKED_MAX: u32 = 100;
+/// How far back a chain is read for a transfer that was approved before its chain was watched.
+const READ_BACK_MS_MAX: i64 = 30 * DAY_MS;
+
+impl Service {
+    /// Watches the destination of a transfer from now on.
+    pub(super) fn watch_destination(&self, tx: &Tx<'_>, of: &mut Transfer) -> Result<(), Error> {
+        if !of.mode.is_live() {
+            return Ok(());
+        }
+        let chain = of.asset.chain;
+        let cursor = chain_cursors::of(tx, chain)?;
+        of.dispatch.watched_from = cursor.map(|cursor| cursor.complete.height);
+        transfers::watch_destination(tx, chain, &of.to_address);
+        Ok(())
+    }
+
+    /// Takes what a node told of an attached transaction.
+    pub(in crate::service) fn hear_of_sent(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        chain: Chain,
+        read: &SentRead,
+    ) -> Result<(), Error> {
+        sent_transactions::asked(tx, chain, &read.txid, now)?;
+        let Some(mut known) = sent_transactions::by_txid(tx, Mode::Live, chain, &read.txid)? else {
+            return Ok(());
+        };
+        match &read.found {
+            SentFound::Present(found) => return self.present(tx, now, chain, (known, found)),
+            SentFound::Absent => lose(&mut known),
+            SentFound::CannotTell => {
+                if known.state == SentState::Mempool {
+                    lose(&mut known);
+                }
+                if !known.is_read_back {
+                    known.is_read_back = true;
+                    read_back(tx, now, chain, &read.txid)?;
+                }
+            }
+            SentFound::Gone { by, block } => {
+                lose(&mut known);
+                known.gone_by = by.clone().or(Some("another transaction".to_owned()));
+                known.gone_height = Some(block.height);
+            }
+            SentFound::ReplacedBy(by) => {
+                sent_transactions::update(tx, &known)?;
+                return self.follow(tx, now, chain, (&read.txid, by));
+            }
+            SentFound::Unanswered(problem) => {
+                known.problem = Some(format!("transaction {} {problem}", read.txid));
+            }
+        }
+        sent_transactions::update(tx, &known)?;
+        self.share(tx, now, (Mode::Live, chain, &read.txid))
+    }
+
+    fn present(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        chain: Chain,
+        (mut known, found): (AttachedTransaction, &SentTransaction),
+    ) -> Result<(), Error> {
+        known.state = match found.block {
+            Some(_) => SentState::Mined,
+            None => SentState::Mempool,
+        };
+        known.block_height = found.block.as_ref().map(|block| block.height);
+        known.is_reverted = !found.is_done && found.block.is_some();
+        known.first_seen_at = known
+            .first_seen_at
+            .or(found.time)
+            .or(Some(now))
+            .min(Some(now));
+        known.last_seen_at = Some(now);
+        if !found.spends.is_empty() {
+            known.spends.clone_from(&found.spends);
+        }
+        known.nonce = found.nonce.or(known.nonce);
+        (known.gone_by, known.gone_height) = (None, None);
+        known.problem = cannot_tell(&known.txid, &found.balances);
+        sent_transactions::update(tx, &known)?;
+        for seen in &found.received {
+            let all = transfers::to_address(tx, Mode::Live, chain, &seen.address)?;
+            let txid = Some(&known.txid);
+            if all.iter().any(|transfer| transfer.txid.as_ref() == txid) {
+                self.observe(tx, now, seen, None)?;
+            }
+        }
+        self.share(tx, now, (Mode::Live, chain, &known.txid))
+    }
+
+    /// Takes that other transactions spend what an attached one spends.
+    pub(in crate::service) fn hear_of_conflict(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        chain: Chain,
+        conflict: &Conflict,
+    ) -> Result<(), Error> {
+        self.follow(tx, now, chain, (&conflict.txid, &conflict.by))?;
+        let Some(mut known) = sent_transactions::by_txid(tx, Mode::Live, chain, &conflict.txid)?
+        else {
+            return Ok(());
+        };
+        if known.state == SentState::Mined {
+            return Ok(());
+        }
+        lose(&mut known);
+        known.gone_by = Some(conflict.by.clone());
+        known.gone_height = conflict.block.as_ref().map(|block| block.height);
+        Ok(sent_transactions::update(tx, &known)?)
+    }
+
+    /// Takes the height of a chain at the oldest approval of which it was unknown, and has the blocks from there on read for the
+    /// transfers that were approved since.
+    pub(in crate::service) fn dated(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        chain: Chain,
+        (at, height): (Time, u32),
+    ) -> Result<(), Error> {
+        let undated = transfers::undated(tx, chain)?;
+        for transfer in &undated {
+            let mut after = transfer.clone();
+            after.dispatch.watched_from = Some(height);
+            transfers::update(tx, &after, transfer.status)?;
+            if transfer.approved_at.is_some_and(|approved| approved < at) {
+                let problem = "it was approved more than 30 days before its chain was watched, so what was sent before that is \
+                     unknown. Look at its destination";
+                open_review(tx, now, &after, (ReviewKind::BeyondReach, problem))?;
+            }
+        }
+        if undated.is_empty() {
+            return Ok(());
+        }
+        rescan_from(tx, now, chain, height)
+    }
+
+    /// Takes everything sent out of the blocks above this height.
+    pub(in crate::service) fn give_up_sent(
+        &self,
+        tx: &Tx<'_>,
+        chain: Chain,
+        height: u32,
+    ) -> Result<(), Error> {
+        sent_transactions::give_up(tx, chain, height)?;
+        Ok(transfer_proposals::take_out_above(tx, chain, height)?)
+    }
+}
+
+/// A transaction is in no block and not in the mempool.
+fn lose(known: &mut AttachedTransaction) {
+    if known.state != SentState::Unseen {
+        (known.state, known.block_height) = (SentState::Absent, None);
+    }
+}
+
+/// What a node without traces cannot tell of a transaction.
+fn cannot_tell(txid: &str, balances: &[BalanceChange]) -> Option<String> {
+    let change = balances.first()?;
+    let BalanceChange {
+        address,
+        before,
+        after,
+    } = change;
+    Some(format!(
+        "whether transaction {txid} pays {address} cannot be told by this node, as a contract may have sent it: its balance \
+         was {} base units before that block and {} after it",
+        before.0, after.0
+    ))
+}
+
+/// Has the blocks since approval read for a transaction, where a node cannot be asked for it by id.
+fn read_back(tx: &Tx<'_>, now: Time, chain: Chain, txid: &str) -> Result<(), Error> {
+    let attached = transfers::attached(tx, Mode::Live, chain, txid)?;
+    let open = attached.iter().filter(|transfer| transfer.status.is_open());
+    let from = open
+        .filter_map(|transfer| transfer.dispatch.watched_from)
+        .min();
+    from.map_or(Ok(()), |from| rescan_from(tx, now, chain, from))
+}
+
+/// Orders a rescan, unless one is under way that reads those blocks yet.
+fn rescan_from(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(), Error> {
+    let Some(cursor) = chain_cursors::of(tx, chain)? else {
+        return Ok(());
+    };
+    if from > cursor.reached.block.height || cursor.stopped.is_some() {
+        return Ok(());
+    }
+    match rescans::of(tx, chain)? {
+        Some(rescan) if rescan.next_height <= from => Ok(()),
+        Some(rescan) => order_rescan(tx, now, chain, from.min(rescan.from_height)),
+        None => order_rescan(tx, now, chain, from),
+    }
+}
+
+/// Transactions that a node is asked for by id with the next step.
+pub(in crate::service) fn to_ask(db: &Reader<'_>, chain: Chain) -> Result<Vec<SentOpen>, Error> {
+    let mut open = Vec::new();
+    for known in sent_transactions::to_ask(db, chain, ASKED_MAX)? {
+        let attached = transfers::attached(db, Mode::Live, chain, &known.txid)?;
+        let mut native_to = Vec::new();
+        let mut candidates = Vec::new();
+        if !chain.has_outputs() {
+            for transfer in &attached {
+                if transfer.asset.kind == AssetKind::Native {
+                    native_to.push(transfer.to_address.clone());
+                }
+                let proposed = transfer_proposals::of_transfer(db, transfer.seq)?;
+                candidates.extend(proposed.into_iter().map(|proposed| proposed.txid));
+            }
+            candidates.dedup();
+        }
+        open.push(SentOpen {
+            txid: known.txid,
+            spends: known.spends,
+            nonce: known.nonce,
+            native_to,
+            candidates,
+        });
+    }
+    Ok(open)
+}
+
+/// The oldest approval of a live transfer of which it is unknown from which block on its destination is watched; at most 30
+/// days ago.
+pub(in crate::service) fn undated(
+    db: &Reader<'_>,
+    now: Time,
+    chain: Chain,
+) -> Result<Option<Time>, Error> {
+    let undated = transfers::undated(db, chain)?;
+    let earliest = now.plus_ms(-READ_BACK_MS_MAX);
+    let approved = undated.iter().filter_map(|transfer| transfer.approved_at);
+    Ok(approved.map(|at| at.max(earliest)).min())
+}
+
+/// Every destination that is watched on the chains that share a pool.
+pub(in crate::service) fn each_destination(
+    db: &Reader<'_>,
+    chain: Chain,
+    each: &mut impl FnMut(String),
+) -> Result<(), StoreError> {
+    for row in CHAINS.iter().filter(|row| row.pool == chain.row().pool) {
+        transfers::each_destination(db, row.chain, WATCHED_MS, &mut *each)?;
+    }
+    Ok(())
+}
+
+/// Takes an output that was sent out of its block, as it is not there.
+pub(in crate::service) fn take_out(tx: &Tx<'_>, chain: Chain, txid: &str) -> Result<(), Error> {
+    if !sent_outputs::of_transaction(tx, Mode::Live, chain, txid)?.is_empty() {
+        sent_transactions::take_out(tx, chain, txid)?;
+    }
+    Ok(())
+}

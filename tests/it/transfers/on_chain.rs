@@ -1,0 +1,159 @@
+//! Payouts and refunds by their chains: in the sandbox, whose chains are simulated.
+
+use crate::file::audit::findings;
+use crate::support::{LIVE, Shop};
+use serde_json::{Value, json};
+
+/// An approved payout or refund.
+#[track_caller]
+fn approved(shop: &Shop, kind: &str) -> String {
+    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    let id = match kind {
+        "payouts" => shop.payout("20.00"),
+        _ => shop.refund(&invoice, None),
+    };
+    shop.moved(kind, &id, &["approve"]);
+    id
+}
+
+/// Has the simulated chain of a transfer tell something.
+#[track_caller]
+fn chain(shop: &Shop, kind: &str, id: &str, state: &str) -> Value {
+    let body = json!({ "action": "chain", "state": state });
+    let answer = shop.post(&format!("/sandbox/{kind}/{id}"), None, body);
+    answer.expect(200).json()
+}
+
+/// A transfer as the operator sees it.
+#[track_caller]
+fn seen(shop: &Shop, kind: &str, id: &str) -> Value {
+    let cookie = shop.signed_in("operator@sandbox.test");
+    let path = format!("/dashboard/api/{kind}");
+    let list = shop.send("GET", &path, &[("cookie", &cookie)], "");
+    let list = list.expect(200).json();
+    let all = list["data"].as_array().unwrap();
+    all.iter().find(|one| one["id"] == id).unwrap().clone()
+}
+
+/// Status, state on the chain, and problem.
+#[track_caller]
+fn state(shop: &Shop, kind: &str, id: &str) -> [String; 3] {
+    let seen = seen(shop, kind, id);
+    let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
+    let on_chain = &seen["onChain"];
+    [
+        text(&seen["status"]),
+        text(&on_chain["state"]),
+        text(&on_chain["problem"]),
+    ]
+}
+
+/// Does a step of the operator.
+#[track_caller]
+fn act(shop: &Shop, kind: &str, id: &str, body: &Value) -> crate::support::Answer {
+    let cookie = shop.signed_in("operator@sandbox.test");
+    let path = format!("/dashboard/api/{kind}/{id}");
+    shop.send("POST", &path, &[("cookie", &cookie)], &body.to_string())
+}
+
+#[test]
+fn transaction_is_seen_then_settles() {
+    for kind in ["payouts", "refunds"] {
+        let shop = Shop::open();
+        let id = approved(&shop, kind);
+        assert_eq!(chain(&shop, kind, &id, "seen")["status"], "processing");
+        let [_, seen_state, problem] = state(&shop, kind, &id);
+        assert_eq!(seen_state, "seen", "{problem}");
+        assert!(shop.event_types(&id, LIVE).is_empty());
+        let paid = chain(&shop, kind, &id, "confirmed");
+        assert_eq!(paid["status"], "paid");
+        let told = [format!("{}.paid", &kind[..kind.len() - 1])];
+        assert_eq!(shop.event_types(&id, LIVE), told);
+        assert_eq!(state(&shop, kind, &id), ["paid", "settled", ""]);
+        // Again changes nothing.
+        assert_eq!(chain(&shop, kind, &id, "confirmed"), paid);
+        assert_eq!(shop.event_types(&id, LIVE), told);
+        assert_eq!(findings(shop.file()), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn transaction_that_pays_too_little_or_elsewhere_is_reviewed() {
+    for kind in ["payouts", "refunds"] {
+        for (case, wrong) in [
+            ("short", " pays "),
+            ("other_address", "pays another address"),
+        ] {
+            let shop = Shop::open();
+            let id = approved(&shop, kind);
+            chain(&shop, kind, &id, case);
+            let [status, found, problem] = state(&shop, kind, &id);
+            assert_eq!([&*status, &*found], ["processing", "needs_review"]);
+            assert!(problem.contains(wrong), "{problem}");
+            let home = shop.signed_in("operator@sandbox.test");
+            let home = shop.send("GET", "/dashboard/api/summary", &[("cookie", &home)], "");
+            assert_eq!(home.expect(200).json()["transfersToReview"], 1);
+            // The right one comes after all.
+            assert_eq!(chain(&shop, kind, &id, "confirmed")["status"], "paid");
+            assert_eq!(findings(shop.file()), Vec::<String>::new());
+        }
+    }
+}
+
+#[test]
+fn dropped_transaction_waits_and_is_back_with_its_chain() {
+    for kind in ["payouts", "refunds"] {
+        let shop = Shop::open();
+        let id = approved(&shop, kind);
+        chain(&shop, kind, &id, "seen");
+        chain(&shop, kind, &id, "dropped");
+        assert_eq!(state(&shop, kind, &id)[1], "waiting");
+        shop.advance("5h59m");
+        assert_eq!(state(&shop, kind, &id)[1], "waiting");
+        shop.advance("1m");
+        let [status, found, problem] = state(&shop, kind, &id);
+        assert_eq!([&*status, &*found], ["processing", "needs_review"]);
+        assert!(
+            problem.ends_with("was in the mempool and is gone"),
+            "{problem}"
+        );
+        chain(&shop, kind, &id, "confirmed");
+        assert_eq!(state(&shop, kind, &id), ["paid", "settled", ""]);
+        assert_eq!(findings(shop.file()), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn paid_transfer_whose_transaction_is_gone_is_reviewed_until_it_is_back_or_booked_back() {
+    for kind in ["payouts", "refunds"] {
+        let shop = Shop::open();
+        let id = approved(&shop, kind);
+        chain(&shop, kind, &id, "confirmed");
+        let before = shop.purse(LIVE, "EUR");
+        chain(&shop, kind, &id, "dropped");
+        let gone = seen(&shop, kind, &id);
+        assert_eq!(gone["status"], "paid");
+        assert_eq!(gone["onChain"]["state"], "needs_review");
+        assert_eq!(gone["reviews"][0]["kind"], "gone");
+        chain(&shop, kind, &id, "confirmed");
+        assert_eq!(state(&shop, kind, &id), ["paid", "settled", ""]);
+        chain(&shop, kind, &id, "dropped");
+        let review = seen(&shop, kind, &id)["reviews"][0]["id"].clone();
+        for wrong in [
+            json!({ "action": "adjust", "review": review }),
+            json!({ "action": "adjust", "review": "x", "reason": "gone" }),
+        ] {
+            act(&shop, kind, &id, &wrong).expect(400);
+        }
+        let resolved = json!({ "action": "resolve", "review": review, "reason": "fine" });
+        act(&shop, kind, &id, &resolved).refused(409, "invalid_transition", Some("action"));
+        assert_eq!(shop.purse(LIVE, "EUR"), before);
+        let adjusted = json!({ "action": "adjust", "review": review, "reason": "never arrived" });
+        let after = act(&shop, kind, &id, &adjusted).expect(200).json();
+        assert_eq!(after["status"], "paid");
+        assert_ne!(shop.purse(LIVE, "EUR"), before);
+        // Twice changes nothing.
+        act(&shop, kind, &id, &adjusted).expect(400);
+        assert_eq!(findings(shop.file()), Vec::<String>::new());
+    }
+}
