@@ -205,15 +205,32 @@ impl Watch {
             Moves::BackTo(fork) => self.touched(fork.height)?,
             _ => 0,
         };
+        let mut lines = Vec::new();
+        let taken = self.take(&step, now, &mut lines);
+        if taken.is_ok() {
+            self.say(&step, touched);
+        }
+        for line in lines {
+            log::info!("{}: {line}", self.chain);
+        }
+        taken.map(|()| stands(&step))
+    }
+
+    /// Takes a step part by part; the log lines are of those that are committed.
+    fn take(
+        &self,
+        step: &Arc<ChainStep>,
+        now: Time,
+        lines: &mut Vec<String>,
+    ) -> Result<(), Failed> {
         let mut part = Part::FIRST;
         while part != Part::Done {
-            part = self
-                .service()?
-                .take_chain_step(now, &step, part, self.bound())
-                .map_err(Failed::File)?;
+            let service = self.service()?;
+            let taken = service.take_chain_step(now, step, part, self.bound());
+            part = taken.map_err(Failed::File)?;
+            lines.extend(service.take_lines(self.chain));
         }
-        self.say(&step, touched);
-        Ok(stands(&step))
+        Ok(())
     }
 
     /// Asks a node for its newest block alone, and tells it.

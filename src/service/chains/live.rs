@@ -8,6 +8,7 @@ use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::CHAINS;
 use crate::domain::network_fee::FeeEstimate;
+use crate::domain::observation::Observation;
 use crate::domain::refusal::Refusal;
 use crate::domain::requests::Requests;
 use crate::domain::scanned::Scanned;
@@ -50,6 +51,8 @@ pub struct Said {
     pub asked_since: Option<Time>,
     /// `true`: its node does not have a block that it should have.
     pub lacks_block: bool,
+    /// Log lines of the step that is being taken.
+    pub lines: Vec<String>,
 }
 
 impl Said {
@@ -148,6 +151,24 @@ impl Service {
     /// Hears whether a chain's node lacks a block that it should have.
     pub fn hear_of_lack(&self, chain: Chain, lacks_block: bool) {
         self.live.hear(chain, |said| said.lacks_block = lacks_block);
+    }
+
+    /// Takes the log lines of what was taken in on a chain since the last call.
+    pub fn take_lines(&self, chain: Chain) -> Vec<String> {
+        let mut lines = Vec::new();
+        self.live
+            .hear(chain, |said| lines = std::mem::take(&mut said.lines));
+        lines
+    }
+
+    /// Keeps a log line of what became of a payment, until its transaction is committed.
+    pub(super) fn note_payment(&self, what: &str, seen: &Observation) {
+        let (asset, chain) = (seen.asset, seen.asset.chain);
+        let (txid, position, id) = (&seen.txid, seen.position, asset.id);
+        let amount = asset.text(seen.amount);
+        let line =
+            format!("payment {what} txid={txid} position={position} asset={id} amount={amount}");
+        self.live.hear(chain, |said| said.lines.push(line));
     }
 
     /// Hears that a chain's node is asked for its newest block.

@@ -51,6 +51,8 @@ impl Service {
     ) -> Result<Part, Error> {
         let step = Arc::clone(step);
         self.write_and_wait(move |service, tx| {
+            // Those of a part that is done again.
+            service.take_lines(step.chain);
             let (cursor, bound) = (chain_cursors::of(tx, step.chain)?, &mut bound);
             match part {
                 Part::Items(item, output) => {

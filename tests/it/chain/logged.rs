@@ -35,7 +35,11 @@ fn said(till: &Till, running: Running) -> Vec<String> {
         .filter_map(|line| line.split_once("litecoin: "));
     // Where these come from a file, it depends on who is first.
     let lines = lines.filter(|(_, said)| *said != "waits for the first rates");
-    let mut lines = lines.map(|(_, said)| said.to_owned());
+    // In which output of its transaction a payment is, the node's wallet decides.
+    let mut lines = lines.map(|(_, said)| match said.split_once(" position=") {
+        Some((payment, _)) => payment.to_owned(),
+        None => said.to_owned(),
+    });
     let followed = lines.next().unwrap();
     assert!(followed.starts_with("followed through http://127.0.0.1:"));
     lines.collect()
@@ -56,18 +60,19 @@ fn the_log_says_once_what_has_become_of_a_chain() {
         said(&till, running),
         [connected(101), "followed from block 101 on".to_owned()]
     );
-    node.pay(invoice["depositAddress"].as_str().unwrap(), "0.25");
+    let txid = node.pay(invoice["depositAddress"].as_str().unwrap(), "0.25");
     let mined = node.mine(1);
     let running = till.start_logging();
     let seen = "select coalesce((select block_height from observations), '') || ''";
     till.served.until(seen, &["102"]);
-    assert_eq!(said(&till, running), [connected(102)]);
-    is_reorganised_and_catches_up(&till, &node, &mined[0]);
+    let payment = |what: &str| format!("payment {what} txid={txid}");
+    assert_eq!(said(&till, running), [connected(102), payment("seen")]);
+    is_reorganised_and_catches_up(&till, &node, &mined[0], payment("confirmed"));
     goes_back_and_is_reorganised_too_deep(&till, &node);
 }
 
 #[track_caller]
-fn is_reorganised_and_catches_up(till: &Till, node: &Litecoind, given_up: &str) {
+fn is_reorganised_and_catches_up(till: &Till, node: &Litecoind, given_up: &str, confirmed: String) {
     let connected = |height: u32| format!("connected to regtest, whose newest block is {height}");
     node.call("invalidateblock", json!([given_up]));
     node.mine(2);
@@ -80,6 +85,7 @@ fn is_reorganised_and_catches_up(till: &Till, node: &Litecoind, given_up: &str) 
     let running = until_said(till, "caught up");
     let caught_up = [
         connected(253),
+        confirmed,
         "lagging, 50 blocks are to be read".to_owned(),
         "caught up, block 253".to_owned(),
     ];

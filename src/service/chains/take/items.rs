@@ -119,7 +119,10 @@ impl Service {
                     let replaced =
                         tx.attempt(|| self.advance(tx, now, &old, Step::ReplacedBy(seen)))?;
                     match replaced {
-                        Ok(outcome) if outcome.refusal.is_none() => return Ok(None),
+                        Ok(outcome) if outcome.refusal.is_none() => {
+                            self.note_payment("seen", seen);
+                            return Ok(None);
+                        }
                         // It comes in without what it would take over.
                         Ok(_) | Err(Error::Refused(_)) => {}
                         Err(failed) => return Err(failed),
@@ -127,7 +130,13 @@ impl Service {
                 }
             }
         }
-        said(tx.attempt(|| self.observe(tx, now, seen, None).map(drop))?)?;
+        let observed = tx.attempt(|| self.observe(tx, now, seen, None))?;
+        if let Ok(Some(outcome)) = &observed
+            && outcome.is_new
+        {
+            self.note_payment("seen", seen);
+        }
+        said(observed.map(drop))?;
         Ok(None)
     }
 
@@ -160,7 +169,13 @@ impl Service {
         place: &Place,
         step: Step<'_>,
     ) -> Result<(), Error> {
-        said(tx.attempt(|| self.advance(tx, now, place, step).map(drop))?)
+        let moved = tx.attempt(|| self.advance(tx, now, place, step))?;
+        if let (Ok(outcome), Some(known)) = (&moved, observations::at(tx, place)?)
+            && outcome.refusal.is_none()
+        {
+            self.note_payment(known.state.as_str(), &known.seen);
+        }
+        said(moved.map(drop))
     }
 }
 
