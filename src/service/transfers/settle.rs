@@ -72,7 +72,8 @@ pub(in crate::service) fn known_facts(
         ),
     };
     let scanned_to = if is_real {
-        chains::scanned(db)?.to(chain).unwrap_or(now).min(now)
+        // A chain that was never read starts no deadline.
+        chains::scanned(db)?.to(chain).unwrap_or(Time(0)).min(now)
     } else {
         now
     };
