@@ -125,8 +125,8 @@ async function steps(page, name) {
   await page.getByRole('button', { name: 'Begin to send', exact: true }).click();
   await page.getByRole('heading', { name: 'Send it from your wallet' }).waitFor();
   await picture(page, `dashboard-${name}-processing`);
-  await page.getByRole('button', { name: 'It was sent…' }).click();
-  await page.getByRole('button', { name: 'It was sent', exact: true }).click();
+  await page.getByRole('button', { name: 'Enter transaction…' }).click();
+  await page.getByRole('button', { name: 'Enter transaction', exact: true }).click();
   await page.getByText('It was sent.').first().waitFor();
 }
 

@@ -75,10 +75,10 @@ async function approveAndPay(page, address) {
   await isNotSentTwice(page);
   await seen(page, 'payout-processing');
   await onAChain(page, address);
-  await page.getByRole('button', { name: 'It was sent…' }).click();
+  await page.getByRole('button', { name: 'Enter transaction…' }).click();
   await page.getByRole('dialog').getByText(address).waitFor();
-  await page.getByLabel('Transaction id').fill('a'.repeat(64));
-  await page.getByRole('button', { name: 'It was sent', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Transaction' }).fill('a'.repeat(64));
+  await page.getByRole('button', { name: 'Enter transaction', exact: true }).click();
   await page.getByText('It was sent.').first().waitFor();
 }
 
@@ -95,7 +95,7 @@ async function isNotSentTwice(page) {
   const second = await signedIn(browser, coffer, other);
   await second.getByRole('button', { name: 'Live', exact: true }).click();
   await go(second, '/');
-  await second.getByText('Payouts that somebody sends, whose transaction is not entered yet').click();
+  await second.getByText('Payouts that are being sent').click();
   await second.locator('#content[data-place="/payouts"]:not([aria-busy])').waitFor();
   await second.getByRole('table', { name: 'Payouts' }).getByRole('link').click();
   await second.getByText('operator@sandbox.test began to send it').waitFor();

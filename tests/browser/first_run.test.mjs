@@ -207,11 +207,12 @@ async function released(page, payout) {
   await page.getByText('Payouts and refunds of which nobody knows whether they were sent').waitFor();
   await go(page, `/payouts/${payout}`);
   await page.getByText('If it was not sent, release it.').waitFor();
-  assert.equal(await page.locator('#content button.primary').innerText(), 'It was not sent: release it…');
+  assert.equal(await page.locator('#content button.primary').innerText(), 'Release payout…');
   await seen(page, 'first-run-held');
-  await page.getByRole('button', { name: 'It was not sent: release it…' }).click();
-  await page.getByRole('button', { name: 'Release it', exact: true }).click();
+  await page.getByRole('button', { name: 'Release payout…' }).click();
+  await page.getByRole('button', { name: 'Release payout', exact: true }).click();
   await page.getByText('The payout is released.').waitFor();
+  await page.getByRole('button', { name: 'Approve…' }).waitFor();
   assert.equal(await page.getByText('Look for it on the chain').count(), 0);
 }
 
@@ -235,12 +236,21 @@ async function sent(page, address, chain) {
   await page.getByRole('img', { name: 'QR code of the payment' }).waitFor();
   const link = await page.getByRole('link', { name: 'open it in a wallet' }).getAttribute('href');
   const before = await chain.balance(address);
-  const { txid, to, value } = await chain.pay(link);
+  const { txid, to, value } = await chain.send(link);
   assert.equal(to.toLowerCase(), address.toLowerCase());
   assert.equal(await chain.balance(address) - before, value);
-  await page.getByRole('button', { name: 'It was sent…' }).click();
-  await page.getByLabel('Transaction id').fill(txid);
-  await page.getByRole('button', { name: 'It was sent', exact: true }).click();
+  await page.getByRole('button', { name: 'Enter transaction…' }).click();
+  await page.getByRole('textbox', { name: 'Transaction' }).fill(txid);
+  await page.getByRole('button', { name: 'Enter transaction', exact: true }).click();
+  await page.getByRole('button', { name: 'Change transaction…' }).waitFor();
+  await looked(page, 'first-run-entered');
+  await chain.settle();
+  const isPaid = () => page.getByText('It was sent.').count();
+  const until = Date.now() + 60_000;
+  while (Date.now() < until && await isPaid() === 0) {
+    await page.reload();
+    await page.locator('#content:not([aria-busy])').waitFor();
+  }
   await page.getByText('It was sent.').first().waitFor();
   await page.getByText(txid).first().waitFor();
 }

@@ -117,19 +117,27 @@ export async function startChain(t) {
     return result;
   };
   const [wallet, ...others] = await ask('eth_accounts');
+  /** Does what a payment link asks for, as a wallet that scans it; the transaction, in the newest block. */
+  const send = async (link) => {
+    const asked = /^ethereum:(0x[0-9a-fA-F]{40})@(\d+)\?value=(\d+)$/.exec(link);
+    const [, to, network, value] = asked ?? assert.fail(link);
+    assert.equal(Number(network), NETWORK);
+    const paid = { from: wallet, to, value: `0x${BigInt(value).toString(16)}` };
+    return { txid: await ask('eth_sendTransaction', paid), to, value: BigInt(value) };
+  };
+  /** Makes every block final that is there. */
+  const settle = () => ask('anvil_mine', '0x20');
   return {
     url, wallet, others,
     /** What an address has, in wei. */
     balance: async (address) => BigInt(await ask('eth_getBalance', address, 'latest')),
-    /** Does what a payment link asks for, as a wallet that scans it, and makes all of that final; the transaction. */
+    send,
+    settle,
+    /** Does what a payment link asks for, and makes all of that final; the transaction. */
     pay: async (link) => {
-      const asked = /^ethereum:(0x[0-9a-fA-F]{40})@(\d+)\?value=(\d+)$/.exec(link);
-      const [, to, network, value] = asked ?? assert.fail(link);
-      assert.equal(Number(network), NETWORK);
-      const paid = { from: wallet, to, value: `0x${BigInt(value).toString(16)}` };
-      const txid = await ask('eth_sendTransaction', paid);
-      await ask('anvil_mine', '0x20');
-      return { txid, to, value: BigInt(value) };
+      const paid = await send(link);
+      await settle();
+      return paid;
     },
     /** Lets so many seconds pass between two blocks. */
     pass: async (seconds) => {

@@ -222,12 +222,12 @@ function needs(context, summary, all, chains, pools) {
       [all.refunds.approved, 'Refunds that are to be sent', to('/refunds', { whose: 'all', status: 'approved' })],
       [
         all.payouts.processing,
-        'Payouts that somebody sends, whose transaction is not entered yet',
+        'Payouts that are being sent',
         to('/payouts', { whose: 'all', status: 'processing' }),
       ],
       [
         all.refunds.processing,
-        'Refunds that somebody sends, whose transaction is not entered yet',
+        'Refunds that are being sent',
         to('/refunds', { whose: 'all', status: 'processing' }),
       ],
       [
@@ -235,6 +235,7 @@ function needs(context, summary, all, chains, pools) {
         'Payouts and refunds of which nobody knows whether they were sent',
         to('/payouts', { whose: 'all' }),
       ],
+      [all.transfersToReview, 'Payouts and refunds to review', to('/payouts', { whose: 'all' })],
       [
         all.transfersWithoutSigner,
         'Approved payouts and refunds that wait for a signer, and none is set',

@@ -1,6 +1,6 @@
-// The steps of a payout or a refund: what can be done to it, what that will do, and doing it.
+// The steps of a payout or a refund: its buttons, their dialogs, and the calls that they make.
 
-import { ApiError, form, operator } from '../shared/api.js';
+import { ApiError, field, form, operator } from '../shared/api.js';
 import { ask, facts, h, money, toast, words } from '../shared/dom.js';
 import { approvalForm, basis, proposal } from './approve.js';
 import { act } from './list.js';
@@ -16,29 +16,31 @@ export const one = (kind) => (kind === 'payouts' ? 'payout' : 'refund');
 
 /** What can be done to it now. @param {Context} context @param {Kind} kind @param {Transfer} each */
 export function actions(context, kind, each) {
-  // While a command sends it, every step is refused.
+  // While the signer runs, every step is refused.
   if (each.sending === 'running') return [];
-  const isHeld = each.sending === 'unknown';
+  const thing = one(kind);
   const isSigners = each.sentBy === 'signer';
-  const release = isHeld ? ['release'] : [];
+  const isGone = each.reviews.some((review) => review.kind === 'gone' && review.endedAt === null);
+  const beforeSending = each.sending === 'restored' ? ['release'] : null;
   /** @type {Record<string, string[]>} */
   const open = {
-    requested: [...release, 'approve', 'reject', 'cancel'],
-    approved: [...release, ...(isSigners ? [] : ['process']), 'reassign', 'cancel', 'fail'],
-    processing: ['pay', 'fail'],
+    requested: beforeSending ?? ['approve', 'reject', 'cancel'],
+    approved: beforeSending ?? [...(isSigners ? [] : ['process']), 'reassign', 'cancel', 'fail'],
+    processing: ['pay', ...(each.txid ? ['detach'] : []), 'settle', 'fail'],
+    paid: isGone ? ['pay'] : [],
   };
-  // What may have been sent already is not to be sent by the first button there is.
-  const next = isHeld ? '' : 'primary';
   /** @type {Record<string, [string, string]>} */
   const texts = {
-    release: ['It was not sent: release it…', 'primary'],
-    approve: ['Approve…', next],
+    release: [`Release ${thing}…`, 'primary'],
+    approve: ['Approve…', 'primary'],
     reject: ['Reject…', 'danger'],
     cancel: ['Cancel it…', 'danger'],
-    process: ['Begin to send…', next],
+    process: ['Begin to send…', 'primary'],
     reassign: [isSigners ? 'Send it by hand…' : 'Let the signer send it…', ''],
-    pay: ['It was sent…', 'primary'],
-    fail: ['It failed…', 'danger'],
+    pay: each.txid ? ['Change transaction…', ''] : ['Enter transaction…', 'primary'],
+    detach: ['Detach transaction…', ''],
+    settle: ['Mark as paid…', ''],
+    fail: ['Mark as failed…', 'danger'],
   };
   return (open[each.status] ?? []).map((action) => {
     const [text, kindOf] = texts[action] ?? [action, ''];
@@ -46,42 +48,9 @@ export function actions(context, kind, each) {
   });
 }
 
-/**
- * What a person has to find out where nobody knows whether it was sent, and what then follows; nothing elsewhere.
- * @param {Context} context
- * @param {Transfer} each
- */
-export function doubt(context, each) {
-  if (each.sending === 'running')
-    return h(
-      'p',
-      { class: 'note' },
-      'A command is sending it now. Wait until that has ended, then look at this page again.',
-    );
-  if (each.sending !== 'unknown') return null;
-  if (!context.isOperator)
-    return h('p', { class: 'note warn' }, 'Nobody knows yet whether this was sent. An operator looks for it.');
-  const sent = {
-    requested: 'If it was sent, approve it, begin to send it, and enter that transaction; send nothing more.',
-    approved: 'If it was sent, begin to send it, and enter that transaction; send nothing more.',
-  }[/** @type {string} */ (each.status)];
-  return h(
-    'div',
-    { class: 'note warn' },
-    h('p', null, h('strong', null, 'Nobody knows whether this was sent. Look for it on the chain first.')),
-    sent
-      ? [
-          h('p', null, 'The file was restored from an older copy; it may have been sent after that copy was made.'),
-          h('p', null, `If it was not sent, release it. ${sent}`),
-        ]
-      : h('p', null, 'If it is there, enter its transaction. If it is not, and never can be, say that it failed.'),
-  );
-}
-
 /** What a step does, said before it is done. @param {string} action @param {Kind} kind @param {Transfer} each */
 function consequence(action, kind, each) {
   const what = `${money(each.amount, each.currency)}`;
-  const sure = each.sending === 'unknown' ? ' Make sure that no transaction is out.' : '';
   switch (action) {
     case 'approve':
       return `Fixes how much ${each.assetSymbol} is sent for ${what}. Nothing is sent yet.`;
@@ -94,16 +63,26 @@ function consequence(action, kind, each) {
     case 'process':
       return 'From now on it counts as being sent: it cannot be cancelled any more.';
     case 'pay':
-      return 'Notes that it was sent, for ever. The webhook tells the shop.';
+      return (
+        `The ${one(kind)} is paid once its chain has confirmed this transaction. The webhook then tells the shop. ` +
+        'Where chains are simulated, it is paid at once.'
+      );
+    case 'settle':
+      return (
+        'It counts as paid at once, whatever its chain tells. The webhook tells the shop. ' +
+        'The audit log keeps your name and the reason.'
+      );
+    case 'detach':
+      return `Removes the transaction. The ${one(kind)} then waits for another one. The amount is not put back.`;
     case 'fail':
       return (
         `It was not sent, and never will be: ${what} goes back to the balance. Make sure that no transaction is ` +
         'out.'
       );
     case 'reject':
-      return `It is not approved: ${what} goes back to the balance.${sure}`;
+      return `It is not approved: ${what} goes back to the balance.`;
     default:
-      return `It is cancelled: ${what} goes back to the balance.${sure}`;
+      return `It is cancelled: ${what} goes back to the balance.`;
   }
 }
 
@@ -111,17 +90,70 @@ function consequence(action, kind, each) {
 const ends = ['fail', 'reject', 'cancel'];
 
 /**
- * What a step besides approval needs.
+ * The fields of a step besides approval.
  * @param {string} action
+ * @param {Transfer} each
  * @param {boolean} isTest
  * @returns {import("../shared/api.js").Field[]}
  */
-function asked(action, isTest) {
+function asked(action, each, isTest) {
+  const hint = 'As your wallet or the explorer shows it.';
   if (action === 'pay') {
-    const hint = isTest ? 'Empty: an invented one.' : 'As your wallet or the explorer shows it.';
-    return [{ name: 'txid', label: 'Transaction id', required: !isTest, hint }];
+    const required = !isTest;
+    return [{ name: 'txid', label: 'Transaction', required, hint: isTest ? 'Empty: an invented one.' : hint }];
+  }
+  if (action === 'settle') {
+    return [
+      { name: 'reason', label: 'Reason', required: true, hint: 'For example: sent inside an exchange.' },
+      { name: 'txid', label: 'Transaction', value: each.txid, hint: `${hint} May be empty.` },
+    ];
   }
   return ends.includes(action) ? [{ name: 'reason', label: 'Reason', hint: 'The account reads it.' }] : [];
+}
+
+/**
+ * Checkboxes that appear once a step was refused for the lack of them, by the parameter that the refusal names.
+ * @param {string} action
+ */
+function insistence(action) {
+  const labels = /** @type {Record<string, Record<string, string>>} */ ({
+    pay: { unverified: 'Count it as paid, not checked on a chain' },
+    fail: { force: 'Put the amount back although it may have been sent' },
+  });
+  const boxes = Object.entries(labels[action] ?? {}).map(([name, label]) => field({ name, label, type: 'checkbox' }));
+  for (const box of boxes) box.element.hidden = true;
+  return {
+    fields: boxes.map(({ element }) => ({ element })),
+    values: () => Object.fromEntries(boxes.filter((box) => box.value() === true).map((box) => [box.name, true])),
+    /** Offers to insist on what was refused. @param {unknown} error */
+    refused: (error) => {
+      const box = boxes.find(({ name }) => error instanceof ApiError && error.param === name);
+      if (box) box.element.hidden = false;
+    },
+  };
+}
+
+/** The title of a step's dialog, and its button. @param {string} action @param {Kind} kind @param {Transfer} each */
+function wording(action, kind, each) {
+  const thing = one(kind);
+  const isSigners = each.sentBy === 'signer';
+  const texts = /** @type {Record<string, [string, string]>} */ ({
+    release: [`Release this ${thing}?`, `Release ${thing}`],
+    approve: [`Approve this ${thing}?`, 'Approve'],
+    process: ['Begin to send it?', 'Begin to send'],
+    reassign: isSigners
+      ? ['Send it by hand?', 'Send it by hand']
+      : ['Let the signer send it?', 'Let the signer send it'],
+    pay: each.txid
+      ? ['Change the transaction?', 'Change transaction']
+      : ['Which transaction sent it?', 'Enter transaction'],
+    detach: ['Detach the transaction?', 'Detach transaction'],
+    settle: [`Mark this ${thing} as paid?`, 'Mark as paid'],
+    fail: [`Mark this ${thing} as failed?`, 'Mark as failed'],
+    reject: [`Reject this ${thing}?`, 'Reject'],
+    cancel: [`Cancel this ${thing}?`, `Cancel the ${thing}`],
+  });
+  return texts[action] ?? [words(action), words(action)];
 }
 
 /**
@@ -138,19 +170,11 @@ async function step(context, kind, each, action) {
     action === 'approve' ? await operator('GET', path, undefined, { mode: context.mode }) : null
   );
   const approval = detail ? approvalForm(detail) : null;
-  const titles = /** @type {Record<string, string>} */ ({
-    release: `Release this ${one(kind)}?`,
-    approve: `Approve this ${one(kind)}?`,
-    process: 'Begin to send it?',
-    reassign: each.sentBy === 'signer' ? 'Send it by hand?' : 'Let the signer send it?',
-    pay: 'Was it sent?',
-    fail: 'Did it fail?',
-    reject: `Reject this ${one(kind)}?`,
-    cancel: `Cancel this ${one(kind)}?`,
-  });
+  const boxes = insistence(action);
+  const [title, submit] = wording(action, kind, each);
   // Somebody else has moved it meanwhile: the page then shows it as it is.
   let isOther = false;
-  const done = await ask(titles[action] ?? words(action), (/** @type {(answer: string | null) => void} */ close) => [
+  const done = await ask(title, (/** @type {(answer: string | null) => void} */ close) => [
     h('p', null, consequence(action, kind, each)),
     detail ? proposal(detail) : null,
     facts(
@@ -164,37 +188,32 @@ async function step(context, kind, each, action) {
       ['Address', h('span', { class: 'mono' }, each.toAddress)],
     ),
     form({
-      fields: approval ? approval.fields : asked(action, context.mode === 'test'),
+      fields: approval ? approval.fields : [...asked(action, each, context.mode === 'test'), ...boxes.fields],
       danger: ends.includes(action),
-      submit:
-        {
-          release: 'Release it',
-          approve: 'Approve',
-          process: 'Begin to send',
-          reassign: each.sentBy === 'signer' ? 'Send it by hand' : 'Let the signer send it',
-          pay: 'It was sent',
-          fail: 'It failed',
-          reject: 'Reject',
-          cancel: `Cancel the ${one(kind)}`,
-        }[action] ?? words(action),
+      submit,
       cancel: () => close(null),
       cancelText: 'Back',
       send: async (values) => {
         const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
         const sentBy = action === 'reassign' ? { sentBy: each.sentBy === 'signer' ? 'hand' : 'signer' } : {};
-        const body = { action, ...given, ...sentBy, ...approval?.insistence() };
+        const insisted = approval ? approval.insistence() : boxes.values();
+        const body = { action: action === 'settle' ? 'pay' : action, ...given, ...sentBy, ...insisted };
         try {
           close((await operator('POST', `${kind}/${each.id}`, body)).status);
         } catch (error) {
           approval?.refused(error);
-          isOther = error instanceof ApiError && error.code === 'invalid_transition';
+          boxes.refused(error);
+          isOther = error instanceof ApiError && error.code === 'invalid_transition' && error.param === 'action';
           throw error;
         }
       },
     }),
   ]);
+  const isAttached = action === 'pay' && done === 'processing';
   const becomes = /** @type {Record<string, string>} */ ({ release: 'released', reassign: 'reassigned' });
-  if (done) toast(`The ${one(kind)} is ${becomes[action] ?? words(done).toLowerCase()}.`);
+  if (isAttached) toast('The transaction is entered. Its chain has to confirm it.');
+  else if (done && action === 'detach') toast('The transaction is detached.');
+  else if (done) toast(`The ${one(kind)} is ${becomes[action] ?? words(done).toLowerCase()}.`);
   if (done || isOther) await context.reload();
   return false;
 }

@@ -4,7 +4,8 @@ import { ApiError, form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, money, qrCode, to, toast, when, words } from '../shared/dom.js';
 import { feeSources, senders } from './approve.js';
 import { act, coinName, download, filters, head, idLink, once, pages } from './list.js';
-import { actions, doubt, one } from './transfer_steps.js';
+import { sendingBadge, sendingNote } from './transfer_chain.js';
+import { actions, one } from './transfer_steps.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -18,7 +19,7 @@ const statuses = ['requested', 'approved', 'processing', 'paid', 'failed', 'reje
 const meaning = {
   requested: 'The amount has left the balance. An operator approves or rejects it.',
   approved: 'Rate, network fee and amount are fixed. An operator or the signer sends it.',
-  processing: 'It is being sent. When the transaction is out, its id is entered.',
+  processing: 'It is being sent. It is paid once its chain has confirmed the transaction.',
   paid: 'It was sent.',
   failed: 'It could not be sent. The amount is back on the balance.',
   rejected: 'It was not approved. The amount is back on the balance.',
@@ -60,7 +61,7 @@ async function list(context, kind) {
         },
         {
           name: 'Status',
-          cell: (each) => h('div', { class: 'row' }, badge(each.status), each.sending ? badge(each.sending) : null),
+          cell: (each) => h('div', { class: 'row' }, badge(each.status), sendingBadge(each)),
         },
         { name: 'Amount', end: true, cell: (each) => money(each.amount, each.currency) },
         {
@@ -210,7 +211,7 @@ async function detail(context, kind, id) {
       ),
       h('div', { class: 'row' }, context.isOperator ? actions(context, kind, each) : null),
     ),
-    doubt(context, each),
+    sendingNote(context, each),
     h(
       'div',
       { class: 'halves' },
@@ -245,10 +246,16 @@ async function detail(context, kind, id) {
       ),
       h('section', { class: 'card', 'aria-labelledby': 'life' }, h('h2', { id: 'life' }, 'Its life'), life(each)),
     ),
-    context.isOperator && !each.sending && each.sentBy !== 'signer' && ['approved', 'processing'].includes(each.status)
+    isToSend(context, each)
       ? toSend(context, each)
       : null,
   );
+}
+
+/** Whether a person sends it now, or is to begin. @param {Context} context @param {Detail} each */
+function isToSend(context, each) {
+  const isByHand = !each.sending && each.sentBy !== 'signer' && each.txid === null;
+  return context.isOperator && isByHand && ['approved', 'processing'].includes(each.status);
 }
 
 /** The network fee, and where it comes from. @param {Transfer} each */
@@ -278,8 +285,8 @@ function toSend(context, each) {
           { class: 'note warn' },
           h('strong', null, `${isOthers ? begun.by : 'You'} began to send it, `, when(begun.at), '.'),
           isOthers
-            ? ' Do not send it too: ask them. Once it is out, enter its transaction with “It was sent…”.'
-            : ' Send it once only: if your wallet has sent it already, enter its transaction with “It was sent…”.',
+            ? ' Do not send it too: ask them. Once it is out, press “Enter transaction…”.'
+            : ' Send it once only: if your wallet has sent it already, press “Enter transaction…”.',
         ),
     isOthers ? h('details', null, h('summary', null, 'What their wallet was given'), given) : given,
   );
@@ -291,9 +298,9 @@ function toWallet(each) {
     each.status === 'approved'
       ? 'Press “Begin to send…” first: from then on nobody can cancel it while you send.'
       : each.qr
-        ? `Send exactly this amount, on ${words(each.chain)} only. Then enter the transaction with “It was sent…”.`
+        ? `Send exactly this amount, on ${words(each.chain)} only. Then press “Enter transaction…”.`
         : 'Chains are simulated here, so there is no code to scan: what is really sent to this address is lost. ' +
-          'Press “It was sent…”.';
+          'Press “Enter transaction…”.';
   const scan = each.paymentUri
     ? h(
         'p',
