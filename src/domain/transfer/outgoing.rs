@@ -233,3 +233,6 @@ fn seen(
     };
     review(format!("transaction {txid} {other}"))
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -74,3 +74,6 @@ fn give(shares: &mut [Option<i64>], place: Option<usize>, seq: i64) {
         *share = Some(seq);
     }
 }
+
+#[cfg(test)]
+mod tests;

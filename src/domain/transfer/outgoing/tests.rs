@@ -1,0 +1,365 @@
+//! Judgements, case by case.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use super::{Facts, OnChainState, Transfer, TransferStatus, UNSEEN_MS_MAX, Verdict, judge};
+use crate::domain::asset::{Asset, Mode};
+use crate::domain::money::coin::{Rate, Units};
+use crate::domain::money::{Cents, Currency};
+use crate::domain::payment::PaymentState;
+use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
+use crate::domain::transfer::on_chain::{
+    AttachedTransaction, Review, ReviewKind, SentOutput, SentState,
+};
+use crate::domain::transfer::terms::Terms;
+use crate::domain::transfer::{Dispatch, Sending, SettledBy, TransferKind, TxidSource};
+
+/// When the transfer was handed over, and its transaction attached.
+const THEN: Time = Time(DAY_MS);
+/// Amount of the transfer: 0.5 LTC.
+const AMOUNT: u128 = 50_000_000;
+
+/// A refund in processing of this amount in LTC, with a transaction that a person entered.
+pub fn refund(seq: i64, amount: u128) -> Transfer {
+    Transfer {
+        seq,
+        id: format!("r{seq}"),
+        kind: TransferKind::Refund,
+        account: 1,
+        account_id: "a".to_owned(),
+        mode: Mode::Live,
+        invoice: Some((1, "i".to_owned())),
+        status: TransferStatus::Processing,
+        currency: Currency::Eur,
+        amount: Cents(4_000),
+        asset: Asset::find("LTC").unwrap(),
+        to_address: "x".to_owned(),
+        terms: Some(Terms {
+            rate: "80".parse::<Rate>().unwrap(),
+            network_fee: Units::ZERO,
+            amount_crypto: Units(amount),
+        }),
+        fee_source: None,
+        sent_by: None,
+        signer_at: None,
+        txid: Some("t".to_owned()),
+        reason: None,
+        failure_reason: None,
+        sending: None,
+        dispatch: Dispatch {
+            txid_from: Some(TxidSource::Person),
+            attached_at: Some(THEN),
+            handed_over_at: Some(THEN),
+            ..Dispatch::default()
+        },
+        requested_at: Time(0),
+        approved_at: Some(Time(1)),
+        finalized_at: None,
+    }
+}
+
+/// A confirmed output to `x` in LTC.
+pub fn output(observation: i64, amount: u128, transfer: Option<i64>) -> SentOutput {
+    SentOutput {
+        observation,
+        transfer,
+        address: "x".to_owned(),
+        asset: Asset::find("LTC").unwrap(),
+        amount: Units(amount),
+        state: PaymentState::Confirmed,
+        height: Some(7),
+    }
+}
+
+fn transaction(state: SentState) -> AttachedTransaction {
+    let seen_at = (state != SentState::Unseen).then_some(THEN);
+    AttachedTransaction {
+        seq: 1,
+        txid: "t".to_owned(),
+        state,
+        block_height: (state == SentState::Mined).then_some(7),
+        spends: Vec::new(),
+        nonce: None,
+        is_reverted: false,
+        first_seen_at: seen_at,
+        last_seen_at: seen_at,
+        gone_by: None,
+        gone_height: None,
+        is_read_back: false,
+        problem: None,
+    }
+}
+
+/// Judges so many milliseconds after [`THEN`].
+fn after(
+    of: &Transfer,
+    transaction: Option<&AttachedTransaction>,
+    outputs: &[SentOutput],
+    ms: i64,
+) -> Verdict {
+    let facts = Facts {
+        is_watched: true,
+        transaction,
+        outputs,
+        reviews: &[],
+        scanned_to: THEN.plus_ms(ms),
+    };
+    judge(of, &facts)
+}
+
+#[track_caller]
+fn is_reviewed(verdict: &Verdict, problem: &str) {
+    assert_eq!(verdict.state, OnChainState::NeedsReview, "{verdict:?}");
+    let found = verdict.problem.as_deref().unwrap();
+    assert!(found.contains(problem), "{found}");
+    assert!(!verdict.is_covered, "{verdict:?}");
+}
+
+#[test]
+fn exact_amount_is_seen_then_covered() {
+    let (of, mut paid) = (refund(1, AMOUNT), output(1, AMOUNT, Some(1)));
+    paid.state = PaymentState::Seen;
+    let mempool = transaction(SentState::Mempool);
+    let seen = after(&of, Some(&mempool), std::slice::from_ref(&paid), 0);
+    assert_eq!(seen.state, OnChainState::Seen);
+    assert!(!seen.is_covered && !seen.is_overpaid);
+    assert!(seen.problem.unwrap().starts_with("in the mempool since "));
+    // In the mempool for long is seen, not lost.
+    let outputs = std::slice::from_ref(&paid);
+    let late = after(&of, Some(&mempool), outputs, 30 * DAY_MS);
+    assert_eq!(late.state, OnChainState::Seen);
+    let mined = transaction(SentState::Mined);
+    let seen = after(&of, Some(&mined), &[paid.clone()], 0);
+    assert_eq!(seen.problem, None);
+    assert!(!seen.is_covered);
+    paid.state = PaymentState::Confirmed;
+    let covered = after(&of, Some(&mined), &[paid], 0);
+    assert!(covered.is_covered && !covered.is_overpaid);
+    assert_eq!(covered.amount_seen, Units(AMOUNT));
+}
+
+#[test]
+fn several_outputs_cover_together() {
+    let of = refund(1, AMOUNT);
+    let halves = [1, 2].map(|one| output(one, AMOUNT / 2, Some(1)));
+    let mined = transaction(SentState::Mined);
+    assert!(after(&of, Some(&mined), &halves, 0).is_covered);
+    let [first, mut second] = halves;
+    second.transfer = Some(2);
+    let short = after(&of, Some(&mined), &[first.clone(), second.clone()], 0);
+    is_reviewed(&short, "transaction t pays 0.25 of 0.5 LTC");
+    second.transfer = Some(1);
+    second.state = PaymentState::Dropped;
+    let dropped = after(&of, Some(&mined), &[first, second], 0);
+    is_reviewed(&dropped, "pays 0.25 of 0.5 LTC");
+}
+
+#[test]
+fn more_than_a_percent_too_much_is_overpaid() {
+    let of = refund(1, AMOUNT);
+    let mined = transaction(SentState::Mined);
+    for (more, is_overpaid) in [(0, false), (AMOUNT / 100, false), (AMOUNT / 100 + 1, true)] {
+        let verdict = after(&of, Some(&mined), &[output(1, AMOUNT + more, Some(1))], 0);
+        assert!(verdict.is_covered);
+        assert_eq!(verdict.is_overpaid, is_overpaid, "{more}");
+    }
+    let mut seen = output(1, 2 * AMOUNT, Some(1));
+    seen.state = PaymentState::Seen;
+    assert!(!after(&of, Some(&mined), &[seen], 0).is_overpaid);
+}
+
+#[test]
+fn too_little_or_elsewhere_is_reviewed() {
+    let of = refund(1, AMOUNT);
+    for state in [SentState::Mempool, SentState::Mined] {
+        let known = transaction(state);
+        let judged = |output: SentOutput| after(&of, Some(&known), &[output], 0);
+        let short = judged(output(1, AMOUNT - 1, Some(1)));
+        is_reviewed(&short, "transaction t pays 0.49999999 of 0.5 LTC");
+        let mut other = output(1, AMOUNT, None);
+        other.asset = Asset::find("DOGE").unwrap();
+        is_reviewed(&judged(other), "transaction t pays DOGE, not LTC");
+        let mut other = output(1, AMOUNT, None);
+        other.address = "y".to_owned();
+        is_reviewed(&judged(other), "transaction t pays another address");
+        is_reviewed(
+            &after(&of, Some(&known), &[], 0),
+            "transaction t pays another address",
+        );
+        let taken = judged(output(1, AMOUNT, Some(2)));
+        is_reviewed(&taken, "pays this destination for other transfers only");
+    }
+}
+
+#[test]
+fn reverted_transaction_is_reviewed() {
+    let mut reverted = transaction(SentState::Mined);
+    reverted.is_reverted = true;
+    let verdict = after(&refund(1, AMOUNT), Some(&reverted), &[], 0);
+    is_reviewed(&verdict, "transaction t reverted and moved nothing");
+}
+
+#[test]
+fn unseen_transaction_is_reviewed_after_six_hours_of_blocks() {
+    let of = refund(1, AMOUNT);
+    for (state, problem) in [
+        (SentState::Unseen, "transaction t was not seen for 6 hours"),
+        (
+            SentState::Absent,
+            "transaction t was in the mempool and is gone",
+        ),
+    ] {
+        let known = transaction(state);
+        let at = |ms| after(&of, Some(&known), &[], ms);
+        for early in [-DAY_MS, 0, UNSEEN_MS_MAX - 1] {
+            assert_eq!(at(early).state, OnChainState::Waiting, "{state} {early}");
+        }
+        is_reviewed(&at(UNSEEN_MS_MAX), problem);
+        // A correction counts anew.
+        let mut corrected = of.clone();
+        corrected.dispatch.attached_at = Some(THEN.plus_ms(MINUTE_MS));
+        let verdict = after(&corrected, Some(&known), &[], UNSEEN_MS_MAX);
+        assert_eq!(verdict.state, OnChainState::Waiting);
+    }
+    let mut gone = transaction(SentState::Absent);
+    gone.gone_by = Some("u".to_owned());
+    let verdict = after(&of, Some(&gone), &[], 0);
+    is_reviewed(&verdict, "cannot be confirmed any more: u took its place");
+}
+
+#[test]
+fn processing_without_a_transaction_is_reviewed_after_a_day_of_blocks() {
+    let mut of = refund(1, AMOUNT);
+    of.detach();
+    assert_eq!(
+        after(&of, None, &[], DAY_MS - 1).state,
+        OnChainState::Waiting
+    );
+    let late = after(&of, None, &[], DAY_MS);
+    is_reviewed(&late, "no transaction was entered or found for 24 hours");
+    of.dispatch.handed_over_at = None;
+    of.approved_at = Some(THEN.plus_ms(MINUTE_MS));
+    assert_eq!(after(&of, None, &[], DAY_MS).state, OnChainState::Waiting);
+}
+
+#[test]
+fn signer_without_an_outcome_is_reviewed() {
+    let mut of = refund(1, AMOUNT);
+    of.detach();
+    of.dispatch.sending_reason = Some("low funds".to_owned());
+    let judged = |sending, ms| {
+        let mut of = of.clone();
+        of.sending = Some(sending);
+        of.dispatch.retry = Some((THEN, THEN.plus_ms(10 * MINUTE_MS)));
+        after(&of, None, &[], ms)
+    };
+    assert_eq!(
+        judged(Sending::Running, 2 * DAY_MS).state,
+        OnChainState::Waiting
+    );
+    for (sending, problem) in [
+        (Sending::Unknown, "nobody knows whether the signer sent it"),
+        (Sending::Declined, "the signer sent nothing: low funds"),
+        (Sending::Restored, "on hold since a restore"),
+    ] {
+        is_reviewed(&judged(sending, 0), problem);
+    }
+    let retry = judged(Sending::Retry, DAY_MS - 1);
+    assert_eq!(retry.state, OnChainState::Waiting);
+    assert!(retry.problem.unwrap().ends_with(": low funds"));
+    is_reviewed(
+        &judged(Sending::Retry, DAY_MS),
+        "tries again every 10 minutes: low funds",
+    );
+}
+
+#[test]
+fn open_review_comes_before_the_status() {
+    let review = Review {
+        seq: 1,
+        id: "v".to_owned(),
+        kind: ReviewKind::Gone,
+        problem: "transaction t is not confirmed any more, after it was paid".to_owned(),
+        opened_at: THEN,
+        ended_at: None,
+        reason: None,
+    };
+    let mut of = refund(1, AMOUNT);
+    of.status = TransferStatus::Paid;
+    of.dispatch.settled_by = Some(SettledBy::Chain);
+    let mut dropped = output(1, AMOUNT, Some(1));
+    dropped.state = PaymentState::Dropped;
+    let absent = transaction(SentState::Absent);
+    let facts = Facts {
+        is_watched: true,
+        transaction: Some(&absent),
+        outputs: &[dropped],
+        reviews: std::slice::from_ref(&review),
+        scanned_to: THEN,
+    };
+    is_reviewed(&judge(&of, &facts), &review.problem);
+}
+
+#[test]
+fn settled_transfer_names_what_settled_it() {
+    let judged = |by, is_watched| {
+        let mut of = refund(1, AMOUNT);
+        of.status = TransferStatus::Paid;
+        of.dispatch.settled_by = Some(by);
+        of.dispatch.settled_reason = (by == SettledBy::Person).then(|| "inside".to_owned());
+        let facts = Facts {
+            is_watched,
+            transaction: None,
+            outputs: &[],
+            reviews: &[],
+            scanned_to: THEN,
+        };
+        let verdict = judge(&of, &facts);
+        (verdict.state, verdict.problem)
+    };
+    let unchecked = Some("not checked on a chain".to_owned());
+    for (by, is_watched, state, problem) in [
+        (SettledBy::Chain, true, OnChainState::Settled, None),
+        (SettledBy::Chain, false, OnChainState::Unwatched, None),
+        (
+            SettledBy::Unchecked,
+            true,
+            OnChainState::Unwatched,
+            unchecked,
+        ),
+        (
+            SettledBy::Person,
+            false,
+            OnChainState::Settled,
+            Some("inside".to_owned()),
+        ),
+    ] {
+        assert_eq!(judged(by, is_watched), (state, problem), "{by}");
+    }
+}
+
+#[test]
+fn transfer_without_terms_or_node_is_never_covered() {
+    let mut of = refund(1, AMOUNT);
+    of.terms = None;
+    let mined = transaction(SentState::Mined);
+    assert!(!after(&of, Some(&mined), &[output(1, AMOUNT, Some(1))], 0).is_covered);
+    for (status, state) in [
+        (TransferStatus::Requested, OnChainState::Waiting),
+        (TransferStatus::Approved, OnChainState::Waiting),
+        (TransferStatus::Rejected, OnChainState::Settled),
+        (TransferStatus::Failed, OnChainState::Settled),
+        (TransferStatus::Cancelled, OnChainState::Settled),
+    ] {
+        of.status = status;
+        for (is_watched, state) in [(true, state), (false, OnChainState::Unwatched)] {
+            let facts = Facts {
+                is_watched,
+                transaction: None,
+                outputs: &[],
+                reviews: &[],
+                scanned_to: THEN,
+            };
+            assert_eq!(judge(&of, &facts).state, state, "{status}");
+        }
+    }
+}

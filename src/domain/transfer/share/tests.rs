@@ -1,0 +1,100 @@
+//! Sharing out, case by case.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+use super::super::outgoing::tests::{output, refund};
+use super::{Transfer, TransferStatus, TxidSource, share_out};
+use crate::domain::asset::Asset;
+use crate::domain::transfer::on_chain::SentOutput;
+
+/// Free outputs of these amounts.
+fn outputs(amounts: &[u128]) -> Vec<SentOutput> {
+    let free = |amount: &u128| output(1, *amount, None);
+    amounts.iter().map(free).collect()
+}
+
+/// Transfers of these amounts, in order of their requests: 1, 2, 3.
+fn transfers(amounts: &[u128]) -> Vec<Transfer> {
+    let numbered = (1..).zip(amounts);
+    numbered.map(|(seq, amount)| refund(seq, *amount)).collect()
+}
+
+#[track_caller]
+fn shared(of: &[u128], among: &[u128], expected: &[Option<i64>]) {
+    let (outputs, mut among) = (outputs(of), transfers(among));
+    assert_eq!(share_out(&outputs, &among), expected);
+    // The order in which they are read does not matter, and neither does what was shared before.
+    among.reverse();
+    assert_eq!(share_out(&outputs, &among), expected);
+    let mut again = outputs;
+    for (output, share) in again.iter_mut().zip(expected) {
+        output.transfer = *share;
+    }
+    assert_eq!(share_out(&again, &among), expected);
+}
+
+#[test]
+fn exact_outputs_come_first_then_the_rest_in_order() {
+    shared(&[], &[5], &[]);
+    shared(&[5], &[], &[None]);
+    shared(&[5], &[5], &[Some(1)]);
+    shared(&[5, 7], &[7, 5], &[Some(2), Some(1)]);
+    // Of two alike the older request gets the first output.
+    shared(&[5, 5], &[5, 5], &[Some(1), Some(2)]);
+    shared(&[5], &[5, 5], &[Some(1)]);
+    // The older one takes no exact output of the younger one.
+    shared(&[5, 9], &[6, 5], &[Some(2), Some(1)]);
+    shared(&[5, 3], &[9, 5], &[Some(2), Some(1)]);
+    // Outputs are taken until the amount is reached, and what is left is free.
+    shared(&[2, 2, 2, 2], &[4], &[Some(1), Some(1), None, None]);
+    shared(&[2, 2, 2, 2], &[3, 1], &[Some(1), Some(1), Some(2), None]);
+    shared(&[2, 2], &[9, 1], &[Some(1), Some(1)]);
+}
+
+#[test]
+fn output_counts_only_for_its_destination_and_coin() {
+    let mut sent = outputs(&[5, 5, 5]);
+    sent[0].address = "y".to_owned();
+    sent[1].asset = Asset::find("DOGE").unwrap();
+    let all = transfers(&[5]);
+    assert_eq!(share_out(&sent, &all), [None, None, Some(1)]);
+    assert_eq!(share_out(&sent[..2], &all), [None, None]);
+}
+
+#[test]
+fn paid_transfer_keeps_its_outputs() {
+    let mut all = transfers(&[5, 5]);
+    all[1].status = TransferStatus::Paid;
+    let mut sent = outputs(&[5]);
+    sent[0].transfer = Some(2);
+    assert_eq!(share_out(&sent, &all), [Some(2)]);
+    // One that is not paid gives way to the older request.
+    all[1].status = TransferStatus::Processing;
+    assert_eq!(share_out(&sent, &all), [Some(1)]);
+}
+
+#[test]
+fn found_transfer_gives_way_to_what_a_person_or_the_signer_attached() {
+    for from in [TxidSource::Person, TxidSource::Signer] {
+        let mut all = transfers(&[5, 5]);
+        all[0].dispatch.txid_from = Some(TxidSource::Chain);
+        all[1].dispatch.txid_from = Some(from);
+        let mut sent = outputs(&[5]);
+        sent[0].transfer = Some(1);
+        assert_eq!(share_out(&sent, &all), [Some(2)]);
+        // Also where it is not exactly the amount.
+        all[1].terms.as_mut().unwrap().amount_crypto.0 = 4;
+        let exact = share_out(&sent, &all);
+        assert_eq!(exact, [Some(1)], "an exact output comes first");
+        // What the chain found has nothing but exact outputs.
+        all[0].terms.as_mut().unwrap().amount_crypto.0 = 3;
+        assert_eq!(share_out(&sent, &all), [Some(2)]);
+        assert_eq!(share_out(&sent, &all[..1]), [None]);
+        // Paid, it keeps its own.
+        all[0].status = TransferStatus::Paid;
+        assert_eq!(share_out(&sent, &all), [Some(1)]);
+    }
+}
