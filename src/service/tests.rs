@@ -238,6 +238,22 @@ pub(crate) fn invoice_address(
     Some(quote.address)
 }
 
+/// Requests a refund of the first invoice; its id.
+#[track_caller]
+pub(crate) fn refund(
+    service: &Arc<Service>,
+    caller: &Caller,
+    now: Time,
+    (amount, to): (&str, &str),
+) -> String {
+    let invoice = write(service, |_, tx| Ok(invoices::by_seq(tx, 1)?.id));
+    let body = json!({ "invoice": invoice, "amount": amount, "toAddress": to });
+    let body = body.as_object().unwrap().clone();
+    let made = done(service.create_refund(now, caller, "o@sandbox.test", body, None));
+    let made: Value = serde_json::from_str(&made.unwrap().1).unwrap();
+    made.get("id").and_then(Value::as_str).unwrap().to_owned()
+}
+
 /// Did what was seen come to something that nobody owns, or to a move of our own?
 #[track_caller]
 pub(crate) fn is_nobodys(service: &Arc<Service>, observation: i64) -> bool {

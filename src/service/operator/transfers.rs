@@ -139,6 +139,17 @@ impl Service {
         Ok(Page::cut(rendered.collect::<Result<_, Error>>()?, limit))
     }
 
+    /// A payout or refund as the operator sees it, by its id alone.
+    #[cfg(test)]
+    pub(crate) fn transfer_of_operator(
+        &self,
+        now: Time,
+        kind: TransferKind,
+        id: &str,
+    ) -> Result<Json, Error> {
+        self.read(|db| self.for_operator(db, now, &find(db, kind, id)?))
+    }
+
     /// A payout or a refund, how it is sent by hand where it is to be sent now, and who has begun to.
     ///
     /// # Errors

@@ -19,6 +19,7 @@ mod dice;
 mod history;
 mod many;
 pub(super) mod shop;
+mod transfers;
 
 use super::Watch;
 use crate::chain::follow::Addresses;
@@ -93,15 +94,20 @@ pub(super) fn watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> Wa
     }
 }
 
-/// Histories, as many as the environment says.
-fn histories(asset: &str) {
+/// Count of the histories of each kind, and the seed of the first, as the environment says.
+fn asked() -> (u64, u64) {
     let number = |name| {
         std::env::var(name)
             .ok()
             .map(|text| text.parse::<u64>().unwrap())
     };
     let many = number("COFFER_HISTORIES").map_or(HISTORIES, |many| many / 2);
-    let first = number("COFFER_SEED").unwrap_or(1);
+    (many, number("COFFER_SEED").unwrap_or(1))
+}
+
+/// Histories, as many as the environment says.
+fn histories(asset: &str) {
+    let (many, first) = asked();
     let mut counts = Counts::default();
     for seed in first..first + many {
         match catch_unwind(AssertUnwindSafe(|| play(asset, seed))) {

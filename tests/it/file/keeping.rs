@@ -263,7 +263,7 @@ fn stays_held(url: &str, file: &Path, payout: &str) {
         conn.query_row("select sending from transfers", [], |row| row.get(0))
             .unwrap()
     };
-    assert_eq!(sending().as_deref(), Some("unknown"));
+    assert_eq!(sending().as_deref(), Some("restored"));
     let release = json!({ "action": "release" });
     call(url, payout, None, &release);
     assert_eq!(sending(), None);

@@ -95,7 +95,11 @@ fn every_check_answers_null_as_in_an_older_sqlite() {
     let checks = checks_of_null(&file);
     assert!(checks.len() > 100, "{}", checks.len());
     let queries: String = checks.iter().map(|(_, _, query)| query.as_str()).collect();
-    let Some(older) = sqlite3(Path::new(":memory:"), &queries) else {
+    // They are more than one argument holds.
+    let script = scratch.path("queries.sql");
+    std::fs::write(&script, queries).unwrap();
+    let read = format!(".read {}", script.display());
+    let Some(older) = sqlite3(Path::new(":memory:"), &read) else {
         return;
     };
     let conn = Connection::open_in_memory().unwrap();

@@ -1,0 +1,396 @@
+//! Random histories of refunds on a chain: sent exactly, too little or too much, by transactions that are replaced, given up
+//! and mined again, with ids that are entered rightly, wrongly or not at all, while the process is killed at any commit.
+//!
+//! Invariant: what the chain settled is on the chain, and nothing was both sent and put back without a review.
+
+use super::dice::Dice;
+use super::shop::Shop;
+use super::{asked, say, watch};
+use crate::chain::NodeError;
+use crate::chain::memory::{Memory, MemoryNode, Sent};
+use crate::domain::address::{account, script};
+use crate::domain::chain::Chain;
+use crate::domain::money::coin::Units;
+use crate::domain::observation::Spent;
+use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
+use crate::domain::transfer::TransferKind;
+use crate::service::chains::take::Part;
+use crate::service::tests::{NOW, done, found_by_audit, refund};
+use crate::worker::watch_chain::{Came, Failed, Watch};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// Steps of one history.
+const STEPS: usize = 50;
+/// Kind of every transfer here.
+const KIND: TransferKind = TransferKind::Refund;
+
+/// A refund, and what was sent for it.
+struct Refund {
+    id: String,
+    to: String,
+    amount: Option<u128>,
+}
+
+/// A chain, its follower, and refunds.
+struct MoneyOut {
+    seed: u64,
+    now: Time,
+    dice: Dice,
+    shop: Shop,
+    memory: Arc<Mutex<Memory>>,
+    watch: Watch,
+    node: MemoryNode,
+    refunds: Vec<Refund>,
+    made: u64,
+    paid: usize,
+    reviewed: usize,
+}
+
+/// Three destinations of others.
+fn destinations(chain: Chain) -> [String; 3] {
+    let all = if chain.has_outputs() {
+        [
+            "1BoatSLRHtKNngkdXEeobR76b53LETtpyT",
+            "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+            "1dice8EMZmqKvrGE4Qc9bUFf9PX3xaYDp",
+        ]
+    } else {
+        [
+            "0x1111111111111111111111111111111111111111",
+            "0x2222222222222222222222222222222222222222",
+            "0x3333333333333333333333333333333333333333",
+        ]
+    };
+    assert!(
+        all.iter()
+            .all(|to| script(chain, to).is_some() || account(chain, to).is_some())
+    );
+    all.map(str::to_owned)
+}
+
+impl MoneyOut {
+    fn new(asset: &str, seed: u64) -> MoneyOut {
+        let shop = Shop::new(asset);
+        let chain = shop.asset.chain;
+        let memory = Memory::new(shop.asset, chain.row().networks.0, NOW);
+        let memory = Arc::new(Mutex::new(memory));
+        let mut all = MoneyOut {
+            seed,
+            now: NOW,
+            dice: Dice::new(seed),
+            watch: watch(&shop.service, chain, &destinations(chain)),
+            node: MemoryNode::new(&memory),
+            shop,
+            memory,
+            refunds: Vec::new(),
+            made: 0,
+            paid: 0,
+            reviewed: 0,
+        };
+        all.mine(12, |_| true);
+        all.catch_up();
+        let address = all.shop.sell(all.now).unwrap();
+        all.watch.addresses.write().unwrap().insert(chain, &address);
+        let units = Units(all.shop.sixty() * 20);
+        let spends = all.origin();
+        all.send(spends, vec![(0, address, units)]);
+        all.mine(40, |_| true);
+        all.catch_up();
+        all
+    }
+
+    fn chain(&self) -> Chain {
+        self.shop.asset.chain
+    }
+
+    fn mine(&mut self, blocks: usize, picks: impl Fn(&Sent) -> bool) {
+        for _ in 0..blocks {
+            self.memory
+                .lock()
+                .unwrap()
+                .mine(self.now, |sent| picks(sent));
+        }
+    }
+
+    /// An input that was not spent before.
+    fn origin(&mut self) -> Vec<Spent> {
+        self.made += 1;
+        vec![if self.chain().has_outputs() {
+            Spent::Output(format!("{:064x}", self.made << 32), 0)
+        } else {
+            Spent::Address(format!("0x{:040x}", self.made << 32))
+        }]
+    }
+
+    fn send(&mut self, spends: Vec<Spent>, pays: Vec<(u32, String, Units)>) -> String {
+        let has_nonce = !self.chain().has_outputs();
+        let mut memory = self.memory.lock().unwrap();
+        let txid = memory.id();
+        memory.send(Sent {
+            txid: txid.clone(),
+            spends,
+            pays,
+            at: self.now,
+            nonce: has_nonce.then_some(0),
+            reverts: false,
+        });
+        txid
+    }
+
+    /// Does a step of the operator; the refund afterwards, where it was taken.
+    fn act(&self, id: &str, body: &Value) -> Option<Value> {
+        let body = body.as_object().unwrap().clone();
+        let moved = done(
+            self.shop
+                .service
+                .move_transfer(self.now, "op", KIND, id, body),
+        );
+        moved
+            .ok()
+            .map(|json| serde_json::from_str(json.get()).unwrap())
+    }
+
+    /// Requests, approves and processes a refund.
+    fn begin(&mut self) {
+        let to = destinations(self.chain())[self.dice.roll(3)].clone();
+        let amount = self.dice.pick(&["6.00", "12.00", "12.00", "30.00"]);
+        let (service, merchant) = (&self.shop.service, &self.shop.merchant);
+        let id = refund(service, merchant, self.now, (amount, &to));
+        let approve = json!({
+            "action": "approve", "rate": self.shop.rate, "acceptRate": true, "networkFee": "0", "sentBy": "hand",
+        });
+        let approved = self.act(&id, &approve).unwrap();
+        let text = approved["amountCrypto"].as_str().unwrap();
+        let units = Units::parse(text, self.shop.asset.decimals).unwrap();
+        if !self.dice.once_in(8) {
+            self.act(&id, &json!({ "action": "process" })).unwrap();
+        }
+        self.refunds.push(Refund {
+            id,
+            to,
+            amount: Some(units.0),
+        });
+    }
+
+    /// Pays the destinations of one or two refunds in one transaction, and perhaps enters its id.
+    fn pay(&mut self) {
+        if self.refunds.is_empty() {
+            return self.begin();
+        }
+        let mut pays = Vec::new();
+        let mut of = Vec::new();
+        for position in 0..=u32::from(self.dice.once_in(3)) {
+            let at = self.dice.roll(self.refunds.len());
+            let units = self.refunds[at].amount.unwrap();
+            let units = self
+                .dice
+                .pick(&[units, units, units, units / 2, units + 1, units * 2]);
+            pays.push((position, self.refunds[at].to.clone(), Units(units)));
+            of.push(self.refunds[at].id.clone());
+        }
+        let spends = self.origin();
+        let txid = self.send(spends, pays);
+        for id in of {
+            if self.dice.once_in(2) {
+                self.act(&id, &json!({ "action": "pay", "txid": txid }));
+            }
+        }
+    }
+
+    /// Replaces a transaction that waits by one that pays the same, or elsewhere.
+    fn replace(&mut self) {
+        let waits = self.memory.lock().unwrap().mempool.clone();
+        if waits.is_empty() {
+            return;
+        }
+        let old = waits[self.dice.roll(waits.len())].clone();
+        let mut pays = old.pays;
+        if self.dice.once_in(3) {
+            pays[0].1 = destinations(self.chain())[self.dice.roll(3)].clone();
+        }
+        self.send(old.spends, pays);
+    }
+
+    /// Does something with a refund that need not be right.
+    fn decide(&mut self) {
+        if self.refunds.is_empty() {
+            return;
+        }
+        let at = self.dice.roll(self.refunds.len());
+        let id = self.refunds[at].id.clone();
+        let known = self.memory.lock().unwrap().outputs();
+        let wrong = match self.dice.roll(3) {
+            0 if !known.is_empty() => known[self.dice.roll(known.len())].0.clone(),
+            _ => self.memory.lock().unwrap().id(),
+        };
+        let body = match self.dice.roll(8) {
+            0..=1 => json!({ "action": "process" }),
+            2..=3 => json!({ "action": "pay", "txid": wrong }),
+            4 => json!({ "action": "detach" }),
+            5 => json!({ "action": "fail", "force": self.dice.once_in(3) }),
+            6 => json!({ "action": "fail" }),
+            _ => json!({ "action": "dismiss", "txid": wrong }),
+        };
+        self.act(&id, &body);
+    }
+
+    fn happen(&mut self) {
+        self.now = self.now.plus_ms(MINUTE_MS);
+        match self.dice.roll(20) {
+            0..=3 => self.begin(),
+            4..=8 => self.pay(),
+            9 => self.replace(),
+            10 => {
+                let depth = 1 + self.dice.roll(3);
+                let dice = &mut self.dice;
+                let mut memory = self.memory.lock().unwrap();
+                memory.give_up(depth, |_| !dice.once_in(4));
+                for _ in 0..=depth {
+                    memory.mine(self.now, |_| !dice.once_in(3));
+                }
+            }
+            11..=13 => self.decide(),
+            _ => {
+                let dice = &mut self.dice;
+                let mut memory = self.memory.lock().unwrap();
+                memory.mine(self.now, |_| !dice.once_in(3));
+            }
+        }
+    }
+
+    /// One step of the follower, killed at any commit where it may be.
+    fn follow(&mut self, kills: bool) {
+        let came = match self.watch.work_out(&mut self.node, self.now) {
+            Ok(came) => came,
+            Err(Failed::Node(NodeError::Behind | NodeError::Lied(_))) => return,
+            Err(failed) => panic!("seed {}: {failed:?}", self.seed),
+        };
+        let Came::Step(step) = came else {
+            return;
+        };
+        let (step, mut part) = (Arc::new(*step), Part::FIRST);
+        while part != Part::Done {
+            if kills && self.dice.once_in(6) {
+                let chain = self.chain();
+                self.watch = watch(&self.shop.service, chain, &destinations(chain));
+                for address in &self.shop.ours {
+                    self.watch.addresses.write().unwrap().insert(chain, address);
+                }
+                self.node = MemoryNode::new(&self.memory);
+                return;
+            }
+            let service = &self.shop.service;
+            let taken = service.take_chain_step(self.now, &step, part, self.watch.bound());
+            part = taken.unwrap();
+        }
+    }
+
+    fn catch_up(&mut self) {
+        let mut rest = 0;
+        for _ in 0..400 {
+            self.follow(false);
+            let known = self
+                .shop
+                .service
+                .known_of_chain(self.now, self.chain(), 1)
+                .unwrap();
+            let head = self.memory.lock().unwrap().tip().block.clone();
+            let is_read = known.cursor.is_some_and(|cursor| cursor.block == head);
+            rest += usize::from(is_read && known.rescan.is_none());
+            if rest == 8 {
+                return;
+            }
+        }
+        panic!("seed {}: it does not catch up", self.seed);
+    }
+
+    /// Lets all that waits be mined, and become final.
+    fn rest(&mut self) {
+        for _ in 0..2 {
+            self.mine(60, |_| true);
+            self.catch_up();
+            self.now = self.now.plus_ms(DAY_MS + MINUTE_MS);
+        }
+        self.catch_up();
+    }
+
+    /// Holds every refund against the chain.
+    fn compare(&mut self) {
+        let seed = self.seed;
+        let mut left: BTreeMap<(String, String), u128> = BTreeMap::new();
+        for (txid, _, to, units, _) in self.memory.lock().unwrap().outputs() {
+            *left.entry((txid, to)).or_default() += units.0;
+        }
+        for one in &self.refunds {
+            let read = self
+                .shop
+                .service
+                .transfer_of_operator(self.now, KIND, &one.id);
+            let seen: Value = serde_json::from_str(read.unwrap().get()).unwrap();
+            let is_reviewed = !seen["reviews"].as_array().unwrap().is_empty();
+            self.reviewed += usize::from(is_reviewed);
+            let place = (
+                seen["txid"].as_str().unwrap_or_default().to_owned(),
+                one.to.clone(),
+            );
+            match seen["status"].as_str().unwrap() {
+                "paid" if !is_reviewed => {
+                    self.paid += 1;
+                    let left = left.entry(place).or_default();
+                    let rest = left.checked_sub(one.amount.unwrap());
+                    assert!(rest.is_some(), "seed {seed}: {seen} is not on the chain");
+                    *left = rest.unwrap();
+                }
+                "failed" => {
+                    let sent = left.get(&place).copied().unwrap_or_default();
+                    let is_sent = sent >= one.amount.unwrap();
+                    let is_shared = self
+                        .refunds
+                        .iter()
+                        .any(|other| other.id != one.id && other.to == one.to);
+                    assert!(
+                        !is_sent || is_reviewed || is_shared,
+                        "seed {seed}: {seen} was sent and put back"
+                    );
+                }
+                _ => {}
+            }
+        }
+        let findings = found_by_audit(&self.shop.service);
+        assert!(findings.is_empty(), "seed {seed}: {findings:#?}");
+    }
+}
+
+/// Histories, as many as the environment says.
+fn histories(asset: &str) {
+    let (many, first) = asked();
+    let (mut refunds, mut paid, mut reviewed) = (0, 0, 0);
+    for seed in first..first + many {
+        let mut history = MoneyOut::new(asset, seed);
+        for _ in 0..STEPS {
+            history.happen();
+            history.follow(true);
+        }
+        history.rest();
+        history.compare();
+        refunds += history.refunds.len();
+        paid += history.paid;
+        reviewed += history.reviewed;
+    }
+    say(&format!(
+        "{asset}: {many} from seed {first} on: {refunds} refunds, {paid} paid by the chain, {reviewed} reviewed"
+    ));
+    assert!(paid > 0 && reviewed > 0 && paid < refunds);
+}
+
+#[test]
+fn refunds_on_a_chain_of_outputs_are_settled_by_it_whatever_happens() {
+    histories("BTC");
+}
+
+#[test]
+fn refunds_on_a_chain_of_accounts_are_settled_by_it_whatever_happens() {
+    histories("ETH");
+}
