@@ -147,6 +147,67 @@ test('a payout that somebody else has moved is shown as it is', async () => {
   await closePage(page, ['401', '404', '409']);
 });
 
+test('what the chain tells of a payout is shown, and a person decides', async () => {
+  const page = await signedIn(browser, coffer);
+  await page.getByRole('button', { name: 'Live', exact: true }).click();
+  await go(page, '/payouts');
+  await page.getByRole('button', { name: 'Request a payout…' }).click();
+  await page.getByLabel('Amount').fill('20.00');
+  await page.getByRole('button', { name: 'Request the payout' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Payout of 20.00' }).waitFor();
+  const id = new URL(page.url()).hash.split('/')[2].split('?')[0];
+  await page.getByRole('button', { name: 'Approve…' }).click();
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByRole('button', { name: 'Begin to send…' }).waitFor();
+  await coffer.control('POST', `/payouts/${id}`, { action: 'chain', state: 'short' });
+  await page.reload();
+  await page.getByText('A person has to look at it.').waitFor();
+  await seen(page, 'payout-short');
+  await page.getByRole('button', { name: 'Detach transaction…' }).click();
+  await page.getByRole('button', { name: 'Detach transaction', exact: true }).click();
+  await page.getByRole('button', { name: 'Enter transaction…' }).waitFor();
+  await arrivalsAreDecided(page);
+  await page.getByRole('button', { name: 'Mark as paid…' }).click();
+  await page.getByRole('textbox', { name: 'Reason' }).fill(HOSTILE);
+  await looked(page, 'dashboard-payout-mark-paid');
+  await page.getByRole('button', { name: 'Mark as paid', exact: true }).click();
+  await page.getByText('It was sent.').first().waitFor();
+  await closePage(page, ['401']);
+});
+
+/** A proposal is dismissed and a review resolved: simulated chains have neither, so they are put into the answer. */
+async function arrivalsAreDecided(page) {
+  const at = '2026-11-21T10:07:00.000Z';
+  const proposals = [{ txid: 'b'.repeat(64), amountCrypto: '0.1', seenAt: at, blockHeight: null }];
+  const reviews = [{ id: 'r-1', kind: 'arrived', problem: HOSTILE, openedAt: at, endedAt: null, reason: null }];
+  const sent = [];
+  await page.route(/\/payouts\/[0-9a-f-]{36}/, async (route) => {
+    if (route.request().method() === 'POST') {
+      sent.push(route.request().postDataJSON());
+      return route.fulfill({ json: { status: 'processing' } });
+    }
+    const answer = await route.fetch();
+    return route.fulfill({ response: answer, json: { ...await answer.json(), proposals, reviews } });
+  });
+  await page.reload();
+  for (const name of ['Attach transaction', 'Dismiss transaction', 'Resolve review', 'Adjust balance']) {
+    await page.getByRole('button', { name: `${name}…` }).click();
+    const reason = page.getByRole('dialog').getByRole('textbox', { name: 'Reason' });
+    if (/review|balance/.test(name)) await reason.fill('Looked at');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name, exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+  }
+  await seen(page, 'payout-arrivals');
+  const txid = 'b'.repeat(64);
+  const end = { review: 'r-1', reason: 'Looked at' };
+  assert.deepEqual(sent, [{ action: 'pay', txid }, { action: 'dismiss', txid }, { action: 'resolve', ...end },
+    { action: 'adjust', ...end }]);
+  await page.unroute(/\/payouts\/[0-9a-f-]{36}/);
+  await page.reload();
+  await page.getByRole('button', { name: 'Enter transaction…' }).waitFor();
+}
+
 test('money that matched nothing is assigned, left, and undone', async () => {
   const order = { amount: '20.00', currency: 'EUR', asset: 'BTC' };
   const { json: invoice } = await coffer.call('POST', '/v1/invoices', order, coffer.keys.secretLive);

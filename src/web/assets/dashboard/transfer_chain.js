@@ -1,9 +1,15 @@
-// The sending of a payout or a refund: the state of the signer, or the hold of a restore.
+// The sending of a payout or a refund: the signer, the hold of a restore, its chain, proposals and reviews.
 
-import { h } from '../shared/dom.js';
+import { form, operator } from '../shared/api.js';
+import { ask, badge, copyButton, facts, h, money, table, when, words } from '../shared/dom.js';
+import { act } from './list.js';
+import { one } from './transfer_steps.js';
+import { confirmed } from './webhooks.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
+/** @typedef {import("openapi").components["schemas"]} Schemas */
 /** @typedef {import("./transfer_steps.js").Transfer} Transfer */
+/** @typedef {import("./transfer_steps.js").Kind} Kind */
 
 /** Words for each `sending`, and the tone of its badge. @type {Record<string, [string, string]>} */
 const sendings = {
@@ -76,4 +82,185 @@ export function sendingNote(context, each) {
     reason,
     lines.map((line) => h('p', null, line)),
   );
+}
+
+/** Confirmations so far, and how many are needed; null while none are counted. @param {Transfer} each */
+export function confirmations(each) {
+  const { confirmations: count, confirmationsNeeded: needed } = each.onChain;
+  if (count === null) return null;
+  const total = needed === 'final' ? ', until its block is final' : ` of ${needed}`;
+  return `${count}${needed === null ? '' : total}`;
+}
+
+/** A badge where a person has to look, with the confirmations of the others. @param {Transfer} each */
+export function chainBadge(each) {
+  if (each.onChain.state === 'needs_review') return badge('needs_review', 'warn');
+  const count = confirmations(each);
+  return count === null ? null : h('span', { class: 'quiet' }, `Confirmations: ${count}`);
+}
+
+/** Sentence for a state on the chain. @param {Transfer} each */
+function stateText(each) {
+  const { state } = each.onChain;
+  const waiting = each.txid ? 'The chain has not told of the transaction yet.' : 'No transaction is known yet.';
+  const texts = /** @type {Record<string, string>} */ ({
+    waiting,
+    seen: 'The transaction pays the amount. It waits for its confirmations.',
+    needs_review: 'A person has to look at it.',
+    settled: 'Nothing more is waited for.',
+    unwatched: 'No node watches its chain, so it is not checked on a chain.',
+  });
+  return texts[state] ?? words(state);
+}
+
+/**
+ * State on the chain, proposals and reviews; nothing before there is any.
+ * @param {Context} context
+ * @param {Kind} kind
+ * @param {Transfer} each
+ */
+export function chainCard(context, kind, each) {
+  const { onChain, proposals, reviews } = each;
+  const isEarly = ['requested', 'rejected'].includes(each.status);
+  if (isEarly && proposals.length === 0 && reviews.length === 0 && onChain.problem === null) return null;
+  const seen = onChain.amountSeen ? money(onChain.amountSeen, each.assetSymbol) : null;
+  const expected = each.amountCrypto ? ` of ${money(each.amountCrypto, each.assetSymbol)}` : '';
+  const tone = onChain.state === 'needs_review' ? 'warn' : '';
+  return h(
+    'section',
+    { class: 'card', 'aria-labelledby': 'on-chain' },
+    h('h2', { id: 'on-chain' }, 'On its chain'),
+    onChain.problem ? h('p', { class: `note ${tone}` }, onChain.problem) : null,
+    facts(
+      ['State', stateText(each)],
+      ['Confirmations', confirmations(each)],
+      ['Amount seen', seen ? `${seen}${expected}` : null],
+    ),
+    proposals.length > 0 ? proposalTable(context, kind, each) : null,
+    reviews.length > 0 ? reviewTable(context, kind, each) : null,
+  );
+}
+
+/** @param {Context} context @param {Kind} kind @param {Transfer} each */
+function proposalTable(context, kind, each) {
+  const isRunning = each.sending === 'running';
+  /** @param {Schemas["TransferProposal"]} found */
+  const buttons = (found) => {
+    const amount = `${money(found.amountCrypto, each.assetSymbol)} in ${found.txid}`;
+    const move = async (/** @type {string} */ action, /** @type {[string, string, string]} */ texts) =>
+      (await confirmed(...texts)) && operator('POST', `${kind}/${each.id}`, { action, txid: found.txid });
+    const attach = () =>
+      move('pay', [
+        'Attach this transaction?',
+        `${amount}. The ${one(kind)} is paid once its chain has confirmed enough of it.`,
+        'Attach transaction',
+      ]);
+    const dismiss = () =>
+      move('dismiss', [
+        'Dismiss this transaction?',
+        `${amount} did not send this ${one(kind)}.`,
+        'Dismiss transaction',
+      ]);
+    return h(
+      'div',
+      { class: 'row' },
+      each.status === 'processing'
+        ? act(context, 'Attach transaction…', 'The transaction is attached.', attach, 'small')
+        : null,
+      act(context, 'Dismiss transaction…', 'The transaction is dismissed.', dismiss, 'small'),
+    );
+  };
+  return h(
+    'div',
+    { class: 'stack' },
+    h('h3', null, 'Transactions that may have sent it'),
+    table(
+      'Transactions that may have sent it',
+      /** @type {import("../shared/dom.js").Column<Schemas["TransferProposal"]>[]} */ ([
+        { name: 'Amount', end: true, cell: (found) => money(found.amountCrypto, each.assetSymbol) },
+        {
+          name: 'Transaction',
+          cell: (found) =>
+            h('span', null, h('span', { class: 'mono' }, found.txid), ' ', copyButton(found.txid, 'transaction')),
+        },
+        { name: 'Seen', cell: (found) => when(found.seenAt) },
+        { name: 'Block', cell: (found) => found.blockHeight ?? 'None yet' },
+        { name: '', cell: (found) => (context.isOperator && !isRunning ? buttons(found) : null) },
+      ]),
+      each.proposals,
+    ).element,
+  );
+}
+
+/** @param {Context} context @param {Kind} kind @param {Transfer} each */
+function reviewTable(context, kind, each) {
+  /** @param {Schemas["TransferReview"]} review */
+  const buttons = (review) => {
+    const end = (/** @type {'resolve' | 'adjust'} */ action) => endReview(kind, each, review, action);
+    return h(
+      'div',
+      { class: 'row' },
+      review.kind === 'gone'
+        ? null
+        : act(context, 'Resolve review…', 'The review has ended.', () => end('resolve'), 'small'),
+      ['gone', 'arrived'].includes(review.kind)
+        ? act(context, 'Adjust balance…', 'The balance is adjusted.', () => end('adjust'), 'small')
+        : null,
+    );
+  };
+  return h(
+    'div',
+    { class: 'stack' },
+    h('h3', null, 'Reviews'),
+    table(
+      'Reviews',
+      /** @type {import("../shared/dom.js").Column<Schemas["TransferReview"]>[]} */ ([
+        { name: 'About', cell: (review) => words(review.kind) },
+        { name: 'Found', cell: (review) => review.problem },
+        { name: 'Since', cell: (review) => when(review.openedAt) },
+        {
+          name: 'Ended',
+          cell: (review) =>
+            review.endedAt ? h('div', null, when(review.endedAt), h('p', { class: 'quiet' }, review.reason)) : null,
+        },
+        {
+          name: '',
+          cell: (review) => (context.isOperator && review.endedAt === null ? buttons(review) : null),
+        },
+      ]),
+      each.reviews,
+    ).element,
+  );
+}
+
+/**
+ * Asks for the reason that ends a review.
+ * @param {Kind} kind
+ * @param {Transfer} each
+ * @param {Schemas["TransferReview"]} review
+ * @param {'resolve' | 'adjust'} action
+ * @returns {Promise<boolean>} whether it has ended
+ */
+async function endReview(kind, each, review, action) {
+  const amount = money(each.amount, each.currency);
+  const direction = review.kind === 'gone' ? 'put back into the balance' : 'taken out of the balance';
+  const [title, text, submit] =
+    action === 'resolve'
+      ? ['Resolve this review?', 'Ends the review. No money is booked.', 'Resolve review']
+      : ['Adjust the balance?', `${amount} is ${direction}, and the review ends.`, 'Adjust balance'];
+  const done = await ask(title, (/** @type {(isDone: boolean) => void} */ close) => [
+    h('p', null, review.problem),
+    h('p', null, text),
+    form({
+      fields: [{ name: 'reason', label: 'Reason', required: true, hint: 'The audit log keeps it.' }],
+      submit,
+      cancel: () => close(false),
+      cancelText: 'Back',
+      send: async ({ reason }) => {
+        await operator('POST', `${kind}/${each.id}`, { action, review: review.id, reason });
+        close(true);
+      },
+    }),
+  ]);
+  return done === true;
 }

@@ -4,7 +4,7 @@ import { ApiError, form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, money, qrCode, to, toast, when, words } from '../shared/dom.js';
 import { feeSources, senders } from './approve.js';
 import { act, coinName, download, filters, head, idLink, once, pages } from './list.js';
-import { sendingBadge, sendingNote } from './transfer_chain.js';
+import { chainBadge, chainCard, sendingBadge, sendingNote } from './transfer_chain.js';
 import { actions, one } from './transfer_steps.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -61,7 +61,7 @@ async function list(context, kind) {
         },
         {
           name: 'Status',
-          cell: (each) => h('div', { class: 'row' }, badge(each.status), sendingBadge(each)),
+          cell: (each) => h('div', { class: 'row' }, badge(each.status), sendingBadge(each), chainBadge(each)),
         },
         { name: 'Amount', end: true, cell: (each) => money(each.amount, each.currency) },
         {
@@ -246,9 +246,8 @@ async function detail(context, kind, id) {
       ),
       h('section', { class: 'card', 'aria-labelledby': 'life' }, h('h2', { id: 'life' }, 'Its life'), life(each)),
     ),
-    isToSend(context, each)
-      ? toSend(context, each)
-      : null,
+    chainCard(context, kind, each),
+    isToSend(context, each) ? toSend(context, each) : null,
   );
 }
 
