@@ -14,6 +14,7 @@ mod locked;
 mod old_copies;
 pub mod old_files;
 mod old_observations;
+mod old_transfers;
 mod older_sqlite;
 mod private_files;
 mod progress;

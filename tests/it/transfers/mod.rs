@@ -4,6 +4,7 @@ mod durability;
 mod events;
 mod guards;
 mod on_chain;
+mod on_litecoin;
 mod payouts;
 mod refunds;
 mod senders;

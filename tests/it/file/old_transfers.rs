@@ -1,0 +1,175 @@
+//! Payouts and refunds of a file of version 21, in which a transfer was paid as soon as somebody entered a transaction: each
+//! state is brought up to date, and gone on from.
+
+use super::audit::findings;
+use super::old_files::{as_of, call, column, opened};
+use crate::support::scratch::Scratch;
+use crate::support::{LIVE, Shop};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// State of the signer in the old file.
+#[derive(Clone, Copy)]
+enum Old {
+    /// None.
+    Silent,
+    /// It was running when the process ended, which a server that starts makes unknown.
+    Running,
+    /// Its outcome is unknown, as the audit log says.
+    Unknown,
+    /// Unknown since a restore.
+    Restored,
+}
+
+/// Steps of a transfer, state of its signer, and what the new file has: status, signer, source of the id, reason to be paid,
+/// whether it was handed over.
+type Case = (&'static [&'static str], Old, &'static str);
+
+const CASES: [Case; 14] = [
+    (&[], Old::Silent, "requested - - - 0"),
+    (&[], Old::Restored, "requested restored - - 0"),
+    (&["approve"], Old::Silent, "approved - - - 0"),
+    (&["approve"], Old::Restored, "approved restored - - 0"),
+    (&["approve", "process"], Old::Silent, "processing - - - 1"),
+    (
+        &["approve", "process"],
+        Old::Running,
+        "processing running - - 1",
+    ),
+    (
+        &["approve", "process"],
+        Old::Unknown,
+        "processing unknown - - 1",
+    ),
+    (
+        &["approve", "process"],
+        Old::Restored,
+        "processing restored - - 1",
+    ),
+    (
+        &["approve", "process", "pay"],
+        Old::Silent,
+        "paid - person unchecked 1",
+    ),
+    (
+        &["approve", "process", "fail"],
+        Old::Silent,
+        "failed - - - 1",
+    ),
+    (&["approve", "fail"], Old::Silent, "failed - - - 0"),
+    (&["reject"], Old::Silent, "rejected - - - 0"),
+    (&["cancel"], Old::Silent, "cancelled - - - 0"),
+    (&["approve", "cancel"], Old::Silent, "cancelled - - - 0"),
+];
+
+const UPGRADED: &str = "select concat_ws(' ', status, ifnull(sending, '-'), ifnull(txid_from, '-'), \
+    ifnull(settled_by, '-'), handed_over_at is not null) from transfers order by seq";
+
+/// A file of version 21 with a transfer of a kind in each of these states; its path, and their ids.
+#[track_caller]
+fn old_file(scratch: &Scratch, kind: &str, cases: &[Case]) -> (PathBuf, Vec<String>) {
+    let shop = Shop::open();
+    let invoice = shop.fund(LIVE, "1000.00", "EUR");
+    let made = cases.iter().map(|(steps, ..)| {
+        let id = match kind {
+            "payouts" => shop.payout("20.00"),
+            _ => shop.refund(&invoice, Some("20.00")),
+        };
+        shop.moved(kind, &id, steps);
+        id
+    });
+    let ids: Vec<String> = made.collect();
+    let file = scratch.path(&format!("{}-{kind}.db", ids[0]));
+    let old = as_of(shop.file(), &file, 21);
+    for ((_, state, _), id) in cases.iter().zip(&ids) {
+        let sending = match state {
+            Old::Silent => continue,
+            Old::Running => "running",
+            Old::Unknown | Old::Restored => "unknown",
+        };
+        let set = "update transfers set sending = ?2 where id = ?1";
+        assert_eq!(old.execute(set, [id, sending]), Ok(1));
+        if !matches!(state, Old::Restored) {
+            let by = "update audit_log set actor = 'signer command' where object_id = ?1 and action like '%.process'";
+            assert_eq!(old.execute(by, [id]), Ok(1));
+        }
+        if matches!(state, Old::Unknown) {
+            let noted = "insert into audit_log (at, actor, action, account, object_id, detail) \
+                select at, actor, replace(action, 'process', 'unknown'), account, object_id, '{}' \
+                from audit_log where object_id = ?1 and action like '%.process'";
+            assert_eq!(old.execute(noted, [id]), Ok(1));
+        }
+    }
+    drop(old);
+    (file, ids)
+}
+
+#[track_caller]
+fn is_brought_up_to_date(file: &Path, cases: &[Case]) {
+    assert_eq!(findings(file), Vec::<String>::new(), "before");
+    let (mut process, _) = opened(file);
+    assert!(process.close());
+    let expected: Vec<_> = cases.iter().map(|(.., expected)| *expected).collect();
+    assert_eq!(column(file, UPGRADED), expected);
+    let attached = "select count(*) || '' from transfers where (txid is null) <> (attached_at is null) \
+        or (txid is not null and attached_at <> finalized_at)";
+    assert_eq!(column(file, attached), ["0"]);
+    assert_eq!(findings(file), Vec::<String>::new(), "after");
+}
+
+#[test]
+fn old_refund_of_each_state_is_brought_up_to_date() {
+    let scratch = Scratch::new();
+    let (file, ids) = old_file(&scratch, "refunds", &CASES);
+    is_brought_up_to_date(&file, &CASES);
+    is_gone_on_from(&file, &ids);
+}
+
+#[test]
+fn old_payout_of_each_state_is_brought_up_to_date() {
+    // One is open at a time.
+    for case in CASES {
+        let scratch = Scratch::new();
+        let (file, _) = old_file(&scratch, "payouts", &[case]);
+        is_brought_up_to_date(&file, &[case]);
+    }
+}
+
+/// What is on hold is released or decided, what a signer left unknown is decided, and what ended stays as it is.
+#[track_caller]
+fn is_gone_on_from(file: &Path, ids: &[String]) {
+    let (mut process, url) = opened(file);
+    let act = |place: usize, action: &str| {
+        let path = format!("/sandbox/refunds/{}", ids[place]);
+        call(&url, "POST", &path, LIVE, &json!({ "action": action }))
+    };
+    for (place, steps) in [
+        (0, &["approve", "process", "pay"][..]),
+        (1, &["release", "approve", "process", "pay"]),
+        (2, &["process", "pay"]),
+        (3, &["release", "process", "pay"]),
+        (4, &["pay"]),
+        (6, &["fail"]),
+        (7, &["pay"]),
+    ] {
+        if steps[0] == "release" {
+            act(place, steps[1]).refused(409, "invalid_transition", Some("action"));
+        } else {
+            act(place, "release").refused(409, "invalid_transition", Some("action"));
+        }
+        let ended = steps.iter().fold(Value::Null, |_, action| {
+            act(place, action).expect(200).json()
+        });
+        let end = if place == 6 { "failed" } else { "paid" };
+        assert_eq!(ended["status"], end, "{place}");
+    }
+    // The signer that was running is waited for; a server that starts makes it unknown.
+    act(5, "pay").refused(409, "invalid_transition", Some("action"));
+    for place in 8..ids.len() {
+        for action in ["process", "pay", "fail", "release"] {
+            act(place, action).refused(409, "invalid_transition", Some("action"));
+        }
+    }
+    assert!(process.close());
+    assert_eq!(findings(file), Vec::<String>::new());
+}
