@@ -8,7 +8,7 @@ use crate::domain::id;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::Observation;
 use crate::domain::refusal::Refusal;
-use crate::domain::time::{DAY_MS, Time};
+use crate::domain::time::{DAY_MS, SECOND_MS, Time};
 use crate::domain::transfer::on_chain::{ProposedOutput, ReviewKind};
 use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::{Sending, Transfer, TransferStatus};
@@ -76,10 +76,17 @@ fn is_exact(of: &Transfer, seen: &Observation) -> bool {
     of.status == TransferStatus::Processing
         && of.txid.is_none()
         && of.sending.is_none()
-        && of.approved_at.is_some_and(|at| seen.seen_at > at)
+        && of
+            .approved_at
+            .is_some_and(|at| seen.seen_at >= begin_of_second(at))
         && of
             .terms
             .is_some_and(|terms| terms.amount_crypto == seen.amount)
+}
+
+/// Begin of the second of a time: nodes tell the times of transactions in seconds.
+fn begin_of_second(at: Time) -> Time {
+    at.plus_ms(at.0.rem_euclid(SECOND_MS).saturating_neg())
 }
 
 /// Returns `true` if an arrival is between half and twice the amount. For a transfer that is held before its approval, any

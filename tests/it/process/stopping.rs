@@ -77,6 +77,9 @@ fn ended(mut stream: TcpStream, body: &Value) -> String {
     answer.lines().next().unwrap().to_owned()
 }
 
+/// A transaction that a signer answers.
+const SENT: &str = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
+
 /// Waits until the program was started this often in all.
 fn until_started(served: &Served, times: usize) {
     assert!(looks::until(|| starts(&served.path("noted")) >= times));
@@ -99,15 +102,12 @@ fn what_a_signer_answers_after_sigterm_is_recorded() {
     let told = Command::new("kill").args(["-TERM", &number]).status();
     assert!(told.unwrap().success());
     assert_eq!(answered(&mut idle), None, "it is stopping");
-    std::fs::write(served.path("answer"), r#"{"txid": "sent-at-the-end"}"#).unwrap();
+    std::fs::write(served.path("answer"), format!(r#"{{"txid": "{SENT}"}}"#)).unwrap();
     std::fs::rename(served.path("answer"), &go).unwrap();
     assert!(running.process.close());
-    served.until(STATE, &["paid "]);
+    served.until(STATE, &["processing "]);
     let running = served.start(&with_signer(&program));
-    assert_eq!(
-        payout(&served, &running.url, &id)["txid"],
-        "sent-at-the-end"
-    );
+    assert_eq!(payout(&served, &running.url, &id)["txid"], SENT);
     assert_eq!(starts(&served.path("noted")), 1);
 }
 
@@ -141,7 +141,7 @@ fn a_signer_that_never_ends_is_not_given_the_time_of_the_answers_too() {
 #[test]
 fn a_signer_is_not_started_once_the_server_is_stopping() {
     let served = Served::new();
-    let program = answering(&served, r#"echo '{"txid": "5wHu1qwD"}'"#);
+    let program = answering(&served, &format!(r#"echo '{{"txid": "{SENT}"}}'"#));
     let mut prepared = served.start(&[]);
     let id = served.requested_payout_in(&prepared, ETHEREUM);
     let session = format!("Cookie: {}", prepared.cookie());
@@ -158,7 +158,7 @@ fn a_signer_is_not_started_once_the_server_is_stopping() {
     assert_eq!(starts(&served.path("noted")), 0);
     // It is sent by the next one.
     let running = served.start(&with_signer(&program));
-    served.until(STATE, &["paid "]);
-    assert_eq!(payout(&served, &running.url, &id)["txid"], "5wHu1qwD");
+    served.until(STATE, &["processing "]);
+    assert_eq!(payout(&served, &running.url, &id)["txid"], SENT);
     assert_eq!(starts(&served.path("noted")), 1);
 }

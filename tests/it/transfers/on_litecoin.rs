@@ -178,6 +178,49 @@ fn invented_txid_waits_until_it_is_corrected() {
 }
 
 #[test]
+fn sent_amount_without_a_txid_settles() {
+    let Some(merchant) = Merchant::open() else {
+        return;
+    };
+    for kind in KINDS {
+        let sent = merchant.processing(kind, None);
+        let txid = merchant.node.pay(&sent.to, sent.amount);
+        let seen = merchant.until(&sent, ["processing", "seen"]);
+        assert_eq!(seen["onChain"]["txid"], txid.as_str());
+        merchant.mine(CONFIRMATIONS + 3);
+        merchant.is_paid(&sent, &txid);
+    }
+}
+
+#[test]
+fn transaction_that_pays_too_little_is_reviewed_until_the_right_one_is_entered() {
+    let Some(merchant) = Merchant::open() else {
+        return;
+    };
+    for kind in KINDS {
+        let sent = merchant.processing(kind, None);
+        let short = merchant.node.pay(&sent.to, "0.001");
+        merchant.pay(&sent, &short).expect(200);
+        let problem = format!("transaction {short} pays 0.001 of {} LTC", sent.amount);
+        for _ in 0..2 {
+            let reviewed = merchant.until(&sent, ["processing", "needs_review"]);
+            assert_eq!(reviewed["onChain"]["problem"], problem);
+            assert_eq!(reviewed["onChain"]["amountSeen"], "0.001");
+            merchant.mine(CONFIRMATIONS);
+        }
+        let other = merchant
+            .node
+            .pay(&merchant.node.address("bech32"), sent.amount);
+        merchant.pay(&sent, &other).expect(200);
+        merchant.until(&sent, ["processing", "needs_review"]);
+        let right = merchant.node.pay(&sent.to, sent.amount);
+        merchant.pay(&sent, &right).expect(200);
+        merchant.mine(CONFIRMATIONS);
+        merchant.is_paid(&sent, &right);
+    }
+}
+
+#[test]
 fn transaction_pays_as_many_transfers_as_it_has_outputs() {
     let Some(merchant) = Merchant::open() else {
         return;

@@ -221,9 +221,10 @@ fn the_first_real_payment_from_an_empty_folder() {
             && found.contains(": regtest, block 101 "),
         "{found}"
     );
-    assert_eq!(found.matches("wrong: ").count(), 1, "{found}");
+    assert_eq!(found.matches("wrong: ").count(), 2, "{found}");
     assert!(
-        found.contains("wrong: the public url is not https"),
+        found.contains("wrong: the public url is not https")
+            && found.contains("no coin is on offer: no node of litecoin was reached yet"),
         "{found}"
     );
     let serve = reader.next("serve");
