@@ -50,8 +50,10 @@ impl Service {
         }
         let txid = at.txid.clone().unwrap_or_default();
         match case {
-            ChainCase::OtherAddress => self.present_elsewhere(tx, now, &at, &txid)?,
-            ChainCase::Dropped => self.drop_simulated(tx, now, &at, &txid)?,
+            ChainCase::OtherAddress => {
+                self.pay_nothing(tx, now, &at, (&txid, SentState::Mempool))?
+            }
+            ChainCase::Dropped => self.pay_nothing(tx, now, &at, (&txid, SentState::Absent))?,
             ChainCase::Seen | ChainCase::Confirmed | ChainCase::Short => {
                 self.pay_simulated(tx, now, &at, (&txid, case))?;
             }
@@ -110,13 +112,13 @@ impl Service {
         Ok(())
     }
 
-    /// The transaction is in the mempool, and pays nothing to the destination.
-    fn present_elsewhere(
+    /// The transaction pays nothing to the destination: it is in the mempool and pays elsewhere, or is gone.
+    fn pay_nothing(
         &self,
         tx: &Tx<'_>,
         now: Time,
         of: &Transfer,
-        txid: &str,
+        (txid, state): (&str, SentState),
     ) -> Result<(), Error> {
         let place = place(of, txid);
         let known = observations::at(tx, &place)?;
@@ -124,24 +126,7 @@ impl Service {
             self.advance(tx, now, &place, ChainMove::Dropped)?
                 .booked()?;
         }
-        self.set_simulated(tx, now, of, (txid, SentState::Mempool))
-    }
-
-    /// The transaction is gone.
-    fn drop_simulated(
-        &self,
-        tx: &Tx<'_>,
-        now: Time,
-        of: &Transfer,
-        txid: &str,
-    ) -> Result<(), Error> {
-        let place = place(of, txid);
-        let known = observations::at(tx, &place)?;
-        if known.is_some_and(|known| known.state != PaymentState::Dropped) {
-            self.advance(tx, now, &place, ChainMove::Dropped)?
-                .booked()?;
-        }
-        self.set_simulated(tx, now, of, (txid, SentState::Absent))
+        self.set_simulated(tx, now, of, (txid, state))
     }
 
     fn set_simulated(
