@@ -8,6 +8,7 @@ mod derived;
 pub(super) mod history;
 mod requested;
 mod sent;
+mod states;
 mod told;
 
 use super::Error;
@@ -40,6 +41,7 @@ pub fn audit(
     check_sales(db, report)?;
     requested::check(db, report)?;
     sent::check(db, report)?;
+    states::check(db, report)?;
     told::check_transfers(db, report)?;
     told::check_deposits(db, report)?;
     let counts = audit::counts(db)?;

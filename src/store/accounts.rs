@@ -2,6 +2,7 @@
 
 use super::memo::recall;
 use super::statement::{commands, rows, values};
+use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
 use crate::domain::account::{Account, Branding};
 use crate::domain::time::Time;
@@ -109,7 +110,9 @@ pub fn insert(tx: &Tx<'_>, account: &Account) -> Result<i64, StoreError> {
         ":rate_spread_bps": account.spread,
         ":signer_max": account.signer_max,
     };
-    INSERT.insert(tx, params)
+    let seq = INSERT.insert(tx, params)?;
+    tx.changes_value(ValueKind::Account, seq);
+    Ok(seq)
 }
 
 /// Saves what can change of an account.
@@ -140,6 +143,7 @@ pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
         ":rate_spread_bps": account.spread,
         ":signer_max": account.signer_max,
     };
+    tx.changes_value(ValueKind::Account, account.seq);
     UPDATE.run(tx, params).map(drop)
 }
 
@@ -152,6 +156,7 @@ pub fn roll_legacy_secret(
 ) -> Result<(), StoreError> {
     tx.changes_accounts();
     let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };
+    tx.changes_value(ValueKind::Account, seq);
     ROLL_LEGACY_SECRET.run(tx, params).map(drop)
 }
 

@@ -44,9 +44,9 @@ rows! {
         Ok(Entry { seq, at, actor, action, account, object_id, detail })
     }
     PAGE_OF_ACCOUNT = select "from audit_log l join accounts a on a.seq = l.account \
-        where l.account = :account and l.seq < :before order by l.seq desc limit :limit";
+        where l.account = :account and l.seq < :before and l.action <> 'state.note' order by l.seq desc limit :limit";
     PAGE = select "from audit_log l left join accounts a on a.seq = l.account \
-        where l.seq < :before order by l.seq desc limit :limit";
+        where l.seq < :before and l.action <> 'state.note' order by l.seq desc limit :limit";
 }
 
 values! {
@@ -105,15 +105,17 @@ pub fn was_taken_away(db: &Reader<'_>, account: i64, invoice: &str) -> Result<bo
     )
 }
 
-/// Adds an entry.
+/// Adds an entry, with the hashes of the values that the transaction has changed.
 pub fn insert(tx: &Tx<'_>, entry: &NewEntry<'_>, now: Time) -> Result<(), StoreError> {
-    tx.told(|conn| insert_on(conn, entry, now))
+    let states = tx.take_states()?;
+    tx.told(|conn| insert_on(conn, entry, states.as_deref(), now))
 }
 
-/// [`insert`], by a connection that no server uses.
+/// [`insert`] with hashes that were made, by any connection.
 pub(super) fn insert_on(
     conn: &Connection,
     entry: &NewEntry<'_>,
+    states: Option<&str>,
     now: Time,
 ) -> rusqlite::Result<()> {
     let params = named_params! {
@@ -123,7 +125,7 @@ pub(super) fn insert_on(
         ":account": entry.account,
         ":object_id": entry.object_id,
         ":detail": entry.detail,
-        ":states": None::<String>,
+        ":states": states,
     };
     append(conn, Log::AuditLog, &INSERT, params).map(drop)
 }

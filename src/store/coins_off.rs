@@ -1,6 +1,7 @@
 //! The table `coins_off`: the coins that the operator has switched off.
 
 use super::statement::{commands, values};
+use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::time::Time;
@@ -29,11 +30,13 @@ pub fn everywhere(off: &[(&'static Asset, Time)], coin: &str) -> bool {
 /// Switches a coin off; one that is off stays so.
 pub fn insert(tx: &Tx<'_>, asset: &Asset, since: Time) -> Result<bool, StoreError> {
     let params = named_params! { ":asset": asset.id, ":since": since };
+    tx.changes_coin(ValueKind::CoinOff, "coin_off", asset.id);
     INSERT.run(tx, params).map(|rows| rows == 1)
 }
 
 /// Switches a coin on; false where it was on.
 pub fn remove(tx: &Tx<'_>, asset: &Asset) -> Result<bool, StoreError> {
     let params = named_params! { ":asset": asset.id };
+    tx.changes_coin(ValueKind::CoinOff, "coin_off", asset.id);
     REMOVE.run(tx, params).map(|rows| rows == 1)
 }

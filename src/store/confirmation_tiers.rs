@@ -3,6 +3,7 @@
 //! What always holds: a coin has all of its tiers here, or none.
 
 use super::statement::{commands, values};
+use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Asset;
 use crate::domain::chain::Depth;
@@ -35,6 +36,7 @@ pub fn of(db: &Reader<'_>, asset: &Asset) -> Result<Tiers, StoreError> {
 
 /// Keeps what the operator says of a coin; nothing: its chain's tiers hold again.
 pub fn set(tx: &Tx<'_>, asset: &Asset, tiers: Option<&Tiers>) -> Result<(), StoreError> {
+    tx.changes_coin(ValueKind::Confirmations, "confirmations", asset.id);
     REMOVE.run(tx, named_params! { ":asset": asset.id })?;
     for tier in tiers.map_or(&[][..], Tiers::each) {
         let blocks = match tier.needed {

@@ -1,6 +1,7 @@
 //! The table `file`: its one row has the file's kind, and the settings of the whole service.
 
 use super::statement::{commands, rows, text, values};
+use super::states::ValueKind;
 use super::{Kind, Reader, StoreError, Tx};
 use crate::domain::render::sandbox::Counts;
 use crate::domain::time::Time;
@@ -75,6 +76,7 @@ pub fn load(db: &Reader<'_>) -> Result<Option<FileRow>, StoreError> {
 /// Begins a file.
 pub fn insert(tx: &Tx<'_>, kind: Kind, checkout_secret: &[u8]) -> Result<(), StoreError> {
     let params = named_params! { ":kind": kind, ":checkout_secret": checkout_secret };
+    tx.changes_value(ValueKind::Maintenance, 1);
     INSERT.run(tx, params).map(drop)
 }
 
@@ -86,6 +88,7 @@ pub fn set_clock(tx: &Tx<'_>, offset_ms: i64, frozen_at: Option<Time>) -> Result
 
 /// Pauses or resumes live invoices and payouts.
 pub fn set_maintenance(tx: &Tx<'_>, maintenance: bool) -> Result<(), StoreError> {
+    tx.changes_value(ValueKind::Maintenance, 1);
     SET_MAINTENANCE
         .run(tx, named_params! { ":maintenance": maintenance })
         .map(drop)
@@ -154,5 +157,6 @@ pub fn counts(db: &Reader<'_>) -> Result<Option<Counts>, StoreError> {
 /// Removes everything but the file's own row.
 pub fn reset(tx: &Tx<'_>) -> Result<(), StoreError> {
     tx.note(|changes| changes.everything = true);
+    tx.changes_value(ValueKind::Maintenance, 1);
     tx.script(RESET)
 }

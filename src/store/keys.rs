@@ -146,6 +146,7 @@ pub fn insert(tx: &Tx<'_>, key: &NewKey<'_>) -> Result<(), StoreError> {
         ":last4": key.last4,
         ":created_at": key.created_at,
     };
+    tx.changes_key(key.id);
     INSERT.run(tx, params).map(drop)
 }
 
@@ -159,6 +160,7 @@ pub fn touch(tx: &Tx<'_>, id: &str, now: Time) -> Result<(), StoreError> {
 /// Revokes a key; false where there is no such key in use.
 pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<bool, StoreError> {
     tx.note(|changes| changes.keys = true);
+    tx.changes_key(id);
     REVOKE
         .run(tx, named_params! { ":id": id, ":now": now })
         .map(|rows| rows == 1)
@@ -167,6 +169,7 @@ pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<bool, StoreError> {
 /// Lets a key work until then and no longer; false where there is no such key in use, or its end is set already.
 pub fn expire(tx: &Tx<'_>, id: &str, expires_at: Time) -> Result<bool, StoreError> {
     tx.note(|changes| changes.keys = true);
+    tx.changes_key(id);
     EXPIRE
         .run(tx, named_params! { ":id": id, ":expires_at": expires_at })
         .map(|rows| rows == 1)

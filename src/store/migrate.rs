@@ -10,13 +10,13 @@ pub(super) use template::template;
 
 use super::StoreError;
 use super::audit::FOREIGN_KEYS;
-use super::history;
+use super::{history, states};
 use crate::domain::progress::{Said, Tell, count};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first; its place is its version.
-const MIGRATIONS: [&str; 27] = [
+const MIGRATIONS: [&str; 28] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -44,6 +44,7 @@ const MIGRATIONS: [&str; 27] = [
     include_str!("../../sql/migrations/0025_null_is_json.sql"),
     include_str!("../../sql/migrations/0026_history.sql"),
     include_str!("../../sql/migrations/0027_sent_transfers.sql"),
+    include_str!("../../sql/migrations/0028_states.sql"),
 ];
 
 /// Version of the last migration that edits the text of the schema. An upgrade past it checks the whole file.
@@ -51,6 +52,8 @@ const SCHEMA_EDITED: usize = 25;
 
 /// The version from which on the rows of the ledger and of the audit log are chained.
 const HISTORY_SINCE: usize = 26;
+/// The version from which on the audit log keeps hashes of accounts, keys, users, wallets, pools and settings.
+const STATES_SINCE: usize = 28;
 
 /// Brings a file up to the newest version, in one transaction. Where a reference leads nowhere afterwards, nothing is
 /// changed. `tell` hears of each step, and of none where there is nothing to do.
@@ -94,6 +97,9 @@ fn migrate_in_one(conn: &mut Connection, tell: &mut Tell<'_>) -> Result<(), Stor
     }
     if version < HISTORY_SINCE {
         history::begin(&tx)?;
+    }
+    if version < STATES_SINCE {
+        states::begin(&tx)?;
     }
     let first = FOREIGN_KEYS.first_on(&tx, &[])?;
     if let Some((about, _, should)) = first {

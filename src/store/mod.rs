@@ -67,6 +67,7 @@ pub mod servers;
 pub mod sessions;
 mod source;
 mod statement;
+pub mod states;
 pub mod summary;
 pub mod transfer_proposals;
 pub mod transfer_reviews;

@@ -1,6 +1,7 @@
 //! The table `network_fees`: the network fee of each coin for which the operator has set one.
 
 use super::statement::{commands, values};
+use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;
@@ -23,6 +24,7 @@ pub fn of(db: &Reader<'_>, asset: &Asset) -> Result<Option<Units>, StoreError> {
 
 /// Sets the fee of a coin; `None` goes back to the program's.
 pub fn set(tx: &Tx<'_>, asset: &Asset, fee: Option<Units>) -> Result<(), StoreError> {
+    tx.changes_coin(ValueKind::NetworkFee, "network_fee", asset.id);
     match fee {
         Some(fee) => PUT.run(tx, named_params! { ":asset": asset.id, ":fee": fee }),
         None => REMOVE.run(tx, named_params! { ":asset": asset.id }),

@@ -37,11 +37,13 @@ pub fn put(
     changed_at: Time,
 ) -> Result<(), StoreError> {
     let params = named_params! { ":account": account, ":chain": chain, ":address": address, ":changed_at": changed_at };
+    tx.changes_payout_address(account, chain.as_str());
     PUT.run(tx, params).map(drop)
 }
 
 /// Removes the address.
 pub fn remove(tx: &Tx<'_>, account: i64, chain: Chain) -> Result<(), StoreError> {
     let params = named_params! { ":account": account, ":chain": chain };
+    tx.changes_payout_address(account, chain.as_str());
     REMOVE.run(tx, params).map(drop)
 }

@@ -53,9 +53,12 @@ commands! {
 pub fn import(tx: &Tx<'_>, chain: Chain, address: &str, now: Time) -> Result<bool, StoreError> {
     let params =
         named_params! { ":pool": chain.address_pool(), ":address": address, ":imported_at": now };
-    let added = IMPORT.run(tx, params)?;
+    let added = IMPORT.insert_unless_there(tx, params)?;
+    if let Some(seq) = added {
+        tx.adds_to_pool(chain.address_pool(), seq);
+    }
     tx.note(|changes| changes.addresses.push((chain, address.to_owned())));
-    Ok(added == 1)
+    Ok(added.is_some())
 }
 
 /// Takes the longest imported address that is free, for an account.

@@ -1,6 +1,7 @@
 //! The table `users`.
 
 use super::statement::{commands, rows, values};
+use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
 use crate::domain::time::Time;
 use crate::domain::user::User;
@@ -52,7 +53,9 @@ pub fn insert(tx: &Tx<'_>, user: &User, password_hash: &str) -> Result<i64, Stor
         ":account": user.account,
         ":created_at": user.created_at,
     };
-    INSERT.insert(tx, params)
+    let seq = INSERT.insert(tx, params)?;
+    tx.changes_value(ValueKind::User, seq);
+    Ok(seq)
 }
 
 /// Every user, oldest first.
@@ -73,12 +76,14 @@ pub fn by_email(db: &Reader<'_>, email: &str) -> Result<Option<(User, String)>, 
 /// Changes the password.
 pub fn set_password(tx: &Tx<'_>, seq: i64, password_hash: &str) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":password_hash": password_hash };
+    tx.changes_value(ValueKind::User, seq);
     SET_PASSWORD.run(tx, params).map(drop)
 }
 
 /// Lets a user sign in again, or no longer.
 pub fn set_disabled(tx: &Tx<'_>, seq: i64, since: Option<Time>) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":disabled_at": since };
+    tx.changes_value(ValueKind::User, seq);
     SET_DISABLED.run(tx, params).map(drop)
 }
 
@@ -95,17 +100,20 @@ pub fn second_factor(db: &Reader<'_>, seq: i64) -> Result<Option<[u8; 20]>, Stor
 /// Begins a second factor, in place of one that was only begun; false where it is asked for already.
 pub fn begin_second_factor(tx: &Tx<'_>, seq: i64, secret: &[u8; 20]) -> Result<bool, StoreError> {
     let params = named_params! { ":seq": seq, ":second_factor_secret": secret };
+    tx.changes_value(ValueKind::User, seq);
     BEGIN_SECOND_FACTOR.run(tx, params).map(|rows| rows == 1)
 }
 
 /// From now on the second factor is asked for. False where there is none that was only begun.
 pub fn turn_second_factor_on(tx: &Tx<'_>, seq: i64, at: Time) -> Result<bool, StoreError> {
     let params = named_params! { ":seq": seq, ":at": at };
+    tx.changes_value(ValueKind::User, seq);
     TURN_SECOND_FACTOR_ON.run(tx, params).map(|rows| rows == 1)
 }
 
 /// Forgets the second factor, also where it was only begun.
 pub fn end_second_factor(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
+    tx.changes_value(ValueKind::User, seq);
     END_SECOND_FACTOR
         .run(tx, named_params! { ":seq": seq })
         .map(drop)

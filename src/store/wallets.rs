@@ -5,6 +5,7 @@
 
 use super::chain_cursors::{self, Cursor};
 use super::statement::{commands, rows, values};
+use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::money::coin::Units;
@@ -232,7 +233,8 @@ pub fn insert(tx: &Tx<'_>, new: &NewWallet<'_>, now: Time) -> Result<(), StoreEr
         ":next": new.next_index, ":least": new.least_index, ":id": new.id, ":name": new.name, ":script": wallet.script,
         ":key": wallet.key.key, ":chain_code": wallet.key.chain_code, ":now": now,
     };
-    INSERT.insert(tx, params).map(drop)
+    tx.changes_value(ValueKind::Wallet, INSERT.insert(tx, params)?);
+    Ok(())
 }
 
 /// Lets a wallet hand out again, from this index on, which is above all that was handed out, and that was paid.
@@ -242,12 +244,14 @@ pub fn resume(tx: &Tx<'_>, seq: i64, new: &NewWallet<'_>, now: Time) -> Result<(
         ":least": new.least_index,
         ":name": new.name, ":now": now,
     };
+    tx.changes_value(ValueKind::Wallet, seq);
     RESUME.run(tx, params).map(drop)
 }
 
 /// Lets a wallet hand out nothing more.
 pub fn retire(tx: &Tx<'_>, seq: i64, now: Time) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":now": now };
+    tx.changes_value(ValueKind::Wallet, seq);
     RETIRE.run(tx, params).map(drop)
 }
 
@@ -260,6 +264,7 @@ pub fn stop(tx: &Tx<'_>, seq: i64, index: u32, now: Time) -> Result<(), StoreErr
 /// A wallet never goes back to this index, which is below its next one.
 pub fn keep_above(tx: &Tx<'_>, seq: i64, index: u32) -> Result<(), StoreError> {
     let params = named_params! { ":seq": seq, ":index": index };
+    tx.changes_value(ValueKind::Wallet, seq);
     KEEP_ABOVE.run(tx, params).map(drop)
 }
 

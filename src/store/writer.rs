@@ -18,6 +18,7 @@ pub use put_off::Touched;
 use super::health::{Health, Refusing};
 use super::lock::{Lock, Place};
 use super::memo::Memo;
+use super::states::Pending;
 use super::{OnCommit, Reader, StoreError};
 use crate::domain::asset::Chain;
 use job::{Answer, Asked, Job, Once, Repeatable};
@@ -75,6 +76,8 @@ pub struct Tx<'c> {
     again: Option<&'c Cell<bool>>,
     /// Invoices whose settling is put off.
     put_off: put_off::PutOff,
+    /// Values that were changed and whose hashes the audit log does not keep yet.
+    pub(super) pending: Pending,
 }
 
 impl<'c> std::ops::Deref for Tx<'c> {

@@ -9,6 +9,7 @@ pub mod links;
 pub mod litecoind;
 pub mod looks;
 pub mod lying;
+pub mod noted;
 pub mod operator_interface;
 mod outcome;
 pub mod payer;

@@ -6,7 +6,7 @@ use crate::domain::time::Time;
 use crate::store::audit_log::{self, NewEntry};
 use crate::store::lock::Lock;
 use crate::store::open::{open_plain, prepare};
-use crate::store::{StoreError, history};
+use crate::store::{StoreError, history, states};
 use rusqlite::{Connection, OpenFlags};
 
 impl Copy {
@@ -28,14 +28,15 @@ impl Copy {
         Ok(found.unwrap_or_default())
     }
 
-    /// Adds an entry to the audit log of the copy.
+    /// Adds an entry to the audit log of the copy, with hashes of what the restore has changed.
     ///
     /// # Errors
     /// [`StoreError`] where it cannot be written.
     pub fn note(&self, entry: &NewEntry<'_>, now: Time) -> Result<(), StoreError> {
         let mut conn = open_plain(&self.temporary)?;
         let tx = conn.transaction()?;
-        audit_log::insert_on(&tx, entry, now)?;
+        let states = states::of_restored(&tx)?;
+        audit_log::insert_on(&tx, entry, Some(&states), now)?;
         tx.commit()?;
         Ok(conn.close().map_err(|(_, error)| error)?)
     }

@@ -10,6 +10,7 @@
 
 use super::job::Job;
 use super::{Changes, Reader, StoreError, Thread, Tx};
+use crate::store::states::Pending;
 use std::cell::{Cell, RefCell};
 
 type Batch = [Box<dyn Job>];
@@ -105,6 +106,7 @@ impl Thread {
             changes,
             again,
             put_off: RefCell::new(None),
+            pending: Pending::default(),
         });
         if self.file.conn.is_autocommit() {
             self.health.check()?;

@@ -81,7 +81,12 @@ impl<W, T, E> Asked<W, T, E> {
 impl<W: Work<T, E>, T: Send, E: Send> Job for Asked<W, T, E> {
     fn run(&mut self, tx: &Tx<'_>) -> bool {
         let work = &mut self.work;
-        let outcome = catch_unwind(AssertUnwindSafe(|| work.work(tx)))
+        let work = || {
+            let done = work.work(tx)?;
+            tx.note_rest().map_err(WriteError::Store)?;
+            Ok(done)
+        };
+        let outcome = catch_unwind(AssertUnwindSafe(work))
             .unwrap_or_else(|_| Err(failed("a write panicked")));
         self.outcome.insert(outcome).is_ok()
     }

@@ -7,6 +7,7 @@
 use super::till::Till;
 use crate::file::audit::findings;
 use crate::operator::wallets::{done, wallet};
+use crate::support::noted::note_written;
 use crate::support::payer::{Coin, Payer, decimal, outpoint, units};
 use crate::support::regtest::Regtest;
 use crate::support::served::Running;
@@ -62,6 +63,7 @@ impl<'a> Counter<'a> {
         let till = Till::new(&["--node", &format!("{}={}", node.chain, node.url())]);
         let customers = "update accounts set customers_enabled = 1";
         till.served.open().execute(customers, []).unwrap();
+        note_written(&till.served.file);
         let secp = Secp256k1::new();
         let purpose = if script == "tr" { 86 } else { 84 };
         let path: DerivationPath = format!("m/{purpose}'/1'/0'").parse().unwrap();

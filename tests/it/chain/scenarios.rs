@@ -8,6 +8,7 @@ mod payers;
 use super::till::Till;
 use crate::file::audit::findings;
 use crate::support::came::{Came, booked};
+use crate::support::noted::note_written;
 use crate::support::served::Running;
 use rusqlite::Connection;
 use serde_json::Value;
@@ -234,6 +235,7 @@ fn plays(till: &Till, payer: &impl Payer) {
     let file = till.served.open();
     let enabled = "update accounts set customers_enabled = 1";
     file.execute(enabled, []).unwrap();
+    note_written(&till.served.file);
     let mut running = till.start();
     till.until_known(chain, symbol);
     // Customers have no address on litecoin and dogecoin.

@@ -1,5 +1,6 @@
 //! `coffer backup` and `coffer restore`: copies under load, killed copies, and continuing from an older copy.
 
+use crate::support::noted::note_written;
 use crate::support::process::sandbox;
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, TEST, agent, send};
@@ -202,6 +203,7 @@ fn history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> String 
         .unwrap()
         .execute_batch(imported)
         .unwrap();
+    note_written(file);
     payout
 }
 

@@ -3,6 +3,7 @@
 pub mod audit;
 mod audit_chains;
 mod audit_edits;
+mod audit_states;
 mod durability;
 mod failing_disk;
 mod first_use;

@@ -5,6 +5,7 @@ use crate::file::old_files::column;
 use crate::invoices::idempotency::fifty;
 use crate::operator::wallets::{EVM, VPUB, XPUB, ZPUB, done, wallet};
 use crate::process::serve::{SetUp, call, serve};
+use crate::support::noted::note_written;
 use coffer::domain::asset::Chain;
 use coffer::domain::wallet::{Said, read};
 use rusqlite::Connection;
@@ -27,10 +28,9 @@ pub fn derived(chain: Chain, key: &str, index: u32) -> String {
 /// A shop whose customers have addresses.
 pub fn shop() -> SetUp {
     let shop = SetUp::new();
-    write(
-        &shop,
-        "update accounts set customers_enabled = 1, status = 'active'",
-    );
+    let active = "update accounts set customers_enabled = 1, status = 'active'";
+    write(&shop, active);
+    note_written(&shop.file());
     shop
 }
 

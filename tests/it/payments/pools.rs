@@ -4,6 +4,7 @@ use crate::file::audit::findings;
 use crate::invoices::idempotency::fifty;
 use crate::payments::live_addresses::watch;
 use crate::process::serve::{SetUp, call, serve};
+use crate::support::noted::note_written;
 use crate::support::{Answer, Shop, agent, send};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -40,6 +41,7 @@ impl Shop {
             .unwrap()
             .execute(sql, [])
             .unwrap();
+        note_written(self.file());
         self.signed_in("ada@sandbox.test")
     }
 
@@ -295,6 +297,7 @@ fn fifty_at_once_share_out_a_pool_of_thirty_ten_a_minute() {
     }
     assert_eq!(handed_out.len(), 30);
     assert_eq!(served.pools(), pool(0, 30));
+    note_written(&served.shop.file());
     assert!(findings(&served.shop.file()).is_empty());
 }
 
@@ -327,5 +330,6 @@ fn one_account_does_not_empty_a_pool_that_others_need() {
     assert_eq!(served.pools(), pool(0, 21));
     // Test mode takes nothing from a pool.
     assert_eq!(served.ask_for(&served.shop.test, "test", 20), 20);
+    note_written(&served.shop.file());
     assert!(findings(&served.shop.file()).is_empty());
 }

@@ -3,6 +3,7 @@
 use super::looks;
 use super::scratch::Scratch;
 use super::{Answer, agent, send};
+use crate::support::noted::note_written;
 use crate::support::process::Process;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -183,6 +184,7 @@ impl Served {
         file.execute(address, [chain, to]).unwrap();
         file.execute("update accounts set payout_asset = ?1", [asset])
             .unwrap();
+        note_written(&self.file);
         let url = format!("{}/v1/payouts", running.url);
         let key = [("X-API-Key", self.key.as_str())];
         let body = json!({ "amount": "20.00" }).to_string();

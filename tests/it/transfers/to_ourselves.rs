@@ -3,6 +3,7 @@
 use crate::chain::till::Till;
 use crate::operator::wallets::{EVM, done, wallet};
 use crate::support::anvil::Node;
+use crate::support::noted::note_written;
 use crate::support::served::{Running, Served, approval};
 use crate::support::{agent, send};
 use coffer::domain::chain::Chain;
@@ -123,6 +124,7 @@ fn a_wallet_passes_over_an_address_that_money_is_sent_to() {
     )
     .unwrap();
     drop(conn);
+    note_written(&till.served.file);
     let running = till.start();
     till.until_known("ethereum", "ETH");
     let given = |_: usize| till.invoice(&running, "ETH")["depositAddress"].clone();

@@ -1,6 +1,7 @@
 //! Where everything is done: a shop with two accounts, what there is in it so far, and those who do it.
 
 use crate::support::dice::Dice;
+use crate::support::noted::note_written;
 use crate::support::operator_interface::OTHER_ACCOUNT;
 use crate::support::{Answer, LIVE, Shop, TEST, agent, send};
 use coffer::Config;
@@ -97,6 +98,7 @@ impl Scene {
                    select 'second', 2, url, secret, 'legacy', 1, created_at from endpoints where removed_at is null;"
             ))
             .unwrap();
+        note_written(file);
         let first = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
         let side = |account: &str, key: String, mode| Side {
             account: account.to_owned(),

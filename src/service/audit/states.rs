@@ -1,0 +1,79 @@
+//! Compares accounts, keys, users, wallets, pools, payout addresses and settings with the hashes that the audit log keeps.
+
+use super::{Error, Finding};
+use crate::store::Reader;
+use crate::store::states::{self, ValueKind};
+use std::collections::HashMap;
+
+/// Rule 10: each value is what the audit log says that it was left as. Memory grows with the number of values.
+pub(super) fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
+    let mut noted: HashMap<String, Option<String>> = HashMap::new();
+    states::noted(db, |name, link| {
+        noted.insert(name, link);
+    })?;
+    for &kind in ValueKind::ALL {
+        states::each(db, kind, |state| {
+            let right = noted.remove(&state.name).flatten();
+            compare(&state.name, right, &state.link.to_string(), report);
+        })?;
+    }
+    check_pools(db, &mut noted, report)?;
+    let mut gone: Vec<_> = noted
+        .into_iter()
+        .filter(|(_, link)| link.is_some())
+        .collect();
+    gone.sort();
+    for (name, _) in gone {
+        report(finding(&name, "not there", "there, by the audit log"));
+    }
+    Ok(())
+}
+
+/// Compares each import of a pool, and finds addresses that no import has.
+fn check_pools(
+    db: &Reader<'_>,
+    noted: &mut HashMap<String, Option<String>>,
+    report: &mut dyn FnMut(Finding),
+) -> Result<(), Error> {
+    let names = noted.keys().filter(|name| states::pool_of(name).is_some());
+    let mut ends = Vec::new();
+    for name in names.cloned().collect::<Vec<_>>() {
+        let right = noted.remove(&name).flatten();
+        if let Some((pool, first, last)) = states::pool_of(&name) {
+            let link = states::of_pool(db, pool, first, last)?;
+            compare(&name, right, &link.to_string(), report);
+            ends.push((pool.to_owned(), first, last));
+        }
+    }
+    for (pool, count) in states::pool_counts(db, &ends)? {
+        if count != 0 {
+            let is = format!("with {count} addresses that were not imported");
+            let should = "with those of its imports in the audit log";
+            report(finding(&format!("pool {pool}"), &is, should));
+        }
+    }
+    Ok(())
+}
+
+fn compare(name: &str, right: Option<String>, link: &str, report: &mut dyn FnMut(Finding)) {
+    match right {
+        Some(right) if right == link => {}
+        Some(right) => {
+            let should = format!("of hash {right}, by the newest row of the audit log about it");
+            report(finding(name, &format!("edited: of hash {link}"), &should));
+        }
+        None => {
+            let is = format!("not in the audit log: of hash {link}");
+            report(finding(name, &is, "in a row of the audit log"));
+        }
+    }
+}
+
+fn finding(about: &str, is: &str, should: &str) -> Finding {
+    Finding {
+        rule: 10,
+        about: about.to_owned(),
+        is: is.to_owned(),
+        should: should.to_owned(),
+    }
+}

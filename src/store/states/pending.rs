@@ -1,0 +1,105 @@
+//! Values that a transaction has changed, until the audit log keeps their hashes.
+
+use super::values::{Key, ValueKind, with_key};
+use super::{note, of_pool, pool_name, text};
+use crate::store::{StoreError, Tx};
+use std::cell::RefCell;
+
+/// A value that was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Changed {
+    /// The values of a kind that have this key; with the name of one that may be gone.
+    Value(ValueKind, Key, Option<String>),
+    /// Addresses of a pool, by the `seq` of the first and of the last.
+    Pool(String, i64, i64),
+}
+
+/// Values that were changed and are not noted yet.
+#[derive(Default)]
+pub(in crate::store) struct Pending(RefCell<Vec<Changed>>);
+
+impl Pending {
+    fn add(&self, changed: Changed) {
+        let mut all = self.0.borrow_mut();
+        if !all.contains(&changed) {
+            all.push(changed);
+        }
+    }
+}
+
+impl Tx<'_> {
+    /// Notes that a value was changed that is never removed, by its key.
+    pub(in crate::store) fn changes_value(&self, kind: ValueKind, seq: i64) {
+        self.pending
+            .add(Changed::Value(kind, Key::Number(seq), None));
+    }
+
+    /// [`Tx::changes_value`] of a key.
+    pub(in crate::store) fn changes_key(&self, id: &str) {
+        let key = Key::Text(id.to_owned());
+        self.pending.add(Changed::Value(ValueKind::Key, key, None));
+    }
+
+    /// [`Tx::changes_value`] of an account's payout address, which may be gone.
+    pub(in crate::store) fn changes_payout_address(&self, account: i64, chain: &str) {
+        let name = format!("payout_address {account} {chain}");
+        let kind = ValueKind::PayoutAddress;
+        self.pending
+            .add(Changed::Value(kind, Key::Number(account), Some(name)));
+    }
+
+    /// [`Tx::changes_value`] of a setting of a coin, which may be gone.
+    pub(in crate::store) fn changes_coin(&self, kind: ValueKind, setting: &str, asset: &str) {
+        let name = format!("{setting} {asset}");
+        let key = Key::Text(asset.to_owned());
+        self.pending.add(Changed::Value(kind, key, Some(name)));
+    }
+
+    /// Notes that an address was added to a pool; those that are added one after the other have one hash.
+    pub(in crate::store) fn adds_to_pool(&self, pool: &str, seq: i64) {
+        let mut all = self.pending.0.borrow_mut();
+        let same = all.iter_mut().find_map(|changed| match changed {
+            Changed::Pool(of, _, last) if of == pool => Some(last),
+            Changed::Pool(..) | Changed::Value(..) => None,
+        });
+        match same {
+            Some(last) => *last = seq,
+            None => all.push(Changed::Pool(pool.to_owned(), seq, seq)),
+        }
+    }
+
+    /// Hashes of the values that were changed, as a row of the audit log keeps them; they are noted then.
+    pub(in crate::store) fn take_states(&self) -> Result<Option<String>, StoreError> {
+        let changed = self.pending.0.take();
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        let mut states = Vec::new();
+        for one in changed {
+            match one {
+                Changed::Pool(pool, first, last) => {
+                    let link = of_pool(self, &pool, first, last)?;
+                    states.push((pool_name(&pool, first, last), Some(link)));
+                }
+                Changed::Value(kind, key, None) => {
+                    let found = with_key(self, kind, &key)?.into_iter();
+                    states.extend(found.map(|state| (state.name, Some(state.link))));
+                }
+                Changed::Value(kind, key, Some(name)) => {
+                    let mut found = with_key(self, kind, &key)?.into_iter();
+                    let link = found.find(|state| state.name == name);
+                    states.push((name, link.map(|state| state.link)));
+                }
+            }
+        }
+        Ok((!states.is_empty()).then(|| text(states)))
+    }
+
+    /// Notes the values that were changed and that no row of the audit log has noted.
+    pub(in crate::store) fn note_rest(&self) -> Result<(), StoreError> {
+        match self.take_states()? {
+            None => Ok(()),
+            Some(states) => self.told(|conn| note(conn, "coffer", &states)),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The values that are hashed, and the fields of each.
+
+use crate::domain::export::Cell;
+use crate::domain::history::{Field, Form, Link};
+use crate::store::statement::{Query, rows, values};
+use crate::store::{Reader, StoreError};
+use rusqlite::named_params;
+use rusqlite::types::{ToSql, ToSqlOutput};
+
+/// ValueKind of value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// An account with its limits and terms.
+    Account,
+    /// An API key.
+    Key,
+    /// A user.
+    User,
+    /// A wallet of real money.
+    Wallet,
+    /// Address of an account's payouts on a chain.
+    PayoutAddress,
+    /// Whether live invoices and payouts are paused.
+    Maintenance,
+    /// A coin that is switched off.
+    CoinOff,
+    /// Confirmations that a coin needs.
+    Confirmations,
+    /// Network fee of a coin.
+    NetworkFee,
+}
+
+/// Key of a value in its table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    /// Of a table whose key is a number.
+    Number(i64),
+    /// Of a table whose key is text.
+    Text(String),
+}
+
+impl ToSql for Key {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Key::Number(number) => number.to_sql(),
+            Key::Text(text) => text.to_sql(),
+        }
+    }
+}
+
+impl ValueKind {
+    /// Every kind.
+    pub const ALL: &'static [ValueKind] = &[
+        ValueKind::Account,
+        ValueKind::Key,
+        ValueKind::User,
+        ValueKind::Wallet,
+        ValueKind::PayoutAddress,
+        ValueKind::Maintenance,
+        ValueKind::CoinOff,
+        ValueKind::Confirmations,
+        ValueKind::NetworkFee,
+    ];
+
+    const fn query(self) -> Query<State> {
+        match self {
+            ValueKind::Account => ACCOUNTS,
+            ValueKind::Key => KEYS,
+            ValueKind::User => USERS,
+            ValueKind::Wallet => WALLETS,
+            ValueKind::PayoutAddress => PAYOUT_ADDRESSES,
+            ValueKind::Maintenance => MAINTENANCE,
+            ValueKind::CoinOff => COINS_OFF,
+            ValueKind::Confirmations => CONFIRMATIONS,
+            ValueKind::NetworkFee => NETWORK_FEES,
+        }
+    }
+
+    /// Keys before the first and behind the last value.
+    fn ends(self) -> (Key, Key) {
+        match self {
+            ValueKind::Account
+            | ValueKind::User
+            | ValueKind::Wallet
+            | ValueKind::PayoutAddress
+            | ValueKind::Maintenance => (Key::Number(0), Key::Number(i64::MAX)),
+            ValueKind::Key
+            | ValueKind::CoinOff
+            | ValueKind::Confirmations
+            | ValueKind::NetworkFee => (Key::Text(String::new()), Key::Text("~".to_owned())),
+        }
+    }
+}
+
+/// A value as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Its name in the audit log.
+    pub name: String,
+    /// Hash of its fields.
+    pub link: Link,
+}
+
+fn state(name: String, fields: &[(&str, Cell)]) -> State {
+    let mut form = Form::default();
+    for (name, cell) in fields {
+        form.add(name, Field::from(cell));
+    }
+    let link = Link::of_value(&name, &form);
+    State { name, link }
+}
+
+/// A query of the values of a kind with the fields that are hashed.
+macro_rules! hashed {
+    ($name:ident = $read:ident($subject:literal, $($column:ident $(= $sql:literal)?),+ $(,)?) $text:literal) => {
+        rows! {
+            fn $read(subject = $subject, $($column $(= $sql)?),+) -> State {
+                Ok(state(subject, &[$((stringify!($column), $column)),+]))
+            }
+            $name = select $text;
+        }
+    };
+}
+
+hashed! {
+    ACCOUNTS = read_account(
+        "'account ' || id", name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max,
+        payout_min, payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url, legacy_secret,
+        branding_color, branding_logo_url, checkout_lang, allowed_origins, server_quota, rate_spread_bps, signer_max,
+        created_at,
+    ) "from accounts where seq between :first and :last order by seq"
+}
+hashed! {
+    KEYS = read_key(
+        "'key ' || id", account, class, mode, hash = "hex(hash)", last4, created_at, revoked_at, expires_at,
+    ) "from keys where id between :first and :last order by id"
+}
+hashed! {
+    USERS = read_user(
+        "'user ' || id", email, password_hash, role, account, created_at, disabled_at,
+        second_factor_secret = "hex(second_factor_secret)", second_factor_at,
+    ) "from users where seq between :first and :last order by seq"
+}
+hashed! {
+    WALLETS = read_wallet(
+        "'wallet ' || id", mode, pool, network, script, key = "hex(key)", chain_code = "hex(chain_code)", name,
+        first_index, least_index, created_at, added_at, retired_at,
+    ) "from wallets where id is not null and seq between :first and :last order by seq"
+}
+hashed! {
+    PAYOUT_ADDRESSES = read_payout_address("format('payout_address %d %s', account, chain)", address, changed_at)
+        "from payout_addresses where account between :first and :last order by account, chain"
+}
+hashed! {
+    MAINTENANCE = read_maintenance("'maintenance'", maintenance) "from file where id between :first and :last"
+}
+hashed! {
+    COINS_OFF = read_coin_off("'coin_off ' || asset", since)
+        "from coins_off where asset between :first and :last order by asset"
+}
+hashed! {
+    CONFIRMATIONS = read_confirmations(
+        "'confirmations ' || asset",
+        tiers = "group_concat(format('%s:%s', ifnull(below, 'rest'), ifnull(confirmations, 'final')), ' ' \
+            order by below is null, below)",
+    ) "from confirmation_tiers where asset between :first and :last group by asset order by asset"
+}
+hashed! {
+    NETWORK_FEES = read_network_fee("'network_fee ' || asset", fee)
+        "from network_fees where asset between :first and :last order by asset"
+}
+
+values! {
+    POOL(address: String) = "select address from pool_addresses \
+        where pool = :pool and seq between :first and :last order by seq";
+    POOL_COUNTS(pool: String, count: i64) =
+        "select pool, count(*) as count from pool_addresses group by pool order by pool";
+    COUNT_IN_POOL(count: i64) = "select count(*) as count from pool_addresses \
+        where pool = :pool and seq between :first and :last";
+}
+
+/// Hands over every value of a kind.
+pub fn each(db: &Reader<'_>, kind: ValueKind, each: impl FnMut(State)) -> Result<(), StoreError> {
+    let (first, last) = kind.ends();
+    let params = named_params! { ":first": first, ":last": last };
+    kind.query().each(db, params, each)
+}
+
+/// The values with this key; several payout addresses have the key of their account.
+pub(super) fn with_key(
+    db: &Reader<'_>,
+    kind: ValueKind,
+    key: &Key,
+) -> Result<Vec<State>, StoreError> {
+    let params = named_params! { ":first": key, ":last": key };
+    kind.query().all(db, params)
+}
+
+/// The hash over addresses of a pool, by the `seq` of the first and of the last.
+pub fn of_pool(db: &Reader<'_>, pool: &str, first: i64, last: i64) -> Result<Link, StoreError> {
+    let mut form = Form::default();
+    let params = named_params! { ":pool": pool, ":first": first, ":last": last };
+    POOL.each(db, params, |address| {
+        form.add("address", Field::Text(address.as_bytes()));
+    })?;
+    Ok(Link::of_value(&super::pool_name(pool, first, last), &form))
+}
+
+/// The number of addresses of each pool that no import between these ends has.
+///
+/// `ends` has the pool and the `seq` of the first and last address of each import.
+pub fn pool_counts(
+    db: &Reader<'_>,
+    ends: &[(String, i64, i64)],
+) -> Result<Vec<(String, i64)>, StoreError> {
+    let mut counts = POOL_COUNTS.all(db, &[])?;
+    for (pool, count) in &mut counts {
+        for (of, first, last) in ends.iter().filter(|(of, ..)| of == pool) {
+            let params = named_params! { ":pool": of, ":first": first, ":last": last };
+            *count = count.saturating_sub(COUNT_IN_POOL.only(db, params)?);
+        }
+    }
+    Ok(counts)
+}

@@ -1,0 +1,224 @@
+//! Accounts, keys, users, wallets, pools, payout addresses and settings: the audit log has a hash of each, and an edit that
+//! it does not know is found.
+
+use super::audit::findings;
+use super::old_files::{as_of, column, opened};
+use crate::operator::wallets::{ZPUB, done, wallet};
+use crate::support::noted::note_written;
+use crate::support::operator_interface::OperatorInterface;
+use crate::support::scratch::Scratch;
+use rusqlite::Connection;
+use serde_json::json;
+use std::path::Path;
+
+/// A sandbox in which an operator has changed a value of each kind.
+fn changed() -> OperatorInterface {
+    let interface = OperatorInterface::open();
+    let operator = |method: &str, path: &str, body| {
+        let path = format!("/dashboard/api/{path}");
+        let answer = interface.send(&interface.operator, method, &path, &body);
+        assert!(answer.status < 300, "{path}: {}", answer.text);
+    };
+    let settings = json!({
+        "maintenance": true, "networkFees": { "LTC": "0.0002" }, "confirmations": { "BTC": [{ "confirmations": 6 }] },
+    });
+    for (name, value) in settings.as_object().unwrap() {
+        operator("PUT", "settings", json!({ name: value }));
+    }
+    operator("PUT", "coins/DOGE", json!({ "enabled": false }));
+    let address = |number: u8| bs58::encode([number; 32]).into_string();
+    for numbers in [[1, 2], [3, 4]] {
+        let body = json!({ "addresses": numbers.map(address) });
+        operator("POST", "pools/solana/addresses", body);
+    }
+    let account = format!("accounts/{}", interface.account);
+    operator("PATCH", &account, json!({ "payoutDailyLimit": "500.00" }));
+    // The interface's other users are written beside the server.
+    note_written(interface.shop.file());
+    assert_eq!(findings(interface.shop.file()), Vec::<String>::new());
+    interface
+}
+
+/// Expects a finding that begins like this after an edit of a copy; none where that is empty.
+#[track_caller]
+fn is_found(original: &Path, edit: &str, begin: &str) {
+    let scratch = Scratch::new();
+    let file = scratch.path("edited.db");
+    let source = Connection::open(original).unwrap();
+    source
+        .execute("vacuum into ?1", [file.to_str().unwrap()])
+        .unwrap();
+    let conn = Connection::open(&file).unwrap();
+    conn.execute_batch("pragma foreign_keys = off").unwrap();
+    conn.execute_batch(edit).unwrap();
+    assert!(conn.total_changes() > 0, "{edit} changed nothing");
+    drop(conn);
+    let found = findings(&file);
+    let is_found = match begin {
+        "" => found.is_empty(),
+        begin => found
+            .iter()
+            .any(|line| line.starts_with(&format!("rule 10: {begin}"))),
+    };
+    assert!(is_found, "{edit}: {found:#?}");
+}
+
+#[test]
+fn replaced_key_hashes_are_found() {
+    let interface = changed();
+    let file = interface.shop.file();
+    is_found(file, "update keys set hash = randomblob(32)", "key ");
+    is_found(
+        file,
+        "update keys set revoked_at = null, expires_at = 1",
+        "key ",
+    );
+    is_found(
+        file,
+        "update keys set mode = 'live' where mode = 'test'",
+        "key ",
+    );
+    let added = "insert into keys (id, account, class, mode, hash, last4, created_at)
+        values ('added', 1, 'secret', 'live', randomblob(32), 'abcd', 0)";
+    is_found(file, added, "key added is not in the audit log");
+    is_found(file, "delete from keys where class = 'public'", "key ");
+    is_found(file, "update keys set last_used_at = 7", "");
+}
+
+#[test]
+fn edited_payout_addresses_and_limits_are_found() {
+    let interface = changed();
+    let file = interface.shop.file();
+    is_found(
+        file,
+        "update payout_addresses set address = 'elsewhere'",
+        "payout_address 1 ",
+    );
+    is_found(
+        file,
+        "delete from payout_addresses",
+        "payout_address 1 solana is not there",
+    );
+    for limit in [
+        "payout_daily_max = 100000000",
+        "signer_max = null",
+        "invoice_max = 100000000",
+        "fee_bps = 0",
+        "payout_min = 0",
+    ] {
+        is_found(file, &format!("update accounts set {limit}"), "account ");
+    }
+}
+
+#[test]
+fn edited_users_are_found() {
+    let interface = changed();
+    let file = interface.shop.file();
+    is_found(
+        file,
+        "update users set password_hash = password_hash || 'x'",
+        "user ",
+    );
+    is_found(
+        file,
+        "update users set role = 'operator', account = null where role = 'merchant'",
+        "user ",
+    );
+    is_found(file, "update users set disabled_at = 1", "user ");
+}
+
+#[test]
+fn edited_settings_and_pools_are_found() {
+    let interface = changed();
+    let file = interface.shop.file();
+    is_found(file, "update file set maintenance = 0", "maintenance ");
+    is_found(
+        file,
+        "update network_fees set fee = '1'",
+        "network_fee LTC ",
+    );
+    is_found(
+        file,
+        "delete from network_fees",
+        "network_fee LTC is not there",
+    );
+    is_found(
+        file,
+        "insert into network_fees values ('BTC', '1')",
+        "network_fee BTC is not in the audit log",
+    );
+    is_found(
+        file,
+        "update confirmation_tiers set confirmations = 1",
+        "confirmations BTC ",
+    );
+    is_found(file, "delete from coins_off", "coin_off DOGE is not there");
+    is_found(
+        file,
+        "update pool_addresses set address = 'elsewhere' where seq = 2",
+        "pool solana 1-2 ",
+    );
+    is_found(
+        file,
+        "delete from pool_addresses where seq = 3",
+        "pool solana 3-4 ",
+    );
+    let added = "insert into pool_addresses (pool, address, state, imported_at) values ('solana', 'elsewhere', 'free', 0)";
+    is_found(
+        file,
+        added,
+        "pool solana is with 1 addresses that were not imported",
+    );
+    is_found(file, "update pool_addresses set state = 'retired'", "");
+}
+
+#[test]
+fn edited_wallet_is_found() {
+    let scratch = Scratch::new();
+    let file = scratch.path("file.db");
+    done(&wallet(&file, &["add", "bitcoin", "--yes"], ZPUB));
+    assert_eq!(findings(&file), Vec::<String>::new());
+    is_found(&file, "update wallets set key = randomblob(33)", "wallet ");
+    is_found(&file, "update wallets set network = 'test'", "wallet ");
+    is_found(&file, "update wallets set retired_at = 1", "wallet ");
+    is_found(&file, "delete from wallets", "wallet ");
+    is_found(
+        &file,
+        "update wallets set stopped_at = 1, stopped_index = 7",
+        "",
+    );
+    is_found(&file, "update wallets set next_index = 7", "");
+}
+
+#[test]
+fn upgrade_notes_each_value_once() {
+    let (interface, scratch) = (changed(), Scratch::new());
+    let file = scratch.path("old.db");
+    let older = as_of(interface.shop.file(), &file, 25);
+    older
+        .execute_batch("delete from audit_log where action = 'state.note'")
+        .unwrap();
+    drop(older);
+    let values = "select count(*) || '' from (select id from accounts union all select id from keys union all select id from users
+        union all select chain from payout_addresses union all select 'maintenance' union all select asset from network_fees
+        union all select asset from coins_off union all select distinct asset from confirmation_tiers
+        union all select distinct pool from pool_addresses)";
+    let values = column(&file, values);
+    assert_eq!(
+        findings(&file),
+        Vec::<String>::new(),
+        "read by way of a copy"
+    );
+    let (mut process, _url) = opened(&file);
+    assert!(process.close());
+    let noted =
+        "select count(*) || '' from audit_log where actor = 'upgrade' and states is not null";
+    assert_eq!(column(&file, noted), values);
+    assert_eq!(findings(&file), Vec::<String>::new());
+    is_found(&file, "update keys set hash = randomblob(32)", "key ");
+    is_found(
+        &file,
+        "update pool_addresses set address = 'elsewhere' where seq = 2",
+        "pool solana 1-4 ",
+    );
+}

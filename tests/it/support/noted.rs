@@ -1,0 +1,80 @@
+//! Values that a test writes beside the server, noted in the audit log as the server notes them.
+
+use crate::file::audit::findings;
+use coffer::domain::history::{Field, Form, Head, Link, Log};
+use rusqlite::{Connection, named_params};
+use serde_json::{Map, Value};
+use std::path::Path;
+use std::time::Duration;
+
+/// Notes every value that the audit does not find in the audit log as it is.
+#[track_caller]
+pub fn note_written(file: &Path) {
+    let conn = Connection::open(file).unwrap();
+    conn.busy_timeout(Duration::from_secs(10)).unwrap();
+    let mut states = Map::new();
+    for line in findings(file) {
+        let Some(rest) = line.strip_prefix("rule 10: ") else {
+            continue;
+        };
+        let (name, is) = rest.split_once(" is ").unwrap();
+        let (name, link) = match is.split_once("of hash ") {
+            Some((_, hash)) => (
+                name.to_owned(),
+                hash.split([';', ',']).next().unwrap().to_owned(),
+            ),
+            None => pool(&conn, name.strip_prefix("pool ").unwrap()),
+        };
+        states.insert(name, Value::from(link));
+    }
+    if !states.is_empty() {
+        append(&conn, &Value::Object(states).to_string());
+    }
+}
+
+/// All addresses of a pool, as one import.
+fn pool(conn: &Connection, pool: &str) -> (String, String) {
+    let sql = "select seq, address from pool_addresses where pool = ?1 order by seq";
+    let mut rows = conn.prepare(sql).unwrap();
+    let rows = rows.query_map([pool], |row| Ok((row.get(0)?, row.get(1)?)));
+    let rows: Vec<(i64, String)> = rows.unwrap().map(Result::unwrap).collect();
+    let name = format!("pool {pool} {}-{}", rows[0].0, rows[rows.len() - 1].0);
+    let mut form = Form::default();
+    for (_, address) in &rows {
+        form.add("address", Field::Text(address.as_bytes()));
+    }
+    let link = Link::of_value(&name, &form).to_string();
+    (name, link)
+}
+
+/// Adds a row to the audit log, behind its last one.
+fn append(conn: &Connection, states: &str) {
+    conn.execute_batch("begin immediate").unwrap();
+    let last = "select seq, hex(link) from audit_log order by seq desc limit 1";
+    let (seq, link) = conn
+        .query_row(last, [], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+        })
+        .unwrap();
+    let head = format!("audit_log:{seq}:1:{}", link[2..].to_lowercase());
+    let head: Head = head.parse().unwrap();
+    let seq = seq + 1;
+    let mut form = Form::default();
+    form.add("seq", Field::Number(seq));
+    form.add("at", Field::Number(0));
+    form.add("actor", Field::Text(b"test"));
+    form.add("action", Field::Text(b"state.note"));
+    form.add("account", Field::Nothing);
+    form.add("object_id", Field::Nothing);
+    form.add("detail", Field::Text(b"{}"));
+    form.add("states", Field::Text(states.as_bytes()));
+    let link = head.link.behind(Log::AuditLog, &form);
+    let link = [&[link.version][..], &link.hash].concat();
+    conn.execute(
+        "insert into audit_log (seq, link, at, actor, action, detail, states)
+         values (:seq, :link, 0, 'test', 'state.note', '{}', :states)",
+        named_params! { ":seq": seq, ":link": link, ":states": states },
+    )
+    .unwrap();
+    conn.execute_batch("commit").unwrap();
+}
