@@ -275,7 +275,7 @@ def sign(order, settings, node, records):
     try:
         unsigned = transaction(order, settings, node, records, account.address)
     except NodeRefused as error:
-        # What a contract reverts today it reverts tomorrow; anything else may pass.
+        # A call that reverts now reverts later too. Any other failure may pass.
         refused = NotSent if "revert" in str(error) else Retry
         raise refused(f"the node refuses: {error}") from error
     except NodeUnreachable as error:

@@ -108,7 +108,7 @@ create table transfer_proposals (
 ) strict;
 create index transfer_proposals_by_transaction on transfer_proposals (txid);
 
--- What a person has to look at of a transfer that has ended: open until it ends by itself, or by a person's act.
+-- A review of a transfer that has ended: open until it ends by itself, or by a person's act.
 create table transfer_reviews (
   seq       integer primary key,
   id        text    not null unique,

@@ -22,7 +22,7 @@ const PART_MS_MAX: i64 = 50;
 /// How long all chains together have at the end to bring their steps to an end. What waits for a node loses nothing by it.
 const END_WAIT: Duration = Duration::from_millis(300);
 
-/// What live mode knows of the nodes and of the signer.
+/// Nodes and signer as live mode knows them.
 pub(crate) fn live(nodes: &Nodes, has_signer: bool) -> Live {
     let chains = nodes.of_chains.iter().map(|node| LiveChain {
         chain: node.chain,

@@ -262,7 +262,7 @@ impl Shared {
         }
     }
 
-    /// What [`Shared::begin`] writes outside the sandbox.
+    /// Text that [`Shared::begin`] writes outside the sandbox.
     fn begin_production(&self, runtime: &Runtime) -> Result<Option<String>, Error> {
         let (service, now) = (&self.service, self.clock.now());
         service.give_up_server_job(now)?;

@@ -1,4 +1,4 @@
-//! What a server in production watches besides its chains: the wall clock, its log and the sources of rates.
+//! Watches the wall clock, the log and the sources of rates of a server in production.
 
 use super::{Config, Shared};
 use crate::store::Kind;

@@ -1,4 +1,4 @@
-//! What a transaction costs: the gas price of the node times the gas of a transfer.
+//! Cost of a transaction: the gas price of the node times the gas of a transfer.
 
 use super::Evm;
 use super::hex::Number;
@@ -8,7 +8,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::network_fee::{GAS, NodeFees, TOKEN_GAS};
 
 impl Evm {
-    /// What transfers cost; `None` where the node's gas price is nothing, or more than can be.
+    /// Cost of transfers; `None` if the node's gas price is zero or cannot be counted.
     pub(super) fn gas_fees(&mut self) -> Result<Option<NodeFees>, NodeError> {
         self.identified()?;
         match self.rpc.call::<Number>("eth_gasPrice", &[(); 0]) {

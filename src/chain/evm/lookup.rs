@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-/// What a transaction brought to watched accounts, whether it succeeded, and whether all of that was told.
+/// Transfers of a transaction to watched accounts, whether it succeeded, and whether the node told all of them.
 struct Outcome {
     received: Vec<Received>,
     is_done: bool,

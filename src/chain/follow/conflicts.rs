@@ -1,4 +1,4 @@
-//! Which transactions spend watched outputs, and which of those that were sent from here cannot be confirmed for that.
+//! Finds the spenders of watched outputs, and the sent transactions that cannot be confirmed because of them.
 
 use super::Step;
 use crate::chain::BlockRead;
