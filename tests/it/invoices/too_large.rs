@@ -1,6 +1,7 @@
 //! Amounts past what can be counted: refused before anything is stored, and what an older version stored is shown.
 
 use crate::support::TEST;
+use crate::support::noted::note_written;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Answer, Shop};
 use serde_json::{Value, json};
@@ -207,6 +208,7 @@ fn audited(interface: &OperatorInterface) -> String {
 fn what_an_older_version_stored_is_shown_and_can_be_dealt_with() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
+    note_written(interface.shop.file());
     let (id, [first, second]) = with_absurd_payments(&interface);
     assert_eq!(eur(shop)["pending"], "178200000000000000.00");
     let sums = interface.read(&format!("invoices/{id}"))["sums"].clone();
