@@ -321,6 +321,57 @@ mod tests {
         }
     }
 
+    /// The fields of an example that its schema does not have, or lacks.
+    fn wrong_fields(schema: &Value, example: &Value, all: &Map<String, Value>) -> Vec<String> {
+        if let Some(path) = schema.get("$ref").and_then(Value::as_str) {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            return wrong_fields(all.get(name).unwrap_or(&Value::Null), example, all);
+        }
+        if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
+            let is_null = |choice: &&Value| choice["type"] == "null";
+            let mut fitting = choices
+                .iter()
+                .filter(|one| is_null(one) == example.is_null());
+            let found = fitting.next().map(|one| wrong_fields(one, example, all));
+            return found.unwrap_or_else(|| vec!["null".to_owned()]);
+        }
+        let mut found = Vec::new();
+        for item in example.as_array().into_iter().flatten() {
+            found.extend(wrong_fields(&schema["items"], item, all));
+        }
+        let Some(fields) = example.as_object() else {
+            return found;
+        };
+        for (name, value) in fields {
+            match schema.pointer(&format!("/properties/{name}")) {
+                Some(schema) => found.extend(wrong_fields(schema, value, all)),
+                None if schema.get("additionalProperties") == Some(&Value::Bool(false)) => {
+                    found.push(name.clone());
+                }
+                None => {}
+            }
+        }
+        let required = schema.get("required").and_then(Value::as_array);
+        let required = required.into_iter().flatten().filter_map(Value::as_str);
+        found.extend(
+            required
+                .filter(|name| !fields.contains_key(*name))
+                .map(str::to_owned),
+        );
+        found
+    }
+
+    #[test]
+    fn every_example_has_the_fields_of_its_schema() {
+        let (schemas, examples) = components();
+        let schemas = filled(schemas);
+        for (name, schema) in &schemas {
+            let example = examples.get(name).unwrap_or(&Value::Null);
+            let wrong = wrong_fields(schema, example, &schemas);
+            assert!(wrong.is_empty(), "{name}: {wrong:?}");
+        }
+    }
+
     #[test]
     fn nothing_unfilled_remains() {
         for subject in [Subject::Interface, Subject::Sandbox] {
