@@ -127,7 +127,7 @@ impl Service {
             if has_failed && amount == Some(seen.amount) && seen.seen_at >= ended {
                 let txid = &seen.txid;
                 let problem = format!("transaction {txid} pays exactly the amount, after the end");
-                open_review(tx, now, transfer, (ReviewKind::Arrived, &problem))?;
+                open_arrived(tx, now, transfer, &problem)?;
             }
         }
         Ok(())
@@ -172,6 +172,20 @@ impl Service {
         transfers::note_change(tx);
         Ok(of.clone())
     }
+}
+
+/// Opens a review of what arrived after the end, unless a person has decided on it: its transaction may be seen again.
+pub(super) fn open_arrived(
+    tx: &Tx<'_>,
+    now: Time,
+    of: &Transfer,
+    problem: &str,
+) -> Result<(), Error> {
+    let reviews = transfer_reviews::of_transfer(tx, of.seq)?;
+    if reviews.iter().any(|review| review.problem == problem) {
+        return Ok(());
+    }
+    open_review(tx, now, of, (ReviewKind::Arrived, problem))
 }
 
 /// Opens a review of a transfer, unless one of that kind is open.

@@ -1,6 +1,6 @@
 //! Settling transfers by what their chains tell, and reviews by a person.
 
-use super::arrivals::open_review;
+use super::arrivals::{open_arrived, open_review};
 use super::{By, note};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::chain::Depth;
@@ -50,7 +50,26 @@ impl KnownFacts {
         let mut open = self.reviews.iter().filter(is_open);
         open.find(|review| review.kind == kind)
     }
+
+    /// Returns `true` if a person booked the amount of a paid transfer back, as its transaction was gone, and has decided on
+    /// nothing that arrived since.
+    fn is_booked_back(&self) -> bool {
+        let decided = |review: &&Review| match review.kind {
+            ReviewKind::Gone => true,
+            ReviewKind::Arrived => review.ended_at.is_some(),
+            ReviewKind::Overpaid | ReviewKind::BeyondReach => false,
+        };
+        let newest = self.reviews.iter().find(decided);
+        newest.is_some_and(|review| {
+            let reason = review.reason.as_deref();
+            review.kind == ReviewKind::Gone
+                && reason.is_some_and(|reason| reason != CONFIRMED_AGAIN)
+        })
+    }
 }
+
+/// Reason of a review that ends as its transaction is confirmed again.
+const CONFIRMED_AGAIN: &str = "the transaction is confirmed again";
 
 fn is_open(review: &&Review) -> bool {
     review.ended_at.is_none()
@@ -142,18 +161,22 @@ impl Service {
             }
             TransferStatus::Paid if of.dispatch.settled_by == Some(SettledBy::Chain) => {
                 let open = facts.open(ReviewKind::Gone);
-                match (verdict.is_covered, open) {
-                    (true, Some(open)) => {
-                        end_by_itself(tx, now, of, open, "the transaction is confirmed again")
+                let txid = of.txid.as_deref().unwrap_or_default();
+                match (verdict.is_covered, open, facts.is_booked_back()) {
+                    (true, Some(open), _) => end_by_itself(tx, now, of, open, CONFIRMED_AGAIN),
+                    (true, None, true) => {
+                        let problem = format!(
+                            "transaction {txid} is confirmed again, after its amount was booked back"
+                        );
+                        open_review(tx, now, of, (ReviewKind::Arrived, &problem))
                     }
-                    (false, None) => {
-                        let txid = of.txid.as_deref().unwrap_or_default();
+                    (false, None, false) => {
                         let problem = format!(
                             "transaction {txid} is not confirmed any more, after it was paid"
                         );
                         open_review(tx, now, of, (ReviewKind::Gone, &problem))
                     }
-                    (true, None) | (false, Some(_)) => Ok(()),
+                    (true, None, false) | (false, None, true) | (false, Some(_), _) => Ok(()),
                 }
             }
             TransferStatus::Failed | TransferStatus::Cancelled => {
@@ -166,7 +189,7 @@ impl Service {
                         "transaction {txid} is confirmed, although the {} is {}",
                         of.kind, of.status
                     );
-                    open_review(tx, now, of, (ReviewKind::Arrived, &problem))?;
+                    open_arrived(tx, now, of, &problem)?;
                 }
                 Ok(())
             }

@@ -157,3 +157,74 @@ fn paid_transfer_whose_transaction_is_gone_is_reviewed_until_it_is_back_or_booke
         assert_eq!(findings(shop.file()), Vec::<String>::new());
     }
 }
+
+#[test]
+fn transaction_confirmed_after_its_amount_was_booked_back_is_booked_out_again() {
+    for kind in ["payouts", "refunds"] {
+        let shop = Shop::open();
+        let id = approved(&shop, kind);
+        chain(&shop, kind, &id, "confirmed");
+        let paid = shop.purse(LIVE, "EUR");
+        let newest = || seen(&shop, kind, &id)["reviews"][0].clone();
+        let adjust = |review: &Value| {
+            let body = json!({ "action": "adjust", "review": review["id"], "reason": "lost" });
+            act(&shop, kind, &id, &body).expect(200);
+        };
+        for _ in 0..2 {
+            chain(&shop, kind, &id, "dropped");
+            let gone = newest();
+            assert_eq!(
+                (&gone["kind"], &gone["endedAt"]),
+                (&json!("gone"), &json!(null))
+            );
+            adjust(&gone);
+            let booked_back = shop.purse(LIVE, "EUR");
+            assert_ne!(booked_back, paid);
+            // A second booking back is not offered while the transaction comes back.
+            chain(&shop, kind, &id, "seen");
+            assert_eq!(newest()["id"], gone["id"]);
+            chain(&shop, kind, &id, "confirmed");
+            let arrived = newest();
+            assert_eq!(
+                (&arrived["kind"], &arrived["endedAt"]),
+                (&json!("arrived"), &json!(null))
+            );
+            assert_eq!(state(&shop, kind, &id)[1], "needs_review");
+            adjust(&arrived);
+            assert_eq!(state(&shop, kind, &id), ["paid", "settled", ""]);
+        }
+        assert_eq!(
+            seen(&shop, kind, &id)["reviews"].as_array().unwrap().len(),
+            4
+        );
+        assert_eq!(findings(shop.file()), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn late_arrival_is_reviewed_once() {
+    for kind in ["payouts", "refunds"] {
+        let shop = Shop::open();
+        let id = approved(&shop, kind);
+        chain(&shop, kind, &id, "seen");
+        act(
+            &shop,
+            kind,
+            &id,
+            &json!({ "action": "fail", "force": true }),
+        )
+        .expect(200);
+        chain(&shop, kind, &id, "confirmed");
+        let review = seen(&shop, kind, &id)["reviews"][0]["id"].clone();
+        let adjusted = json!({ "action": "adjust", "review": review, "reason": "it arrived" });
+        act(&shop, kind, &id, &adjusted).expect(200);
+        for again in ["seen", "confirmed"] {
+            chain(&shop, kind, &id, again);
+            assert_eq!(
+                seen(&shop, kind, &id)["reviews"].as_array().unwrap().len(),
+                1
+            );
+        }
+        assert_eq!(findings(shop.file()), Vec::<String>::new());
+    }
+}
