@@ -17,11 +17,11 @@ use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::transfer::request::{txid, txid_on};
 use crate::domain::transfer::step::{REASON_CHARS_MAX, Step, TransferAction};
 use crate::domain::transfer::{Sending, Transfer, TransferKind, TxidSource};
-use crate::store::{Tx, transfers};
+use crate::store::{Tx, transfer_proposals, transfers};
 use serde_json::json;
 use std::sync::Arc;
 
-/// How long until a signer that asked for a retry is run again.
+/// Time until a signer that asked for a retry is run again.
 const RETRY_MS: i64 = 10 * MINUTE_MS;
 
 impl Service {
@@ -53,6 +53,12 @@ impl Service {
             if service.is_simulated(transfer.mode) {
                 return Err(refused(
                     "nothing real is sent here, so no command is started",
+                ));
+            }
+            // It may have arrived since the transfer was read as one to send.
+            if transfer_proposals::holds_signer(tx, transfer.seq)? {
+                return Err(refused(
+                    "an arrival of exactly its amount waits for a person to decide",
                 ));
             }
             let is_due = transfer.dispatch.retry.is_some_and(|(_, at)| at <= now);

@@ -25,6 +25,9 @@ rows! {
 values! {
     WITH_TXID(transfer: i64) = "select distinct p.transfer from transfer_proposals p join transfers t on t.seq = p.transfer \
         where p.txid = :txid and t.mode = :mode and t.chain = :chain order by p.transfer";
+    HOLDS_SIGNER(found: bool) = "select exists (select 1 from transfer_proposals p join transfers t on t.seq = p.transfer \
+        where p.transfer = :transfer and p.dismissed_at is null and p.amount = t.amount_crypto \
+        and p.seen_at >= t.approved_at) as found";
 }
 
 commands! {
@@ -88,6 +91,11 @@ pub fn with_txid(
         db,
         named_params! { ":mode": mode, ":chain": chain, ":txid": txid },
     )
+}
+
+/// Returns `true` if a person has to decide on an arrival of exactly the amount before a signer sends the transfer.
+pub fn holds_signer(db: &Reader<'_>, transfer: i64) -> Result<bool, StoreError> {
+    HOLDS_SIGNER.only(db, named_params! { ":transfer": transfer })
 }
 
 /// Dismisses the proposals of a transaction for a transfer; the count.

@@ -203,6 +203,26 @@ fn signer_that_asks_for_a_retry_is_run_again_after_ten_minutes() {
 }
 
 #[test]
+fn arrival_between_choosing_and_starting_holds_the_signer() {
+    let shop = Shop::open();
+    shop.fund(LIVE, "1000.00", "EUR");
+    let service = beside(&shop);
+    let id = shop.payout("20.00");
+    approve_for_signer(&shop, &id);
+    assert_eq!(service.to_send(NOW, 9).unwrap().len(), 1);
+    shop.write_beside(&format!(
+        "insert into transfer_proposals (transfer, txid, position, amount, seen_at) \
+         select seq, 'a', 0, amount_crypto, approved_at from transfers where id = '{id}'"
+    ));
+    assert_eq!(
+        code(done(service.begin_sending(NOW, PAYOUT, &id))),
+        "invalid_transition"
+    );
+    shop.write_beside("update transfer_proposals set dismissed_at = 1");
+    done(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
+}
+
+#[test]
 fn unknown_outcome_waits_for_a_person() {
     let shop = Shop::open();
     shop.fund(LIVE, "1000.00", "EUR");
