@@ -48,7 +48,7 @@ const MIGRATIONS: [&str; 28] = [
 ];
 
 /// Version of the last migration that edits the text of the schema. An upgrade past it checks the whole file.
-const SCHEMA_EDITED: usize = 25;
+const SCHEMA_EDITED: usize = 27;
 
 /// The version from which on the rows of the ledger and of the audit log are chained.
 const HISTORY_SINCE: usize = 26;
@@ -253,19 +253,23 @@ mod tests {
 
     #[test]
     fn a_damaged_file_is_left_as_it_was() {
-        let mut conn = Connection::open_in_memory().unwrap();
-        replay(&conn, 24).unwrap();
-        conn.execute_batch(
-            "pragma user_version = 24; pragma ignore_check_constraints = on;
-             insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at, spends)
-             values ('test', 'bitcoin', 't', 0, 'BTC', 'a', '1', 'seen', 0, 'no JSON');
-             pragma ignore_check_constraints = off",
-        )
-        .unwrap();
-        let refused = migrate(&mut conn, &mut unheard).unwrap_err().to_string();
-        let damaged = "it is damaged (CHECK constraint failed in observations)";
-        assert!(refused.contains(damaged), "{refused}");
-        assert_eq!(user_version(&conn).unwrap(), 24);
+        for version in [24, 26] {
+            let mut conn = Connection::open_in_memory().unwrap();
+            replay(&conn, version).unwrap();
+            conn.pragma_update(None, "user_version", version as i64)
+                .unwrap();
+            conn.execute_batch(
+                "pragma ignore_check_constraints = on;
+                 insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at, spends)
+                 values ('test', 'bitcoin', 't', 0, 'BTC', 'a', '1', 'seen', 0, 'no JSON');
+                 pragma ignore_check_constraints = off",
+            )
+            .unwrap();
+            let refused = migrate(&mut conn, &mut unheard).unwrap_err().to_string();
+            let damaged = "it is damaged (CHECK constraint failed in observations)";
+            assert!(refused.contains(damaged), "{refused}");
+            assert_eq!(user_version(&conn).unwrap(), version);
+        }
     }
 
     commands! {

@@ -23,7 +23,7 @@ pub const NOTE: &str = "state.note";
 values! {
     /// The newest time that the file knows: a transaction that only keeps hashes has none of its own.
     NEWEST(at: Time) = "select max(last_tick_at, ifnull((select at from audit_log order by seq desc limit 1), 0), \
-        ifnull((select max(created_at) from accounts), 0)) as at from file";
+        ifnull((select created_at from accounts order by seq desc limit 1), 0)) as at from file";
     NOTED(name: String, link: Option<String>) = "select j.key as name, j.value as link \
         from audit_log l, json_each(l.states) j where l.states is not null order by l.seq";
     POOL_ENDS(pool: String, first: i64, last: i64) =
