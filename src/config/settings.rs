@@ -215,7 +215,7 @@ pub static SETTINGS: &[Setting] = &[
         flag: "json",
         value: None,
         default: None,
-        help: "Print one JSON document: findings (rule, about, is, should; the first 1000), findingCount, checked, derived (addresses, ms)",
+        help: "Print one JSON document: findings (rule, about, is, should; the first 1000), findingCount, checked, derived (addresses, ms), heads",
         commands: &["audit"],
     },
     Setting {
@@ -229,7 +229,7 @@ pub static SETTINGS: &[Setting] = &[
         flag: "json",
         value: None,
         default: None,
-        help: "Print one JSON document: file, bytes",
+        help: "Print one JSON document: file, bytes, heads",
         commands: &["backup"],
     },
     Setting {
