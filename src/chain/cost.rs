@@ -7,7 +7,7 @@ use crate::domain::asset::{ASSETS, AssetKind};
 use crate::domain::chain::Chain;
 use crate::domain::time::{DAY_MS, MINUTE_MS};
 
-/// How often a node is asked what sending costs, in milliseconds.
+/// Time between two questions for the fee of a transaction, in milliseconds.
 pub const FEES_EVERY_MS: i64 = 10 * MINUTE_MS;
 const FEES_A_DAY: u64 = (DAY_MS / FEES_EVERY_MS).unsigned_abs();
 

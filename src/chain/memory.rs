@@ -35,7 +35,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// What it pays where it does not revert.
+    /// Payments, if it does not revert.
     pub(crate) fn moved(&self) -> &[(u32, String, Units)] {
         if self.reverts { &[] } else { &self.pays }
     }

@@ -139,7 +139,7 @@ pub struct Held {
 pub struct FoundTransaction {
     /// Its block on the active chain, with the time of the block; `None` while it is in the mempool.
     pub block: Option<(Block, Time)>,
-    /// When the node first had it in its mempool, where it is there and the node tells that.
+    /// Time at which it came into the node's mempool; `None` where it is not there, or the node does not tell.
     pub first_seen: Option<Time>,
     /// `false`: it reverted and moved nothing.
     pub is_done: bool,
@@ -147,7 +147,7 @@ pub struct FoundTransaction {
     pub spends: Vec<Spent>,
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
-    /// What came to watched addresses.
+    /// Payments to watched addresses.
     pub received: Vec<Received>,
     /// `false`: a contract may have sent native coin of which the node does not tell.
     pub is_traced: bool,
@@ -289,7 +289,7 @@ pub trait Node: Send {
         Ok(None)
     }
 
-    /// What sending on the chain costs. `None` where the node has no estimate, and on chains that are not asked for one.
+    /// Fees of the chain. `None` where the node has no estimate, and on chains that are not asked for one.
     ///
     /// # Errors
     /// [`NodeError`].

@@ -144,7 +144,7 @@ fn head_lines(heads: &[Head]) -> String {
     lines.collect()
 }
 
-/// What was checked, for a person.
+/// Summary of the checks, for a person.
 fn summary(counts: &audit::Counts, findings: usize, derived: Option<(u64, i64)>) -> String {
     let found = match findings {
         0 => Stream::Out.paint(Tone::Good, "nothing found"),

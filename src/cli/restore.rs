@@ -116,7 +116,7 @@ fn lines(wanted: &Restoring<'_>, restored: &Restored) -> Vec<String> {
     lines
 }
 
-/// How far a wallet was moved.
+/// Line about the new index of a wallet.
 fn wallet_line(dry_run: bool, restored: &Restored, moved: &Moved) -> String {
     let (go, is) = if dry_run {
         ("would go", "would be")

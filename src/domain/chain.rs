@@ -56,7 +56,7 @@ pub struct Row {
     pub fixed_fees: [Units; 2],
     /// Id of the coin that fees are paid in; `None` where its rate is not known.
     pub gas_coin: Option<&'static str>,
-    /// Whether a transaction costs something besides its gas, which a gas price does not tell.
+    /// `true` if a transaction costs something besides its gas, which a gas price does not tell.
     pub charges_for_data: bool,
 }
 

@@ -140,7 +140,7 @@ pub struct Forward {
     pub missing: Vec<(String, u32)>,
     /// Up to when the chain has been looked at.
     pub scanned_to: Option<Time>,
-    /// What the node told of transactions of [`Known::sent`], of at most 20 and in their order. Empty before the head is
+    /// Answers of the node about transactions of [`Known::sent`], at most 20 and in their order. Empty before the head is
     /// reached.
     pub sent: Vec<SentRead>,
     /// Transactions of [`Known::sent`] whose inputs other transactions spend, in these blocks or in the mempool.

@@ -138,7 +138,7 @@ impl Form {
 /// End of a log at some moment: a person notes it elsewhere to prove the history up to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Which log.
+    /// The log.
     pub log: Log,
     /// `seq` of its last row; 0 where it has none.
     pub seq: i64,

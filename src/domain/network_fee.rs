@@ -1,4 +1,4 @@
-//! What sending costs: a node's estimate, and the fee that is proposed for a coin.
+//! Network fees: a node's estimate, and the fee that is proposed for a coin.
 
 use super::asset::{Asset, AssetKind};
 use super::money::coin::{Rate, Units};
@@ -16,7 +16,7 @@ pub const TOKEN_GAS: u128 = 65_000;
 /// An older estimate is not used.
 const AGE_MS_MAX: i64 = 30 * MINUTE_MS;
 
-/// What a node says that a transaction costs, in base units of the chain's own coin.
+/// Fees that a node estimates, in base units of the chain's own coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeFees {
     /// For a transfer of the chain's own coin.
@@ -28,9 +28,9 @@ pub struct NodeFees {
 /// A node's estimate and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeeEstimate {
-    /// What the node said.
+    /// Fees by the node.
     pub fees: NodeFees,
-    /// When it was asked.
+    /// Time of the question.
     pub at: Time,
 }
 

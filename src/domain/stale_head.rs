@@ -40,7 +40,7 @@ pub fn warning(chain: Chain, network: &str, head: &Reached, unmoved_ms: i64) -> 
     })
 }
 
-/// What a person does about [`warning`].
+/// Mend of [`warning`].
 pub const MEND: &str =
     "see whether the node reaches its peers, or name a second url of another node with --node";
 

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Keys from which those with a full burst are looked for, to be forgotten.
 const KEYS_SWEPT: usize = 10_000;
-/// How many times as much a wider network may make as the one inside it.
+/// Factor by which a wider network may make more than the one inside it.
 const WIDER: u32 = 10;
 
 /// Invoices that a key may make at once.

@@ -54,7 +54,7 @@ pub(super) struct Gauges {
     pub(super) writes_waiting: usize,
     /// Is no write taken in?
     pub(super) writes_refused: bool,
-    /// Whether another program holds the database locked.
+    /// `true` while another program holds the database locked.
     pub(super) is_locked: bool,
     /// Size of the write-ahead log's file, in bytes.
     pub(super) log_bytes: u64,

@@ -1,4 +1,4 @@
-//! What browsers let a page do: its Content-Security-Policy and its Cross-Origin-Opener-Policy.
+//! Permissions of a page in browsers: its Content-Security-Policy and its Cross-Origin-Opener-Policy.
 //!
 //! What always holds: a page runs scripts of this service only, none of them written into the page; it talks to nobody
 //! else, and loads nothing from other sites but the pictures that it names.

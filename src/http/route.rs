@@ -67,7 +67,7 @@ pub struct Route {
     pub(super) refusals: &'static [Code],
     /// Does it count against the key's rate?
     pub(super) is_rate_limited: bool,
-    /// Whether a session needs a password that was given lately.
+    /// Need of a password that was given lately, in a session.
     pub recent_password: RecentPassword,
     /// Does it take an Idempotency-Key?
     pub(super) is_idempotent: bool,
@@ -79,7 +79,7 @@ pub struct Route {
     pub(super) handler: Handler,
 }
 
-/// When an operation needs a password that was given in the last 15 minutes.
+/// Need of a password that was given in the last 15 minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecentPassword {
     /// It moves no money, widens no limit and hands out no secret.

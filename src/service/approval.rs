@@ -59,7 +59,7 @@ impl Service {
         Ok(Step::Approve(fixed.sent_by(sent_by)))
     }
 
-    /// What an approval of a transfer is measured against now.
+    /// Market and fee that an approval of a transfer is measured against now.
     pub(super) fn proposal(
         &self,
         db: &Reader<'_>,
@@ -86,7 +86,7 @@ impl Service {
         })
     }
 
-    /// What sending a coin costs for real; its fresh rate in the currency is `sent`.
+    /// Network fee of a real coin; its fresh rate in the currency is `sent`.
     fn network_fee(
         &self,
         db: &Reader<'_>,
@@ -106,7 +106,7 @@ impl Service {
         Ok(propose(asset, estimate, rates, fixed_fee(db, asset)?, now))
     }
 
-    /// What decides who may send a transfer.
+    /// Conditions under which the signer may send a transfer.
     pub(super) fn sender_conditions(
         &self,
         db: &Reader<'_>,

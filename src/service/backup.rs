@@ -23,9 +23,9 @@ pub struct Restoring<'a> {
     pub from: &'a Path,
     /// File to put it in the place of.
     pub to: &'a Path,
-    /// Whether a file that has the name is replaced, and a copy with findings restored.
+    /// `true` if a file that has the name is replaced, and a copy with findings restored.
     pub replace: bool,
-    /// Whether nothing is put in place.
+    /// `true` if nothing is put in place.
     pub dry_run: bool,
     /// Indexes that a person names.
     pub next: &'a [NextIndex],

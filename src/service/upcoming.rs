@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 
-/// How far above a wallet's next index an address counts as one of ours.
+/// Indexes above a wallet's next one whose addresses count as ours.
 pub(super) const ABOVE: u32 = 1000;
 
 /// The next addresses of each wallet, by its `seq`.

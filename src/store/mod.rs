@@ -140,7 +140,7 @@ pub struct Store {
 struct Shared {
     readers: readers::Readers,
     writer: writer::Writer,
-    /// Where the write-ahead log is.
+    /// Path of the write-ahead log.
     log: std::path::PathBuf,
 }
 

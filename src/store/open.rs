@@ -24,7 +24,7 @@ use std::time::Duration;
 const SQLITE_MIN: i32 = 3_051_003;
 /// Processes that may make the same file at the same moment; a copy left by a crash counts as one.
 const BESIDE_MAX: u32 = 100;
-/// How long a server's write waits for another process that writes.
+/// Time that a server's write waits for another process that writes.
 pub(super) const WRITER_BUSY: Duration = Duration::from_secs(1);
 /// How long a statement waits for another process that writes.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

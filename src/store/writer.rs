@@ -246,7 +246,7 @@ struct Thread {
     health: Arc<Health>,
     /// It has found that the file is no longer in its place.
     gone: Cell<bool>,
-    /// How often in a row it has found the database locked with nothing to do.
+    /// Looks in a row, with nothing to do, that found the database locked.
     locked: Cell<u32>,
     on_commit: OnCommit,
     waiting: Arc<AtomicUsize>,

@@ -52,7 +52,7 @@ struct Pass {
     seen: Seen,
 }
 
-/// What queues wait for.
+/// Times that queues wait for.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     /// Earliest time at which something falls due.

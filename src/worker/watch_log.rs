@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Size above which the log is told of, in bytes.
 const BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// How often it is looked at.
+/// Time between two looks.
 const LOOK_MS: i64 = 10 * SECOND_MS;
 
 /// The worker that watches the write-ahead log.

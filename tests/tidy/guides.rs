@@ -110,7 +110,7 @@ fn joined(from: &str, link: &str) -> String {
     parts.join("/")
 }
 
-/// What headings are called in links: as a forge names them, and `src/build.rs` on the pages.
+/// Names of headings in links, as a forge and `src/build.rs` make them.
 fn headings(file: &File) -> Vec<String> {
     let mut is_block = false;
     let mut found = Vec::new();

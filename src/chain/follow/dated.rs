@@ -4,9 +4,9 @@ use super::Step;
 use crate::domain::following::Moves;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 
-/// How far the times of blocks may be off where miners choose them: nodes take a block up to two hours ahead.
+/// Largest error of a block's time where miners choose it: nodes take a block up to two hours ahead.
 const MINED_MARGIN_MS: i64 = 2 * HOUR_MS;
-/// How far the clocks of this machine and of a chain with accounts may differ.
+/// Largest difference of the clocks of this machine and of a chain with accounts.
 const CLOCK_MARGIN_MS: i64 = 15 * MINUTE_MS;
 
 impl Step<'_> {

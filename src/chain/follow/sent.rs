@@ -11,7 +11,7 @@ use crate::domain::observation::{Block, Spent};
 /// The most transactions that one step looks up, candidates included.
 const LOOKUPS_MAX: u32 = 20;
 
-/// What a step knows of the chain when it looks transactions up.
+/// State of the chain in a step that looks transactions up.
 struct At<'a> {
     head: &'a Head,
     /// The last block that was read.

@@ -11,13 +11,13 @@ use crate::domain::time::Time;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// What happens to a chain while its node is asked.
+/// Event on a chain while its node is asked.
 pub(crate) type AfterLookup = Box<dyn FnMut(&mut Memory) + Send>;
 
 /// A node of the chain.
 pub(crate) struct MemoryNode {
     pub(crate) of: Arc<Mutex<Memory>>,
-    /// How many blocks it is behind.
+    /// Number of blocks that it is behind.
     pub(crate) behind: usize,
     /// Does it answer with empty lists for what is not final?
     pub(crate) hides: bool,
@@ -27,17 +27,17 @@ pub(crate) struct MemoryNode {
     pub(crate) has_traces: bool,
     /// Height of the lowest block that it still has whole.
     pub(crate) pruned_below: u32,
-    /// What it answers when it is asked for one transaction by its id; `None`: the truth.
+    /// Answer to the question for one transaction by its id; `None` for the truth.
     pub(crate) lookup_error: Option<NodeError>,
     /// Happens to the chain after each of these answers.
     pub(crate) after_lookup: Option<AfterLookup>,
-    /// How often it was asked so.
+    /// Count of those questions.
     pub(crate) lookups: u64,
     /// The blocks and the mempool that it has stopped at, while others go on.
     stuck: Option<(Vec<Mined>, Vec<Sent>)>,
 }
 
-/// What a node has.
+/// Blocks and transactions of a node.
 struct View<'a> {
     memory: &'a Memory,
     has: &'a [Mined],

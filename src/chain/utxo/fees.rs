@@ -1,4 +1,4 @@
-//! What a transaction costs, as the node estimates it.
+//! Fee of a transaction, as the node estimates it.
 
 use super::Utxo;
 use super::values::units;
@@ -19,7 +19,7 @@ struct Estimate {
 }
 
 impl Utxo {
-    /// What a transaction of 250 virtual bytes costs; `None` where the node has no estimate.
+    /// Fee of a transaction of 250 virtual bytes; `None` where the node has no estimate.
     pub(super) fn estimate(&mut self) -> Result<Option<NodeFees>, NodeError> {
         self.identified()?;
         let answer = self.rpc.call("estimatesmartfee", &json!([WITHIN_BLOCKS]));

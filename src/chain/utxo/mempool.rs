@@ -29,7 +29,7 @@ pub(super) struct Mempool {
 /// A transaction's entry in the mempool.
 #[derive(Deserialize)]
 pub(super) struct Entry {
-    /// When it came, in seconds since 1970.
+    /// Time of its arrival, in seconds since 1970.
     pub time: u64,
 }
 

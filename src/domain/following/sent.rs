@@ -25,11 +25,11 @@ pub struct SentOpen {
 pub struct SentRead {
     /// Id of the transaction that was asked for.
     pub txid: String,
-    /// What the node told.
+    /// Answer of the node.
     pub found: SentFound,
 }
 
-/// What a node told of a transaction.
+/// Answer of a node about a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SentFound {
     /// It is in the mempool, or in a block that is on the active chain and has been read.

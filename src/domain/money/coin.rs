@@ -195,7 +195,7 @@ impl Rate {
         !matches!((apart, most), (Some(apart), Some(most)) if apart <= most)
     }
 
-    /// How far the rate is above `market`, in percent with two decimals; negative below it. `None` where it cannot be counted.
+    /// Difference to `market`, in percent of that with two decimals; negative below it. `None` where it cannot be counted.
     pub fn percent_above(self, market: Rate) -> Option<Decimal> {
         let apart = self.decimal().checked_sub(market.decimal())?;
         let share = apart.checked_div(market.decimal())?;

@@ -1,17 +1,17 @@
-//! What a coin costs in one currency, as an operator is told it: the rate, who says so, and how old it is.
+//! Market of a coin in one currency, for an operator: its rate, sources and age.
 
 use super::{Figure, NoAgreement, Quoted, Rate, RateSource, agreed};
 use crate::domain::time::{Time, span_text};
 use std::fmt;
 
-/// What is known of one coin in one currency.
+/// Rates of one coin in one currency.
 #[derive(Clone, Debug)]
 pub struct Market {
     /// The fresh rate, or why there is none.
     pub now: Result<Quoted, NoAgreement>,
     /// The newest rate that was kept, however old it is.
     pub known: Option<Quoted>,
-    /// What each source said last.
+    /// Newest figure of each source.
     pub figures: Vec<Figure>,
 }
 

@@ -9,7 +9,7 @@ use crate::domain::transfer::sender::{SenderConditions, SentBy};
 use crate::domain::transfer::terms::Terms;
 use serde::Serialize;
 
-/// What an approval that says nothing would fix now.
+/// Terms of an approval that names none.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApprovalView<'a> {
@@ -29,7 +29,7 @@ pub(crate) struct ApprovalView<'a> {
 }
 
 impl<'a> ApprovalView<'a> {
-    /// What an approval of a transfer would fix.
+    /// Terms and sender that an approval of a transfer would fix.
     pub(crate) fn of(
         transfer: &Transfer,
         proposal: &'a Proposal,

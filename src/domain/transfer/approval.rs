@@ -15,7 +15,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 
-/// How far a rate may be from the market without being insisted on: 2 %.
+/// Largest distance of a rate from the market that needs no insisting: 2 %.
 const RATE_APART_MAX: Bps = Bps(200);
 /// A fee above this part of the amount has to be insisted on: a quarter.
 const FEE_PART: u128 = 4;
@@ -24,7 +24,7 @@ const FEE_PART: u128 = 4;
 pub const APPROVAL_FIELDS: [&str; 5] = ["rate", "networkFee", "acceptRate", "acceptFee", "sentBy"];
 
 text_enum! {
-    /// Where the network fee of a transfer comes from.
+    /// Source of the network fee of a transfer.
     pub enum FeeSource {
         /// The person who approved it gave it.
         Given = "given",
@@ -48,7 +48,7 @@ pub struct ProposedFee {
     pub estimated_at: Option<Time>,
 }
 
-/// What an approval is measured against.
+/// Market and fee that an approval is measured against.
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// Market of the coin in the transfer's currency.
@@ -61,25 +61,25 @@ pub struct Proposal {
     pub now: Time,
 }
 
-/// What a person says of an approval.
+/// Fields of a body that approves.
 #[derive(Clone, Debug, Default)]
 pub struct ApprovalRequest {
     rate: Option<String>,
     network_fee: Option<String>,
     accepts_rate: bool,
     accepts_fee: bool,
-    /// Who is to send the transfer; `None` leaves the choice to the service.
+    /// Sender of the transfer; `None` leaves the choice to the service.
     pub sent_by: Option<SentBy>,
 }
 
-/// What an approval fixes.
+/// Terms and sender of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     /// Rate, fee and amount in coin.
     pub terms: Terms,
-    /// Where the fee comes from.
+    /// Source of the fee.
     pub fee_source: FeeSource,
-    /// Who sends the transfer.
+    /// Sender of the transfer.
     pub sent_by: SentBy,
     /// Fields that the person had to insist on: `rate`, `networkFee`.
     pub insisted_on: Vec<&'static str>,
@@ -159,7 +159,7 @@ impl ApprovalRequest {
 pub struct Fixed {
     /// Rate, fee and amount in coin.
     pub terms: Terms,
-    /// Where the fee comes from.
+    /// Source of the fee.
     pub fee_source: FeeSource,
     /// Fields that the person had to insist on.
     pub insisted_on: Vec<&'static str>,

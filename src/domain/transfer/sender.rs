@@ -1,4 +1,4 @@
-//! Who sends a transfer: a person by hand, or the signer, within the account's limit.
+//! Sender of a transfer: a person by hand, or the signer within the account's limit.
 //!
 //! Invariant: the signer is chosen only where one is set, the chain has a node, and the limit has room.
 
@@ -8,7 +8,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::text_enum;
 
 text_enum! {
-    /// Who sends an approved transfer.
+    /// Sender of an approved transfer.
     pub enum SentBy {
         /// A person, from a wallet.
         Hand = "hand",
@@ -17,7 +17,7 @@ text_enum! {
     }
 }
 
-/// What decides who may send a transfer.
+/// Conditions under which the signer may send a transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderConditions {
     /// The transfer moves no real money: no command is ever run for it.

@@ -22,7 +22,7 @@ pub(super) fn check(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<
     })?)
 }
 
-/// What the transfer is, and what it should be.
+/// Pairs of a wrong value of the transfer and the right one.
 fn differences(of: &NotedTransfer) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if of.requests != 1 {

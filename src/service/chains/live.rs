@@ -43,7 +43,7 @@ pub struct Said {
     pub watched: usize,
     /// What its nodes have been asked.
     pub requests: Requests,
-    /// What sending on it costs, as its node said last.
+    /// Newest fee estimate of its node.
     pub fee_estimate: Option<FeeEstimate>,
     /// Height of the newest block of its node.
     pub head_height: Option<u32>,
@@ -70,7 +70,7 @@ pub struct Live {
     /// The chains that have nodes.
     chains: Vec<(LiveChain, Mutex<Said>)>,
     test_networks: bool,
-    /// Whether a command sends approved transfers.
+    /// `true` if a command sends approved transfers.
     has_signer: bool,
     /// Addresses of wallets that nobody has.
     pub(super) spare: Spare,
@@ -103,7 +103,7 @@ impl Live {
         self.of_chain(chain).is_some()
     }
 
-    /// What sending on a chain costs, as its node said last.
+    /// Newest fee estimate of a chain's node.
     pub(in crate::service) fn fee_estimate(&self, chain: Chain) -> Option<FeeEstimate> {
         let mut chains = self.chains();
         let (_, said) = chains.find(|(one, _)| one.chain == chain)?;

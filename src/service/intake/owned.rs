@@ -12,7 +12,7 @@ use crate::store::{
     Reader, deposits, invoices, own_transfers, payments, sent_outputs, unmatched_payments,
 };
 
-/// What an observation came to.
+/// Owner of an observation.
 pub(in crate::service) enum Owned {
     /// A payment of an invoice.
     Payment(Box<(Invoice, Payment)>),
@@ -27,7 +27,7 @@ pub(in crate::service) enum Owned {
 }
 
 impl Owned {
-    /// Where it stands on its chain.
+    /// Its state on its chain.
     pub(in crate::service) fn state(&self) -> PaymentState {
         match self {
             Owned::Payment(both) => both.1.state,
@@ -50,9 +50,9 @@ impl Owned {
     }
 }
 
-/// What taking something in came to.
+/// Result of taking something in.
 pub(in crate::service) struct Outcome {
-    /// What is there now.
+    /// Owner as it is now.
     pub(in crate::service) owned: Owned,
     /// Was nothing known of its place before?
     pub(in crate::service) is_new: bool,
@@ -61,7 +61,7 @@ pub(in crate::service) struct Outcome {
 }
 
 impl Outcome {
-    /// What is there, if it could be booked; else why it could not.
+    /// Returns the owner if it could be booked, else the reason why not.
     pub(in crate::service) fn booked(self) -> Result<Owned, Error> {
         match self.refusal {
             Some(refusal) => Err(refusal.into()),

@@ -17,7 +17,7 @@ struct CoinState {
     coin: &'static str,
     /// What it costs is in this.
     currency: Currency,
-    /// What is known of it.
+    /// Its market.
     market: Market,
 }
 

@@ -39,7 +39,7 @@ pub struct Moved {
     pub replaced: Option<i64>,
 }
 
-/// What was put on hold and moved in a copy that is about to be restored.
+/// Changes to a copy that is about to be restored: held, moved and given up.
 #[derive(Debug, Default)]
 pub struct Held {
     /// Everything that hands out derived addresses.
@@ -54,7 +54,7 @@ pub struct Held {
     pub deliveries: usize,
     /// Payouts and refunds that went on in the replaced file.
     pub later: Vec<LaterTransfer>,
-    /// What nobody knows, each a sentence for a person.
+    /// Warnings of unknown facts, each a sentence for a person.
     pub warnings: Vec<String>,
 }
 

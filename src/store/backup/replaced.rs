@@ -91,12 +91,12 @@ values! {
     COPIED(status: TransferStatus, txid: Option<String>) = "select status, txid from transfers where id = :id";
 }
 
-/// What the replaced file knows.
+/// Contents of the replaced file that a restore goes by.
 #[derive(Default)]
 pub(super) struct Replaced {
     /// Why it could not be read, or not to its end.
     pub(super) unread: Option<String>,
-    /// How often a server went on from an older copy.
+    /// Count of the restores that a server went on from.
     pub(super) restored: i64,
     pub(super) wallets: Vec<ReplacedWallet>,
     /// Pool, address and time of import, in milliseconds, of every imported address.
@@ -154,7 +154,7 @@ fn is_earlier((status, txid): &(TransferStatus, Option<String>), replaced: &Late
     copied < later || (copied == later && is_changed)
 }
 
-/// How far a status is from the request.
+/// Steps of a status from the request.
 fn progress(status: TransferStatus) -> u8 {
     match status {
         TransferStatus::Requested => 0,

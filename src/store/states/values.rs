@@ -7,7 +7,7 @@ use crate::store::{Reader, StoreError};
 use rusqlite::named_params;
 use rusqlite::types::{ToSql, ToSqlOutput};
 
-/// ValueKind of value.
+/// Kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// An account with its limits and terms.
@@ -20,7 +20,7 @@ pub enum ValueKind {
     Wallet,
     /// Address of an account's payouts on a chain.
     PayoutAddress,
-    /// Whether live invoices and payouts are paused.
+    /// Pause of live invoices and payouts.
     Maintenance,
     /// A coin that is switched off.
     CoinOff,

@@ -126,7 +126,7 @@ struct Following {
     connected: Option<Box<dyn Node>>,
     /// When somebody was last shown where to pay, by the time since the system was started.
     asked_at: Option<Time>,
-    /// When the node was last asked what sending costs, by the time since the system was started.
+    /// Time of the last question for fees, since the system was started.
     fees_asked_at: Option<Time>,
     /// Failures in a row.
     failures: u32,

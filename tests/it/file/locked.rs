@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The longest that anybody waits for a write.
 const WAIT_MAX: Duration = Duration::from_secs(2);
-/// What is answered at once, on a busy machine.
+/// Time of an answer at once, on a busy machine.
 const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// Locks the file as `begin immediate` in a shell does.
@@ -45,7 +45,7 @@ fn refused(answer: &Answer) {
     assert!(answer.headers["retry-after"].parse::<u32>().unwrap() > 0);
 }
 
-/// What `/metrics` says of a lock and of refused writes.
+/// The values of a lock and of refused writes in `/metrics`.
 #[track_caller]
 fn gauges(url: &str) -> [bool; 2] {
     let page = get(url, "/metrics").expect(200).text;

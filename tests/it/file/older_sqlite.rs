@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What is left out where the machine has no `sqlite3`.
+/// Name of the test that is left out where the machine has no `sqlite3`.
 const UNTESTED: &str = "what an older SQLite makes of the file";
 
 /// Runs statements in the distribution's `sqlite3`; nothing where there is none.
@@ -119,7 +119,7 @@ fn every_check_answers_null_as_in_an_older_sqlite() {
     assert_eq!(older.lines().count(), checks.len());
 }
 
-/// How many rows each table has.
+/// Count of the rows of each table.
 fn rows(file: &Path) -> Vec<(String, i64)> {
     let conn = Connection::open(file).unwrap();
     let mut tables = conn

@@ -15,10 +15,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How often a server goes on from an older copy.
+/// Number of restores of an older copy.
 const RESTORES: usize = 20;
 
-/// Whether the signer has sent the newest payout.
+/// State of the newest payout at the signer.
 const SENT: &str =
     "select iif(txid is null, 'not sent', 'sent') from transfers order by seq desc limit 1";
 

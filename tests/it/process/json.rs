@@ -122,7 +122,7 @@ fn each_list_is_one_document_and_stays_lines_otherwise() {
     assert_eq!(text, format!("{{\"id\":{key}}}\n"));
 }
 
-/// What an audit counts.
+/// Counts of an audit.
 const COUNTED: [&str; 8] = [
     "addresses",
     "deliveries",

@@ -36,7 +36,7 @@ impl Shop {
         format!("/dashboard/api/payouts/{id}")
     }
 
-    /// What an approval would fix.
+    /// The terms that an approval would fix.
     #[track_caller]
     fn proposed(&self, path: &str) -> Value {
         let id = path.rsplit('/').next().unwrap();

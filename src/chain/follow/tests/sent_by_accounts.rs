@@ -7,7 +7,7 @@ use crate::domain::following::{BalanceChange, SentFound, SentOpen};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, CONTRACTS_FROM, Spent};
 
-/// Who sends from here.
+/// Address of the sender.
 const SENDER: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 
 impl Scene {

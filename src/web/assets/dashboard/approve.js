@@ -7,7 +7,7 @@ import { h, money, when, words } from '../shared/dom.js';
 /** @typedef {Schemas["DashboardPayoutDetail"] | Schemas["DashboardRefundDetail"]} Detail */
 /** @typedef {Schemas["TransferApproval"]} Approval */
 
-/** Where a network fee comes from, for a person. */
+/** Sources of a network fee, for a person. */
 export const feeSources = /** @type {Record<string, string>} */ ({
   given: 'given at approval',
   estimate: 'estimated by the node',
@@ -15,10 +15,10 @@ export const feeSources = /** @type {Record<string, string>} */ ({
   default: 'the built-in fee',
 });
 
-/** Who sends, for a person. */
+/** Senders, for a person. */
 export const senders = /** @type {Record<string, string>} */ ({ hand: 'A person, by hand', signer: 'The signer' });
 
-/** What is sent for the amount, in one line. @param {Detail} each @param {Approval} approval */
+/** The amount in coin and the fee, in one line. @param {Detail} each @param {Approval} approval */
 function line(each, approval) {
   const amount = money(each.amount, each.currency);
   if (approval.amountCrypto === null)
@@ -28,14 +28,14 @@ function line(each, approval) {
   return `${amount} = ${money(approval.amountCrypto, each.assetSymbol)}, fee ${fee}${worth}`;
 }
 
-/** What an approval would fix. @param {Detail} each @returns {import("../shared/dom.js").Child} */
+/** The terms that an approval would fix. @param {Detail} each @returns {import("../shared/dom.js").Child} */
 export function proposal(each) {
   return each.approval
     ? h('p', { class: 'note' }, h('strong', { class: 'proposal' }, line(each, each.approval)))
     : null;
 }
 
-/** What that follows from. @param {Detail} each @returns {[string, import("../shared/dom.js").Child][]} */
+/** Rate, fee and sender behind it. @param {Detail} each @returns {[string, import("../shared/dom.js").Child][]} */
 export function basis(each) {
   const { approval } = each;
   if (!approval) return [];
@@ -103,7 +103,7 @@ export function approvalForm(each) {
       { element: insist.networkFee.element },
       ...sender,
     ],
-    /** What is insisted on. @returns {Record<string, boolean>} */
+    /** The flags of a person's insistence. @returns {Record<string, boolean>} */
     insistence: () => ({
       ...(insist.rate.value() === true ? { acceptRate: true } : {}),
       ...(insist.networkFee.value() === true ? { acceptFee: true } : {}),

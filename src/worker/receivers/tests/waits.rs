@@ -1,4 +1,4 @@
-//! How long a queue waits behind a thousand hanging origins: the worker's loop, replayed with a clock of its own.
+//! Waits of a queue behind a thousand hanging origins: the worker's loop, replayed with a clock of its own.
 
 use super::super::{QueueAttempt, Receivers};
 use super::{HANGING_MS, Waiting, queues};
@@ -18,7 +18,7 @@ struct Replay {
     ends: BTreeMap<i64, Vec<(QueueAttempt, i64, u32, i64)>>,
     /// Latency of queues that answer. The others hang.
     quick: HashMap<String, i64>,
-    /// When each queue's first attempt began.
+    /// Begin of each queue's first attempt.
     began: HashMap<String, i64>,
 }
 

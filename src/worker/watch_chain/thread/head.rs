@@ -7,7 +7,7 @@ use crate::domain::following::Reached;
 use crate::domain::stale_head::{MEND, age_ms, asks_others, warning};
 use crate::domain::time::{MINUTE_MS, Time};
 
-/// How often other urls are asked while the head does not move, in milliseconds.
+/// Time between two looks at other urls while the head does not move, in milliseconds.
 const OTHERS_EVERY_MS: i64 = MINUTE_MS;
 /// After so many polls at which a node had lost a block the next url is asked.
 const LOST_POLLS_MAX: u32 = 3;
