@@ -91,8 +91,6 @@ values! {
         from deposits d join observations o on o.seq = d.observation where d.customer = :customer and o.state = 'seen'";
     COUNT_ABOVE(count: i64) = "select count(*) as count from observations \
         where mode = 'live' and chain = :chain and block_height > :height";
-    COUNT_SEEN(count: i64) =
-        "select count(*) as count from observations where mode = 'live' and chain = :chain and state = 'seen'";
 }
 
 commands! {
@@ -220,11 +218,6 @@ pub fn is_any_seen(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
 /// How much is in blocks above this height.
 pub fn count_above(db: &Reader<'_>, chain: Chain, height: u32) -> Result<i64, StoreError> {
     COUNT_ABOVE.only(db, named_params! { ":chain": chain, ":height": height })
-}
-
-/// How much is seen and not confirmed.
-pub fn count_seen(db: &Reader<'_>, chain: Chain) -> Result<i64, StoreError> {
-    COUNT_SEEN.only(db, named_params! { ":chain": chain })
 }
 
 /// Takes everything out of the blocks above this height.

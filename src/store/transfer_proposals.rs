@@ -27,7 +27,7 @@ values! {
         where p.txid = :txid and t.mode = :mode and t.chain = :chain order by p.transfer";
     HOLDS_SIGNER(found: bool) = "select exists (select 1 from transfer_proposals p join transfers t on t.seq = p.transfer \
         where p.transfer = :transfer and p.dismissed_at is null and p.amount = t.amount_crypto \
-        and p.seen_at >= t.approved_at) as found";
+        and p.seen_at >= t.approved_at - t.approved_at % 1000) as found";
 }
 
 commands! {

@@ -62,7 +62,7 @@ rows! {
         where t.status in ('approved', 'processing') and t.mode = 'live' and t.sent_by = 'signer' \
         and (t.status = 'approved' and t.sending is null or t.sending = 'retry' and t.retry_at <= :now) \
         and not exists (select 1 from transfer_proposals p where p.transfer = t.seq and p.dismissed_at is null \
-        and p.amount = t.amount_crypto and p.seen_at >= t.approved_at) order by t.seq limit :limit";
+        and p.amount = t.amount_crypto and p.seen_at >= t.approved_at - t.approved_at % 1000) order by t.seq limit :limit";
     /// Approved before it was kept who sends a transfer.
     WITHOUT_SENDER = select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
         left join invoices i on i.seq = t.invoice \

@@ -212,8 +212,9 @@ fn arrival_between_choosing_and_starting_holds_the_signer() {
     assert_eq!(service.to_send(NOW, 9).unwrap().len(), 1);
     shop.write_beside(&format!(
         "insert into transfer_proposals (transfer, txid, position, amount, seen_at) \
-         select seq, 'a', 0, amount_crypto, approved_at from transfers where id = '{id}'"
+         select seq, 'a', 0, amount_crypto, approved_at / 1000 * 1000 from transfers where id = '{id}'"
     ));
+    assert!(service.to_send(NOW, 9).unwrap().is_empty());
     assert_eq!(
         code(done(service.begin_sending(NOW, PAYOUT, &id))),
         "invalid_transition"
