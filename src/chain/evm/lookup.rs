@@ -40,7 +40,7 @@ impl Evm {
             ("eth_getTransactionByHash", [txid]),
             ("eth_getTransactionReceipt", [txid]),
         ];
-        let answers = self.ask_all::<Box<RawValue>>(&calls)?;
+        let answers = self.ask_all::<Told>(&calls)?;
         let [told, receipt] = answers.as_slice() else {
             return Err(lied("it left out answers"));
         };
@@ -203,7 +203,7 @@ impl Evm {
             ("eth_getBlockByNumber", json!([quantity(height), false])),
             ("eth_getTransactionReceipt", json!([txid])),
         ];
-        let mut answers = self.rpc.batch::<Box<RawValue>>(&calls)?.into_iter();
+        let mut answers = self.rpc.batch::<Told>(&calls)?.into_iter();
         // Nodes keep the state of the newest blocks only.
         let Some(Ok(count)) = answers.next() else {
             return Ok(None);
@@ -253,8 +253,11 @@ impl Evm {
     }
 }
 
-/// Reads one answer of a request of several methods.
-fn read<T: DeserializeOwned>(answer: &RawValue) -> Result<T, NodeError> {
-    serde_json::from_str(answer.get())
+/// One answer of a request of several methods; `None` for `null`.
+type Told = Option<Box<RawValue>>;
+
+fn read<T: DeserializeOwned>(answer: &Told) -> Result<T, NodeError> {
+    let text = answer.as_ref().map_or("null", |told| told.get());
+    serde_json::from_str(text)
         .map_err(|error| NodeError::Lied(format!("its answer is not what was asked: {error}")))
 }
