@@ -206,10 +206,12 @@ fn seen(
         return review(format!("transaction {txid} reverted and moved nothing"));
     }
     let amount = of.terms.map_or(Units::ZERO, |terms| terms.amount_crypto);
-    if amount_seen >= amount {
+    let is_in_mempool = transaction.state == SentState::Mempool;
+    // What a transaction with a nonce pays is told by its block only.
+    let is_untold = is_in_mempool && transaction.nonce.is_some();
+    if amount_seen >= amount || is_untold {
         let since = transaction.first_seen_at.unwrap_or(facts.scanned_to);
-        let is_young = transaction.state == SentState::Mined;
-        let age = (!is_young).then(|| format!("in the mempool since {since}"));
+        let age = is_in_mempool.then(|| format!("in the mempool since {since}"));
         return (OnChainState::Seen, age);
     }
     if let Some(problem) = &transaction.problem {

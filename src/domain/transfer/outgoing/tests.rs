@@ -191,6 +191,23 @@ fn too_little_or_elsewhere_is_reviewed() {
 }
 
 #[test]
+fn pending_transaction_with_a_nonce_is_seen_until_its_block_tells_what_it_pays() {
+    let mut known = transaction(SentState::Mempool);
+    known.nonce = Some(7);
+    let verdict = after(&refund(1, AMOUNT), Some(&known), &[], 0);
+    assert_eq!(verdict.state, OnChainState::Seen);
+    assert!(
+        verdict
+            .problem
+            .unwrap()
+            .starts_with("in the mempool since ")
+    );
+    known.state = SentState::Mined;
+    let verdict = after(&refund(1, AMOUNT), Some(&known), &[], 0);
+    is_reviewed(&verdict, "transaction t pays another address");
+}
+
+#[test]
 fn reverted_transaction_is_reviewed() {
     let mut reverted = transaction(SentState::Mined);
     reverted.is_reverted = true;
