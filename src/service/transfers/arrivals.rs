@@ -123,7 +123,7 @@ impl Service {
                 TransferStatus::Failed | TransferStatus::Cancelled
             );
             let amount = transfer.terms.map(|terms| terms.amount_crypto);
-            let ended = transfer.finalized_at.unwrap_or(now);
+            let ended = begin_of_second(transfer.finalized_at.unwrap_or(now));
             if has_failed && amount == Some(seen.amount) && seen.seen_at >= ended {
                 let txid = &seen.txid;
                 let problem = format!("transaction {txid} pays exactly the amount, after the end");
