@@ -141,8 +141,12 @@ impl Step<'_> {
                 continue;
             };
             let is_senders = found.spends == [Spent::Address(sender.to_owned())];
-            if found.block.is_some() && is_senders && found.nonce == Some(nonce) {
-                return Ok(Some(SentFound::ReplacedBy(candidate.clone())));
+            if let Some((block, _)) = found.block
+                && is_senders
+                && found.nonce == Some(nonce)
+            {
+                let by = candidate.clone();
+                return Ok(Some(SentFound::ReplacedBy { by, block }));
             }
         }
         let Some(finalized) = at.head.finalized.filter(|height| *height <= at.to.height) else {

@@ -46,7 +46,12 @@ pub enum SentFound {
         block: Block,
     },
     /// Another transaction, one of its candidates, has its sender and nonce and is in a block of the active chain.
-    ReplacedBy(String),
+    ReplacedBy {
+        /// The other transaction.
+        by: String,
+        /// Its block.
+        block: Block,
+    },
     /// The node failed, or its answer was not believed. The text is for the operator, without a subject: "cannot be asked:
     /// no answer in time".
     Unanswered(String),

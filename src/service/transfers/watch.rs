@@ -63,9 +63,11 @@ impl Service {
                 known.gone_by = by.clone().or(Some("another transaction".to_owned()));
                 known.gone_height = Some(block.height);
             }
-            SentFound::ReplacedBy(by) => {
-                sent_transactions::update(tx, &known)?;
-                return self.follow(tx, now, chain, (&read.txid, by));
+            SentFound::ReplacedBy { by, block } => {
+                self.follow(tx, now, chain, (&read.txid, by))?;
+                lose(&mut known);
+                known.gone_by = Some(by.clone());
+                known.gone_height = Some(block.height);
             }
             SentFound::Unanswered(problem) => {
                 known.problem = Some(format!("transaction {} {problem}", read.txid));

@@ -141,7 +141,8 @@ fn replacement_is_told_among_candidates_by_sender_and_nonce() {
     scene.known.sent = vec![open.clone()];
     assert_eq!(scene.found(), SentFound::Absent, "it waits as well");
     scene.mine(1);
-    assert_eq!(scene.found(), SentFound::ReplacedBy(other.clone()));
+    let (by, block) = (other.clone(), scene.block_at(21));
+    assert_eq!(scene.found(), SentFound::ReplacedBy { by, block });
     // The first one is mined in another branch: then it is the one.
     let mut memory = scene.memory.lock().unwrap();
     memory.give_up(1, |_| true);
