@@ -22,10 +22,13 @@ rows! {
         Ok((transaction, spends))
     }
     BY_TXID = select "from sent_transactions s where s.mode = :mode and s.chain = :chain and s.txid = :txid";
-    /// A mined one is not asked for again, but a reverted one is until it is final.
+    /// A mined one is not asked for again, but a reverted one is until it is final. Of a paid transfer it is asked for while
+    /// a person has to say what took the place of the transaction that is gone.
     TO_ASK = select "from sent_transactions s where s.mode = 'live' and s.chain = :chain \
         and (s.state <> 'mined' or s.is_reverted) and exists (select 1 from transfers t \
-        where t.chain = s.chain and t.txid = s.txid and t.status = 'processing' and t.mode = 'live') \
+        where t.chain = s.chain and t.txid = s.txid and t.mode = 'live' and (t.status = 'processing' \
+        or t.status = 'paid' and exists (select 1 from transfer_reviews r where r.transfer = t.seq and r.kind = 'gone' \
+        and r.ended_at is null))) \
         order by s.asked_at nulls first, s.seq limit :limit";
 }
 
