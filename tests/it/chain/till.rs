@@ -73,6 +73,11 @@ impl Till {
         wallet(&self.served.file, &add, key)
     }
 
+    /// Adds settings for the next start.
+    pub fn add_settings(&mut self, more: Vec<String>) {
+        self.settings.extend(more);
+    }
+
     pub fn settings(&self) -> Vec<&str> {
         self.settings.iter().map(String::as_str).collect()
     }

@@ -5,7 +5,7 @@ mod litestream;
 mod nginx;
 mod provisioner;
 mod services;
-mod signer;
+pub mod signer;
 
 use std::path::{Path, PathBuf};
 

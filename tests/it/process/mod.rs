@@ -1,6 +1,6 @@
 //! The program as a process: its commands, its environment, its end; and what the README and `examples/deploy` show.
 
-mod deploy;
+pub mod deploy;
 mod environment;
 mod json;
 mod live;

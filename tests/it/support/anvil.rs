@@ -110,8 +110,9 @@ impl Node {
         sent
     }
 
+    /// Lets transactions wait until a block is asked for, or puts each in a block of its own again.
     #[track_caller]
-    fn hold(&self, is_held: bool) {
+    pub fn hold(&self, is_held: bool) {
         self.ask("evm_setAutomine", json!([!is_held]));
         self.is_held.set(is_held);
     }
@@ -152,8 +153,9 @@ impl Node {
         self.transact(json!({ "to": contract, "data": data, "value": format!("{wei:#x}") }))
     }
 
+    /// Sends a transaction with these fields from the account; its id.
     #[track_caller]
-    fn transact(&self, mut transaction: Value) -> Value {
+    pub fn transact(&self, mut transaction: Value) -> Value {
         transaction["from"] = ADDRESS.into();
         transaction["gas"] = GAS.into();
         let txid = self.ask("eth_sendTransaction", json!([transaction]));
@@ -201,6 +203,16 @@ impl Node {
     pub fn pay_token(&self, token: &str, to: &str, units: u128) -> Value {
         let data = sends(to, units);
         self.transact(json!({ "to": token, "data": data }))
+    }
+
+    /// Sends a transaction with the nonce of one that waits, in its place; its id.
+    #[track_caller]
+    pub fn replace(&self, txid: &str, mut transaction: Value) -> Value {
+        let old = self.ask("eth_getTransactionByHash", json!([txid]));
+        transaction["nonce"] = old["nonce"].clone();
+        transaction["maxFeePerGas"] = "0x2e90edd000".into();
+        transaction["maxPriorityFeePerGas"] = "0x174876e800".into();
+        self.transact(transaction)
     }
 
     /// What an address has of a token, in its base units.

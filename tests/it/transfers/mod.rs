@@ -3,6 +3,7 @@
 mod durability;
 mod events;
 mod guards;
+mod on_anvil;
 mod on_chain;
 mod on_litecoin;
 mod payouts;

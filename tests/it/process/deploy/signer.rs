@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 const UNTESTED: &str = "the signer for Ethereum";
 /// Sepolia's, which is a test network of ethereum.
-const CHAIN_ID: u64 = 11_155_111;
+pub const CHAIN_ID: u64 = 11_155_111;
 const STATE: &str =
     "select status || ' ' || ifnull(sending, '') from transfers order by seq desc limit 1";
 /// Nobody's, with nothing on it.
@@ -22,7 +22,7 @@ const TO: &str = "0x1111111111111111111111111111111111111111";
 const WEI: u128 = 199_000_000_000_000_000;
 
 /// The signer as its operator sets it up.
-struct Signer {
+pub struct Signer {
     python: String,
     settings: PathBuf,
     /// The url of its node.
@@ -32,7 +32,7 @@ struct Signer {
 impl Signer {
     /// Writes its settings, with these changes, into a folder; nothing where the machine has no eth-account.
     #[track_caller]
-    fn set_up(folder: &Path, url: &str, changes: Value) -> Option<Signer> {
+    pub fn set_up(folder: &Path, url: &str, changes: Value) -> Option<Signer> {
         let program = "import eth_account, sys; print(sys.executable)";
         let python = tools::says("python3", &["-c", program], UNTESTED)?;
         let records = folder.join("records");
@@ -62,7 +62,7 @@ impl Signer {
     }
 
     /// As a setting names it.
-    fn command(&self) -> String {
+    pub fn command(&self) -> String {
         json!([self.python, example("signer-ethereum.py"), self.settings]).to_string()
     }
 

@@ -1,0 +1,343 @@
+//! Payouts and refunds that are sent on a real anvil, and go by its chain.
+//!
+//! Invariant: the server looks at its chain once after each start, and before each start it was killed.
+
+mod by_hand;
+mod by_signer;
+mod ended;
+mod lost;
+mod untraced;
+
+use crate::chain::till::Till;
+use crate::file::audit::findings;
+use crate::operator::wallets::{EVM, done, wallet};
+use crate::process::deploy::signer::CHAIN_ID;
+use crate::support::anvil::{Node, sends};
+use crate::support::looks;
+use crate::support::served::{Running, approval};
+use crate::support::{Answer, agent, send};
+use serde_json::{Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const ETH: &str = "ETH";
+const USDC: &str = "USDC-ERC20";
+/// Blocks after which a block is final.
+const FINAL: u32 = 9;
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+
+/// A shop that takes ETH and a token, and the node of its chain.
+struct Merchant {
+    node: Node,
+    token: String,
+    till: Till,
+    running: Option<Running>,
+    /// Invoices of 20 EUR, one paid in each coin.
+    invoices: [(&'static str, String); 2],
+    /// How far the time of the server and of the chain is ahead of the wall clock.
+    ahead_ms: i64,
+    destinations: u32,
+}
+
+/// A payout or refund.
+struct Sent {
+    path: String,
+    id: String,
+    to: String,
+    asset: &'static str,
+    /// Amount in base units.
+    units: u128,
+}
+
+impl Merchant {
+    /// `None` where the machine has no anvil.
+    #[track_caller]
+    fn open(untested: &str) -> Option<Merchant> {
+        let node = Node::of(CHAIN_ID, untested)?;
+        let url = node.url.clone();
+        Some(Merchant::of(node, &url, |_, _| Vec::new()))
+    }
+
+    /// Opens one that asks its node at this url, with more settings by its files and its token.
+    #[track_caller]
+    fn of(node: Node, url: &str, more: impl FnOnce(&Till, &str) -> Vec<String>) -> Merchant {
+        let token = node.token();
+        let settings = [format!("ethereum={url}"), format!("{USDC}={token}")];
+        let mut till = Till::new(&["--node", &settings[0], "--token", &settings[1]]);
+        till.add_settings(more(&till, &token));
+        done(&wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
+        node.mine(FINAL);
+        let mut merchant = Merchant {
+            running: Some(till.start()),
+            node,
+            token,
+            till,
+            invoices: [ETH, USDC].map(|asset| (asset, String::new())),
+            ahead_ms: 0,
+            destinations: 0,
+        };
+        merchant.sell();
+        merchant
+    }
+
+    /// Has an invoice paid in each coin.
+    #[track_caller]
+    fn sell(&mut self) {
+        self.till.until_known("ethereum", "ETH");
+        for (at, units) in [(0, 10_u128.pow(16)), (1, 20_000_000)] {
+            let asset = self.invoices[at].0;
+            let invoice = self.till.invoice(self.running(), asset);
+            self.send(asset, invoice["depositAddress"].as_str().unwrap(), units);
+            self.invoices[at].1 = invoice["id"].as_str().unwrap().to_owned();
+        }
+        self.mine(FINAL);
+        let confirmed = "select group_concat(status) from invoices";
+        let both = &["confirmed,confirmed"];
+        self.till.served.until(confirmed, both);
+    }
+
+    fn running(&self) -> &Running {
+        self.running.as_ref().unwrap()
+    }
+
+    /// Kills the server and starts it again; it has read the chain when this returns.
+    #[track_caller]
+    fn look(&mut self) {
+        self.running.take().unwrap().process.kill();
+        let file = self.till.served.open();
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let now = i64::try_from(wall.as_millis()).unwrap() + self.ahead_ms;
+        // A server starts no earlier than the latest time in its file.
+        file.execute("update file set last_tick_at = ?1", [now])
+            .unwrap();
+        self.running = Some(self.till.start());
+        let read = format!(
+            "select (stepped_at > {now} and height = {} and not exists (select 1 from rescans)) || '' \
+             from chain_cursors",
+            self.node.height()
+        );
+        self.till.served.until(&read, &["1"]);
+    }
+
+    /// Mines so many blocks, and looks.
+    #[track_caller]
+    fn mine(&mut self, blocks: u32) {
+        self.node.mine(blocks);
+        self.look();
+    }
+
+    /// Lets time pass, for the server and, where there is a next block, for the chain.
+    #[track_caller]
+    fn pass(&mut self, ms: i64) {
+        self.ahead_ms += ms;
+        self.node.ask("evm_increaseTime", json!([ms / 1000]));
+    }
+
+    /// Sends a coin from the node's account; the transaction's id.
+    #[track_caller]
+    fn send(&self, asset: &str, to: &str, units: u128) -> String {
+        let txid = self.node.transact(self.payment(asset, to, units));
+        txid.as_str().unwrap().to_owned()
+    }
+
+    /// Sends exactly the amount of a transfer.
+    #[track_caller]
+    fn send_it(&self, of: &Sent) -> String {
+        self.send(of.asset, &of.to, of.units)
+    }
+
+    /// Fields of a transaction that pays.
+    fn payment(&self, asset: &str, to: &str, units: u128) -> Value {
+        if asset == ETH {
+            json!({ "to": to, "value": format!("{units:#x}") })
+        } else {
+            json!({ "to": self.token, "data": sends(to, units) })
+        }
+    }
+
+    /// An address that nobody has paid.
+    fn destination(&mut self) -> String {
+        self.destinations += 1;
+        format!(
+            "0x{:040x}",
+            (0x1111_u128 << 112) + u128::from(self.destinations)
+        )
+    }
+
+    /// A payout of 0.199 or a refund of 0.009 of a coin, approved for a person or the signer.
+    #[track_caller]
+    fn approved(&mut self, of: (&str, &'static str), sent_by: &str) -> Sent {
+        let to = self.destination();
+        self.approved_to(of, sent_by, to)
+    }
+
+    #[track_caller]
+    fn approved_to(&self, (kind, asset): (&str, &'static str), sent_by: &str, to: String) -> Sent {
+        let (id, thousandths) = if kind == "payouts" {
+            let payee = [asset, "ethereum", &to];
+            let running = self.running();
+            let id = self.till.served.requested_payout_in(running, payee);
+            (id, 199)
+        } else {
+            (self.refund(asset, &to), 9)
+        };
+        let sent = Sent {
+            path: format!("/dashboard/api/{kind}/{id}"),
+            id,
+            to,
+            asset,
+            units: thousandths * 10_u128.pow(if asset == ETH { 15 } else { 3 }),
+        };
+        let mut approval = approval();
+        approval["sentBy"] = sent_by.into();
+        self.act(&sent, &approval).expect(200);
+        sent
+    }
+
+    #[track_caller]
+    fn refund(&self, asset: &str, to: &str) -> String {
+        let account = &self.till.served.account;
+        let path = format!("/dashboard/api/accounts/{account}/refunds");
+        let invoice = self.invoices.iter().find(|(coin, _)| *coin == asset);
+        let body = json!({ "invoice": invoice.unwrap().1, "amount": "1.00", "toAddress": to });
+        let refund = self.running().interface("POST", &path, &body);
+        refund.expect(201).json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// A transfer that a person sends, in processing.
+    #[track_caller]
+    fn processing(&mut self, of: (&str, &'static str)) -> Sent {
+        let to = self.destination();
+        self.processing_to(of, to)
+    }
+
+    #[track_caller]
+    fn processing_to(&self, of: (&str, &'static str), to: String) -> Sent {
+        let sent = self.approved_to(of, "hand", to);
+        self.act(&sent, &json!({ "action": "process" })).expect(200);
+        sent
+    }
+
+    #[track_caller]
+    fn act(&self, of: &Sent, body: &Value) -> Answer {
+        self.running().interface("POST", &of.path, body)
+    }
+
+    #[track_caller]
+    fn pay(&self, of: &Sent, txid: &str) -> Answer {
+        self.act(of, &json!({ "action": "pay", "txid": txid }))
+    }
+
+    /// Enters a transaction.
+    #[track_caller]
+    fn enter(&self, of: &Sent, txid: &str) {
+        self.pay(of, txid).expect(200);
+    }
+
+    #[track_caller]
+    fn read(&self, of: &Sent) -> Value {
+        let account = &self.till.served.account;
+        let accounts = format!("/api/accounts/{account}/");
+        let path = of.path.replace("/api/", &accounts);
+        let read = self.running().interface("GET", &path, &Value::Null);
+        read.expect(200).json()
+    }
+
+    /// Waits until the status and the state on the chain are these, and the problem has this in it; the transfer.
+    #[track_caller]
+    fn until(&self, of: &Sent, status: &str, state: &str, problem: &str) -> Value {
+        let mut now = Value::Null;
+        let is_so = looks::until(|| {
+            now = self.read(of);
+            let found = now["onChain"]["problem"].as_str().unwrap_or_default();
+            [&now["status"], &now["onChain"]["state"]] == [&json!(status), &json!(state)]
+                && found.contains(problem)
+        });
+        assert!(is_so, "never {status} {state} {problem:?}: {now:#}");
+        now
+    }
+
+    /// [`Merchant::until`] in processing, waiting.
+    #[track_caller]
+    fn waits(&self, of: &Sent) {
+        self.until(of, "processing", "waiting", "");
+    }
+
+    /// [`Merchant::until`] in processing, seen in this transaction.
+    #[track_caller]
+    fn is_seen(&self, of: &Sent, txid: &str) {
+        let seen = self.until(of, "processing", "seen", "");
+        assert_eq!(seen["onChain"]["txid"], txid);
+    }
+
+    /// [`Merchant::is_seen`] of each, in these.
+    #[track_caller]
+    fn are_seen(&self, of: &[Sent], txids: &[String]) {
+        of.iter()
+            .zip(txids)
+            .for_each(|(of, txid)| self.is_seen(of, txid));
+    }
+
+    /// [`Merchant::until`] in processing, with a person to look at it.
+    #[track_caller]
+    fn is_reviewed(&self, of: &Sent, problem: &str) -> Value {
+        self.until(of, "processing", "needs_review", problem)
+    }
+
+    /// Asserts that a transfer was paid once, by this transaction.
+    #[track_caller]
+    fn is_paid(&self, of: &Sent, txid: &str) {
+        let paid = self.until(of, "paid", "settled", "");
+        assert_eq!(paid["txid"], txid);
+        self.was_told(of, "paid");
+    }
+
+    /// [`Merchant::is_paid`] of each, by these.
+    #[track_caller]
+    fn are_paid(&self, of: &[Sent], txids: &[String]) {
+        of.iter()
+            .zip(txids)
+            .for_each(|(of, txid)| self.is_paid(of, txid));
+    }
+
+    /// Asserts that one event was told of a transfer, and which.
+    #[track_caller]
+    fn was_told(&self, of: &Sent, kind: &str) {
+        let told = format!(
+            "select group_concat(substr(type, 8)) from events where object_id = '{}'",
+            of.id
+        );
+        self.till.served.until(&told, &[kind]);
+    }
+
+    /// The one open review of a transfer, of this kind; ends it by this action.
+    #[track_caller]
+    fn end_review(&self, of: &Sent, kind: &str, action: &str) -> Answer {
+        let read = self.read(of);
+        let mut reviews = read["reviews"].as_array().unwrap().iter();
+        let open = reviews.find(|review| review["endedAt"].is_null());
+        let open = open.unwrap();
+        assert_eq!(open["kind"], kind, "{read:#}");
+        self.act(
+            of,
+            &json!({ "action": action, "review": open["id"], "reason": "looked at" }),
+        )
+    }
+
+    /// The balance of the account in EUR.
+    #[track_caller]
+    fn balance(&self) -> String {
+        let key = [("X-API-Key", self.till.served.key.as_str())];
+        let url = format!("{}/v1/balances", self.running().url);
+        let balances = send(&agent(), "GET", &url, &key, "").expect(200).json();
+        let all = balances["data"].as_array().unwrap();
+        let euros = all.iter().find(|one| one["currency"] == "EUR").unwrap();
+        euros["available"].as_str().unwrap().to_owned()
+    }
+
+    /// Asserts that the file is right.
+    #[track_caller]
+    fn is_right(&self) {
+        assert_eq!(findings(&self.till.served.file), Vec::<String>::new());
+    }
+}

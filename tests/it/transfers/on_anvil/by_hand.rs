@@ -1,0 +1,179 @@
+//! Sent by a person: ids that are invented, of other transactions, or not entered at all.
+
+use super::{ETH, FINAL, HOUR_MS, MINUTE_MS, Merchant, USDC};
+use crate::support::anvil::word;
+use serde_json::json;
+
+const UNTESTED: &str = "payouts and refunds that are sent by hand on ethereum";
+
+#[test]
+fn invented_txid_is_reviewed_after_six_hours_of_blocks_and_can_be_corrected() {
+    let Some(mut merchant) = Merchant::open(UNTESTED) else {
+        return;
+    };
+    let both = [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing(of));
+    let invented = format!("0x{}", "ab".repeat(32));
+    for sent in &both {
+        for wrong in [
+            "deadbeef",
+            "0xdeadbeef",
+            "0x",
+            &"a".repeat(63),
+            &"g".repeat(64),
+        ] {
+            let refused = merchant.pay(sent, wrong);
+            refused.refused(400, "invalid_request", Some("txid"));
+        }
+        merchant.waits(sent);
+        merchant.enter(sent, &invented);
+    }
+    merchant.pass(6 * HOUR_MS - 10 * MINUTE_MS);
+    merchant.mine(1);
+    both.iter().for_each(|sent| merchant.waits(sent));
+    // A node without a new block starts no deadline.
+    merchant.pass(HOUR_MS);
+    merchant.look();
+    both.iter().for_each(|sent| merchant.waits(sent));
+    merchant.mine(1);
+    let mut right = Vec::new();
+    for sent in &both {
+        let problem = format!(
+            "transaction {invented} was not seen for 6 hours. It may be the hash of a Safe"
+        );
+        merchant.is_reviewed(sent, &problem);
+        let txid = merchant.send_it(sent);
+        merchant.enter(sent, &txid.to_uppercase().replacen("0X", "0x", 1));
+        right.push(txid);
+    }
+    merchant.look();
+    merchant.are_seen(&both, &right);
+    merchant.mine(FINAL);
+    merchant.are_paid(&both, &right);
+    for sent in &both {
+        let refused = merchant.pay(sent, &invented);
+        refused.refused(409, "invalid_transition", Some("action"));
+    }
+    merchant.is_right();
+}
+
+#[test]
+fn exact_amount_is_taken_without_a_txid_and_counts_once() {
+    let Some(mut merchant) = Merchant::open(UNTESTED) else {
+        return;
+    };
+    for (kinds, coin) in [
+        ([("payouts", ETH), ("refunds", USDC)], USDC),
+        ([("payouts", USDC), ("refunds", ETH)], ETH),
+    ] {
+        let first = kinds.map(|of| merchant.processing(of));
+        let txids = first.each_ref().map(|sent| merchant.send_it(sent));
+        // Any other amount is proposed.
+        let less = merchant.processing(("refunds", coin));
+        let proposed = merchant.send(coin, &less.to, less.units - 1);
+        merchant.look();
+        merchant.are_seen(&first, &txids);
+        merchant.waits(&less);
+        assert_eq!(merchant.read(&less)["proposals"][0]["txid"], proposed);
+        merchant.enter(&first[1], &txids[1]);
+        let second = merchant.processing_to(("refunds", coin), first[1].to.clone());
+        for _ in 0..2 {
+            let refused = merchant.pay(&second, &txids[1]);
+            refused.refused(409, "invalid_transition", Some("txid"));
+            merchant.waits(&second);
+            merchant.mine(FINAL);
+            merchant.are_paid(&first, &txids);
+        }
+        let own = merchant.send_it(&second);
+        merchant.mine(FINAL);
+        merchant.is_paid(&second, &own);
+    }
+    merchant.is_right();
+}
+
+#[test]
+fn wrong_transaction_is_reviewed_until_the_right_one_is_entered() {
+    let Some(mut merchant) = Merchant::open(UNTESTED) else {
+        return;
+    };
+    let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.processing(of));
+    let short = both
+        .each_ref()
+        .map(|sent| merchant.send(sent.asset, &sent.to, 1_000));
+    let nobody = merchant.destination();
+    let elsewhere = both
+        .each_ref()
+        .map(|sent| merchant.send(sent.asset, &nobody, sent.units));
+    let other = both.each_ref().map(|sent| {
+        let coin = if sent.asset == ETH { USDC } else { ETH };
+        merchant.send(coin, &sent.to, sent.units.min(9_000))
+    });
+    let problems = [
+        [
+            " pays 0.001 of 0.199 USDC-ERC20",
+            " pays 0.000000000000001 of 0.009 ETH",
+        ],
+        [" pays another address"; 2],
+        [" pays ETH, not USDC-ERC20", " pays USDC-ERC20, not ETH"],
+    ];
+    for (txids, problems) in [short, elsewhere, other].iter().zip(problems) {
+        both.iter()
+            .zip(txids)
+            .for_each(|(sent, txid)| merchant.enter(sent, txid));
+        merchant.mine(FINAL);
+        for ((sent, txid), problem) in both.iter().zip(txids).zip(problems) {
+            merchant.is_reviewed(sent, &format!("transaction {txid}{problem}"));
+            let refused = merchant.act(sent, &json!({ "action": "fail" }));
+            refused.refused(409, "invalid_transition", Some("force"));
+        }
+    }
+    let right = both.each_ref().map(|sent| merchant.send_it(sent));
+    both.iter()
+        .zip(&right)
+        .for_each(|(sent, txid)| merchant.enter(sent, txid));
+    merchant.mine(FINAL);
+    merchant.are_paid(&both, &right);
+    merchant.is_right();
+}
+
+#[test]
+fn reverted_transaction_is_reviewed_and_fails_without_force_once_it_is_final() {
+    let Some(mut merchant) = Merchant::open(UNTESTED) else {
+        return;
+    };
+    let contract = merchant.node.sender();
+    let (before, both) = (
+        merchant.balance(),
+        [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing(of)),
+    );
+    let txids = both.each_ref().map(|sent| {
+        let (to, units) = (word(&sent.to), format!("{:064x}", sent.units));
+        let node = &merchant.node;
+        let txid = match sent.asset {
+            ETH => node.call(&contract, "fail(address)", &[to], sent.units),
+            _ => node.call(&merchant.token, "fail(address,uint256)", &[to, units], 0),
+        };
+        txid.as_str().unwrap().to_owned()
+    });
+    both.iter()
+        .zip(&txids)
+        .for_each(|(sent, txid)| merchant.enter(sent, txid));
+    for blocks in [0, 5] {
+        merchant.mine(blocks);
+        for (sent, txid) in both.iter().zip(&txids) {
+            merchant.is_reviewed(
+                sent,
+                &format!("transaction {txid} reverted and moved nothing"),
+            );
+            let refused = merchant.act(sent, &json!({ "action": "fail" }));
+            refused.refused(409, "invalid_transition", Some("force"));
+        }
+    }
+    merchant.mine(FINAL);
+    for sent in &both {
+        merchant.is_reviewed(sent, "reverted");
+        merchant.act(sent, &json!({ "action": "fail" })).expect(200);
+        merchant.was_told(sent, "failed");
+    }
+    assert_ne!(merchant.balance(), before);
+    merchant.is_right();
+}

@@ -1,0 +1,212 @@
+//! Sent by the signer for Ethereum.
+
+use super::{ETH, FINAL, MINUTE_MS, Merchant, Sent, USDC};
+use crate::process::deploy::signer::{CHAIN_ID, Signer};
+use crate::support::anvil::Node;
+use crate::support::looks;
+use crate::support::served::starts;
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::Command;
+
+const UNTESTED: &str = "payouts and refunds that the signer sends on ethereum";
+
+/// Opens a shop with the signer; it notes each start, and waits at its gate until that can be read. `None` where the machine
+/// lacks a part.
+#[track_caller]
+fn with_signer() -> Option<Merchant> {
+    let node = Node::of(CHAIN_ID, UNTESTED)?;
+    let url = node.url.clone();
+    let mut has_signer = true;
+    let merchant = Merchant::of(node, &url, |till, token| {
+        let folder = till.served.file.parent().unwrap();
+        let tokens = json!({ "tokens": { USDC: token } });
+        let Some(signer) = Signer::set_up(folder, &url, tokens) else {
+            has_signer = false;
+            return Vec::new();
+        };
+        let command: Vec<String> = serde_json::from_str(&signer.command()).unwrap();
+        let [gate, noted, order] = ["gate", "noted", "order"].map(|name| till.served.path(name));
+        std::fs::write(&gate, "").unwrap();
+        let script = format!(
+            "echo started >> {}\ncat > {order}.$$\ncat {}\nexec '{}' < {order}.$$",
+            noted.display(),
+            gate.display(),
+            command.join("' '"),
+            order = order.display(),
+        );
+        vec![
+            "--signer".to_owned(),
+            till.served.program("signer", &script),
+        ]
+    });
+    has_signer.then_some(merchant)
+}
+
+impl Merchant {
+    /// Waits until the signer has answered; the transaction.
+    #[track_caller]
+    fn answered(&self, of: &Sent) -> String {
+        let txid = format!(
+            "select ifnull(txid, '') from transfers where id = '{}'",
+            of.id
+        );
+        let mut found = String::new();
+        let is_there = looks::until(|| {
+            found = self
+                .till
+                .served
+                .open()
+                .query_row(&txid, [], |row| row.get(0))
+                .unwrap();
+            !found.is_empty()
+        });
+        assert!(is_there, "{:#}", self.read(of));
+        found
+    }
+
+    /// Balance of a destination in its coin.
+    #[track_caller]
+    fn received(&self, of: &Sent) -> u128 {
+        if of.asset == ETH {
+            self.node.balance(&of.to)
+        } else {
+            self.node.token_balance(&self.token, &of.to)
+        }
+    }
+
+    fn gate(&self) -> PathBuf {
+        self.till.served.path("gate")
+    }
+
+    /// Waits until the signer was started so often, and has ended.
+    #[track_caller]
+    fn has_run(&self, starts: usize) {
+        assert!(looks::until(|| self.starts() == starts));
+        let running = "select count(*) || '' from transfers where sending = 'running'";
+        self.till.served.until(running, &["0"]);
+    }
+
+    /// How often the signer was started.
+    fn starts(&self) -> usize {
+        starts(&self.till.served.path("noted"))
+    }
+}
+
+#[test]
+fn signer_sends_once_although_the_server_is_killed_after_each_step() {
+    let Some(mut merchant) = with_signer() else {
+        return;
+    };
+    let mut starts = 0;
+    for kinds in [
+        [("payouts", ETH), ("refunds", USDC)],
+        [("payouts", USDC), ("refunds", ETH)],
+    ] {
+        let sent = merchant.node.sent();
+        let both = kinds.map(|of| merchant.approved(of, "signer"));
+        let txids = both.each_ref().map(|sent| merchant.answered(sent));
+        merchant.look();
+        merchant.are_seen(&both, &txids);
+        merchant.mine(5);
+        merchant.are_seen(&both, &txids);
+        for _ in 0..2 {
+            merchant.mine(FINAL);
+            merchant.are_paid(&both, &txids);
+        }
+        starts += 2;
+        assert_eq!(
+            (merchant.node.sent(), merchant.starts()),
+            (sent + 2, starts)
+        );
+        for sent in &both {
+            assert_eq!(merchant.received(sent), sent.units);
+        }
+    }
+    merchant.is_right();
+}
+
+#[test]
+fn signer_that_sends_after_the_server_was_killed_is_not_run_again() {
+    let Some(mut merchant) = with_signer() else {
+        return;
+    };
+    for (at, of) in [("payouts", USDC), ("refunds", ETH)]
+        .into_iter()
+        .enumerate()
+    {
+        let before = merchant.node.sent();
+        std::fs::remove_file(merchant.gate()).unwrap();
+        let made = Command::new("mkfifo").arg(merchant.gate()).status();
+        assert!(made.unwrap().success());
+        let sent = merchant.approved(of, "signer");
+        assert!(looks::until(|| merchant.starts() > at));
+        merchant.look();
+        merchant.is_reviewed(&sent, "nobody knows whether the signer sent it");
+        std::fs::write(merchant.gate(), "").unwrap();
+        assert!(looks::until(|| merchant.node.sent() > before));
+        std::fs::remove_file(merchant.gate()).unwrap();
+        std::fs::write(merchant.gate(), "").unwrap();
+        merchant.mine(FINAL);
+        let reviewed = merchant.is_reviewed(&sent, "nobody knows");
+        let refused = merchant.act(&sent, &json!({ "action": "fail" }));
+        refused.refused(409, "invalid_transition", Some("force"));
+        let txid = reviewed["proposals"][0]["txid"].as_str().unwrap();
+        merchant.enter(&sent, txid);
+        merchant.look();
+        merchant.is_paid(&sent, txid);
+        assert_eq!(
+            (merchant.node.sent(), merchant.starts()),
+            (before + 1, at + 1)
+        );
+        assert_eq!(merchant.received(&sent), sent.units);
+    }
+    merchant.is_right();
+}
+
+#[test]
+fn lost_transaction_of_the_signer_fails_none_of_the_next() {
+    let Some(mut merchant) = with_signer() else {
+        return;
+    };
+    merchant.node.hold(true);
+    let lost = merchant.approved(("payouts", ETH), "signer");
+    let txid = merchant.answered(&lost);
+    merchant.look();
+    merchant.is_seen(&lost, &txid);
+    merchant.node.ask("anvil_dropAllTransactions", json!([]));
+    let next = [USDC, ETH].map(|asset| merchant.approved(("refunds", asset), "signer"));
+    let problem = "tries again every 10 minutes: the node does not know an earlier transaction";
+    for round in 1..=2 {
+        for sent in &next {
+            merchant.until(sent, "processing", "waiting", problem);
+        }
+        merchant.waits(&lost);
+        merchant.has_run(1 + 2 * round);
+        merchant.pass(5 * MINUTE_MS);
+        merchant.look();
+        assert_eq!(merchant.starts(), 1 + 2 * round);
+        merchant.pass(6 * MINUTE_MS);
+        if round == 2 {
+            // A person sends something else with the nonce.
+            let nobody = merchant.destination();
+            merchant.send(ETH, &nobody, 1);
+        }
+        merchant.mine(FINAL + 1);
+    }
+    merchant.is_reviewed(
+        &lost,
+        &format!("transaction {txid} cannot be confirmed any more"),
+    );
+    merchant
+        .act(&lost, &json!({ "action": "fail" }))
+        .expect(200);
+    merchant.was_told(&lost, "failed");
+    let txids = next.each_ref().map(|sent| merchant.answered(sent));
+    merchant.mine(1);
+    merchant.are_seen(&next, &txids);
+    merchant.mine(FINAL);
+    merchant.are_paid(&next, &txids);
+    assert_eq!(merchant.received(&lost), 0);
+    merchant.is_right();
+}

@@ -1,0 +1,85 @@
+//! Money that arrives after the end of a transfer, or that is too much.
+
+use super::{ETH, FINAL, Merchant, USDC};
+use serde_json::json;
+
+const UNTESTED: &str = "money that arrives too late or is too much on ethereum";
+
+#[test]
+fn arrival_after_the_end_is_reviewed_and_booked_out_once() {
+    let Some(mut merchant) = Merchant::open(UNTESTED) else {
+        return;
+    };
+    let cancelled = [("payouts", ETH), ("refunds", USDC)];
+    let cancelled = cancelled.map(|of| merchant.approved(of, "hand"));
+    for sent in &cancelled {
+        merchant
+            .act(sent, &json!({ "action": "cancel" }))
+            .expect(200);
+    }
+    // Of these the one was never entered, and the other one was.
+    let failed = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.processing(of));
+    merchant.node.hold(true);
+    let entered = merchant.send_it(&failed[1]);
+    merchant.enter(&failed[1], &entered);
+    merchant.look();
+    for sent in &failed {
+        merchant
+            .act(sent, &json!({ "action": "fail", "force": true }))
+            .expect(200);
+    }
+    let balance = merchant.balance();
+    let all: Vec<_> = cancelled.iter().chain(&failed).collect();
+    for sent in &all[..3] {
+        merchant.send_it(sent);
+    }
+    // As soon as it is seen, or once it is final.
+    merchant.mine(1);
+    for sent in &all[..3] {
+        let status = &merchant.read(sent)["status"];
+        let problem = "pays exactly the amount, after the end";
+        merchant.until(sent, status.as_str().unwrap(), "needs_review", problem);
+        merchant.end_review(sent, "arrived", "adjust").expect(200);
+    }
+    merchant.mine(FINAL);
+    merchant.until(all[3], "failed", "needs_review", &entered);
+    merchant.end_review(all[3], "arrived", "adjust").expect(200);
+    let adjusted = merchant.balance();
+    assert_ne!(adjusted, balance);
+    for _ in 0..2 {
+        merchant.mine(FINAL);
+        for sent in &all {
+            let status = &merchant.read(sent)["status"];
+            merchant.until(sent, status.as_str().unwrap(), "settled", "");
+        }
+    }
+    assert_eq!(merchant.balance(), adjusted);
+    merchant.is_right();
+}
+
+#[test]
+fn more_than_a_percent_too_much_is_paid_and_reviewed() {
+    let Some(mut merchant) = Merchant::open(UNTESTED) else {
+        return;
+    };
+    let all = [("payouts", USDC), ("refunds", ETH), ("refunds", USDC)];
+    let all = all.map(|of| merchant.processing(of));
+    let txids = all.each_ref().map(|sent| {
+        let more = sent.units / 100 + u128::from(sent.units != all[2].units);
+        let txid = merchant.send(sent.asset, &sent.to, sent.units + more);
+        merchant.enter(sent, &txid);
+        txid
+    });
+    merchant.mine(FINAL);
+    for sent in &all[..2] {
+        merchant.until(sent, "paid", "needs_review", " were sent, of ");
+        let refused = merchant.end_review(sent, "overpaid", "adjust");
+        refused.refused(409, "invalid_transition", Some("action"));
+        merchant.end_review(sent, "overpaid", "resolve").expect(200);
+    }
+    for _ in 0..2 {
+        merchant.are_paid(&all, &txids);
+        merchant.mine(FINAL);
+    }
+    merchant.is_right();
+}

@@ -1,0 +1,214 @@
+//! Transactions that wait, are lost, replaced, or reorganised out of the chain.
+
+use super::{ETH, FINAL, HOUR_MS, Merchant, Sent, USDC};
+use serde_json::json;
+
+const UNTESTED: &str = "payouts and refunds whose transactions are lost on ethereum";
+
+/// Asserts that a transfer in processing fails only with force.
+#[track_caller]
+fn needs_force(merchant: &Merchant, of: &Sent) {
+    let refused = merchant.act(of, &json!({ "action": "fail" }));
+    refused.refused(409, "invalid_transition", Some("force"));
+}
+
+#[test]
+fn dropped_transaction_is_reviewed_and_fails_without_force_once_its_nonce_is_gone() {
+    let Some(mut merchant) = Merchant::open(UNTESTED) else {
+        return;
+    };
+    let both = [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing(of));
+    merchant.node.hold(true);
+    let txids = both.each_ref().map(|sent| merchant.send_it(sent));
+    both.iter()
+        .zip(&txids)
+        .for_each(|(sent, txid)| merchant.enter(sent, txid));
+    merchant.look();
+    for sent in &both {
+        merchant.until(sent, "processing", "seen", "in the mempool since 2");
+    }
+    merchant.node.ask("anvil_dropAllTransactions", json!([]));
+    merchant.look();
+    both.iter().for_each(|sent| merchant.waits(sent));
+    merchant.pass(6 * HOUR_MS);
+    merchant.mine(1);
+    for (sent, txid) in both.iter().zip(&txids) {
+        merchant.is_reviewed(
+            sent,
+            &format!("transaction {txid} was in the mempool and is gone"),
+        );
+        needs_force(&merchant, sent);
+    }
+    // Others take their nonces.
+    let nobody = merchant.destination();
+    both.iter()
+        .for_each(|_| drop(merchant.send(ETH, &nobody, 1)));
+    merchant.mine(1);
+    both.iter().for_each(|sent| needs_force(&merchant, sent));
+    merchant.mine(FINAL);
+    for (sent, txid) in both.iter().zip(&txids) {
+        let problem = format!("transaction {txid} cannot be confirmed any more");
+        merchant.is_reviewed(sent, &problem);
+        merchant.act(sent, &json!({ "action": "fail" })).expect(200);
+        merchant.was_told(sent, "failed");
+    }
+    merchant.is_right();
+}
+
+#[test]
+fn replacement_is_followed_where_it_pays_the_amount() {
+    let Some(mut merchant) = Merchant::open(UNTESTED) else {
+        return;
+    };
+    let all = [
+        ("payouts", ETH),
+        ("refunds", USDC),
+        ("refunds", ETH),
+        ("refunds", USDC),
+    ];
+    let all = all.map(|of| merchant.processing(of));
+    merchant.node.hold(true);
+    let old = all.each_ref().map(|sent| merchant.send_it(sent));
+    all.iter()
+        .zip(&old)
+        .for_each(|(sent, txid)| merchant.enter(sent, txid));
+    merchant.look();
+    merchant.are_seen(&all, &old);
+    let nobody = merchant.destination();
+    let new = [0, 1, 2, 3].map(|at: usize| {
+        let sent = &all[at];
+        let (to, units) = match at {
+            2 => (&nobody, sent.units),
+            3 => (&sent.to, sent.units - 1),
+            _ => (&sent.to, sent.units),
+        };
+        let paid = merchant.payment(sent.asset, to, units);
+        merchant
+            .node
+            .replace(&old[at], paid)
+            .as_str()
+            .unwrap()
+            .to_owned()
+    });
+    merchant.mine(1);
+    merchant.look();
+    merchant.are_seen(&all[..2], &new[..2]);
+    merchant.waits(&all[2]);
+    let problem = format!("cannot be confirmed any more: {} took its place", new[3]);
+    merchant.is_reviewed(&all[3], &problem);
+    needs_force(&merchant, &all[3]);
+    merchant.mine(FINAL);
+    merchant.are_paid(&all[..2], &new[..2]);
+    for (sent, txid) in all[2..].iter().zip(&old[2..]) {
+        merchant.is_reviewed(
+            sent,
+            &format!("transaction {txid} cannot be confirmed any more"),
+        );
+        merchant.act(sent, &json!({ "action": "fail" })).expect(200);
+        merchant.was_told(sent, "failed");
+    }
+    // The one that pays less is proposed.
+    assert_eq!(merchant.read(&all[3])["proposals"][0]["txid"], new[3]);
+    merchant.is_right();
+}
+
+#[test]
+fn reorganised_transaction_waits_and_settles_in_its_new_block() {
+    let Some(mut merchant) = Merchant::open(UNTESTED) else {
+        return;
+    };
+    let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.processing(of));
+    let before = merchant.node.ask("evm_snapshot", json!([]));
+    let txids = both.each_ref().map(|sent| merchant.send_it(sent));
+    let raws = raws(&merchant, &txids);
+    // One is entered, the other one is found.
+    merchant.enter(&both[0], &txids[0]);
+    merchant.mine(2);
+    merchant.are_seen(&both, &txids);
+    merchant.node.ask("evm_revert", json!([before]));
+    merchant.mine(5);
+    both.iter().for_each(|sent| merchant.waits(sent));
+    send_again(&merchant, &raws);
+    merchant.mine(1);
+    merchant.are_seen(&both, &txids);
+    merchant.mine(FINAL);
+    merchant.are_paid(&both, &txids);
+    merchant.is_right();
+}
+
+/// The signed bytes of transactions.
+#[track_caller]
+fn raws(merchant: &Merchant, txids: &[String]) -> Vec<serde_json::Value> {
+    let raw = |txid: &String| {
+        merchant
+            .node
+            .ask("eth_getRawTransactionByHash", json!([txid]))
+    };
+    txids.iter().map(raw).collect()
+}
+
+#[track_caller]
+fn send_again(merchant: &Merchant, raws: &[serde_json::Value]) {
+    for raw in raws {
+        let txid = merchant.node.ask("eth_sendRawTransaction", json!([raw]));
+        merchant.node.receipt(&txid);
+    }
+}
+
+#[test]
+fn gone_after_paid_is_reviewed_until_it_is_back_replaced_or_booked_back() {
+    let Some(mut merchant) = Merchant::open(UNTESTED) else {
+        return;
+    };
+    // Paid before it is final: an operator may say so.
+    let tiers = json!({ "confirmations": { ETH: [{ "confirmations": 2 }], USDC: [{ "confirmations": 2 }] } });
+    merchant
+        .running()
+        .interface("PUT", "/dashboard/api/settings", &tiers)
+        .expect(200);
+    let all = [("payouts", ETH), ("refunds", USDC), ("refunds", ETH)];
+    let all = all.map(|of| merchant.processing(of));
+    let before = merchant.node.ask("evm_snapshot", json!([]));
+    let txids = all.each_ref().map(|sent| merchant.send_it(sent));
+    let raws = raws(&merchant, &txids);
+    merchant.mine(2);
+    merchant.are_paid(&all, &txids);
+    merchant.node.ask("evm_revert", json!([before]));
+    merchant.mine(6);
+    for (sent, txid) in all.iter().zip(&txids) {
+        let problem = format!("transaction {txid} is not confirmed any more, after it was paid");
+        merchant.until(sent, "paid", "needs_review", &problem);
+        let refused = merchant.end_review(sent, "gone", "resolve");
+        refused.refused(409, "invalid_transition", Some("action"));
+    }
+    let balance = merchant.balance();
+    merchant.end_review(&all[2], "gone", "adjust").expect(200);
+    let adjusted = merchant.balance();
+    assert_ne!(adjusted, balance);
+    // The first comes back, and another one was sent for the second before its id is entered.
+    send_again(&merchant, &raws[..1]);
+    let other = merchant.send_it(&all[1]);
+    merchant.mine(2);
+    merchant.enter(&all[1], &other);
+    merchant.look();
+    let settled = [txids[0].clone(), other, txids[2].clone()];
+    merchant.are_paid(&all, &settled);
+    // What is final changes nothing more.
+    for _ in 0..2 {
+        merchant.mine(FINAL);
+        merchant.are_paid(&all, &settled);
+    }
+    assert_eq!(merchant.balance(), adjusted);
+    // What was booked back arrives after all.
+    send_again(&merchant, &raws[2..]);
+    merchant.mine(2);
+    let problem = "is confirmed again, after its amount was booked back";
+    merchant.until(&all[2], "paid", "needs_review", problem);
+    merchant
+        .end_review(&all[2], "arrived", "adjust")
+        .expect(200);
+    merchant.mine(FINAL);
+    merchant.are_paid(&all, &settled);
+    assert_eq!(merchant.balance(), balance);
+    merchant.is_right();
+}

@@ -1,0 +1,53 @@
+//! Native coin that a contract sent, behind a node that tells nothing of it.
+
+use super::{ETH, FINAL, Merchant};
+use crate::process::deploy::signer::CHAIN_ID;
+use crate::support::anvil::{Node, word};
+use crate::support::lying::{Liar, Lie};
+use serde_json::json;
+
+const UNTESTED: &str = "payouts and refunds that a contract sends on ethereum";
+
+#[test]
+fn coin_that_a_contract_sent_is_told_only_by_traces() {
+    let Some(node) = Node::of(CHAIN_ID, UNTESTED) else {
+        return;
+    };
+    let contract = node.sender();
+    let proxy = Liar::before(&node.url);
+    for method in ["trace_block", "trace_transaction"] {
+        proxy.lie(method, Lie::error(-32601, "Method not found"));
+    }
+    let mut merchant = Merchant::of(node, &proxy.url(), |_, _| Vec::new());
+    let both = ["payouts", "refunds"].map(|kind| merchant.processing((kind, ETH)));
+    let txids = both.each_ref().map(|sent| {
+        let to = [word(&sent.to)];
+        let node = &merchant.node;
+        let txid = node.call(&contract, "delegate(address)", &to, sent.units);
+        txid.as_str().unwrap().to_owned()
+    });
+    both.iter()
+        .zip(&txids)
+        .for_each(|(sent, txid)| merchant.enter(sent, txid));
+    merchant.mine(1);
+    for (sent, txid) in both.iter().zip(&txids) {
+        let problem = format!(
+            "cannot be told by this node, as a contract may have sent it: its balance was 0 base units before that block \
+             and {} after it",
+            sent.units
+        );
+        let reviewed = merchant.is_reviewed(sent, &problem);
+        let found = reviewed["onChain"]["problem"].as_str().unwrap();
+        assert!(
+            found.starts_with(&format!("whether transaction {txid} pays ")),
+            "{found}"
+        );
+    }
+    // A person has looked; and what is final is read again, by a node that tells.
+    let counted = json!({ "action": "pay", "txid": txids[0], "reason": "its balance says so" });
+    merchant.act(&both[0], &counted).expect(200);
+    proxy.honest();
+    merchant.mine(FINAL);
+    merchant.are_paid(&both, &txids);
+    merchant.is_right();
+}
