@@ -85,7 +85,7 @@ struct OperatorView<'a, T> {
     to_send: Option<ToSend<'a>>,
 }
 
-/// What the chain of a transfer tells.
+/// State of a transfer on its chain.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TransferOnChain {
@@ -93,7 +93,7 @@ pub struct TransferOnChain {
     pub on_chain: OnChainView,
     /// Arrivals that a person may attach.
     pub proposals: Vec<ProposalView>,
-    /// What a person has, or had, to look at.
+    /// Reviews by a person, open and ended.
     pub reviews: Vec<ReviewView>,
 }
 
@@ -111,7 +111,7 @@ pub struct OnChainView {
     pub confirmations_needed: Option<Depth>,
     /// Sum of the outputs that count for the transfer, in its coin.
     pub amount_seen: Option<String>,
-    /// What is wrong, or what is waited for.
+    /// Problem, or event that is waited for.
     pub problem: Option<String>,
 }
 
@@ -123,7 +123,7 @@ pub struct ProposalView {
     pub txid: String,
     /// Its amount, in the coin of the transfer.
     pub amount_crypto: String,
-    /// When it was first seen.
+    /// Time of its first sighting.
     pub seen_at: Time,
     /// Height of its block.
     pub block_height: Option<u32>,
@@ -135,19 +135,19 @@ pub struct ProposalView {
 pub struct ReviewView {
     /// Its id.
     pub id: String,
-    /// What it is about.
+    /// Kind of its subject.
     pub kind: ReviewKind,
-    /// What was found.
+    /// Finding that opened it.
     pub problem: String,
     /// When.
     pub opened_at: Time,
-    /// When it ended.
+    /// Time of its end.
     pub ended_at: Option<Time>,
-    /// How it ended.
+    /// Reason of its end.
     pub reason: Option<String>,
 }
 
-/// What is shown of one transfer by itself: what an approval would fix, what a wallet is given, and who has begun to send it.
+/// Additions to one transfer by itself: its approval, the input of a wallet, and the person who has begun to send it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ToSend<'a> {

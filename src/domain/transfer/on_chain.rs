@@ -1,4 +1,4 @@
-//! What a chain tells of a transfer: its transaction, the outputs that count for it, proposals, and reviews.
+//! A transfer on its chain: its transaction, the outputs that count for it, proposals, and reviews.
 
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;
@@ -24,7 +24,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// Where an attached transaction is.
+    /// Place of an attached transaction.
     pub enum SentState {
         /// No node has told of it yet.
         Unseen = "unseen",
@@ -58,7 +58,7 @@ pub struct AttachedTransaction {
     pub seq: i64,
     /// Id of the transaction.
     pub txid: String,
-    /// Where it is.
+    /// Its place.
     pub state: SentState,
     /// Height of its block.
     pub block_height: Option<u32>,
@@ -68,9 +68,9 @@ pub struct AttachedTransaction {
     pub nonce: Option<u64>,
     /// `true`: it reverted and moved nothing.
     pub is_reverted: bool,
-    /// When a node first told of it.
+    /// Time at which a node first told of it.
     pub first_seen_at: Option<Time>,
-    /// When a node last told of it.
+    /// Time at which a node last told of it.
     pub last_seen_at: Option<Time>,
     /// Another transaction that took its inputs or its nonce.
     pub gone_by: Option<String>,
@@ -78,7 +78,7 @@ pub struct AttachedTransaction {
     pub gone_height: Option<u32>,
     /// `true` once the blocks since approval were ordered to be read for it.
     pub is_read_back: bool,
-    /// What the node cannot tell.
+    /// Facts that the node cannot tell, in a sentence.
     pub problem: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub struct ProposedOutput {
     pub amount: Units,
     /// Origin of the money, as far as that is known.
     pub spends: Vec<Spent>,
-    /// When it was first seen.
+    /// Time of its first sighting.
     pub seen_at: Time,
     /// Its block.
     pub block: Option<Block>,
@@ -125,14 +125,14 @@ pub struct Review {
     pub seq: i64,
     /// Name outside the file.
     pub id: String,
-    /// What it is about.
+    /// Kind of its subject.
     pub kind: ReviewKind,
-    /// What was found.
+    /// Finding that opened it.
     pub problem: String,
-    /// When it was found.
+    /// Time of the finding.
     pub opened_at: Time,
-    /// When it ended.
+    /// Time of its end.
     pub ended_at: Option<Time>,
-    /// How it ended.
+    /// Reason of its end.
     pub reason: Option<String>,
 }

@@ -8,7 +8,7 @@ use crate::domain::event::EventType;
 use crate::domain::text_enum::text_enum;
 
 text_enum! {
-    /// Where a payout or refund stands.
+    /// Status of a payout or refund.
     ///
     /// ```text
     /// requested ──approve──→ approved ──process──→ processing ──pay──→ paid
@@ -37,7 +37,7 @@ text_enum! {
 }
 
 impl TransferStatus {
-    /// Where an action leads from here; nothing where the machine has no such step.
+    /// Returns the status after an action; `None` where the machine has no such step.
     pub const fn after(self, action: TransferAction) -> Option<TransferStatus> {
         match (self, action) {
             (TransferStatus::Requested, TransferAction::Approve) => Some(TransferStatus::Approved),
@@ -110,7 +110,7 @@ impl TransferStatus {
         !self.is_open() && !matches!(self, TransferStatus::Paid)
     }
 
-    /// What is told of coming here.
+    /// Event of coming here.
     pub const fn event(self, kind: TransferKind) -> Option<EventType> {
         match (self, kind) {
             (TransferStatus::Paid, TransferKind::Payout) => Some(EventType::PayoutPaid),
