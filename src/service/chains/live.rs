@@ -161,13 +161,13 @@ impl Service {
         lines
     }
 
-    /// Keeps a log line of what became of a payment, until its transaction is committed.
-    pub(super) fn note_payment(&self, what: &str, seen: &Observation) {
+    /// Keeps a log line of what became of a payment, or of what sent a payout or refund, until its transaction is committed.
+    pub(super) fn note_seen(&self, noun: &str, what: &str, seen: &Observation) {
         let (asset, chain) = (seen.asset, seen.asset.chain);
         let (txid, position, id) = (&seen.txid, seen.position, asset.id);
         let amount = asset.text(seen.amount);
         let line =
-            format!("payment {what} txid={txid} position={position} asset={id} amount={amount}");
+            format!("{noun} {what} txid={txid} position={position} asset={id} amount={amount}");
         self.live.hear(chain, |said| said.lines.push(line));
     }
 

@@ -11,9 +11,9 @@ use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
 use crate::service::chains::claims::as_claimed;
 use crate::service::chains::places::{is_ours, places, replaced_by};
-use crate::service::intake::Step;
+use crate::service::intake::{Owned, Step};
 use crate::service::{Error, Service};
-use crate::store::{Tx, observations, observations_on_chain};
+use crate::store::{Reader, Tx, observations, observations_on_chain, transfers};
 
 /// What is next: which thing, and from which output of its transaction on.
 pub(super) type Next = (usize, u32);
@@ -120,7 +120,7 @@ impl Service {
                         tx.attempt(|| self.advance(tx, now, &old, Step::ReplacedBy(seen)))?;
                     match replaced {
                         Ok(outcome) if outcome.refusal.is_none() => {
-                            self.note_payment("seen", seen);
+                            self.note_seen(noun(tx, &outcome.owned, seen)?, "seen", seen);
                             return Ok(None);
                         }
                         // It comes in without what it would take over.
@@ -134,7 +134,7 @@ impl Service {
         if let Ok(Some(outcome)) = &observed
             && outcome.is_new
         {
-            self.note_payment("seen", seen);
+            self.note_seen(noun(tx, &outcome.owned, seen)?, "seen", seen);
         }
         said(observed.map(drop))?;
         Ok(None)
@@ -173,10 +173,29 @@ impl Service {
         if let (Ok(outcome), Some(known)) = (&moved, observations::at(tx, place)?)
             && outcome.refusal.is_none()
         {
-            self.note_payment(known.state.as_str(), &known.seen);
+            let noun = noun(tx, &outcome.owned, &known.seen)?;
+            self.note_seen(noun, known.state.as_str(), &known.seen);
         }
         said(moved.map(drop))
     }
+}
+
+/// Word of the log for what an observation came to.
+fn noun(db: &Reader<'_>, owned: &Owned, seen: &Observation) -> Result<&'static str, Error> {
+    Ok(match owned {
+        Owned::Payment(_) | Owned::Deposit(_) | Owned::Own(_) | Owned::Unmatched(_) => "payment",
+        Owned::Sent(output) => {
+            let of = match output.transfer {
+                Some(seq) => Some(transfers::by_seq(db, seq)?),
+                None => {
+                    let (mode, chain) = (seen.mode, seen.asset.chain);
+                    let attached = transfers::attached(db, mode, chain, &seen.txid)?;
+                    attached.into_iter().next()
+                }
+            };
+            of.map_or("transfer", |of| of.kind.as_str())
+        }
+    })
 }
 
 /// What is refused is said, and stops nothing; what fails does.
