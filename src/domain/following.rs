@@ -229,6 +229,8 @@ pub enum Moves {
         at: Time,
         /// The lowest block whose time is not before that, less a margin; the cursor's where all are before.
         height: u32,
+        /// Time before which what happened may be in blocks that the node does not have; `None` where it has the block before.
+        lacks_before: Option<Time>,
     },
 }
 

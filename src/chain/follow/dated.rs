@@ -22,18 +22,21 @@ impl Step<'_> {
         let wanted = at.plus_ms(margin.saturating_neg());
         // Blocks below `low` are earlier; the one at `high` is not, or is the cursor's.
         let (mut low, mut high) = (0, cursor.block.height);
+        let (mut lacks_before, mut high_time) = (false, cursor.time);
         while low < high {
             let middle = low.midpoint(high);
-            let is_earlier = match self.node.time_at(middle).ok()? {
-                Some(time) => time < wanted,
-                None => true,
-            };
-            if is_earlier {
-                low = middle.saturating_add(1);
-            } else {
-                high = middle;
+            match self.node.time_at(middle).ok()? {
+                Some(time) if time >= wanted => (high, high_time) = (middle, time),
+                earlier => {
+                    low = middle.saturating_add(1);
+                    lacks_before = earlier.is_none();
+                }
             }
         }
-        Some(Moves::Dated { at, height: high })
+        Some(Moves::Dated {
+            at,
+            height: high,
+            lacks_before: lacks_before.then(|| high_time.plus_ms(margin)),
+        })
     }
 }

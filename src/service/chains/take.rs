@@ -186,9 +186,14 @@ impl Service {
                 balances::looked(tx, now, looked)?;
                 chain_cursors::put(tx, &cursor)?;
             }
-            Moves::Dated { at, height } => {
+            Moves::Dated {
+                at,
+                height,
+                lacks_before,
+            } => {
                 chain_cursors::put(tx, &cursor)?;
-                self.dated(tx, now, chain, (*at, *height))?;
+                let unread = lacks_before.unwrap_or(*at);
+                self.dated(tx, now, chain, (unread, *height))?;
             }
         }
         for block in &step.keep {

@@ -136,23 +136,29 @@ impl Service {
     }
 
     /// Takes the height of a chain at the oldest approval of which it was unknown, and has the blocks from there on read for the
-    /// transfers that were approved since.
+    /// transfers that were approved since. A person is told of those that were approved before `unread`, as blocks of that time
+    /// are not read.
     pub(in crate::service) fn dated(
         &self,
         tx: &Tx<'_>,
         now: Time,
         chain: Chain,
-        (at, height): (Time, u32),
+        (unread, height): (Time, u32),
     ) -> Result<(), Error> {
         let undated = transfers::undated(tx, chain)?;
         for transfer in &undated {
             let mut after = transfer.clone();
             after.dispatch.watched_from = Some(height);
             transfers::update(tx, &after, transfer.status)?;
-            if transfer.approved_at.is_some_and(|approved| approved < at) {
-                let problem = "it was approved more than 30 days before its chain was watched, so what was sent before that is \
-                     unknown. Look at its destination";
-                open_review(tx, now, &after, (ReviewKind::BeyondReach, problem))?;
+            if transfer
+                .approved_at
+                .is_some_and(|approved| approved < unread)
+            {
+                let problem = format!(
+                    "it was approved before block {height}, the first one that is read for it: 30 days back, or as far as the \
+                     node has blocks. What was sent before that is unknown. Look at its destination"
+                );
+                open_review(tx, now, &after, (ReviewKind::BeyondReach, &problem))?;
             }
         }
         if undated.is_empty() {

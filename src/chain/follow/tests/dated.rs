@@ -18,11 +18,21 @@ fn paced(asset: &str, every_ms: i64) -> Scene {
 
 #[track_caller]
 fn height(scene: &mut Scene, at: Time) -> u32 {
+    dated(scene, at).0
+}
+
+/// The height, and the time before which blocks are missing.
+#[track_caller]
+fn dated(scene: &mut Scene, at: Time) -> (u32, Option<Time>) {
     scene.known.undated = Some(at);
     let step = scene.step();
     scene.took(&step);
     match step.moves {
-        Moves::Dated { at: of, height } if of == at => height,
+        Moves::Dated {
+            at: of,
+            height,
+            lacks_before,
+        } if of == at => (height, lacks_before),
         other => unreachable!("{other:?}"),
     }
 }
@@ -45,8 +55,10 @@ fn time_has_the_lowest_block_that_is_not_earlier_less_a_margin() {
     }
     // What it has not any more counts as earlier.
     scene.node.pruned_below = 60;
-    assert_eq!(height(&mut scene, at(50, 0)), 60);
-    assert_eq!(height(&mut scene, at(70, 0)), 68);
+    assert_eq!(dated(&mut scene, at(50, 0)), (60, Some(at(62, 0))));
+    assert_eq!(dated(&mut scene, at(62, 0)), (60, Some(at(62, 0))));
+    assert_eq!(dated(&mut scene, at(63, 0)), (61, None));
+    assert_eq!(dated(&mut scene, at(70, 0)), (68, None));
     // Clocks of chains with accounts are exact.
     let mut scene = paced("ETH", MINUTE_MS);
     assert_eq!(height(&mut scene, NOW.plus_ms(50 * MINUTE_MS)), 35);
@@ -76,7 +88,10 @@ fn following_goes_on_where_the_node_has_no_times() {
     scene.known.undated = Some(NOW);
     scene.node.pruned_below = u32::MAX;
     let step = scene.step();
-    assert!(matches!(step.moves, Moves::Dated { height: 100, .. }));
+    let missing = Some(NOW.plus_ms(102 * HOUR_MS));
+    assert!(
+        matches!(step.moves, Moves::Dated { height: 100, lacks_before, .. } if lacks_before == missing)
+    );
     scene.known.undated = None;
     scene.mine(1);
     assert_eq!(scene.forward().to.block.height, 101);
