@@ -3,7 +3,7 @@
 use super::By;
 use crate::domain::id;
 use crate::domain::money::coin::Units;
-use crate::domain::observation::{Observation, Place};
+use crate::domain::observation::Observation;
 use crate::domain::payment::{PaymentState, simulated_txid};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
@@ -77,22 +77,12 @@ impl Service {
             | ChainCase::Dropped
             | ChainCase::OtherAddress => amount,
         };
-        let place = place(of, txid);
+        let seen = arrival(of, txid, (amount, now));
+        let place = seen.place();
         let known = observations::at(tx, &place)?;
         let state = known.as_ref().map(|known| known.state);
         let is_other = known.is_some_and(|known| known.seen.amount != amount);
         if is_other || state.is_none() {
-            let seen = Observation {
-                mode: of.mode,
-                asset: of.asset,
-                txid: txid.to_owned(),
-                position: 0,
-                address: of.to_address.clone(),
-                amount,
-                seen_at: now,
-                block: None,
-                spends: Vec::new(),
-            };
             self.observe(tx, now, &seen, None)?;
         } else if state == Some(PaymentState::Dropped) {
             self.advance(tx, now, &place, ChainMove::Seen)?.booked()?;
@@ -120,7 +110,7 @@ impl Service {
         of: &Transfer,
         (txid, state): (&str, SentState),
     ) -> Result<(), Error> {
-        let place = place(of, txid);
+        let place = arrival(of, txid, (Units::ZERO, now)).place();
         let known = observations::at(tx, &place)?;
         if known.is_some_and(|known| known.state != PaymentState::Dropped) {
             self.advance(tx, now, &place, ChainMove::Dropped)?
@@ -149,12 +139,18 @@ impl Service {
     }
 }
 
-fn place(of: &Transfer, txid: &str) -> Place {
-    Place {
+/// The only output of a simulated transaction.
+fn arrival(of: &Transfer, txid: &str, (amount, seen_at): (Units, Time)) -> Observation {
+    Observation {
         mode: of.mode,
-        chain: of.asset.chain,
+        asset: of.asset,
         txid: txid.to_owned(),
         position: 0,
+        address: of.to_address.clone(),
+        amount,
+        seen_at,
+        block: None,
+        spends: Vec::new(),
     }
 }
 
