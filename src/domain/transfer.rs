@@ -187,9 +187,8 @@ impl Transfer {
         let status = before
             .after(action)
             .ok_or_else(|| no_such_step(kind, before, action))?;
-        self.may_take(&step)?;
-        let stays_held =
-            self.is_held() && status == TransferStatus::Processing && step != Step::Release;
+        self.may_take(action)?;
+        let stays_held = self.is_held() && status == TransferStatus::Processing;
         let mut after = Transfer {
             status,
             finalized_at: (!status.is_open()).then_some(now),
@@ -216,7 +215,11 @@ impl Transfer {
                 after.sending = sending;
                 after.dispatch.handed_over_at = self.dispatch.handed_over_at.or(Some(now));
             }
-            Step::Release => {}
+            Step::Release(sent_by) => {
+                if let Some(sent_by) = sent_by {
+                    after.give_to(sent_by, now);
+                }
+            }
             Step::Pay(settlement) => after.settle(settlement, now),
             Step::Fail(reason) | Step::Reject(reason) | Step::Cancel(reason) => {
                 after.failure_reason = reason;
@@ -226,9 +229,12 @@ impl Transfer {
     }
 
     /// Refuses what the hold of a restore does not allow.
-    fn may_take(&self, step: &Step) -> Result<(), Refusal> {
+    ///
+    /// # Errors
+    /// `invalid_transition`.
+    pub fn may_take(&self, action: TransferAction) -> Result<(), Refusal> {
         let kind = self.kind;
-        let is_release = *step == Step::Release;
+        let is_release = action == TransferAction::Release;
         let message = match (self.is_held(), self.status) {
             (false, _) if is_release => format!("this {kind} is not on hold"),
             (true, TransferStatus::Requested | TransferStatus::Approved) if !is_release => {

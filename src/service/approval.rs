@@ -11,12 +11,12 @@ use crate::domain::money::coin::Rate;
 use crate::domain::network_fee::{FeeRates, FixedFee, gas_coin, propose};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::{DAY_MS, Time};
-use crate::domain::transfer::Transfer;
 use crate::domain::transfer::approval::{FeeSource, Proposal, ProposedFee};
 use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::sender::{SenderConditions, SentBy};
 use crate::domain::transfer::step::{Step, TransferAction};
 use crate::domain::transfer::terms::fixed_network_fee;
+use crate::domain::transfer::{Transfer, TransferStatus};
 use crate::store::{Reader, Tx, accounts, network_fees, transfers};
 use serde_json::json;
 use std::sync::Arc;
@@ -57,6 +57,32 @@ impl Service {
         let fixed = asked.fix(transfer, &self.proposal(tx, now, transfer)?)?;
         let sent_by = conditions.decide(asked.sent_by)?;
         Ok(Step::Approve(fixed.sent_by(sent_by)))
+    }
+
+    /// Who sends a transfer that is released: who is asked for; else as an approval decides it now, where the signer was to.
+    ///
+    /// # Errors
+    /// `invalid_request` for `sentBy` before approval, and where the signer is asked for and may not send it.
+    pub(super) fn released_to(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        transfer: &Transfer,
+        request: &MoveRequest,
+    ) -> Result<Option<SentBy>, Error> {
+        let asked = request.approval.sent_by;
+        if transfer.status != TransferStatus::Approved {
+            let problem = "goes with the release of an approved one only";
+            return match asked {
+                Some(_) => Err(Refusal::field("sentBy", problem).into()),
+                None => Ok(None),
+            };
+        }
+        if asked.is_none() && transfer.sent_by == Some(SentBy::Hand) {
+            return Ok(None);
+        }
+        let conditions = self.sender_conditions(tx, now, transfer)?;
+        Ok(Some(conditions.decide(asked)?))
     }
 
     /// Market and fee that an approval of a transfer is measured against now.

@@ -105,8 +105,8 @@ fn action(fields: &Fields<'_>, actions: &[TransferAction]) -> Result<TransferAct
 fn goes_with(action: TransferAction, name: &str) -> bool {
     match action {
         TransferAction::Approve => APPROVAL_FIELDS.contains(&name),
-        TransferAction::Reassign => name == "sentBy",
-        TransferAction::Process | TransferAction::Release | TransferAction::Detach => false,
+        TransferAction::Reassign | TransferAction::Release => name == "sentBy",
+        TransferAction::Process | TransferAction::Detach => false,
         TransferAction::Pay => ["txid", "reason", "unverified"].contains(&name),
         TransferAction::Fail => ["reason", "force"].contains(&name),
         TransferAction::Reject | TransferAction::Cancel => name == "reason",

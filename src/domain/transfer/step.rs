@@ -114,8 +114,8 @@ pub enum Step {
     Reject(Option<String>),
     /// With the reason, where there is one to tell.
     Cancel(Option<String>),
-    /// Ends the hold of a restore.
-    Release,
+    /// Ends the hold of a restore, with who sends it from now on where it is approved.
+    Release(Option<SentBy>),
 }
 
 impl Step {
@@ -129,7 +129,7 @@ impl Step {
             | Step::Fail(_)
             | Step::Reject(_)
             | Step::Cancel(_)
-            | Step::Release => Vec::new(),
+            | Step::Release(_) => Vec::new(),
         }
     }
 
@@ -143,7 +143,7 @@ impl Step {
             Step::Fail(_) => TransferAction::Fail,
             Step::Reject(_) => TransferAction::Reject,
             Step::Cancel(_) => TransferAction::Cancel,
-            Step::Release => TransferAction::Release,
+            Step::Release(_) => TransferAction::Release,
         }
     }
 }

@@ -32,6 +32,9 @@ impl Service {
             return Err(Refusal::of(Code::InvalidTransition, "action", message).into());
         }
         let action = request.action;
+        if of.status.after(action).is_some() {
+            of.may_take(action)?;
+        }
         let step = match action {
             TransferAction::Pay => return self.pay(tx, now, by, of, request),
             TransferAction::Detach => return self.detach(tx, now, by, of),
@@ -54,7 +57,7 @@ impl Service {
             }
             TransferAction::Reject => Step::Reject(request.reason),
             TransferAction::Cancel => Step::Cancel(request.reason),
-            TransferAction::Release => Step::Release,
+            TransferAction::Release => Step::Release(self.released_to(tx, now, of, &request)?),
         };
         self.step(tx, now, by, of, step)
     }

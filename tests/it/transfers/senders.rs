@@ -300,3 +300,63 @@ fn what_waits_for_a_signer_that_is_not_set_is_told() {
         "{said}"
     );
 }
+
+#[test]
+fn release_of_what_a_restore_holds_says_who_sends_it() {
+    let shop = Shop::open();
+    // The signer is busy with the first one.
+    shop.approved("600.00");
+    let held: Vec<String> = (0..5).map(|_| shop.approved("80.00").0).collect();
+    let hold = "update transfers set sending = 'restored', signer_at = signer_at - 100000000 where amount = 8000";
+    assert_eq!(shop.served.open().execute(hold, []).unwrap(), 5);
+    let requested = shop.refund("1.00");
+    let hold = "update transfers set sending = 'restored' where amount = 100";
+    assert_eq!(shop.served.open().execute(hold, []).unwrap(), 1);
+    // It takes no other step, whatever else is wrong with it.
+    for body in [
+        json!({ "action": "approve" }),
+        json!({ "action": "approve", "rate": "0.01" }),
+    ] {
+        shop.step(&requested, body)
+            .refused(409, "invalid_transition", Some("action"));
+    }
+    shop.step(&held[0], json!({ "action": "reassign" }))
+        .refused(409, "invalid_transition", Some("action"));
+    let release = |path: &str, sent_by: Value| {
+        let mut body = json!({ "action": "release" });
+        if !sent_by.is_null() {
+            body["sentBy"] = sent_by;
+        }
+        shop.step(path, body)
+    };
+    release(&requested, json!("hand")).refused(400, "invalid_request", Some("sentBy"));
+    let after = release(&requested, Value::Null).expect(200).json();
+    assert_eq!(after["status"], "requested");
+    assert_eq!(after["sentBy"], Value::Null);
+    let by_hand = release(&held[0], json!("hand")).expect(200).json();
+    assert_eq!(
+        [&by_hand["status"], &by_hand["sentBy"]],
+        ["approved", "hand"]
+    );
+    let process = json!({ "action": "process" });
+    shop.step(&held[0], process.clone()).expect(200);
+    // What is given to the signer again counts from now.
+    shop.limit(json!("840.00"));
+    for (path, asked, sent_by) in [
+        (&held[1], json!("signer"), "signer"),
+        (&held[2], Value::Null, "signer"),
+        (&held[3], Value::Null, "signer"),
+        (&held[4], Value::Null, "hand"),
+    ] {
+        let after = release(path, asked).expect(200).json();
+        assert_eq!(
+            [&after["status"], &after["sentBy"]],
+            ["approved", sent_by],
+            "{path}"
+        );
+        release(path, Value::Null).refused(409, "invalid_transition", Some("action"));
+    }
+    shop.step(&held[1], process.clone())
+        .refused(409, "invalid_transition", Some("action"));
+    shop.step(&held[4], process).expect(200);
+}

@@ -32,8 +32,8 @@ function wasSent(each) {
   if (each.status === 'requested')
     return 'If it was sent, release it, approve it as sent by hand, begin to send it, and enter its transaction.';
   return each.sentBy === 'signer'
-    ? 'If it was sent, start the server without the signer before you release it: a signer would send it again. Then ' +
-        'choose to send it by hand, begin to send it, and enter its transaction.'
+    ? 'If it was sent, release it as sent by hand: the signer would send it again. Then begin to send it, and enter ' +
+        'its transaction.'
     : 'If it was sent, release it, begin to send it, and enter its transaction.';
 }
 

@@ -2,7 +2,7 @@
 
 import { ApiError, field, form, operator } from '../shared/api.js';
 import { ask, facts, h, money, toast, words } from '../shared/dom.js';
-import { approvalForm, basis, proposal } from './approve.js';
+import { approvalForm, basis, proposal, senders } from './approve.js';
 import { act } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -107,6 +107,14 @@ function asked(action, each, isTest) {
       { name: 'reason', label: 'Reason', required: true, hint: 'For example: sent inside an exchange.' },
       { name: 'txid', label: 'Transaction', value: each.txid, hint: `${hint} May be empty.` },
     ];
+  }
+  if (action === 'release' && each.sentBy === 'signer') {
+    const hint = 'By hand, if it was sent or if you are not sure: the signer sends it as soon as it can.';
+    const options = /** @type {[string, string][]} */ ([
+      ['hand', senders['hand'] ?? 'hand'],
+      ['signer', senders['signer'] ?? 'signer'],
+    ]);
+    return [{ name: 'sentBy', label: 'Sent by', type: 'select', options, hint }];
   }
   return ends.includes(action) ? [{ name: 'reason', label: 'Reason', hint: 'The account reads it.' }] : [];
 }
