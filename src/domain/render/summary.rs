@@ -34,6 +34,8 @@ pub(crate) struct Summary {
     pub(crate) refunds: OpenTransfers,
     pub(crate) transfers_unknown: i64,
     pub(crate) transfers_to_review: usize,
+    pub(crate) payouts_to_review: usize,
+    pub(crate) refunds_to_review: usize,
     pub(crate) transfers_without_signer: i64,
     pub(crate) servers_waiting: i64,
     pub(crate) servers_unknown: i64,

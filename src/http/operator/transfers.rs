@@ -4,6 +4,7 @@ use crate::domain::asset::Mode;
 use crate::domain::refusal::Code;
 use crate::domain::render::approvals::ApprovalView;
 use crate::domain::render::{self, Begun, ToSend};
+use crate::domain::transfer::on_chain::OnChainState;
 use crate::domain::transfer::{TransferKind, TransferStatus};
 use crate::http::auth::Operator;
 use crate::http::merchant::transfers::{INVOICE_ID, LIMIT, LIMIT_DEFAULT, PAYOUT_REFUSALS};
@@ -23,6 +24,14 @@ const STATUS: Param = Param {
     kind: ParamKind::OneOf(TransferStatus::TEXTS),
 };
 
+/// `onChain` of a list.
+const ON_CHAIN: Param = Param {
+    name: "onChain",
+    about: "needs_review: only those that a person has to look at.",
+    kind: ParamKind::OneOf(&[NEEDS_REVIEW]),
+};
+const NEEDS_REVIEW: &str = OnChainState::NeedsReview.as_str();
+
 /// Its operations.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
@@ -31,7 +40,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorTransfers),
             path: "/dashboard/api/accounts/{account}/payouts",
             summary: "Pages through an account's payouts, newest first.",
-            query: &[LIMIT, BEFORE, STATUS, MODE],
+            query: &[LIMIT, BEFORE, STATUS, ON_CHAIN, MODE],
             answers: &[Answer::json(
                 200,
                 "A page of payouts.",
@@ -74,7 +83,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorTransfers),
             path: "/dashboard/api/accounts/{account}/refunds",
             summary: "Pages through an account's refunds, newest first.",
-            query: &[LIMIT, BEFORE, INVOICE_ID, STATUS, MODE],
+            query: &[LIMIT, BEFORE, INVOICE_ID, STATUS, ON_CHAIN, MODE],
             answers: &[Answer::json(
                 200,
                 "A page of refunds.",
@@ -121,7 +130,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorTransfers),
             path: "/dashboard/api/payouts",
             summary: "Pages through the payouts of all accounts, newest first.",
-            query: &[LIMIT, BEFORE, STATUS, MODE],
+            query: &[LIMIT, BEFORE, STATUS, ON_CHAIN, MODE],
             answers: &[Answer::json(
                 200,
                 "A page of payouts.",
@@ -148,7 +157,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorTransfers),
             path: "/dashboard/api/refunds",
             summary: "Pages through the refunds of all accounts, newest first.",
-            query: &[LIMIT, BEFORE, STATUS, MODE],
+            query: &[LIMIT, BEFORE, STATUS, ON_CHAIN, MODE],
             answers: &[Answer::json(
                 200,
                 "A page of refunds.",
@@ -200,6 +209,7 @@ fn wanted(call: &Call, kind: TransferKind) -> Result<TransfersWanted, Error> {
         kind,
         invoice: call.query.text("invoiceId").map(str::to_owned),
         status: call.query.choice("status")?,
+        needs_review: call.query.text("onChain") == Some(NEEDS_REVIEW),
         before: call.query.text("before").map(str::to_owned),
         limit: call.query.limit(LIMIT_DEFAULT),
     })

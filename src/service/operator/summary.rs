@@ -57,13 +57,17 @@ impl Service {
     /// What waits for an operator, over all accounts; what has a mode in this one.
     pub fn summary(&self, now: Time, mode: Mode) -> Result<Json, Error> {
         self.read_at_one_moment(|db| {
+            let to_review = self.transfers_to_review(db, now, mode)?;
+            let count = |kind| to_review.iter().filter(|one| one.kind == kind).count();
             Ok(to_raw_value(&Summary {
                 mode,
                 accounts_pending: summary::pending_accounts(db)?,
                 payouts: open_transfers(db, None, mode, TransferKind::Payout)?,
                 refunds: open_transfers(db, None, mode, TransferKind::Refund)?,
                 transfers_unknown: summary::unknown_transfers(db, mode)?,
-                transfers_to_review: self.count_to_review(db, now, mode)?,
+                transfers_to_review: to_review.len(),
+                payouts_to_review: count(TransferKind::Payout),
+                refunds_to_review: count(TransferKind::Refund),
                 transfers_without_signer: self.without_signer(db, mode)?,
                 servers_waiting: summary::waiting_servers(db)?,
                 servers_unknown: summary::unknown_servers(db)?,

@@ -28,6 +28,8 @@ pub struct TransfersWanted {
     pub invoice: Option<String>,
     /// Only those of this status.
     pub status: Option<TransferStatus>,
+    /// `true`: only those that a person has to look at.
+    pub needs_review: bool,
     /// Only those older than the one with this id.
     pub before: Option<String>,
     /// How many at most.
@@ -44,6 +46,14 @@ impl TransfersWanted {
             before,
             limit: self.limit.saturating_add(1),
         }
+    }
+
+    /// Returns `true` if a transfer has the kind, the invoice and the status that are asked for.
+    fn fits(&self, transfer: &Transfer) -> bool {
+        let invoice = transfer.invoice.as_ref().map(|(_, id)| id);
+        transfer.kind == self.kind
+            && self.status.is_none_or(|status| status == transfer.status)
+            && (self.invoice.is_none() || self.invoice.as_ref() == invoice)
     }
 }
 
@@ -96,7 +106,11 @@ impl Service {
                 Some(id) => events::before(owned(db, scope, wanted.kind, id))?.seq,
             };
             let (account, mode) = (scope.account(), scope.mode());
-            let found = transfers::list(db, account, mode, &wanted.from(before))?;
+            let found = if wanted.needs_review {
+                self.page_to_review(db, now, (mode, Some(account)), (wanted, before))?
+            } else {
+                transfers::list(db, account, mode, &wanted.from(before))?
+            };
             self.transfer_page(db, now, &found, wanted.limit)
         })
     }
@@ -120,9 +134,31 @@ impl Service {
                     found.ok_or_else(unknown_before)?.seq
                 }
             };
-            let found = transfers::of_all(db, mode, &wanted.from(before))?;
+            let found = if wanted.needs_review {
+                self.page_to_review(db, now, (mode, None), (wanted, before))?
+            } else {
+                transfers::of_all(db, mode, &wanted.from(before))?
+            };
             self.transfer_page(db, now, &found, wanted.limit)
         })
+    }
+
+    /// Transfers of an account, or of all, that a person has to look at, as far as they are asked for, from a place on.
+    fn page_to_review(
+        &self,
+        db: &Reader<'_>,
+        now: Time,
+        (mode, account): (Mode, Option<i64>),
+        (wanted, before): (&TransfersWanted, i64),
+    ) -> Result<Vec<Transfer>, Error> {
+        let limit = usize::try_from(wanted.limit).unwrap_or(usize::MAX);
+        let mut found = self.transfers_to_review(db, now, mode)?;
+        found.retain(|transfer| {
+            let is_of_account = account.is_none_or(|account| account == transfer.account);
+            is_of_account && transfer.seq < before && wanted.fits(transfer)
+        });
+        found.truncate(limit.saturating_add(1));
+        Ok(found)
     }
 
     /// Transfers as a page; one more than was asked for says that there are more.

@@ -121,16 +121,18 @@ impl Service {
         known_facts(db, now, of, (is_real, self.live.has_node(of.asset.chain)))
     }
 
-    /// Count of the live transfers that a person has to look at.
-    pub(in crate::service) fn count_to_review(
+    /// Transfers of a mode that a person has to look at, the newest first.
+    pub(in crate::service) fn transfers_to_review(
         &self,
         db: &Reader<'_>,
         now: Time,
         mode: Mode,
-    ) -> Result<usize, Error> {
+    ) -> Result<Vec<Transfer>, Error> {
         let is_real = !self.is_simulated(mode);
         let found = to_review(db, now, mode, |chain| (is_real, self.live.has_node(chain)))?;
-        Ok(found.len())
+        let mut found: Vec<Transfer> = found.into_iter().map(|(transfer, _)| transfer).collect();
+        found.sort_by_key(|transfer| std::cmp::Reverse(transfer.seq));
+        Ok(found)
     }
 
     /// Writes what follows for a transfer from what its chain tells: it is paid, or a person has to look.

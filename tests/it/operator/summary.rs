@@ -14,7 +14,7 @@ fn nothing_waits() -> Value {
     let none = json!({ "requested": 0, "approved": 0, "processing": 0 });
     json!({
         "object": "summary", "mode": "live", "accountsPending": 0, "payouts": none, "refunds": none,
-        "transfersUnknown": 0, "transfersToReview": 0, "transfersWithoutSigner": 0, "serversWaiting": 0, "serversUnknown": 0, "unmatchedPayments": 0,
+        "transfersUnknown": 0, "transfersToReview": 0, "payoutsToReview": 0, "refundsToReview": 0, "transfersWithoutSigner": 0, "serversWaiting": 0, "serversUnknown": 0, "unmatchedPayments": 0,
         "failingEndpoints": 0, "maintenance": false, "nothingOnOffer": null,
     })
 }
@@ -211,6 +211,7 @@ fn payouts_and_refunds_are_counted_until_they_are_over() {
             (&format!("/{kind}/processing"), json!(1)),
             ("/transfersUnknown", json!(1)),
             ("/transfersToReview", json!(1)),
+            (&format!("/{kind}ToReview"), json!(1)),
         ]);
         let paid = json!({ "action": "pay", "txid": format!("tx-{kind}") });
         interface.done("POST", &format!("{kind}/{id}"), paid);

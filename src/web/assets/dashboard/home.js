@@ -235,7 +235,8 @@ function needs(context, summary, all, chains, pools) {
         'Payouts and refunds of which nobody knows whether they were sent',
         to('/payouts', { whose: 'all' }),
       ],
-      [all.transfersToReview, 'Payouts and refunds to review', to('/payouts', { whose: 'all' })],
+      [all.payoutsToReview, 'Payouts to review', to('/payouts', { whose: 'all', onChain: 'needs_review' })],
+      [all.refundsToReview, 'Refunds to review', to('/refunds', { whose: 'all', onChain: 'needs_review' })],
       [
         all.transfersWithoutSigner,
         'Approved payouts and refunds that wait for a signer, and none is set',

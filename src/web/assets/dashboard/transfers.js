@@ -36,10 +36,11 @@ async function list(context, kind) {
   const { mode, query } = context;
   const isAll = context.isOperator && (query.get('whose') === 'all' || context.account === null);
   const status = query.get('status');
+  const onChain = query.get('onChain');
   const path = isAll ? kind : context.path(kind);
   const found = await pages({
     label: words(kind),
-    load: (before) => operator('GET', path, undefined, { mode, before, limit: 50, status }),
+    load: (before) => operator('GET', path, undefined, { mode, before, limit: 50, status, onChain }),
     none:
       kind === 'payouts'
         ? empty(
@@ -101,6 +102,15 @@ async function list(context, kind) {
         label: 'Status',
         type: 'select',
         options: [['', 'Any'], ...statuses.map((each) => /** @type {[string, string]} */ ([each, words(each)]))],
+      },
+      {
+        name: 'onChain',
+        label: 'On its chain',
+        type: 'select',
+        options: /** @type {[string, string][]} */ ([
+          ['', 'Any'],
+          ['needs_review', 'To review'],
+        ]),
       },
       ...(context.isOperator
         ? [
